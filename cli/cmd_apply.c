@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* locus apply: y_t = ⌈p_t⌉ x_t for an array [tokens, heads, head_dim], or with --inverse y_t = ⌈p_t⌉ᵀ x_t. */
+#include "command.h"
+#include "encoding_argument.h"
+#include "output.h"
+#include "positions_argument.h"
+
+static int transform(const cli_encoding *encoding, const cli_position_list *list, bool inverse, const lab_array *x)
+{
+    locus_error error = {.offset = -1};
+    locus_positions *positions = NULL;
+    locus_plan *plan = NULL;
+    locus_workspace workspace = {0};
+    const locus_role role = encoding->keys_only ? LOCUS_ROLE_KEY : LOCUS_ROLE_QUERY;
+    locus_tensor tensor = cli_array_tensor(x);
+    int status = cli_positions_one_sequence(&positions, list);
+    if (status == 0 && locus_plan_create(&plan, encoding->binding, positions, NULL, &error) != LOCUS_OK) {
+        status = cli_error(&error);
+    }
+    status = status ? status : cli_workspace_open(&workspace, locus_apply_workspace(plan, role, tensor.dtype));
+    if (status == 0 && locus_apply(plan, role, inverse ? LOCUS_INVERSE : LOCUS_FORWARD, &tensor, &tensor, workspace,
+                                   &error) != LOCUS_OK) {
+        status = cli_error(&error);
+    }
+    cli_workspace_close(&workspace);
+    locus_plan_destroy(&plan);
+    locus_positions_destroy(&positions);
+    return status;
+}
+
+static int run(cli_arguments *arguments)
+{
+    cli_encoding encoding = {0};
+    cli_position_list positions = {0};
+    lab_array x = {0};
+    int status = cli_require(arguments, "input");
+    status = status ? status : cli_require(arguments, "positions");
+    status = status ? status : cli_require(arguments, "output");
+    status = status ? status : cli_encoding_parse(&encoding, arguments->operands[0]);
+    status = status ? status : cli_encoding_need_site(&encoding, arguments, LOCUS_SITE_QUERY_KEY);
+    status = status ? status : cli_positions_read(&positions, arguments, "positions");
+    status = status ? status
+                    : cli_array_read(&x, "input", cli_text(arguments, "input"), 3, "[tokens, heads, head_dim]");
+    if (status == 0 && (size_t)x.shape[0] != positions.count) {
+        status = cli_failure("apply: %s has %lld tokens, --positions has %zu", cli_text(arguments, "input"),
+                             (long long)x.shape[0], positions.count);
+    }
+    if (status == 0) {
+        const locus_shape shape = {.heads = (size_t)x.shape[1], .head_dim = (size_t)x.shape[2]};
+        status = cli_encoding_bind(&encoding, arguments, &shape);
+    }
+    status = status ? status : transform(&encoding, &positions, cli_flag(arguments, "inverse"), &x);
+    status = status ? status : cli_array_write(&x, cli_text(arguments, "output"));
+    lab_array_free(&x);
+    cli_positions_free(&positions);
+    cli_encoding_close(&encoding);
+    return status;
+}
+
+static const cli_option options[] = {
+    {"input", 'i', CLI_TEXT, "FILE", NULL, "the .npy to read: [tokens, heads, head_dim], float32 or float64", 0, 0},
+    {"positions", 'p', CLI_TEXT, "P", NULL, "0:100, 0,5,7, a .npy of integers, or a text file", 0, 0},
+    {"output", 'o', CLI_TEXT, "FILE", NULL, "the .npy to write (float32)", 0, 0},
+    {"inverse", 0, CLI_FLAG, NULL, NULL, "apply the transpose", 0, 0},
+    CLI_ENCODING_OPTIONS,
+};
+
+const cli_command cli_command_apply = {
+    .name = "apply",
+    .summary = "applies the operators of positions to queries or keys",
+    .operands = "SPEC",
+    .details = "float64 input is computed in float64.",
+    .examples = "locus apply rope -i x.npy --positions 0:100 -o y.npy\n",
+    .shared = CLI_THREADS,
+    CLI_OPTIONS(options),
+    .run = run,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* One entry for each command; main.c lists them in the order of the help. */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include "options.h"
+
+typedef struct cli_command {
+    const char *name;     /* "train"; a two-word command is "data make" */
+    const char *summary;  /* one line, no full stop */
+    const char *operands; /* "SPEC", "RUN [RUN…]", "[NAME]": brackets for optional ones, … for any number; "" for none */
+    const char *details;  /* paragraphs for --help and the man page; may be "" */
+    const char *examples; /* lines as one would type them, each ending in \n */
+    unsigned shared;      /* mask of CLI_JSON, CLI_QUIET, CLI_THREADS */
+    const cli_option *options;
+    size_t option_count;
+    int (*run)(cli_arguments *arguments); /* exit status: 0 done, 1 failed while running, 2 bad usage */
+} cli_command;
+
+#define CLI_OPTIONS(table) .options = (table), .option_count = sizeof(table) / sizeof *(table)
+
+extern const cli_command cli_command_encodings; /* cmd_encodings.c */
+extern const cli_command cli_command_encode;    /* cmd_encode.c */
+extern const cli_command cli_command_apply;     /* cmd_apply.c */
+extern const cli_command cli_command_attend;    /* cmd_attend.c */
+extern const cli_command cli_command_data_make; /* cmd_data.c: "data make", "data inspect" */
+extern const cli_command cli_command_data_inspect;
+extern const cli_command cli_command_train;      /* cmd_train.c */
+extern const cli_command cli_command_eval;       /* cmd_eval.c */
+extern const cli_command cli_command_generate;   /* cmd_generate.c */
+extern const cli_command cli_command_compare;    /* cmd_compare.c */
+extern const cli_command cli_command_runs;       /* cmd_runs.c */
+extern const cli_command cli_command_report;     /* cmd_report.c */
+extern const cli_command cli_command_bench;      /* cmd_bench.c */
+extern const cli_command cli_command_completion; /* cmd_completion.c */
+
+/* All commands, ends with NULL. */
+extern const cli_command *const cli_commands[];
+
+#endif

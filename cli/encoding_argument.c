@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* Parses, parametrises and binds the encoding of a command; reads and writes its arrays. */
+#include "encoding_argument.h"
+#include "command.h"
+#include "output.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the encoding ---- */
+
+int cli_encoding_parse(cli_encoding *encoding, const char *spec)
+{
+    locus_error error = {.offset = -1};
+    *encoding = (cli_encoding){0};
+    if (locus_encoding_parse(spec, &encoding->encoding, &error) != LOCUS_OK) {
+        return cli_error_in(spec, &error);
+    }
+    char text[1024];
+    locus_encoding_text(encoding->encoding, text, sizeof text);
+    encoding->keys_only = strstr(text, "side=key") != NULL;
+    return 0;
+}
+
+void cli_encoding_close(cli_encoding *encoding)
+{
+    for (size_t i = 0; encoding->values && i < encoding->count; i++) {
+        free(encoding->values[i].data);
+    }
+    free(encoding->values);
+    free(encoding->infos);
+    locus_binding_destroy(&encoding->binding);
+    locus_encoding_destroy(&encoding->encoding);
+    *encoding = (cli_encoding){0};
+}
+
+int cli_encoding_need_site(const cli_encoding *encoding, const cli_arguments *arguments, locus_site site)
+{
+    unsigned sites = locus_encoding_sites(encoding->encoding);
+    if (sites == 0 || (sites & (unsigned)site)) {
+        return 0;
+    }
+    const char *place = site == LOCUS_SITE_EMBEDDING   ? "the embedding"
+                        : site == LOCUS_SITE_QUERY_KEY ? "queries and keys"
+                        : site == LOCUS_SITE_VALUE     ? "values"
+                                                       : "scores";
+    const char *hint = sites & LOCUS_SITE_QUERY_KEY ? "; 'locus encode --operators' writes its operators"
+                       : sites & LOCUS_SITE_SCORE   ? "; 'locus encode --scores' writes its biases"
+                                                    : "; 'locus encode --dim D' writes its table";
+    return cli_usage_error("%s: '%s' does not act on %s%s", arguments->command->name, arguments->operands[0], place,
+                           hint);
+}
+
+static int list_parameters(cli_encoding *encoding)
+{
+    locus_error error = {.offset = -1};
+    if (locus_encoding_parameter_count(encoding->encoding, &encoding->shape, &encoding->count, &error) != LOCUS_OK) {
+        encoding->count = 0;
+        return cli_error(&error);
+    }
+    encoding->infos = calloc(encoding->count + 1, sizeof *encoding->infos);
+    encoding->values = calloc(encoding->count + 1, sizeof *encoding->values);
+    if (!encoding->infos || !encoding->values) {
+        return cli_failure("out of memory for the encoding's parameters");
+    }
+    for (size_t i = 0; i < encoding->count; i++) {
+        locus_parameter *info = &encoding->infos[i];
+        if (locus_encoding_parameter(encoding->encoding, &encoding->shape, i, info, &error) != LOCUS_OK) {
+            return cli_error(&error);
+        }
+        locus_tensor view = locus_tensor_view(NULL, LOCUS_FLOAT64, info->rank, info->shape);
+        size_t elements = locus_tensor_count(&view);
+        double *data = calloc(elements ? elements : 1, sizeof *data);
+        if (!data) {
+            return cli_failure("out of memory for the encoding's parameters");
+        }
+        encoding->values[i] = locus_tensor_view(data, LOCUS_FLOAT64, info->rank, info->shape);
+    }
+    return 0;
+}
+
+static char *format_shape(char *text, size_t size, size_t rank, const int64_t *shape)
+{
+    size_t used = (size_t)snprintf(text, size, "[");
+    for (size_t i = 0; i < rank && used + 24 < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%" PRId64, i ? ", " : "", shape[i]);
+    }
+    snprintf(text + used, size - used, "]");
+    return text;
+}
+
+/* A tensor of the file, under its own name or as a checkpoint calls it. */
+static const lab_array *find_parameter(const lab_safetensors *file, const char *name)
+{
+    char checkpoint[96];
+    snprintf(checkpoint, sizeof checkpoint, "position.%s", name);
+    const lab_array *array = lab_safetensors_find(file, name);
+    return array ? array : lab_safetensors_find(file, checkpoint);
+}
+
+static int take_parameter(const lab_safetensors *file, const char *path, const locus_parameter *info, double *values)
+{
+    char found[128], wanted[128];
+    const lab_array *array = find_parameter(file, info->name);
+    if (!array) {
+        return cli_failure("%s: has no tensor '%s', which the encoding needs (%s)", path, info->name,
+                           format_shape(wanted, sizeof wanted, info->rank, info->shape));
+    }
+    if (array->dtype != LAB_F32 && array->dtype != LAB_F64) {
+        return cli_failure("%s: tensor '%s' holds integers; it must be float32 or float64", path, info->name);
+    }
+    if (array->rank != info->rank || memcmp(array->shape, info->shape, info->rank * sizeof *info->shape) != 0) {
+        return cli_failure("%s: tensor '%s' has shape %s, the encoding needs %s", path, info->name,
+                           format_shape(found, sizeof found, array->rank, array->shape),
+                           format_shape(wanted, sizeof wanted, info->rank, info->shape));
+    }
+    for (size_t i = 0; i < lab_array_count(array); i++) {
+        values[i] = array->dtype == LAB_F32 ? (double)((const float *)array->data)[i] : ((const double *)array->data)[i];
+        if (!isfinite(values[i])) {
+            return cli_failure("%s: tensor '%s' has an element that is not finite (number %zu)", path, info->name, i);
+        }
+    }
+    return 0;
+}
+
+static int read_parameters(cli_encoding *encoding, const char *path)
+{
+    lab_safetensors file = {0};
+    locus_error error = {.offset = -1};
+    if (lab_safetensors_read(&file, path, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    int status = 0;
+    for (size_t i = 0; i < encoding->count && status == 0; i++) {
+        status = take_parameter(&file, path, &encoding->infos[i], encoding->values[i].data);
+    }
+    lab_safetensors_close(&file);
+    return status;
+}
+
+int cli_encoding_rebind(cli_encoding *encoding)
+{
+    locus_error error = {.offset = -1};
+    locus_binding_destroy(&encoding->binding);
+    if (locus_binding_create(&encoding->binding, encoding->encoding, &encoding->shape, encoding->values, encoding->count,
+                             &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    return 0;
+}
+
+int cli_encoding_bind(cli_encoding *encoding, const cli_arguments *arguments, const locus_shape *shape)
+{
+    locus_error error = {.offset = -1};
+    encoding->shape = *shape;
+    int status = list_parameters(encoding);
+    if (status == 0 && cli_text(arguments, "params")) {
+        status = read_parameters(encoding, cli_text(arguments, "params"));
+    } else if (status == 0 && locus_encoding_initialise(encoding->encoding, &encoding->shape,
+                                                        (uint64_t)cli_integer(arguments, "seed"), encoding->values,
+                                                        encoding->count, &error) != LOCUS_OK) {
+        status = cli_error(&error);
+    }
+    return status ? status : cli_encoding_rebind(encoding);
+}
+
+/* ---- arrays ---- */
+
+static double element(const lab_array *array, size_t index)
+{
+    return array->dtype == LAB_F32 ? (double)((const float *)array->data)[index] : ((const double *)array->data)[index];
+}
+
+/* Finds the first number that is not finite and says where it stands. */
+static int check_finite(const lab_array *array, const char *option, const char *path)
+{
+    size_t count = lab_array_count(array);
+    for (size_t i = 0; i < count; i++) {
+        double value = element(array, i);
+        if (!isfinite(value)) {
+            int64_t place[LAB_MAX_RANK];
+            char text[160];
+            size_t rest = i;
+            for (size_t d = array->rank; d-- > 0; rest /= (size_t)array->shape[d]) {
+                place[d] = (int64_t)(rest % (size_t)array->shape[d]);
+            }
+            return cli_failure("--%s %s: element %s is %s; remove or replace it", option, path,
+                               format_shape(text, sizeof text, array->rank, place), isnan(value) ? "NaN" : "infinite");
+        }
+    }
+    return 0;
+}
+
+int cli_array_read(lab_array *array, const char *option, const char *path, size_t rank, const char *layout)
+{
+    locus_error error = {.offset = -1};
+    char shape[160];
+    if (lab_npy_read(array, path, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    format_shape(shape, sizeof shape, array->rank, array->shape);
+    int status = 0;
+    if (array->dtype != LAB_F32 && array->dtype != LAB_F64) {
+        status = cli_failure("--%s %s: holds integers; it must be float32 or float64", option, path);
+    } else if (array->rank != rank || lab_array_count(array) == 0) {
+        status = cli_failure("--%s %s: has shape %s; it must be %s", option, path, shape, layout);
+    } else {
+        status = check_finite(array, option, path);
+    }
+    if (status) {
+        lab_array_free(array);
+    }
+    return status;
+}
+
+int cli_array_like(lab_array *array, lab_dtype dtype, size_t rank, const int64_t *shape)
+{
+    *array = (lab_array){.dtype = dtype, .rank = rank};
+    memcpy(array->shape, shape, rank * sizeof *shape);
+    double bytes = (double)lab_dtype_size(dtype);
+    for (size_t i = 0; i < rank; i++) {
+        bytes *= (double)shape[i];
+    }
+    char size[32], text[160];
+    if (bytes < 0x1p46) {
+        array->data = calloc(lab_array_count(array) + 1, lab_dtype_size(dtype));
+    }
+    if (!array->data) {
+        return cli_failure("out of memory: an array of shape %s takes %s",
+                           format_shape(text, sizeof text, rank, shape), cli_format_bytes(size, sizeof size, bytes));
+    }
+    return 0;
+}
+
+int cli_array_promote(lab_array *array)
+{
+    if (array->dtype == LAB_F64) {
+        return 0;
+    }
+    lab_array wide;
+    int status = cli_array_like(&wide, LAB_F64, array->rank, array->shape);
+    if (status == 0) {
+        for (size_t i = 0; i < lab_array_count(array); i++) {
+            ((double *)wide.data)[i] = element(array, i);
+        }
+        lab_array_free(array);
+        *array = wide;
+    }
+    return status;
+}
+
+locus_tensor cli_array_tensor(const lab_array *array)
+{
+    return locus_tensor_view(array->data, array->dtype == LAB_F32 ? LOCUS_FLOAT32 : LOCUS_FLOAT64, array->rank,
+                             array->shape);
+}
+
+int cli_array_write(const lab_array *array, const char *path)
+{
+    locus_error error = {.offset = -1};
+    lab_array narrow = *array;
+    int status = 0;
+    if (array->dtype != LAB_F32) {
+        status = cli_array_like(&narrow, LAB_F32, array->rank, array->shape);
+        for (size_t i = 0; status == 0 && i < lab_array_count(array); i++) {
+            ((float *)narrow.data)[i] = (float)element(array, i);
+        }
+    }
+    if (status == 0 && lab_npy_write(&narrow, path, &error) != LOCUS_OK) {
+        status = cli_error(&error);
+    }
+    if (array->dtype != LAB_F32) {
+        lab_array_free(&narrow);
+    }
+    return status;
+}
+
+/* ---- workspace ---- */
+
+int cli_workspace_open(locus_workspace *workspace, size_t bytes)
+{
+    *workspace = (locus_workspace){.bytes = bytes};
+    if (bytes > 0 && !(workspace->data = locus_allocate(bytes))) {
+        return cli_failure("out of memory for a workspace of %zu bytes", bytes);
+    }
+    return 0;
+}
+
+void cli_workspace_close(locus_workspace *workspace)
+{
+    locus_release(workspace->data, workspace->bytes);
+    *workspace = (locus_workspace){0};
+}

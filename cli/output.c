@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/* Error lines, tables, JSON and the progress bar. Nothing here decides anything; it only says it. */
+#include "output.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+bool cli_quiet = false;
+
+/* ---- errors ---- */
+
+static void print_line(const char *format, va_list list)
+{
+    /* Built first and written at once, so that lines of several processes do not mix. Control characters (a file name
+     * with a line end) must not break the promise of one line. */
+    char line[2048];
+    int length = snprintf(line, sizeof line, "locus: ");
+    vsnprintf(line + length, sizeof line - (size_t)length, format, list);
+    for (char *c = line; *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
+            *c = '?';
+        }
+    }
+    fflush(stdout);
+    fprintf(stderr, "%s\n", line);
+}
+
+int cli_usage_error(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    print_line(format, list);
+    va_end(list);
+    return 2;
+}
+
+int cli_failure(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    print_line(format, list);
+    va_end(list);
+    return 1;
+}
+
+void cli_note(const char *format, ...)
+{
+    if (!cli_quiet) {
+        va_list list;
+        va_start(list, format);
+        print_line(format, list);
+        va_end(list);
+    }
+}
+
+int cli_error(const locus_error *error)
+{
+    const char *message = error->message[0] ? error->message : locus_status_text(error->status);
+    cli_failure("%s", message);
+    return error->status == LOCUS_ERROR_SPEC ? 2 : 1;
+}
+
+int cli_error_in(const char *text, const locus_error *error)
+{
+    int status = cli_error(error);
+    if (error->offset >= 0 && text && (size_t)error->offset <= strlen(text)) {
+        char before[1024];
+        snprintf(before, sizeof before, "%.*s", (int)error->offset, text);
+        char place[1024];
+        snprintf(place, sizeof place, "%.*s", (int)(error->length > 0 ? error->length : 1), text + error->offset);
+        size_t marks = cli_width(place);
+        fprintf(stderr, "  %s\n  %*s^", text, (int)cli_width(before), "");
+        for (size_t i = 1; i < marks; i++) {
+            fputc('~', stderr);
+        }
+        fputc('\n', stderr);
+    }
+    return status;
+}
+
+bool cli_colour(FILE *stream)
+{
+    const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(fileno(stream)) && !(none && none[0]) && !(term && strcmp(term, "dumb") == 0);
+}
+
+/* ---- tables ---- */
+
+struct cli_table {
+    size_t columns, cells, capacity;
+    cli_align *align;
+    char **heads, **text;
+};
+
+static void *grow(void *block, size_t bytes)
+{
+    block = realloc(block, bytes);
+    if (!block) {
+        exit(cli_failure("out of memory"));
+    }
+    return block;
+}
+
+static char *duplicate(const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    return memcpy(grow(NULL, bytes), text, bytes);
+}
+
+cli_table *cli_table_create(const char *const *heads, size_t columns)
+{
+    cli_table *table = grow(NULL, sizeof *table);
+    *table = (cli_table){.columns = columns};
+    table->align = grow(NULL, columns * sizeof *table->align);
+    table->heads = grow(NULL, columns * sizeof *table->heads);
+    for (size_t i = 0; i < columns; i++) {
+        table->align[i] = heads[i][0] == '>' ? CLI_RIGHT : CLI_LEFT;
+        table->heads[i] = duplicate(heads[i] + (heads[i][0] == '>'));
+    }
+    return table;
+}
+
+void cli_table_cell(cli_table *table, const char *format, ...)
+{
+    char text[1024];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    if (table->cells == table->capacity) {
+        table->capacity = table->capacity ? 2 * table->capacity : 64;
+        table->text = grow(table->text, table->capacity * sizeof *table->text);
+    }
+    table->text[table->cells++] = duplicate(text);
+}
+
+/* A row; the last left-aligned column is not filled up, so that no line ends in spaces. */
+static void print_row(const cli_table *table, char *const *cells, const size_t *widths, FILE *stream)
+{
+    for (size_t i = 0; i < table->columns; i++) {
+        size_t fill = widths[i] - cli_width(cells[i]);
+        const char *gap = i ? "  " : "";
+        if (table->align[i] == CLI_RIGHT) {
+            fprintf(stream, "%s%*s%s", gap, (int)fill, "", cells[i]);
+        } else {
+            fprintf(stream, "%s%s%*s", gap, cells[i], i + 1 < table->columns ? (int)fill : 0, "");
+        }
+    }
+}
+
+void cli_table_print(const cli_table *table, FILE *stream)
+{
+    size_t *widths = grow(NULL, (table->columns + 1) * sizeof *widths);
+    for (size_t i = 0; i < table->columns; i++) {
+        widths[i] = cli_width(table->heads[i]);
+        for (size_t j = i; j < table->cells; j += table->columns) {
+            size_t width = cli_width(table->text[j]);
+            widths[i] = width > widths[i] ? width : widths[i];
+        }
+    }
+    bool colour = cli_colour(stream);
+    fputs(colour ? "\033[1m" : "", stream);
+    print_row(table, table->heads, widths, stream);
+    fputs(colour ? "\033[0m\n" : "\n", stream);
+    for (size_t j = 0; j + table->columns <= table->cells; j += table->columns) {
+        print_row(table, table->text + j, widths, stream);
+        fputc('\n', stream);
+    }
+    free(widths);
+}
+
+void cli_table_free(cli_table *table)
+{
+    if (table) {
+        for (size_t i = 0; i < table->columns; i++) {
+            free(table->heads[i]);
+        }
+        for (size_t i = 0; i < table->cells; i++) {
+            free(table->text[i]);
+        }
+        free(table->heads);
+        free(table->text);
+        free(table->align);
+        free(table);
+    }
+}
+
+/* Code points that take a column: all but continuation bytes and combining marks (U+0300 … U+036F). */
+size_t cli_width(const char *text)
+{
+    size_t width = 0;
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        bool combining = c[0] == 0xCC || (c[0] == 0xCD && c[1] < 0xB0);
+        width += (*c & 0xC0) != 0x80 && !combining;
+    }
+    return width;
+}
+
+/* ---- JSON ---- */
+
+int cli_json_print(cJSON *root)
+{
+    char *text = root ? cJSON_Print(root) : NULL;
+    cJSON_Delete(root);
+    if (!text) {
+        return cli_failure("out of memory while writing JSON");
+    }
+    puts(text);
+    cJSON_free(text);
+    return 0;
+}
+
+/* ---- progress ---- */
+
+static size_t terminal_columns(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/* A bar of `columns` cells in eighths of a cell. */
+static void format_bar(char *text, double share, size_t columns)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    share = share < 0 ? 0 : share > 1 ? 1 : share;
+    size_t filled = (size_t)(share * (double)columns * 8 + 0.5);
+    char *at = text;
+    for (size_t i = 0; i < columns; i++) {
+        const char *cell = filled >= 8 * (i + 1) ? "█" : filled > 8 * i ? eighths[filled - 8 * i] : " ";
+        size_t bytes = strlen(cell);
+        memcpy(at, cell, bytes);
+        at += bytes;
+    }
+    *at = '\0';
+}
+
+void cli_progress_show(cli_progress *progress, const lab_progress *now)
+{
+    if (cli_quiet || !isatty(STDERR_FILENO)) {
+        return;
+    }
+    char bar[64], details[256], speed[32], left[32], line[512];
+    double share = now->steps ? (double)now->step / (double)now->steps : 0;
+    format_bar(bar, share, 16);
+    cli_format_count(speed, sizeof speed, now->tokens_per_second);
+    cli_format_seconds(left, sizeof left, now->seconds_left);
+    snprintf(details, sizeof details, "%s %" PRIu64 "/%" PRIu64 "  loss %.4f", now->phase, now->step, now->steps,
+             now->loss);
+    int length = snprintf(line, sizeof line, "%s%s▕%s▏ %s", progress->label ? progress->label : "",
+                          progress->label ? " " : "", bar, details);
+    size_t columns = terminal_columns();
+    char more[3][64];
+    snprintf(more[0], sizeof more[0], "  %s tokens/s", speed);
+    snprintf(more[1], sizeof more[1], "  %s left", left);
+    snprintf(more[2], sizeof more[2], "  dev %.2f %%", 100 * now->dev_accuracy);
+    const bool known[3] = {now->tokens_per_second > 0, now->seconds_left >= 0 && isfinite(now->seconds_left),
+                           now->dev_accuracy > 0};
+    for (size_t i = 0; i < 3; i++) {
+        if (known[i] && cli_width(line) + cli_width(more[i]) < columns && (size_t)length + 64 < sizeof line) {
+            length += snprintf(line + length, sizeof line - (size_t)length, "%s", more[i]);
+        }
+    }
+    if (cli_width(line) < columns) {
+        fprintf(stderr, "\r%s\033[K", line);
+    } else {
+        fprintf(stderr, "\r%.*s\033[K", (int)(columns - 1 < strlen(details) ? columns - 1 : strlen(details)), details);
+    }
+    fflush(stderr);
+    progress->shown = true;
+}
+
+void cli_progress_end(cli_progress *progress)
+{
+    if (progress->shown) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+        progress->shown = false;
+    }
+}
+
+/* ---- numbers for people ---- */
+
+char *cli_format_count(char *text, size_t size, double value)
+{
+    const struct {
+        double unit;
+        const char *name;
+    } units[] = {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (value >= 0.9995 * units[i].unit) {
+            double scaled = value / units[i].unit;
+            snprintf(text, size, "%.*f%s", scaled < 9.995 ? 2 : scaled < 99.95 ? 1 : 0, scaled, units[i].name);
+            return text;
+        }
+    }
+    snprintf(text, size, "%.*f", value < 100 && value != floor(value) ? 1 : 0, value);
+    return text;
+}
+
+char *cli_format_bytes(char *text, size_t size, double bytes)
+{
+    const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t unit = 0;
+    while (bytes >= 1023.5 && unit + 1 < sizeof names / sizeof *names) {
+        bytes /= 1024;
+        unit++;
+    }
+    snprintf(text, size, "%.*f %s", unit > 0 && bytes < 9.95 ? 1 : 0, bytes, names[unit]);
+    return text;
+}
+
+char *cli_format_seconds(char *text, size_t size, double seconds)
+{
+    if (!(seconds < 1e9)) {
+        snprintf(text, size, "?");
+    } else if (seconds < 10) {
+        snprintf(text, size, "%.1f s", seconds);
+    } else if (seconds < 99.5) {
+        snprintf(text, size, "%.0f s", seconds);
+    } else if (seconds < 5970) {
+        long whole = lround(seconds);
+        snprintf(text, size, "%ld min %02ld s", whole / 60, whole % 60);
+    } else {
+        long minutes = lround(seconds / 60);
+        snprintf(text, size, "%ld h %02ld min", minutes / 60, minutes % 60);
+    }
+    return text;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* What the program says: error lines, tables, JSON, progress. Results go to standard output, all else to standard error. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include "train/train.h"
+#include <cjson/cJSON.h>
+#include <locus/status.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#if defined(__GNUC__)
+#define CLI_PRINTF(text, rest) __attribute__((format(printf, text, rest)))
+#else
+#define CLI_PRINTF(text, rest)
+#endif
+
+/* ---- errors: one line "locus: …" on standard error; each returns the exit status ---- */
+
+int cli_usage_error(const char *format, ...) CLI_PRINTF(1, 2); /* returns 2 */
+int cli_failure(const char *format, ...) CLI_PRINTF(1, 2);     /* returns 1 */
+/* The error's message. 2 for a text that cannot be parsed (SPEC), else 1. */
+int cli_error(const locus_error *error);
+/* The same for an error about `text`: if the error has an offset, the text and a caret line follow. */
+int cli_error_in(const char *text, const locus_error *error);
+/* One line "locus: …" on standard error that is no error; not with --quiet. */
+void cli_note(const char *format, ...) CLI_PRINTF(1, 2);
+
+extern bool cli_quiet; /* --quiet was given */
+
+/* Colour wanted on this stream: a terminal, NO_COLOR unset, TERM not "dumb". */
+bool cli_colour(FILE *stream);
+
+/* ---- tables ---- */
+
+typedef enum cli_align { CLI_LEFT = 0, CLI_RIGHT = 1 } cli_align;
+typedef struct cli_table cli_table;
+
+/* Heads like "encoding", ">accuracy": a leading '>' aligns the column to the right. Cells are filled row by row. Running
+ * out of memory ends the program with exit status 1. */
+cli_table *cli_table_create(const char *const *heads, size_t columns);
+void cli_table_cell(cli_table *table, const char *format, ...) CLI_PRINTF(2, 3);
+void cli_table_print(const cli_table *table, FILE *stream); /* UTF-8 widths; heads bold in colour */
+void cli_table_free(cli_table *table);
+/* Columns that UTF-8 text takes on a terminal. */
+size_t cli_width(const char *text);
+
+/* ---- JSON ---- */
+
+/* Prints and frees `root` (NULL: out of memory). Returns the exit status. */
+int cli_json_print(cJSON *root);
+
+/* ---- progress ---- */
+
+/* A line on standard error, rewritten in place, only on a terminal and without --quiet; elsewhere nothing. */
+typedef struct cli_progress {
+    const char *label; /* "copy · rope · seed 0"; owned by the caller */
+    bool shown;
+} cli_progress;
+void cli_progress_show(cli_progress *progress, const lab_progress *now);
+void cli_progress_end(cli_progress *progress); /* wipes the line; must come before other output */
+
+/* "1.25 M", "312 MiB", "3 min 05 s" into `text`, returned. */
+char *cli_format_count(char *text, size_t size, double value);
+char *cli_format_bytes(char *text, size_t size, double bytes);
+char *cli_format_seconds(char *text, size_t size, double seconds);
+
+#endif

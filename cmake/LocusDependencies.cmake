@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+# Finds every library that this configuration needs, and names all that are missing in one message.
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+set(LOCUS_MISSING "")
+
+# locus_find(NAME header library package): sets NAME_INCLUDE_DIR and NAME_LIBRARY.
+macro(locus_find name header library package)
+  find_path(${name}_INCLUDE_DIR ${header})
+  find_library(${name}_LIBRARY ${library})
+  mark_as_advanced(${name}_INCLUDE_DIR ${name}_LIBRARY)
+  if(NOT ${name}_INCLUDE_DIR OR NOT ${name}_LIBRARY)
+    list(APPEND LOCUS_MISSING "${package}")
+  endif()
+endmacro()
+
+locus_find(LAPACKE lapacke.h lapacke liblapacke-dev)
+find_library(LAPACK_LIBRARY lapack)
+mark_as_advanced(LAPACK_LIBRARY)
+if(NOT LAPACK_LIBRARY)
+  list(APPEND LOCUS_MISSING liblapack-dev)
+endif()
+
+if(LOCUS_LAB)
+  locus_find(DNNL dnnl.h dnnl libdnnl-dev)
+  locus_find(SQLITE sqlite3.h sqlite3 libsqlite3-dev)
+  locus_find(CJSON cjson/cJSON.h cjson libcjson-dev)
+  # oneDNN runs on GCC's OpenMP; the laboratory tells it to stay on one thread. Named by its file, because a clang build
+  # would otherwise bring a second OpenMP runtime.
+  set(LAB_LIBRARIES ${DNNL_LIBRARY} ${SQLITE_LIBRARY} ${CJSON_LIBRARY} -l:libgomp.so.1)
+  set(LAB_INCLUDE_DIRS ${DNNL_INCLUDE_DIR} ${SQLITE_INCLUDE_DIR} ${CJSON_INCLUDE_DIR})
+endif()
+
+if(LOCUS_TESTS)
+  locus_find(CMOCKA cmocka.h cmocka libcmocka-dev)
+endif()
+
+if(LOCUS_MISSING)
+  list(REMOVE_DUPLICATES LOCUS_MISSING)
+  list(JOIN LOCUS_MISSING " " missing)
+  message(FATAL_ERROR "Libraries are missing. On Debian or Ubuntu: apt-get install ${missing}\n"
+    "(or ./dev build, which installs them; -DLOCUS_LAB=OFF -DLOCUS_TESTS=OFF builds liblocus alone, with LAPACKE only)")
+endif()

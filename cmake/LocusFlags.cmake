@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+# Compiler flags of every C file, as the interface target locus_flags, and the instruction sets of kernel files.
+
+add_library(locus_flags INTERFACE)
+target_compile_definitions(locus_flags INTERFACE _POSIX_C_SOURCE=200809L)
+
+# Contraction is explicit in the kernels and nothing is reassociated: results must not depend on the compiler's mood.
+target_compile_options(locus_flags INTERFACE -ffp-contract=off -fno-math-errno
+  -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes)
+
+# Compilers newer than the ones we have seen may know new warnings; they must not stop a user's build.
+if(LOCUS_WERROR)
+  if((CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_LESS 13) OR
+     (CMAKE_C_COMPILER_ID MATCHES "Clang" AND CMAKE_C_COMPILER_VERSION VERSION_LESS 15))
+    target_compile_options(locus_flags INTERFACE -Werror)
+  else()
+    message(STATUS "Warnings stay warnings: ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION} is newer than what locus is checked with")
+  endif()
+endif()
+
+set(CMAKE_C_FLAGS_RELEASE "-O3 -DNDEBUG")
+set(CMAKE_C_FLAGS_DEBUG "-O1 -g")
+set(CMAKE_C_FLAGS_CHECK "-O0")
+
+set(LOCUS_SANITIZE_FLAGS "")
+if(LOCUS_SANITIZE)
+  set(LOCUS_SANITIZE_FLAGS -fsanitize=${LOCUS_SANITIZE} -fno-omit-frame-pointer)
+  if(LOCUS_SANITIZE MATCHES "undefined")
+    list(APPEND LOCUS_SANITIZE_FLAGS -fno-sanitize-recover=all)
+  endif()
+  target_compile_options(locus_flags INTERFACE ${LOCUS_SANITIZE_FLAGS})
+  target_link_options(locus_flags INTERFACE ${LOCUS_SANITIZE_FLAGS})
+endif()
+
+# Kernel files are named after their instruction set (attention_avx2.c). Those of other processors are left out of the
+# list `sources`; the others get their flags. The library picks among them at run time.
+function(locus_select_instruction_sets sources)
+  set(avx2 -mavx2 -mfma)
+  set(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma)
+  set(neon "")
+  set(present "")
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
+    set(present avx2 avx512)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    set(present neon)
+  endif()
+  set(kept "")
+  foreach(source IN LISTS ${sources})
+    if(source MATCHES "_(avx2|avx512|neon)\\.c$")
+      set(isa ${CMAKE_MATCH_1})
+      if(NOT isa IN_LIST present)
+        continue()
+      endif()
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${${isa}}")
+    endif()
+    list(APPEND kept ${source})
+  endforeach()
+  set(${sources} ${kept} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+# tests/<room>/test_<thing>.c   one program each, with cmocka; label: the room
+# tests/<room>/<other>.c        shared by the tests, linked into each
+# tests/{cli,install,lint}/*.sh scripts; environment: LOCUS (the program), LOCUS_BUILD, LOCUS_SOURCE, LOCUS_VERSION
+# bench/*.c, examples/*.c       one program for each file with a main(); examples run as tests too
+# A test that exits with 77 was skipped.
+
+set(LOCUS_TEST_SECONDS 120)
+if(LOCUS_SANITIZE)
+  set(LOCUS_TEST_SECONDS 300)
+endif()
+
+# Splits files into programs (with a main) and parts that they share; drops what needs the laboratory if it is not built.
+function(locus_sort_programs files programs parts)
+  set(with "")
+  set(without "")
+  foreach(file IN LISTS files)
+    file(STRINGS ${file} lab REGEX "#include \"((io|nn|model|task|train|report)/|(golden|command|options|output)\\.h\")")
+    if(lab AND NOT LOCUS_LAB)
+      continue()
+    endif()
+    file(STRINGS ${file} main REGEX "^int main\\(")
+    if(main)
+      list(APPEND with ${file})
+    else()
+      list(APPEND without ${file})
+    endif()
+  endforeach()
+  set(${programs} ${with} PARENT_SCOPE)
+  set(${parts} ${without} PARENT_SCOPE)
+endfunction()
+
+# What every test and bench is compiled and linked with.
+add_library(locus_testing INTERFACE)
+target_include_directories(locus_testing INTERFACE src lab cli tests ${CMOCKA_INCLUDE_DIR} ${LAB_INCLUDE_DIRS}
+                                                   ${LAPACKE_INCLUDE_DIR})
+target_compile_definitions(locus_testing INTERFACE LOCUS_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
+target_link_libraries(locus_testing INTERFACE locus_flags)
+if(TARGET locus_commands)
+  target_link_libraries(locus_testing INTERFACE locus_commands)
+elseif(LOCUS_LAB)
+  target_link_libraries(locus_testing INTERFACE lab)
+endif()
+target_link_libraries(locus_testing INTERFACE locus_static ${LAPACKE_LIBRARY} ${CMOCKA_LIBRARY} m)
+target_link_options(locus_testing INTERFACE LINKER:--as-needed)
+
+# Rooms whose tests also run under the address sanitizer, and the tests to build for each sanitizer.
+set(LOCUS_ADDRESS_ROOMS unit kernels grad property fault fuzz)
+add_custom_target(address_tests)
+add_custom_target(threads_tests)
+
+set(LOCUS_TEST_ENVIRONMENT LOCUS=${CMAKE_CURRENT_BINARY_DIR}/locus LOCUS_BUILD=${CMAKE_CURRENT_BINARY_DIR}
+    LOCUS_SOURCE=${CMAKE_CURRENT_SOURCE_DIR} LOCUS_VERSION=${PROJECT_VERSION})
+
+# locus_register(name labels command…)
+function(locus_register name labels)
+  add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" SKIP_RETURN_CODE 77 TIMEOUT ${LOCUS_TEST_SECONDS}
+                                          ENVIRONMENT "${LOCUS_TEST_ENVIRONMENT}")
+endfunction()
+
+# ---- C tests ----
+
+file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/*/*.c)
+locus_sort_programs("${files}" LOCUS_TEST_SOURCES parts)
+if(parts)
+  add_library(locus_test_parts STATIC ${parts})
+  target_link_libraries(locus_test_parts PUBLIC locus_testing)
+endif()
+foreach(source IN LISTS LOCUS_TEST_SOURCES)
+  get_filename_component(name ${source} NAME_WE)
+  if(NOT name MATCHES "^test_")
+    continue() # what the scripts compile
+  endif()
+  get_filename_component(folder ${source} DIRECTORY)
+  get_filename_component(room ${folder} NAME)
+  add_executable(${name} ${source})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/tests)
+  if(TARGET locus_test_parts)
+    target_link_libraries(${name} PRIVATE locus_test_parts)
+  endif()
+  target_link_libraries(${name} PRIVATE locus_testing)
+  set(labels ${room})
+  if(room IN_LIST LOCUS_ADDRESS_ROOMS)
+    list(APPEND labels address)
+    add_dependencies(address_tests ${name})
+  endif()
+  # Tests that start threads also run under the thread sanitizer.
+  file(STRINGS ${source} threads REGEX "pthread_create|locus_threads_set")
+  if(threads OR name MATCHES "thread|parallel")
+    list(APPEND labels threads)
+    add_dependencies(threads_tests ${name})
+  endif()
+  string(REGEX REPLACE "^test_" "" thing ${name})
+  locus_register(${room}.${thing} "${labels}" ${name})
+endforeach()
+
+# ---- scripts ----
+
+set(rooms install lint)
+if(TARGET locus_program)
+  list(APPEND rooms cli)
+endif()
+list(TRANSFORM rooms REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/tests/\\1/*.sh")
+file(GLOB scripts CONFIGURE_DEPENDS ${rooms})
+foreach(script IN LISTS scripts)
+  get_filename_component(thing ${script} NAME_WE)
+  get_filename_component(folder ${script} DIRECTORY)
+  get_filename_component(room ${folder} NAME)
+  file(STRINGS ${script} first LIMIT_COUNT 1)
+  set(shell sh)
+  if(first MATCHES "bash")
+    set(shell bash)
+  endif()
+  locus_register(${room}.${thing} ${room} ${shell} ${script})
+endforeach()
+
+# ---- benches and examples ----
+
+file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/bench/*.c)
+locus_sort_programs("${files}" programs parts)
+if(parts)
+  add_library(locus_bench_parts STATIC ${parts})
+  target_include_directories(locus_bench_parts PUBLIC bench)
+  target_link_libraries(locus_bench_parts PUBLIC locus_testing)
+endif()
+foreach(source IN LISTS programs)
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/bench)
+  target_include_directories(${name} PRIVATE bench)
+  if(TARGET locus_bench_parts)
+    target_link_libraries(${name} PRIVATE locus_bench_parts)
+  endif()
+  target_link_libraries(${name} PRIVATE locus_testing)
+endforeach()
+
+file(GLOB examples CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/examples/*.c)
+foreach(source IN LISTS examples)
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(example_${name} ${source})
+  set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
+                                                   RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/examples)
+  target_link_libraries(example_${name} PRIVATE locus_flags locus_static m)
+  locus_register(examples.${name} examples example_${name})
+endforeach()

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* Packed multi-head softmax attention with every site of a plan fused, forward and backward.
+ *
+ *   q' = ⌈p_m⌉ q_m,  k' = ⌈p_n⌉ k_n,  v' = ⌈p_n⌉ v_n  (where the encoding acts on them)
+ *   s_mn = scale · q'·k'  (+ content terms), times factors, plus biases, then the mask
+ *   a_m = softmax_n(s_mn);  o_m = ⌈p_m⌉ᵀ Σ_n dropout(a_mn) v'_n
+ *
+ * Scores are never stored beyond one tile: memory is linear in tokens (online softmax, Milakov and Gimelshein 2018; the
+ * tiling and recomputing backward of Dao et al. 2022). */
+#ifndef LOCUS_ATTENTION_H
+#define LOCUS_ATTENTION_H
+
+#include <locus/plan.h>
+#include <locus/random.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum locus_mask {
+    LOCUS_MASK_FULL = 0,
+    LOCUS_MASK_CAUSAL = 1, /* query i of m sees keys j ≤ i + (n − m): aligned at the ends, so a cache works; by index, not position */
+    LOCUS_MASK_PREFIX = 2  /* causal, but the first prefix[s] keys of sequence s are seen by all its queries */
+} locus_mask;
+
+typedef enum locus_dropout {
+    LOCUS_DROPOUT_WEIGHTS = 0, /* weights are zeroed with probability p, survivors divided by 1 − p */
+    LOCUS_DROPOUT_LOGITS = 1   /* scores are set to −10⁸ before the softmax */
+} locus_dropout;
+
+/* Start from locus_attention_default(): full mask, scale 1/sqrt(head_dim), no dropout. */
+typedef struct locus_attention_options {
+    locus_mask mask;
+    const size_t *prefix;     /* [sequences], for LOCUS_MASK_PREFIX */
+    double scale;             /* 0: 1/sqrt(head_dim) */
+    double dropout;           /* probability in [0, 1) */
+    locus_dropout dropout_on;
+    locus_random dropout_key; /* the backward replays the same key */
+} locus_attention_options;
+LOCUS_API locus_attention_options locus_attention_default(void);
+
+/* T query tokens, N key tokens of the plan's buffers; all of one dtype, last stride 1. Inputs may be views into one fused
+ * projection. Output must not overlap an input. A query that sees no key gets output 0 and log-sum-exp −∞. */
+typedef struct locus_attention_tensors {
+    const locus_tensor *query;       /* [T, heads, head_dim] */
+    const locus_tensor *key;         /* [N, heads, head_dim] */
+    const locus_tensor *value;       /* [N, heads, value_dim] */
+    const locus_tensor *output;      /* [T, heads, value_dim], written by forward, read by backward */
+    const locus_tensor *log_sum_exp; /* [T, heads], written by forward (NULL: not wanted), read by backward */
+} locus_attention_tensors;
+
+/* What backward reads (output) and writes. Input gradients are overwritten, parameter gradients added to. */
+typedef struct locus_attention_gradients {
+    const locus_tensor *output;              /* dL/do, [T, heads, value_dim] */
+    const locus_tensor *query, *key, *value; /* dL/dq, dL/dk, dL/dv, shaped as their inputs */
+    const locus_tensor *parameters;          /* [parameter_count], or NULL: not wanted */
+    size_t parameter_count;
+} locus_attention_gradients;
+
+typedef enum locus_pass { LOCUS_PASS_FORWARD = 0, LOCUS_PASS_BACKWARD = 1 } locus_pass;
+
+/* Bytes of workspace, for the executor and the number of threads in use now. */
+LOCUS_API size_t locus_attention_workspace(const locus_plan *plan, const locus_attention_options *options,
+                                           locus_dtype dtype, locus_pass pass);
+
+/* Thread-safe with distinct workspaces and outputs. Bitwise repeatable, whatever the number of threads. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_attention_forward(const locus_plan *plan,
+                                                              const locus_attention_options *options,
+                                                              const locus_attention_tensors *tensors,
+                                                              locus_workspace workspace, locus_error *error);
+LOCUS_API LOCUS_MUST_USE locus_status locus_attention_backward(const locus_plan *plan,
+                                                               const locus_attention_options *options,
+                                                               const locus_attention_tensors *tensors,
+                                                               const locus_attention_gradients *gradients,
+                                                               locus_workspace workspace, locus_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

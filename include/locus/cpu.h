@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Instruction sets: what the machine has, and a mask that forces a lower level (for tests and comparisons). */
+#ifndef LOCUS_CPU_H
+#define LOCUS_CPU_H
+
+#include <locus/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Kernel levels, one bit each. Scalar is always there. */
+typedef enum locus_isa {
+    LOCUS_ISA_SCALAR = 1,
+    LOCUS_ISA_AVX2 = 2,   /* AVX2 + FMA */
+    LOCUS_ISA_AVX512 = 4, /* AVX-512 F, BW, DQ, VL */
+    LOCUS_ISA_NEON = 8    /* AArch64 Advanced SIMD */
+} locus_isa;
+
+/* All levels that this machine and this build have, as a mask of locus_isa. */
+LOCUS_API unsigned locus_cpu_isas(void);
+
+/* Restricts the kernels to the levels in `mask` (scalar is always kept). Plans pick up the level when they are
+ * created. The environment variable LOCUS_ISA (scalar, avx2, avx512, neon) sets the same limit at start. */
+LOCUS_API void locus_cpu_mask_set(unsigned mask);
+
+/* The level in use now: the highest that the machine has and the mask allows. */
+LOCUS_API locus_isa locus_cpu_isa(void);
+
+/* "scalar", "avx2", "avx512", "neon". Static storage. */
+LOCUS_API const char *locus_isa_name(locus_isa isa);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Encodings: how positions act on a Transformer. Text → encoding → binding (with a shape and parameter values). */
+#ifndef LOCUS_ENCODING_H
+#define LOCUS_ENCODING_H
+
+#include <locus/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct locus_encoding locus_encoding; /* opaque, immutable: a parsed spec */
+
+/* Where an encoding acts; a mask. */
+typedef enum locus_site {
+    LOCUS_SITE_EMBEDDING = 1, /* a vector added to a token */
+    LOCUS_SITE_QUERY_KEY = 2, /* an operator on queries and keys */
+    LOCUS_SITE_VALUE = 4,     /* an operator on values, undone on the output */
+    LOCUS_SITE_SCORE = 8      /* a factor on, or a bias added to, the attention score */
+} locus_site;
+
+/* spec := term ("+" term)*;  term := name [ "(" key "=" value ("," key "=" value)* ")" ].
+ * On failure status SPEC, with the offset of the offending place in `spec`, what was expected and the nearest name. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_encoding_parse(const char *spec, locus_encoding **encoding,
+                                                           locus_error *error);
+LOCUS_API void locus_encoding_destroy(locus_encoding **encoding); /* accepts NULL; nulls the pointer */
+
+/* The canonical spec: terms in their order, options that differ from their defaults in the registry's order. Cut to
+ * `size` bytes with its final NUL; returns the full length. Parsing it gives an equal encoding. */
+LOCUS_API size_t locus_encoding_text(const locus_encoding *encoding, char *text, size_t size);
+LOCUS_API unsigned locus_encoding_sites(const locus_encoding *encoding); /* mask of locus_site */
+
+/* What the encoding is used with. Start from locus_shape_default(): everything 0, which means "not used". */
+typedef struct locus_shape {
+    size_t heads;     /* H, for query-key, value and score sites */
+    size_t head_dim;  /* dimension of a query and key head */
+    size_t value_dim; /* dimension of a value head; 0 means head_dim */
+    size_t model_dim; /* D, for the embedding site */
+} locus_shape;
+LOCUS_API locus_shape locus_shape_default(void);
+
+/* A learned tensor of an encoding: names as in the spec reference ("generators", "table"), in sums of terms prefixed
+ * "0.", "1.", …  Always contiguous. */
+typedef struct locus_parameter {
+    char name[64];
+    size_t rank;
+    int64_t shape[LOCUS_MAX_RANK];
+} locus_parameter;
+
+/* How many tensors the encoding learns for this shape, and what tensor `index` is. Fails with SHAPE if the encoding
+ * cannot take the shape (an odd head dimension where pairs are needed). */
+LOCUS_API LOCUS_MUST_USE locus_status locus_encoding_parameter_count(const locus_encoding *encoding,
+                                                                     const locus_shape *shape, size_t *count,
+                                                                     locus_error *error);
+LOCUS_API LOCUS_MUST_USE locus_status locus_encoding_parameter(const locus_encoding *encoding, const locus_shape *shape,
+                                                               size_t index, locus_parameter *parameter,
+                                                               locus_error *error);
+
+/* Fills `parameters` (contiguous, float32 or float64, in the order above) with initial values drawn from `seed`. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_encoding_initialise(const locus_encoding *encoding, const locus_shape *shape,
+                                                                uint64_t seed, const locus_tensor *parameters,
+                                                                size_t count, locus_error *error);
+
+/* ---- binding: an encoding with a shape and parameter values, made ready (eigenbases, frequencies, slopes) ---- */
+
+typedef struct locus_binding locus_binding; /* opaque; read-only except in locus_binding_update */
+
+/* `parameters` are copied (as double); `count` must match locus_encoding_parameter_count. The encoding may be destroyed
+ * afterwards. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_binding_create(locus_binding **binding, const locus_encoding *encoding,
+                                                           const locus_shape *shape, const locus_tensor *parameters,
+                                                           size_t count, locus_error *error);
+
+/* New parameter values, after a step of training. Plans made from the binding become stale: destroy them first. On
+ * failure the binding keeps its old values. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_binding_update(locus_binding *binding, const locus_tensor *parameters,
+                                                           size_t count, locus_error *error);
+LOCUS_API void locus_binding_destroy(locus_binding **binding); /* accepts NULL; nulls the pointer */
+
+/* ---- registry: what there is, for listings and completions ---- */
+
+typedef struct locus_option_info {
+    const char *name;
+    const char *values; /* "interleaved|half", "number > 0", "integer ≥ 1", "group": for people */
+    const char *initial; /* default as text; "" if the option has none and must be given or is derived */
+    const char *meaning;
+} locus_option_info;
+
+typedef struct locus_encoding_info {
+    const char *name;
+    const char *summary;
+    unsigned sites;                   /* mask of locus_site over all option values */
+    const char *learned;              /* what is learned, "" if nothing */
+    const char *source;               /* paper */
+    const locus_option_info *options; /* [option_count] */
+    size_t option_count;
+} locus_encoding_info;
+
+LOCUS_API size_t locus_encoding_registry_size(void);
+LOCUS_API const locus_encoding_info *locus_encoding_registry_at(size_t index); /* NULL past the end; static storage */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* The one parallel loop of the library. The default executor is a small pool of POSIX threads, started when first
+ * used; it has no part in any OpenMP runtime, so it cannot clash with one. A caller may put its own pool in place. */
+#ifndef LOCUS_PARALLEL_H
+#define LOCUS_PARALLEL_H
+
+#include <locus/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One piece of a parallel loop. `worker` is below the executor's concurrency; no two pieces that run at the same
+ * time have the same worker, so it may index scratch memory. Results must depend on `index` only. */
+typedef void locus_task(void *context, size_t index, size_t worker);
+
+typedef struct locus_executor {
+    /* Runs task(context, i, worker) once for every i < count, in any order, and returns when all are done. */
+    void (*run)(void *state, size_t count, locus_task *task, void *context);
+    size_t concurrency; /* at least 1: how many pieces may run at the same time */
+    void *state;
+} locus_executor;
+
+/* Replaces the executor; NULL restores the default pool. Not while work is running. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_executor_set(const locus_executor *executor);
+
+/* Number of threads of the default pool: 0 means one for each processor that the process may use. At most 1024.
+ * The environment variable LOCUS_THREADS sets it at start. Not while work is running. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_threads_set(size_t threads);
+
+/* The concurrency of the executor in use. */
+LOCUS_API size_t locus_threads(void);
+
+/* Runs a loop on the executor in use. A call from inside a task runs its pieces one after another as that worker's
+ * own work (worker 0 of a nested loop). Concurrent calls from different threads are serialised. */
+LOCUS_API void locus_parallel_for(size_t count, locus_task *task, void *context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Strided views of memory that the caller owns. */
+#ifndef LOCUS_TENSOR_H
+#define LOCUS_TENSOR_H
+
+#include <locus/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum locus_dtype { LOCUS_FLOAT32 = 1, LOCUS_FLOAT64 = 2 } locus_dtype;
+
+#define LOCUS_MAX_RANK 4
+
+/* Element (i, j, …) stands at data + (i·stride[0] + j·stride[1] + …) elements. Strides may be any number except where a
+ * function asks for more; the last dimension of every tensor of tokens must have stride 1. Inputs are never written. */
+typedef struct locus_tensor {
+    void *data;
+    locus_dtype dtype;
+    size_t rank; /* 0 … LOCUS_MAX_RANK */
+    int64_t shape[LOCUS_MAX_RANK];
+    int64_t stride[LOCUS_MAX_RANK]; /* in elements */
+} locus_tensor;
+
+/* A contiguous view in C order. `shape` holds `rank` numbers. */
+LOCUS_API locus_tensor locus_tensor_view(void *data, locus_dtype dtype, size_t rank, const int64_t *shape);
+
+/* Bytes of one element: 4 or 8; 0 for an unknown type. */
+LOCUS_API size_t locus_dtype_size(locus_dtype dtype);
+
+/* Product of the shape. */
+LOCUS_API size_t locus_tensor_count(const locus_tensor *tensor);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

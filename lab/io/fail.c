@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Error records of the laboratory. Nothing here allocates: it must work when memory has run out. */
+#include "io/fail.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* One line of whole UTF-8 characters: a character that was cut goes, control characters become '?'. */
+static void tidy(char *text) {
+    size_t length = strlen(text), lead = length;
+    while (lead > 0 && ((unsigned char)text[lead - 1] & 0xC0) == 0x80)
+        lead--;
+    if (lead > 0) {
+        unsigned char first = (unsigned char)text[lead - 1];
+        size_t needed = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
+        if (length - (lead - 1) < needed)
+            text[lead - 1] = '\0';
+    }
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7F)
+            *text = '?';
+}
+
+/* Composes in a buffer of its own: a caller that wraps a failure may quote the record's old message in the new one. */
+static void fill(locus_error *error, locus_status status, const char *argument, const char *format, va_list values) {
+    locus_error fresh = {.status = status, .offset = -1, .length = 0};
+    snprintf(fresh.argument, sizeof fresh.argument, "%s", argument ? argument : "");
+    if (vsnprintf(fresh.message, sizeof fresh.message, format, values) < 0)
+        snprintf(fresh.message, sizeof fresh.message, "%s", locus_status_text(status));
+    tidy(fresh.argument);
+    tidy(fresh.message);
+    *error = fresh;
+}
+
+locus_status lab_fail(locus_error *error, locus_status status, const char *argument, const char *format, ...) {
+    if (error) {
+        va_list values;
+        va_start(values, format);
+        fill(error, status, argument, format, values);
+        va_end(values);
+    }
+    return status;
+}
+
+locus_status lab_fail_at(locus_error *error, locus_status status, const char *argument, ptrdiff_t offset,
+                         ptrdiff_t length, const char *format, ...) {
+    if (error) {
+        va_list values;
+        va_start(values, format);
+        fill(error, status, argument, format, values);
+        va_end(values);
+        error->offset = offset;
+        error->length = length < 1 ? 1 : length;
+    }
+    return status;
+}
+
+locus_status lab_fail_system(locus_error *error, const char *action, const char *path, int code) {
+    char reason[128];
+    if (strerror_r(code, reason, sizeof reason) != 0)
+        snprintf(reason, sizeof reason, "system error %d", code);
+    locus_status status = code == ENOMEM ? LOCUS_ERROR_MEMORY : LOCUS_ERROR_IO;
+    /* The end of a long path says more than its beginning, and the reason must not be cut off. */
+    size_t length = strlen(path);
+    const char *shown = length > 240 ? path + (length - 240) : path;
+    return lab_fail(error, status, NULL, "cannot %s '%s%s': %s", action, shown == path ? "" : "…", shown, reason);
+}
+
+locus_status lab_fail_memory(locus_error *error, const char *purpose) {
+    return lab_fail(error, LOCUS_ERROR_MEMORY, NULL, "out of memory for %s", purpose);
+}

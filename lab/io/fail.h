@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* How the laboratory reports a failure: fills the caller's error record, if there is one, and hands the status back. */
+#ifndef LAB_FAIL_H
+#define LAB_FAIL_H
+
+#include <locus/status.h>
+
+#if defined(__GNUC__)
+#define LAB_PRINTF(text, first) __attribute__((format(printf, text, first), cold))
+#else
+#define LAB_PRINTF(text, first)
+#endif
+
+/* Returns `status`. `error` may be NULL, `argument` too. The message is cut to the record at a character's boundary;
+ * control characters become '?': it stays one line. */
+LAB_PRINTF(4, 5)
+locus_status lab_fail(locus_error *error, locus_status status, const char *argument, const char *format, ...);
+
+/* The same for texts, with the offending place in bytes. */
+LAB_PRINTF(6, 7)
+locus_status lab_fail_at(locus_error *error, locus_status status, const char *argument, ptrdiff_t offset,
+                         ptrdiff_t length, const char *format, ...);
+
+/* A system call failed: "cannot <action> '<path>': <the system's reason>". `code` is errno's value. Returns IO, or MEMORY
+ * for ENOMEM. */
+locus_status lab_fail_system(locus_error *error, const char *action, const char *path, int code);
+
+/* Out of memory, with what it was for. */
+locus_status lab_fail_memory(locus_error *error, const char *purpose);
+
+#endif

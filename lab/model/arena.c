@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks are advised to use large pages: matrix products over hundreds of megabytes otherwise miss the address cache. */
+#define _DEFAULT_SOURCE 1 /* madvise */
+#include "model/arena.h"
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { LINE = 64, LARGE_PAGE = 1 << 21 };
+
+void *lab_arena_take(lab_arena *arena, size_t count, size_t size) {
+    size_t bytes = (count * size + LINE - 1) / LINE * LINE;
+    void *place = arena->block ? arena->block + arena->used : NULL;
+    arena->used += bytes;
+    return place;
+}
+
+float *lab_arena_floats(lab_arena *arena, size_t count) {
+    return lab_arena_take(arena, count, sizeof(float));
+}
+
+void *lab_block_allocate(size_t bytes) {
+    size_t alignment = bytes >= LARGE_PAGE ? LARGE_PAGE : LINE;
+    if (bytes > SIZE_MAX - alignment) return NULL;
+    size_t whole = (bytes + alignment - 1) / alignment * alignment;
+    void *block = aligned_alloc(alignment, whole > 0 ? whole : alignment);
+#ifdef MADV_HUGEPAGE
+    if (block && alignment == LARGE_PAGE) (void)madvise(block, whole, MADV_HUGEPAGE);
+#endif
+    return block;
+}

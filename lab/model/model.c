@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* A model's life: checks of the configuration, layers, parameters, the encoding's binding. */
+#include "io/fail.h"
+#include "model/model_parts.h"
+#include <stdlib.h>
+#include <string.h>
+
+lab_model_config lab_model_default(void) {
+    return (lab_model_config){.vocabulary = 22,
+                              .dim = 512,
+                              .heads = 8,
+                              .feed_forward = 2048,
+                              .encoder_layers = 2,
+                              .decoder_layers = 2,
+                              .norm = LAB_NORM_BEFORE,
+                              .dropout = 0.1,
+                              .attention_dropout = 0.1,
+                              .attention_dropout_on = LOCUS_DROPOUT_WEIGHTS,
+                              .embedding_init = LAB_EMBEDDING_SCALED,
+                              .encoding = "none"};
+}
+
+enum { MOST_SIZE = 1 << 24, MOST_LAYERS = 1024 };
+
+static locus_status check_size(const char *name, size_t value, size_t least, size_t most, locus_error *error) {
+    if (value >= least && value <= most) return LOCUS_OK;
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s is %zu: it must be between %zu and %zu", name, value, least,
+                    most);
+}
+
+static locus_status check_probability(const char *name, double value, locus_error *error) {
+    if (value >= 0.0 && value < 1.0) return LOCUS_OK;
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s is %g: a probability must be at least 0 and below 1", name,
+                    value);
+}
+
+static locus_status config_check(const lab_model_config *config, locus_error *error) {
+    const struct {
+        const char *name;
+        size_t value, least, most;
+    } sizes[] = {
+        {"vocabulary", config->vocabulary, 2, MOST_SIZE},
+        {"dim", config->dim, 1, MOST_SIZE},
+        {"heads", config->heads, 1, config->dim},
+        {"feed_forward", config->feed_forward, 1, MOST_SIZE},
+        {"encoder_layers", config->encoder_layers, 1, MOST_LAYERS},
+        {"decoder_layers", config->decoder_layers, 1, MOST_LAYERS},
+    };
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && status == LOCUS_OK; ++i)
+        status = check_size(sizes[i].name, sizes[i].value, sizes[i].least, sizes[i].most, error);
+    if (status == LOCUS_OK) status = check_probability("dropout", config->dropout, error);
+    if (status == LOCUS_OK) status = check_probability("attention_dropout", config->attention_dropout, error);
+    if (status != LOCUS_OK) return status;
+    if (config->dim % config->heads != 0)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "heads",
+                        "dim %zu is not divisible by %zu heads: choose another number of heads", config->dim,
+                        config->heads);
+    if (config->encoding == NULL)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "encoding", "no encoding is given: use \"none\" for none");
+    return LOCUS_OK;
+}
+
+/* Sublayers of a layer: the encoder's are self-attention and feed-forward, the decoder's have the cross-attention between. */
+static locus_status stack_create(lab_stack *stack, const lab_model_config *config, bool decoder, locus_error *error) {
+    static const lab_sublayer_kind kinds[2][3] = {{LAB_SELF_ATTENTION, LAB_FEED_FORWARD},
+                                                  {LAB_SELF_ATTENTION, LAB_CROSS_ATTENTION, LAB_FEED_FORWARD}};
+    size_t per_layer = decoder ? 3 : 2;
+    stack->dim = config->dim;
+    stack->feed_forward = config->feed_forward;
+    stack->heads = config->heads;
+    stack->stream_is_y = config->norm == LAB_NORM_AFTER;
+    stack->mask = decoder ? LOCUS_MASK_CAUSAL : LOCUS_MASK_FULL;
+    stack->sublayer_count = per_layer * (decoder ? config->decoder_layers : config->encoder_layers);
+    stack->sublayers = calloc(stack->sublayer_count, sizeof *stack->sublayers);
+    stack->joins = calloc(stack->sublayer_count + 1, sizeof *stack->joins);
+    if (!stack->sublayers || !stack->joins) return lab_fail_memory(error, "the model's layers");
+    for (size_t s = 0; s < stack->sublayer_count; ++s)
+        stack->sublayers[s].kind = kinds[decoder][s % per_layer];
+    return LOCUS_OK;
+}
+
+static locus_status encoding_create(lab_model *model, locus_error *error) {
+    const lab_model_config *config = &model->config;
+    locus_status status = locus_encoding_parse(config->encoding, &model->encoding, error);
+    if (status != LOCUS_OK) return status;
+    model->embedding_site = (locus_encoding_sites(model->encoding) & LOCUS_SITE_EMBEDDING) != 0;
+    model->shape = locus_shape_default();
+    model->shape.heads = config->heads;
+    model->shape.head_dim = model->shape.value_dim = config->dim / config->heads;
+    model->shape.model_dim = config->dim;
+    return locus_encoding_parameter_count(model->encoding, &model->shape, &model->position_count, error);
+}
+
+static locus_status parameters_create(lab_model *model, uint64_t seed, locus_error *error) {
+    locus_status status = lab_parameters_declare(model, error); /* counts */
+    if (status != LOCUS_OK) return status;
+    size_t bytes = model->elements * sizeof(float);
+    model->parameters = calloc(model->parameter_count, sizeof *model->parameters);
+    model->position_values = calloc(model->position_count + 1, sizeof *model->position_values);
+    model->position_gradients = calloc(model->position_count + 1, sizeof *model->position_gradients);
+    model->values = lab_block_allocate(bytes);
+    model->gradients = lab_block_allocate(bytes);
+    if (!model->parameters || !model->position_values || !model->position_gradients || !model->values || !model->gradients)
+        return lab_fail_memory(error, "the model's parameters");
+    memset(model->gradients, 0, bytes);
+    status = lab_parameters_declare(model, error); /* places */
+    if (status != LOCUS_OK) return status;
+    lab_parameters_initialise(model, seed);
+    status = locus_encoding_initialise(model->encoding, &model->shape, seed, model->position_values,
+                                       model->position_count, error);
+    if (status != LOCUS_OK) return status;
+    return locus_binding_create(&model->binding, model->encoding, &model->shape, model->position_values,
+                                model->position_count, error);
+}
+
+locus_status lab_model_create(lab_model **model, const lab_model_config *config, uint64_t seed, locus_error *error) {
+    *model = NULL;
+    locus_status status = config_check(config, error);
+    if (status != LOCUS_OK) return status;
+    lab_model *made = calloc(1, sizeof *made);
+    if (made == NULL) return lab_fail_memory(error, "the model");
+    made->config = *config;
+    made->config.encoding = NULL;
+    size_t length = strlen(config->encoding) + 1;
+    made->encoding_text = malloc(length);
+    if (made->encoding_text == NULL) {
+        status = lab_fail_memory(error, "the model");
+        goto done;
+    }
+    made->config.encoding = memcpy(made->encoding_text, config->encoding, length);
+    status = stack_create(&made->encoder, config, false, error);
+    if (status == LOCUS_OK) status = stack_create(&made->decoder, config, true, error);
+    if (status == LOCUS_OK) status = encoding_create(made, error);
+    if (status == LOCUS_OK) status = parameters_create(made, seed, error);
+done:
+    if (status == LOCUS_OK)
+        *model = made;
+    else
+        lab_model_destroy(made);
+    return status;
+}
+
+static void stack_destroy(lab_stack *stack) {
+    free(stack->sublayers);
+    free(stack->joins);
+}
+
+void lab_model_destroy(lab_model *model) {
+    if (model == NULL) return;
+    locus_binding_destroy(&model->binding);
+    locus_encoding_destroy(&model->encoding);
+    stack_destroy(&model->encoder);
+    stack_destroy(&model->decoder);
+    free(model->arena.block);
+    free(model->workspace.data);
+    free(model->parameters);
+    free(model->position_values);
+    free(model->position_gradients);
+    free(model->values);
+    free(model->gradients);
+    free(model->encoding_text);
+    free(model);
+}
+
+const lab_model_config *lab_model_get_config(const lab_model *model) {
+    return &model->config;
+}
+
+size_t lab_model_parameter_count(const lab_model *model) {
+    return model->parameter_count;
+}
+
+const lab_parameter *lab_model_parameter(const lab_model *model, size_t index) {
+    return &model->parameters[index];
+}
+
+size_t lab_model_elements(const lab_model *model) {
+    return model->elements;
+}
+
+float *lab_model_values(lab_model *model) {
+    return model->values;
+}
+
+float *lab_model_gradients(lab_model *model) {
+    return model->gradients;
+}
+
+locus_status lab_model_update(lab_model *model, locus_error *error) {
+    if (model->position_count == 0) return LOCUS_OK;
+    return locus_binding_update(model->binding, model->position_values, model->position_count, error);
+}
+
+size_t lab_model_arena_bytes(const lab_model *model) {
+    return model->arena.capacity + model->workspace.bytes;
+}
+
+const locus_binding *lab_model_binding(const lab_model *model) {
+    return model->binding;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* The parameter table: names, shapes and places of all tensors, declared in one walk over the model, and their first values.
+ *
+ * Weights: uniform in ±sqrt(6 / (in + out)) (Glorot and Bengio 2010), each of query, key and value by itself. Biases 0, gains 1.
+ * Embedding: N(0, 1/D) or N(0, 1). The encoding draws its own. */
+#include "io/fail.h"
+#include "model/model_parts.h"
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct declaration {
+    lab_model *model;
+    bool place; /* false: only count */
+    size_t count, elements;
+} declaration;
+
+typedef struct slot {
+    float *value, *gradient;
+} slot;
+
+/* The next tensor: [rows, columns], or [rows] if columns is 0. */
+static slot declare(declaration *d, size_t rows, size_t columns, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static slot declare(declaration *d, size_t rows, size_t columns, const char *format, ...) {
+    size_t count = columns ? rows * columns : rows;
+    slot at = {NULL, NULL};
+    if (d->place) {
+        at.value = d->model->values + d->elements;
+        at.gradient = d->model->gradients + d->elements;
+        lab_parameter *p = &d->model->parameters[d->count];
+        *p = (lab_parameter){.rank = columns ? 2 : 1,
+                             .shape = {(int64_t)rows, (int64_t)columns},
+                             .count = count,
+                             .value = at.value,
+                             .gradient = at.gradient,
+                             .decay = true};
+        va_list arguments;
+        va_start(arguments, format);
+        (void)vsnprintf(p->name, sizeof p->name, format, arguments);
+        va_end(arguments);
+    }
+    ++d->count;
+    d->elements += count;
+    return at;
+}
+
+static lab_norm declare_norm(declaration *d, const char *name) {
+    size_t D = d->model->config.dim;
+    slot gain = declare(d, D, 0, "%s.weight", name), shift = declare(d, D, 0, "%s.bias", name);
+    return (lab_norm){gain.value, shift.value, gain.gradient, shift.gradient};
+}
+
+/* Linear layers `parts` (one to three names) with the same input, stored one below the other. */
+static lab_linear declare_linear(declaration *d, const char *prefix, const char *const *parts, size_t count,
+                                 size_t outputs, size_t inputs) {
+    lab_linear linear = {.inputs = inputs, .outputs = outputs * count};
+    for (size_t i = 0; i < count; ++i) {
+        slot weight = declare(d, outputs, inputs, "%s.%s.weight", prefix, parts[i]);
+        if (i == 0) linear.weight = weight.value, linear.weight_gradient = weight.gradient;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        slot bias = declare(d, outputs, 0, "%s.%s.bias", prefix, parts[i]);
+        if (i == 0) linear.bias = bias.value, linear.bias_gradient = bias.gradient;
+    }
+    return linear;
+}
+
+static void declare_sublayer(declaration *d, const char *layer, lab_sublayer *sublayer) {
+    static const char *const projections[] = {"query", "key", "value"}, *const output = "output", *const up = "up",
+                                             *const down = "down";
+    size_t D = d->model->config.dim, F = d->model->config.feed_forward;
+    char prefix[64];
+    if (sublayer->kind == LAB_FEED_FORWARD) {
+        (void)snprintf(prefix, sizeof prefix, "%s.feed_forward", layer);
+        sublayer->project = declare_linear(d, prefix, &up, 1, F, D);
+        sublayer->output = declare_linear(d, prefix, &down, 1, D, F);
+        return;
+    }
+    bool cross = sublayer->kind == LAB_CROSS_ATTENTION;
+    (void)snprintf(prefix, sizeof prefix, "%s.%s_attention", layer, cross ? "cross" : "self");
+    sublayer->project = declare_linear(d, prefix, projections, cross ? 1 : 3, D, D);
+    if (cross) sublayer->memory = declare_linear(d, prefix, projections + 1, 2, D, D);
+    sublayer->output = declare_linear(d, prefix, &output, 1, D, D);
+}
+
+/* `per_layer` sublayers make a layer. */
+static void declare_stack(declaration *d, const char *name, lab_stack *stack, size_t per_layer) {
+    bool before = d->model->config.norm == LAB_NORM_BEFORE;
+    char text[64];
+    for (size_t s = 0; s < stack->sublayer_count; ++s) {
+        (void)snprintf(text, sizeof text, "%s.%zu.norm%zu", name, s / per_layer, s % per_layer + 1);
+        stack->joins[before ? s : s + 1].norm = declare_norm(d, text);
+        (void)snprintf(text, sizeof text, "%s.%zu", name, s / per_layer);
+        declare_sublayer(d, text, &stack->sublayers[s]);
+    }
+    (void)snprintf(text, sizeof text, "%s.norm", name);
+    if (before) stack->joins[stack->sublayer_count].norm = declare_norm(d, text);
+}
+
+/* A tensor of the encoding, of any rank; entered by hand, with a view for the library. */
+static void declare_position(declaration *d, size_t index, const locus_parameter *parameter) {
+    lab_model *model = d->model;
+    size_t count = 1;
+    for (size_t r = 0; r < parameter->rank; ++r)
+        count *= (size_t)parameter->shape[r];
+    slot at = declare(d, count, 0, "position.%s", parameter->name);
+    if (!d->place) return;
+    lab_parameter *entry = &model->parameters[d->count - 1];
+    entry->rank = parameter->rank;
+    memcpy(entry->shape, parameter->shape, sizeof entry->shape);
+    model->position_values[index] = locus_tensor_view(at.value, LOCUS_FLOAT32, parameter->rank, parameter->shape);
+    model->position_gradients[index] = locus_tensor_view(at.gradient, LOCUS_FLOAT32, parameter->rank, parameter->shape);
+    model->position_elements += count;
+}
+
+locus_status lab_parameters_declare(lab_model *model, locus_error *error) {
+    declaration d = {.model = model, .place = model->values != NULL};
+    slot embedding = declare(&d, model->config.vocabulary, model->config.dim, "embedding.weight");
+    model->embedding = embedding.value;
+    model->embedding_gradient = embedding.gradient;
+    declare_stack(&d, "encoder", &model->encoder, 2);
+    declare_stack(&d, "decoder", &model->decoder, 3);
+    model->position_elements = 0;
+    for (size_t i = 0; i < model->position_count; ++i) {
+        locus_parameter parameter;
+        locus_status status = locus_encoding_parameter(model->encoding, &model->shape, i, &parameter, error);
+        if (status != LOCUS_OK) return status;
+        declare_position(&d, i, &parameter);
+    }
+    model->parameter_count = d.count;
+    model->elements = d.elements;
+    return LOCUS_OK;
+}
+
+static void draw_uniform(float *value, size_t count, double bound, const locus_random *random) {
+    enum { BLOCKS = 64 };
+    uint32_t words[4 * BLOCKS];
+    for (size_t first = 0; first < count; first += 4 * BLOCKS) {
+        size_t run = count - first < 4 * BLOCKS ? count - first : 4 * BLOCKS;
+        locus_random_blocks(random, first / 4, (run + 3) / 4, words);
+        for (size_t i = 0; i < run; ++i)
+            value[first + i] = (float)(bound * (((double)words[i] + 0.5) / 2147483648.0 - 1.0));
+    }
+}
+
+static bool ends_with(const char *name, const char *end) {
+    size_t length = strlen(name), tail = strlen(end);
+    return length >= tail && strcmp(name + length - tail, end) == 0;
+}
+
+static void initialise_tensor(const lab_model *model, lab_parameter *p, const locus_random *random) {
+    if (p->value == model->embedding) {
+        double deviation = model->config.embedding_init == LAB_EMBEDDING_UNIT ? 1.0 : 1.0 / sqrt((double)model->config.dim);
+        for (size_t i = 0; i < p->count; ++i)
+            p->value[i] = (float)(deviation * locus_random_normal(random, i));
+    } else if (p->rank == 2) {
+        draw_uniform(p->value, p->count, sqrt(6.0 / (double)(p->shape[0] + p->shape[1])), random);
+    } else {
+        float value = ends_with(p->name, ".weight") ? 1.0f : 0.0f; /* a norm's gain, or a bias */
+        for (size_t i = 0; i < p->count; ++i)
+            p->value[i] = value;
+    }
+}
+
+void lab_parameters_initialise(lab_model *model, uint64_t seed) {
+    size_t own = model->parameter_count - model->position_count; /* the encoding's come last */
+    for (size_t i = 0; i < own; ++i) {
+        locus_random random = {seed, LAB_PURPOSE_INITIALISE, (uint32_t)i};
+        initialise_tensor(model, &model->parameters[i], &random);
+    }
+}

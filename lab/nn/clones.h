@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Loops that the compiler vectorises, built once for each instruction set and chosen when the program is loaded.
+ *
+ * LAB_CLONES stands before a function definition. No clone may fuse a multiplication with an addition (the tree is built with
+ * contraction off), and sums run over the sixteen lanes of lab_lanes whatever the width of the machine's vectors: all
+ * clones give the same bits. Sanitizers and indirect functions don't go together, so there the plain loop is built. */
+#ifndef LAB_CLONES_H
+#define LAB_CLONES_H
+
+#include <stddef.h>
+#include <string.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define LAB_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define LAB_SANITIZED 1
+#endif
+
+#if defined(__x86_64__) && defined(__linux__) && defined(__gnu_linux__) && !defined(LAB_SANITIZED) &&                    \
+    ((defined(__clang__) && __clang_major__ >= 14) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 8))
+#define LAB_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define LAB_CLONES
+#endif
+
+/* Helpers of cloned functions have to be part of each clone. */
+#define LAB_INLINE static inline __attribute__((always_inline))
+
+#define LAB_LANES 16
+typedef float lab_lanes __attribute__((vector_size(64)));
+
+/* Vectors go through pointers: by value their calling convention would depend on the instruction set. */
+LAB_INLINE void lab_lanes_load(lab_lanes *lanes, const float *source) {
+    memcpy(lanes, source, sizeof *lanes);
+}
+
+LAB_INLINE void lab_lanes_store(const lab_lanes *lanes, float *target) {
+    memcpy(target, lanes, sizeof *lanes);
+}
+
+/* The sum of the lanes, pairwise, in a fixed order. */
+LAB_INLINE float lab_lanes_sum(const lab_lanes *lanes) {
+    float part[LAB_LANES];
+    memcpy(part, lanes, sizeof part);
+    for (size_t half = LAB_LANES / 2; half > 0; half /= 2) {
+        for (size_t i = 0; i < half; ++i)
+            part[i] += part[i + half];
+    }
+    return part[0];
+}
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Dropout (Srivastava et al. 2014): elements are zeroed with probability p, survivors divided by 1 − p. Nothing is stored: the
+ * backward draws the same numbers again.
+ *
+ * Element j of row r takes 16-bit word j % 8 of Philox block r · ⌈columns / 8⌉ + j / 8 (low half of a 32-bit word first)
+ * and is dropped if it is below round(65536 p); survivors are divided by the exact probability that this gives. */
+#ifndef LAB_DROPOUT_H
+#define LAB_DROPOUT_H
+
+#include <locus/random.h>
+
+typedef struct lab_dropout {
+    locus_random key;
+    uint16_t threshold; /* words below it drop; 0: no dropout */
+    float scale;        /* of survivors */
+} lab_dropout;
+
+/* p in [0, 1). */
+lab_dropout lab_dropout_make(double p, locus_random key);
+
+enum { LAB_DROPOUT_RUN = 1024 }; /* columns that one draw serves */
+typedef union lab_dropout_bits {
+    uint32_t words[LAB_DROPOUT_RUN / 2];
+    uint16_t halves[LAB_DROPOUT_RUN];
+} lab_dropout_bits;
+
+/* Draws the words of columns first … first + count − 1 of a row; first is a multiple of LAB_DROPOUT_RUN, count at most that. */
+void lab_dropout_draw(const lab_dropout *dropout, size_t row, size_t columns, size_t first, size_t count,
+                      lab_dropout_bits *bits);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The linear layer y = x Wᵀ + b, W as [outputs, inputs]. */
+#ifndef LAB_LINEAR_H
+#define LAB_LINEAR_H
+
+#include "nn/gemm.h"
+#include "nn/rows.h"
+
+typedef struct lab_linear {
+    size_t inputs, outputs;
+    float *weight, *bias; /* [outputs, inputs], [outputs]; bias NULL: none, or added by the next layer */
+    float *weight_gradient, *bias_gradient;
+} lab_linear;
+
+/* y[first …] = x[first …] Wᵀ + b; x and y are whole activations, contiguous. */
+void lab_linear_forward(const lab_linear *linear, lab_rows rows, const float *x, float *y);
+/* The same without the bias: for layers whose successor adds it in its own pass. */
+void lab_linear_multiply(const lab_linear *linear, lab_rows rows, const float *x, float *y);
+/* gx = gy W, or gx += gy W with `keep`. */
+void lab_linear_backward(const lab_linear *linear, lab_rows rows, const float *gy, float *gx, bool keep);
+/* dW = gyᵀ x over `tokens` rows, as a product for lab_products_parallel. */
+lab_product lab_linear_weight_product(const lab_linear *linear, size_t tokens, const float *gy, const float *x);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Chunks of tokens, and sums over tokens by chunk: float within a chunk (at most 256 rows), double across chunks. */
+#include "nn/rows.h"
+#include "nn/clones.h"
+
+enum { CHUNK_ROWS = 256, CHUNK_LEAST = 16, CHUNK_WANTED = 8, CHUNK_ROUND = 8 };
+
+/* Chunks of full size are counted in fours, so that few threads end together. */
+size_t lab_chunk_count(size_t rows) {
+    size_t full = (rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
+    if (full > CHUNK_WANTED) return (full + 3) / 4 * 4;
+    size_t small = (rows + CHUNK_LEAST - 1) / CHUNK_LEAST;
+    return small < CHUNK_WANTED ? small : CHUNK_WANTED;
+}
+
+/* Sizes differ by at most CHUNK_ROUND rows: matrix kernels like multiples of 8. */
+lab_rows lab_chunk_at(size_t rows, size_t chunk) {
+    size_t chunks = lab_chunk_count(rows);
+    size_t blocks = (rows + CHUNK_ROUND - 1) / CHUNK_ROUND;
+    size_t first = blocks * chunk / chunks * CHUNK_ROUND;
+    size_t end = blocks * (chunk + 1) / chunks * CHUNK_ROUND;
+    if (end > rows) end = rows;
+    return (lab_rows){first, end - first};
+}
+
+LAB_CLONES void lab_column_sum(lab_rows rows, size_t columns, const float *x, size_t stride, float *sum) {
+    for (size_t r = rows.first; r < rows.first + rows.count; ++r) {
+        const float *restrict row = x + r * stride;
+        float *restrict total = sum;
+        for (size_t j = 0; j < columns; ++j)
+            total[j] += row[j];
+    }
+}
+
+void lab_column_fold(size_t chunks, size_t columns, const float *partials, size_t stride, float *target) {
+    enum { BLOCK = 64 };
+    for (size_t first = 0; first < columns; first += BLOCK) {
+        size_t count = columns - first < BLOCK ? columns - first : BLOCK;
+        double total[BLOCK] = {0};
+        for (size_t chunk = 0; chunk < chunks; ++chunk) {
+            const float *partial = partials + chunk * stride + first;
+            for (size_t j = 0; j < count; ++j)
+                total[j] += (double)partial[j];
+        }
+        for (size_t j = 0; j < count; ++j)
+            target[first + j] = (float)total[j];
+    }
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* A summary as JSON, with the names that the tables use. */
+#include "report/summary.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stddef.h>
+
+static const char *const state_names[] = {"started", "done", "stopped", "failed"};
+
+static void add_statistic(cJSON *object, const char *name, const lab_statistic *statistic)
+{
+    if (statistic->count == 0) {
+        cJSON_AddNullToObject(object, name);
+        return;
+    }
+    cJSON *entry = cJSON_AddObjectToObject(object, name);
+    cJSON_AddNumberToObject(entry, "mean", statistic->mean);
+    cJSON_AddNumberToObject(entry, "deviation", statistic->deviation);
+    cJSON_AddNumberToObject(entry, "seeds", (double)statistic->count);
+    if (isfinite(statistic->half_width)) {
+        cJSON_AddNumberToObject(entry, "half_width_95", statistic->half_width);
+    } else {
+        cJSON_AddNullToObject(entry, "half_width_95");
+    }
+}
+
+static void add_published(cJSON *object, const lab_summary_row *row)
+{
+    if (!row->has_published) {
+        cJSON_AddNullToObject(object, "published");
+        return;
+    }
+    cJSON *entry = cJSON_AddObjectToObject(object, "published");
+    cJSON_AddStringToObject(entry, "budget", "paper");
+    cJSON_AddNumberToObject(entry, "mean", row->published);
+    if (row->published_deviation >= 0) {
+        cJSON_AddNumberToObject(entry, "deviation", row->published_deviation);
+    } else {
+        cJSON_AddNullToObject(entry, "deviation");
+    }
+}
+
+static void add_runs(cJSON *object, const lab_summary_row *row)
+{
+    cJSON *list = cJSON_AddArrayToObject(object, "runs");
+    for (size_t i = 0; i < row->run_count; i++) {
+        const lab_run *run = row->runs[i];
+        cJSON *entry = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, entry);
+        cJSON_AddStringToObject(entry, "name", run->name);
+        cJSON_AddNumberToObject(entry, "seed", (double)run->seed);
+        cJSON_AddStringToObject(entry, "state", (unsigned)run->state < 4 ? state_names[run->state] : "unknown");
+    }
+}
+
+static cJSON *row_json(const lab_summary_section *section, const lab_summary_row *row)
+{
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "encoding", row->encoding);
+    const struct {
+        const char *name;
+        const lab_statistic *value;
+    } statistics[] = {{"accuracy", &row->accuracy},
+                      {"exact", &row->exact},
+                      {"greedy_exact", &row->greedy_exact},
+                      {"loss", &row->loss},
+                      {"steps_to_99", &row->steps_to_99},
+                      {"tokens_per_second", &row->tokens_per_second},
+                      {"wall_seconds", &row->wall_seconds},
+                      {"peak_bytes", &row->peak_bytes},
+                      {"parameters", &row->parameters}};
+    for (size_t i = 0; i < sizeof statistics / sizeof *statistics; i++) {
+        add_statistic(object, statistics[i].name, statistics[i].value);
+    }
+    cJSON *lengths = cJSON_AddArrayToObject(object, "lengths");
+    for (size_t i = 0; i < section->length_count; i++) {
+        cJSON *entry = cJSON_CreateObject();
+        cJSON_AddItemToArray(lengths, entry);
+        cJSON_AddNumberToObject(entry, "length", (double)section->lengths[i]);
+        add_statistic(entry, "accuracy", &row->at_length[i]);
+        add_statistic(entry, "greedy_exact", &row->greedy_at_length[i]);
+    }
+    add_published(object, row);
+    add_runs(object, row);
+    return object;
+}
+
+/* Pairs of encodings whose intervals of test accuracy overlap. */
+static void add_unseparated(cJSON *object, const lab_summary_section *section)
+{
+    cJSON *pairs = cJSON_AddArrayToObject(object, "not_separated");
+    for (size_t i = 0; i < section->row_count; i++) {
+        for (size_t j = i + 1; j < section->row_count; j++) {
+            const lab_summary_row *a = &section->rows[i], *b = &section->rows[j];
+            if (a->done && b->done && lab_statistic_overlap(&a->accuracy, &b->accuracy)) {
+                const char *pair[2] = {a->encoding, b->encoding};
+                cJSON_AddItemToArray(pairs, cJSON_CreateStringArray(pair, 2));
+            }
+        }
+    }
+}
+
+struct cJSON *lab_summary_json(const lab_summary *summary)
+{
+    cJSON *root = cJSON_CreateObject(), *sections = cJSON_AddArrayToObject(root, "sections");
+    for (size_t i = 0; i < summary->section_count; i++) {
+        const lab_summary_section *section = &summary->sections[i];
+        cJSON *object = cJSON_CreateObject();
+        cJSON_AddItemToArray(sections, object);
+        cJSON_AddStringToObject(object, "task", section->task);
+        cJSON_AddStringToObject(object, "budget", section->budget);
+        cJSON_AddStringToObject(object, "setup", section->setup);
+        cJSON_AddStringToObject(object, "embedding_init", section->embedding_init);
+        cJSON_AddStringToObject(object, "data", section->data);
+        cJSON *rows = cJSON_AddArrayToObject(object, "rows");
+        for (size_t j = 0; j < section->row_count; j++) {
+            cJSON_AddItemToArray(rows, row_json(section, &section->rows[j]));
+        }
+        add_unseparated(object, section);
+    }
+    return root;
+}

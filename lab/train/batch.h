@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Batches of a data set: shuffled for training, in order for scoring. Packed, without padding. */
+#ifndef LAB_BATCH_H
+#define LAB_BATCH_H
+
+#include "model/model.h"
+#include "task/task.h"
+
+typedef struct lab_batcher {
+    const lab_dataset *set; /* borrowed */
+    size_t most;            /* samples of a batch */
+    uint64_t seed;
+    uint64_t epoch;         /* that `order` is shuffled for; UINT64_MAX: the set's own order */
+    size_t *order;          /* [samples] */
+    size_t *input_offsets, *target_offsets; /* [most + 1] */
+    int32_t *input, *target;
+    size_t input_room, target_room;
+    lab_batch batch;
+} lab_batcher;
+
+locus_status lab_batcher_create(lab_batcher *batcher, const lab_dataset *set, size_t most, uint64_t seed, locus_error *error);
+void lab_batcher_destroy(lab_batcher *batcher);
+
+/* The batch of training step `step`, counted from 0: a function of (seed, step) only, so that a resumed training goes on
+ * in the middle of an epoch. Valid until the next call. */
+locus_status lab_batcher_step(lab_batcher *batcher, uint64_t step, const lab_batch **batch, locus_error *error);
+
+/* Samples first … first + count − 1 in the set's own order. */
+locus_status lab_batcher_slice(lab_batcher *batcher, size_t first, size_t count, const lab_batch **batch,
+                               locus_error *error);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* The files of a run, each whole or not there:
+ *   last.safetensors  everything that a resume needs; removed once the run is done
+ *     <parameters of the model>, optimizer.first, optimizer.second [elements], best [elements] if there is one,
+ *     state.integers, state.reals; metadata: format, config
+ *   best.safetensors  the parameters of the best development loss; metadata: format, config, step, dev_loss
+ *   lock              held by the process that trains the run */
+#ifndef LAB_CHECKPOINT_H
+#define LAB_CHECKPOINT_H
+
+#include "train/train.h"
+
+/* What a training carries from step to step besides parameters and moments. */
+typedef struct lab_training_state {
+    uint64_t step;         /* steps taken */
+    uint64_t best_step;    /* of the best development loss; 0: none yet */
+    uint64_t tokens_seen;  /* input and predicted tokens, no padding */
+    uint64_t record_steps; /* since the last record of metrics … */
+    uint64_t record_tokens;
+    int64_t peak_bytes;
+    double record_loss, record_norm; /* … sums */
+    double best_loss;
+    double wall_seconds, train_seconds; /* all of it; in training steps alone */
+} lab_training_state;
+
+typedef struct lab_checkpoint {
+    lab_model *model;
+    lab_optimizer *optimizer;
+    lab_training_state *state;
+    float *best; /* [elements]; meaningful if state->best_step > 0 */
+} lab_checkpoint;
+
+locus_status lab_checkpoint_write(const lab_checkpoint *checkpoint, const lab_train_config *config, const char *path,
+                                  locus_error *error);
+
+/* Fills all four, or fails with a clear line that names the file: damaged, of another configuration, of other shapes. The
+ * texts of `config` are compared too. */
+locus_status lab_checkpoint_read(const lab_checkpoint *checkpoint, const lab_train_config *config, const char *path,
+                                 locus_error *error);
+
+/* The best parameters alone. */
+locus_status lab_best_write(const lab_checkpoint *checkpoint, const lab_train_config *config, const char *path,
+                            locus_error *error);
+locus_status lab_best_read(lab_model *model, const char *path, locus_error *error);
+
+/* "folder/name/file", or "folder/name" if `file` is NULL; from malloc, NULL: out of memory. */
+char *lab_run_path(const char *folder, const char *name, const char *file);
+
+/* Takes the run's lock, or fails naming the process that has it. *descriptor is closed with close(). */
+locus_status lab_run_lock(const char *path, int *descriptor, locus_error *error);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* Budgets, what follows from a configuration, and what is refused. The budgets are explained in docs/budgets.md. */
+#include "train/config.h"
+
+#include "io/fail.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_SPEC 400
+
+static void budget_paper(lab_train_config *config)
+{
+    config->model = lab_model_default();
+    config->data = lab_task_default();
+    config->train_samples = 6000;
+    config->dev_samples = 2000;
+    config->test_samples = 2000;
+    config->greedy_samples = 2000;
+    config->batch = 64;
+    config->epochs = 400;
+    config->evaluate_every = 0;
+    config->checkpoint_seconds = 60;
+    config->optimizer = lab_optimizer_default();
+    config->rate_initial = 1e-7;
+    config->rate_peak = 5e-4;
+    config->rate_final = 1e-9;
+    config->warmup_share = 0.05;
+}
+
+static void budget_quick(lab_train_config *config)
+{
+    budget_paper(config);
+    config->model.dim = 128;
+    config->model.heads = 4;
+    config->model.feed_forward = 512;
+    config->data.length_mean = 40.0;
+    config->data.length_deviation = 4.0;
+    config->train_samples = 6000;
+    config->dev_samples = 256;
+    config->test_samples = 512;
+    config->greedy_samples = 128;
+    config->batch = 32;
+    config->steps = 1000;
+    config->evaluate_every = 50;
+    config->rate_peak = 1e-3;
+}
+
+static void budget_smoke(lab_train_config *config)
+{
+    budget_paper(config);
+    config->model.dim = 64;
+    config->model.heads = 4;
+    config->model.feed_forward = 256;
+    config->data.length_mean = 16.0;
+    config->data.length_deviation = 1.6;
+    config->dev_samples = 128;
+    config->test_samples = 256;
+    config->greedy_samples = 128;
+    config->batch = 32;
+    config->steps = 600;
+    config->evaluate_every = 25;
+    config->rate_peak = 2e-3;
+}
+
+/* tasks.md, "paper and code": the set-ups differ in where LayerNorm stands and what dropout acts on; the warm-up too, 5 %
+ * of the steps against 5 epochs of 400. */
+static void apply_setup(lab_train_config *config, lab_setup setup)
+{
+    config->setup = setup;
+    config->model.norm = setup == LAB_SETUP_CODE ? LAB_NORM_AFTER : LAB_NORM_BEFORE;
+    config->model.attention_dropout_on = setup == LAB_SETUP_CODE ? LOCUS_DROPOUT_LOGITS : LOCUS_DROPOUT_WEIGHTS;
+    if (setup == LAB_SETUP_CODE) {
+        config->warmup_share = 5.0 / 400.0;
+    }
+}
+
+locus_status lab_train_config_budget(lab_train_config *config, const char *budget, lab_setup setup, locus_error *error)
+{
+    static const struct {
+        const char *name;
+        void (*fill)(lab_train_config *config);
+    } budgets[] = {{"smoke", budget_smoke}, {"quick", budget_quick}, {"paper", budget_paper}};
+    memset(config, 0, sizeof *config);
+    for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
+        if (strcmp(budget, budgets[i].name) == 0) {
+            budgets[i].fill(config);
+            apply_setup(config, setup);
+            config->task = "copy";
+            config->encoding = config->model.encoding;
+            config->budget = budgets[i].name;
+            config->model.vocabulary = lab_task_vocabulary(&config->data);
+            return LOCUS_OK;
+        }
+    }
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, "budget", "unknown budget '%s': there are smoke, quick and paper", budget);
+}
+
+/* ---- what follows ---- */
+
+uint64_t lab_config_epoch_steps(const lab_train_config *config)
+{
+    return (config->train_samples + config->batch - 1) / config->batch;
+}
+
+uint64_t lab_config_steps(const lab_train_config *config)
+{
+    return config->steps != 0 ? config->steps : config->epochs * lab_config_epoch_steps(config);
+}
+
+uint64_t lab_config_evaluate_every(const lab_train_config *config)
+{
+    return config->evaluate_every != 0 ? config->evaluate_every : lab_config_epoch_steps(config);
+}
+
+lab_schedule lab_config_schedule(const lab_train_config *config)
+{
+    uint64_t total = lab_config_steps(config);
+    lab_schedule schedule = {config->rate_initial, config->rate_peak, config->rate_final,
+                             (uint64_t)llround(config->warmup_share * (double)total), total};
+    return schedule;
+}
+
+lab_task_options lab_config_data(const lab_train_config *config, size_t length)
+{
+    lab_task_options options = config->data;
+    options.length_deviation *= (double)length / options.length_mean;
+    options.length_mean = (double)length;
+    return options;
+}
+
+/* ---- the encoding's text ---- */
+
+typedef struct writer {
+    char *text;
+    size_t size, used;
+} writer;
+
+static void put(writer *out, const char *from, size_t length)
+{
+    for (size_t i = 0; i < length; i++, out->used++) {
+        if (out->used < out->size) {
+            out->text[out->used] = from[i];
+        }
+    }
+}
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+/* What the shorthand of the term `name` leaves out, to be put behind the name or (*inside) behind the parenthesis at
+ * `rest`. */
+static const char *left_out(const char *name, size_t length, const char *rest, lab_setup setup, bool *inside)
+{
+    *inside = *rest == '(';
+    if (is_word(name, length, "algebraic")) {
+        return *inside ? "" : "(group=seq)";
+    }
+    if (setup != LAB_SETUP_CODE || !(is_word(name, length, "rope") || is_word(name, length, "roper"))) {
+        return "";
+    }
+    const char *told = strstr(rest, "learned"), *close = strchr(rest, ')');
+    if (*inside && told != NULL && close != NULL && told < close) {
+        return "";
+    }
+    return !*inside ? "(learned=on)" : rest[1 + strspn(rest + 1, " \t")] == ')' ? "learned=on" : "learned=on, ";
+}
+
+/* Copies `spec` with the shorthand of its terms written out; false if it does not fit. A name counts only outside
+ * parentheses. */
+static bool expand(const char *spec, lab_setup setup, char *text, size_t size)
+{
+    writer out = {text, size, 0};
+    size_t depth = 0;
+    for (const char *at = spec; *at != '\0';) {
+        size_t name = 0;
+        while (depth == 0 && (isalnum((unsigned char)at[name]) || at[name] == '-' || at[name] == '_')) {
+            name++;
+        }
+        if (name == 0) {
+            depth = *at == '(' ? depth + 1 : *at == ')' && depth > 0 ? depth - 1 : depth;
+            put(&out, at++, 1);
+            continue;
+        }
+        const char *rest = at + name + strspn(at + name, " \t");
+        bool inside;
+        const char *more = left_out(at, name, rest, setup, &inside);
+        put(&out, at, name);
+        at += name;
+        if (inside && *more != '\0') {
+            put(&out, "(", 1);
+            at = rest + 1;
+            depth = 1;
+        }
+        put(&out, more, strlen(more));
+    }
+    put(&out, "", 1);
+    return out.used <= size;
+}
+
+static locus_status canonical(const char *spec, char *text, size_t size, locus_error *error)
+{
+    locus_encoding *encoding;
+    locus_status status = locus_encoding_parse(spec, &encoding, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    size_t length = locus_encoding_text(encoding, text, size);
+    locus_encoding_destroy(&encoding);
+    return length < size ? LOCUS_OK
+                         : lab_fail(error, LOCUS_ERROR_ARGUMENT, "encoding", "the encoding's text is longer than %zu bytes", size);
+}
+
+locus_status lab_train_encoding(const char *spec, lab_setup setup, char *text, size_t size, locus_error *error)
+{
+    char expanded[MOST_SPEC];
+    if (!expand(spec, setup, expanded, sizeof expanded)) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "encoding", "the encoding's text is longer than %d bytes", MOST_SPEC);
+    }
+    locus_error of_expanded;
+    locus_status status = canonical(expanded, text, size, &of_expanded);
+    if (status == LOCUS_OK) {
+        return LOCUS_OK;
+    }
+    /* The offset must point into what the user typed. */
+    locus_status as_typed = canonical(spec, text, size, error);
+    if (as_typed == LOCUS_OK && error != NULL) {
+        *error = of_expanded;
+        error->offset = -1;
+    }
+    return status;
+}
+
+/* ---- checks ---- */
+
+static locus_status refuse(locus_error *error, const char *option, const char *what)
+{
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, option, "--%s: %s", option, what);
+}
+
+static locus_status check_rates(const lab_train_config *c, locus_error *error)
+{
+    if (!(c->rate_peak > 0.0 && c->rate_peak < 1e6) || !(c->rate_initial >= 0.0) || !(c->rate_final >= 0.0)) {
+        return refuse(error, "rate", "the learning rate must be a positive number");
+    }
+    if (!(c->model.dropout >= 0.0 && c->model.dropout < 1.0) ||
+        !(c->model.attention_dropout >= 0.0 && c->model.attention_dropout < 1.0)) {
+        return refuse(error, "dropout", "a probability from 0 to below 1 is needed");
+    }
+    if (!(c->optimizer.clip >= 0.0)) {
+        return refuse(error, "clip", "a gradient norm of 0 (no clipping) or more is needed");
+    }
+    return LOCUS_OK;
+}
+
+locus_status lab_config_check(const lab_train_config *c, locus_error *error)
+{
+    if (lab_task_find(c->task) == NULL) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "task", "unknown task '%s': did you mean '%s'?", c->task,
+                        lab_task_nearest(c->task));
+    }
+    if (c->train_samples == 0 || c->dev_samples == 0 || c->test_samples == 0) {
+        return refuse(error, "samples", "every set needs at least one sample");
+    }
+    if (c->batch == 0) {
+        return refuse(error, "batch", "a batch has at least one sample");
+    }
+    uint64_t steps = lab_config_steps(c);
+    if (steps == 0 || steps > UINT32_MAX) {
+        return refuse(error, c->steps != 0 ? "steps" : "epochs", "a training has 1 to 4294967295 steps");
+    }
+    if (c->model.heads == 0 || c->model.dim == 0 || c->model.dim % c->model.heads != 0) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "heads", "--heads: dimension %zu is not divisible by %zu heads",
+                        c->model.dim, c->model.heads);
+    }
+    for (size_t i = 0; i < c->test_length_count; i++) {
+        if (c->test_lengths[i] == 0 || c->test_lengths[i] > 1000000) {
+            return refuse(error, "test-lengths", "a mean length of 1 to 1000000 is needed");
+        }
+    }
+    return check_rates(c, error);
+}
+
+/* ---- names ---- */
+
+/* Letters, digits and dots of `from`, everything else as single dashes, none at the end. */
+static void safe_text(char *to, size_t size, const char *from)
+{
+    size_t used = 0;
+    for (; *from != '\0' && used + 1 < size; from++) {
+        bool plain = isalnum((unsigned char)*from) || *from == '.';
+        if (plain || (used > 0 && to[used - 1] != '-')) {
+            to[used++] = plain ? *from : '-';
+        }
+    }
+    while (used > 0 && to[used - 1] == '-') {
+        used--;
+    }
+    to[used] = '\0';
+}
+
+void lab_train_name(const lab_train_config *config, char *name, size_t size)
+{
+    char encoding[41];
+    safe_text(encoding, sizeof encoding, config->encoding);
+    snprintf(name, size, "%s-%s-%s%s%s-s%" PRIu64 "-%08" PRIx32, config->task, encoding, config->budget,
+             config->setup == LAB_SETUP_CODE ? "-code" : "", config->model.embedding_init == LAB_EMBEDDING_UNIT ? "-unit" : "",
+             config->seed, (uint32_t)(lab_config_hash(config) >> 32));
+}

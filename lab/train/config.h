@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* A training's configuration as JSON, the one description that rows, checkpoints and names are made from. */
+#ifndef LAB_CONFIG_H
+#define LAB_CONFIG_H
+
+#include "train/train.h"
+
+/* One flat object; NULL: out of memory. Release with cJSON_free. */
+char *lab_config_json(const lab_train_config *config);
+
+/* Reads what lab_config_json wrote. The texts of `config` (task, encoding, budget) are taken from `run`, whose columns
+ * repeat them. `place` names the source in messages. */
+locus_status lab_config_parse(lab_train_config *config, const char *json, const lab_run *run, const char *place,
+                              locus_error *error);
+
+/* FNV-1a over everything that decides the trained parameters and scores: not the further test lengths, which can be
+ * added later, nor how often checkpoints are written. */
+uint64_t lab_config_hash(const lab_train_config *config);
+
+/* The first such field in which two configurations differ, or NULL. */
+const char *lab_config_difference(const lab_train_config *a, const lab_train_config *b);
+
+/* Whether task, encoding and budget in `json` are those of `config`. */
+bool lab_config_same_texts(const lab_train_config *config, const char *json);
+
+/* Refuses what cannot be trained, naming the option. */
+locus_status lab_config_check(const lab_train_config *config, locus_error *error);
+
+/* Steps of an epoch, of the whole training, between evaluations, and the schedule that follows from them. */
+uint64_t lab_config_epoch_steps(const lab_train_config *config);
+uint64_t lab_config_steps(const lab_train_config *config);
+uint64_t lab_config_evaluate_every(const lab_train_config *config);
+lab_schedule lab_config_schedule(const lab_train_config *config);
+
+/* Data of another mean length: the deviation is scaled with it. */
+lab_task_options lab_config_data(const lab_train_config *config, size_t length);
+
+const char *lab_setup_name(lab_setup setup);
+const char *lab_embedding_init_name(lab_embedding_init init);
+
+#endif

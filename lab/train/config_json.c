@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* One table of fields writes, reads, compares and hashes a configuration. Seeds are texts in the JSON: a double would cut
+ * them at 53 bits. */
+#include "train/config.h"
+
+#include "io/fail.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum kind { TEXT, SIZE, COUNT, SEED, REAL, NAMED } kind;
+
+typedef struct field {
+    const char *name;
+    kind type;
+    size_t offset;
+    const char *const *names; /* of an enum's values, for NAMED */
+    bool identity;            /* decides parameters or scores */
+} field;
+
+static const char *const setups[] = {"paper", "code", NULL};
+static const char *const norms[] = {"before", "after", NULL};
+static const char *const dropouts[] = {"weights", "logits", NULL};
+static const char *const inits[] = {"scaled", "unit", NULL};
+
+#define AT(member) offsetof(lab_train_config, member)
+static const field fields[] = {
+    {"task", TEXT, AT(task), NULL, true},
+    {"encoding", TEXT, AT(encoding), NULL, true},
+    {"budget", TEXT, AT(budget), NULL, true},
+    {"setup", NAMED, AT(setup), setups, true},
+    {"dim", SIZE, AT(model.dim), NULL, true},
+    {"heads", SIZE, AT(model.heads), NULL, true},
+    {"feed_forward", SIZE, AT(model.feed_forward), NULL, true},
+    {"encoder_layers", SIZE, AT(model.encoder_layers), NULL, true},
+    {"decoder_layers", SIZE, AT(model.decoder_layers), NULL, true},
+    {"norm", NAMED, AT(model.norm), norms, true},
+    {"dropout", REAL, AT(model.dropout), NULL, true},
+    {"attention_dropout", REAL, AT(model.attention_dropout), NULL, true},
+    {"attention_dropout_on", NAMED, AT(model.attention_dropout_on), dropouts, true},
+    {"embedding_init", NAMED, AT(model.embedding_init), inits, true},
+    {"length_mean", REAL, AT(data.length_mean), NULL, true},
+    {"length_deviation", REAL, AT(data.length_deviation), NULL, true},
+    {"symbols", SIZE, AT(data.symbols), NULL, true},
+    {"train_samples", SIZE, AT(train_samples), NULL, true},
+    {"dev_samples", SIZE, AT(dev_samples), NULL, true},
+    {"test_samples", SIZE, AT(test_samples), NULL, true},
+    {"greedy_samples", SIZE, AT(greedy_samples), NULL, true},
+    {"data_seed", SEED, AT(data_seed), NULL, true},
+    {"seed", SEED, AT(seed), NULL, true},
+    {"batch", SIZE, AT(batch), NULL, true},
+    {"steps", COUNT, AT(steps), NULL, true},
+    {"epochs", COUNT, AT(epochs), NULL, true},
+    {"evaluate_every", COUNT, AT(evaluate_every), NULL, true},
+    {"checkpoint_seconds", COUNT, AT(checkpoint_seconds), NULL, false},
+    {"rate_initial", REAL, AT(rate_initial), NULL, true},
+    {"rate_peak", REAL, AT(rate_peak), NULL, true},
+    {"rate_final", REAL, AT(rate_final), NULL, true},
+    {"warmup_share", REAL, AT(warmup_share), NULL, true},
+    {"beta1", REAL, AT(optimizer.beta1), NULL, true},
+    {"beta2", REAL, AT(optimizer.beta2), NULL, true},
+    {"epsilon", REAL, AT(optimizer.epsilon), NULL, true},
+    {"weight_decay", REAL, AT(optimizer.weight_decay), NULL, true},
+    {"clip", REAL, AT(optimizer.clip), NULL, true},
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+#undef AT
+
+const char *lab_setup_name(lab_setup setup)
+{
+    return (unsigned)setup < 2 ? setups[setup] : "unknown";
+}
+
+const char *lab_embedding_init_name(lab_embedding_init init)
+{
+    return (unsigned)init < 2 ? inits[init] : "unknown";
+}
+
+/* Enums are read and written through their own types' common representation. */
+static unsigned named_get(const field *f, const char *at)
+{
+    (void)f;
+    unsigned value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+_Static_assert(sizeof(lab_setup) == sizeof(unsigned) && sizeof(locus_dropout) == sizeof(unsigned) &&
+                   sizeof(lab_norm_place) == sizeof(unsigned) && sizeof(lab_embedding_init) == sizeof(unsigned),
+               "enums of the configuration are as large as unsigned");
+
+/* A field's value as text, the same for equal values. */
+static void field_text(const field *f, const lab_train_config *config, char *text, size_t size)
+{
+    const char *at = (const char *)config + f->offset;
+    switch (f->type) {
+    case TEXT: {
+        const char *const *value = (const char *const *)(const void *)at;
+        snprintf(text, size, "%s", *value == NULL ? "" : *value);
+        break;
+    }
+    case SIZE:
+        snprintf(text, size, "%zu", *(const size_t *)(const void *)at);
+        break;
+    case COUNT:
+    case SEED:
+        snprintf(text, size, "%" PRIu64, *(const uint64_t *)(const void *)at);
+        break;
+    case REAL:
+        snprintf(text, size, "%.17g", *(const double *)(const void *)at);
+        break;
+    case NAMED:
+        snprintf(text, size, "%s", f->names[named_get(f, at)]);
+        break;
+    }
+}
+
+static bool add_field(cJSON *root, const field *f, const lab_train_config *config)
+{
+    char text[512];
+    field_text(f, config, text, sizeof text);
+    bool number = f->type == SIZE || f->type == COUNT;
+    if (f->type == REAL) {
+        return cJSON_AddNumberToObject(root, f->name, *(const double *)(const void *)((const char *)config + f->offset)) !=
+               NULL;
+    }
+    return (number ? cJSON_AddRawToObject(root, f->name, text) : cJSON_AddStringToObject(root, f->name, text)) != NULL;
+}
+
+char *lab_config_json(const lab_train_config *config)
+{
+    cJSON *root = cJSON_CreateObject();
+    bool good = root != NULL;
+    for (size_t i = 0; good && i < FIELDS; i++) {
+        good = add_field(root, &fields[i], config);
+    }
+    cJSON *lengths = good ? cJSON_AddArrayToObject(root, "test_lengths") : NULL;
+    good = lengths != NULL;
+    for (size_t i = 0; good && i < config->test_length_count; i++) {
+        cJSON *length = cJSON_CreateNumber((double)config->test_lengths[i]);
+        good = length != NULL && cJSON_AddItemToArray(lengths, length);
+    }
+    char *text = good ? cJSON_PrintUnformatted(root) : NULL;
+    cJSON_Delete(root);
+    return text;
+}
+
+static bool read_integer(const cJSON *item, uint64_t *value)
+{
+    if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0.0 && item->valuedouble <= 9007199254740992.0) ||
+        floor(item->valuedouble) != item->valuedouble) {
+        return false;
+    }
+    *value = (uint64_t)item->valuedouble;
+    return true;
+}
+
+static bool read_field(const cJSON *root, const field *f, lab_train_config *config)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, f->name);
+    char *at = (char *)config + f->offset;
+    uint64_t value = 0;
+    switch (f->type) {
+    case TEXT:
+        return cJSON_IsString(item); /* the caller fills it from the row */
+    case SIZE:
+    case COUNT:
+        if (!read_integer(item, &value)) {
+            return false;
+        }
+        break;
+    case SEED: {
+        char *end;
+        if (!cJSON_IsString(item) || item->valuestring[0] < '0' || item->valuestring[0] > '9') {
+            return false;
+        }
+        errno = 0;
+        value = strtoull(item->valuestring, &end, 10);
+        if (*end != '\0' || errno != 0) {
+            return false;
+        }
+        break;
+    }
+    case REAL:
+        if (!cJSON_IsNumber(item)) {
+            return false;
+        }
+        *(double *)(void *)at = item->valuedouble;
+        return true;
+    case NAMED:
+        for (unsigned i = 0; cJSON_IsString(item) && f->names[i] != NULL; i++) {
+            if (strcmp(f->names[i], item->valuestring) == 0) {
+                memcpy(at, &i, sizeof i);
+                return true;
+            }
+        }
+        return false;
+    }
+    if (f->type == SIZE) {
+        *(size_t *)(void *)at = (size_t)value;
+    } else {
+        *(uint64_t *)(void *)at = value;
+    }
+    return true;
+}
+
+static bool read_lengths(const cJSON *root, lab_train_config *config)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "test_lengths"), *item;
+    config->test_length_count = 0;
+    if (!cJSON_IsArray(list)) {
+        return false;
+    }
+    cJSON_ArrayForEach(item, list)
+    {
+        uint64_t value;
+        if (config->test_length_count == LAB_MAX_TEST_LENGTHS || !read_integer(item, &value)) {
+            return false;
+        }
+        config->test_lengths[config->test_length_count++] = (size_t)value;
+    }
+    return true;
+}
+
+locus_status lab_config_parse(lab_train_config *config, const char *json, const lab_run *run, const char *place,
+                              locus_error *error)
+{
+    memset(config, 0, sizeof *config);
+    cJSON *root = cJSON_Parse(json);
+    const char *bad = root == NULL ? "its JSON" : NULL;
+    for (size_t i = 0; bad == NULL && i < FIELDS; i++) {
+        bad = read_field(root, &fields[i], config) ? NULL : fields[i].name;
+    }
+    if (bad == NULL && !read_lengths(root, config)) {
+        bad = "test_lengths";
+    }
+    cJSON_Delete(root);
+    if (bad != NULL) {
+        return lab_fail(error, LOCUS_ERROR_IO, "config", "the configuration in %s cannot be read (%s): train again with --restart",
+                        place, bad);
+    }
+    config->task = run->task;
+    config->encoding = run->encoding;
+    config->budget = run->budget;
+    config->model.encoding = run->encoding;
+    config->model.vocabulary = lab_task_vocabulary(&config->data);
+    return LOCUS_OK;
+}
+
+uint64_t lab_config_hash(const lab_train_config *config)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < FIELDS; i++) {
+        char text[512];
+        field_text(&fields[i], config, text, sizeof text);
+        for (const char *c = text; fields[i].identity; c++) {
+            hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+            if (*c == '\0') {
+                break;
+            }
+        }
+    }
+    return hash;
+}
+
+const char *lab_config_difference(const lab_train_config *a, const lab_train_config *b)
+{
+    for (size_t i = 0; i < FIELDS; i++) {
+        char left[512], right[512];
+        field_text(&fields[i], a, left, sizeof left);
+        field_text(&fields[i], b, right, sizeof right);
+        if (fields[i].identity && strcmp(left, right) != 0) {
+            return fields[i].name;
+        }
+    }
+    return NULL;
+}
+
+bool lab_config_same_texts(const lab_train_config *config, const char *json)
+{
+    cJSON *root = cJSON_Parse(json);
+    bool same = root != NULL;
+    for (size_t i = 0; same && i < FIELDS; i++) {
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, fields[i].name);
+        char text[512];
+        field_text(&fields[i], config, text, sizeof text);
+        same = fields[i].type != TEXT || (cJSON_IsString(item) && strcmp(item->valuestring, text) == 0);
+    }
+    cJSON_Delete(root);
+    return same;
+}

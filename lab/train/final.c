@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* Scores of the best parameters on the test sets, and loading them again.
+ *
+ * Set "test" has the trained mean length, "test:200" another; "dev" holds what the development curve says: loss and accuracy at
+ * the best step, best_step, and steps_to_90 and steps_to_99, the first evaluated step whose accuracy reached that
+ * (absent: never). An encoding that cannot take a length leaves a note in the run's message instead of scores. */
+#include "io/fail.h"
+#include "train/session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void set_name(char text[32], size_t length)
+{
+    if (length == 0) {
+        snprintf(text, 32, "test");
+    } else {
+        snprintf(text, 32, "test:%zu", length);
+    }
+}
+
+static bool has_final(const lab_final *finals, size_t count, const char *set)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(finals[i].set, set) == 0 && strcmp(finals[i].name, "accuracy") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Noted as impossible in an earlier attempt: "test:200: …". */
+static bool is_noted(const lab_session *session, const char *set)
+{
+    char start[36];
+    snprintf(start, sizeof start, "%s: ", set);
+    return session->run->message != NULL && strstr(session->run->message, start) != NULL;
+}
+
+bool lab_session_lacks_finals(lab_session *session)
+{
+    lab_final *finals;
+    size_t count;
+    if (lab_store_finals(session->store, session->run->id, &finals, &count, NULL) != LOCUS_OK) {
+        return true; /* the failure is met again, and told, where they are written */
+    }
+    bool lacks = false;
+    for (size_t i = 0; i <= session->config.test_length_count; i++) {
+        char set[32];
+        set_name(set, i == 0 ? 0 : session->config.test_lengths[i - 1]);
+        lacks = lacks || (!has_final(finals, count, set) && !is_noted(session, set));
+    }
+    free(finals);
+    return lacks;
+}
+
+static bool watch(void *context, const char *phase, size_t done, size_t total)
+{
+    lab_session *session = context;
+    lab_session_progress(session, phase, false);
+    return !session->stop || done == total;
+}
+
+typedef struct outcome {
+    lab_score score;
+    double greedy;
+    bool has_greedy;
+} outcome;
+
+static locus_status score_set(lab_session *session, size_t length, outcome *result, locus_error *error)
+{
+    const lab_train_config *config = &session->config;
+    const lab_watch look = {watch, session};
+    lab_task_options options = length == 0 ? config->data : lab_config_data(config, length);
+    lab_dataset set;
+    locus_status status = lab_dataset_generate(&set, lab_task_find(config->task), &options, LAB_SET_TEST,
+                                               config->test_samples, config->data_seed, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    status = lab_score_forced(session->model, &set, config->batch, &look, "test", &result->score, error);
+    result->has_greedy = config->greedy_samples > 0;
+    if (status == LOCUS_OK && result->has_greedy) {
+        status = lab_score_greedy(session->model, &set, config->batch, config->greedy_samples, &look, &result->greedy, error);
+    }
+    lab_dataset_destroy(&set);
+    return status;
+}
+
+static locus_status write_set(lab_session *session, const char *set, const outcome *result, locus_error *error)
+{
+    const lab_score *score = &result->score;
+    const struct {
+        const char *name;
+        double value;
+    } values[] = {
+        {"loss", score->loss / (double)score->tokens},
+        {"exact", (double)score->exact / (double)score->samples},
+        {"accuracy", (double)score->correct / (double)score->tokens},
+        {"greedy_exact", result->greedy},
+    };
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; status == LOCUS_OK && i < (result->has_greedy ? 4u : 3u); i++) {
+        status = lab_store_final_set(session->store, session->run->id, set, values[i].name, values[i].value, error);
+    }
+    return status;
+}
+
+/* The development curve in numbers. */
+static locus_status write_curve(lab_session *session, locus_error *error)
+{
+    static const struct {
+        const char *name;
+        double accuracy;
+    } marks[] = {{"steps_to_90", 0.90}, {"steps_to_99", 0.99}};
+    lab_metric *curve;
+    size_t count;
+    int64_t run = session->run->id;
+    locus_status status = lab_store_metrics(session->store, run, "dev.accuracy", &curve, &count, error);
+    for (size_t m = 0; status == LOCUS_OK && m < sizeof marks / sizeof *marks; m++) {
+        size_t i = 0;
+        while (i < count && !(curve[i].value >= marks[m].accuracy)) {
+            i++;
+        }
+        if (i < count) {
+            status = lab_store_final_set(session->store, run, "dev", marks[m].name, (double)curve[i].step, error);
+        }
+    }
+    for (size_t i = 0; status == LOCUS_OK && i < count; i++) {
+        if (curve[i].step == session->state.best_step) {
+            status = lab_store_final_set(session->store, run, "dev", "accuracy", curve[i].value, error);
+        }
+    }
+    if (status == LOCUS_OK) {
+        status = lab_store_final_set(session->store, run, "dev", "loss", session->state.best_loss, error);
+    }
+    if (status == LOCUS_OK) {
+        status = lab_store_final_set(session->store, run, "dev", "best_step", (double)session->state.best_step, error);
+    }
+    free(curve);
+    return status;
+}
+
+/* One test set, all its scores in one transaction. */
+static locus_status final_set(lab_session *session, size_t length, locus_error *error)
+{
+    char set[32];
+    outcome result = {0};
+    set_name(set, length);
+    locus_error local = {0};
+    locus_status status = score_set(session, length, &result, &local);
+    if (status == LOCUS_ERROR_POSITION && length != 0) {
+        char note[sizeof local.message + sizeof set + 2];
+        snprintf(note, sizeof note, "%s: %s", set, local.message);
+        return lab_session_message(session, note, true, error);
+    }
+    if (status != LOCUS_OK) {
+        if (error != NULL) {
+            *error = local;
+        }
+        return status;
+    }
+    status = lab_store_begin(session->store, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    status = write_set(session, set, &result, error);
+    if (status == LOCUS_OK && length == 0 && session->state.best_step > 0) {
+        status = write_curve(session, error);
+    }
+    if (status == LOCUS_OK) {
+        return lab_store_commit(session->store, error);
+    }
+    lab_store_rollback(session->store);
+    return status;
+}
+
+locus_status lab_session_finals(lab_session *session, locus_error *error)
+{
+    lab_final *finals;
+    size_t count;
+    locus_status status = lab_store_finals(session->store, session->run->id, &finals, &count, error);
+    for (size_t i = 0; status == LOCUS_OK && i <= session->config.test_length_count; i++) {
+        size_t length = i == 0 ? 0 : session->config.test_lengths[i - 1];
+        char set[32];
+        set_name(set, length);
+        if (!has_final(finals, count, set) && !is_noted(session, set)) {
+            status = final_set(session, length, error);
+        }
+    }
+    free(finals);
+    return status;
+}
+
+locus_status lab_train_load(const lab_run *run, const char *folder, lab_train_config *config, lab_model **model,
+                            locus_error *error)
+{
+    *model = NULL;
+    locus_status status = lab_config_parse(config, run->config, run, "the run store", error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    char *path = lab_run_path(folder, run->name, "best.safetensors");
+    if (path == NULL) {
+        return lab_fail_memory(error, "a path");
+    }
+    status = lab_model_create(model, &config->model, config->seed, error);
+    if (status == LOCUS_OK) {
+        status = lab_best_read(*model, path, error);
+    }
+    if (status != LOCUS_OK) {
+        lab_model_destroy(model);
+    }
+    free(path);
+    return status;
+}

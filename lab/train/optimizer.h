@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* AdamW with decoupled weight decay (Loshchilov and Hutter 2019), global-norm clipping, warm-up and cosine schedule. */
+#ifndef LAB_OPTIMIZER_H
+#define LAB_OPTIMIZER_H
+
+#include <locus/status.h>
+
+typedef struct lab_optimizer_config {
+    double beta1, beta2, epsilon, weight_decay;
+    double clip; /* largest global gradient norm; 0: no clipping */
+} lab_optimizer_config;
+lab_optimizer_config lab_optimizer_default(void); /* 0.9, 0.999, 1e-8, 0.01, 0 */
+
+typedef struct lab_optimizer {
+    lab_optimizer_config config;
+    size_t elements;
+    uint64_t step; /* steps taken */
+    float *first, *second; /* moments, [elements]; owned */
+} lab_optimizer;
+locus_status lab_optimizer_create(lab_optimizer *optimizer, const lab_optimizer_config *config, size_t elements,
+                                  locus_error *error);
+void lab_optimizer_destroy(lab_optimizer *optimizer);
+
+/* One step; returns the gradient norm before clipping in *norm. NUMERIC, nothing changed, if the norm is not finite. */
+locus_status lab_optimizer_step(lab_optimizer *optimizer, double rate, float *values, const float *gradients,
+                                double *norm, locus_error *error);
+
+/* Linear from `initial` to `peak` over `warmup` steps, then a cosine to `final` at `total`. step counts from 0. */
+typedef struct lab_schedule {
+    double initial, peak, final;
+    uint64_t warmup, total;
+} lab_schedule;
+double lab_schedule_rate(const lab_schedule *schedule, uint64_t step);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening and closing a training: its row in the store, its files, its parts. */
+#include "train/session.h"
+
+#include "io/fail.h"
+#include "io/file.h"
+#include "train/machine.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROGRESS_SECONDS 0.2
+
+/* ---- the row ---- */
+
+static bool set_text(char **text, const char *value)
+{
+    char *copy = strdup(value == NULL ? "" : value);
+    if (copy == NULL) {
+        return false;
+    }
+    free(*text);
+    *text = copy;
+    return true;
+}
+
+locus_status lab_session_message(lab_session *session, const char *text, bool add, locus_error *error)
+{
+    const char *old = add && session->run->message != NULL ? session->run->message : "";
+    size_t size = strlen(old) + strlen(text) + 3;
+    char *joined = malloc(size);
+    if (joined == NULL) {
+        return lab_fail_memory(error, "a run's message");
+    }
+    snprintf(joined, size, "%s%s%s", old, *old != '\0' && *text != '\0' ? "; " : "", text);
+    free(session->run->message);
+    session->run->message = joined;
+    return LOCUS_OK;
+}
+
+static locus_status fill_row(lab_session *session, locus_error *error)
+{
+    const lab_train_config *config = &session->config;
+    lab_run *run = session->run;
+    char started[21];
+    lab_store_time(started);
+    char *json = lab_config_json(config);
+    bool good = json != NULL && set_text(&run->name, session->request->name) && set_text(&run->task, config->task) &&
+                set_text(&run->encoding, config->encoding) && set_text(&run->setup, lab_setup_name(config->setup)) &&
+                set_text(&run->embedding_init, lab_embedding_init_name(config->model.embedding_init)) &&
+                set_text(&run->budget, config->budget) && set_text(&run->config, json) &&
+                set_text(&run->command, session->request->command) && set_text(&run->started, started) &&
+                set_text(&run->message, "") && set_text(&run->ended, "");
+    cJSON_free(json);
+    run->seed = config->seed;
+    run->data_seed = config->data_seed;
+    run->steps_total = lab_config_steps(config);
+    return good ? LOCUS_OK : lab_fail_memory(error, "a run's record");
+}
+
+/* What may differ when the run goes on elsewhere. */
+static locus_status fill_place(lab_session *session, locus_error *error)
+{
+    char machine[256], version[96];
+    lab_machine_text(machine, sizeof machine);
+    lab_version_text(version, sizeof version);
+    bool good = set_text(&session->run->machine, machine) && set_text(&session->run->version, version) &&
+                set_text(&session->run->message, "") && set_text(&session->run->ended, "");
+    return good ? LOCUS_OK : lab_fail_memory(error, "a run's record");
+}
+
+locus_status lab_session_save_row(lab_session *session, lab_run_state state, locus_error *error)
+{
+    lab_run *run = session->run;
+    char ended[21] = "";
+    if (state != LAB_RUN_STARTED) {
+        lab_store_time(ended);
+    }
+    if (!set_text(&run->ended, ended)) {
+        return lab_fail_memory(error, "a run's record");
+    }
+    run->state = state;
+    run->steps_done = session->state.step;
+    run->tokens_seen = session->state.tokens_seen;
+    run->wall_seconds = session->state.wall_seconds = session->base_wall + lab_seconds() - session->began;
+    run->tokens_per_second =
+        session->state.train_seconds > 0.0 ? (double)session->state.tokens_seen / session->state.train_seconds : 0.0;
+    run->peak_bytes = session->state.peak_bytes;
+    return lab_store_run_update(session->store, run, error);
+}
+
+/* ---- files ---- */
+
+static locus_status make_paths(lab_session *session, locus_error *error)
+{
+    const char *folder = session->request->folder, *name = session->request->name;
+    if (name == NULL || name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL || strlen(name) > 200) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "name",
+                        "the name '%.60s' is no file name: use letters, digits, dots and dashes", name == NULL ? "" : name);
+    }
+    char *run_folder = lab_run_path(folder, name, NULL);
+    session->last_path = lab_run_path(folder, name, "last.safetensors");
+    session->best_path = lab_run_path(folder, name, "best.safetensors");
+    session->lock_path = lab_run_path(folder, name, "lock");
+    locus_status status = LOCUS_OK;
+    if (run_folder == NULL || session->last_path == NULL || session->best_path == NULL || session->lock_path == NULL) {
+        status = lab_fail_memory(error, "the paths of a run");
+    }
+    if (status == LOCUS_OK) {
+        status = lab_directory_create(run_folder, error);
+    }
+    free(run_folder);
+    return status == LOCUS_OK ? lab_run_lock(session->lock_path, &session->lock, error) : status;
+}
+
+static locus_status remove_file(const char *path, locus_error *error)
+{
+    return unlink(path) == 0 || errno == ENOENT ? LOCUS_OK : lab_fail_system(error, "remove", path, errno);
+}
+
+/* Finds the row of exactly this name; *found tells whether there is one. */
+static locus_status find_row(lab_session *session, bool *found, locus_error *error)
+{
+    locus_error local;
+    lab_run row;
+    *found = false;
+    locus_status status = lab_store_run_find(session->store, session->request->name, &row, &local);
+    if (status == LOCUS_ERROR_ARGUMENT) {
+        return LOCUS_OK;
+    }
+    if (status != LOCUS_OK) {
+        if (error != NULL) {
+            *error = local;
+        }
+        return status;
+    }
+    *found = strcmp(row.name, session->request->name) == 0;
+    if (*found) {
+        lab_run_free(session->run);
+        *session->run = row;
+    } else {
+        lab_run_free(&row); /* the number of another run */
+    }
+    return LOCUS_OK;
+}
+
+static locus_status check_same(const lab_session *session, locus_error *error)
+{
+    lab_train_config stored;
+    locus_status status = lab_config_parse(&stored, session->run->config, session->run, "the run store", error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    const char *difference = lab_config_difference(&stored, &session->config);
+    return difference == NULL ? LOCUS_OK
+                              : lab_fail(error, LOCUS_ERROR_ARGUMENT, "name",
+                                         "the run '%s' exists with another %s: choose another --name, or --restart",
+                                         session->run->name, difference);
+}
+
+/* Finds the run's row or makes one. A checkpoint without a row has lost its metrics: it is not continued in silence. */
+static locus_status open_row(lab_session *session, locus_error *error)
+{
+    bool found;
+    locus_status status = find_row(session, &found, error);
+    if (status == LOCUS_OK && session->request->restart) {
+        if (found) {
+            status = lab_store_run_delete(session->store, session->run->id, error);
+            lab_run_free(session->run);
+        }
+        if (status == LOCUS_OK) {
+            status = remove_file(session->last_path, error);
+        }
+        if (status == LOCUS_OK) {
+            status = remove_file(session->best_path, error);
+        }
+        found = false;
+    }
+    if (status == LOCUS_OK && found) {
+        return check_same(session, error);
+    }
+    if (status == LOCUS_OK && access(session->last_path, F_OK) == 0) {
+        status = lab_fail(error, LOCUS_ERROR_IO, "store",
+                          "'%s' belongs to no run of this store: name the store that it was made with, or --restart",
+                          session->last_path);
+    }
+    if (status == LOCUS_OK) {
+        status = fill_row(session, error);
+    }
+    if (status == LOCUS_OK) {
+        status = fill_place(session, error);
+    }
+    return status == LOCUS_OK ? lab_store_run_insert(session->store, session->run, error) : status;
+}
+
+locus_status lab_session_open(lab_session *session, lab_store *store, const lab_train_request *request, lab_run *run,
+                              locus_error *error)
+{
+    memset(session, 0, sizeof *session);
+    memset(run, 0, sizeof *run);
+    session->store = store;
+    session->request = request;
+    session->run = run;
+    session->lock = -1;
+    session->config = request->config;
+    session->dev_loss = session->dev_accuracy = session->loss = (double)NAN;
+    session->began = session->checkpointed = lab_seconds();
+    locus_status status =
+        lab_train_encoding(request->config.encoding, request->config.setup, session->encoding, sizeof session->encoding, error);
+    session->config.encoding = session->config.model.encoding = session->encoding;
+    session->config.model.vocabulary = lab_task_vocabulary(&session->config.data);
+    if (status == LOCUS_OK) {
+        status = lab_config_check(&session->config, error);
+    }
+    if (status == LOCUS_OK) {
+        status = make_paths(session, error);
+    }
+    return status == LOCUS_OK ? open_row(session, error) : status;
+}
+
+/* ---- parts ---- */
+
+static locus_status make_parts(lab_session *session, locus_error *error)
+{
+    const lab_train_config *config = &session->config;
+    const lab_task *task = lab_task_find(config->task);
+    locus_status status = lab_dataset_generate(&session->train, task, &config->data, LAB_SET_TRAIN, config->train_samples,
+                                               config->data_seed, error);
+    if (status == LOCUS_OK) {
+        status = lab_dataset_generate(&session->dev, task, &config->data, LAB_SET_DEV, config->dev_samples,
+                                      config->data_seed, error);
+    }
+    if (status == LOCUS_OK) {
+        status = lab_batcher_create(&session->batcher, &session->train, config->batch, config->seed, error);
+    }
+    if (status == LOCUS_OK) {
+        status = lab_model_create(&session->model, &config->model, config->seed, error);
+    }
+    if (status == LOCUS_OK) {
+        session->run->parameters = (int64_t)lab_model_elements(session->model);
+        status = lab_optimizer_create(&session->optimizer, &config->optimizer, lab_model_elements(session->model), error);
+    }
+    if (status == LOCUS_OK) {
+        session->best = malloc(lab_model_elements(session->model) * sizeof *session->best);
+        status = session->best == NULL ? lab_fail_memory(error, "the best parameters") : LOCUS_OK;
+    }
+    return status;
+}
+
+locus_status lab_session_prepare(lab_session *session, locus_error *error)
+{
+    locus_status status = make_parts(session, error);
+    const lab_checkpoint checkpoint = {session->model, &session->optimizer, &session->state, session->best};
+    if (status == LOCUS_OK && access(session->last_path, F_OK) == 0) {
+        status = lab_checkpoint_read(&checkpoint, &session->config, session->last_path, error);
+    }
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    session->ready = true;
+    session->base_wall = session->state.wall_seconds;
+    session->first_step = session->state.step;
+    session->best_dirty = session->state.best_step > 0; /* the file may be older, or newer by a kill */
+    status = lab_store_metrics_cut(session->store, session->run->id, session->state.step, error);
+    if (status == LOCUS_OK) {
+        status = fill_place(session, error);
+    }
+    return status == LOCUS_OK ? lab_session_save_row(session, LAB_RUN_STARTED, error) : status;
+}
+
+void lab_session_close(lab_session *session)
+{
+    lab_dataset_destroy(&session->train);
+    lab_dataset_destroy(&session->dev);
+    lab_batcher_destroy(&session->batcher);
+    lab_model_destroy(&session->model);
+    lab_optimizer_destroy(&session->optimizer);
+    free(session->best);
+    free(session->last_path);
+    free(session->best_path);
+    free(session->lock_path);
+    if (session->lock >= 0) {
+        close(session->lock);
+    }
+    memset(session, 0, sizeof *session);
+    session->lock = -1;
+}
+
+/* ---- on the way ---- */
+
+locus_status lab_session_checkpoint(lab_session *session, locus_error *error)
+{
+    const lab_checkpoint checkpoint = {session->model, &session->optimizer, &session->state, session->best};
+    int64_t peak = lab_peak_bytes();
+    session->state.peak_bytes = peak > session->state.peak_bytes ? peak : session->state.peak_bytes;
+    session->state.wall_seconds = session->base_wall + lab_seconds() - session->began;
+    locus_status status = lab_checkpoint_write(&checkpoint, &session->config, session->last_path, error);
+    if (status == LOCUS_OK && session->best_dirty) {
+        status = lab_best_write(&checkpoint, &session->config, session->best_path, error);
+        session->best_dirty = status != LOCUS_OK;
+    }
+    session->checkpointed = lab_seconds();
+    return status == LOCUS_OK ? lab_session_save_row(session, LAB_RUN_STARTED, error) : status;
+}
+
+void lab_session_progress(lab_session *session, const char *phase, bool always)
+{
+    double now = lab_seconds(), spent = now - session->began;
+    if (session->request->progress == NULL || (!always && now - session->shown < PROGRESS_SECONDS)) {
+        return;
+    }
+    session->shown = now;
+    uint64_t total = lab_config_steps(&session->config), done = session->state.step - session->first_step;
+    lab_progress progress = {
+        .phase = phase,
+        .step = session->state.step,
+        .steps = total,
+        .loss = session->loss,
+        .dev_loss = session->dev_loss,
+        .dev_accuracy = session->dev_accuracy,
+        .rate = session->rate,
+        .tokens_per_second =
+            session->state.train_seconds > 0.0 ? (double)session->state.tokens_seen / session->state.train_seconds : 0.0,
+        .seconds_left = done > 0 ? spent / (double)done * (double)(total - session->state.step) : (double)NAN,
+    };
+    session->stop = !session->request->progress(session->request->context, &progress) || session->stop;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* One training while it runs: shared by session.c (rows, files, opening), train.c (the loop) and final.c (scores). */
+#ifndef LAB_SESSION_H
+#define LAB_SESSION_H
+
+#include "train/batch.h"
+#include "train/checkpoint.h"
+#include "train/config.h"
+#include "train/score.h"
+
+#define LAB_SPEC_SIZE 400
+
+typedef struct lab_session {
+    lab_store *store;
+    const lab_train_request *request;
+    lab_train_config config; /* the request's with the encoding's canonical text */
+    char encoding[LAB_SPEC_SIZE];
+    lab_run *run;            /* the caller's */
+    char *last_path, *best_path, *lock_path;
+    int lock;
+
+    lab_dataset train, dev;
+    lab_batcher batcher;
+    lab_model *model;
+    lab_optimizer optimizer;
+    lab_training_state state;
+    float *best;             /* parameters of the best development loss */
+    bool best_dirty;         /* not yet in best.safetensors */
+
+    double began, base_wall; /* clock when this process began, wall seconds before it */
+    uint64_t first_step;
+    double checkpointed, shown; /* clocks of the last checkpoint and of the last progress */
+    double loss, dev_loss, dev_accuracy, rate;
+    bool ready, stop;           /* the state is that of the run; the caller asked to stop */
+} lab_session;
+
+/* Copies the request, takes the lock, finds or makes the row. A run that is done comes back as it is. */
+locus_status lab_session_open(lab_session *session, lab_store *store, const lab_train_request *request, lab_run *run,
+                              locus_error *error);
+/* Data, model, optimiser; the last checkpoint, if there is one, and the metrics cut back to it. */
+locus_status lab_session_prepare(lab_session *session, locus_error *error);
+void lab_session_close(lab_session *session);
+
+/* Writes both files and the row. */
+locus_status lab_session_checkpoint(lab_session *session, locus_error *error);
+/* Puts the state's numbers into the row and the row into the store. */
+locus_status lab_session_save_row(lab_session *session, lab_run_state state, locus_error *error);
+/* Replaces the row's message, or adds to it. */
+locus_status lab_session_message(lab_session *session, const char *text, bool add, locus_error *error);
+/* Tells the caller, a few times a second at most; sets session->stop if it wants to. */
+void lab_session_progress(lab_session *session, const char *phase, bool always);
+
+/* Whether a test set that the configuration names has neither scores nor a note that it cannot have any. */
+bool lab_session_lacks_finals(lab_session *session);
+/* Scores on the test sets that have none yet, with the parameters that the model holds now. */
+locus_status lab_session_finals(lab_session *session, locus_error *error);
+
+#endif

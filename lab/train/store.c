@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+/* The run store: opening, schema, transactions, and the rows of runs. Metrics and scores are in metric.c.
+ *
+ * Version 1 (pragma user_version):
+ *   run(id, name unique, …)   metric(run, name, step, value)   final(run, set, name, value)
+ *
+ * Write-ahead log with full sync, so that what was committed before a checkpoint is there after it; a busy timeout, so
+ * that several trainings share one store. A file that is no such store is refused and never written to. */
+#include "train/store.h"
+
+#include "io/fail.h"
+#include "io/file.h"
+#include "train/store_sql.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define VERSION 1
+#define BUSY_MILLISECONDS 30000
+
+static const char schema[] =
+    "CREATE TABLE run(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, task TEXT NOT NULL,"
+    " encoding TEXT NOT NULL, setup TEXT NOT NULL, embedding_init TEXT NOT NULL, budget TEXT NOT NULL,"
+    " config TEXT NOT NULL, command TEXT NOT NULL, version TEXT NOT NULL, machine TEXT NOT NULL,"
+    " message TEXT NOT NULL, seed INTEGER NOT NULL, data_seed INTEGER NOT NULL, state INTEGER NOT NULL,"
+    " steps_total INTEGER NOT NULL, steps_done INTEGER NOT NULL, tokens_seen INTEGER NOT NULL,"
+    " wall_seconds REAL NOT NULL, tokens_per_second REAL NOT NULL, peak_bytes INTEGER NOT NULL,"
+    " parameters INTEGER NOT NULL, started TEXT NOT NULL, ended TEXT NOT NULL);"
+    "CREATE TABLE metric(run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, name TEXT NOT NULL,"
+    " step INTEGER NOT NULL, value REAL, PRIMARY KEY(run, name, step)) WITHOUT ROWID;"
+    "CREATE TABLE final(run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, \"set\" TEXT NOT NULL,"
+    " name TEXT NOT NULL, value REAL, PRIMARY KEY(run, \"set\", name)) WITHOUT ROWID;"
+    "PRAGMA user_version = 1;";
+
+#define COLUMNS                                                                                                        \
+    "name, task, encoding, setup, embedding_init, budget, config, command, version, machine, message, seed,"         \
+    " data_seed, state, steps_total, steps_done, tokens_seen, wall_seconds, tokens_per_second, peak_bytes,"          \
+    " parameters, started, ended"
+enum { COLUMN_COUNT = 23 };
+
+const char *lab_run_state_name(lab_run_state state)
+{
+    static const char *const names[] = {"started", "done", "stopped", "failed"};
+    return (unsigned)state < 4 ? names[state] : "unknown";
+}
+
+void lab_store_time(char text[21])
+{
+    time_t now = time(NULL);
+    struct tm parts;
+    if (gmtime_r(&now, &parts) == NULL || strftime(text, 21, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
+        text[0] = '\0';
+    }
+}
+
+/* ---- statements ---- */
+
+locus_status lab_store_fail(lab_store *store, int code, locus_error *error)
+{
+    const char *path = store->path;
+    switch (code & 0xff) {
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+        return lab_fail(error, LOCUS_ERROR_IO, "store",
+                        "the run store '%s' is damaged or no run store: move it away, or name another with --store", path);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+        return lab_fail(error, LOCUS_ERROR_IO, "store",
+                        "the run store '%s' cannot be written: change its permissions, or name another with --store", path);
+    case SQLITE_FULL:
+        return lab_fail(error, LOCUS_ERROR_IO, "store", "no space left for the run store '%s': free some and start again",
+                        path);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return lab_fail(error, LOCUS_ERROR_IO, "store", "the run store '%s' is locked by another process: try again", path);
+    case SQLITE_NOMEM:
+        return lab_fail_memory(error, "the run store");
+    default:
+        return lab_fail(error, LOCUS_ERROR_IO, "store", "the run store '%s' failed: %s", path,
+                        store->database != NULL ? sqlite3_errmsg(store->database) : sqlite3_errstr(code));
+    }
+}
+
+locus_status lab_store_execute(lab_store *store, const char *sql, locus_error *error)
+{
+    int code = sqlite3_exec(store->database, sql, NULL, NULL, NULL);
+    return code == SQLITE_OK ? LOCUS_OK : lab_store_fail(store, code, error);
+}
+
+locus_status lab_store_prepare(lab_store *store, sqlite3_stmt **statement, const char *sql, locus_error *error)
+{
+    int code = sqlite3_prepare_v2(store->database, sql, -1, statement, NULL);
+    return code == SQLITE_OK ? LOCUS_OK : lab_store_fail(store, code, error);
+}
+
+locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_error *error)
+{
+    int code = sqlite3_step(statement);
+    sqlite3_finalize(statement);
+    return code == SQLITE_DONE || code == SQLITE_ROW ? LOCUS_OK : lab_store_fail(store, code, error);
+}
+
+locus_status lab_store_begin(lab_store *store, locus_error *error)
+{
+    return lab_store_execute(store, "BEGIN IMMEDIATE", error);
+}
+
+locus_status lab_store_commit(lab_store *store, locus_error *error)
+{
+    locus_status status = lab_store_execute(store, "COMMIT", error);
+    if (status != LOCUS_OK) {
+        lab_store_rollback(store);
+    }
+    return status;
+}
+
+void lab_store_rollback(lab_store *store)
+{
+    if (!sqlite3_get_autocommit(store->database)) {
+        sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
+    }
+}
+
+/* ---- opening ---- */
+
+static locus_status pragma_integer(lab_store *store, const char *sql, int64_t *value, locus_error *error)
+{
+    sqlite3_stmt *statement;
+    locus_status status = lab_store_prepare(store, &statement, sql, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    int code = sqlite3_step(statement);
+    *value = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_finalize(statement);
+    return code == SQLITE_ROW ? LOCUS_OK : lab_store_fail(store, code, error);
+}
+
+/* Makes the tables of an empty file; two processes may come here at once, so the version is read again inside. */
+static locus_status create_schema(lab_store *store, locus_error *error)
+{
+    int64_t version, tables;
+    locus_status status = lab_store_begin(store, error);
+    if (status == LOCUS_OK) {
+        status = pragma_integer(store, "PRAGMA user_version", &version, error);
+    }
+    if (status == LOCUS_OK) {
+        status = pragma_integer(store, "SELECT count(*) FROM sqlite_master", &tables, error);
+    }
+    if (status == LOCUS_OK && version == 0 && tables != 0) {
+        status = lab_fail(error, LOCUS_ERROR_IO, "store", "'%s' is a database, but no run store: name another with --store",
+                          store->path);
+    }
+    if (status == LOCUS_OK && version == 0) {
+        status = lab_store_execute(store, schema, error);
+    }
+    if (status == LOCUS_OK) {
+        return lab_store_commit(store, error);
+    }
+    lab_store_rollback(store);
+    return status;
+}
+
+static locus_status check_schema(lab_store *store, locus_error *error)
+{
+    int64_t version;
+    locus_status status = pragma_integer(store, "PRAGMA user_version", &version, error);
+    if (status == LOCUS_OK && version == 0) {
+        status = create_schema(store, error);
+    } else if (status == LOCUS_OK && version != VERSION) {
+        status = lab_fail(error, LOCUS_ERROR_IO, "store",
+                          "the run store '%s' has version %" PRId64 ", this program knows version %d: use the newer locus,"
+                          " or name another store with --store",
+                          store->path, version, VERSION);
+    }
+    if (status == LOCUS_OK && sqlite3_db_readonly(store->database, "main") == 1) {
+        status = lab_store_fail(store, SQLITE_READONLY, error);
+    }
+    return status;
+}
+
+/* A store whose pages are damaged must be found now, not hours into a training. The check reads every page: a large
+ * store (tens of MB) is only looked at by its schema and row counts. */
+static locus_status check_pages(lab_store *store, locus_error *error)
+{
+    int64_t pages, ignored;
+    locus_status status = pragma_integer(store, "PRAGMA page_count", &pages, error);
+    if (status != LOCUS_OK || pages > 8192) {
+        return status != LOCUS_OK ? status : pragma_integer(store, "SELECT count(*) FROM run", &ignored, error);
+    }
+    sqlite3_stmt *statement;
+    status = lab_store_prepare(store, &statement, "PRAGMA quick_check(1)", error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    int code = sqlite3_step(statement);
+    const unsigned char *answer = code == SQLITE_ROW ? sqlite3_column_text(statement, 0) : NULL;
+    bool good = answer != NULL && strcmp((const char *)answer, "ok") == 0;
+    sqlite3_finalize(statement);
+    return good ? LOCUS_OK : lab_store_fail(store, code == SQLITE_ROW ? SQLITE_CORRUPT : code, error);
+}
+
+static locus_status make_folder(const char *path, locus_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL || slash == path) {
+        return LOCUS_OK;
+    }
+    char *folder = malloc((size_t)(slash - path) + 1);
+    if (folder == NULL) {
+        return lab_fail_memory(error, "a path");
+    }
+    memcpy(folder, path, (size_t)(slash - path));
+    folder[slash - path] = '\0';
+    locus_status status = lab_directory_create(folder, error);
+    free(folder);
+    return status;
+}
+
+static locus_status open_database(lab_store *store, locus_error *error)
+{
+    locus_status status = make_folder(store->path, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    int code = sqlite3_open_v2(store->path, &store->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+    if (code == SQLITE_CANTOPEN && access(store->path, F_OK) == 0) {
+        return lab_fail(error, LOCUS_ERROR_IO, "store",
+                        "the run store '%s' cannot be opened: it must be a file that may be read and written", store->path);
+    }
+    if (code != SQLITE_OK) {
+        return lab_fail(error, LOCUS_ERROR_IO, "store",
+                        "the run store '%s' cannot be made: check that its folder may be written", store->path);
+    }
+    sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
+    status = check_schema(store, error);
+    if (status == LOCUS_OK) {
+        status = lab_store_execute(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
+                                   error);
+    }
+    return status == LOCUS_OK ? check_pages(store, error) : status;
+}
+
+locus_status lab_store_open(lab_store **store, const char *path, locus_error *error)
+{
+    *store = NULL;
+    lab_store *opened = calloc(1, sizeof *opened);
+    if (opened == NULL || (opened->path = strdup(path)) == NULL) {
+        free(opened);
+        return lab_fail_memory(error, "the run store");
+    }
+    locus_status status = open_database(opened, error);
+    if (status != LOCUS_OK) {
+        lab_store_close(&opened);
+        return status;
+    }
+    *store = opened;
+    return LOCUS_OK;
+}
+
+void lab_store_close(lab_store **store)
+{
+    if (store == NULL || *store == NULL) {
+        return;
+    }
+    sqlite3_close((*store)->database);
+    free((*store)->path);
+    free(*store);
+    *store = NULL;
+}
+
+/* ---- runs ---- */
+
+void lab_run_free(lab_run *run)
+{
+    if (run == NULL) {
+        return;
+    }
+    char *texts[] = {run->name,    run->task,    run->encoding, run->setup,   run->embedding_init, run->budget, run->config,
+                     run->command, run->version, run->machine,  run->message, run->started,        run->ended};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        free(texts[i]);
+    }
+    memset(run, 0, sizeof *run);
+}
+
+static void bind_text(sqlite3_stmt *statement, int index, const char *text)
+{
+    sqlite3_bind_text(statement, index, text == NULL ? "" : text, -1, SQLITE_STATIC);
+}
+
+/* Binds the columns in the order of COLUMNS, from 1. */
+static void bind_run(sqlite3_stmt *s, const lab_run *run)
+{
+    const char *texts[] = {run->name,   run->task,    run->encoding, run->setup,   run->embedding_init, run->budget,
+                           run->config, run->command, run->version,  run->machine, run->message};
+    int at = 1;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        bind_text(s, at++, texts[i]);
+    }
+    sqlite3_bind_int64(s, at++, (int64_t)run->seed);
+    sqlite3_bind_int64(s, at++, (int64_t)run->data_seed);
+    sqlite3_bind_int64(s, at++, (int64_t)run->state);
+    sqlite3_bind_int64(s, at++, (int64_t)run->steps_total);
+    sqlite3_bind_int64(s, at++, (int64_t)run->steps_done);
+    sqlite3_bind_int64(s, at++, (int64_t)run->tokens_seen);
+    sqlite3_bind_double(s, at++, run->wall_seconds);
+    sqlite3_bind_double(s, at++, run->tokens_per_second);
+    sqlite3_bind_int64(s, at++, run->peak_bytes);
+    sqlite3_bind_int64(s, at++, run->parameters);
+    bind_text(s, at++, run->started);
+    bind_text(s, at, run->ended);
+}
+
+locus_status lab_store_run_insert(lab_store *store, lab_run *run, locus_error *error)
+{
+    sqlite3_stmt *statement;
+    locus_status status = lab_store_prepare(
+        store, &statement,
+        "INSERT INTO run(" COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    bind_run(statement, run);
+    int code = sqlite3_step(statement);
+    sqlite3_finalize(statement);
+    if ((code & 0xff) == SQLITE_CONSTRAINT) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "name", "the run store '%s' has a run '%s' already", store->path,
+                        run->name);
+    }
+    if (code != SQLITE_DONE) {
+        return lab_store_fail(store, code, error);
+    }
+    run->id = sqlite3_last_insert_rowid(store->database);
+    return LOCUS_OK;
+}
+
+locus_status lab_store_run_update(lab_store *store, const lab_run *run, locus_error *error)
+{
+    sqlite3_stmt *statement;
+    locus_status status = lab_store_prepare(
+        store, &statement,
+        "UPDATE run SET (" COLUMNS ") = (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?", error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    bind_run(statement, run);
+    sqlite3_bind_int64(statement, COLUMN_COUNT + 1, run->id);
+    status = lab_store_finish(store, statement, error);
+    if (status == LOCUS_OK && sqlite3_changes(store->database) == 0) {
+        return lab_fail(error, LOCUS_ERROR_IO, "run", "run %" PRId64 " is no longer in the store '%s': was it deleted?",
+                        run->id, store->path);
+    }
+    return status;
+}
+
+static bool take_text(sqlite3_stmt *statement, int column, char **text)
+{
+    const unsigned char *value = sqlite3_column_text(statement, column);
+    *text = strdup(value == NULL ? "" : (const char *)value);
+    return *text != NULL;
+}
+
+/* Column 0 is the id, the others follow in the order of COLUMNS. */
+static bool take_run(sqlite3_stmt *s, lab_run *run)
+{
+    memset(run, 0, sizeof *run);
+    char **texts[] = {&run->name,   &run->task,    &run->encoding, &run->setup,   &run->embedding_init, &run->budget,
+                      &run->config, &run->command, &run->version,  &run->machine, &run->message};
+    bool good = true;
+    int at = 1;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        good = take_text(s, at++, texts[i]) && good;
+    }
+    run->id = sqlite3_column_int64(s, 0);
+    run->seed = (uint64_t)sqlite3_column_int64(s, at++);
+    run->data_seed = (uint64_t)sqlite3_column_int64(s, at++);
+    run->state = (lab_run_state)sqlite3_column_int64(s, at++);
+    run->steps_total = (uint64_t)sqlite3_column_int64(s, at++);
+    run->steps_done = (uint64_t)sqlite3_column_int64(s, at++);
+    run->tokens_seen = (uint64_t)sqlite3_column_int64(s, at++);
+    run->wall_seconds = sqlite3_column_double(s, at++);
+    run->tokens_per_second = sqlite3_column_double(s, at++);
+    run->peak_bytes = sqlite3_column_int64(s, at++);
+    run->parameters = sqlite3_column_int64(s, at++);
+    good = take_text(s, at++, &run->started) && good;
+    good = take_text(s, at, &run->ended) && good;
+    if (!good) {
+        lab_run_free(run);
+    }
+    return good;
+}
+
+static locus_status collect_runs(lab_store *store, sqlite3_stmt *statement, lab_run **runs, size_t *count,
+                                 locus_error *error)
+{
+    size_t room = 0;
+    int code;
+    *runs = NULL;
+    *count = 0;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        if (*count == room) {
+            room = room == 0 ? 16 : 2 * room;
+            lab_run *grown = realloc(*runs, room * sizeof *grown);
+            if (grown == NULL) {
+                code = SQLITE_NOMEM;
+                break;
+            }
+            *runs = grown;
+        }
+        if (!take_run(statement, &(*runs)[*count])) {
+            code = SQLITE_NOMEM;
+            break;
+        }
+        (*count)++;
+    }
+    sqlite3_finalize(statement);
+    if (code == SQLITE_DONE) {
+        return LOCUS_OK;
+    }
+    for (size_t i = 0; i < *count; i++) {
+        lab_run_free(&(*runs)[i]);
+    }
+    free(*runs);
+    *runs = NULL;
+    *count = 0;
+    return lab_store_fail(store, code, error);
+}
+
+locus_status lab_store_run_find(lab_store *store, const char *name_or_id, lab_run *run, locus_error *error)
+{
+    memset(run, 0, sizeof *run);
+    sqlite3_stmt *statement;
+    /* A name wins over a number; `#7` and `7` both mean run 7. */
+    locus_status status = lab_store_prepare(
+        store, &statement,
+        "SELECT id, " COLUMNS " FROM run WHERE name = ?1 OR CAST(id AS TEXT) = ltrim(?1, '#') ORDER BY name <> ?1 LIMIT 1",
+        error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    bind_text(statement, 1, name_or_id);
+    lab_run *found;
+    size_t count;
+    status = collect_runs(store, statement, &found, &count, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    if (count == 0) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "run", "no run '%s' in the store '%s': `locus runs` lists them",
+                        name_or_id, store->path);
+    }
+    *run = found[0];
+    free(found);
+    return LOCUS_OK;
+}
+
+locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_run **runs, size_t *count,
+                            locus_error *error)
+{
+    static const lab_run_filter any = {NULL, NULL, NULL, NULL, NULL};
+    const lab_run_filter *wanted = filter == NULL ? &any : filter;
+    const char *values[] = {wanted->task, wanted->encoding, wanted->budget, wanted->setup, wanted->embedding_init};
+    *runs = NULL;
+    *count = 0;
+    sqlite3_stmt *statement;
+    locus_status status =
+        lab_store_prepare(store, &statement,
+                          "SELECT id, " COLUMNS " FROM run WHERE (?1 IS NULL OR task = ?1) AND (?2 IS NULL OR encoding = ?2)"
+                          " AND (?3 IS NULL OR budget = ?3) AND (?4 IS NULL OR setup = ?4)"
+                          " AND (?5 IS NULL OR embedding_init = ?5) ORDER BY id",
+                          error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    for (int i = 0; i < 5; i++) {
+        if (values[i] != NULL) {
+            bind_text(statement, i + 1, values[i]);
+        }
+    }
+    return collect_runs(store, statement, runs, count, error);
+}
+
+locus_status lab_store_run_delete(lab_store *store, int64_t id, locus_error *error)
+{
+    sqlite3_stmt *statement;
+    locus_status status = lab_store_prepare(store, &statement, "DELETE FROM run WHERE id = ?", error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    sqlite3_bind_int64(statement, 1, id);
+    return lab_store_finish(store, statement, error);
+}

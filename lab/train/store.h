@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* The run store: SQLite, write-ahead log. A run is one training of one model with one encoding on one task with one seed. */
+#ifndef LAB_STORE_H
+#define LAB_STORE_H
+
+#include <locus/status.h>
+
+typedef struct lab_store lab_store;
+
+/* Opens or makes the store; IO with a clear line if it is corrupt, of a newer version, or cannot be written. */
+locus_status lab_store_open(lab_store **store, const char *path, locus_error *error);
+void lab_store_close(lab_store **store);
+
+typedef enum lab_run_state { LAB_RUN_STARTED = 0, LAB_RUN_DONE = 1, LAB_RUN_STOPPED = 2, LAB_RUN_FAILED = 3 } lab_run_state;
+
+/* Everything that identifies and describes a run. Texts are owned by the record (lab_run_free). */
+typedef struct lab_run {
+    int64_t id;
+    char *name;      /* unique, readable: copy-rope-s0-… */
+    char *task, *encoding, *setup, *embedding_init, *budget;
+    char *config;    /* JSON: every option of the training, as given or defaulted; what a resume reads */
+    char *command;   /* the exact command line */
+    char *version;   /* of locus, with the commit if known */
+    char *machine;   /* "AMD EPYC, 2 threads, avx512" */
+    char *message;   /* why it failed or stopped; "" */
+    uint64_t seed, data_seed;
+    lab_run_state state;
+    uint64_t steps_total, steps_done, tokens_seen;
+    double wall_seconds, tokens_per_second;
+    int64_t peak_bytes, parameters;
+    char *started, *ended; /* ISO 8601 UTC */
+} lab_run;
+void lab_run_free(lab_run *run);
+
+locus_status lab_store_run_insert(lab_store *store, lab_run *run, locus_error *error); /* sets id */
+locus_status lab_store_run_update(lab_store *store, const lab_run *run, locus_error *error);
+locus_status lab_store_run_find(lab_store *store, const char *name_or_id, lab_run *run, locus_error *error);
+
+/* All runs that match (NULL: any), by id. */
+typedef struct lab_run_filter {
+    const char *task, *encoding, *budget, *setup, *embedding_init;
+} lab_run_filter;
+locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_run **runs, size_t *count,
+                            locus_error *error);
+
+/* Removes a run with its metrics and scores. */
+locus_status lab_store_run_delete(lab_store *store, int64_t id, locus_error *error);
+
+/* Metrics by step: name "train.loss", "dev.loss", "dev.accuracy", "train.rate", "train.gradient_norm". */
+typedef struct lab_metric {
+    uint64_t step;
+    double value;
+} lab_metric;
+locus_status lab_store_metric_add(lab_store *store, int64_t run, const char *name, uint64_t step, double value,
+                                  locus_error *error);
+/* Removes metrics after `step`: a resumed run writes them again. */
+locus_status lab_store_metrics_cut(lab_store *store, int64_t run, uint64_t step, locus_error *error);
+locus_status lab_store_metrics(lab_store *store, int64_t run, const char *name, lab_metric **metrics, size_t *count,
+                               locus_error *error);
+
+/* Final scores: set "test", "test:200" (another length), "dev"; name "accuracy", "exact", "greedy_exact", "loss",
+ * "steps_to_99" … */
+typedef struct lab_final {
+    char set[32], name[32];
+    double value;
+} lab_final;
+locus_status lab_store_final_set(lab_store *store, int64_t run, const char *set, const char *name, double value,
+                                 locus_error *error);
+locus_status lab_store_finals(lab_store *store, int64_t run, lab_final **finals, size_t *count, locus_error *error);
+
+locus_status lab_store_begin(lab_store *store, locus_error *error); /* group writes */
+locus_status lab_store_commit(lab_store *store, locus_error *error);
+void lab_store_rollback(lab_store *store); /* after a failure between the two */
+
+/* "started", "done", "stopped", "failed". */
+const char *lab_run_state_name(lab_run_state state);
+
+/* ISO 8601 in UTC, now: room for 21 bytes. */
+void lab_store_time(char text[21]);
+
+#endif

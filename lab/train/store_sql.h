@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The store's own view of its database: shared by store.c and metric.c only. */
+#ifndef LAB_STORE_SQL_H
+#define LAB_STORE_SQL_H
+
+#include "train/store.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+struct lab_store {
+    sqlite3 *database;
+    char *path;
+};
+
+/* SQLite's result code as a clear line. */
+locus_status lab_store_fail(lab_store *store, int code, locus_error *error);
+locus_status lab_store_execute(lab_store *store, const char *sql, locus_error *error);
+locus_status lab_store_prepare(lab_store *store, sqlite3_stmt **statement, const char *sql, locus_error *error);
+/* Runs a statement that gives no rows, and finalises it. */
+locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_error *error);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* Groups as text.
+ *
+ *   group := "seq" | "cycle:" n | "tree:" k | "grid:" r | group "*" group | "(" group ")"          n, k, r from 1 to 2^63 − 1
+ *
+ * Spaces may stand between tokens. The direct product is associative, so a group is stored, compared and printed as the list of
+ * its factors, without parentheses, and an unbroken run of sequences in it is one grid: the canonical text of seq*seq and of
+ * (seq)*(grid:1) is `grid:2`, that of grid:1 is `seq`, and seq*tree:2*seq stays what it is. Factors that are isomorphic but
+ * write their paths differently (tree:1 and seq) stay apart. Since parentheses dissolve, the parser is a loop, not a recursion:
+ * no text can exhaust the stack, and LOCUS_MAX_NESTING only refuses texts that nobody meant. */
+#include <locus/memory.h>
+
+#include "algebra/group_access.h"
+#include "core/error.h"
+#include <stdio.h>
+#include <string.h>
+
+enum { LOCUS_MAX_NESTING = 1000 };
+
+struct locus_group {
+    size_t capacity, count;
+    locus_group_factor factors[];
+};
+
+static size_t group_bytes(size_t capacity) {
+    return sizeof(locus_group) + capacity * sizeof(locus_group_factor);
+}
+
+/* ---- parsing ---- */
+
+typedef struct parser {
+    const char *text;
+    size_t at, depth;
+    locus_group *group;
+    locus_error *error;
+} parser;
+
+typedef struct factor_name {
+    const char *name;
+    locus_factor_kind kind;
+    bool sized;
+} factor_name;
+
+static const factor_name factor_names[] = {{"seq", LOCUS_FACTOR_GRID, false},
+                                           {"cycle", LOCUS_FACTOR_CYCLE, true},
+                                           {"tree", LOCUS_FACTOR_TREE, true},
+                                           {"grid", LOCUS_FACTOR_GRID, true}};
+
+static void skip_spaces(parser *p) {
+    p->at += strspn(p->text + p->at, " \t");
+}
+
+/* Bytes of the word or the single character at `at`, to blame; 0 at the end. */
+static size_t token_length(const parser *p, size_t at) {
+    size_t length = strcspn(p->text + at, " \t()*:,=");
+    return length ? length : p->text[at] != '\0';
+}
+
+/* As much of a token as a message should quote: whole characters, at most 32 bytes. */
+static int quoted(const char *token, size_t length) {
+    if (length > 32)
+        for (length = 32; length > 0 && ((unsigned char)token[length] & 0xC0) == 0x80;)
+            length--;
+    return (int)length;
+}
+
+static locus_status fail_at(const parser *p, size_t at, const char *expected) {
+    size_t length = token_length(p, at);
+    if (length == 0)
+        return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "group", (ptrdiff_t)at, 1,
+                             "the group ends too early: expected %s", expected);
+    return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "group", (ptrdiff_t)at, (ptrdiff_t)length,
+                         "unexpected '%.*s' in the group: expected %s", quoted(p->text + at, length), p->text + at,
+                         expected);
+}
+
+static const factor_name *find_name(const char *word, size_t length) {
+    for (size_t i = 0; i < sizeof factor_names / sizeof *factor_names; i++)
+        if (strlen(factor_names[i].name) == length && memcmp(factor_names[i].name, word, length) == 0)
+            return &factor_names[i];
+    return NULL;
+}
+
+static locus_status parse_size(parser *p, const char *name, int64_t *size) {
+    const char *digits = p->text + p->at;
+    size_t length = strspn(digits, "0123456789");
+    if (length == 0)
+        return fail_at(p, p->at, "a whole number from 1");
+    int64_t value = 0;
+    for (size_t i = 0; i < length; i++) {
+        int64_t digit = digits[i] - '0';
+        if (value > (INT64_MAX - digit) / 10)
+            return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "group", (ptrdiff_t)p->at, (ptrdiff_t)length,
+                                 "the number of '%s' does not fit in 64 bits: use at most %lld", name,
+                                 (long long)INT64_MAX);
+        value = 10 * value + digit;
+    }
+    if (value == 0)
+        return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "group", (ptrdiff_t)p->at, (ptrdiff_t)length,
+                             "'%s:0' has no elements: use a number from 1", name);
+    p->at += length;
+    *size = value;
+    return LOCUS_OK;
+}
+
+/* Joins a grid to a grid on its left. */
+static locus_status append(parser *p, locus_group_factor factor, size_t start) {
+    locus_group *group = p->group;
+    locus_group_factor *last = group->count ? &group->factors[group->count - 1] : NULL;
+    if (!last || last->kind != LOCUS_FACTOR_GRID || factor.kind != LOCUS_FACTOR_GRID) {
+        group->factors[group->count++] = factor;
+        return LOCUS_OK;
+    }
+    if (last->size > INT64_MAX - factor.size)
+        return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "group", (ptrdiff_t)start, (ptrdiff_t)(p->at - start),
+                             "the axes of the neighbouring grids together do not fit in 64 bits: use fewer");
+    last->size += factor.size;
+    return LOCUS_OK;
+}
+
+static locus_status parse_factor(parser *p) {
+    size_t start = p->at, length = strcspn(p->text + start, " \t()*:,=");
+    const factor_name *found = find_name(p->text + start, length);
+    if (!found)
+        return fail_at(p, start, "seq, cycle:n, tree:k, grid:r or '('");
+    locus_group_factor factor = {found->kind, 1};
+    p->at += length;
+    if (found->sized) {
+        if (p->text[p->at] != ':')
+            return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "group", (ptrdiff_t)start, (ptrdiff_t)length,
+                                 "'%s' needs a number: write %s:2, for example", found->name, found->name);
+        p->at++;
+        locus_status status = parse_size(p, found->name, &factor.size);
+        if (status != LOCUS_OK)
+            return status;
+    }
+    return append(p, factor, start);
+}
+
+/* An operand with the parentheses that open before it. */
+static locus_status parse_operand(parser *p) {
+    for (skip_spaces(p); p->text[p->at] == '('; skip_spaces(p)) {
+        if (++p->depth > LOCUS_MAX_NESTING)
+            return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "group", (ptrdiff_t)p->at, 1,
+                                 "the group is nested more than %d deep: leave parentheses out, they change nothing",
+                                 LOCUS_MAX_NESTING);
+        p->at++;
+    }
+    return parse_factor(p);
+}
+
+/* The innermost parenthesis that was opened and not closed, for blame. */
+static size_t open_parenthesis(const parser *p) {
+    size_t closed = 0;
+    for (size_t i = p->at; i-- > 0;) {
+        if (p->text[i] == ')')
+            closed++;
+        else if (p->text[i] == '(' && closed-- == 0)
+            return i;
+    }
+    return 0;
+}
+
+static locus_status parse_group(parser *p) {
+    for (;;) {
+        locus_status status = parse_operand(p);
+        if (status != LOCUS_OK)
+            return status;
+        for (skip_spaces(p); p->text[p->at] == ')' && p->depth > 0; skip_spaces(p)) {
+            p->depth--;
+            p->at++;
+        }
+        if (p->text[p->at] == '\0' && p->depth == 0)
+            return LOCUS_OK;
+        if (p->text[p->at] == '\0')
+            return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "group", (ptrdiff_t)open_parenthesis(p), 1,
+                                 "this '(' is never closed: add a ')'");
+        if (p->text[p->at] != '*')
+            return fail_at(p, p->at, p->depth ? "'*' or ')'" : "'*' or the end");
+        p->at++;
+    }
+}
+
+locus_status locus_group_parse(const char *text, locus_group **group, locus_error *error) {
+    if (!group)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "group", "group is NULL: give a place for the result");
+    *group = NULL;
+    if (!text)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "text", "text is NULL: give a group such as seq or tree:2");
+    size_t capacity = 1;
+    for (const char *c = text; *c; c++)
+        capacity += *c == '*';
+    if (capacity > (SIZE_MAX - sizeof(locus_group)) / sizeof(locus_group_factor))
+        return locus_fail_memory(error, SIZE_MAX);
+    locus_group *fresh = locus_allocate(group_bytes(capacity));
+    if (!fresh)
+        return locus_fail_memory(error, group_bytes(capacity));
+    fresh->capacity = capacity;
+    fresh->count = 0;
+    parser p = {.text = text, .group = fresh, .error = error};
+    locus_status status = parse_group(&p);
+    if (status == LOCUS_OK)
+        *group = fresh;
+    else
+        locus_group_destroy(&fresh);
+    return status;
+}
+
+void locus_group_destroy(locus_group **group) {
+    if (!group || !*group)
+        return;
+    locus_release(*group, group_bytes((*group)->capacity));
+    *group = NULL;
+}
+
+/* ---- printing and reading ---- */
+
+static int factor_text(locus_group_factor factor, char *text, size_t size) {
+    switch (factor.kind) {
+    case LOCUS_FACTOR_GRID:
+        return factor.size == 1 ? snprintf(text, size, "seq") : snprintf(text, size, "grid:%lld", (long long)factor.size);
+    case LOCUS_FACTOR_CYCLE:
+        return snprintf(text, size, "cycle:%lld", (long long)factor.size);
+    case LOCUS_FACTOR_TREE:
+        return snprintf(text, size, "tree:%lld", (long long)factor.size);
+    }
+    return 0;
+}
+
+size_t locus_group_text(const locus_group *group, char *text, size_t size) {
+    size_t length = 0;
+    char piece[40];
+    if (size > 0)
+        text[0] = '\0';
+    for (size_t i = 0; i < group->count; i++) {
+        if (i > 0)
+            piece[0] = '*';
+        int added = factor_text(group->factors[i], piece + (i > 0), sizeof piece - 1) + (i > 0);
+        if (length < size)
+            snprintf(text + length, size - length, "%s", piece);
+        length += (size_t)added;
+    }
+    return length;
+}
+
+size_t locus_group_factor_count(const locus_group *group) {
+    return group->count;
+}
+
+locus_group_factor locus_group_factor_at(const locus_group *group, size_t index) {
+    return group->factors[index];
+}
+
+bool locus_group_is_sequence(const locus_group *group) {
+    return !group || (group->count == 1 && group->factors[0].kind == LOCUS_FACTOR_GRID && group->factors[0].size == 1);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* How attention is cut into work, and where each part of the workspace lies. Nothing here knows an element type.
+ *
+ *   item   a run of one sequence: queries (forward) or keys (backward)
+ *   group  a run of items with about the same work; task (group, head) is one piece of the parallel loop
+ *
+ * Both depend on the plan and the mask only, never on threads, so sums come out the same on any number of them. A backward
+ * group owns one gradient slot for each head. A long sequence among few is split over its keys: each part then writes its own
+ * partial dL/dq', and a second loop adds the partials up in order. */
+#ifndef LOCUS_ATTENTION_WORK_H
+#define LOCUS_ATTENTION_WORK_H
+
+#include "encoding/sites.h"
+
+#include <locus/attention.h>
+
+/* Tile and cache blocking. A tile of scores and its panels stay in the second cache level. */
+enum {
+    ATTENTION_QUERY_BLOCK = 64,    /* rows of a score tile */
+    ATTENTION_KEY_BLOCK = 128,     /* columns of a score tile; a multiple of 8 (dropout) and of every vector length */
+    ATTENTION_KEY_PANEL = 512,     /* keys that are transformed and kept at a time */
+    ATTENTION_QUERY_CHUNK = 1024,  /* queries that a forward item keeps while the panels pass by */
+    ATTENTION_STRIP = 16,          /* rows that share one width in a tile that the mask cuts */
+    ATTENTION_CONTENT_WIDTH = 256, /* offsets of a tile beyond which content terms go pair by pair */
+    ATTENTION_SPLIT_KEYS = 1024,   /* a part of a split sequence has at least so many keys */
+    ATTENTION_SPLIT_MAX = 4        /* parts of a sequence at most: bounds the memory of the partials */
+};
+
+#define ATTENTION_NO_PARTIAL SIZE_MAX
+
+typedef struct attention_item {
+    size_t sequence;
+    size_t first, count; /* within the sequence */
+    size_t partial;      /* row of the partials' buffer (in tokens) where its dL/dq' begins, or ATTENTION_NO_PARTIAL */
+    size_t parts;        /* for the first part of a split sequence: how many there are; else 0 */
+} attention_item;
+
+typedef struct attention_schedule {
+    attention_item *items; /* NULL while only counting */
+    size_t *groups;        /* [group_count + 1], first item of each */
+    size_t item_count, group_count;
+    size_t partial_rows;            /* rows of [heads, dim] in the partials' buffer */
+    size_t max_queries, max_keys;   /* of one sequence */
+} attention_schedule;
+
+/* Rows of one head: element d of (token, head) at data + token·token_stride + head·head_stride + d. */
+typedef struct attention_view {
+    void *data;
+    ptrdiff_t token, head;
+} attention_view;
+
+/* Byte offsets into one gradient slot, and the slots' size. */
+typedef struct attention_slots {
+    size_t query_key, value, content_key, content_value;
+    size_t terms; /* those of the terms follow one another */
+    size_t bytes; /* of one slot; 0: nothing is learned, or not wanted */
+} attention_slots;
+
+/* Everything one call works on; read-only while the loop runs. */
+typedef struct attention_job {
+    const locus_plan *plan;
+    size_t heads, head_dim, value_dim, sequences;
+    const locus_operator *query_key, *value_operator;
+    const locus_content_table *content;
+    const void *content_key, *content_value; /* of the call's element type, or NULL */
+    size_t term_count;
+    bool learned_factor, slots_wanted;
+    locus_mask mask;
+    const size_t *prefix;
+    double scale, content_scale, dropout;
+    bool drop_weights, drop_logits;
+    locus_random dropout_key;
+    locus_dtype dtype;
+    locus_pass pass;
+    attention_schedule schedule;
+    attention_slots slots;
+    size_t concurrency;
+    attention_view query, key, value, output, log_sum_exp;        /* inputs, and the forward's results */
+    attention_view g_output, g_query, g_key, g_value;             /* gradients of them */
+    char *slot_data, *partials, *content_partials, *workers;      /* in the workspace */
+    char *content_key_columns, *content_value_columns;            /* tables transposed, [dim][rows] */
+    size_t worker_bytes;
+} attention_job;
+
+/* A bump allocator over the workspace. With base NULL it only counts. Blocks are aligned to LOCUS_ALIGNMENT. */
+typedef struct attention_carver {
+    char *base;
+    size_t used;
+} attention_carver;
+void *locus_attention_carve(attention_carver *carver, size_t count, size_t size);
+
+/* Fills in everything but views and pointers from the plan and the options (which may be unchecked: their prefix is not read). */
+void locus_attention_job_init(attention_job *job, const locus_plan *plan, const locus_attention_options *options,
+                              locus_dtype dtype, locus_pass pass);
+
+/* Lays the job out from `base` (NULL: counts only, leaves the pointers NULL) and returns the bytes that it takes. */
+size_t locus_attention_job_place(attention_job *job, void *base);
+
+/* Keys of a sequence that its query `row` sees: always the first so many. */
+size_t locus_attention_seen(const attention_job *job, size_t sequence, const locus_sequence_span *span, size_t row);
+
+/* One instance for each element type. */
+size_t locus_attention_forward_scratch_float32(const attention_job *job);
+size_t locus_attention_forward_scratch_float64(const attention_job *job);
+size_t locus_attention_backward_scratch_float32(const attention_job *job);
+size_t locus_attention_backward_scratch_float64(const attention_job *job);
+void locus_attention_forward_float32(const attention_job *job);
+void locus_attention_forward_float64(const attention_job *job);
+void locus_attention_backward_float32(const attention_job *job);
+void locus_attention_backward_float64(const attention_job *job);
+
+/* Folds the slots into the parameters' gradients, in order. */
+void locus_attention_reduce(const attention_job *job, const locus_tensor *parameters);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Instruction sets of the machine, and the mask that forces a lower one.
+ *
+ * On x86-64 the processor must have the instructions (cpuid) and the operating system must save the registers (xgetbv):
+ * both are asked directly, since the compilers' own helpers disagree about the second in their older versions. AArch64 always
+ * has Advanced SIMD. Everything is a pair of atomics that are valid before any initialisation: 0 means "not asked yet". */
+#include <locus/cpu.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+/* XCR0: which register files the operating system saves. Written as bytes: the mnemonic needs -mxsave. */
+static unsigned saved_registers(void) {
+    unsigned low, high;
+    __asm__ volatile(".byte 0x0f, 0x01, 0xd0" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+static bool has(unsigned word, unsigned bits) {
+    return (word & bits) == bits;
+}
+
+static unsigned detect(void) {
+    const unsigned fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28; /* leaf 1, ecx */
+    const unsigned avx2 = 1u << 5, avx512 = 1u << 16 /* F */ | 1u << 17 /* DQ */ | 1u << 30 /* BW */ | 1u << 31 /* VL */;
+    const unsigned ymm = 0x06, zmm = 0xE6;
+    unsigned eax, ebx, ecx, edx, found = LOCUS_ISA_SCALAR;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !has(ecx, fma | osxsave | avx))
+        return found;
+    unsigned saved = saved_registers();
+    if (!has(saved, ymm) || !__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) || !has(ebx, avx2))
+        return found;
+    found |= LOCUS_ISA_AVX2;
+    if (has(saved, zmm) && has(ebx, avx512))
+        found |= LOCUS_ISA_AVX512;
+    return found;
+}
+#elif defined(__aarch64__)
+static unsigned detect(void) {
+    return LOCUS_ISA_SCALAR | LOCUS_ISA_NEON;
+}
+#else
+static unsigned detect(void) {
+    return LOCUS_ISA_SCALAR;
+}
+#endif
+
+#define EVERY_ISA (LOCUS_ISA_SCALAR | LOCUS_ISA_AVX2 | LOCUS_ISA_AVX512 | LOCUS_ISA_NEON)
+
+unsigned locus_cpu_isas(void) {
+    static atomic_uint known;
+    unsigned isas = atomic_load_explicit(&known, memory_order_relaxed);
+    if (isas == 0) { /* two threads may both ask: they get the same answer */
+        isas = detect();
+        atomic_store_explicit(&known, isas, memory_order_relaxed);
+    }
+    return isas;
+}
+
+/* LOCUS_ISA names the highest level allowed; a name that is not known limits nothing. */
+static unsigned environment_mask(void) {
+    const char *name = getenv("LOCUS_ISA");
+    if (!name)
+        return EVERY_ISA;
+    if (strcmp(name, "scalar") == 0)
+        return LOCUS_ISA_SCALAR;
+    if (strcmp(name, "avx2") == 0)
+        return LOCUS_ISA_SCALAR | LOCUS_ISA_AVX2;
+    if (strcmp(name, "avx512") == 0)
+        return LOCUS_ISA_SCALAR | LOCUS_ISA_AVX2 | LOCUS_ISA_AVX512;
+    if (strcmp(name, "neon") == 0)
+        return LOCUS_ISA_SCALAR | LOCUS_ISA_NEON;
+    return EVERY_ISA;
+}
+
+static atomic_uint mask_in_use;
+
+void locus_cpu_mask_set(unsigned mask) {
+    atomic_store_explicit(&mask_in_use, mask | LOCUS_ISA_SCALAR, memory_order_relaxed);
+}
+
+locus_isa locus_cpu_isa(void) {
+    unsigned mask = atomic_load_explicit(&mask_in_use, memory_order_relaxed);
+    if (mask == 0) { /* only if no mask was set meanwhile: the environment must not undo it */
+        unsigned fresh = environment_mask();
+        mask = atomic_compare_exchange_strong(&mask_in_use, &mask, fresh) ? fresh : mask;
+    }
+    unsigned usable = mask & locus_cpu_isas();
+    if (usable & LOCUS_ISA_AVX512)
+        return LOCUS_ISA_AVX512;
+    if (usable & LOCUS_ISA_AVX2)
+        return LOCUS_ISA_AVX2;
+    return usable & LOCUS_ISA_NEON ? LOCUS_ISA_NEON : LOCUS_ISA_SCALAR;
+}
+
+const char *locus_isa_name(locus_isa isa) {
+    switch (isa) {
+    case LOCUS_ISA_SCALAR:
+        return "scalar";
+    case LOCUS_ISA_AVX2:
+        return "avx2";
+    case LOCUS_ISA_AVX512:
+        return "avx512";
+    case LOCUS_ISA_NEON:
+        return "neon";
+    }
+    return "unknown";
+}

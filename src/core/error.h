@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* How the library reports a failure: fills the caller's error record, if there is one, and hands the status back, so that a
+ * function fails in one statement: `return locus_fail(error, LOCUS_ERROR_SHAPE, "x", "x has rank %zu, …", …);` */
+#ifndef LOCUS_ERROR_H
+#define LOCUS_ERROR_H
+
+#include <locus/status.h>
+
+#if defined(__GNUC__)
+#define LOCUS_PRINTF(text, first) __attribute__((format(printf, text, first), cold))
+#else
+#define LOCUS_PRINTF(text, first)
+#endif
+
+/* Returns `status`. `error` may be NULL, `argument` too (no argument to blame). The message is cut to the record at a
+ * character's boundary, and control characters (from quoted input) become '?': it stays one line. */
+LOCUS_PRINTF(4, 5)
+locus_status locus_fail(locus_error *error, locus_status status, const char *argument, const char *format, ...);
+
+/* The same for texts: `offset` and `length` in bytes are the offending place (length is raised to at least 1). */
+LOCUS_PRINTF(6, 7)
+locus_status locus_fail_at(locus_error *error, locus_status status, const char *argument, ptrdiff_t offset,
+                           ptrdiff_t length, const char *format, ...);
+
+/* Out of memory, with how much was asked for. */
+locus_status locus_fail_memory(locus_error *error, size_t bytes);
+
+#endif

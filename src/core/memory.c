@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The allocator in use. A plain global: it is chosen once, before anything else, and read from every thread after that. */
+#include <locus/memory.h>
+
+#include <stdlib.h>
+
+static void *default_allocate(void *state, size_t bytes, size_t alignment) {
+    (void)state;
+    if (bytes > SIZE_MAX - alignment)
+        return NULL;
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static void default_release(void *state, void *block, size_t bytes) {
+    (void)state;
+    (void)bytes;
+    free(block);
+}
+
+static const locus_allocator default_allocator = {default_allocate, default_release, NULL};
+static locus_allocator current = {default_allocate, default_release, NULL};
+
+void locus_allocator_set(const locus_allocator *allocator) {
+    current = allocator ? *allocator : default_allocator;
+}
+
+/* Allocators never see 0 bytes, so that NULL always means failure. */
+void *locus_allocate(size_t bytes) {
+    return current.allocate(current.state, bytes ? bytes : 1, LOCUS_ALIGNMENT);
+}
+
+void locus_release(void *block, size_t bytes) {
+    if (block)
+        current.release(current.state, block, bytes ? bytes : 1);
+}

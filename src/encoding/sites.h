@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* What attention and apply may ask of a plan: the contract between encodings and everything that executes them.
+ *
+ * An encoding never includes attention. Attention never knows which encoding it has: it asks the plan for at most one
+ * operator, any number of score terms, and at most one content table, and calls them on one head and a run of tokens.
+ *
+ * Pointers to data are void: `dtype` says whether they hold float or double. Strides are in elements, between the rows of
+ * one head; a row's elements are next to each other. All functions are pure in the plan: read-only, no allocation.
+ *
+ * Gradient slots: backward work is cut into groups by shape, never by thread. Each group adds into a slot of its own
+ * (slot_bytes, zeroed by the caller, owned by one head), and `reduce` folds the slots of a head, in order, into
+ * the parameters' gradients. So results do not depend on threads. */
+#ifndef LOCUS_ENCODING_SITES_H
+#define LOCUS_ENCODING_SITES_H
+
+#include <locus/plan.h>
+#include <stdbool.h>
+
+/* ---- operators: query-key and value sites ---- */
+
+/* Which coordinates the result is wanted in. Scores only need q'·k', so a common outer basis of queries and keys cancels;
+ * INNER leaves it out (and for values: v' INNER goes with OUTPUT INNER). OUTER is the operator itself. */
+typedef enum locus_coordinates { LOCUS_OUTER = 0, LOCUS_INNER = 1 } locus_coordinates;
+
+typedef struct locus_operator_call {
+    locus_role role; /* QUERY, KEY, VALUE, OUTPUT: selects positions and, for one-sided encodings, whether it acts */
+    locus_direction direction;
+    locus_coordinates coordinates;
+    locus_dtype dtype;
+    size_t head;
+    size_t first, count; /* tokens of the role's buffer */
+    const void *x;       /* [count] rows of the head's dimension */
+    ptrdiff_t x_stride;
+    double scale;        /* the result is multiplied by it (the score's scale, folded into queries) */
+    void *scratch;       /* scratch_bytes(operator, dtype, count), aligned to LOCUS_ALIGNMENT */
+} locus_operator_call;
+
+/* Several heads at once. forward_heads: y from call->x. backward_heads: gx (y here) from gy, slots one for each head. */
+typedef struct locus_operator_heads {
+    size_t count;
+    ptrdiff_t x_head;            /* elements between neighbouring heads of call->x */
+    const void *gy;              /* backward only */
+    ptrdiff_t gy_stride, gy_head;
+    void *y;
+    ptrdiff_t y_stride, y_head;
+    void *slots;                 /* backward only, or NULL */
+    size_t slot_stride;          /* bytes between the slots of neighbouring heads */
+} locus_operator_heads;
+
+typedef struct locus_operator locus_operator;
+typedef struct locus_operator_class {
+    size_t (*scratch_bytes)(const locus_operator *op, locus_dtype dtype, size_t count);
+    /* y = scale · op x. `y` may be `x`. */
+    void (*forward)(const locus_operator *op, const locus_operator_call *call, void *y, ptrdiff_t y_stride);
+    /* gx = scale · opᵀ gy; `gx` may be `gy`. If slot is not NULL, adds the parameters' gradient to it (needs call->x). */
+    void (*backward)(const locus_operator *op, const locus_operator_call *call, const void *gy, ptrdiff_t gy_stride,
+                     void *gx, ptrdiff_t gx_stride, void *slot);
+    size_t (*slot_bytes)(const locus_operator *op); /* 0: nothing is learned */
+    /* Uses the slots up. `parameters`: the term's own, floats or doubles, accumulated into. Heads may share parameters: call
+     * it for one head after the other, unless `heads_apart`. */
+    void (*reduce)(const locus_operator *op, size_t head, void *slots, size_t slot_count, size_t slot_stride,
+                   const locus_tensor *parameters);
+    /* The same for `heads` heads at once, beginning at call->head, for whole tensors of tokens: what heads share is
+     * computed once, and a token's row is walked in order. Scratch for it: heads_scratch_bytes. */
+    size_t (*heads_scratch_bytes)(const locus_operator *op, locus_dtype dtype, size_t heads);
+    void (*forward_heads)(const locus_operator *op, const locus_operator_call *call, const locus_operator_heads *heads);
+    void (*backward_heads)(const locus_operator *op, const locus_operator_call *call, const locus_operator_heads *heads);
+} locus_operator_class;
+struct locus_operator { /* embedded first in each encoding's own struct */
+    const locus_operator_class *class;
+    bool heads_apart; /* no two heads share a parameter: reduce may run for several heads at the same time */
+};
+
+/* ---- score terms: factors and biases that depend on two positions and the head ---- */
+
+typedef enum locus_score_kind { LOCUS_SCORE_FACTOR = 0, LOCUS_SCORE_BIAS = 1 } locus_score_kind;
+
+typedef struct locus_score_call {
+    locus_dtype dtype;
+    size_t head;
+    size_t query;            /* token of the query buffer */
+    size_t key_first, count; /* tokens of the key buffer */
+} locus_score_call;
+
+typedef struct locus_score_term locus_score_term;
+typedef struct locus_score_class {
+    /* Returns `count` factors or biases of one query against a run of keys: a pointer into a table where positions are
+     * consecutive, else `scratch`, filled ([count] of dtype). */
+    const void *(*row)(const locus_score_term *term, const locus_score_call *call, void *scratch);
+    /* Adds to the slot: gradient[j] = dL/d(factor or bias of key j), of dtype. Not called if slot_bytes is 0. */
+    void (*row_backward)(const locus_score_term *term, const locus_score_call *call, const void *gradient, void *slot);
+    size_t (*slot_bytes)(const locus_score_term *term);
+    void (*reduce)(const locus_score_term *term, size_t head, void *slots, size_t slot_count, size_t slot_stride,
+                   const locus_tensor *parameters);
+} locus_score_class;
+struct locus_score_term {
+    const locus_score_class *class;
+    locus_score_kind kind;
+};
+
+/* ---- content tables: Shaw's relative keys and values ---- */
+
+/* s_mn += content_scale · q_m·key[b(m,n)], o_m += Σ_n a_mn value[b(m,n)], b(m,n) = clip(p_n − p_m, −window, window) + window.
+ * Tables are shared by heads, [2·window + 1, dim] contiguous. q is the query before any operator. */
+typedef struct locus_content_table {
+    size_t window;
+    bool scaled;                                /* the key term is scaled with the score, or left unscaled */
+    const float *key_float32, *value_float32;   /* value NULL: no value table */
+    const double *key_float64, *value_float64;
+    const int64_t *query_positions, *key_positions; /* by token of the buffers */
+    size_t key_parameter, value_parameter;      /* index of the tables among the plan's parameters */
+} locus_content_table;
+
+/* ---- what a plan has ---- */
+
+typedef struct locus_sequence_span {
+    size_t query_first, query_count, key_first, key_count;
+} locus_sequence_span;
+
+const locus_shape *locus_plan_shape(const locus_plan *plan); /* value_dim resolved */
+size_t locus_plan_sequences(const locus_plan *plan);
+locus_sequence_span locus_plan_span(const locus_plan *plan, size_t sequence);
+size_t locus_plan_query_tokens(const locus_plan *plan); /* of the buffers, gaps included */
+size_t locus_plan_key_tokens(const locus_plan *plan);
+
+/* NULL where nothing acts. The query-key operator is asked for queries and keys even if it is one-sided. */
+const locus_operator *locus_plan_query_key_operator(const locus_plan *plan);
+const locus_operator *locus_plan_value_operator(const locus_plan *plan);
+size_t locus_plan_score_terms(const locus_plan *plan); /* factors first, then biases */
+const locus_score_term *locus_plan_score_term(const locus_plan *plan, size_t index);
+const locus_content_table *locus_plan_content_table(const locus_plan *plan);
+
+/* Number of parameter tensors of the plan's encoding, and where each site's own begin in the list that callers hand in:
+ * what `reduce` gets is a pointer to its term's first parameter. */
+size_t locus_plan_parameter_count(const locus_plan *plan);
+size_t locus_plan_query_key_parameters(const locus_plan *plan);
+size_t locus_plan_value_parameters(const locus_plan *plan);
+size_t locus_plan_score_parameters(const locus_plan *plan, size_t index);
+
+#endif

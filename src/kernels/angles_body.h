@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* Angles: cosines and sines from two-level tables in double, and the gradient with respect to the angles' rates.
+ *
+ * A position p = coarse·C + fine has e^{ipω} = e^{i coarse·C·ω} · e^{i fine·ω}: one complex product of exact tables instead of
+ * a sine and cosine of a large argument. It is carried out in double and rounded once, so position 1,000,000 is as good as 1. */
+#ifndef LOCUS_KERNELS_ANGLES_BODY_H
+#define LOCUS_KERNELS_ANGLES_BODY_H
+
+/* Complex product of interleaved (cos, sin), each given as two vectors. */
+SIMD void angles_product(vd coarse0, vd coarse1, vd fine0, vd fine1, vd *cosine, vd *sine)
+{
+    vd a, b, c, d;
+    vd_deinterleave(coarse0, coarse1, &a, &b);
+    vd_deinterleave(fine0, fine1, &c, &d);
+    *cosine = vd_fnma(b, d, vd_mul(a, c));
+    *sine = vd_fma(a, d, vd_mul(b, c));
+}
+
+SIMD void angles_row(size_t pairs, const double *coarse, const double *fine, real *cosine, real *sine)
+{
+    vd c, s;
+    size_t i = 0;
+    for (; i + VD_LANES <= pairs; i += VD_LANES) {
+        const double *u = coarse + 2 * i, *v = fine + 2 * i;
+        angles_product(vd_load(u), vd_load(u + VD_LANES), vd_load(v), vd_load(v + VD_LANES), &c, &s);
+        vd_store_real(cosine + i, c);
+        vd_store_real(sine + i, s);
+    }
+    if (i < pairs) {
+        const double *u = coarse + 2 * i, *v = fine + 2 * i;
+        const size_t elements = 2 * (pairs - i);
+        const vd_part part = vd_first(pairs - i), low = vd_first(elements < VD_LANES ? elements : VD_LANES);
+        const vd_part high = vd_first(elements < VD_LANES ? 0 : elements - VD_LANES);
+        angles_product(vd_load_part(u, low), vd_load_part(u + VD_LANES, high), vd_load_part(v, low),
+                       vd_load_part(v + VD_LANES, high), &c, &s);
+        vd_store_real_part(cosine + i, c, part);
+        vd_store_real_part(sine + i, s, part);
+    }
+}
+
+static void KERNEL(angles)(size_t rows, size_t pairs, const double *coarse, const uint32_t *coarse_index,
+                           const double *fine, const uint32_t *fine_index, real *cosine, real *sine,
+                           ptrdiff_t table_stride)
+{
+    for (size_t row = 0; row < rows; row++)
+        angles_row(pairs, coarse + 2 * pairs * coarse_index[row], fine + 2 * pairs * fine_index[row],
+                   cosine + (ptrdiff_t)row * table_stride, sine + (ptrdiff_t)row * table_stride);
+}
+
+/* x and y of VD_LANES pairs from pair i on, as doubles; y stands pairs further on, or next to x. */
+SIMD void angles_load(size_t pairs, const bool half_pairs, const real *row, size_t i, vd *x, vd *y)
+{
+    if (half_pairs) {
+        *x = vd_load_real(row + i);
+        *y = vd_load_real(row + pairs + i);
+    } else {
+        vd_deinterleave(vd_load_real(row + 2 * i), vd_load_real(row + 2 * i + VD_LANES), x, y);
+    }
+}
+
+SIMD void angles_load_part(size_t pairs, const bool half_pairs, const real *row, size_t i, vd *x, vd *y)
+{
+    const size_t elements = 2 * (pairs - i);
+    if (half_pairs) {
+        *x = vd_load_real_part(row + i, vd_first(pairs - i));
+        *y = vd_load_real_part(row + pairs + i, vd_first(pairs - i));
+    } else {
+        vd low = vd_load_real_part(row + 2 * i, vd_first(elements < VD_LANES ? elements : VD_LANES));
+        vd high = vd_load_real_part(row + 2 * i + VD_LANES, vd_first(elements < VD_LANES ? 0 : elements - VD_LANES));
+        vd_deinterleave(low, high, x, y);
+    }
+}
+
+typedef struct angles_rows {
+    size_t rows, pairs;
+    const double *weight;
+    const real *y, *g;
+    ptrdiff_t y_stride, g_stride;
+} angles_rows;
+
+/* `vectors` running sums stay in registers while the rows pass; cut: one vector, of which only a part exists. */
+SIMD void angle_gradient_columns(const angles_rows *in, const bool half_pairs, size_t i, const size_t vectors,
+                                 const bool cut, double *sum)
+{
+    vd total[4];
+    SIMD_UNROLL
+    for (size_t j = 0; j < vectors; j++)
+        total[j] = vd_zero();
+    for (size_t row = 0; row < in->rows; row++) {
+        const real *rotated = in->y + (ptrdiff_t)row * in->y_stride, *gradient = in->g + (ptrdiff_t)row * in->g_stride;
+        const vd weight = vd_set(in->weight[row]);
+        SIMD_UNROLL
+        for (size_t j = 0; j < vectors; j++) {
+            vd x, y, gx, gy;
+            if (cut) {
+                angles_load_part(in->pairs, half_pairs, rotated, i, &x, &y);
+                angles_load_part(in->pairs, half_pairs, gradient, i, &gx, &gy);
+            } else {
+                angles_load(in->pairs, half_pairs, rotated, i + j * VD_LANES, &x, &y);
+                angles_load(in->pairs, half_pairs, gradient, i + j * VD_LANES, &gx, &gy);
+            }
+            total[j] = vd_fma(weight, vd_fnma(gy, x, vd_mul(gx, y)), total[j]);
+        }
+    }
+    SIMD_UNROLL
+    for (size_t j = 0; j < vectors; j++) {
+        double *at = sum + i + j * VD_LANES;
+        if (cut) {
+            const vd_part part = vd_first(in->pairs - i);
+            vd_store_part(at, vd_add(vd_load_part(at, part), total[j]), part);
+        } else {
+            vd_store(at, vd_add(vd_load(at), total[j]));
+        }
+    }
+}
+
+SIMD void angle_gradient_all(const angles_rows *in, const bool half_pairs, double *sum)
+{
+    size_t i = 0;
+    for (; i + 4 * VD_LANES <= in->pairs; i += 4 * VD_LANES)
+        angle_gradient_columns(in, half_pairs, i, 4, false, sum);
+    for (; i + VD_LANES <= in->pairs; i += VD_LANES)
+        angle_gradient_columns(in, half_pairs, i, 1, false, sum);
+    if (i < in->pairs)
+        angle_gradient_columns(in, half_pairs, i, 1, true, sum);
+}
+
+static void KERNEL(angle_gradient)(size_t rows, size_t pairs, bool half_pairs, const double *weight, const real *y,
+                                   ptrdiff_t y_stride, const real *g, ptrdiff_t g_stride, double *sum)
+{
+    const angles_rows in = {rows, pairs, weight, y, g, y_stride, g_stride};
+    if (half_pairs)
+        angle_gradient_all(&in, true, sum);
+    else
+        angle_gradient_all(&in, false, sum);
+}
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* Ten steps of training from the same first weights and batches as PyTorch (tools/golden_training.py): losses, gradient norms
+ * and last weights agree, for both places of LayerNorm. PyTorch's run is in float64, ours in float32. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "golden.h"
+#include "model/model.h"
+#include "train/optimizer.h"
+
+#define LARGEST_BATCH 64
+
+static size_t number_of(const golden_file *golden, const char *key) {
+    const char *text = lab_safetensors_metadata(&golden->file, key);
+    assert_non_null(text);
+    return (size_t)strtoull(text, NULL, 10);
+}
+
+static lab_model *model_create(const golden_file *golden, size_t index) {
+    lab_model_config config = lab_model_default();
+    config.vocabulary = number_of(golden, "vocabulary");
+    config.dim = number_of(golden, "dim");
+    config.heads = number_of(golden, "heads");
+    config.feed_forward = number_of(golden, "feed_forward");
+    config.encoder_layers = config.decoder_layers = 2;
+    config.norm = strcmp(golden_text(golden, index, "norm"), "before") == 0 ? LAB_NORM_BEFORE : LAB_NORM_AFTER;
+    config.dropout = config.attention_dropout = 0;
+    config.encoding = golden_text(golden, index, "spec");
+    lab_model *model = NULL;
+    golden_ok(lab_model_create(&model, &config, 0, error));
+    return model;
+}
+
+static const lab_array *weight_of(const golden_file *golden, size_t index, const char *when, const lab_parameter *parameter) {
+    char key[160];
+    (void)snprintf(key, sizeof key, "%s.%s", when, parameter->name);
+    const lab_array *array = golden_array(golden, index, key);
+    assert_int_equal(lab_array_count(array), parameter->count);
+    return array;
+}
+
+/* Reads a step's batch; the task is reverse. */
+static lab_batch batch_read(const golden_file *golden, size_t index, size_t step, size_t *offsets, int32_t *target) {
+    char key[64];
+    (void)snprintf(key, sizeof key, "%zu.tokens", step);
+    const lab_array *tokens = golden_array(golden, index, key);
+    (void)snprintf(key, sizeof key, "%zu.offsets", step);
+    const lab_array *bounds = golden_array(golden, index, key);
+    size_t samples = lab_array_count(bounds) - 1;
+    assert_true(lab_array_count(tokens) <= LARGEST_BATCH && samples < LARGEST_BATCH);
+    const int32_t *input = tokens->data;
+    for (size_t s = 0; s <= samples; s++) {
+        offsets[s] = (size_t)((const int64_t *)bounds->data)[s];
+    }
+    for (size_t s = 0; s < samples; s++) {
+        for (size_t i = offsets[s]; i < offsets[s + 1]; i++) {
+            target[i] = input[offsets[s] + offsets[s + 1] - 1 - i];
+        }
+    }
+    return (lab_batch){samples, offsets, offsets, input, target};
+}
+
+static void train_steps(const golden_file *golden, size_t index, lab_model *model) {
+    lab_optimizer_config config = lab_optimizer_default();
+    config.epsilon = 1e-4;
+    config.clip = 1;
+    lab_optimizer optimizer;
+    golden_ok(lab_optimizer_create(&optimizer, &config, lab_model_elements(model), error));
+    const double *losses = golden_array(golden, index, "losses")->data, *norms = golden_array(golden, index, "norms")->data;
+    const double *rates = lab_safetensors_find(&golden->file, "rates")->data;
+    for (size_t step = 0; step < number_of(golden, "steps"); step++) {
+        size_t offsets[LARGEST_BATCH];
+        int32_t target[LARGEST_BATCH];
+        lab_batch batch = batch_read(golden, index, step, offsets, target);
+        lab_score score;
+        double norm = 0;
+        golden_ok(lab_model_train(model, &batch, 1, (uint32_t)step, &score, error));
+        golden_ok(lab_optimizer_step(&optimizer, rates[step], lab_model_values(model), lab_model_gradients(model), &norm, error));
+        golden_ok(lab_model_update(model, error));
+        double loss = score.loss / (double)score.tokens;
+        if (fabs(loss - losses[step]) > 2e-5 * losses[step] || fabs(norm - norms[step]) > 2e-4 * norms[step]) {
+            fail_msg("case %zu (%s), step %zu: loss %.9g, norm %.9g; PyTorch has %.9g, %.9g", index,
+                     golden_text(golden, index, "spec"), step, loss, norm, losses[step], norms[step]);
+        }
+    }
+    lab_optimizer_destroy(&optimizer);
+}
+
+static void check_case(const golden_file *golden, size_t index) {
+    lab_model *model = model_create(golden, index);
+    for (size_t i = 0; i < lab_model_parameter_count(model); i++) {
+        const lab_parameter *parameter = lab_model_parameter(model, i);
+        memcpy(parameter->value, weight_of(golden, index, "first", parameter)->data, parameter->count * sizeof(float));
+    }
+    golden_ok(lab_model_update(model, error));
+    train_steps(golden, index, model);
+    for (size_t i = 0; i < lab_model_parameter_count(model); i++) {
+        const lab_parameter *parameter = lab_model_parameter(model, i);
+        const float *want = weight_of(golden, index, "last", parameter)->data;
+        for (size_t j = 0; j < parameter->count; j++) {
+            if (!(fabsf(parameter->value[j] - want[j]) <= 2e-5f * (1 + fabsf(want[j])))) {
+                fail_msg("case %zu (%s), %s[%zu]: %.9g, PyTorch has %.9g", index, golden_text(golden, index, "spec"),
+                         parameter->name, j, (double)parameter->value[j], (double)want[j]);
+            }
+        }
+    }
+    lab_model_destroy(&model);
+}
+
+static void test_trajectories(void **state) {
+    (void)state;
+    golden_file golden;
+    golden_open(&golden, "training");
+    for (size_t i = 0; i < golden.count; i++) {
+        check_case(&golden, i);
+    }
+    golden_close(&golden);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_trajectories)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What the library shows and what it uses: the shared library exports exactly the functions that the public headers declare;
+# every global name of the static library is ours; nothing in it prints, exits, aborts or allocates behind the hook.
+set -eu
+cd "${LOCUS_SOURCE:-$(dirname "$0")/../..}"
+build=${LOCUS_BUILD:-build/release}
+
+command -v nm >/dev/null || { echo "nm is not installed"; exit 77; }
+for library in liblocus.so liblocus.a; do
+    [ -f "$build/$library" ] || { echo "there is no $library in $build"; exit 1; }
+done
+# Sanitizers add names of their own.
+! grep -q '^LOCUS_SANITIZE:STRING=.' "$build/CMakeCache.txt" || exit 77
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+status=0
+
+# report TEXT FILE: each line of FILE is a fault.
+report() {
+    [ -s "$2" ] || return 0
+    sed "s|^|$1: |" "$2"
+    status=1
+}
+
+# Declarations are joined to one line up to their semicolon; the name stands before the first parenthesis that follows it.
+cat include/locus/*.h | sed 's|/\*.*\*/||' | tr '\n' ' ' | grep -oE 'LOCUS_API [^;]*;' |
+    sed 's/LOCUS_MUST_USE//' | grep -oE '\blocus_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$work/declared"
+[ -s "$work/declared" ] || { echo "no declarations found in include/locus"; exit 1; }
+
+nm -D --defined-only "$build/liblocus.so" | awk '{ print $NF }' | sort -u >"$work/exported"
+comm -13 "$work/declared" "$work/exported" >"$work/surplus"
+comm -23 "$work/declared" "$work/exported" >"$work/lacking"
+report "exported, but in no public header" "$work/surplus"
+report "declared, but not exported" "$work/lacking"
+
+nm -g --defined-only "$build/liblocus.a" 2>/dev/null | awk 'NF == 3 { print $3 }' | grep -v '^locus_' | sort -u >"$work/foreign" || true
+report "global name without the prefix locus_" "$work/foreign"
+
+forbidden='printf|fprintf|vprintf|vfprintf|__printf_chk|__fprintf_chk|puts|fputs|putchar|fwrite|perror|stdout|stderr|exit|_exit|_Exit|abort|__assert_fail|malloc|calloc|realloc|strdup'
+nm -A -u "$build/liblocus.a" 2>/dev/null | awk '{ print $1, $NF }' | grep -E " ($forbidden)\$" >"$work/used" || true
+# Memory is released through the hook as well; only the default hook itself calls the C library.
+nm -A -u "$build/liblocus.a" 2>/dev/null | awk '{ print $1, $NF }' | grep -E ' (free|aligned_alloc|posix_memalign)$' |
+    grep -v ':memory\.c\.o:' >>"$work/used" || true
+report "the library must not print, end the process or allocate behind its hook" "$work/used"
+exit $status

@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What every file must have and must not have.
+set -eu
+cd "${LOCUS_SOURCE:-$(dirname "$0")/../..}"
+status=0
+
+complain() {
+    echo "$*"
+    status=1
+}
+
+c_files=$(sh tools/lint-files.sh '*.c' '*.h')
+code_files=$(sh tools/lint-files.sh '*.c' '*.h' '*.py' '*.sh' '*.awk' '*.cmake' '*CMakeLists.txt' dev .ci/run)
+[ -n "$c_files" ] || { echo "no source files found"; exit 1; }
+
+# The licence stands in the first line (the second, after a script's interpreter).
+for file in $code_files; do
+    head -n 2 "$file" | grep -q 'SPDX-License-Identifier: MIT' || complain "$file: no SPDX line at its head"
+done
+
+# shellcheck disable=SC2086 # lists of names, here and below
+! grep -nE '^[[:space:]]*#[[:space:]]*if[[:space:]]+0([^-9a-zA-Z.]|$)' $c_files || complain "code that is switched off with #if 0"
+
+# The words are put together here so that this file does not find itself.
+words='TO''DO|FIX''ME|XX''X'
+# shellcheck disable=SC2086
+! grep -nE "\\b($words)\\b" $code_files || complain "unfinished work is an issue, not a comment"
+
+# shellcheck disable=SC2086
+! grep -nE '[[:space:]]+$' $code_files || complain "white space at the end of a line"
+# shellcheck disable=SC2086
+! grep -nE '^ *'"$(printf '\t')" $code_files || complain "tabs in indentation"
+
+# A file name says where a thing is only if there is one of that name.
+double=$(sh tools/lint-files.sh | sed 's|.*/||' | grep -vxE 'README\.md|index\.md|__init__\.py|\.gitkeep' | sort | uniq -d)
+for name in $double; do
+    complain "more than one file is called $name:" "$(sh tools/lint-files.sh "$name" "*/$name" | tr '\n' ' ')"
+done
+
+! sh tools/lint-files.sh | grep -E '(^|/)(utils?|misc|old|helpers?|common)(/|\.[^/]*$)' || complain "a name that does not say what is inside"
+
+exit $status
