@@ -25,6 +25,7 @@ extern const cli_command cli_command_apply;     /* cmd_apply.c */
 extern const cli_command cli_command_attend;    /* cmd_attend.c */
 extern const cli_command cli_command_data_make; /* cmd_data.c: "data make", "data inspect" */
 extern const cli_command cli_command_data_inspect;
+extern const cli_command cli_command_data_get;
 extern const cli_command cli_command_train;      /* cmd_train.c */
 extern const cli_command cli_command_eval;       /* cmd_eval.c */
 extern const cli_command cli_command_generate;   /* cmd_generate.c */

@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const cli_command *const cli_commands[] = {
-    &cli_command_encodings,    &cli_command_encode, &cli_command_apply,    &cli_command_attend,  &cli_command_data_make,
-    &cli_command_data_inspect, &cli_command_train,  &cli_command_eval,     &cli_command_generate, &cli_command_compare,
-    &cli_command_runs,         &cli_command_report, &cli_command_bench,    &cli_command_completion, NULL};
-
 /* Words of `name` that argv begins with: all of them (1 or 2), or 0. */
 static int match(const char *name, int argc, char **argv)
 {

@@ -57,15 +57,34 @@ locus_status lab_fail_at(locus_error *error, locus_status status, const char *ar
     return status;
 }
 
+/* The end of a long path says more than its beginning, and the reason must not be cut off. */
+static const char *path_end(const char *path) {
+    size_t length = strlen(path);
+    if (length <= 240)
+        return path;
+    for (path += length - 240; ((unsigned char)*path & 0xC0) == 0x80;)
+        path++;
+    return path;
+}
+
 locus_status lab_fail_system(locus_error *error, const char *action, const char *path, int code) {
     char reason[128];
     if (strerror_r(code, reason, sizeof reason) != 0)
         snprintf(reason, sizeof reason, "system error %d", code);
     locus_status status = code == ENOMEM ? LOCUS_ERROR_MEMORY : LOCUS_ERROR_IO;
-    /* The end of a long path says more than its beginning, and the reason must not be cut off. */
-    size_t length = strlen(path);
-    const char *shown = length > 240 ? path + (length - 240) : path;
+    const char *shown = path_end(path);
     return lab_fail(error, status, NULL, "cannot %s '%s%s': %s", action, shown == path ? "" : "…", shown, reason);
+}
+
+locus_status lab_fail_file(locus_error *error, const char *path, const char *format, ...) {
+    char reason[400];
+    va_list values;
+    va_start(values, format);
+    if (vsnprintf(reason, sizeof reason, format, values) < 0)
+        snprintf(reason, sizeof reason, "could not be used");
+    va_end(values);
+    const char *shown = path_end(path);
+    return lab_fail(error, LOCUS_ERROR_IO, NULL, "'%s%s' %s", shown == path ? "" : "…", shown, reason);
 }
 
 locus_status lab_fail_memory(locus_error *error, const char *purpose) {

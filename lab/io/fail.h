@@ -21,9 +21,13 @@ LAB_PRINTF(6, 7)
 locus_status lab_fail_at(locus_error *error, locus_status status, const char *argument, ptrdiff_t offset,
                          ptrdiff_t length, const char *format, ...);
 
-/* A system call failed: "cannot <action> '<path>': <the system's reason>". `code` is errno's value. Returns IO, or MEMORY
- * for ENOMEM. */
+/* A system call failed: "cannot <action> '<path>': <the system's reason>". `code` is errno's value. Returns IO, or
+ * MEMORY for ENOMEM. */
 locus_status lab_fail_system(locus_error *error, const char *action, const char *path, int code);
+
+/* Something is wrong with a file: "'<path>' <what is wrong>", for example "'x.npy' is cut: …". Returns IO. */
+LAB_PRINTF(3, 4)
+locus_status lab_fail_file(locus_error *error, const char *path, const char *format, ...);
 
 /* Out of memory, with what it was for. */
 locus_status lab_fail_memory(locus_error *error, const char *purpose);

@@ -37,9 +37,9 @@ typedef struct lab_safetensors {
  * IO with one clear line that names the file otherwise. */
 locus_status lab_safetensors_read(lab_safetensors *file, const char *path, locus_error *error);
 void lab_safetensors_close(lab_safetensors *file);
-const lab_array *lab_safetensors_find(const lab_safetensors *file, const char *name);      /* NULL: not there */
-const char *lab_safetensors_metadata(const lab_safetensors *file, const char *key);        /* NULL: not there */
-locus_status lab_safetensors_write(const char *path, const lab_array *arrays, size_t count, const lab_metadata *metadata,
-                                   size_t metadata_count, locus_error *error);
+const lab_array *lab_safetensors_find(const lab_safetensors *file, const char *name); /* NULL: not there */
+const char *lab_safetensors_metadata(const lab_safetensors *file, const char *key);   /* NULL: not there */
+locus_status lab_safetensors_write(const char *path, const lab_array *arrays, size_t count,
+                                   const lab_metadata *metadata, size_t metadata_count, locus_error *error);
 
 #endif

@@ -137,7 +137,7 @@ done:
     if (status == LOCUS_OK)
         *model = made;
     else
-        lab_model_destroy(made);
+        lab_model_destroy(&made);
     return status;
 }
 
@@ -146,8 +146,10 @@ static void stack_destroy(lab_stack *stack) {
     free(stack->joins);
 }
 
-void lab_model_destroy(lab_model *model) {
+void lab_model_destroy(lab_model **handle) {
+    lab_model *model = handle ? *handle : NULL;
     if (model == NULL) return;
+    *handle = NULL;
     locus_binding_destroy(&model->binding);
     locus_encoding_destroy(&model->encoding);
     stack_destroy(&model->encoder);

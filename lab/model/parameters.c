@@ -72,7 +72,7 @@ static void declare_sublayer(declaration *d, const char *layer, lab_sublayer *su
     static const char *const projections[] = {"query", "key", "value"}, *const output = "output", *const up = "up",
                                              *const down = "down";
     size_t D = d->model->config.dim, F = d->model->config.feed_forward;
-    char prefix[64];
+    char prefix[96];
     if (sublayer->kind == LAB_FEED_FORWARD) {
         (void)snprintf(prefix, sizeof prefix, "%s.feed_forward", layer);
         sublayer->project = declare_linear(d, prefix, &up, 1, F, D);

@@ -15,12 +15,6 @@ LAB_CLONES static void relu_plain(size_t count, float *restrict u) {
         u[j] = u[j] < 0.0f ? 0.0f : u[j];
 }
 
-LAB_CLONES static void drop_run(size_t count, const lab_dropout_bits *restrict bits, uint16_t threshold, float scale,
-                                float *restrict u) {
-    for (size_t j = 0; j < count; ++j)
-        u[j] = bits->halves[j] >= threshold ? u[j] * scale : 0.0f;
-}
-
 void lab_relu_forward(lab_rows rows, size_t columns, const float *bias, const lab_dropout *dropout, float *u) {
     lab_dropout_bits bits;
     for (size_t r = rows.first; r < rows.first + rows.count; ++r) {
@@ -33,7 +27,7 @@ void lab_relu_forward(lab_rows rows, size_t columns, const float *bias, const la
                 relu_plain(count, row);
             if (dropout->threshold == 0) continue;
             lab_dropout_draw(dropout, r, columns, j, count, &bits);
-            drop_run(count, &bits, dropout->threshold, dropout->scale, row);
+            lab_dropout_apply(dropout, &bits, count, row, row);
         }
     }
 }

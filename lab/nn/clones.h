@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Loops that the compiler vectorises, built once for each instruction set and chosen when the program is loaded.
  *
- * LAB_CLONES stands before a function definition. No clone may fuse a multiplication with an addition (the tree is built with
+ * LAB_CLONES stands before the definition of a static function whose name is unique in the tree: clang 14 makes
+ * the chooser of a cloned function global, and calls it by another name from other files. No clone may fuse a multiplication with an addition (the tree is built with
  * contraction off), and sums run over the sixteen lanes of lab_lanes whatever the width of the machine's vectors: all
  * clones give the same bits. Sanitizers and indirect functions don't go together, so there the plain loop is built. */
 #ifndef LAB_CLONES_H

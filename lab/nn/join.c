@@ -20,19 +20,12 @@ LAB_CLONES static void add_run(size_t count, const float *residual, const float 
         memcpy(sum, branch, count * sizeof *sum);
 }
 
-/* x = kept ? x · scale : 0 */
-LAB_CLONES static void drop_run(size_t count, const lab_dropout_bits *restrict bits, uint16_t threshold, float scale,
-                                const float *x, float *y) {
-    for (size_t j = 0; j < count; ++j)
-        y[j] = bits->halves[j] >= threshold ? x[j] * scale : 0.0f;
-}
-
 static void drop_row(const lab_dropout *dropout, size_t row, size_t dim, const float *x, float *y) {
     lab_dropout_bits bits;
     for (size_t j = 0; j < dim; j += LAB_DROPOUT_RUN) {
         size_t count = dim - j < LAB_DROPOUT_RUN ? dim - j : LAB_DROPOUT_RUN;
         lab_dropout_draw(dropout, row, dim, j, count, &bits);
-        drop_run(count, &bits, dropout->threshold, dropout->scale, x + j, y + j);
+        lab_dropout_apply(dropout, &bits, count, x + j, y + j);
     }
 }
 

@@ -23,13 +23,14 @@ lab_rows lab_chunk_at(size_t rows, size_t chunk) {
     return (lab_rows){first, end - first};
 }
 
-LAB_CLONES void lab_column_sum(lab_rows rows, size_t columns, const float *x, size_t stride, float *sum) {
-    for (size_t r = rows.first; r < rows.first + rows.count; ++r) {
-        const float *restrict row = x + r * stride;
-        float *restrict total = sum;
-        for (size_t j = 0; j < columns; ++j)
-            total[j] += row[j];
-    }
+LAB_CLONES static void row_add(size_t columns, const float *restrict row, float *restrict sum) {
+    for (size_t j = 0; j < columns; ++j)
+        sum[j] += row[j];
+}
+
+void lab_column_sum(lab_rows rows, size_t columns, const float *x, size_t stride, float *sum) {
+    for (size_t r = rows.first; r < rows.first + rows.count; ++r)
+        row_add(columns, x + r * stride, sum);
 }
 
 void lab_column_fold(size_t chunks, size_t columns, const float *partials, size_t stride, float *target) {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups as text.
  *
- *   group := "seq" | "cycle:" n | "tree:" k | "grid:" r | group "*" group | "(" group ")"          n, k, r from 1 to 2^63 − 1
+ *   group := "seq" | "cycle:" n | "tree:" k | "grid:" r | group "*" group | "(" group ")"          n, k, r from 1 to
+ * 2^63 − 1
  *
- * Spaces may stand between tokens. The direct product is associative, so a group is stored, compared and printed as the list of
- * its factors, without parentheses, and an unbroken run of sequences in it is one grid: the canonical text of seq*seq and of
- * (seq)*(grid:1) is `grid:2`, that of grid:1 is `seq`, and seq*tree:2*seq stays what it is. Factors that are isomorphic but
- * write their paths differently (tree:1 and seq) stay apart. Since parentheses dissolve, the parser is a loop, not a recursion:
- * no text can exhaust the stack, and LOCUS_MAX_NESTING only refuses texts that nobody meant. */
+ * Spaces may stand between tokens. The direct product is associative, so a group is stored, compared and printed as the
+ * list of its factors, without parentheses, and an unbroken run of sequences in it is one grid: the canonical text of
+ * seq*seq and of (seq)*(grid:1) is `grid:2`, that of grid:1 is `seq`, and seq*tree:2*seq stays what it is. Factors that
+ * are isomorphic but write their paths differently (tree:1 and seq) stay apart. Since parentheses dissolve, the parser
+ * is a loop, not a recursion: no text can exhaust the stack, and LOCUS_MAX_NESTING only refuses texts that nobody
+ * meant. */
 #include <locus/memory.h>
 
 #include "algebra/group_access.h"
@@ -218,7 +220,8 @@ void locus_group_destroy(locus_group **group) {
 static int factor_text(locus_group_factor factor, char *text, size_t size) {
     switch (factor.kind) {
     case LOCUS_FACTOR_GRID:
-        return factor.size == 1 ? snprintf(text, size, "seq") : snprintf(text, size, "grid:%lld", (long long)factor.size);
+        return factor.size == 1 ? snprintf(text, size, "seq")
+                                : snprintf(text, size, "grid:%lld", (long long)factor.size);
     case LOCUS_FACTOR_CYCLE:
         return snprintf(text, size, "cycle:%lld", (long long)factor.size);
     case LOCUS_FACTOR_TREE:

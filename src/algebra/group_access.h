@@ -17,8 +17,8 @@ typedef struct locus_group_factor {
     int64_t size; /* r, n or k: at least 1 */
 } locus_group_factor;
 
-/* The factors from left to right, parentheses dissolved and neighbouring sequences joined into one grid: equal groups have
- * equal lists. At least one. */
+/* The factors from left to right, parentheses dissolved and neighbouring sequences joined into one grid: equal groups
+ * have equal lists. At least one. */
 size_t locus_group_factor_count(const locus_group *group);
 locus_group_factor locus_group_factor_at(const locus_group *group, size_t index);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Packed positions on `seq`: one block of memory with the sequences' runs and the tokens' values.
  *
- * Everything that later code relies on is checked here, once: runs are in order, inside the buffer and do not overlap; values
- * are at most 2^40 in size, so that differences of positions and sums over axes cannot overflow. */
+ * Everything that later code relies on is checked here, once: runs are in order, inside the buffer and do not overlap;
+ * values are at most 2^40 in size, so that differences of positions and sums over axes cannot overflow. */
 #include <locus/memory.h>
 
 #include "algebra/group_access.h"
@@ -30,14 +30,14 @@ static locus_status check_packing(const locus_packing *packing, locus_error *err
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "packing", "packing %s NULL: give the sequences' offsets",
                           packing ? "has offsets that are" : "is");
     if (packing->sequences > SIZE_MAX / sizeof(locus_positions_run) / 2)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "packing", "packing has %zu sequences: more than memory can hold",
-                          packing->sequences);
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "packing",
+                          "packing has %zu sequences: more than memory can hold", packing->sequences);
     for (size_t s = 0; s < packing->sequences; s++) {
         size_t begin = packing->offsets[s], end = packing->offsets[s + 1];
         if (end < begin)
             return locus_fail(error, LOCUS_ERROR_ARGUMENT, "offsets",
-                              "offsets[%zu] = %zu is less than offsets[%zu] = %zu: offsets may not decrease", s + 1, end,
-                              s, begin);
+                              "offsets[%zu] = %zu is less than offsets[%zu] = %zu: offsets may not decrease", s + 1,
+                              end, s, begin);
         if (packing->lengths && packing->lengths[s] > end - begin)
             return locus_fail(error, LOCUS_ERROR_ARGUMENT, "lengths",
                               "lengths[%zu] = %zu is more than the %zu tokens from offsets[%zu] to offsets[%zu]", s,
@@ -136,7 +136,8 @@ void locus_positions_destroy(locus_positions **positions) {
     *positions = NULL;
 }
 
-/* The count of owners is the one thing about positions that changes; blocks from the allocator are never read-only memory. */
+/* The count of owners is the one thing about positions that changes; blocks from the allocator are never read-only
+ * memory. */
 locus_positions *locus_positions_share(const locus_positions *positions) {
     locus_positions *shared = (locus_positions *)(uintptr_t)positions;
     atomic_fetch_add(&shared->owners, 1);

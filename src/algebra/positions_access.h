@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What plans may see of positions.
  *
- * Room for other groups: a position is then a row of coordinates, one int64 for each axis of a grid, one residue for each
- * cycle, and for each tree one index of a node of a trie that the positions own (duplicates found once, parents before
- * children). `values` becomes one such array for each coordinate, all [tokens], so that what is written here for `seq` is the
- * case of one coordinate, and extremes are kept for each coordinate. */
+ * Room for other groups: a position is then a row of coordinates, one int64 for each axis of a grid, one residue for
+ * each cycle, and for each tree one index of a node of a trie that the positions own (duplicates found once, parents
+ * before children). `values` becomes one such array for each coordinate, all [tokens], so that what is written here for
+ * `seq` is the case of one coordinate, and extremes are kept for each coordinate. */
 #ifndef LOCUS_POSITIONS_ACCESS_H
 #define LOCUS_POSITIONS_ACCESS_H
 
@@ -26,8 +26,8 @@ locus_positions_run locus_positions_sequence(const locus_positions *positions, s
 int64_t locus_positions_minimum(const locus_positions *positions);
 int64_t locus_positions_maximum(const locus_positions *positions);
 
-/* Positions are immutable, so a plan keeps them by counting owners: one more owner, one more locus_positions_destroy. Safe
- * from any thread. Returns its argument, whose contents stay read-only. */
+/* Positions are immutable, so a plan keeps them by counting owners: one more owner, one more locus_positions_destroy.
+ * Safe from any thread. Returns its argument, whose contents stay read-only. */
 locus_positions *locus_positions_share(const locus_positions *positions);
 
 #endif

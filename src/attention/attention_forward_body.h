@@ -48,6 +48,9 @@ static void forward_queries(forward_worker *w, const attention_item *item) {
     size_t token = l->span.query_first + item->first;
     const real *q = row_of(&job->query, token, l->head);
     run r = {LOCUS_ROLE_QUERY, LOCUS_FORWARD, token, item->count, (real)job->scale};
+    size_t near = smaller(item->count, ATTENTION_KEY_BLOCK);
+    prefetch_rows(q, job->query.token, near, job->head_dim);
+    prefetch_rows(row_of(&job->output, token, l->head), job->output.token, near, job->value_dim);
     operate(l, r, q, job->query.token, w->query, (ptrdiff_t)l->ld_key);
     if (job->content_key) {
         r.scale = (real)job->content_scale;
@@ -74,6 +77,8 @@ static void forward_panel(forward_worker *w, size_t key, size_t count) {
         size_t width = smaller(count - first, ATTENTION_KEY_BLOCK);
         const real *k = row_of(&job->key, token + first, l->head);
         run r = {LOCUS_ROLE_KEY, LOCUS_FORWARD, token + first, width, 1};
+        prefetch_rows(k, job->key.token, width, job->head_dim);
+        prefetch_rows(row_of(&job->value, token + first, l->head), job->value.token, width, job->value_dim);
         if (job->query_key) {
             operate(l, r, k, job->key.token, w->stage, (ptrdiff_t)l->ld_key);
             fill_columns(l, width, job->head_dim, w->stage, (ptrdiff_t)l->ld_key, w->key_columns + first * job->head_dim);

@@ -85,6 +85,14 @@ static locus_operator_call operator_call(const lane *l, const run *r, const real
     return call;
 }
 
+/* The rows of one head lie heads·dim apart, too far for the processor to guess the next one: all are asked for at once. */
+static void prefetch_rows(const real *x, ptrdiff_t stride, size_t rows, size_t dim) {
+    const size_t line = LOCUS_ALIGNMENT / sizeof(real);
+    for (size_t i = 0; x && i < rows; i++)
+        for (size_t d = 0; d < dim; d += line)
+            __builtin_prefetch(x + (ptrdiff_t)i * stride + d);
+}
+
 static void copy_rows(const lane *l, const run *r, const real *x, ptrdiff_t x_stride, real *y, ptrdiff_t y_stride) {
     size_t dim = role_dim(l, r->role);
     for (size_t i = 0; i < r->count; i++, x += x_stride, y += y_stride) {
@@ -124,7 +132,7 @@ static void operate_backward(const lane *l, run r, const real *x, ptrdiff_t x_st
         r.count = smaller(left, ATTENTION_KEY_BLOCK);
         locus_operator_call call = operator_call(l, &r, x, x_stride);
         op->class->backward(op, &call, gy, gy_stride, gx, gx_stride, slot);
-        x += (ptrdiff_t)r.count * x_stride;
+        x = x ? x + (ptrdiff_t)r.count * x_stride : NULL;
         gy += (ptrdiff_t)r.count * gy_stride;
         gx += (ptrdiff_t)r.count * gx_stride;
         r.first += r.count;
@@ -166,8 +174,8 @@ static size_t strip_rows(const lane *l, size_t row, size_t rows, size_t key, siz
 
 /* Computed a little wider than seen: whole vectors are faster, and the surplus is never read. */
 static void strip_products(const lane *l, const strip *s, size_t dim, const real *left, ptrdiff_t ld,
-                           const real *columns, real *target) {
-    l->kernels->gemm(s->rows, padded(s->keys, 16), dim, left, ld, 1, columns, ATTENTION_KEY_BLOCK, target,
+                           const real *columns) {
+    l->kernels->gemm(s->rows, padded(s->keys, 16), dim, left, ld, 1, columns, ATTENTION_KEY_BLOCK, s->score,
                      ATTENTION_KEY_BLOCK, false);
 }
 

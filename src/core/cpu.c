@@ -2,8 +2,9 @@
 /* Instruction sets of the machine, and the mask that forces a lower one.
  *
  * On x86-64 the processor must have the instructions (cpuid) and the operating system must save the registers (xgetbv):
- * both are asked directly, since the compilers' own helpers disagree about the second in their older versions. AArch64 always
- * has Advanced SIMD. Everything is a pair of atomics that are valid before any initialisation: 0 means "not asked yet". */
+ * both are asked directly, since the compilers' own helpers disagree about the second in their older versions. AArch64
+ * always has Advanced SIMD. Everything is a pair of atomics that are valid before any initialisation: 0 means "not
+ * asked yet". */
 #include <locus/cpu.h>
 
 #include <stdatomic.h>
@@ -27,7 +28,8 @@ static bool has(unsigned word, unsigned bits) {
 
 static unsigned detect(void) {
     const unsigned fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28; /* leaf 1, ecx */
-    const unsigned avx2 = 1u << 5, avx512 = 1u << 16 /* F */ | 1u << 17 /* DQ */ | 1u << 30 /* BW */ | 1u << 31 /* VL */;
+    const unsigned avx2 = 1u << 5,
+                   avx512 = 1u << 16 /* F */ | 1u << 17 /* DQ */ | 1u << 30 /* BW */ | 1u << 31 /* VL */;
     const unsigned ymm = 0x06, zmm = 0xE6;
     unsigned eax, ebx, ecx, edx, found = LOCUS_ISA_SCALAR;
     if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !has(ecx, fma | osxsave | avx))

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The one parallel loop: who runs it (the caller's executor or the default pool), one loop at a time, nested loops inline.
+/* The one parallel loop: who runs it (the caller's executor or the default pool), one loop at a time, nested loops
+ * inline.
  *
- * `gate` serialises loops from different threads, changes of the executor, and forks: a fork waits until no loop runs, and
- * the child starts with a pool of its own when it first needs one. A fork from inside a task cannot wait for itself; its child
- * may only go on to exec or _exit. At exit the workers are joined, unless a loop is still running then. */
+ * `gate` serialises loops from different threads, changes of the executor, and forks: a fork waits until no loop runs,
+ * and the child starts with a pool of its own when it first needs one. A fork from inside a task cannot wait for
+ * itself; its child may only go on to exec or _exit. At exit the workers are joined, unless a loop is still running
+ * then. */
 #include <locus/parallel.h>
 
 #include "core/pool.h"
@@ -14,10 +16,10 @@
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
-static locus_executor executor;     /* run is NULL: the default pool */
-static atomic_size_t pool_threads;  /* configured for the pool */
-static atomic_size_t concurrency;   /* of the executor in use */
-static _Thread_local bool inside;   /* this thread is running a task */
+static locus_executor executor;    /* run is NULL: the default pool */
+static atomic_size_t pool_threads; /* configured for the pool */
+static atomic_size_t concurrency;  /* of the executor in use */
+static _Thread_local bool inside;  /* this thread is running a task */
 
 /* ---- start, fork and exit ---- */
 

@@ -2,18 +2,19 @@
 /* A pool of POSIX threads for loops of a few microseconds and more.
  *
  * A loop is published in `state`: 32 bits of generation, 32 bits of the next piece to take. Threads take pieces by
- * compare-and-swap on the whole word, so a thread that comes late, with an older generation in hand, fails and takes nothing: the
- * caller need not wait for sleepers, only for the pieces that were taken (`done`).
+ * compare-and-swap on the whole word, so a thread that comes late, with an older generation in hand, fails and takes
+ * nothing: the caller need not wait for sleepers, only for the pieces that were taken (`done`).
  *
- *   caller   close state (next = CLOSED) · write the loop's fields · open state (next = 0) · wake · work · wait for done = count
- *   worker   see a new generation · read the fields · take pieces until none is left · look for the next generation
+ *   caller   close state (next = CLOSED) · write the loop's fields · open state (next = 0) · wake · work · wait for
+ * done = count worker   see a new generation · read the fields · take pieces until none is left · look for the next
+ * generation
  *
- * A worker may read fields of the next loop while it still holds the old generation. That is harmless: it read them after
- * `state` was closed (fields are released and acquired), so its compare-and-swap fails.
+ * A worker may read fields of the next loop while it still holds the old generation. That is harmless: it read them
+ * after `state` was closed (fields are released and acquired), so its compare-and-swap fails.
  *
- * Who waits spins for a short while, for loops that follow each other closely, then sleeps. Before sleeping it announces
- * itself and looks again, and who wakes publishes first and looks for sleepers then (both in sequential consistency), so
- * no wake-up is lost. With more threads than processors nobody spins. */
+ * Who waits spins for a short while, for loops that follow each other closely, then sleeps. Before sleeping it
+ * announces itself and looks again, and who wakes publishes first and looks for sleepers then (both in sequential
+ * consistency), so no wake-up is lost. With more threads than processors nobody spins. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "core/pool.h"
 
@@ -93,8 +94,8 @@ static bool spin_until(bool (*ready)(uint32_t), uint32_t argument) {
 
 /* ---- taking pieces ---- */
 
-/* Guided: a sixteenth of a thread's share of what is left, so that large loops of tiny pieces cost few exchanges and the
- * last pieces still go one by one. */
+/* Guided: a sixteenth of a thread's share of what is left, so that large loops of tiny pieces cost few exchanges and
+ * the last pieces still go one by one. */
 static bool take(uint32_t generation, uint32_t *first, uint32_t *taken, uint32_t *count) {
     uint64_t seen = atomic_load(&loop.state);
     for (;;) {
@@ -166,7 +167,8 @@ static void start_workers(size_t count) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (started < count && pthread_create(&workers[started], NULL, worker_main, (void *)(uintptr_t)(started + 1)) == 0)
+    while (started < count &&
+           pthread_create(&workers[started], NULL, worker_main, (void *)(uintptr_t)(started + 1)) == 0)
         started++;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     wanted = count;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Philox4x32-10, one block at a time: ten rounds of two 32×32→64 multiplications over a 128-bit counter, the key raised by Weyl
- * constants after each (Salmon et al. 2011, table 2). Runs of blocks at vector speed: locus_random_blocks, in src/kernels.
+/* Philox4x32-10, one block at a time: ten rounds of two 32×32→64 multiplications over a 128-bit counter, the key raised
+ * by Weyl constants after each (Salmon et al. 2011, table 2). Runs of blocks at vector speed: locus_random_blocks, in
+ * src/kernels.
  *
  *   uniform(i) = ⌊(w1·2^32 + w0) / 2^11⌋ · 2^−53                       w = block i
  *   normal(i)  = sqrt(−2 ln(1 − u)) · cos(2π v)                         u, v: the same of (w0, w1) and (w2, w3)
  *   below(i)   = ⌊x·bound / 2^64⌋, x = w1·2^32 + w0, rejected if x·bound mod 2^64 < 2^64 mod bound (Lemire, Fast random
- *                integer generation in an interval, 2019); then x = w3·2^32 + w2; then the block is hashed once more. */
+ *                integer generation in an interval, 2019); then x = w3·2^32 + w2; then the block is hashed once more.
+ */
 #include <locus/random.h>
 
 #include <math.h>

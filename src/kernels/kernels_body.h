@@ -13,15 +13,13 @@
 #define LOCUS_INSTANCE LOCUS_JOIN(LOCUS_DTYPE, LOCUS_JOIN(_, LOCUS_LEVEL))
 #define KERNEL(name) LOCUS_JOIN(locus_##name##_, LOCUS_INSTANCE)
 
-#include "kernels/vector_body.h"
-/* clang-format off: rotate uses scale */
 #include "kernels/angles_body.h"
 #include "kernels/gemm_body.h"
 #include "kernels/random_body.h"
 #include "kernels/rotate_body.h"
 #include "kernels/softmax_body.h"
 #include "kernels/transpose_body.h"
-/* clang-format on */
+#include "kernels/vector_body.h"
 
 #define LOCUS_KERNEL_ENTRY(name) .name = KERNEL(name),
 const LOCUS_JOIN(locus_kernels_, LOCUS_DTYPE) LOCUS_JOIN(locus_kernels_, LOCUS_INSTANCE) = {

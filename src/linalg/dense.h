@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The few dense loops in double that the decompositions share. Rows are contiguous; loops run along rows, so that any compiler
- * can use vectors without reordering a sum. */
+/* The few dense loops in double that the decompositions share. Rows are contiguous; loops run along rows, so that any
+ * compiler can use vectors without reordering a sum. */
 #ifndef LOCUS_DENSE_H
 #define LOCUS_DENSE_H
 

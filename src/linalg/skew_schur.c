@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Real block form of a skew-symmetric matrix, S = U Λ Uᵀ, and its exponential (Ward and Gray, Eigensystem computation for
- * skew-symmetric and a class of symmetric matrices, ACM TOMS 4, 1978).
+/* Real block form of a skew-symmetric matrix, S = U Λ Uᵀ, and its exponential (Ward and Gray, Eigensystem computation
+ * for skew-symmetric and a class of symmetric matrices, ACM TOMS 4, 1978).
  *
  * 1. Householder: S = Q T Qᵀ, T skew and tridiagonal with T[k+1,k] = e_k. For H = I − τvvᵀ and a skew A, vᵀAv = 0, so
  *    H A H = A + v wᵀ − w vᵀ with w = τAv. Computed as written, the result is skew to the last bit.
@@ -9,7 +9,8 @@
  *            |      e_2 −e_3       |
  *            |           e_4   …   |      for odd n with one column more than rows, which is rotated away.
  * 3. B = X Σ Yᵀ (LAPACK dbdsqr, accumulated into Q): u_2i = Q_even y_i and u_2i+1 = Q_odd x_i obey S u_2i = σ_i u_2i+1,
- *    S u_2i+1 = −σ_i u_2i. Each angle is one singular value: pairs are exact, equal and zero angles are nothing special.
+ *    S u_2i+1 = −σ_i u_2i. Each angle is one singular value: pairs are exact, equal and zero angles are nothing
+ * special.
  *
  * S is scaled by a power of two first, so that nothing over- or underflows on the way. */
 #include "linalg/linalg.h"
@@ -23,8 +24,8 @@ enum { MAX_SIZE = 30000 }; /* LAPACK's indices are 32 bits wide */
 
 #define NEGLIGIBLE 1e-140 /* beside a matrix of norm near 1; larger numbers have squares with all their bits */
 
-/* The decomposition takes 3n² + 8n: A, Q, the evens and odds together, six vectors, and 2n for dbdsqr. The exponential adds
- * U and its angles. */
+/* The decomposition takes 3n² + 8n: A, Q, the evens and odds together, six vectors, and 2n for dbdsqr. The exponential
+ * adds U and its angles. */
 size_t locus_skew_work(size_t n) {
     return 4 * n * n + 9 * n + 8;
 }
@@ -124,7 +125,8 @@ static bool decompose(size_t n, double *d, double *f, const double *Q, double *U
             odd[i * n + r] = Q[r * n + 2 * i + 1];
         }
     lapack_int size = (lapack_int)m, rows = (lapack_int)n;
-    if (LAPACKE_dbdsqr_work(LAPACK_COL_MAJOR, 'U', size, rows, rows, 0, d, f, even, size, odd, rows, &unused, 1, work) != 0)
+    if (LAPACKE_dbdsqr_work(LAPACK_COL_MAJOR, 'U', size, rows, rows, 0, d, f, even, size, odd, rows, &unused, 1,
+                            work) != 0)
         return false;
     for (size_t r = 0; r < n; r++) {
         for (size_t i = 0; i < m; i++) {

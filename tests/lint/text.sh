@@ -4,6 +4,8 @@
 set -eu
 cd "${LOCUS_SOURCE:-$(dirname "$0")/../..}"
 status=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 complain() {
     echo "$*"
@@ -31,6 +33,14 @@ words='TO''DO|FIX''ME|XX''X'
 ! grep -nE '[[:space:]]+$' $code_files || complain "white space at the end of a line"
 # shellcheck disable=SC2086
 ! grep -nE '^ *'"$(printf '\t')" $code_files || complain "tabs in indentation"
+
+# 120 columns; combining marks (the hat of x̂) take none. Code is cut by the formatter, comments by their authors.
+mark=$(printf '\314[\200-\277]')
+for file in $c_files; do
+    LC_ALL=C sed "s/$mark//g" "$file" | LC_ALL=C.UTF-8 grep -nE '^.{121}' | sed "s|^|$file:|" | cut -d: -f1,2 |
+        sed 's/$/: longer than 120 columns/'
+done >"$work/long"
+[ ! -s "$work/long" ] || complain "$(cat "$work/long")"
 
 # A file name says where a thing is only if there is one of that name.
 double=$(sh tools/lint-files.sh | sed 's|.*/||' | grep -vxE 'README\.md|index\.md|__init__\.py|\.gitkeep' | sort | uniq -d)

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* locus report: the runs of a store as a page (HTML) or as JSON. */
+#include "command.h"
+#include "output.h"
+#include "report/report.h"
+#include "store_argument.h"
+
+static int write_page(const cli_arguments *arguments, const cli_store *store, const lab_summary_filter *filter)
+{
+    locus_error error = {.offset = -1};
+    const char *path = cli_text(arguments, "output");
+    const lab_report_options options = {.filter = *filter,
+                                        .title = cli_text(arguments, "title"),
+                                        .command = arguments->command_line,
+                                        .folder = store->folder};
+    if (lab_report_write(store->store, &options, path, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    if (!cli_quiet && !cli_flag(arguments, "json")) {
+        printf("%s\n", path);
+    }
+    return 0;
+}
+
+static int print_json(lab_store *store, const lab_summary_filter *filter)
+{
+    locus_error error = {.offset = -1};
+    lab_summary summary;
+    if (lab_summary_create(&summary, store, filter, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    int status = cli_json_print(lab_summary_json(&summary));
+    lab_summary_free(&summary);
+    return status;
+}
+
+static int run(cli_arguments *arguments)
+{
+    cli_store store;
+    int status = cli_store_open(&store, arguments, false);
+    if (status) {
+        return status;
+    }
+    const lab_summary_filter filter = {.task = cli_text(arguments, "task"),
+                                       .budget = cli_text(arguments, "budget"),
+                                       .setup = cli_text(arguments, "setup"),
+                                       .embedding_init = cli_text(arguments, "embedding-init")};
+    bool json = cli_flag(arguments, "json");
+    status = json ? print_json(store.store, &filter) : 0;
+    if (status == 0 && (!json || cli_given_by_user(arguments, "output"))) {
+        status = write_page(arguments, &store, &filter);
+    }
+    cli_store_close(&store);
+    return status;
+}
+
+static const cli_option options[] = {
+    {"output", 'o', CLI_TEXT, "FILE", "runs/report.html", "the page to write", 0, 0},
+    CLI_STORE_OPTION,
+    {"task", 't', CLI_TEXT, "TASK", NULL, "only runs of this task", 0, 0},
+    {"budget", 'b', CLI_TEXT, "BUDGET", NULL, "only runs of this budget", 0, 0},
+    {"setup", 0, CLI_TEXT, "SETUP", NULL, "only runs of this set-up", 0, 0},
+    {"embedding-init", 0, CLI_TEXT, "INIT", NULL, "only runs of this embedding initialisation", 0, 0},
+    {"title", 0, CLI_TEXT, "TEXT", NULL, "title of the page", 0, 0},
+};
+
+const cli_command cli_command_report = {
+    .name = "report",
+    .summary = "writes a page with tables, curves, cost and score kernels",
+    .operands = "",
+    .details = "One self-contained HTML file without scripts. Runs of different tasks, budgets, set-ups or embedding "
+               "initialisations never share a table. --json prints the numbers instead; with -o it does both.",
+    .examples = "locus report --task copy -o copy.html\n",
+    .shared = CLI_JSON | CLI_QUIET,
+    CLI_OPTIONS(options),
+    .run = run,
+};

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* locus runs: lists the store, shows one run, deletes runs. */
+#include "command.h"
+#include "output.h"
+#include "store_argument.h"
+#include "train/checkpoint.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+
+
+/* ---- list ---- */
+
+static double final_value(const cli_store *store, const lab_run *run, const char *set, const char *name)
+{
+    lab_final *finals;
+    size_t count;
+    double value = (double)NAN;
+    if (lab_store_finals(store->store, run->id, &finals, &count, NULL) != LOCUS_OK) {
+        return value;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(finals[i].set, set) == 0 && strcmp(finals[i].name, name) == 0) {
+            value = finals[i].value;
+        }
+    }
+    free(finals);
+    return value;
+}
+
+static void add_row(cli_table *table, const cli_store *store, const lab_run *run)
+{
+    char seconds[32];
+    double accuracy = final_value(store, run, "test", "accuracy");
+    cli_table_cell(table, "%" PRId64, run->id);
+    cli_table_cell(table, "%s", run->task);
+    cli_table_cell(table, "%s", run->encoding);
+    cli_table_cell(table, "%s", run->budget);
+    cli_table_cell(table, "%s", run->setup);
+    cli_table_cell(table, "%s", run->embedding_init);
+    cli_table_cell(table, "%" PRIu64, run->seed);
+    cli_table_cell(table, "%s", lab_run_state_name(run->state));
+    cli_table_cell(table, "%" PRIu64 "/%" PRIu64, run->steps_done, run->steps_total);
+    if (isnan(accuracy)) {
+        cli_table_cell(table, "–");
+    } else {
+        cli_table_cell(table, "%.2f %%", 100 * accuracy);
+    }
+    cli_table_cell(table, "%s", cli_format_seconds(seconds, sizeof seconds, run->wall_seconds));
+    cli_table_cell(table, "%s", run->name);
+}
+
+static int list(const cli_store *store, cli_arguments *arguments)
+{
+    static const char *const heads[] = {">run",  "task",  "encoding", "budget",     "set-up", "embeddings",
+                                        ">seed", "state", ">steps",   ">test acc.", ">time",  "name"};
+    lab_run_filter filter = {.task = cli_text(arguments, "task"), .encoding = cli_text(arguments, "encoding")};
+    lab_run *runs;
+    size_t count;
+    locus_error error;
+    if (lab_store_runs(store->store, &filter, &runs, &count, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    bool json = cli_flag(arguments, "json");
+    cJSON *array = json ? cJSON_CreateArray() : NULL;
+    cli_table *table = cli_table_create(heads, sizeof heads / sizeof *heads);
+    for (size_t i = 0; i < count; i++) {
+        if (json) {
+            cJSON_AddItemToArray(array, cli_run_json(store, &runs[i]));
+        } else {
+            add_row(table, store, &runs[i]);
+        }
+        lab_run_free(&runs[i]);
+    }
+    free(runs);
+    if (!json && count > 0) {
+        cli_table_print(table, stdout);
+    } else if (!json) {
+        puts("no runs");
+    }
+    cli_table_free(table);
+    return json ? cli_json_print(array) : 0;
+}
+
+/* ---- show ---- */
+
+static int show(const cli_store *store, const char *operand, bool json)
+{
+    lab_run run;
+    int status = cli_store_find(store, operand, &run);
+    if (status != 0) {
+        return status;
+    }
+    cJSON *root = cli_run_json(store, &run);
+    lab_run_free(&run);
+    if (json) {
+        return cli_json_print(root);
+    }
+    const cJSON *item;
+    cJSON_ArrayForEach(item, root)
+    {
+        if (cJSON_IsString(item) && item->valuestring[0] != '\0') {
+            printf("%-18s %s\n", item->string, item->valuestring);
+        } else if (cJSON_IsNumber(item)) {
+            printf("%-18s %.10g\n", item->string, item->valuedouble);
+        } else if (cJSON_IsObject(item)) {
+            char *text = cJSON_PrintUnformatted(item);
+            printf("%-18s %s\n", item->string, text == NULL ? "" : text);
+            cJSON_free(text);
+        }
+    }
+    cJSON_Delete(root);
+    return root == NULL ? 1 : 0;
+}
+
+/* ---- delete ---- */
+
+/* The run's own files; a folder that holds more stays. */
+static void remove_files(const cli_store *store, const char *name)
+{
+    static const char *const files[] = {"last.safetensors", "best.safetensors", "lock"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *path = lab_run_path(store->folder, name, files[i]);
+        if (path != NULL) {
+            unlink(path);
+        }
+        free(path);
+    }
+    char *folder = lab_run_path(store->folder, name, NULL);
+    if (folder != NULL) {
+        rmdir(folder);
+    }
+    free(folder);
+}
+
+static int delete_run(const cli_store *store, const char *operand)
+{
+    lab_run run;
+    locus_error error;
+    int lock = -1, status = cli_store_find(store, operand, &run);
+    if (status != 0) {
+        return status;
+    }
+    char *path = lab_run_path(store->folder, run.name, "lock"), *folder = lab_run_path(store->folder, run.name, NULL);
+    if (path == NULL || folder == NULL) {
+        status = cli_failure("out of memory");
+    } else if (access(folder, F_OK) == 0 && lab_run_lock(path, &lock, &error) != LOCUS_OK) {
+        status = cli_error(&error); /* somebody trains it */
+    } else if (lab_store_run_delete(store->store, run.id, &error) != LOCUS_OK) {
+        status = cli_error(&error);
+    } else {
+        remove_files(store, run.name);
+        cli_note("deleted run %" PRId64 " (%s)", run.id, run.name);
+    }
+    if (lock >= 0) {
+        close(lock);
+    }
+    free(path);
+    free(folder);
+    lab_run_free(&run);
+    return status;
+}
+
+static int act(const cli_store *store, cli_arguments *arguments)
+{
+    size_t count = arguments->operand_count;
+    if (count == 0) {
+        return list(store, arguments);
+    }
+    const char *word = arguments->operands[0];
+    bool shows = strcmp(word, "show") == 0;
+    if (!shows && strcmp(word, "delete") != 0) {
+        return cli_usage_error("runs: '%s' is neither 'show' nor 'delete'", word);
+    }
+    if (count < 2) {
+        return cli_usage_error("runs %s: which run? 'locus runs' lists them", word);
+    }
+    int status = 0;
+    for (size_t i = 1; status == 0 && i < count; i++) {
+        status = shows ? show(store, arguments->operands[i], cli_flag(arguments, "json"))
+                       : delete_run(store, arguments->operands[i]);
+    }
+    return status;
+}
+
+static int run(cli_arguments *arguments)
+{
+    cli_store store;
+    int status = cli_store_open(&store, arguments, false);
+    if (status == 0) {
+        status = act(&store, arguments);
+        cli_store_close(&store);
+    }
+    return status;
+}
+
+static const cli_option options[] = {
+    {"task", 't', CLI_TEXT, "TASK", NULL, "only runs of this task", 0, 0},
+    {"encoding", 'e', CLI_TEXT, "SPEC", NULL, "only runs of this encoding, written as the list shows it", 0, 0},
+    CLI_STORE_OPTION,
+};
+
+const cli_command cli_command_runs = {
+    .name = "runs",
+    .summary = "lists the runs of a store, shows or deletes some",
+    .operands = "[show|delete] [RUN…]",
+    .details = "'runs' lists all, 'runs show RUN' tells everything about one, 'runs delete RUN' removes its row, metrics and\n"
+               "checkpoints. RUN is a name, a unique beginning of one, or a number.",
+    .examples = "locus runs --task copy\nlocus runs show 3 --json\nlocus runs delete copy-rope-smoke-s0-1a2b3c4d\n",
+    .shared = CLI_JSON | CLI_QUIET,
+    CLI_OPTIONS(options),
+    .run = run,
+};

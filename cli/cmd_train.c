@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* locus train: trains one model with one encoding on one task, or goes on where it was stopped or killed. */
+#include "command.h"
+#include "output.h"
+#include "store_argument.h"
+#include "train_options.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SPEC_SIZE 400
+
+static bool look(void *context, const lab_progress *now)
+{
+    cli_progress_show(context, now);
+    return !cli_stop_asked;
+}
+
+/* The command line that goes on: the same, without --restart. */
+static void print_resume(const cli_arguments *arguments)
+{
+    static const char word[] = " --restart";
+    const char *line = arguments->command_line, *at = strstr(line, word);
+    if (at == NULL) {
+        cli_failure("to go on: %s", line);
+    } else {
+        cli_failure("to go on: %.*s%s", (int)(at - line), line, at + sizeof word - 1);
+    }
+}
+
+static void print_scores(const lab_final *finals, size_t count)
+{
+    static const char *const heads[] = {"set", ">accuracy", ">exact", ">greedy exact", ">loss"};
+    static const char *const names[] = {"accuracy", "exact", "greedy_exact", "loss"};
+    cli_table *table = cli_table_create(heads, 5);
+    for (size_t i = 0; i < count; i++) {
+        bool test = strncmp(finals[i].set, "test", 4) == 0, first = i == 0 || strcmp(finals[i].set, finals[i - 1].set) != 0;
+        if (!test || !first) {
+            continue;
+        }
+        cli_table_cell(table, "%s", finals[i].set);
+        for (size_t n = 0; n < 4; n++) {
+            double value = (double)NAN;
+            for (size_t j = i; j < count && strcmp(finals[j].set, finals[i].set) == 0; j++) {
+                value = strcmp(finals[j].name, names[n]) == 0 ? finals[j].value : value;
+            }
+            if (isnan(value)) {
+                cli_table_cell(table, "–");
+            } else {
+                cli_table_cell(table, n < 3 ? "%.2f %%" : "%.4f", n < 3 ? 100.0 * value : value);
+            }
+        }
+    }
+    cli_table_print(table, stdout);
+    cli_table_free(table);
+}
+
+static int print_run(const cli_store *store, const lab_run *run, bool json)
+{
+    if (json) {
+        return cli_json_print(cli_run_json(store, run));
+    }
+    lab_final *finals;
+    size_t count;
+    locus_error error;
+    char seconds[32], speed[32], peak[32], parameters[32];
+    if (lab_store_finals(store->store, run->id, &finals, &count, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    printf("%s\n%s · %s · budget %s · set-up %s · embeddings %s · seed %" PRIu64 "\n", run->name, run->task, run->encoding,
+           run->budget, run->setup, run->embedding_init, run->seed);
+    printf("%" PRIu64 " steps in %s, %s tokens/s, %s parameters, peak %s\n", run->steps_done,
+           cli_format_seconds(seconds, sizeof seconds, run->wall_seconds),
+           cli_format_count(speed, sizeof speed, run->tokens_per_second),
+           cli_format_count(parameters, sizeof parameters, (double)run->parameters),
+           cli_format_bytes(peak, sizeof peak, (double)run->peak_bytes));
+    print_scores(finals, count);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(finals[i].name, "steps_to_99") == 0) {
+            printf("99 %% of the development tokens right after %.0f steps\n", finals[i].value);
+        }
+    }
+    if (run->message[0] != '\0') {
+        printf("note: %s\n", run->message);
+    }
+    free(finals);
+    return 0;
+}
+
+static int train(cli_arguments *arguments, const cli_store *store, const lab_train_config *config)
+{
+    char name[256], label[256];
+    locus_error error;
+    lab_run run;
+    lab_train_name(config, name, sizeof name);
+    snprintf(label, sizeof label, "%s · %s · seed %" PRIu64, config->task, config->encoding, config->seed);
+    cli_progress progress = {.label = label};
+    lab_train_request request = {
+        .config = *config,
+        .folder = store->folder,
+        .name = cli_given_by_user(arguments, "name") ? cli_text(arguments, "name") : name,
+        .command = arguments->command_line,
+        .restart = cli_flag(arguments, "restart"),
+        .progress = look,
+        .context = &progress,
+    };
+    cli_stop_catch();
+    locus_status status = lab_train(store->store, &request, &run, &error);
+    cli_progress_end(&progress);
+    int exit_status = 0;
+    if (status != LOCUS_OK) {
+        exit_status = cli_error(&error);
+    }
+    if (status == LOCUS_ERROR_INTERRUPTED) {
+        print_resume(arguments);
+    } else if (status == LOCUS_OK && (!cli_quiet || cli_flag(arguments, "json"))) {
+        exit_status = print_run(store, &run, cli_flag(arguments, "json"));
+    }
+    lab_run_free(&run);
+    return exit_status;
+}
+
+static int run(cli_arguments *arguments)
+{
+    lab_train_config config;
+    char encoding[SPEC_SIZE];
+    int status = cli_require(arguments, "task");
+    status = status ? status : cli_require(arguments, "encoding");
+    status = status ? status : cli_train_config(&config, arguments);
+    status = status ? status : cli_train_subject(&config, cli_text(arguments, "task"), cli_text(arguments, "encoding"),
+                                                 encoding, sizeof encoding);
+    if (status != 0) {
+        return status;
+    }
+    config.seed = (uint64_t)cli_integer(arguments, "seed");
+    config.model.embedding_init = (lab_embedding_init)cli_choice(arguments, "embedding-init");
+    cli_store store;
+    status = cli_store_open(&store, arguments, true);
+    if (status == 0) {
+        status = train(arguments, &store, &config);
+        cli_store_close(&store);
+    }
+    return status;
+}
+
+static const cli_option options[] = {
+    {"task", 't', CLI_TEXT, "TASK", NULL, "copy, reverse or repeat", 0, 0},
+    {"encoding", 'e', CLI_TEXT, "SPEC", NULL, "the positional encoding", 0, 0},
+    {"seed", 's', CLI_INTEGER, "S", "0", "seed of initialisation, shuffling and dropout", 0, 9007199254740991.0},
+    {"embedding-init", 0, CLI_CHOICE, "scaled|unit", NULL, "embeddings of variance 1/D, or 1 as the authors' code", 0, 0},
+    CLI_TRAIN_OPTIONS,
+    CLI_STORE_OPTION,
+    {"name", 0, CLI_TEXT, "NAME", NULL, "name of the run; made from its configuration if not given", 0, 0},
+    {"restart", 0, CLI_FLAG, NULL, NULL, "throw away what the run has so far", 0, 0},
+};
+
+const cli_command cli_command_train = {
+    .name = "train",
+    .summary = "trains a Transformer with one encoding on one task; goes on where it was stopped",
+    .operands = "",
+    .details =
+        "Trains an encoder-decoder Transformer, keeps the parameters of the best development loss, and scores them on the\n"
+        "test set: token accuracy and exact matches under teacher forcing, and exact matches of greedy decoding.\n\n"
+        "The same command goes on with a run that was stopped or killed, and ends with the same bits as one that was not.\n"
+        "A run that is done is not trained again. Ctrl-C stops after the step and writes a checkpoint.\n\n"
+        "A size that differs from the budget's makes the budget 'custom' in tables, so that budgets are never mixed.",
+    .examples = "locus train --task copy --encoding rope --budget smoke --test-lengths 32\n"
+                "locus train --task reverse --encoding 'algebraic(group=seq, decay=0.98)' --seed 1\n",
+    .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
+    CLI_OPTIONS(options),
+    .run = run,
+};

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* A summary of runs as tables for the terminal: for each section one of scores and one of costs. */
+#ifndef CLI_COMPARISON_TABLE_H
+#define CLI_COMPARISON_TABLE_H
+
+#include "report/summary.h"
+
+#include <stdio.h>
+
+void cli_comparison_print(const lab_summary *summary, FILE *stream);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "output.h"
+#include "store_argument.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL) {
+        return strdup(".");
+    }
+    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+int cli_store_open(cli_store *store, const cli_arguments *arguments, bool make)
+{
+    const char *path = cli_text(arguments, "store");
+    locus_error error;
+    *store = (cli_store){0};
+    if (!make && access(path, F_OK) != 0) {
+        return cli_failure("there is no run store '%s': 'locus train' makes one, --store names another", path);
+    }
+    store->folder = folder_of(path);
+    if (store->folder == NULL) {
+        return cli_failure("out of memory");
+    }
+    if (lab_store_open(&store->store, path, &error) != LOCUS_OK) {
+        cli_store_close(store);
+        return cli_error(&error);
+    }
+    return 0;
+}
+
+void cli_store_close(cli_store *store)
+{
+    lab_store_close(&store->store);
+    free(store->folder);
+    store->folder = NULL;
+}
+
+static void free_runs(lab_run *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        lab_run_free(&runs[i]);
+    }
+    free(runs);
+}
+
+/* A unique beginning of a name; false: none or several. */
+static bool find_beginning(const cli_store *store, const char *operand, lab_run *run)
+{
+    lab_run *runs;
+    size_t count, found = 0, last = 0;
+    if (lab_store_runs(store->store, NULL, &runs, &count, NULL) != LOCUS_OK) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (operand[0] != '\0' && strncmp(runs[i].name, operand, strlen(operand)) == 0) {
+            found++;
+            last = i;
+        }
+    }
+    if (found == 1) {
+        *run = runs[last];
+        memset(&runs[last], 0, sizeof runs[last]);
+    }
+    free_runs(runs, count);
+    return found == 1;
+}
+
+int cli_store_find(const cli_store *store, const char *operand, lab_run *run)
+{
+    locus_error error;
+    if (lab_store_run_find(store->store, operand, run, &error) == LOCUS_OK) {
+        return 0;
+    }
+    return error.status == LOCUS_ERROR_ARGUMENT && find_beginning(store, operand, run) ? 0 : cli_error(&error);
+}
+
+static void add_finals(cJSON *root, const lab_final *finals, size_t count)
+{
+    cJSON *sets = cJSON_AddObjectToObject(root, "scores");
+    for (size_t i = 0; i < count; i++) {
+        cJSON *set = cJSON_GetObjectItemCaseSensitive(sets, finals[i].set);
+        if (set == NULL) {
+            set = cJSON_AddObjectToObject(sets, finals[i].set);
+        }
+        cJSON_AddNumberToObject(set, finals[i].name, finals[i].value);
+    }
+}
+
+cJSON *cli_run_json(const cli_store *store, const lab_run *run)
+{
+    lab_final *finals;
+    size_t count;
+    locus_error error;
+    if (lab_store_finals(store->store, run->id, &finals, &count, &error) != LOCUS_OK) {
+        cli_error(&error);
+        return NULL;
+    }
+    cJSON *root = cJSON_CreateObject();
+    const struct {
+        const char *name, *value;
+    } texts[] = {{"name", run->name},     {"task", run->task},
+                 {"encoding", run->encoding}, {"setup", run->setup},
+                 {"embedding_init", run->embedding_init}, {"budget", run->budget},
+                 {"state", lab_run_state_name(run->state)}, {"message", run->message},
+                 {"command", run->command}, {"version", run->version},
+                 {"machine", run->machine}, {"started", run->started},
+                 {"ended", run->ended}};
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"seed", (double)run->seed},
+                   {"data_seed", (double)run->data_seed},
+                   {"steps_total", (double)run->steps_total},
+                   {"steps_done", (double)run->steps_done},
+                   {"tokens_seen", (double)run->tokens_seen},
+                   {"wall_seconds", run->wall_seconds},
+                   {"tokens_per_second", run->tokens_per_second},
+                   {"peak_bytes", (double)run->peak_bytes},
+                   {"parameters", (double)run->parameters}};
+    cJSON_AddNumberToObject(root, "id", (double)run->id);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        cJSON_AddStringToObject(root, texts[i].name, texts[i].value);
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        cJSON_AddNumberToObject(root, numbers[i].name, numbers[i].value);
+    }
+    cJSON *config = cJSON_Parse(run->config);
+    if (config != NULL) {
+        cJSON_AddItemToObject(root, "config", config);
+    }
+    add_finals(root, finals, count);
+    free(finals);
+    return root;
+}

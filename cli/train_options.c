@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "train_options.h"
+
+#include "output.h"
+
+#include <string.h>
+
+volatile sig_atomic_t cli_stop_asked = 0;
+
+static void ask_stop(int signal_number)
+{
+    (void)signal_number;
+    cli_stop_asked = 1;
+}
+
+void cli_stop_catch(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = ask_stop;
+    action.sa_flags = (int)SA_RESETHAND;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- numbers over the budget's ---- */
+
+typedef struct override {
+    cli_arguments *arguments;
+    bool changed; /* a value differs from the budget's */
+} override;
+
+static void put_size(override *o, const char *name, size_t *value)
+{
+    if (cli_given_by_user(o->arguments, name)) {
+        size_t given = (size_t)cli_integer(o->arguments, name);
+        o->changed = o->changed || given != *value;
+        *value = given;
+    }
+}
+
+static void put_count(override *o, const char *name, uint64_t *value)
+{
+    if (cli_given_by_user(o->arguments, name)) {
+        uint64_t given = (uint64_t)cli_integer(o->arguments, name);
+        o->changed = o->changed || given != *value;
+        *value = given;
+    }
+}
+
+static void put_real(override *o, const char *name, double *value)
+{
+    if (cli_given_by_user(o->arguments, name)) {
+        double given = cli_number(o->arguments, name);
+        o->changed = o->changed || given < *value || given > *value;
+        *value = given;
+    }
+}
+
+static void put_model(override *o, lab_train_config *config)
+{
+    size_t layers = config->model.encoder_layers;
+    put_size(o, "dim", &config->model.dim);
+    put_size(o, "heads", &config->model.heads);
+    put_size(o, "feed-forward", &config->model.feed_forward);
+    put_size(o, "layers", &layers);
+    put_real(o, "dropout", &config->model.dropout);
+    if (cli_given_by_user(o->arguments, "layers")) {
+        config->model.encoder_layers = config->model.decoder_layers = layers;
+    }
+    if (cli_given_by_user(o->arguments, "dropout")) {
+        config->model.attention_dropout = config->model.dropout;
+    }
+}
+
+/* Another mean keeps the deviation's share of it. */
+static void put_data(override *o, lab_train_config *config)
+{
+    double mean = config->data.length_mean;
+    put_real(o, "length", &config->data.length_mean);
+    config->data.length_deviation *= config->data.length_mean / mean;
+    put_real(o, "length-deviation", &config->data.length_deviation);
+    put_size(o, "symbols", &config->data.symbols);
+    put_size(o, "train-samples", &config->train_samples);
+    put_size(o, "dev-samples", &config->dev_samples);
+    put_size(o, "test-samples", &config->test_samples);
+    put_size(o, "greedy-samples", &config->greedy_samples);
+    config->data_seed = (uint64_t)cli_integer(o->arguments, "data-seed");
+    config->model.vocabulary = lab_task_vocabulary(&config->data);
+}
+
+static void put_training(override *o, lab_train_config *config)
+{
+    if (cli_given_by_user(o->arguments, "epochs")) {
+        o->changed = o->changed || config->steps != 0;
+        config->steps = 0;
+    }
+    if (cli_given_by_user(o->arguments, "steps")) {
+        o->changed = o->changed || config->steps == 0;
+        config->epochs = 0;
+    }
+    put_count(o, "epochs", &config->epochs);
+    put_count(o, "steps", &config->steps);
+    put_size(o, "batch", &config->batch);
+    put_real(o, "rate", &config->rate_peak);
+    put_real(o, "warmup", &config->warmup_share);
+    put_real(o, "weight-decay", &config->optimizer.weight_decay);
+    put_real(o, "clip", &config->optimizer.clip);
+    put_count(o, "evaluate-every", &config->evaluate_every);
+    bool changed = o->changed;
+    put_count(o, "checkpoint-seconds", &config->checkpoint_seconds);
+    o->changed = changed;
+}
+
+static int put_lengths(cli_arguments *arguments, lab_train_config *config)
+{
+    const int64_t *lengths;
+    size_t count;
+    int status = cli_list_integers(arguments, "test-lengths", 1, 1000000, &lengths, &count);
+    if (status != 0) {
+        return status;
+    }
+    if (count > LAB_MAX_TEST_LENGTHS) {
+        return cli_usage_error("--test-lengths: %zu lengths are given, at most %d can be", count, LAB_MAX_TEST_LENGTHS);
+    }
+    for (size_t i = 0; i < count; i++) {
+        config->test_lengths[config->test_length_count++] = (size_t)lengths[i];
+    }
+    return 0;
+}
+
+int cli_train_config(lab_train_config *config, cli_arguments *arguments)
+{
+    static const char *const budgets[] = {"smoke", "quick", "paper"};
+    override o = {arguments, false};
+    locus_error error;
+    if (cli_given_by_user(arguments, "steps") && cli_given_by_user(arguments, "epochs")) {
+        return cli_usage_error("--steps and --epochs say the same: give one of them");
+    }
+    if (lab_train_config_budget(config, budgets[cli_choice(arguments, "budget")],
+                                (lab_setup)cli_choice(arguments, "setup"), &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    put_model(&o, config);
+    put_data(&o, config);
+    put_training(&o, config);
+    if (config->model.dim % config->model.heads != 0) {
+        return cli_usage_error("--heads: dimension %zu is not divisible by %zu heads", config->model.dim, config->model.heads);
+    }
+    if (o.changed) {
+        config->budget = "custom";
+    }
+    return put_lengths(arguments, config);
+}
+
+int cli_train_subject(lab_train_config *config, const char *task, const char *encoding, char *text, size_t size)
+{
+    locus_error error;
+    if (lab_task_find(task) == NULL) {
+        return cli_usage_error("unknown task '%s'; did you mean '%s'?", task, lab_task_nearest(task));
+    }
+    if (lab_train_encoding(encoding, config->setup, text, size, &error) != LOCUS_OK) {
+        return cli_error_in(encoding, &error);
+    }
+    config->task = task;
+    config->encoding = config->model.encoding = text;
+    return 0;
+}

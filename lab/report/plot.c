@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* Drives gnuplot: script and picture are files in a fresh temporary folder, the program is started without a shell.
+ *
+ * gnuplot is told colours that stand for roles (rgb(192, k, 1) is series k), and the picture's colours are then replaced by
+ * CSS variables, so that one SVG serves light and dark. */
+#include "report/plot.h"
+
+#include "io/fail.h"
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- the script ---- */
+
+/* A text in double quotes, as gnuplot reads it without enhanced markup. */
+static void put_text(FILE *script, const char *text)
+{
+    fputc('"', script);
+    for (const char *c = text; *c; c++) {
+        if (*c == '"' || *c == '\\') {
+            fputc('\\', script);
+        }
+        fputc((unsigned char)*c < 0x20 ? ' ' : *c, script);
+    }
+    fputc('"', script);
+}
+
+static void put_axes(FILE *script, const lab_chart *chart)
+{
+    fprintf(script,
+            "set border 3 lc rgb '#808001' lw 1\n"
+            "set tics nomirror out scale 0.5 textcolor rgb '#808003'\n"
+            "set grid ytics lt 1 lc rgb '#808002' lw 1\n"
+            "set style fill solid 0.15 noborder\nunset key\nset samples 2\n"
+            "set bmargin 3.4\nset tmargin 1.2\nset rmargin 2.2\nset lmargin 8.2\n");
+    fprintf(script, "set xlabel ");
+    put_text(script, chart->x_label);
+    fprintf(script, " textcolor rgb '#808003' offset 0,0.3\nset ylabel ");
+    put_text(script, chart->y_label);
+    fprintf(script, " textcolor rgb '#808003' offset 0.6,0\n");
+    if (chart->x_low < chart->x_high) {
+        fprintf(script, "set xrange [%.9g:%.9g]\n", chart->x_low, chart->x_high);
+    }
+    if (chart->y_low < chart->y_high) {
+        fprintf(script, "set yrange [%.9g:%.9g]\n", chart->y_low, chart->y_high);
+    }
+    fprintf(script, "%s%s", chart->log_y ? "set logscale y\n" : "",
+            chart->count_x ? "set format x '%.0s%c'\nset xtics autofreq\n" : "");
+}
+
+static void put_data(FILE *script, const lab_chart *chart)
+{
+    for (size_t i = 0; i < chart->series_count; i++) {
+        const lab_series *s = &chart->series[i];
+        fprintf(script, "$d%zu << EOD\n", i);
+        for (size_t j = 0; j < s->count; j++) {
+            fprintf(script, "%.9g %.9g %.9g %.9g\n", s->x[j], s->y[j], s->low ? s->low[j] : s->y[j],
+                    s->high ? s->high[j] : s->y[j]);
+        }
+        fprintf(script, "EOD\n");
+    }
+}
+
+static void put_plots(FILE *script, const lab_chart *chart)
+{
+    const char *comma = "plot ";
+    for (size_t i = 0; i < chart->series_count; i++) { /* bands lie under all lines */
+        const lab_series *s = &chart->series[i];
+        if (s->low && !s->points && s->count > 1) {
+            fprintf(script, "%s$d%zu using 1:3:4 with filledcurves lc rgb '#c0%02x01' title ", comma, i,
+                    (unsigned)(s->colour % LAB_PLOT_COLOURS + 1));
+            put_text(script, s->name);
+            comma = ", \\\n ";
+        }
+    }
+    for (size_t i = 0; i < chart->series_count; i++) {
+        const lab_series *s = &chart->series[i];
+        unsigned colour = (unsigned)(s->colour % LAB_PLOT_COLOURS + 1);
+        if (s->points && s->low) {
+            fprintf(script, "%s$d%zu using 1:2:3:4 with yerrorbars pt 7 ps 0.01 lw 1.2 lc rgb '#c0%02x01' notitle", comma,
+                    i, colour);
+            comma = ", \\\n ";
+        }
+        fprintf(script, "%s$d%zu using 1:2 with %s lw 2 lc rgb '#c0%02x01' title ", comma, i,
+                s->points ? "linespoints pt 7 ps 0.55" : "lines", colour);
+        put_text(script, s->name);
+        comma = ", \\\n ";
+    }
+    fputc('\n', script);
+}
+
+static locus_status write_script(const lab_chart *chart, const char *path, locus_error *error)
+{
+    FILE *script = fopen(path, "w");
+    if (!script) {
+        return lab_fail_system(error, "write", path, errno);
+    }
+    fprintf(script,
+            "set encoding utf8\nset terminal svg noenhanced dynamic size %zu,%zu font 'sans-serif,12' name '%s'\n"
+            "set output 'chart.svg'\n",
+            chart->width, chart->height, chart->id);
+    put_axes(script, chart);
+    put_data(script, chart);
+    put_plots(script, chart);
+    bool good = !ferror(script);
+    if (fclose(script) != 0 || !good) {
+        return lab_fail_system(error, "write", path, errno);
+    }
+    return LOCUS_OK;
+}
+
+/* ---- the program ---- */
+
+/* Runs gnuplot on a script in `folder`; the picture is written there too. Its complaints go to `log`. */
+static locus_status run_gnuplot(const char *folder, const char *log, locus_error *error)
+{
+    posix_spawn_file_actions_t actions;
+    char *const arguments[] = {(char *)"gnuplot", (char *)"-e", NULL, NULL};
+    char load[1024], *words[4];
+    memcpy(words, arguments, sizeof words);
+    snprintf(load, sizeof load, "cd '%s'; load 'script'", folder);
+    words[2] = load;
+    if (posix_spawn_file_actions_init(&actions) != 0) {
+        return lab_fail_memory(error, "starting gnuplot");
+    }
+    int code = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    code = code ? code : posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log, O_WRONLY | O_CREAT, 0600);
+    pid_t child = 0;
+    code = code ? code : posix_spawnp(&child, "gnuplot", &actions, NULL, words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    int state = 0;
+    if (code == 0) {
+        while (waitpid(child, &state, 0) < 0 && errno == EINTR) {
+        }
+    }
+    if (code == ENOENT || (WIFEXITED(state) && WEXITSTATUS(state) == 127)) {
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "gnuplot",
+                        "gnuplot is not on the PATH, and the page's plots need it: install it (Debian: gnuplot-nox)");
+    }
+    if (code != 0) {
+        return lab_fail_system(error, "start", "gnuplot", code);
+    }
+    if (!WIFEXITED(state) || WEXITSTATUS(state) != 0) {
+        return lab_fail(error, LOCUS_ERROR_IO, "gnuplot", "gnuplot ended with status %d", state);
+    }
+    return LOCUS_OK;
+}
+
+/* ---- the picture ---- */
+
+/* The role of a colour that write_script chose. */
+static const char *colour_role(unsigned red, unsigned green, unsigned blue, char *text, size_t size)
+{
+    static const char *const roles[] = {"axis", "grid", "text"};
+    if (red == 192 && blue == 1 && green >= 1 && green <= LAB_PLOT_COLOURS) {
+        snprintf(text, size, "var(--s%u)", green);
+    } else if (red == 128 && green == 128 && blue >= 1 && blue <= 3) {
+        snprintf(text, size, "var(--%s)", roles[blue - 1]);
+    } else {
+        snprintf(text, size, "currentColor");
+    }
+    return text;
+}
+
+/* Copies SVG from `at` up to `end`; colours become variables, fonts the page's, trailing blanks go. */
+static void copy_picture(const char *at, const char *end, FILE *page)
+{
+    while (at < end) {
+        unsigned red, green, blue;
+        int used = 0;
+        char role[32];
+        if (sscanf(at, "rgb(%u,%u,%u)%n", &red, &green, &blue, &used) == 3 && used > 0) {
+            fputs(colour_role(red, green, blue, role, sizeof role), page);
+            at += used;
+        } else if (strncmp(at, "color='white'", 13) == 0) {
+            fputs("color='var(--page)'", page);
+            at += 13;
+        } else if (strncmp(at, "font-family=\"sans-serif\"", 24) == 0) {
+            at += 24;
+        } else {
+            fputc(*at++, page);
+        }
+    }
+}
+
+/* gnuplot emits many groups that hold nothing; a page has enough to carry. Works in place. */
+static void drop_empty_groups(char *svg)
+{
+    char *to = svg;
+    for (char *at = svg; *at;) {
+        const char *close = strncmp(at, "<g ", 3) == 0 ? strchr(at, '>') : NULL;
+        size_t blanks = close ? strspn(close + 1, " \t\r\n") : 0;
+        if (close && strncmp(close + 1 + blanks, "</g>", 4) == 0) {
+            at += (size_t)(close - at) + 1 + blanks + 4;
+            at += strspn(at, "\n");
+        } else {
+            *to++ = *at++;
+        }
+    }
+    *to = '\0';
+}
+
+static locus_status copy_svg(const lab_chart *chart, const char *path, FILE *page, locus_error *error)
+{
+    char *svg = NULL;
+    size_t bytes = 0;
+    locus_status status = lab_file_read(path, &svg, &bytes, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    char *begin = strstr(svg, "</defs>"), *end = begin ? strstr(begin, "</g>\n</svg>") : NULL;
+    if (!begin || !end) {
+        free(svg);
+        return lab_fail(error, LOCUS_ERROR_IO, "gnuplot", "gnuplot wrote no picture that can be read");
+    }
+    *end = '\0';
+    drop_empty_groups(begin);
+    fprintf(page, "<svg viewBox=\"0 0 %zu %zu\" role=\"img\" aria-label=\"%s\">", chart->width, chart->height,
+            chart->title);
+    copy_picture(begin + strlen("</defs>"), begin + strlen(begin), page);
+    fputs("</svg>\n", page);
+    free(svg);
+    return LOCUS_OK;
+}
+
+locus_status lab_chart_draw(const lab_chart *chart, FILE *page, locus_error *error)
+{
+    const char *base = getenv("TMPDIR");
+    char folder[512], script[560], picture[560], log[560];
+    if (!base || !base[0] || strlen(base) > 400 || strchr(base, '\'')) {
+        base = "/tmp";
+    }
+    snprintf(folder, sizeof folder, "%s/locus-plot-XXXXXX", base);
+    if (!mkdtemp(folder)) {
+        return lab_fail_system(error, "make a folder in", base, errno);
+    }
+    snprintf(script, sizeof script, "%s/script", folder);
+    snprintf(picture, sizeof picture, "%s/chart.svg", folder);
+    snprintf(log, sizeof log, "%s/log", folder);
+    locus_status status = write_script(chart, script, error);
+    if (status == LOCUS_OK) {
+        status = run_gnuplot(folder, log, error);
+    }
+    if (status == LOCUS_OK) {
+        status = copy_svg(chart, picture, page, error);
+    }
+    unlink(script);
+    unlink(picture);
+    unlink(log);
+    rmdir(folder);
+    return status;
+}
+
+void lab_chart_shapes(FILE *page)
+{
+    fputs("<svg width=\"0\" height=\"0\" class=\"shapes\" aria-hidden=\"true\"><defs>"
+          "<circle id=\"gpDot\" r=\"0.5\" stroke-width=\"0.5\" stroke=\"currentColor\"/>"
+          "<circle id=\"gpPt6\" r=\"1\" fill=\"currentColor\" stroke=\"none\"/></defs></svg>\n",
+          page);
+}

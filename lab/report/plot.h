@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Charts: gnuplot draws them as SVG, which is then made fit for a page that is light or dark: colours become CSS variables
+ * (--axis, --grid, --text, --s1 … --s8, --page), sizes become the view box's only, and point shapes are shared. */
+#ifndef LAB_PLOT_H
+#define LAB_PLOT_H
+
+#include <locus/status.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#define LAB_PLOT_COLOURS 8
+
+typedef struct lab_series {
+    const char *name;
+    size_t colour;           /* 0 …; taken modulo LAB_PLOT_COLOURS */
+    size_t count;
+    const double *x, *y;
+    const double *low, *high; /* of a band, or of error bars with `points`; NULL: none */
+    bool points;
+} lab_series;
+
+typedef struct lab_chart {
+    const char *id; /* unique in the page */
+    const char *title, *x_label, *y_label;
+    size_t width, height;
+    double x_low, x_high, y_low, y_high; /* x_low == x_high: chosen by the data; y likewise */
+    bool log_y;
+    bool count_x; /* ticks as 500, 1k, 20k */
+    const lab_series *series;
+    size_t series_count;
+} lab_chart;
+
+/* Draws into `page`. UNSUPPORTED if gnuplot is not there; IO if it fails. */
+locus_status lab_chart_draw(const lab_chart *chart, FILE *page, locus_error *error);
+
+/* The shapes that charts refer to; once, before the first chart. */
+void lab_chart_shapes(FILE *page);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* AdamW (Loshchilov and Hutter, Decoupled weight decay regularization, ICLR 2019, algorithm 2), as torch.optim.AdamW computes it:
+ *
+ *   w ← w − rate·decay·w
+ *   m ← β₁ m + (1 − β₁) g,  v ← β₂ v + (1 − β₂) g²
+ *   w ← w − rate/(1 − β₁ᵗ) · m / (sqrt(v)/sqrt(1 − β₂ᵗ) + ε)
+ *
+ * with g scaled by clip / max(norm, clip) first. One pass over the memory, in fixed pieces; the norm is summed in double
+ * by piece and folded in order. */
+#include "train/optimizer.h"
+#include "io/fail.h"
+#include "nn/clones.h"
+#include <locus/parallel.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum { PIECE = 1 << 16, NORM_PIECES = 256 };
+
+lab_optimizer_config lab_optimizer_default(void) {
+    return (lab_optimizer_config){.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.01, .clip = 0.0};
+}
+
+static locus_status config_check(const lab_optimizer_config *config, locus_error *error) {
+    if (!(config->beta1 >= 0.0 && config->beta1 < 1.0 && config->beta2 >= 0.0 && config->beta2 < 1.0))
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "beta", "beta is (%g, %g): both must be at least 0 and below 1",
+                        config->beta1, config->beta2);
+    if (!(config->epsilon >= 0.0 && config->weight_decay >= 0.0 && config->clip >= 0.0))
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "optimizer",
+                        "epsilon %g, weight decay %g and clip %g must not be negative", config->epsilon,
+                        config->weight_decay, config->clip);
+    return LOCUS_OK;
+}
+
+locus_status lab_optimizer_create(lab_optimizer *optimizer, const lab_optimizer_config *config, size_t elements,
+                                  locus_error *error) {
+    *optimizer = (lab_optimizer){.config = *config, .elements = elements};
+    locus_status status = config_check(config, error);
+    if (status != LOCUS_OK) return status;
+    optimizer->first = calloc(elements + 1, sizeof(float));
+    optimizer->second = calloc(elements + 1, sizeof(float));
+    if (optimizer->first && optimizer->second) return LOCUS_OK;
+    lab_optimizer_destroy(optimizer);
+    return lab_fail_memory(error, "the optimiser's moments");
+}
+
+void lab_optimizer_destroy(lab_optimizer *optimizer) {
+    if (optimizer == NULL) return;
+    free(optimizer->first);
+    free(optimizer->second);
+    optimizer->first = optimizer->second = NULL;
+}
+
+/* ---- norm ---- */
+
+typedef struct norm_work {
+    const float *gradients;
+    size_t elements, piece; /* elements of a piece */
+    double partial[NORM_PIECES];
+} norm_work;
+
+/* Float squares would overflow for large gradients: eight lanes in double. */
+LAB_CLONES static double square_sum(size_t count, const float *restrict x) {
+    enum { LANES = 8 };
+    double lane[LANES] = {0};
+    size_t whole = count / LANES * LANES;
+    for (size_t i = 0; i < whole; i += LANES) {
+        for (size_t j = 0; j < LANES; ++j)
+            lane[j] += (double)x[i + j] * (double)x[i + j];
+    }
+    for (size_t i = whole; i < count; ++i)
+        lane[0] += (double)x[i] * (double)x[i];
+    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+}
+
+static size_t piece_size(size_t elements, size_t piece, size_t index) {
+    size_t rest = elements - index * piece;
+    return rest < piece ? rest : piece;
+}
+
+static void norm_task(void *context, size_t index, size_t worker) {
+    (void)worker;
+    norm_work *work = context;
+    work->partial[index] =
+        square_sum(piece_size(work->elements, work->piece, index), work->gradients + index * work->piece);
+}
+
+static double gradient_norm(size_t elements, const float *gradients) {
+    size_t piece = elements / NORM_PIECES + 1;
+    norm_work work = {.gradients = gradients, .elements = elements, .piece = piece > PIECE ? piece : PIECE};
+    size_t pieces = (elements + work.piece - 1) / work.piece;
+    if (pieces > 0) locus_parallel_for(pieces, norm_task, &work);
+    double total = 0.0;
+    for (size_t i = 0; i < pieces; ++i)
+        total += work.partial[i];
+    return sqrt(total);
+}
+
+/* ---- step ---- */
+
+typedef struct update {
+    float gradient_scale, keep; /* keep = 1 − rate · decay */
+    float beta1, beta2, rest1, rest2;
+    float rate, root, epsilon; /* rate / (1 − β₁ᵗ), 1 / sqrt(1 − β₂ᵗ) */
+    float *values, *first, *second;
+    const float *gradients;
+    size_t elements;
+} update;
+
+LAB_CLONES static void update_run(const update *u, size_t count, float *restrict w, const float *restrict g,
+                                  float *restrict m, float *restrict v) {
+    const float scale = u->gradient_scale, keep = u->keep, beta1 = u->beta1, beta2 = u->beta2, rest1 = u->rest1,
+                rest2 = u->rest2, rate = u->rate, root = u->root, epsilon = u->epsilon;
+    for (size_t i = 0; i < count; ++i) {
+        float gradient = g[i] * scale;
+        float first = beta1 * m[i] + rest1 * gradient, second = beta2 * v[i] + rest2 * gradient * gradient;
+        m[i] = first;
+        v[i] = second;
+        w[i] = keep * w[i] - rate * first / (sqrtf(second) * root + epsilon);
+    }
+}
+
+static void update_task(void *context, size_t piece, size_t worker) {
+    (void)worker;
+    const update *u = context;
+    size_t at = piece * PIECE;
+    update_run(u, piece_size(u->elements, PIECE, piece), u->values + at, u->gradients + at, u->first + at, u->second + at);
+}
+
+static update update_make(const lab_optimizer *optimizer, double rate, double norm) {
+    const lab_optimizer_config *c = &optimizer->config;
+    double t = (double)optimizer->step;
+    bool clipped = c->clip > 0.0 && norm > c->clip;
+    return (update){.gradient_scale = clipped ? (float)(c->clip / norm) : 1.0f,
+                    .keep = (float)(1.0 - rate * c->weight_decay),
+                    .beta1 = (float)c->beta1,
+                    .beta2 = (float)c->beta2,
+                    .rest1 = (float)(1.0 - c->beta1),
+                    .rest2 = (float)(1.0 - c->beta2),
+                    .rate = (float)(rate / (1.0 - pow(c->beta1, t))),
+                    .root = (float)(1.0 / sqrt(1.0 - pow(c->beta2, t))),
+                    .epsilon = (float)c->epsilon};
+}
+
+locus_status lab_optimizer_step(lab_optimizer *optimizer, double rate, float *values, const float *gradients,
+                                double *norm, locus_error *error) {
+    *norm = gradient_norm(optimizer->elements, gradients);
+    if (!isfinite(*norm))
+        return lab_fail(error, LOCUS_ERROR_NUMERIC, "gradient",
+                        "the gradient is not finite at step %llu: a smaller learning rate or clipping may help",
+                        (unsigned long long)(optimizer->step + 1));
+    ++optimizer->step;
+    update u = update_make(optimizer, rate, *norm);
+    u.values = values;
+    u.gradients = gradients;
+    u.first = optimizer->first;
+    u.second = optimizer->second;
+    u.elements = optimizer->elements;
+    if (u.elements > 0) locus_parallel_for((u.elements + PIECE - 1) / PIECE, update_task, &u);
+    return LOCUS_OK;
+}

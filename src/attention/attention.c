@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* The public calls of attention: check, lay out, dispatch on the element type, fold the parameters' gradients. */
+#include <locus/attention.h>
+
+#include "attention/attention_check.h"
+#include "attention/attention_work.h"
+
+locus_attention_options locus_attention_default(void) {
+    locus_attention_options options = {.mask = LOCUS_MASK_FULL, .dropout_on = LOCUS_DROPOUT_WEIGHTS};
+    return options;
+}
+
+size_t locus_attention_workspace(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype,
+                                 locus_pass pass) {
+    attention_job job;
+    if (!plan || !options || locus_dtype_size(dtype) == 0 || locus_plan_shape(plan)->heads == 0 ||
+        locus_plan_shape(plan)->head_dim == 0)
+        return 0;
+    locus_attention_job_init(&job, plan, options, dtype, pass);
+    return locus_attention_job_place(&job, NULL);
+}
+
+static attention_view view_of(const locus_tensor *tensor) {
+    attention_view view = {0};
+    if (tensor) {
+        view.data = tensor->data;
+        view.token = (ptrdiff_t)tensor->stride[0];
+        view.head = (ptrdiff_t)tensor->stride[1];
+    }
+    return view;
+}
+
+static void take_tensors(attention_job *job, const locus_attention_tensors *tensors) {
+    job->query = view_of(tensors->query);
+    job->key = view_of(tensors->key);
+    job->value = view_of(tensors->value);
+    job->output = view_of(tensors->output);
+    job->log_sum_exp = view_of(tensors->log_sum_exp);
+}
+
+/* Counts what the job needs, checks the workspace, and lays the job out in it. */
+static locus_status place(attention_job *job, locus_workspace workspace, locus_error *error) {
+    attention_job counted = *job;
+    size_t needed = locus_attention_job_place(&counted, NULL);
+    locus_status status = locus_attention_check_workspace(workspace, needed, error);
+    if (status == LOCUS_OK)
+        locus_attention_job_place(job, workspace.data);
+    return status;
+}
+
+locus_status locus_attention_forward(const locus_plan *plan, const locus_attention_options *options,
+                                     const locus_attention_tensors *tensors, locus_workspace workspace,
+                                     locus_error *error) {
+    attention_job job;
+    locus_status status = locus_attention_check_options(plan, options, error);
+    if (status == LOCUS_OK)
+        status = locus_attention_check_tensors(plan, tensors, LOCUS_PASS_FORWARD, error);
+    if (status != LOCUS_OK)
+        return status;
+    locus_attention_job_init(&job, plan, options, tensors->query->dtype, LOCUS_PASS_FORWARD);
+    take_tensors(&job, tensors);
+    status = place(&job, workspace, error);
+    if (status != LOCUS_OK)
+        return status;
+    if (job.dtype == LOCUS_FLOAT32)
+        locus_attention_forward_float32(&job);
+    else
+        locus_attention_forward_float64(&job);
+    return LOCUS_OK;
+}
+
+locus_status locus_attention_backward(const locus_plan *plan, const locus_attention_options *options,
+                                      const locus_attention_tensors *tensors,
+                                      const locus_attention_gradients *gradients, locus_workspace workspace,
+                                      locus_error *error) {
+    attention_job job;
+    locus_status status = locus_attention_check_options(plan, options, error);
+    if (status == LOCUS_OK)
+        status = locus_attention_check_tensors(plan, tensors, LOCUS_PASS_BACKWARD, error);
+    if (status == LOCUS_OK)
+        status = locus_attention_check_gradients(plan, tensors, gradients, error);
+    if (status != LOCUS_OK)
+        return status;
+    locus_attention_job_init(&job, plan, options, tensors->query->dtype, LOCUS_PASS_BACKWARD);
+    take_tensors(&job, tensors);
+    job.g_output = view_of(gradients->output);
+    job.g_query = view_of(gradients->query);
+    job.g_key = view_of(gradients->key);
+    job.g_value = view_of(gradients->value);
+    job.slots_wanted = gradients->parameters != NULL;
+    status = place(&job, workspace, error);
+    if (status != LOCUS_OK)
+        return status;
+    if (job.dtype == LOCUS_FLOAT32)
+        locus_attention_backward_float32(&job);
+    else
+        locus_attention_backward_float64(&job);
+    if (gradients->parameters && job.slots.bytes > 0)
+        locus_attention_reduce(&job, gradients->parameters);
+    return LOCUS_OK;
+}

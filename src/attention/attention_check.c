@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks of attention's arguments: options, shapes, types, strides, overlaps, workspace. */
+#include "attention/attention_check.h"
+#include "core/error.h"
+
+#include <locus/memory.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+static locus_status check_prefix(const locus_plan *plan, const locus_attention_options *options, locus_error *error) {
+    if (!options->prefix)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "prefix",
+                          "the prefix mask needs a prefix length for each of the %zu sequences; prefix is NULL",
+                          locus_plan_sequences(plan));
+    for (size_t s = 0; s < locus_plan_sequences(plan); s++) {
+        locus_sequence_span span = locus_plan_span(plan, s);
+        if (options->prefix[s] > span.key_count)
+            return locus_fail(error, LOCUS_ERROR_ARGUMENT, "prefix",
+                              "prefix of sequence %zu is %zu, but it has only %zu keys; give at most that", s,
+                              options->prefix[s], span.key_count);
+    }
+    return LOCUS_OK;
+}
+
+locus_status locus_attention_check_options(const locus_plan *plan, const locus_attention_options *options,
+                                           locus_error *error) {
+    if (!plan)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "plan", "plan is NULL; make one with locus_plan_create");
+    if (!options)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "options",
+                          "options is NULL; start from locus_attention_default()");
+    const locus_shape *shape = locus_plan_shape(plan);
+    if (shape->heads == 0 || shape->head_dim == 0)
+        return locus_fail(error, LOCUS_ERROR_SHAPE, "plan",
+                          "the plan was bound with %zu heads of dimension %zu; attention needs both to be at least 1",
+                          shape->heads, shape->head_dim);
+    if (options->mask != LOCUS_MASK_FULL && options->mask != LOCUS_MASK_CAUSAL && options->mask != LOCUS_MASK_PREFIX)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "mask", "mask %d is not a locus_mask", (int)options->mask);
+    if (!isfinite(options->scale))
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "scale", "scale is %g; give a finite number, or 0 for 1/sqrt(%zu)",
+                          options->scale, shape->head_dim);
+    if (!(options->dropout >= 0.0 && options->dropout < 1.0))
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "dropout", "dropout is %g; give a probability in [0, 1)",
+                          options->dropout);
+    if (options->dropout_on != LOCUS_DROPOUT_WEIGHTS && options->dropout_on != LOCUS_DROPOUT_LOGITS)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "dropout_on", "dropout_on %d is not a locus_dropout",
+                          (int)options->dropout_on);
+    return options->mask == LOCUS_MASK_PREFIX ? check_prefix(plan, options, error) : LOCUS_OK;
+}
+
+/* ---- one tensor ---- */
+
+typedef struct wanted {
+    const char *name;
+    const locus_tensor *tensor;
+    size_t rank, shape[3];
+    bool written;
+} wanted;
+
+static const char *dtype_name(locus_dtype dtype) {
+    return dtype == LOCUS_FLOAT32 ? "float32" : dtype == LOCUS_FLOAT64 ? "float64" : "of unknown type";
+}
+
+static locus_status check_layout(const wanted *w, locus_error *error) {
+    const locus_tensor *tensor = w->tensor;
+    for (size_t i = 0; i < w->rank; i++)
+        if (tensor->shape[i] < 0 || (size_t)tensor->shape[i] != w->shape[i])
+            return locus_fail(error, LOCUS_ERROR_SHAPE, w->name,
+                              "dimension %zu of %s is %lld; the plan needs %zu there", i, w->name,
+                              (long long)tensor->shape[i], w->shape[i]);
+    if (locus_tensor_count(tensor) == 0)
+        return LOCUS_OK;
+    if (!tensor->data)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, w->name, "%s has no data", w->name);
+    if (w->shape[w->rank - 1] > 1 && tensor->stride[w->rank - 1] != 1)
+        return locus_fail(error, LOCUS_ERROR_SHAPE, w->name,
+                          "the last stride of %s is %lld; the elements of a head must be next to each other (stride 1)",
+                          w->name, (long long)tensor->stride[w->rank - 1]);
+    for (size_t i = 0; w->written && i + 1 < w->rank; i++)
+        if (tensor->shape[i] > 1 && tensor->stride[i] == 0)
+            return locus_fail(error, LOCUS_ERROR_SHAPE, w->name,
+                              "stride %zu of %s is 0; a tensor that is written must not repeat its elements", i, w->name);
+    return LOCUS_OK;
+}
+
+static locus_status check_wanted(const wanted *w, locus_dtype dtype, locus_error *error) {
+    const locus_tensor *tensor = w->tensor;
+    if (!tensor)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, w->name, "%s is NULL", w->name);
+    if (tensor->dtype != LOCUS_FLOAT32 && tensor->dtype != LOCUS_FLOAT64)
+        return locus_fail(error, LOCUS_ERROR_DTYPE, w->name, "%s is of unknown element type %d; use float32 or float64",
+                          w->name, (int)tensor->dtype);
+    if (tensor->dtype != dtype)
+        return locus_fail(error, LOCUS_ERROR_DTYPE, w->name, "%s is %s, but the query is %s; use one type for all",
+                          w->name, dtype_name(tensor->dtype), dtype_name(dtype));
+    if (tensor->rank != w->rank)
+        return locus_fail(error, LOCUS_ERROR_SHAPE, w->name, "%s has %zu dimensions; it must have %zu", w->name,
+                          tensor->rank, w->rank);
+    return check_layout(w, error);
+}
+
+/* ---- overlaps ---- */
+
+static void byte_bounds(const locus_tensor *tensor, intptr_t *low, intptr_t *high) {
+    intptr_t size = (intptr_t)locus_dtype_size(tensor->dtype);
+    *low = (intptr_t)tensor->data;
+    *high = *low + size;
+    for (size_t i = 0; i < tensor->rank; i++) {
+        intptr_t reach = (intptr_t)(tensor->shape[i] - 1) * (intptr_t)tensor->stride[i] * size;
+        *(reach < 0 ? low : high) += reach;
+    }
+}
+
+/* Views of one fused buffer interleave without sharing an element. With equal strides s0, s1 two elements of different
+ * views meet only if  distance + dh·s1  falls, modulo s0, into the width of a row. */
+static bool interleaved_apart(const locus_tensor *a, const locus_tensor *b) {
+    int64_t size = (int64_t)locus_dtype_size(a->dtype), tokens = a->stride[0], heads = a->stride[1];
+    int64_t bytes = (int64_t)((intptr_t)b->data - (intptr_t)a->data), distance = bytes / size;
+    if (a->rank != 3 || b->rank != 3 || tokens <= 0 || tokens != b->stride[0] || heads != b->stride[1] ||
+        bytes % size != 0)
+        return false;
+    int64_t most = a->shape[1] > b->shape[1] ? a->shape[1] : b->shape[1];
+    for (int64_t h = 1 - most; h < most; h++) {
+        int64_t place = (distance + h * heads) % tokens;
+        place = place < 0 ? place + tokens : place;
+        if (place < a->shape[2] || place > tokens - b->shape[2])
+            return false;
+    }
+    return true;
+}
+
+static bool overlap(const locus_tensor *a, const locus_tensor *b) {
+    intptr_t a_low, a_high, b_low, b_high;
+    if (locus_tensor_count(a) == 0 || locus_tensor_count(b) == 0)
+        return false;
+    byte_bounds(a, &a_low, &a_high);
+    byte_bounds(b, &b_low, &b_high);
+    return a_low < b_high && b_low < a_high && !interleaved_apart(a, b);
+}
+
+static locus_status check_overlaps(const wanted *list, size_t count, locus_error *error) {
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < count; j++)
+            if (list[i].written && i != j && overlap(list[i].tensor, list[j].tensor))
+                return locus_fail(error, LOCUS_ERROR_ARGUMENT, list[i].name,
+                                  "%s overlaps %s; what is written needs memory of its own", list[i].name, list[j].name);
+    return LOCUS_OK;
+}
+
+static locus_status check_list(const wanted *list, size_t count, locus_error *error) {
+    locus_dtype dtype = list[0].tensor ? list[0].tensor->dtype : LOCUS_FLOAT32;
+    for (size_t i = 0; i < count; i++) {
+        locus_status status = check_wanted(&list[i], dtype, error);
+        if (status != LOCUS_OK)
+            return status;
+    }
+    return check_overlaps(list, count, error);
+}
+
+/* ---- the calls' tensors ---- */
+
+static wanted rows_wanted(const char *name, const locus_tensor *tensor, size_t tokens, size_t heads, size_t dim,
+                          bool written) {
+    wanted w = {name, tensor, dim ? 3 : 2, {tokens, heads, dim}, written};
+    return w;
+}
+
+/* Fills in query, key, value, output and, if there is one, log_sum_exp; returns how many. */
+static size_t forward_list(const locus_plan *plan, const locus_attention_tensors *tensors, locus_pass pass, wanted *list) {
+    const locus_shape *shape = locus_plan_shape(plan);
+    size_t queries = locus_plan_query_tokens(plan), keys = locus_plan_key_tokens(plan), heads = shape->heads, count = 0;
+    size_t value_dim = shape->value_dim ? shape->value_dim : shape->head_dim;
+    bool written = pass == LOCUS_PASS_FORWARD;
+    list[count++] = rows_wanted("query", tensors->query, queries, heads, shape->head_dim, false);
+    list[count++] = rows_wanted("key", tensors->key, keys, heads, shape->head_dim, false);
+    list[count++] = rows_wanted("value", tensors->value, keys, heads, value_dim, false);
+    list[count++] = rows_wanted("output", tensors->output, queries, heads, value_dim, written);
+    if (!written || tensors->log_sum_exp)
+        list[count++] = rows_wanted("log_sum_exp", tensors->log_sum_exp, queries, heads, 0, written);
+    return count;
+}
+
+locus_status locus_attention_check_tensors(const locus_plan *plan, const locus_attention_tensors *tensors,
+                                           locus_pass pass, locus_error *error) {
+    wanted list[5];
+    if (!tensors)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "tensors", "tensors is NULL");
+    return check_list(list, forward_list(plan, tensors, pass, list), error);
+}
+
+static locus_status check_parameter(const locus_plan *plan, const locus_attention_gradients *gradients, size_t index,
+                                    locus_error *error) {
+    const locus_tensor *tensor = &gradients->parameters[index];
+    const locus_content_table *content = locus_plan_content_table(plan);
+    if (tensor->dtype != LOCUS_FLOAT32 && tensor->dtype != LOCUS_FLOAT64)
+        return locus_fail(error, LOCUS_ERROR_DTYPE, "parameters",
+                          "the gradient of parameter %zu is of unknown element type %d; use float32 or float64", index,
+                          (int)tensor->dtype);
+    if (tensor->rank > LOCUS_MAX_RANK || !tensor->data)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "parameters",
+                          "the gradient of parameter %zu has no data or too many dimensions", index);
+    int64_t stride = 1;
+    for (size_t i = tensor->rank; i-- > 0; stride *= tensor->shape[i])
+        if (tensor->shape[i] < 0 || (tensor->shape[i] > 1 && tensor->stride[i] != stride))
+            return locus_fail(error, LOCUS_ERROR_SHAPE, "parameters",
+                              "the gradient of parameter %zu is not contiguous", index);
+    bool value = content && content->value_float32 && index == content->value_parameter;
+    if (!content || (index != content->key_parameter && !value))
+        return LOCUS_OK;
+    const locus_shape *shape = locus_plan_shape(plan);
+    size_t dim = value && shape->value_dim ? shape->value_dim : shape->head_dim, rows = 2 * content->window + 1;
+    if (tensor->rank != 2 || (size_t)tensor->shape[0] != rows || (size_t)tensor->shape[1] != dim)
+        return locus_fail(error, LOCUS_ERROR_SHAPE, "parameters",
+                          "the gradient of parameter %zu must have the table's shape, %zu × %zu", index, rows, dim);
+    return LOCUS_OK;
+}
+
+static locus_status check_parameters(const locus_plan *plan, const locus_attention_gradients *gradients,
+                                     locus_error *error) {
+    if (!gradients->parameters)
+        return LOCUS_OK;
+    size_t needed = locus_plan_parameter_count(plan);
+    if (gradients->parameter_count != needed)
+        return locus_fail(error, LOCUS_ERROR_SHAPE, "parameters",
+                          "%zu parameter gradients were given, but the encoding has %zu parameters",
+                          gradients->parameter_count, needed);
+    for (size_t i = 0; i < needed; i++) {
+        locus_status status = check_parameter(plan, gradients, i, error);
+        if (status != LOCUS_OK)
+            return status;
+    }
+    return LOCUS_OK;
+}
+
+locus_status locus_attention_check_gradients(const locus_plan *plan, const locus_attention_tensors *tensors,
+                                             const locus_attention_gradients *gradients, locus_error *error) {
+    wanted list[9];
+    if (!gradients)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "gradients", "gradients is NULL");
+    size_t count = forward_list(plan, tensors, LOCUS_PASS_BACKWARD, list);
+    const wanted *query = &list[0], *key = &list[1], *value = &list[2], *output = &list[3];
+    list[count++] = rows_wanted("gradients.output", gradients->output, output->shape[0], output->shape[1],
+                                output->shape[2], false);
+    list[count++] = rows_wanted("gradients.query", gradients->query, query->shape[0], query->shape[1], query->shape[2],
+                                true);
+    list[count++] = rows_wanted("gradients.key", gradients->key, key->shape[0], key->shape[1], key->shape[2], true);
+    list[count++] = rows_wanted("gradients.value", gradients->value, value->shape[0], value->shape[1], value->shape[2],
+                                true);
+    locus_status status = check_list(list, count, error);
+    return status != LOCUS_OK ? status : check_parameters(plan, gradients, error);
+}
+
+locus_status locus_attention_check_workspace(locus_workspace workspace, size_t needed, locus_error *error) {
+    if (workspace.bytes < needed || !workspace.data)
+        return locus_fail(error, LOCUS_ERROR_MEMORY, "workspace",
+                          "the workspace has %zu bytes, but %zu are needed with the threads in use now; ask "
+                          "locus_attention_workspace",
+                          workspace.data ? workspace.bytes : 0, needed);
+    if ((uintptr_t)workspace.data % LOCUS_ALIGNMENT != 0)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "workspace",
+                          "the workspace is not aligned to %d bytes; get it from locus_allocate", LOCUS_ALIGNMENT);
+    return LOCUS_OK;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* What a call of attention must satisfy before any work begins. Every failure is one clear error. */
+#ifndef LOCUS_ATTENTION_CHECK_H
+#define LOCUS_ATTENTION_CHECK_H
+
+#include "attention/attention_work.h"
+
+locus_status locus_attention_check_options(const locus_plan *plan, const locus_attention_options *options,
+                                           locus_error *error);
+
+/* Inputs and results of the forward pass. Backward reads output and log_sum_exp, and needs both. */
+locus_status locus_attention_check_tensors(const locus_plan *plan, const locus_attention_tensors *tensors,
+                                           locus_pass pass, locus_error *error);
+locus_status locus_attention_check_gradients(const locus_plan *plan, const locus_attention_tensors *tensors,
+                                             const locus_attention_gradients *gradients, locus_error *error);
+locus_status locus_attention_check_workspace(locus_workspace workspace, size_t needed, locus_error *error);
+
+#endif

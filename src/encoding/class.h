@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* What an encoding has to say of itself. Each encoding is one file that defines one locus_encoding_class, and one line in
+ * registry.c. Life of an encoding:
+ *
+ *   text ─parse→ term (options) ─bind (shape, parameters)→ bound state ─place (positions)→ what acts at each site
+ *
+ * Bound and placed states are allocated from a locus_owned that the caller releases: there is nothing to destroy. */
+#ifndef LOCUS_ENCODING_CLASS_H
+#define LOCUS_ENCODING_CLASS_H
+
+#include "encoding/owned.h"
+#include "encoding/placement.h"
+#include "encoding/sites.h"
+
+#include <locus/encoding.h>
+
+#define LOCUS_TERMS_MAX 8
+#define LOCUS_OPTIONS_MAX 8
+#define LOCUS_TERM_PARAMETERS_MAX 2
+
+/* ---- options ---- */
+
+typedef enum locus_option_kind {
+    LOCUS_OPTION_CHOICE = 1,        /* one of info.values, "a|b|c" (also on|off): `choice` is its index */
+    LOCUS_OPTION_NUMBER = 2,        /* a number in (minimum, maximum] or [minimum, maximum] */
+    LOCUS_OPTION_INTEGER = 3,       /* an integer in [minimum, maximum] */
+    LOCUS_OPTION_OFF_OR_NUMBER = 4, /* `off` (choice 0) or a number (choice 1) */
+    LOCUS_OPTION_ROTATE = 5,        /* not given (choice 0), an even integer (1), or proportional:f with f in (0, 1] (2) */
+    LOCUS_OPTION_GROUP = 6          /* a group; this version accepts those equal to `seq` */
+} locus_option_kind;
+
+typedef struct locus_option_rule {
+    locus_option_kind kind;
+    double minimum, maximum;
+    bool open;         /* the minimum itself is not allowed */
+    const char *later; /* choices that later versions will have, "a|b", or NULL */
+} locus_option_rule;
+
+typedef struct locus_option_value {
+    bool given;    /* in the text */
+    size_t choice; /* see the kinds */
+    double number;
+} locus_option_value;
+
+typedef struct locus_encoding_class locus_encoding_class;
+
+typedef struct locus_term {
+    const locus_encoding_class *class;
+    locus_option_value options[LOCUS_OPTIONS_MAX]; /* in the class's order, defaults filled in */
+} locus_term;
+
+/* ---- the embedding site ---- */
+
+/* Rows that an embedding is asked for at a time, at most. */
+#define LOCUS_EMBEDDING_ROWS 32
+
+typedef struct locus_embedding_call {
+    locus_dtype dtype;
+    double sign; /* y = x + sign·e */
+    size_t first, count;
+    const void *x; /* rows of model_dim; y may be x */
+    ptrdiff_t x_stride;
+    void *y;
+    ptrdiff_t y_stride;
+    void *scratch; /* scratch_bytes, aligned */
+} locus_embedding_call;
+
+typedef struct locus_embedding locus_embedding;
+typedef struct locus_embedding_class {
+    size_t (*scratch_bytes)(const locus_embedding *embedding, locus_dtype dtype);
+    void (*add)(const locus_embedding *embedding, const locus_embedding_call *call);
+    /* The parameters' gradient falls into pieces that touch different elements; 0 pieces: nothing is learned. */
+    size_t (*gradient_pieces)(const locus_embedding *embedding);
+    void (*gradient)(const locus_embedding *embedding, size_t piece, double sign, const locus_tensor *gy,
+                     const locus_tensor *parameters);
+} locus_embedding_class;
+struct locus_embedding {
+    const locus_embedding_class *class;
+};
+
+/* ---- what acts where ---- */
+
+/* Everything that one term puts at the sites of a plan; NULL and 0 where it does not act. */
+typedef struct locus_placed {
+    const locus_operator *query_key, *value;
+    const locus_score_term *score;
+    const locus_content_table *content;
+    const locus_embedding *embedding;
+} locus_placed;
+
+/* What initialise draws from: a stream of its own for each term. */
+typedef struct locus_draw {
+    const locus_shape *shape;
+    locus_random random;
+    double *const *values; /* [count] contiguous tensors, in the order of `parameters` */
+} locus_draw;
+
+struct locus_encoding_class {
+    locus_encoding_info info;
+    const locus_option_rule *rules; /* [info.option_count] */
+    const char *later;              /* options of later versions, "a|b", or NULL */
+    bool angles;                    /* place needs the placement's two-level positions */
+    /* NULL: all of info.sites. */
+    unsigned (*sites)(const locus_term *term);
+    /* A contradiction between options: returns its text and which option to point at; NULL if there is none. May be NULL. */
+    const char *(*conflict)(const locus_term *term, size_t *option);
+    /* Checks the shape and lists the learned tensors (names without prefix). */
+    locus_status (*parameters)(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
+                               locus_error *error);
+    /* NULL if nothing is ever learned. */
+    locus_status (*initialise)(const locus_term *term, const locus_draw *draw, locus_error *error);
+    /* `values` are the parameters in double. NULL if there is no state. */
+    locus_status (*bind)(const locus_term *term, const locus_shape *shape, const double *const *values,
+                         locus_owned *memory, void **bound, locus_error *error);
+    /* first_parameter: the term's place in the plan's list. NULL if nothing acts. */
+    locus_status (*place)(const void *bound, const locus_placement *placement, size_t first_parameter,
+                          locus_owned *memory, locus_placed *placed, locus_error *error);
+};
+
+extern const locus_encoding_class locus_none_class, locus_sinusoidal_class, locus_learned_class, locus_relative_class,
+    locus_rope_class, locus_roper_class, locus_alibi_class, locus_decay_class, locus_algebraic_class;
+
+/* ---- the registry ---- */
+
+const locus_encoding_class *locus_class_at(size_t index); /* NULL past the end */
+
+/* Names of encodings that later versions will have: "a|b|c". */
+const char *locus_classes_later(void);
+
+/* ---- the parsed spec ---- */
+
+struct locus_encoding {
+    size_t term_count;
+    locus_term terms[LOCUS_TERMS_MAX];
+};
+
+unsigned locus_term_sites(const locus_term *term);
+
+/* Which options a bound term has, in short. */
+static inline bool locus_term_on(const locus_term *term, size_t option) {
+    return term->options[option].choice == 0;
+}
+
+/* All learned tensors of an encoding with their full names; count is at most LOCUS_TERMS_MAX·LOCUS_TERM_PARAMETERS_MAX. */
+typedef struct locus_parameter_list {
+    size_t count;
+    size_t first[LOCUS_TERMS_MAX + 1]; /* where each term's begin */
+    locus_parameter items[LOCUS_TERMS_MAX * LOCUS_TERM_PARAMETERS_MAX];
+} locus_parameter_list;
+locus_status locus_parameter_list_get(const locus_encoding *encoding, const locus_shape *shape,
+                                      locus_parameter_list *list, locus_error *error);
+
+/* Elements of a parameter. */
+size_t locus_parameter_elements(const locus_parameter *parameter);
+
+/* The tensors that a caller hands in must be these, contiguous, of one of both dtypes. `what` is "parameters" or "gradients". */
+locus_status locus_parameter_list_check(const locus_parameter_list *list, const locus_tensor *tensors, size_t count,
+                                        const char *what, locus_error *error);
+
+/* tensor[index] += value, for a contiguous tensor of either dtype. */
+static inline void locus_tensor_add(const locus_tensor *tensor, size_t index, double value) {
+    if (tensor->dtype == LOCUS_FLOAT64)
+        ((double *)tensor->data)[index] += value;
+    else
+        ((float *)tensor->data)[index] = (float)((double)((float *)tensor->data)[index] + value);
+}
+
+/* Fails with SHAPE unless the shape has heads and a head dimension; `name` is the encoding. */
+locus_status locus_shape_need_heads(const locus_shape *shape, const char *name, locus_error *error);
+locus_status locus_shape_need_model(const locus_shape *shape, const char *name, locus_error *error);
+
+/* value_dim, or head_dim where it is 0. */
+static inline size_t locus_shape_value_dim(const locus_shape *shape) {
+    return shape->value_dim ? shape->value_dim : shape->head_dim;
+}
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* What a parsed encoding can say without positions: its sites, its learned tensors and their initial values. */
+#include "encoding/class.h"
+
+#include "core/error.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Purpose of the library's random numbers for initial values; the step is the term. */
+#define RANDOM_INITIALISE 0x10u
+
+unsigned locus_encoding_sites(const locus_encoding *encoding) {
+    unsigned sites = 0;
+    for (size_t i = 0; encoding && i < encoding->term_count; i++)
+        sites |= locus_term_sites(&encoding->terms[i]);
+    return sites;
+}
+
+locus_shape locus_shape_default(void) {
+    return (locus_shape){0};
+}
+
+locus_status locus_shape_need_heads(const locus_shape *shape, const char *name, locus_error *error) {
+    if (shape->heads > 0 && shape->head_dim > 0)
+        return LOCUS_OK;
+    return locus_fail(error, LOCUS_ERROR_SHAPE, shape->heads ? "head_dim" : "heads",
+                      "'%s' acts on heads: give the shape's heads (now %zu) and head_dim (now %zu)", name, shape->heads,
+                      shape->head_dim);
+}
+
+locus_status locus_shape_need_model(const locus_shape *shape, const char *name, locus_error *error) {
+    if (shape->model_dim > 0)
+        return LOCUS_OK;
+    return locus_fail(error, LOCUS_ERROR_SHAPE, "model_dim", "'%s' acts on embeddings: give the shape's model_dim", name);
+}
+
+size_t locus_parameter_elements(const locus_parameter *parameter) {
+    size_t elements = 1;
+    for (size_t i = 0; i < parameter->rank; i++)
+        elements *= (size_t)parameter->shape[i];
+    return elements;
+}
+
+/* ---- the list of learned tensors ---- */
+
+#define DIMENSION_MAX 65536 /* of heads and dimensions: keeps every product of sizes far from overflow */
+
+static locus_status check_shape(const locus_shape *shape, locus_error *error) {
+    const size_t sizes[] = {shape->heads, shape->head_dim, shape->value_dim, shape->model_dim};
+    const char *const names[] = {"heads", "head_dim", "value_dim", "model_dim"};
+    for (size_t i = 0; i < 4; i++)
+        if (sizes[i] > DIMENSION_MAX)
+            return locus_fail(error, LOCUS_ERROR_SHAPE, names[i], "%s is %zu: at most %d is possible", names[i],
+                              sizes[i], DIMENSION_MAX);
+    return LOCUS_OK;
+}
+
+static void prefix_name(locus_parameter *parameter, size_t term) {
+    char name[sizeof parameter->name];
+    (void)snprintf(name, sizeof name, "%zu.%.*s", term, (int)sizeof name - 24, parameter->name);
+    memcpy(parameter->name, name, sizeof name);
+}
+
+locus_status locus_parameter_list_get(const locus_encoding *encoding, const locus_shape *shape,
+                                      locus_parameter_list *list, locus_error *error) {
+    if (!encoding || !shape)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, encoding ? "shape" : "encoding", "%s is NULL",
+                          encoding ? "shape" : "encoding");
+    locus_status status = check_shape(shape, error);
+    list->count = 0;
+    for (size_t i = 0; status == LOCUS_OK && i < encoding->term_count; i++) {
+        const locus_term *term = &encoding->terms[i];
+        size_t own = 0;
+        list->first[i] = list->count;
+        if (term->class->parameters)
+            status = term->class->parameters(term, shape, list->items + list->count, &own, error);
+        for (size_t j = 0; status == LOCUS_OK && encoding->term_count > 1 && j < own; j++)
+            prefix_name(&list->items[list->count + j], i);
+        list->count += own;
+        list->first[i + 1] = list->count;
+    }
+    return status;
+}
+
+locus_status locus_encoding_parameter_count(const locus_encoding *encoding, const locus_shape *shape, size_t *count,
+                                            locus_error *error) {
+    locus_parameter_list list;
+    if (!count)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "count", "count is NULL: give a place for the result");
+    locus_status status = locus_parameter_list_get(encoding, shape, &list, error);
+    *count = status == LOCUS_OK ? list.count : 0;
+    return status;
+}
+
+locus_status locus_encoding_parameter(const locus_encoding *encoding, const locus_shape *shape, size_t index,
+                                      locus_parameter *parameter, locus_error *error) {
+    locus_parameter_list list;
+    if (!parameter)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "parameter", "parameter is NULL: give a place for the result");
+    locus_status status = locus_parameter_list_get(encoding, shape, &list, error);
+    if (status != LOCUS_OK)
+        return status;
+    if (index >= list.count)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "index", "there is no parameter %zu: the encoding has %zu", index,
+                          list.count);
+    *parameter = list.items[index];
+    return LOCUS_OK;
+}
+
+/* ---- tensors that stand for them ---- */
+
+static bool is_contiguous(const locus_tensor *tensor) {
+    int64_t expected = 1;
+    for (size_t i = tensor->rank; i-- > 0;) {
+        if (tensor->shape[i] != 1 && tensor->stride[i] != expected)
+            return false;
+        expected *= tensor->shape[i];
+    }
+    return true;
+}
+
+static locus_status check_tensor(const locus_parameter *wanted, const locus_tensor *tensor, const char *what,
+                                 locus_error *error) {
+    if (!tensor->data)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, wanted->name, "the tensor '%s' of %s has no data", wanted->name,
+                          what);
+    if (tensor->dtype != LOCUS_FLOAT32 && tensor->dtype != LOCUS_FLOAT64)
+        return locus_fail(error, LOCUS_ERROR_DTYPE, wanted->name, "the tensor '%s' of %s must be float32 or float64",
+                          wanted->name, what);
+    if (tensor->rank != wanted->rank)
+        return locus_fail(error, LOCUS_ERROR_SHAPE, wanted->name, "the tensor '%s' of %s has rank %zu: expected %zu",
+                          wanted->name, what, tensor->rank, wanted->rank);
+    for (size_t i = 0; i < wanted->rank; i++)
+        if (tensor->shape[i] != wanted->shape[i])
+            return locus_fail(error, LOCUS_ERROR_SHAPE, wanted->name,
+                              "the tensor '%s' of %s has size %lld in dimension %zu: expected %lld", wanted->name, what,
+                              (long long)tensor->shape[i], i, (long long)wanted->shape[i]);
+    if (!is_contiguous(tensor))
+        return locus_fail(error, LOCUS_ERROR_SHAPE, wanted->name, "the tensor '%s' of %s must be contiguous",
+                          wanted->name, what);
+    return LOCUS_OK;
+}
+
+locus_status locus_parameter_list_check(const locus_parameter_list *list, const locus_tensor *tensors, size_t count,
+                                        const char *what, locus_error *error) {
+    if (count != list->count)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, what, "%zu tensors of %s are given: the encoding has %zu", count,
+                          what, list->count);
+    if (count > 0 && !tensors)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, what, "%s is NULL: the encoding has %zu", what, count);
+    for (size_t i = 0; i < count; i++) {
+        locus_status status = check_tensor(&list->items[i], &tensors[i], what, error);
+        if (status != LOCUS_OK)
+            return status;
+    }
+    return LOCUS_OK;
+}
+
+/* ---- initial values ---- */
+
+static void store_values(const locus_tensor *tensor, const double *values, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (tensor->dtype == LOCUS_FLOAT64)
+            ((double *)tensor->data)[i] = values[i];
+        else
+            ((float *)tensor->data)[i] = (float)values[i];
+}
+
+/* Values are drawn in double and rounded, so both dtypes start alike. */
+static locus_status initialise_term(const locus_encoding *encoding, size_t index, const locus_parameter_list *list,
+                                    locus_draw draw, const locus_tensor *parameters, locus_error *error) {
+    const locus_term *term = &encoding->terms[index];
+    double *values[LOCUS_TERM_PARAMETERS_MAX] = {NULL};
+    size_t first = list->first[index], count = list->first[index + 1] - first;
+    locus_owned memory = {0};
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; status == LOCUS_OK && i < count; i++) {
+        size_t elements = locus_parameter_elements(&list->items[first + i]);
+        values[i] = locus_owned_get(&memory, elements, sizeof(double));
+        if (!values[i])
+            status = locus_owned_fail(error, elements, sizeof(double));
+    }
+    draw.values = values;
+    draw.random.step = (uint32_t)index;
+    if (status == LOCUS_OK && count > 0)
+        status = term->class->initialise(term, &draw, error);
+    for (size_t i = 0; status == LOCUS_OK && i < count; i++)
+        store_values(&parameters[first + i], values[i], locus_parameter_elements(&list->items[first + i]));
+    locus_owned_release(&memory);
+    return status;
+}
+
+locus_status locus_encoding_initialise(const locus_encoding *encoding, const locus_shape *shape, uint64_t seed,
+                                       const locus_tensor *parameters, size_t count, locus_error *error) {
+    locus_parameter_list list;
+    locus_status status = locus_parameter_list_get(encoding, shape, &list, error);
+    if (status == LOCUS_OK)
+        status = locus_parameter_list_check(&list, parameters, count, "parameters", error);
+    const locus_draw draw = {.shape = shape, .random = {.seed = seed, .purpose = RANDOM_INITIALISE, .step = 0}};
+    for (size_t i = 0; status == LOCUS_OK && i < encoding->term_count; i++)
+        status = initialise_term(encoding, i, &list, draw, parameters, error);
+    return status;
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* none: positions do not act. */
+#include "encoding/class.h"
+
+const locus_encoding_class locus_none_class = {
+    .info = {.name = "none", .summary = "no positional encoding", .learned = "", .source = ""},
+};

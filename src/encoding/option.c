@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* Typed option values. Numbers are plain decimals whatever the process's locale. See option.h. */
+#include "encoding/option.h"
+
+#include "algebra/group_access.h"
+#include "core/error.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NUMBER_TEXT_MAX 63
+#define GROUP_TEXT_MAX 255
+#define PROPORTIONAL "proportional:"
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static size_t skip_digits(const char *text, size_t length, size_t at) {
+    while (at < length && is_digit(text[at]))
+        at++;
+    return at;
+}
+
+/* [+-] digits [. digits] [e [+-] digits], with at least one digit before the exponent. */
+static bool is_decimal(const char *text, size_t length) {
+    size_t at = length > 0 && (text[0] == '-' || text[0] == '+');
+    size_t whole = skip_digits(text, length, at), digits = whole - at;
+    at = whole;
+    if (at < length && text[at] == '.') {
+        size_t end = skip_digits(text, length, at + 1);
+        digits += end - at - 1;
+        at = end;
+    }
+    if (digits == 0)
+        return false;
+    if (at < length && (text[at] == 'e' || text[at] == 'E')) {
+        at++;
+        at += at < length && (text[at] == '-' || text[at] == '+');
+        size_t end = skip_digits(text, length, at);
+        if (end == at)
+            return false;
+        at = end;
+    }
+    return at == length;
+}
+
+/* What this process's locale writes for the decimal point, without localeconv, which threads may not share. */
+static void decimal_point(char point[8]) {
+    char half[16];
+    (void)snprintf(half, sizeof half, "%.1f", 0.5);
+    size_t length = strlen(half);
+    (void)snprintf(point, 8, "%.*s", length > 2 ? (int)(length - 2) : 0, half + 1);
+}
+
+static bool read_number(locus_option_text text, double *number) {
+    char buffer[NUMBER_TEXT_MAX + 8], point[8];
+    if (text.length > NUMBER_TEXT_MAX || !is_decimal(text.text, text.length))
+        return false;
+    const char *dot = memchr(text.text, '.', text.length);
+    decimal_point(point);
+    size_t whole = dot ? (size_t)(dot - text.text) : text.length;
+    (void)snprintf(buffer, sizeof buffer, "%.*s%s%.*s", (int)whole, text.text, dot ? point : "",
+                   dot ? (int)(text.length - whole - 1) : 0, dot ? dot + 1 : "");
+    *number = strtod(buffer, NULL);
+    return isfinite(*number);
+}
+
+/* The shortest decimal that reads back as the number. */
+static size_t print_number(double number, char *text, size_t size) {
+    char buffer[NUMBER_TEXT_MAX + 1], point[8];
+    decimal_point(point);
+    for (int digits = 1; digits <= 17; digits++) {
+        (void)snprintf(buffer, sizeof buffer, "%.*g", digits, number);
+        char *place = strcmp(point, ".") == 0 ? NULL : strstr(buffer, point);
+        if (place) {
+            memmove(place + 1, place + strlen(point), strlen(place + strlen(point)) + 1);
+            *place = '.';
+        }
+        double back = 0;
+        if (read_number((locus_option_text){buffer, strlen(buffer), 0}, &back) && back == number)
+            break;
+    }
+    return (size_t)snprintf(text, size, "%s", buffer);
+}
+
+static bool in_range(const locus_option_rule *rule, double number) {
+    return number <= rule->maximum && (rule->open ? number > rule->minimum : number >= rule->minimum);
+}
+
+static locus_status fail_value(const locus_encoding_class *class, size_t option, locus_option_text text,
+                               locus_error *error) {
+    const locus_option_info *info = &class->info.options[option];
+    const locus_option_rule *rule = &class->rules[option];
+    if (rule->later && locus_choice_find(rule->later, text.text, text.length) != SIZE_MAX)
+        return locus_fail_at(error, LOCUS_ERROR_UNSUPPORTED, info->name, text.offset, (ptrdiff_t)text.length,
+                             "option '%s' of '%s': '%.*s' is not supported by this version: use %s", info->name,
+                             class->info.name, (int)text.length, text.text, info->values);
+    locus_option_text nearest = locus_choice_nearest(rule->kind == LOCUS_OPTION_CHOICE ? info->values : NULL, text.text,
+                                                     text.length);
+    if (nearest.length)
+        return locus_fail_at(error, LOCUS_ERROR_SPEC, info->name, text.offset, (ptrdiff_t)text.length,
+                             "option '%s' of '%s' cannot be '%.*s': expected %s (did you mean '%.*s'?)", info->name,
+                             class->info.name, (int)text.length, text.text, info->values, (int)nearest.length,
+                             nearest.text);
+    return locus_fail_at(error, LOCUS_ERROR_SPEC, info->name, text.offset, (ptrdiff_t)text.length,
+                         "option '%s' of '%s' cannot be '%.*s': expected %s", info->name, class->info.name,
+                         (int)(text.length < 64 ? text.length : 64), text.text, info->values);
+}
+
+static bool parse_number(const locus_option_rule *rule, locus_option_text text, bool whole, double *number) {
+    double value = 0;
+    if (!read_number(text, &value) || !in_range(rule, value) || (whole && value != floor(value)))
+        return false;
+    *number = value == 0 ? 0 : value; /* no negative zero */
+    return true;
+}
+
+static bool parse_rotate(const locus_option_rule *rule, locus_option_text text, locus_option_value *value) {
+    const size_t prefix = strlen(PROPORTIONAL);
+    if (text.length > prefix && memcmp(text.text, PROPORTIONAL, prefix) == 0) {
+        const locus_option_rule share = {LOCUS_OPTION_NUMBER, 0, 1, true, NULL};
+        value->choice = 2;
+        return parse_number(&share, (locus_option_text){text.text + prefix, text.length - prefix, 0}, false,
+                            &value->number);
+    }
+    value->choice = 1;
+    return parse_number(rule, text, true, &value->number) && fmod(value->number, 2) == 0;
+}
+
+static locus_status parse_group(const locus_encoding_class *class, size_t option, locus_option_text text,
+                                locus_error *error) {
+    char copy[GROUP_TEXT_MAX + 1];
+    const char *name = class->info.options[option].name;
+    if (text.length > GROUP_TEXT_MAX)
+        return locus_fail_at(error, LOCUS_ERROR_SPEC, name, text.offset, (ptrdiff_t)text.length,
+                             "option '%s' of '%s': a group's text is at most %d bytes long", name, class->info.name,
+                             GROUP_TEXT_MAX);
+    memcpy(copy, text.text, text.length);
+    copy[text.length] = '\0';
+    locus_group *group = NULL;
+    locus_error inner = {0};
+    locus_status status = locus_group_parse(copy, &group, &inner);
+    if (status == LOCUS_ERROR_MEMORY) {
+        if (error)
+            *error = inner;
+        return status;
+    }
+    if (status != LOCUS_OK)
+        return locus_fail_at(error, status, name, text.offset + (inner.offset > 0 ? inner.offset : 0),
+                             inner.length > 0 ? inner.length : 1, "option '%s' of '%s': %s", name, class->info.name,
+                             inner.message);
+    bool sequence = locus_group_is_sequence(group);
+    locus_group_destroy(&group);
+    if (!sequence)
+        return locus_fail_at(error, LOCUS_ERROR_UNSUPPORTED, name, text.offset, (ptrdiff_t)text.length,
+                             "option '%s' of '%s': the group '%s' is not supported by this version: use seq", name,
+                             class->info.name, copy);
+    return LOCUS_OK;
+}
+
+locus_status locus_option_parse(const locus_encoding_class *class, size_t option, locus_option_text text,
+                                locus_option_value *value, locus_error *error) {
+    const locus_option_rule *rule = &class->rules[option];
+    locus_option_value fresh = {.given = true, .choice = 0, .number = 0};
+    bool good = false;
+    switch (rule->kind) {
+    case LOCUS_OPTION_CHOICE:
+        fresh.choice = locus_choice_find(class->info.options[option].values, text.text, text.length);
+        good = fresh.choice != SIZE_MAX;
+        break;
+    case LOCUS_OPTION_NUMBER:
+        good = parse_number(rule, text, false, &fresh.number);
+        break;
+    case LOCUS_OPTION_INTEGER:
+        good = parse_number(rule, text, true, &fresh.number);
+        break;
+    case LOCUS_OPTION_OFF_OR_NUMBER:
+        fresh.choice = !(text.length == 3 && memcmp(text.text, "off", 3) == 0);
+        good = fresh.choice == 0 || parse_number(rule, text, false, &fresh.number);
+        break;
+    case LOCUS_OPTION_ROTATE:
+        good = parse_rotate(rule, text, &fresh);
+        break;
+    case LOCUS_OPTION_GROUP: {
+        locus_status status = parse_group(class, option, text, error);
+        if (status != LOCUS_OK)
+            return status;
+        good = true;
+        break;
+    }
+    }
+    if (!good)
+        return fail_value(class, option, text, error);
+    *value = fresh;
+    return LOCUS_OK;
+}
+
+locus_option_value locus_option_initial(const locus_encoding_class *class, size_t option) {
+    locus_option_value value = {0};
+    const char *initial = class->info.options[option].initial;
+    /* A group's default is seq, whose value carries nothing; and parsing a group would allocate. */
+    if (*initial && class->rules[option].kind != LOCUS_OPTION_GROUP)
+        (void)(locus_option_parse(class, option, (locus_option_text){initial, strlen(initial), 0}, &value, NULL) ==
+               LOCUS_OK);
+    value.given = false;
+    return value;
+}
+
+bool locus_option_equal(const locus_option_value *a, const locus_option_value *b) {
+    return a->choice == b->choice && a->number == b->number;
+}
+
+size_t locus_option_print(const locus_encoding_class *class, size_t option, const locus_option_value *value, char *text,
+                          size_t size) {
+    switch (class->rules[option].kind) {
+    case LOCUS_OPTION_CHOICE: {
+        locus_option_text word = locus_choice_at(class->info.options[option].values, value->choice);
+        return (size_t)snprintf(text, size, "%.*s", (int)word.length, word.text);
+    }
+    case LOCUS_OPTION_OFF_OR_NUMBER:
+        if (value->choice == 0)
+            return (size_t)snprintf(text, size, "off");
+        return print_number(value->number, text, size);
+    case LOCUS_OPTION_ROTATE: {
+        size_t prefix = value->choice == 2 ? (size_t)snprintf(text, size, PROPORTIONAL) : 0;
+        return prefix + print_number(value->number, text + prefix, size - prefix);
+    }
+    case LOCUS_OPTION_GROUP:
+        return (size_t)snprintf(text, size, "seq");
+    case LOCUS_OPTION_NUMBER:
+    case LOCUS_OPTION_INTEGER:
+        break;
+    }
+    return print_number(value->number, text, size);
+}

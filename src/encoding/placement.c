@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* See placement.h. */
+#include "encoding/placement.h"
+
+#include "core/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SIDES 2
+
+typedef struct locus_side_source {
+    const locus_positions *positions;
+    locus_token_side *side;
+} locus_side_source;
+
+static int64_t floor_block(int64_t position) {
+    int64_t quotient = position / LOCUS_FINE;
+    return position % LOCUS_FINE < 0 ? quotient - 1 : quotient;
+}
+
+/* ---- tokens in use ---- */
+
+static locus_status collect_runs(locus_side_source source, size_t sequences, locus_owned *memory, locus_error *error) {
+    locus_token_run *runs = locus_owned_get(memory, sequences, sizeof *runs);
+    if (!runs)
+        return locus_owned_fail(error, sequences, sizeof *runs);
+    locus_token_side *side = source.side;
+    side->values = locus_positions_values(source.positions);
+    side->tokens = locus_positions_tokens(source.positions);
+    side->runs = runs;
+    side->consecutive = true;
+    for (size_t s = 0; s < sequences; s++) {
+        locus_positions_run run = locus_positions_sequence(source.positions, s);
+        side->consecutive = side->consecutive && (run.consecutive || run.count < 2);
+        if (run.count == 0)
+            continue;
+        locus_token_run *last = side->run_count ? &runs[side->run_count - 1] : NULL;
+        if (last && last->first + last->count == run.first)
+            last->count += run.count;
+        else
+            runs[side->run_count++] = (locus_token_run){run.first, run.count, side->used};
+        side->used += run.count;
+    }
+    return LOCUS_OK;
+}
+
+/* How far positions rise by one from each token; never across a sequence's end. */
+static locus_status measure_ahead(locus_side_source source, size_t sequences, locus_owned *memory, locus_error *error) {
+    locus_token_side *side = source.side;
+    if (side->consecutive)
+        return LOCUS_OK;
+    uint32_t *ahead = locus_owned_get(memory, side->tokens, sizeof *ahead);
+    if (!ahead)
+        return locus_owned_fail(error, side->tokens, sizeof *ahead);
+    for (size_t s = 0; s < sequences; s++) {
+        locus_positions_run run = locus_positions_sequence(source.positions, s);
+        for (size_t i = run.count; i-- > 0;) {
+            size_t t = run.first + i;
+            bool follows = i + 1 < run.count && side->values[t + 1] - side->values[t] == 1;
+            ahead[t] = follows && ahead[t + 1] < UINT32_MAX ? ahead[t + 1] + 1 : 1;
+        }
+    }
+    side->ahead = ahead;
+    return LOCUS_OK;
+}
+
+static void measure_span(const locus_sequence_span *span, locus_placement *placement, bool *any) {
+    if (span->query_count == 0 || span->key_count == 0)
+        return;
+    int64_t low[SIDES], high[SIDES];
+    const locus_token_side *sides[SIDES] = {&placement->query, &placement->key};
+    const size_t firsts[SIDES] = {span->query_first, span->key_first};
+    const size_t counts[SIDES] = {span->query_count, span->key_count};
+    for (size_t side = 0; side < SIDES; side++) {
+        const int64_t *values = sides[side]->values + firsts[side];
+        low[side] = high[side] = values[0];
+        for (size_t i = 1; i < counts[side]; i++) {
+            low[side] = values[i] < low[side] ? values[i] : low[side];
+            high[side] = values[i] > high[side] ? values[i] : high[side];
+        }
+    }
+    int64_t nearest = low[1] - high[0], farthest = high[1] - low[0];
+    placement->nearest_apart = *any && placement->nearest_apart < nearest ? placement->nearest_apart : nearest;
+    placement->farthest_apart = *any && placement->farthest_apart > farthest ? placement->farthest_apart : farthest;
+    *any = true;
+}
+
+static locus_status collect_spans(locus_placement *placement, const locus_positions *queries,
+                                  const locus_positions *keys, locus_owned *memory, locus_error *error) {
+    locus_sequence_span *spans = locus_owned_get(memory, placement->sequences, sizeof *spans);
+    if (!spans)
+        return locus_owned_fail(error, placement->sequences, sizeof *spans);
+    bool any = false;
+    for (size_t s = 0; s < placement->sequences; s++) {
+        locus_positions_run query = locus_positions_sequence(queries, s), key = locus_positions_sequence(keys, s);
+        spans[s] = (locus_sequence_span){query.first, query.count, key.first, key.count};
+        measure_span(&spans[s], placement, &any);
+    }
+    placement->spans = spans;
+    return LOCUS_OK;
+}
+
+/* ---- two levels ---- */
+
+static int compare_blocks(const void *a, const void *b) {
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* Candidates for the list of blocks: neighbours that repeat are left out, so consecutive positions give one in 64. */
+static size_t list_candidates(const locus_token_side *side, int64_t *blocks) {
+    size_t count = 0;
+    for (size_t r = 0; r < side->run_count; r++)
+        for (size_t i = 0; i < side->runs[r].count; i++) {
+            int64_t block = floor_block(side->values[side->runs[r].first + i]);
+            if (count == 0 || blocks[count - 1] != block)
+                blocks[count++] = block;
+        }
+    return count;
+}
+
+static size_t sort_unique(int64_t *blocks, size_t count) {
+    bool sorted = true;
+    for (size_t i = 1; i < count && sorted; i++)
+        sorted = blocks[i - 1] < blocks[i];
+    if (sorted)
+        return count;
+    qsort(blocks, count, sizeof *blocks, compare_blocks);
+    size_t kept = 1;
+    for (size_t i = 1; i < count; i++)
+        if (blocks[i] != blocks[kept - 1])
+            blocks[kept++] = blocks[i];
+    return kept;
+}
+
+static uint32_t find_block(const int64_t *blocks, size_t count, int64_t block) {
+    size_t low = 0, high = count - 1;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (blocks[middle] < block)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (uint32_t)low;
+}
+
+static locus_status split_side(locus_token_side *side, const locus_placement *placement, locus_owned *memory,
+                               locus_error *error) {
+    uint32_t *coarse = locus_owned_get(memory, side->tokens, sizeof *coarse);
+    uint32_t *fine = locus_owned_get(memory, side->tokens, sizeof *fine);
+    if (!coarse || !fine)
+        return locus_owned_fail(error, side->tokens, sizeof *fine);
+    uint32_t last = 0;
+    for (size_t r = 0; r < side->run_count; r++)
+        for (size_t i = 0; i < side->runs[r].count; i++) {
+            size_t t = side->runs[r].first + i;
+            int64_t block = floor_block(side->values[t]);
+            if (placement->coarse[last] != block)
+                last = find_block(placement->coarse, placement->coarse_count, block);
+            coarse[t] = last;
+            fine[t] = (uint32_t)(side->values[t] - block * LOCUS_FINE);
+        }
+    side->coarse = coarse;
+    side->fine = fine;
+    return LOCUS_OK;
+}
+
+static locus_status collect_blocks(locus_placement *placement, bool shared, locus_owned *memory, locus_error *error) {
+    locus_owned passing = {0};
+    size_t most = placement->query.used + (shared ? 0 : placement->key.used);
+    int64_t *blocks = locus_owned_get(&passing, most + 1, sizeof *blocks);
+    if (!blocks)
+        return locus_owned_fail(error, most + 1, sizeof *blocks);
+    size_t count = list_candidates(&placement->query, blocks);
+    if (!shared)
+        count += list_candidates(&placement->key, blocks + count);
+    count = count ? sort_unique(blocks, count) : 1; /* without tokens: block 0, so that tables are never empty */
+    int64_t *kept = locus_owned_get(memory, count, sizeof *kept);
+    if (kept)
+        for (size_t i = 0; i < count; i++)
+            kept[i] = blocks[i];
+    placement->coarse = kept;
+    placement->coarse_count = count;
+    locus_owned_release(&passing);
+    return kept ? LOCUS_OK : locus_owned_fail(error, count, sizeof *kept);
+}
+
+static locus_status split_positions(locus_placement *placement, bool shared, locus_owned *memory, locus_error *error) {
+    locus_status status = collect_blocks(placement, shared, memory, error);
+    if (status == LOCUS_OK)
+        status = split_side(&placement->query, placement, memory, error);
+    if (status != LOCUS_OK)
+        return status;
+    if (!shared)
+        return split_side(&placement->key, placement, memory, error);
+    placement->key.coarse = placement->query.coarse;
+    placement->key.fine = placement->query.fine;
+    return LOCUS_OK;
+}
+
+static double reach_of(const locus_positions *positions) {
+    double low = fabs((double)locus_positions_minimum(positions));
+    double high = fabs((double)locus_positions_maximum(positions));
+    return low > high ? low : high;
+}
+
+locus_status locus_placement_create(locus_placement *placement, const locus_positions *queries,
+                                    const locus_positions *keys, bool angles, locus_owned *memory, locus_error *error) {
+    *placement = (locus_placement){.sequences = locus_positions_sequences(queries)};
+    bool shared = keys == queries;
+    const locus_side_source sources[SIDES] = {{queries, &placement->query}, {keys, &placement->key}};
+    for (size_t i = 0; i < (shared ? 1u : 2u); i++) {
+        locus_status status = collect_runs(sources[i], placement->sequences, memory, error);
+        if (status == LOCUS_OK)
+            status = measure_ahead(sources[i], placement->sequences, memory, error);
+        if (status != LOCUS_OK)
+            return status;
+    }
+    if (shared)
+        placement->key = placement->query;
+    placement->reach = fmax(reach_of(queries), reach_of(keys));
+    locus_status status = collect_spans(placement, queries, keys, memory, error);
+    if (status != LOCUS_OK || !angles)
+        return status;
+    return split_positions(placement, shared, memory, error);
+}
+
+void locus_token_side_walk(const locus_token_side *side, size_t begin, size_t end, locus_token_visit *visit,
+                           void *context) {
+    size_t low = 0, high = side->run_count;
+    while (low < high) { /* the first run that reaches beyond begin */
+        size_t middle = low + (high - low) / 2;
+        if (side->runs[middle].before + side->runs[middle].count <= begin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t r = low; r < side->run_count && begin < end; r++) {
+        const locus_token_run *run = &side->runs[r];
+        size_t skip = begin - run->before, left = run->count - skip, wanted = end - begin;
+        size_t count = left < wanted ? left : wanted;
+        visit(context, run->first + skip, count);
+        begin += count;
+    }
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the tokens of a plan stand, prepared for all of its encodings: spans of sequences, the tokens in use, and positions
+ * split in two levels for angle tables.
+ *
+ *   p = 64·c + f, 0 ≤ f < 64 (floor division)
+ *
+ * `coarse` lists the distinct c of queries and keys in rising order; each token has the index of its c and its f. So tables
+ * need 64 fine rows and one coarse row for each c: about one for 64 positions in a row, never more than one for a token. */
+#ifndef LOCUS_PLACEMENT_H
+#define LOCUS_PLACEMENT_H
+
+#include "algebra/positions_access.h"
+#include "encoding/owned.h"
+#include "encoding/sites.h"
+
+#define LOCUS_FINE 64
+
+/* Tokens in use, as the fewest unbroken runs of the buffer. */
+typedef struct locus_token_run {
+    size_t first, count;
+    size_t before; /* tokens in the runs before */
+} locus_token_run;
+
+typedef struct locus_token_side {
+    const int64_t *values; /* [tokens] */
+    size_t tokens;         /* of the buffer */
+    size_t used;
+    const locus_token_run *runs;
+    size_t run_count;
+    bool consecutive;       /* in every sequence positions rise by one */
+    const uint32_t *ahead;  /* [tokens], if not consecutive: how many tokens from here on, this one included, rise by one */
+    const uint32_t *coarse; /* [tokens] index into locus_placement.coarse; with fine only if angles were asked for */
+    const uint32_t *fine;   /* [tokens] */
+} locus_token_side;
+
+typedef struct locus_placement {
+    size_t sequences;
+    const locus_sequence_span *spans;
+    locus_token_side query, key;
+    const int64_t *coarse;
+    size_t coarse_count;
+    double reach;                        /* max |p| over queries and keys */
+    int64_t nearest_apart, farthest_apart; /* extremes of key position − query position within sequences; 0, 0 if none */
+} locus_placement;
+
+/* Positions must outlive the placement. `angles` asks for the two-level split. */
+locus_status locus_placement_create(locus_placement *placement, const locus_positions *queries,
+                                    const locus_positions *keys, bool angles, locus_owned *memory, locus_error *error);
+
+/* Calls visit(context, first, count) for tokens number begin … end − 1 of those in use, in unbroken pieces. */
+typedef void locus_token_visit(void *context, size_t first, size_t count);
+void locus_token_side_walk(const locus_token_side *side, size_t begin, size_t end, locus_token_visit *visit,
+                           void *context);
+
+#endif

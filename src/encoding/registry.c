@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* All encodings, one line for each. Their order is that of listings. */
+#include "encoding/class.h"
+
+static const locus_encoding_class *const classes[] = {
+    &locus_none_class,
+    &locus_sinusoidal_class,
+    &locus_learned_class,
+    &locus_relative_class,
+    &locus_rope_class,
+    &locus_roper_class,
+    &locus_alibi_class,
+    &locus_decay_class,
+    &locus_algebraic_class,
+};
+
+#define CLASS_COUNT (sizeof classes / sizeof classes[0])
+
+const locus_encoding_class *locus_class_at(size_t index) {
+    return index < CLASS_COUNT ? classes[index] : NULL;
+}
+
+const char *locus_classes_later(void) {
+    return "chebyshev|shiv-quirk|mixed|string|liere|t5|kerple|cope|fire";
+}
+
+size_t locus_encoding_registry_size(void) {
+    return CLASS_COUNT;
+}
+
+const locus_encoding_info *locus_encoding_registry_at(size_t index) {
+    return index < CLASS_COUNT ? &classes[index]->info : NULL;
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* The walk of rotary_body.h over float32 data. */
+#include "encoding/rotary.h"
+
+#include <string.h>
+
+#define REAL float
+#define WIDTH float32
+#include "encoding/rotary_body.h"

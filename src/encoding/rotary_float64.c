@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* The walk of rotary_body.h over float64 data. */
+#include "encoding/rotary.h"
+
+#include <string.h>
+
+#define REAL double
+#define WIDTH float64
+#include "encoding/rotary_body.h"

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* Specs: text to an encoding and back.
+ *
+ *   spec := term ("+" term)*;  term := name [ "(" key "=" value ("," key "=" value)* ")" ]
+ *
+ * Blanks may stand between any two tokens. A value reaches to the next ',' or ')' outside of its own parentheses, so groups
+ * such as (seq*tree:2) need no quotes. Every failure points into the text and says what was expected there. */
+#include "encoding/class.h"
+#include "encoding/option.h"
+
+#include "core/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct locus_spec_reader {
+    const char *text;
+    size_t at;
+    locus_error *error;
+} locus_spec_reader;
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool is_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
+static char peek(locus_spec_reader *reader) {
+    while (is_blank(reader->text[reader->at]))
+        reader->at++;
+    return reader->text[reader->at];
+}
+
+static locus_option_text read_name(locus_spec_reader *reader) {
+    (void)peek(reader);
+    locus_option_text name = {reader->text + reader->at, 0, (ptrdiff_t)reader->at};
+    while (is_name(name.text[name.length]))
+        name.length++;
+    reader->at += name.length;
+    return name;
+}
+
+/* What stands at the reader's place, for messages: a character (all its bytes, if it is not ASCII), or the end. */
+static locus_status fail_expected(locus_spec_reader *reader, const char *expected) {
+    const char *here = reader->text + reader->at;
+    size_t length = *here != '\0';
+    while (length > 0 && ((unsigned char)here[length] & 0xC0) == 0x80 && length < 4)
+        length++;
+    if (length == 0)
+        return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", (ptrdiff_t)reader->at, 1,
+                             "the spec ends where %s was expected", expected);
+    return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", (ptrdiff_t)reader->at, (ptrdiff_t)length,
+                         "expected %s, not '%.*s'", expected, (int)length, here);
+}
+
+static int shown(locus_option_text name) {
+    return (int)(name.length < 48 ? name.length : 48);
+}
+
+/* ---- names ---- */
+
+/* The registry's names as one list. */
+static void list_names(char *names, size_t size) {
+    size_t at = 0;
+    names[0] = '\0';
+    for (size_t i = 0; locus_class_at(i) && at < size; i++)
+        at += (size_t)snprintf(names + at, size - at, "%s%s", i ? "|" : "", locus_class_at(i)->info.name);
+}
+
+static locus_status find_class(locus_spec_reader *reader, const locus_encoding_class **class, locus_option_text *name) {
+    *name = read_name(reader);
+    if (name->length == 0)
+        return fail_expected(reader, "the name of an encoding");
+    char names[512];
+    list_names(names, sizeof names);
+    size_t index = locus_choice_find(names, name->text, name->length);
+    if (index != SIZE_MAX) {
+        *class = locus_class_at(index);
+        return LOCUS_OK;
+    }
+    if (locus_choice_find(locus_classes_later(), name->text, name->length) != SIZE_MAX)
+        return locus_fail_at(reader->error, LOCUS_ERROR_UNSUPPORTED, "spec", name->offset, (ptrdiff_t)name->length,
+                             "the encoding '%.*s' is not supported by this version", shown(*name), name->text);
+    locus_option_text nearest = locus_choice_nearest(names, name->text, name->length);
+    for (char *bar = names; (bar = strchr(bar, '|'));)
+        *bar = ' ';
+    if (nearest.length)
+        return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", name->offset, (ptrdiff_t)name->length,
+                             "there is no encoding '%.*s' (did you mean '%.*s'?): expected one of %s", shown(*name),
+                             name->text, (int)nearest.length, nearest.text, names);
+    return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", name->offset, (ptrdiff_t)name->length,
+                         "there is no encoding '%.*s': expected one of %s", shown(*name), name->text, names);
+}
+
+static void list_options(const locus_encoding_class *class, char *names, size_t size) {
+    size_t at = 0;
+    names[0] = '\0';
+    for (size_t i = 0; i < class->info.option_count && at < size; i++)
+        at += (size_t)snprintf(names + at, size - at, "%s%s", i ? "|" : "", class->info.options[i].name);
+}
+
+static locus_status find_option(locus_spec_reader *reader, const locus_encoding_class *class, size_t *option,
+                                locus_option_text *key) {
+    *key = read_name(reader);
+    if (key->length == 0)
+        return fail_expected(reader, "the name of an option");
+    char names[256];
+    list_options(class, names, sizeof names);
+    *option = locus_choice_find(names, key->text, key->length);
+    if (*option != SIZE_MAX)
+        return LOCUS_OK;
+    if (class->later && locus_choice_find(class->later, key->text, key->length) != SIZE_MAX)
+        return locus_fail_at(reader->error, LOCUS_ERROR_UNSUPPORTED, "spec", key->offset, (ptrdiff_t)key->length,
+                             "option '%.*s' of '%s' is not supported by this version", shown(*key), key->text,
+                             class->info.name);
+    if (class->info.option_count == 0)
+        return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", key->offset, (ptrdiff_t)key->length,
+                             "'%s' has no options, so no '%.*s'", class->info.name, shown(*key), key->text);
+    locus_option_text nearest = locus_choice_nearest(names, key->text, key->length);
+    for (char *bar = names; (bar = strchr(bar, '|'));)
+        *bar = ' ';
+    if (nearest.length)
+        return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", key->offset, (ptrdiff_t)key->length,
+                             "'%s' has no option '%.*s' (did you mean '%.*s'?): expected one of %s", class->info.name,
+                             shown(*key), key->text, (int)nearest.length, nearest.text, names);
+    return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", key->offset, (ptrdiff_t)key->length,
+                         "'%s' has no option '%.*s': expected one of %s", class->info.name, shown(*key), key->text,
+                         names);
+}
+
+/* ---- terms ---- */
+
+static locus_status read_value(locus_spec_reader *reader, locus_option_text *value) {
+    (void)peek(reader);
+    *value = (locus_option_text){reader->text + reader->at, 0, (ptrdiff_t)reader->at};
+    size_t depth = 0, opened = 0;
+    for (;; reader->at++) {
+        char c = reader->text[reader->at];
+        if (c == '\0' && depth > 0)
+            return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", (ptrdiff_t)opened, 1,
+                                 "this '(' is not closed: expected ')'");
+        if (c == '\0' || (depth == 0 && (c == ',' || c == ')')))
+            break;
+        opened = c == '(' && depth == 0 ? reader->at : opened;
+        depth += c == '(';
+        depth -= c == ')';
+    }
+    value->length = reader->at - (size_t)value->offset;
+    while (value->length > 0 && is_blank(value->text[value->length - 1]))
+        value->length--;
+    if (value->length == 0)
+        return fail_expected(reader, "a value");
+    return LOCUS_OK;
+}
+
+static locus_status read_option(locus_spec_reader *reader, locus_term *term) {
+    size_t option = 0;
+    locus_option_text key, value;
+    locus_status status = find_option(reader, term->class, &option, &key);
+    if (status != LOCUS_OK)
+        return status;
+    if (term->options[option].given)
+        return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", key.offset, (ptrdiff_t)key.length,
+                             "option '%s' of '%s' is given twice", term->class->info.options[option].name,
+                             term->class->info.name);
+    if (peek(reader) != '=')
+        return fail_expected(reader, "'=' and a value");
+    reader->at++;
+    status = read_value(reader, &value);
+    return status == LOCUS_OK
+               ? locus_option_parse(term->class, option, value, &term->options[option], reader->error)
+               : status;
+}
+
+static locus_status read_options(locus_spec_reader *reader, locus_term *term) {
+    if (peek(reader) != '(')
+        return LOCUS_OK;
+    size_t opened = reader->at++;
+    for (;;) {
+        locus_status status = read_option(reader, term);
+        if (status != LOCUS_OK)
+            return status;
+        char next = peek(reader);
+        if (next == '\0')
+            return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", (ptrdiff_t)opened, 1,
+                                 "this '(' is not closed: expected ',' or ')' at the end");
+        reader->at++;
+        if (next == ')')
+            return LOCUS_OK;
+    }
+}
+
+static locus_status read_term(locus_spec_reader *reader, locus_term *term, locus_option_text *name) {
+    locus_status status = find_class(reader, &term->class, name);
+    if (status != LOCUS_OK)
+        return status;
+    for (size_t i = 0; i < term->class->info.option_count; i++)
+        term->options[i] = locus_option_initial(term->class, i);
+    status = read_options(reader, term);
+    if (status != LOCUS_OK || !term->class->conflict)
+        return status;
+    size_t option = 0;
+    const char *conflict = term->class->conflict(term, &option);
+    if (!conflict)
+        return LOCUS_OK;
+    return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, term->class->info.options[option].name, name->offset,
+                         (ptrdiff_t)reader->at - name->offset, "%s", conflict);
+}
+
+/* ---- sums ---- */
+
+unsigned locus_term_sites(const locus_term *term) {
+    return term->class->sites ? term->class->sites(term) : term->class->info.sites;
+}
+
+/* A site takes any number of vectors, factors and biases, but one operator; and a plan has one content table. */
+static locus_status check_sum(locus_spec_reader *reader, const locus_encoding *encoding, locus_option_text name) {
+    const locus_term *last = &encoding->terms[encoding->term_count - 1];
+    unsigned sites = locus_term_sites(last);
+    for (size_t i = 0; i + 1 < encoding->term_count; i++) {
+        const locus_term *other = &encoding->terms[i];
+        unsigned both = sites & locus_term_sites(other);
+        const char *what = both & LOCUS_SITE_QUERY_KEY ? "put an operator on queries and keys"
+                           : both & LOCUS_SITE_VALUE   ? "act on values"
+                           : last->class == &locus_relative_class && other->class == last->class
+                               ? "bring tables of relative positions"
+                               : NULL;
+        if (what)
+            return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", name.offset, (ptrdiff_t)name.length,
+                                 "'%s' and '%s' both %s: a sum can have one such term", other->class->info.name,
+                                 last->class->info.name, what);
+    }
+    return LOCUS_OK;
+}
+
+static locus_status read_sum(locus_spec_reader *reader, locus_encoding *encoding) {
+    for (;;) {
+        locus_option_text name;
+        if (encoding->term_count == LOCUS_TERMS_MAX)
+            return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", (ptrdiff_t)reader->at, 1,
+                                 "a sum has at most %d terms", LOCUS_TERMS_MAX);
+        locus_status status = read_term(reader, &encoding->terms[encoding->term_count], &name);
+        if (status != LOCUS_OK)
+            return status;
+        encoding->term_count++;
+        status = check_sum(reader, encoding, name);
+        if (status != LOCUS_OK)
+            return status;
+        char next = peek(reader);
+        if (next == '\0')
+            return LOCUS_OK;
+        if (next != '+')
+            return fail_expected(reader, reader->text[reader->at - 1] == ')' ? "'+' and another term, or the end"
+                                                                             : "'(', '+' or the end");
+        reader->at++;
+    }
+}
+
+locus_status locus_encoding_parse(const char *spec, locus_encoding **encoding, locus_error *error) {
+    if (!encoding)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "encoding", "encoding is NULL: give a place for the result");
+    *encoding = NULL;
+    if (!spec)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "spec", "spec is NULL: give a text such as \"rope\"");
+    locus_encoding *fresh = locus_allocate(sizeof *fresh);
+    if (!fresh)
+        return locus_fail_memory(error, sizeof *fresh);
+    memset(fresh, 0, sizeof *fresh);
+    locus_spec_reader reader = {spec, 0, error};
+    locus_status status = read_sum(&reader, fresh);
+    if (status != LOCUS_OK)
+        locus_encoding_destroy(&fresh);
+    *encoding = fresh;
+    return status;
+}
+
+void locus_encoding_destroy(locus_encoding **encoding) {
+    if (!encoding || !*encoding)
+        return;
+    locus_release(*encoding, sizeof **encoding);
+    *encoding = NULL;
+}
+
+/* ---- back to text ---- */
+
+typedef struct locus_spec_writer {
+    char *text;
+    size_t size, length;
+} locus_spec_writer;
+
+static void write_text(locus_spec_writer *writer, const char *text) {
+    for (; *text; text++, writer->length++)
+        if (writer->length + 1 < writer->size)
+            writer->text[writer->length] = *text;
+}
+
+static void write_term(locus_spec_writer *writer, const locus_term *term) {
+    const char *before = "(";
+    write_text(writer, term->class->info.name);
+    for (size_t i = 0; i < term->class->info.option_count; i++) {
+        locus_option_value initial = locus_option_initial(term->class, i);
+        if (locus_option_equal(&term->options[i], &initial))
+            continue;
+        char value[96];
+        (void)locus_option_print(term->class, i, &term->options[i], value, sizeof value);
+        write_text(writer, before);
+        write_text(writer, term->class->info.options[i].name);
+        write_text(writer, "=");
+        write_text(writer, value);
+        before = ", ";
+    }
+    if (before[0] == ',')
+        write_text(writer, ")");
+}
+
+size_t locus_encoding_text(const locus_encoding *encoding, char *text, size_t size) {
+    locus_spec_writer writer = {text, text ? size : 0, 0};
+    for (size_t i = 0; encoding && i < encoding->term_count; i++) {
+        if (i > 0)
+            write_text(&writer, " + ");
+        write_term(&writer, &encoding->terms[i]);
+    }
+    if (writer.size > 0)
+        writer.text[writer.length < writer.size ? writer.length : writer.size - 1] = '\0';
+    return writer.length;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* A store that is damaged, cut, foreign, newer, or in an impossible place gives one clear line and is left as it was. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "train/store.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[64], path[128];
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/locus-fault-XXXXXX");
+    if (mkdtemp(folder) == NULL) {
+        return 1;
+    }
+    snprintf(path, sizeof path, "%s/locus.db", folder);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char command[160];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command);
+}
+
+/* Opening fails with IO and one line that names the file. */
+static void assert_refused(const char *word)
+{
+    lab_store *store;
+    locus_error error = {0};
+    assert_int_equal(lab_store_open(&store, path, &error), LOCUS_ERROR_IO);
+    assert_null(store);
+    assert_non_null(strstr(error.message, path));
+    assert_non_null(strstr(error.message, word));
+    assert_null(strchr(error.message, '\n'));
+}
+
+static void put(const void *data, size_t bytes)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, bytes, file), bytes);
+    assert_int_equal(fclose(file), 0);
+}
+
+static size_t get(char *data, size_t room)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t bytes = fread(data, 1, room, file);
+    fclose(file);
+    return bytes;
+}
+
+/* A good store with enough rows that its tables have several pages. */
+static void make_store(void)
+{
+    lab_store *store;
+    locus_error error;
+    assert_int_equal(lab_store_open(&store, path, &error), LOCUS_OK);
+    char word[] = "word";
+    lab_run run = {.name = word, .task = word, .encoding = word};
+    assert_int_equal(lab_store_run_insert(store, &run, &error), LOCUS_OK);
+    assert_int_equal(lab_store_begin(store, &error), LOCUS_OK);
+    for (uint64_t step = 0; step < 3000; step++) {
+        assert_int_equal(lab_store_metric_add(store, run.id, "dev.loss", step, 0.1 * (double)step, &error), LOCUS_OK);
+    }
+    assert_int_equal(lab_store_commit(store, &error), LOCUS_OK);
+    lab_store_close(&store);
+}
+
+static void test_text_file(void **state)
+{
+    (void)state;
+    static const char text[] = "this is not a run store, but a letter that somebody wants to keep; it is longer than "
+                               "the hundred bytes that a database's header takes, so that it is read as one.\n";
+    char after[512];
+    put(text, sizeof text);
+    assert_refused("damaged");
+    assert_int_equal(get(after, sizeof after), sizeof text);
+    assert_memory_equal(after, text, sizeof text);
+}
+
+static void test_cut(void **state)
+{
+    (void)state;
+    static char data[1 << 20], after[1 << 20];
+    make_store();
+    size_t bytes = get(data, sizeof data);
+    assert_true(bytes > 3 * 4096);
+    for (size_t part = 1; part < 4; part++) {
+        size_t cut = part * bytes / 4;
+        put(data, cut);
+        assert_refused("damaged");
+        assert_int_equal(get(after, sizeof after), cut);
+        assert_memory_equal(after, data, cut);
+    }
+}
+
+static void test_damaged_page(void **state)
+{
+    (void)state;
+    static char data[1 << 20];
+    make_store();
+    size_t bytes = get(data, sizeof data);
+    for (size_t page = 1; page + 1 < bytes / 4096; page += 4) {
+        char kept[4096];
+        memcpy(kept, data + 4096 * page, sizeof kept);
+        memset(data + 4096 * page, 0xa5, sizeof kept);
+        put(data, bytes);
+        assert_refused("damaged");
+        memcpy(data + 4096 * page, kept, sizeof kept);
+    }
+    put(data, bytes); /* and as it was, it opens */
+    lab_store *store;
+    locus_error error;
+    assert_int_equal(lab_store_open(&store, path, &error), LOCUS_OK);
+    lab_store_close(&store);
+}
+
+static void run_sql(const char *sql)
+{
+    sqlite3 *database;
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(database);
+}
+
+static void test_newer(void **state)
+{
+    (void)state;
+    make_store();
+    run_sql("PRAGMA user_version = 2");
+    assert_refused("version 2");
+}
+
+static void test_foreign(void **state)
+{
+    (void)state;
+    run_sql("CREATE TABLE bookmarks(url TEXT)");
+    assert_refused("no run store");
+}
+
+static void test_folder_in_place(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(path, 0755), 0);
+    assert_refused("");
+}
+
+/* A folder that cannot be made, because a file stands where it should be. */
+static void test_impossible_folder(void **state)
+{
+    (void)state;
+    put("x", 1);
+    size_t length = strlen(path);
+    snprintf(path + length, sizeof path - length, "/below/locus.db");
+    lab_store *store;
+    locus_error error = {0};
+    assert_int_equal(lab_store_open(&store, path, &error), LOCUS_ERROR_IO);
+    assert_non_null(strstr(error.message, folder));
+    path[length] = '\0';
+}
+
+/* The superuser may write anything: the attempt is made as nobody. */
+static void test_read_only(void **state)
+{
+    (void)state;
+    make_store();
+    assert_int_equal(chmod(path, 0444), 0);
+    assert_int_equal(chmod(folder, 0555), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        lab_store *store;
+        locus_error error = {0};
+        if (geteuid() == 0 && setuid(65534) != 0) {
+            _exit(3);
+        }
+        bool refused = lab_store_open(&store, path, &error) == LOCUS_ERROR_IO && store == NULL &&
+                       strstr(error.message, path) != NULL && strstr(error.message, "written") != NULL;
+        fprintf(stderr, refused ? "" : "%s\n", error.message);
+        _exit(refused ? 0 : 2);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(chmod(folder, 0755), 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_text_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_cut, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_damaged_page, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_newer, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_foreign, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_folder_in_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_impossible_folder, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_read_only, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

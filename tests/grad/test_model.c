@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* The whole model's gradients against central differences of its loss, tensor by tensor: along the gradient itself, and along a
+ * random direction. The forward pass is float, so the step is large (it moves the tensor by a thousandth of its norm and more) and the
+ * tolerance 1 % of the gradient's norm: any term that is missing or doubled shows far above that. Dropout is on: the differences
+ * replay it. Norms before and after, both dropout sites of attention, and every kind of encoding. */
+#include "model/model.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const size_t input_offsets[] = {0, 4, 5, 12, 15}, target_offsets[] = {0, 5, 7, 8, 14};
+static const int32_t input[] = {1, 5, 9, 2, 3, 8, 8, 1, 4, 6, 7, 2, 10, 3, 5};
+static const int32_t target[] = {2, 4, 6, 8, 10, 1, 1, 9, 5, 3, 7, 2, 6, 4};
+static const lab_batch batch = {4, input_offsets, target_offsets, input, target};
+
+enum { VOCABULARY = 12 };
+
+static lab_model_config config_make(const char *encoding, lab_norm_place norm) {
+    lab_model_config config = lab_model_default();
+    config.vocabulary = VOCABULARY;
+    config.dim = 24;
+    config.heads = 3;
+    config.feed_forward = 40;
+    config.encoder_layers = 2;
+    config.decoder_layers = 2;
+    config.norm = norm;
+    config.dropout = 0.1;
+    config.attention_dropout = 0.1;
+    if (norm == LAB_NORM_AFTER) config.attention_dropout_on = LOCUS_DROPOUT_LOGITS;
+    config.encoding = encoding;
+    return config;
+}
+
+static double loss_of(lab_model *model) {
+    lab_score score;
+    locus_error error;
+    if (lab_model_update(model, &error) != LOCUS_OK || lab_model_train(model, &batch, 5, 3, &score, &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
+    return score.loss / (double)score.tokens;
+}
+
+/* Loss at value + step · direction. */
+static double loss_along(lab_model *model, const lab_parameter *p, const float *kept, const double *direction, double step) {
+    for (size_t i = 0; i < p->count; ++i)
+        p->value[i] = (float)((double)kept[i] + step * direction[i]);
+    double loss = loss_of(model);
+    memcpy(p->value, kept, p->count * sizeof *kept);
+    return loss;
+}
+
+static double norm_of(const double *x, size_t count) {
+    double sum = 0.0;
+    for (size_t i = 0; i < count; ++i)
+        sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
+static void check_direction(const char *encoding, lab_model *model, const lab_parameter *p, const float *kept,
+                            const double *gradient, double *direction) {
+    double length = norm_of(direction, p->count), wanted = 0.0, size = 0.0;
+    if (length == 0.0) return;
+    for (size_t i = 0; i < p->count; ++i) {
+        direction[i] /= length;
+        wanted += direction[i] * gradient[i];
+        size += (double)kept[i] * (double)kept[i];
+    }
+    /* two steps, extrapolated: the error is of fourth order */
+    double step = 0.001 * (1.0 + sqrt(size));
+    double one = (loss_along(model, p, kept, direction, step) - loss_along(model, p, kept, direction, -step)) / (2 * step);
+    double two = (loss_along(model, p, kept, direction, 2 * step) - loss_along(model, p, kept, direction, -2 * step)) /
+                 (4 * step);
+    double found = (4.0 * one - two) / 3.0, tolerance = 0.01 * norm_of(gradient, p->count) + 2e-4;
+    if (fabs(found - wanted) > tolerance)
+        fail_msg("%s: %s: gradient %g, differences %g (%g, %g)", encoding, p->name, wanted, found, one, two);
+}
+
+static void check_tensor(const char *encoding, lab_model *model, size_t index, const float *gradients) {
+    const lab_parameter *p = lab_model_parameter(model, index);
+    float *kept = malloc(p->count * sizeof *kept);
+    double *gradient = malloc(p->count * sizeof *gradient), *direction = malloc(p->count * sizeof *direction);
+    locus_random random = {41, LOCUS_RANDOM_USER, (uint32_t)index};
+    memcpy(kept, p->value, p->count * sizeof *kept);
+    const float *block = gradients + (p->gradient - lab_model_gradients(model));
+    for (size_t i = 0; i < p->count; ++i)
+        gradient[i] = direction[i] = (double)block[i];
+    check_direction(encoding, model, p, kept, gradient, direction);
+    for (size_t i = 0; i < p->count; ++i)
+        direction[i] = locus_random_normal(&random, i);
+    check_direction(encoding, model, p, kept, gradient, direction);
+    free(kept);
+    free(gradient);
+    free(direction);
+}
+
+static void check_model(const char *encoding, lab_norm_place norm) {
+    lab_model_config config = config_make(encoding, norm);
+    lab_model *model;
+    locus_error error;
+    if (lab_model_create(&model, &config, 17, &error) != LOCUS_OK) fail_msg("%s: %s", encoding, error.message);
+    /* gains, shifts and biases away from 1 and 0, so that their places in the formulas count */
+    locus_random random = {29, LOCUS_RANDOM_USER, 0};
+    float *values = lab_model_values(model);
+    for (size_t i = 0; i < lab_model_parameter_count(model); ++i) {
+        const lab_parameter *p = lab_model_parameter(model, i);
+        for (size_t j = 0; p->rank == 1 && j < p->count && strncmp(p->name, "position", 8) != 0; ++j)
+            p->value[j] += (float)(0.2 * locus_random_normal(&random, (uint64_t)(p->value + j - values)));
+    }
+    (void)loss_of(model);
+    size_t bytes = lab_model_elements(model) * sizeof(float);
+    float *gradients = malloc(bytes);
+    memcpy(gradients, lab_model_gradients(model), bytes);
+    for (size_t i = 0; i < lab_model_parameter_count(model); ++i)
+        check_tensor(encoding, model, i, gradients);
+    free(gradients);
+    lab_model_destroy(&model);
+    assert_null(model);
+}
+
+static void gradients_with_norm_before(void **state) {
+    static const char *const encodings[] = {"none",
+                                            "sinusoidal",
+                                            "learned(size=16)",
+                                            "relative(window=3)",
+                                            "relative(window=3, values=on)",
+                                            "rope",
+                                            "roper",
+                                            "alibi",
+                                            "algebraic(group=seq)",
+                                            "algebraic(group=seq, decay=0.98)"};
+    (void)state;
+    for (size_t i = 0; i < sizeof encodings / sizeof *encodings; ++i)
+        check_model(encodings[i], LAB_NORM_BEFORE);
+}
+
+static void gradients_with_norm_after(void **state) {
+    static const char *const encodings[] = {"none", "learned(size=16) + alibi", "rope(learned=on)",
+                                            "algebraic(group=seq, decay=0.98, values=on)"};
+    (void)state;
+    for (size_t i = 0; i < sizeof encodings / sizeof *encodings; ++i)
+        check_model(encodings[i], LAB_NORM_AFTER);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_with_norm_before),
+        cmocka_unit_test(gradients_with_norm_after),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks of every kernel of one table against plain loops, for one element type: included once for float32 and once for float64.
+ * The including file defines CHECK_REAL (float, double), CHECK_BITS (32, 64) and CHECK_FMA (fmaf, fma). Each check takes a
+ * table of any level and fails through cmocka's assertions. All buffers stand between guard pages, and everything that a kernel must
+ * not write is compared with what was there. */
+#define CHECK_PASTE_RAW(a, b) a##b
+#define CHECK_PASTE(a, b) CHECK_PASTE_RAW(a, b)
+#define T(name) CHECK_PASTE(name##_float, CHECK_BITS)
+#define TABLE CHECK_PASTE(locus_kernels_float, CHECK_BITS)
+#define REAL CHECK_REAL
+
+/* ---- helpers ---- */
+
+static REAL *T(place)(int slot, size_t count, int placement)
+{
+    return guard_place(slot, count * sizeof(REAL), placement);
+}
+
+static REAL *T(random_place)(int slot, size_t count, int placement)
+{
+    REAL *x = T(place)(slot, count, placement);
+    for (size_t i = 0; i < count; i++)
+        x[i] = (REAL)test_uniform();
+    return x;
+}
+
+/* A copy outside the guarded slots, freed by the caller. */
+static REAL *T(copy)(const REAL *x, size_t count)
+{
+    REAL *y = malloc((count + 1) * sizeof *y);
+    assert_non_null(y);
+    memcpy(y, x, count * sizeof *y);
+    return y;
+}
+
+static void T(assert_same)(const char *what, const REAL *got, const REAL *want, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (memcmp(&got[i], &want[i], sizeof(REAL)) != 0)
+            fail_msg("%s: element %zu of %zu is %.17g, expected %.17g", what, i, count, (double)got[i], (double)want[i]);
+}
+
+static void T(assert_near)(const char *what, size_t i, long double got, long double want, long double tolerance)
+{
+    if (!(fabsl(got - want) <= tolerance))
+        fail_msg("%s: element %zu is %.17Lg, expected %.17Lg ± %.3Lg", what, i, got, want, tolerance);
+}
+
+/* The product-and-sum of this level: fused, except at the scalar level of machines that lack it. */
+static REAL T(chain)(const TABLE *kernels, REAL a, REAL b, REAL c)
+{
+    if (kernels->isa == LOCUS_ISA_SCALAR && !CHECK_FAST_FMA)
+        return a * b + c;
+    return CHECK_FMA(a, b, c);
+}
+
+/* ---- matrices ---- */
+
+static void T(gemm_case)(const TABLE *kernels, size_t M, size_t N, size_t K, bool transposed, bool accumulate, int placement)
+{
+    const size_t a_count = M * K, ldb = N + 3, ldc = N + 2;
+    const ptrdiff_t a_row = transposed ? 1 : (ptrdiff_t)K, a_column = transposed ? (ptrdiff_t)M : 1;
+    const REAL *a = T(random_place)(0, a_count, placement);
+    const REAL *b = T(random_place)(1, K ? (K - 1) * ldb + N : 0, placement);
+    const size_t c_count = (M - 1) * ldc + N;
+    REAL *c = T(random_place)(2, c_count, placement), *want = T(copy)(c, c_count);
+    for (size_t m = 0; m < M; m++) {
+        for (size_t n = 0; n < N; n++) {
+            REAL sum = accumulate ? want[m * ldc + n] : 0;
+            for (size_t k = 0; k < K; k++)
+                sum = T(chain)(kernels, a[(ptrdiff_t)m * a_row + (ptrdiff_t)k * a_column], b[k * ldb + n], sum);
+            want[m * ldc + n] = sum;
+        }
+    }
+    kernels->gemm(M, N, K, a, a_row, a_column, b, (ptrdiff_t)ldb, c, (ptrdiff_t)ldc, accumulate);
+    T(assert_same)("gemm", c, want, c_count); /* the gaps between rows included */
+    free(want);
+}
+
+/* The chain of fused products is fixed, so the result is known to the last bit. */
+static void T(check_gemm)(const TABLE *kernels)
+{
+    const size_t depths[] = {0, 1, 2, 5, 33};
+    for (size_t M = 1; M <= 18; M++)
+        for (size_t N = 1; N <= 5 * kernels->lanes + 1; N++)
+            T(gemm_case)(kernels, M, N, depths[(M + N) % 5], (M + N / 5) % 2 == 0, (M + N / 3) % 2 == 0, (int)(N % 2));
+    T(gemm_case)(kernels, 64, 64, 64, false, false, 1);
+    T(gemm_case)(kernels, 3, 6 * kernels->lanes + 1, 64, false, true, 1);
+    T(gemm_case)(kernels, 11, 37, 255, true, false, 0);
+    T(gemm_case)(kernels, 11, 37, 256, true, false, 1);
+    T(gemm_case)(kernels, 13, 35, 600, false, true, 1); /* more than one slice in k */
+}
+
+/* Against an independent sum in long double, with the bound of a sum of K products: not only repeatable, also right. */
+static void T(check_gemm_accuracy)(const TABLE *kernels)
+{
+    enum { M = 9, N = 41, K = 70 };
+    const REAL *a = T(random_place)(0, (size_t)M * K, 1), *b = T(random_place)(1, (size_t)K * N, 1);
+    REAL *c = T(random_place)(2, (size_t)M * N, 1);
+    kernels->gemm(M, N, K, a, K, 1, b, N, c, N, false);
+    for (size_t m = 0; m < M; m++) {
+        for (size_t n = 0; n < N; n++) {
+            long double sum = 0, size = 0;
+            for (size_t k = 0; k < K; k++) {
+                sum += (long double)a[m * K + k] * b[k * N + n];
+                size += fabsl((long double)a[m * K + k] * b[k * N + n]);
+            }
+            T(assert_near)("gemm", m * N + n, c[m * N + n], sum, K * (long double)CHECK_EPSILON * size);
+        }
+    }
+}
+
+static void T(check_transpose)(const TABLE *kernels)
+{
+    for (size_t rows = 1; rows <= 35; rows++) {
+        for (size_t columns = 1; columns <= 35; columns++) {
+            const int placement = (int)((rows + columns) % 2);
+            const size_t ld_source = columns + rows % 3, ld_target = rows + columns % 2;
+            const size_t target_count = (columns - 1) * ld_target + rows;
+            const REAL *source = T(random_place)(0, (rows - 1) * ld_source + columns, placement);
+            REAL *target = T(random_place)(1, target_count, placement), *want = T(copy)(target, target_count);
+            for (size_t i = 0; i < rows; i++)
+                for (size_t j = 0; j < columns; j++)
+                    want[j * ld_target + i] = source[i * ld_source + j];
+            kernels->transpose(rows, columns, source, (ptrdiff_t)ld_source, target, (ptrdiff_t)ld_target);
+            T(assert_same)("transpose", target, want, target_count);
+            free(want);
+        }
+    }
+}
+
+/* ---- rotary ---- */
+
+static void T(rotate_expected)(const locus_rotation *shape, REAL sign, REAL scale, const REAL *cosine, const REAL *sine,
+                               const REAL *source, const REAL *got)
+{
+    for (size_t r = 0; r < shape->rows; r++) {
+        for (size_t h = 0; h < shape->heads; h++) {
+            const size_t table = r * (size_t)shape->table_row + h * (size_t)shape->table_head;
+            const REAL *x = source + r * (size_t)shape->source_row + h * (size_t)shape->source_head;
+            const REAL *y = got + r * (size_t)shape->target_row + h * (size_t)shape->target_head;
+            for (size_t i = 0; i < shape->pairs; i++) {
+                const size_t first = shape->half_pairs ? i : 2 * i, second = shape->half_pairs ? i + shape->pairs : 2 * i + 1;
+                const long double c = cosine[table + i], s = (long double)sign * sine[table + i], a = x[first], b = x[second];
+                const long double tolerance = 3 * (long double)CHECK_EPSILON * fabsl(scale) * (fabsl(a) + fabsl(b));
+                T(assert_near)("rotate", first, y[first], scale * (a * c - b * s), tolerance);
+                T(assert_near)("rotate", second, y[second], scale * (a * s + b * c), tolerance);
+            }
+            for (size_t i = 2 * shape->pairs; i < shape->D; i++)
+                assert_true(y[i] == scale * x[i]);
+        }
+    }
+}
+
+/* What lies between the heads' elements must not change. */
+static void T(rotate_gaps)(const locus_rotation *shape, const REAL *before, REAL *after, size_t count)
+{
+    for (size_t r = 0; r < shape->rows; r++)
+        for (size_t h = 0; h < shape->heads; h++) {
+            const size_t at = r * (size_t)shape->target_row + h * (size_t)shape->target_head;
+            memcpy(after + at, before + at, shape->D * sizeof *after);
+        }
+    T(assert_same)("rotate: between heads", after, before, count);
+}
+
+static void T(rotate_case)(const TABLE *kernels, const locus_rotation *shape, REAL sign, REAL scale, int placement)
+{
+    const size_t heads = shape->heads, rows = shape->rows;
+    const size_t table = (rows - 1) * (size_t)shape->table_row + (heads - 1) * (size_t)shape->table_head + shape->pairs;
+    const size_t in = (rows - 1) * (size_t)shape->source_row + (heads - 1) * (size_t)shape->source_head + shape->D;
+    const size_t out = (rows - 1) * (size_t)shape->target_row + (heads - 1) * (size_t)shape->target_head + shape->D;
+    REAL *cosine = T(place)(0, table, placement), *sine = T(place)(1, table, placement);
+    for (size_t i = 0; i < table; i++) {
+        const double angle = 3 * test_uniform();
+        cosine[i] = (REAL)cos(angle);
+        sine[i] = (REAL)sin(angle);
+    }
+    const REAL *source = T(random_place)(2, in, placement);
+    REAL *target = T(random_place)(3, out, placement), *before = T(copy)(target, out);
+    kernels->rotate(shape, sign, scale, cosine, sine, source, target);
+    T(rotate_expected)(shape, sign, scale, cosine, sine, source, target);
+    REAL *result = T(copy)(target, out);
+    T(rotate_gaps)(shape, before, target, out);
+
+    locus_rotation inside = *shape; /* in place: the same bits, the same gaps */
+    inside.target_row = shape->source_row;
+    inside.target_head = shape->source_head;
+    REAL *place = T(place)(4, in, placement), *place_before = T(copy)(source, in);
+    memcpy(place, source, in * sizeof *place);
+    kernels->rotate(&inside, sign, scale, cosine, sine, place, place);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t h = 0; h < heads; h++)
+            T(assert_same)("rotate in place", place + r * (size_t)inside.target_row + h * (size_t)inside.target_head,
+                           result + r * (size_t)shape->target_row + h * (size_t)shape->target_head, shape->D);
+    T(rotate_gaps)(&inside, place_before, place, in);
+    free(before);
+    free(result);
+    free(place_before);
+}
+
+static void T(check_rotate)(const TABLE *kernels)
+{
+    for (size_t pairs = 0; pairs <= 2 * kernels->lanes + 3; pairs++) {
+        for (size_t variant = 0; variant < 12; variant++) {
+            const size_t D = 2 * pairs + (variant % 3) * 2 + (pairs == 0), heads = variant % 2 ? 3 : 1;
+            const locus_rotation shape = {.rows = 3,
+                                          .heads = heads,
+                                          .D = D,
+                                          .pairs = pairs,
+                                          .half_pairs = variant % 4 < 2,
+                                          .table_row = (ptrdiff_t)(pairs * heads + variant % 2),
+                                          .table_head = variant < 6 ? 0 : (ptrdiff_t)pairs,
+                                          .source_row = (ptrdiff_t)(heads * (D + 1)),
+                                          .source_head = (ptrdiff_t)D + 1,
+                                          .target_row = (ptrdiff_t)(heads * D + 2),
+                                          .target_head = (ptrdiff_t)D};
+            T(rotate_case)(kernels, &shape, variant % 2 ? 1 : -1, variant % 5 ? (REAL)0.375 : 1, (int)(variant / 6));
+        }
+    }
+}
+
+/* There and back again is where one was; a rotation keeps the length. */
+static void T(check_rotate_laws)(const TABLE *kernels)
+{
+    for (int half = 0; half < 2; half++) {
+        const locus_rotation shape = {.rows = 5, .heads = 2, .D = 48, .pairs = 24, .half_pairs = half, .table_row = 24,
+                                      .source_row = 96, .source_head = 48, .target_row = 96, .target_head = 48};
+        REAL *cosine = T(place)(0, 120, 1), *sine = T(place)(1, 120, 1), *x = T(random_place)(2, 480, 1);
+        for (size_t i = 0; i < 120; i++) {
+            const double angle = 3 * test_uniform();
+            cosine[i] = (REAL)cos(angle);
+            sine[i] = (REAL)sin(angle);
+        }
+        REAL *y = T(place)(3, 480, 1), *z = T(place)(4, 480, 1);
+        kernels->rotate(&shape, 1, 1, cosine, sine, x, y);
+        kernels->rotate(&shape, -1, 1, cosine, sine, y, z);
+        long double before = 0, after = 0;
+        for (size_t i = 0; i < 480; i++) {
+            T(assert_near)("rotate back", i, z[i], x[i], 8 * (long double)CHECK_EPSILON);
+            before += (long double)x[i] * x[i];
+            after += (long double)y[i] * y[i];
+        }
+        T(assert_near)("norm", 0, after, before, 4 * (long double)CHECK_EPSILON * before);
+    }
+}
+
+static void T(check_angles)(const TABLE *kernels)
+{
+    enum { ROWS = 7, COARSE = 4, FINE = 5 };
+    for (size_t pairs = 1; pairs <= 37; pairs++) {
+        const int placement = (int)(pairs % 2);
+        const size_t stride = pairs + pairs % 3, count = (ROWS - 1) * stride + pairs;
+        double *coarse = guard_place(0, COARSE * 2 * pairs * sizeof(double), placement);
+        double *fine = guard_place(1, FINE * 2 * pairs * sizeof(double), placement);
+        uint32_t *coarse_index = guard_place(2, ROWS * sizeof(uint32_t), placement);
+        uint32_t *fine_index = guard_place(3, ROWS * sizeof(uint32_t), placement);
+        for (size_t p = 0; p < COARSE; p++)
+            for (size_t i = 0; i < pairs; i++) {
+                coarse[2 * (p * pairs + i)] = cos((double)(p * FINE) / (double)(i + 1));
+                coarse[2 * (p * pairs + i) + 1] = sin((double)(p * FINE) / (double)(i + 1));
+            }
+        for (size_t p = 0; p < FINE; p++)
+            for (size_t i = 0; i < pairs; i++) {
+                fine[2 * (p * pairs + i)] = cos((double)p / (double)(i + 1));
+                fine[2 * (p * pairs + i) + 1] = sin((double)p / (double)(i + 1));
+            }
+        for (size_t r = 0; r < ROWS; r++) {
+            coarse_index[r] = (uint32_t)(test_bits() % COARSE);
+            fine_index[r] = (uint32_t)(test_bits() % FINE);
+        }
+        REAL *cosine = T(random_place)(4, count, placement), *sine = T(random_place)(5, count, placement);
+        REAL *cosine_before = T(copy)(cosine, count), *sine_before = T(copy)(sine, count);
+        kernels->angles(ROWS, pairs, coarse, coarse_index, fine, fine_index, cosine, sine, (ptrdiff_t)stride);
+        /* half a unit of the last place of results in [½, 1], and the error of the tables and of the product in double */
+        const long double tolerance = 0.25L * CHECK_EPSILON + 6e-16L;
+        for (size_t r = 0; r < ROWS; r++)
+            for (size_t i = 0; i < pairs; i++) {
+                const long double angle = (long double)(coarse_index[r] * FINE + fine_index[r]) / (long double)(i + 1);
+                T(assert_near)("angles: cosine", i, cosine[r * stride + i], cosl(angle), tolerance);
+                T(assert_near)("angles: sine", i, sine[r * stride + i], sinl(angle), tolerance);
+                cosine_before[r * stride + i] = cosine[r * stride + i];
+                sine_before[r * stride + i] = sine[r * stride + i];
+            }
+        T(assert_same)("angles: between rows", cosine, cosine_before, count);
+        T(assert_same)("angles: between rows", sine, sine_before, count);
+        free(cosine_before);
+        free(sine_before);
+    }
+}
+
+static void T(check_angle_gradient)(const TABLE *kernels)
+{
+    for (size_t pairs = 1; pairs <= 4 * kernels->lanes + 5; pairs++) {
+        for (int half = 0; half < 2; half++) {
+            const size_t rows = pairs % 6, stride = 2 * pairs + pairs % 3, count = rows ? (rows - 1) * stride + 2 * pairs : 0;
+            const int placement = (int)(pairs / 2 % 2);
+            const REAL *y = T(random_place)(0, count, placement), *g = T(random_place)(1, count, placement);
+            double *weight = guard_place(2, rows * sizeof(double), placement);
+            double *sum = guard_place(3, pairs * sizeof(double), placement);
+            for (size_t r = 0; r < rows; r++)
+                weight[r] = (double)(r * 1000) - 1500.25;
+            for (size_t i = 0; i < pairs; i++)
+                sum[i] = 0.5 * (double)i;
+            kernels->angle_gradient(rows, pairs, half, weight, y, (ptrdiff_t)stride, g, (ptrdiff_t)stride, sum);
+            for (size_t i = 0; i < pairs; i++) {
+                long double want = 0.5L * (long double)i, size = want;
+                for (size_t r = 0; r < rows; r++) {
+                    const size_t first = r * stride + (half ? i : 2 * i), second = first + (half ? pairs : 1);
+                    const long double a = (long double)g[first] * y[second], b = (long double)g[second] * y[first];
+                    want += weight[r] * (a - b);
+                    size += fabsl((long double)weight[r]) * (fabsl(a) + fabsl(b));
+                }
+                T(assert_near)("angle_gradient", i, sum[i], want, (long double)(rows + 3) * (long double)DBL_EPSILON * size);
+            }
+        }
+    }
+}
+
+/* ---- vectors ---- */
+
+/* Every length around the vectors', in both placements. */
+#define CHECK_EACH_LENGTH(n, placement)                                                                                \
+    for (size_t n = 0; n <= 150; n++)                                                                                  \
+        for (int placement = 0; placement < GUARD_PLACEMENTS; placement++)
+
+static void T(check_scale)(const TABLE *kernels)
+{
+    CHECK_EACH_LENGTH(n, placement) {
+        const REAL a = (REAL)-1.375, *x = T(random_place)(0, n, placement);
+        REAL *y = T(place)(1, n, placement), *inside = T(place)(2, n, placement), *want = T(copy)(x, n);
+        memcpy(inside, x, n * sizeof *x);
+        for (size_t i = 0; i < n; i++)
+            want[i] = a * x[i];
+        kernels->scale(n, a, x, y);
+        kernels->scale(n, a, inside, inside);
+        T(assert_same)("scale", y, want, n);
+        T(assert_same)("scale in place", inside, want, n);
+        free(want);
+    }
+}
+
+static void T(check_axpy)(const TABLE *kernels)
+{
+    CHECK_EACH_LENGTH(n, placement) {
+        const REAL a = (REAL)0.7, *x = T(random_place)(0, n, placement);
+        REAL *y = T(random_place)(1, n, placement), *want = T(copy)(y, n);
+        for (size_t i = 0; i < n; i++)
+            want[i] = T(chain)(kernels, a, x[i], want[i]);
+        kernels->axpy(n, a, x, y);
+        T(assert_same)("axpy", y, want, n);
+        free(want);
+    }
+}
+
+static void T(check_dot)(const TABLE *kernels)
+{
+    CHECK_EACH_LENGTH(n, placement) {
+        const REAL *x = T(random_place)(0, n, placement), *y = T(random_place)(1, n, placement);
+        long double want = 0, size = 0;
+        for (size_t i = 0; i < n; i++) {
+            want += (long double)x[i] * y[i];
+            size += fabsl((long double)x[i] * y[i]);
+        }
+        T(assert_near)("dot", n, kernels->dot(n, x, y), want, (long double)(n + 1) * (long double)CHECK_EPSILON * size / 2);
+    }
+}
+
+static void T(check_multiply)(const TABLE *kernels)
+{
+    CHECK_EACH_LENGTH(n, placement) {
+        const REAL *x = T(random_place)(0, n, placement), *y = T(random_place)(1, n, placement);
+        REAL *z = T(place)(2, n, placement), *inside = T(place)(3, n, placement), *want = T(copy)(x, n);
+        memcpy(inside, y, n * sizeof *y);
+        for (size_t i = 0; i < n; i++)
+            want[i] = x[i] * y[i];
+        kernels->multiply(n, x, y, z);
+        kernels->multiply(n, x, inside, inside);
+        T(assert_same)("multiply", z, want, n);
+        T(assert_same)("multiply in place", inside, want, n);
+        free(want);
+    }
+}
+
+static void T(check_add)(const TABLE *kernels)
+{
+    CHECK_EACH_LENGTH(n, placement) {
+        const REAL *x = T(random_place)(0, n, placement), *y = T(random_place)(1, n, placement);
+        REAL *z = T(place)(2, n, placement), *inside = T(place)(3, n, placement), *want = T(copy)(x, n);
+        memcpy(inside, x, n * sizeof *x);
+        for (size_t i = 0; i < n; i++)
+            want[i] = x[i] + y[i];
+        kernels->add(n, x, y, z);
+        kernels->add(n, inside, y, inside);
+        T(assert_same)("add", z, want, n);
+        T(assert_same)("add in place", inside, want, n);
+        free(want);
+    }
+}
+
+/* ---- softmax ---- */
+
+static void T(check_maximum)(const TABLE *kernels)
+{
+    assert_true(kernels->maximum(0, NULL) == -(REAL)INFINITY);
+    CHECK_EACH_LENGTH(n, placement) {
+        REAL *x = T(random_place)(0, n, placement), want = -(REAL)INFINITY;
+        for (size_t i = 0; i < n; i++) {
+            x[i] -= 2; /* all below zero: a lane that was loaded as 0 would show */
+            want = x[i] > want ? x[i] : want;
+        }
+        assert_true(kernels->maximum(n, x) == want);
+        for (size_t i = 0; i < n; i++) { /* the largest at each place; NaN at each place is passed over */
+            const REAL kept = x[i];
+            x[i] = (REAL)-0.5;
+            assert_true(kernels->maximum(n, x) == (REAL)-0.5);
+            x[i] = (REAL)NAN;
+            const REAL without = kernels->maximum(n, x);
+            assert_true(without == want || (kept == want && without < want));
+            x[i] = kept;
+        }
+        for (size_t i = 0; i < n; i++)
+            x[i] = -(REAL)INFINITY;
+        assert_true(kernels->maximum(n, x) == -(REAL)INFINITY);
+    }
+}
+
+/* Values by place: a tail gives the bits of the body, and the sum is that of the values. Accuracy: test_kernel_exp.c. */
+static void T(check_exp_sum)(const TABLE *kernels)
+{
+    CHECK_EACH_LENGTH(n, placement) {
+        REAL *x = T(random_place)(0, n, placement), shift = (REAL)0.75;
+        for (size_t i = 0; i < n; i++)
+            x[i] = i % 7 == 3 ? -(REAL)INFINITY : 20 * x[i] - 20;
+        REAL *want = T(copy)(x, n);
+        long double total = 0;
+        for (size_t i = 0; i < n; i++) {
+            const REAL alone = kernels->exp_sum(1, shift, &want[i]);
+            assert_true(alone == want[i] && (i % 7 == 3 ? want[i] == 0 : want[i] > 0));
+            total += want[i];
+        }
+        const REAL sum = kernels->exp_sum(n, shift, x);
+        T(assert_same)("exp_sum", x, want, n);
+        T(assert_near)("exp_sum: sum", n, sum, total, (long double)(n + 1) * (long double)CHECK_EPSILON * total);
+        free(want);
+    }
+}
+
+static void T(check_softmax_backward)(const TABLE *kernels)
+{
+    CHECK_EACH_LENGTH(n, placement) {
+        const REAL delta = (REAL)0.3, *p = T(random_place)(0, n, placement), *dp = T(random_place)(1, n, placement);
+        REAL *ds = T(place)(2, n, placement), *inside = T(place)(3, n, placement), *want = T(copy)(dp, n);
+        memcpy(inside, dp, n * sizeof *dp);
+        for (size_t i = 0; i < n; i++)
+            want[i] = p[i] * (dp[i] - delta);
+        kernels->softmax_backward(n, p, dp, delta, ds);
+        kernels->softmax_backward(n, p, inside, delta, inside);
+        T(assert_same)("softmax_backward", ds, want, n);
+        T(assert_same)("softmax_backward in place", inside, want, n);
+        free(want);
+    }
+}
+
+/* ---- random numbers ---- */
+
+static void T(dropout_case)(const TABLE *kernels, const locus_random *key, uint64_t row, size_t first, double p, size_t n,
+                            int placement)
+{
+    REAL *keep = T(random_place)(0, n, placement);
+    kernels->dropout_row(n, key, row, first, p, keep);
+    for (size_t j = 0; j < n; j++) {
+        uint32_t words[4];
+        const size_t at = first + j;
+        locus_random_block(key, (row << 28) + at / 8, words);
+        const uint32_t half = (words[at % 8 / 2] >> (at % 2 ? 16 : 0)) & 0xffffu;
+        const REAL want = half < (uint32_t)lround(p * 65536) ? 0 : (REAL)(1 / (1 - p));
+        if (keep[j] != want)
+            fail_msg("dropout_row: key %zu of row %llu is %g, expected %g", at, (unsigned long long)row, (double)keep[j],
+                     (double)want);
+    }
+}
+
+static void T(check_dropout_row)(const TABLE *kernels)
+{
+    const double rates[] = {0, 0.1, 0.5, 0.999999};
+    const locus_random key = {.seed = 0x123456789abcdef0u, .purpose = 77, .step = 5};
+    for (size_t n = 0; n <= 300; n++)
+        T(dropout_case)(kernels, &key, n * 31, 8 * (n % 5), rates[n % 4], n, (int)(n % 2));
+    const size_t last = 8 * (((size_t)1 << 28) - 5); /* the low half of the block's index wraps within a vector */
+    T(dropout_case)(kernels, &key, 15, last, 0.25, 200, 1);
+    T(dropout_case)(kernels, &key, ((uint64_t)1 << 36) - 1, last, 0.25, 200, 1);
+
+    enum { MANY = 40000 };
+    REAL *keep = T(place)(0, MANY, 1);
+    size_t dropped = 0;
+    kernels->dropout_row(MANY, &key, 3, 0, 0.1, keep);
+    for (size_t j = 0; j < MANY; j++)
+        dropped += keep[j] == 0;
+    assert_in_range(dropped, 4000 - 300, 4000 + 300); /* five standard deviations */
+}
+
+static void T(random_case)(const TABLE *kernels, const locus_random *key, uint64_t first, size_t blocks, int placement)
+{
+    uint32_t *words = guard_place(0, blocks * 16, placement);
+    memset(words, 0, blocks * 16);
+    kernels->random_words(blocks, key, first, words);
+    for (size_t i = 0; i < blocks; i++) {
+        uint32_t want[4];
+        locus_random_block(key, first + i, want);
+        assert_memory_equal(words + 4 * i, want, sizeof want);
+    }
+}
+
+/* Known answers of Philox4x32-10: the three of Random123's kat_vectors. */
+static void T(check_random_words)(const TABLE *kernels)
+{
+    static const struct {
+        locus_random key;
+        uint64_t index;
+        uint32_t words[4];
+    } known[] = {
+        {{0, 0, 0}, 0, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+        {{UINT64_MAX, UINT32_MAX, UINT32_MAX}, UINT64_MAX, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        {{0x299f31d0a4093822u, 0x03707344u, 0x13198a2eu},
+         0x85a308d3243f6a88u,
+         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+    };
+    uint32_t words[4];
+    for (size_t i = 0; i < 3; i++) {
+        kernels->random_words(1, &known[i].key, known[i].index, words);
+        assert_memory_equal(words, known[i].words, sizeof words);
+    }
+    const locus_random key = {.seed = 42, .purpose = 0xdeadbeef, .step = 0x80000001};
+    for (size_t blocks = 0; blocks <= 70; blocks++) {
+        T(random_case)(kernels, &key, 1000 * blocks, blocks, (int)(blocks % 2));
+        T(random_case)(kernels, &key, UINT32_MAX - 20, blocks, 1); /* carries into the high half */
+        T(random_case)(kernels, &key, UINT64_MAX - 20, blocks, 0); /* wraps round */
+    }
+}
+
+#undef CHECK_EACH_LENGTH
+#undef CHECK_PASTE
+#undef CHECK_PASTE_RAW
+#undef T
+#undef TABLE
+#undef REAL
+#undef CHECK_REAL
+#undef CHECK_BITS
+#undef CHECK_FMA
+#undef CHECK_FAST_FMA
+#undef CHECK_EPSILON

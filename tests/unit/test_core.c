@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* Errors, status texts, version, allocator, tensor views, instruction sets. */
+#include "core/error.h"
+#include <locus/locus.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- errors ---- */
+
+static void fail_fills_the_record(void **state) {
+    (void)state;
+    locus_error error;
+    memset(&error, 0x5A, sizeof error);
+    assert_int_equal(locus_fail(&error, LOCUS_ERROR_SHAPE, "x", "x has rank %d, not %d", 2, 3), LOCUS_ERROR_SHAPE);
+    assert_int_equal(error.status, LOCUS_ERROR_SHAPE);
+    assert_string_equal(error.argument, "x");
+    assert_string_equal(error.message, "x has rank 2, not 3");
+    assert_int_equal(error.offset, -1);
+    assert_int_equal(error.length, 0);
+    assert_int_equal(locus_fail_at(&error, LOCUS_ERROR_SPEC, NULL, 7, 0, "here"), LOCUS_ERROR_SPEC);
+    assert_string_equal(error.argument, "");
+    assert_int_equal(error.offset, 7);
+    assert_int_equal(error.length, 1);
+    assert_int_equal(locus_fail(NULL, LOCUS_ERROR_IO, "x", "nobody reads this"), LOCUS_ERROR_IO);
+    assert_int_equal(locus_fail_at(NULL, LOCUS_ERROR_IO, "x", 1, 2, "nor this"), LOCUS_ERROR_IO);
+}
+
+static void fail_keeps_one_line_of_whole_characters(void **state) {
+    (void)state;
+    locus_error error;
+    (void)locus_fail(&error, LOCUS_ERROR_SPEC, "a\nb", "one\ntwo\tthree\x7F");
+    assert_string_equal(error.argument, "a?b");
+    assert_string_equal(error.message, "one?two?three?");
+    /* "⌈" is three bytes: wherever the record ends, it must not end inside one. */
+    char text[3 * 400 + 1];
+    for (size_t i = 0; i < 400; i++)
+        memcpy(text + 3 * i, "⌈", 4);
+    for (int shift = 0; shift < 3; shift++) {
+        (void)locus_fail(&error, LOCUS_ERROR_SPEC, text, "%.*s%s", shift, "ab", text);
+        size_t kept = strlen(error.message) - (size_t)(shift < 2 ? shift : 2);
+        assert_int_equal(kept % 3, 0);
+        assert_true(strlen(error.message) > sizeof error.message - 4);
+        assert_int_equal(strlen(error.argument) % 3, 0);
+    }
+}
+
+static void fail_may_quote_the_record_itself(void **state) {
+    (void)state;
+    locus_error error;
+    (void)locus_fail(&error, LOCUS_ERROR_SPEC, "base", "base is 0");
+    (void)locus_fail(&error, LOCUS_ERROR_SPEC, error.argument, "term 2: %s", error.message);
+    assert_string_equal(error.message, "term 2: base is 0");
+    assert_string_equal(error.argument, "base");
+}
+
+static void every_status_has_its_text(void **state) {
+    (void)state;
+    for (int a = LOCUS_OK; a <= LOCUS_ERROR_INTERRUPTED; a++) {
+        assert_string_not_equal(locus_status_text((locus_status)a), "unknown status");
+        for (int b = LOCUS_OK; b < a; b++)
+            assert_string_not_equal(locus_status_text((locus_status)a), locus_status_text((locus_status)b));
+    }
+    assert_string_equal(locus_status_text((locus_status)1234), "unknown status");
+    assert_string_equal(locus_status_text(LOCUS_ERROR_MEMORY), "out of memory");
+}
+
+static void version_is_the_headers(void **state) {
+    (void)state;
+    char text[32];
+    snprintf(text, sizeof text, "%d.%d.%d", LOCUS_VERSION_MAJOR, LOCUS_VERSION_MINOR, LOCUS_VERSION_PATCH);
+    assert_string_equal(text, LOCUS_VERSION_TEXT);
+    assert_string_equal(locus_version(), LOCUS_VERSION_TEXT);
+}
+
+/* ---- memory ---- */
+
+typedef struct ledger {
+    size_t blocks, bytes;
+    bool refuse;
+} ledger;
+
+static void *ledger_allocate(void *state, size_t bytes, size_t alignment) {
+    ledger *book = state;
+    assert_true(bytes > 0);
+    assert_int_equal(alignment, LOCUS_ALIGNMENT);
+    if (book->refuse)
+        return NULL;
+    book->blocks++;
+    book->bytes += bytes;
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static void ledger_release(void *state, void *block, size_t bytes) {
+    ledger *book = state;
+    assert_non_null(block);
+    book->blocks--;
+    book->bytes -= bytes;
+    free(block);
+}
+
+static void allocations_are_aligned_and_writable(void **state) {
+    (void)state;
+    const size_t sizes[] = {0, 1, 63, 64, 65, 4095, 1 << 20};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char *block = locus_allocate(sizes[i]);
+        assert_non_null(block);
+        assert_int_equal((uintptr_t)block % LOCUS_ALIGNMENT, 0);
+        memset(block, 0xFF, sizes[i]);
+        locus_release(block, sizes[i]);
+    }
+    locus_release(NULL, 17);
+    assert_null(locus_allocate(SIZE_MAX));
+    assert_null(locus_allocate(SIZE_MAX - 32));
+}
+
+static void allocator_can_be_replaced(void **state) {
+    (void)state;
+    ledger book = {0};
+    locus_allocator_set(&(locus_allocator){ledger_allocate, ledger_release, &book});
+    void *a = locus_allocate(100), *b = locus_allocate(0);
+    assert_int_equal(book.blocks, 2);
+    book.refuse = true;
+    assert_null(locus_allocate(1));
+    locus_release(a, 100);
+    locus_release(b, 0);
+    assert_int_equal(book.blocks, 0);
+    assert_int_equal(book.bytes, 0);
+    locus_allocator_set(NULL);
+    locus_release(locus_allocate(8), 8);
+    assert_int_equal(book.blocks, 0);
+}
+
+/* ---- tensors ---- */
+
+static void views_are_contiguous(void **state) {
+    (void)state;
+    float data[24];
+    locus_tensor t = locus_tensor_view(data, LOCUS_FLOAT32, 3, (const int64_t[]){2, 3, 4});
+    assert_ptr_equal(t.data, data);
+    assert_int_equal(t.rank, 3);
+    assert_int_equal(t.stride[0], 12);
+    assert_int_equal(t.stride[1], 4);
+    assert_int_equal(t.stride[2], 1);
+    assert_int_equal(locus_tensor_count(&t), 24);
+    t = locus_tensor_view(data, LOCUS_FLOAT64, 0, NULL);
+    assert_int_equal(locus_tensor_count(&t), 1);
+    t = locus_tensor_view(data, LOCUS_FLOAT64, 2, (const int64_t[]){0, 5});
+    assert_int_equal(locus_tensor_count(&t), 0);
+    t = locus_tensor_view(data, LOCUS_FLOAT64, 2, (const int64_t[]){-3, -5});
+    assert_int_equal(locus_tensor_count(&t), 0);
+    t = locus_tensor_view(data, LOCUS_FLOAT64, 3, (const int64_t[]){INT64_MAX, INT64_MAX, 3});
+    assert_true(locus_tensor_count(&t) == SIZE_MAX);
+    t = locus_tensor_view(data, LOCUS_FLOAT64, 6, (const int64_t[]){1, 2, 3, 4, 5, 6});
+    assert_int_equal(t.rank, 6); /* for the call that gets it to refuse */
+    assert_int_equal(locus_tensor_count(&t), 24);
+    assert_int_equal(locus_dtype_size(LOCUS_FLOAT32), 4);
+    assert_int_equal(locus_dtype_size(LOCUS_FLOAT64), 8);
+    assert_int_equal(locus_dtype_size((locus_dtype)9), 0);
+}
+
+/* ---- instruction sets ---- */
+
+/* Runs `answer` in a process of its own with LOCUS_ISA set (NULL: unset). */
+static int isa_in_child(const char *limit) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (limit)
+            setenv("LOCUS_ISA", limit, 1);
+        else
+            unsetenv("LOCUS_ISA");
+        _exit((int)locus_cpu_isa());
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* The highest level of `mask` that the machine has. */
+static int highest(unsigned mask) {
+    unsigned usable = (mask & locus_cpu_isas()) | LOCUS_ISA_SCALAR, best = LOCUS_ISA_SCALAR;
+    for (unsigned isa = LOCUS_ISA_SCALAR; isa <= LOCUS_ISA_NEON; isa <<= 1)
+        best = usable & isa ? isa : best;
+    return (int)best;
+}
+
+/* Runs before the mask is set: a mask overrules the environment. */
+static void environment_limits_the_level(void **state) {
+    (void)state;
+    assert_int_equal(isa_in_child(NULL), highest(~0u));
+    assert_int_equal(isa_in_child("nonsense"), highest(~0u));
+    assert_int_equal(isa_in_child("scalar"), LOCUS_ISA_SCALAR);
+    assert_int_equal(isa_in_child("avx2"), highest(LOCUS_ISA_AVX2));
+    assert_int_equal(isa_in_child("avx512"), highest(LOCUS_ISA_AVX2 | LOCUS_ISA_AVX512));
+    assert_int_equal(isa_in_child("neon"), highest(LOCUS_ISA_NEON));
+}
+
+static void mask_limits_the_level(void **state) {
+    (void)state;
+    for (unsigned mask = 0; mask < 16; mask++) {
+        locus_cpu_mask_set(mask);
+        assert_int_equal(locus_cpu_isa(), highest(mask));
+    }
+    locus_cpu_mask_set(~0u);
+    assert_int_equal(locus_cpu_isa(), highest(~0u));
+}
+
+static void machine_has_what_the_compiler_sees(void **state) {
+    (void)state;
+    unsigned isas = locus_cpu_isas();
+    assert_true(isas & LOCUS_ISA_SCALAR);
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    assert_int_equal((isas & LOCUS_ISA_AVX2) != 0, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+    assert_int_equal((isas & LOCUS_ISA_AVX512) != 0,
+                     __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"));
+    assert_false(isas & LOCUS_ISA_NEON);
+#elif defined(__aarch64__)
+    assert_int_equal(isas, LOCUS_ISA_SCALAR | LOCUS_ISA_NEON);
+#endif
+    assert_string_equal(locus_isa_name(LOCUS_ISA_SCALAR), "scalar");
+    assert_string_equal(locus_isa_name(LOCUS_ISA_AVX2), "avx2");
+    assert_string_equal(locus_isa_name(LOCUS_ISA_AVX512), "avx512");
+    assert_string_equal(locus_isa_name(LOCUS_ISA_NEON), "neon");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fail_fills_the_record),
+        cmocka_unit_test(fail_keeps_one_line_of_whole_characters),
+        cmocka_unit_test(fail_may_quote_the_record_itself),
+        cmocka_unit_test(every_status_has_its_text),
+        cmocka_unit_test(version_is_the_headers),
+        cmocka_unit_test(allocations_are_aligned_and_writable),
+        cmocka_unit_test(allocator_can_be_replaced),
+        cmocka_unit_test(views_are_contiguous),
+        cmocka_unit_test(environment_limits_the_level),
+        cmocka_unit_test(mask_limits_the_level),
+        cmocka_unit_test(machine_has_what_the_compiler_sees),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

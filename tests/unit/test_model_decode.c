@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Greedy decoding with the cache gives, token for token, what full recomputation of every prefix gives; limits and end tokens
+ * are kept. The model is trained a little first, so that its answers end at different lengths and are not one symbol. */
+#include "model/model_parts.h"
+#include "nn/loss.h"
+#include "train/optimizer.h"
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SAMPLES = 12, VOCABULARY = 9, MOST = 12, LENGTHS = 6 };
+
+typedef struct samples {
+    size_t offsets[SAMPLES + 1];
+    int32_t symbols[SAMPLES * LENGTHS];
+    lab_batch batch; /* copies: target = input */
+} samples;
+
+static void draw(samples *set, uint32_t step) {
+    locus_random random = {31, LOCUS_RANDOM_USER, step};
+    set->offsets[0] = 0;
+    for (size_t s = 0; s < SAMPLES; ++s) {
+        size_t length = 1 + (size_t)locus_random_below(&random, s * 100, LENGTHS), at = set->offsets[s];
+        for (size_t t = 0; t < length; ++t)
+            set->symbols[at + t] = (int32_t)(1 + locus_random_below(&random, s * 100 + 1 + t, VOCABULARY - 2));
+        set->offsets[s + 1] = at + length;
+    }
+    set->batch = (lab_batch){SAMPLES, set->offsets, set->offsets, set->symbols, set->symbols};
+}
+
+static lab_model *trained(const char *encoding, lab_norm_place norm, uint32_t steps) {
+    lab_model_config config = lab_model_default();
+    config.vocabulary = VOCABULARY;
+    config.dim = 32;
+    config.heads = 4;
+    config.feed_forward = 64;
+    config.encoder_layers = 1;
+    config.norm = norm;
+    config.encoding = encoding;
+    lab_model *model;
+    lab_optimizer optimizer;
+    lab_optimizer_config settings = lab_optimizer_default();
+    locus_error error;
+    if (lab_model_create(&model, &config, 8, &error) != LOCUS_OK) fail_msg("%s: %s", encoding, error.message);
+    assert_int_equal(lab_optimizer_create(&optimizer, &settings, lab_model_elements(model), NULL), LOCUS_OK);
+    for (uint32_t step = 0; step < steps; ++step) {
+        samples set;
+        lab_score score;
+        double norm_before;
+        draw(&set, step);
+        assert_int_equal(lab_model_train(model, &set.batch, 2, step, &score, NULL), LOCUS_OK);
+        assert_int_equal(lab_optimizer_step(&optimizer, 3e-3, lab_model_values(model), lab_model_gradients(model),
+                                            &norm_before, NULL), LOCUS_OK);
+        assert_int_equal(lab_model_update(model, NULL), LOCUS_OK);
+    }
+    lab_optimizer_destroy(&optimizer);
+    return model;
+}
+
+/* Greedy decoding of one sample by teacher forcing what was found so far. Returns the tokens without the end. */
+static size_t recompute(lab_model *model, const lab_batch *batch, size_t s, size_t limit, int32_t *output) {
+    size_t length = 0;
+    while (length < limit) {
+        size_t input_offsets[] = {0, batch->input_offsets[s + 1] - batch->input_offsets[s]}, target_offsets[] = {0, length};
+        lab_batch one = {1, input_offsets, target_offsets, batch->input + batch->input_offsets[s], output};
+        lab_score score;
+        assert_int_equal(lab_model_evaluate(model, &one, &score, NULL), LOCUS_OK);
+        size_t token = lab_argmax(VOCABULARY, model->step.logits + length * VOCABULARY);
+        if (token == VOCABULARY - 1) break;
+        output[length++] = (int32_t)token;
+    }
+    return length;
+}
+
+static void compare(lab_model *model, const char *encoding, size_t *ended, size_t *cut) {
+    samples set;
+    draw(&set, 1000);
+    size_t limits[SAMPLES], offsets[SAMPLES + 1], lengths[SAMPLES];
+    int32_t output[SAMPLES * MOST], wanted[MOST];
+    for (size_t s = 0; s < SAMPLES; ++s)
+        limits[s] = s * 5 % MOST; /* 0 is among them */
+    lab_generation generation = {limits, output, offsets, lengths};
+    locus_error error;
+    if (lab_model_generate(model, &set.batch, &generation, &error) != LOCUS_OK) fail_msg("%s: %s", encoding, error.message);
+    for (size_t s = 0; s < SAMPLES; ++s) {
+        assert_int_equal(offsets[s + 1] - offsets[s], limits[s]);
+        size_t length = recompute(model, &set.batch, s, limits[s], wanted);
+        assert_int_equal(lengths[s], length);
+        for (size_t t = 0; t < length; ++t)
+            assert_int_equal(output[offsets[s] + t], wanted[t]);
+        *ended += length < limits[s];
+        *cut += length == limits[s];
+    }
+}
+
+static void the_cache_gives_what_recomputation_gives(void **state) {
+    (void)state;
+    static const char *const encodings[] = {"none",  "sinusoidal", "learned(size=32)", "relative(window=4, values=on)",
+                                            "rope",  "roper",      "alibi",            "algebraic(group=seq)",
+                                            "rope + decay(rate=0.9)"};
+    size_t ended = 0, cut = 0;
+    for (size_t e = 0; e < sizeof encodings / sizeof *encodings; ++e) {
+        lab_model *model = trained(encodings[e], e % 2 ? LAB_NORM_AFTER : LAB_NORM_BEFORE, 40);
+        compare(model, encodings[e], &ended, &cut);
+        lab_model_destroy(&model);
+    }
+    assert_true(ended > 10 && cut > 10); /* both ends of a sequence were met */
+}
+
+static void a_copy_is_learned_and_decoded(void **state) {
+    (void)state;
+    lab_model *model = trained("rope", LAB_NORM_BEFORE, 500);
+    samples set;
+    draw(&set, 2000);
+    size_t limits[SAMPLES], offsets[SAMPLES + 1], lengths[SAMPLES], exact = 0;
+    int32_t output[SAMPLES * MOST];
+    for (size_t s = 0; s < SAMPLES; ++s)
+        limits[s] = MOST;
+    lab_generation generation = {limits, output, offsets, lengths};
+    assert_int_equal(lab_model_generate(model, &set.batch, &generation, NULL), LOCUS_OK);
+    for (size_t s = 0; s < SAMPLES; ++s) {
+        size_t length = set.offsets[s + 1] - set.offsets[s];
+        exact += lengths[s] == length &&
+                 memcmp(output + offsets[s], set.symbols + set.offsets[s], length * sizeof *output) == 0;
+    }
+    assert_true(exact >= SAMPLES - 2);
+    lab_model_destroy(&model);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_cache_gives_what_recomputation_gives),
+        cmocka_unit_test(a_copy_is_learned_and_decoded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

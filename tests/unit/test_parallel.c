@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/* The parallel loop: every piece once, workers never shared, nesting, concurrent callers, other executors, forks. Made to be
+ * run under the thread sanitizer as well. */
+#include <locus/parallel.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { MAX_WORKERS = 1024 };
+
+/* Plain (not atomic) counts of pieces and of workers' scratch: a race on either is the sanitizer's to find. */
+typedef struct record {
+    unsigned *times;
+    atomic_int busy[MAX_WORKERS];
+    unsigned long scratch[MAX_WORKERS][8];
+    atomic_bool shared;
+} record;
+
+static void note(void *context, size_t index, size_t worker) {
+    record *r = context;
+    if (worker >= locus_threads() || atomic_fetch_add(&r->busy[worker], 1) != 0)
+        atomic_store(&r->shared, true);
+    r->times[index]++;
+    r->scratch[worker][0] += index;
+    atomic_fetch_sub(&r->busy[worker], 1);
+}
+
+static void check_loop(size_t count) {
+    record r = {.times = calloc(count + 1, sizeof(unsigned))};
+    assert_non_null(r.times);
+    locus_parallel_for(count, note, &r);
+    unsigned long sum = 0;
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(r.times[i], 1);
+    for (size_t w = 0; w < MAX_WORKERS; w++)
+        sum += r.scratch[w][0];
+    assert_int_equal(sum, count ? count * (count - 1) / 2 : 0);
+    assert_false(atomic_load(&r.shared));
+    free(r.times);
+}
+
+static void every_piece_runs_once(void **state) {
+    (void)state;
+    const size_t threads[] = {1, 2, 3, 8, 0}, counts[] = {0, 1, 2, 3, 7, 64, 1000, 100000};
+    for (size_t t = 0; t < 5; t++) {
+        assert_int_equal(locus_threads_set(threads[t]), LOCUS_OK);
+        assert_true(threads[t] ? locus_threads() == threads[t] : locus_threads() >= 1);
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+            check_loop(counts[c]);
+    }
+}
+
+static void many_short_loops_in_a_row(void **state) {
+    (void)state;
+    const size_t threads[] = {2, 4};
+    for (size_t t = 0; t < 2; t++) {
+        assert_int_equal(locus_threads_set(threads[t]), LOCUS_OK);
+        for (size_t i = 0; i < 3000; i++)
+            check_loop(2 + i % 9);
+    }
+}
+
+/* After a pause the workers sleep: loops must wake them, and must end if the last piece ends long after the caller's. */
+static void slow_piece(void *context, size_t index, size_t worker) {
+    (void)worker;
+    struct timespec pause = {0, index == 0 ? 3000000 : 100000};
+    nanosleep(&pause, NULL);
+    atomic_fetch_add((atomic_int *)context, 1);
+}
+
+static void sleepers_wake(void **state) {
+    (void)state;
+    assert_int_equal(locus_threads_set(3), LOCUS_OK);
+    for (int i = 0; i < 20; i++) {
+        atomic_int done = 0;
+        locus_parallel_for(5, slow_piece, &done);
+        assert_int_equal(atomic_load(&done), 5);
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+}
+
+/* Two pieces that wait for each other end only if they really run at the same time. */
+typedef struct meeting {
+    atomic_int arrived;
+    atomic_bool missed;
+} meeting;
+
+static void meet(void *context, size_t index, size_t worker) {
+    meeting *m = context;
+    (void)index;
+    (void)worker;
+    atomic_fetch_add(&m->arrived, 1);
+    for (int i = 0; i < 20000 && atomic_load(&m->arrived) < 2; i++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    if (atomic_load(&m->arrived) < 2)
+        atomic_store(&m->missed, true);
+}
+
+static void pieces_run_at_the_same_time(void **state) {
+    (void)state;
+    assert_int_equal(locus_threads_set(2), LOCUS_OK);
+    for (int i = 0; i < 10; i++) {
+        meeting m = {0};
+        locus_parallel_for(2, meet, &m);
+        assert_false(atomic_load(&m.missed));
+    }
+}
+
+/* ---- nesting ---- */
+
+typedef struct nest {
+    atomic_size_t inner, elsewhere, other_worker;
+    pthread_t outer[16];
+} nest;
+
+typedef struct nest_inner {
+    nest *all;
+    pthread_t outer;
+} nest_inner;
+
+static void inner_piece(void *context, size_t index, size_t worker) {
+    nest_inner *in = context;
+    (void)index;
+    atomic_fetch_add(&in->all->inner, 1);
+    atomic_fetch_add(&in->all->elsewhere, !pthread_equal(in->outer, pthread_self()));
+    atomic_fetch_add(&in->all->other_worker, worker != 0);
+}
+
+static void outer_piece(void *context, size_t index, size_t worker) {
+    nest_inner in = {context, pthread_self()};
+    (void)index;
+    (void)worker;
+    locus_parallel_for(10, inner_piece, &in);
+}
+
+static void nested_loops_run_inline(void **state) {
+    (void)state;
+    const size_t threads[] = {1, 2, 4};
+    for (size_t t = 0; t < 3; t++) {
+        assert_int_equal(locus_threads_set(threads[t]), LOCUS_OK);
+        nest all = {0};
+        locus_parallel_for(16, outer_piece, &all);
+        assert_int_equal(atomic_load(&all.inner), 160);
+        assert_int_equal(atomic_load(&all.elsewhere), 0);
+        assert_int_equal(atomic_load(&all.other_worker), 0);
+    }
+}
+
+static void change_from_inside(void *context, size_t index, size_t worker) {
+    (void)index;
+    (void)worker;
+    if (locus_threads_set(2) != LOCUS_ERROR_ARGUMENT || locus_executor_set(NULL) != LOCUS_ERROR_ARGUMENT)
+        atomic_store((atomic_bool *)context, true);
+}
+
+static void settings_are_refused_inside_a_loop(void **state) {
+    (void)state;
+    atomic_bool wrong = false;
+    locus_parallel_for(4, change_from_inside, &wrong);
+    assert_false(atomic_load(&wrong));
+}
+
+/* ---- concurrent callers ---- */
+
+typedef struct caller {
+    atomic_int *inside;
+    bool overlapped;
+    unsigned long sum[MAX_WORKERS];
+} caller;
+
+static void exclusive_piece(void *context, size_t index, size_t worker) {
+    caller *c = context;
+    c->sum[worker] += index;
+}
+
+static void *call_often(void *context) {
+    caller *c = context;
+    for (int i = 0; i < 300; i++) {
+        memset(c->sum, 0, sizeof c->sum);
+        locus_parallel_for(20, exclusive_piece, c);
+        unsigned long sum = 0;
+        for (size_t w = 0; w < MAX_WORKERS; w++)
+            sum += c->sum[w];
+        c->overlapped = c->overlapped || sum != 190;
+    }
+    return NULL;
+}
+
+static void concurrent_callers_wait_for_each_other(void **state) {
+    (void)state;
+    assert_int_equal(locus_threads_set(3), LOCUS_OK);
+    pthread_t threads[4];
+    caller callers[4] = {0};
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, call_often, &callers[i]), 0);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_false(callers[i].overlapped);
+    }
+}
+
+/* ---- other executors ---- */
+
+static void run_backwards(void *state, size_t count, locus_task *task, void *context) {
+    (*(int *)state)++;
+    for (size_t i = count; i-- > 0;)
+        task(context, i, i % 5);
+}
+
+static void executor_can_be_replaced(void **state) {
+    (void)state;
+    int calls = 0;
+    locus_executor mine = {run_backwards, 5, &calls};
+    assert_int_equal(locus_threads_set(2), LOCUS_OK);
+    assert_int_equal(locus_executor_set(&mine), LOCUS_OK);
+    assert_int_equal(locus_threads(), 5);
+    check_loop(100);
+    assert_int_equal(calls, 1);
+    nest all = {0};
+    locus_parallel_for(3, outer_piece, &all); /* the nested loops do not come to the executor */
+    assert_int_equal(calls, 2);
+    assert_int_equal(atomic_load(&all.inner), 30);
+    assert_int_equal(locus_threads_set(4), LOCUS_OK); /* the pool's, for later */
+    assert_int_equal(locus_threads(), 5);
+    assert_int_equal(locus_executor_set(NULL), LOCUS_OK);
+    assert_int_equal(locus_threads(), 4);
+    check_loop(100);
+    assert_int_equal(calls, 2);
+}
+
+static void bad_settings_are_refused(void **state) {
+    (void)state;
+    assert_int_equal(locus_executor_set(&(locus_executor){NULL, 1, NULL}), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(locus_executor_set(&(locus_executor){run_backwards, 0, NULL}), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(locus_threads_set(1025), LOCUS_ERROR_ARGUMENT);
+    check_loop(10);
+}
+
+/* ---- processes ---- */
+
+/* The exit status of a child that runs `body`; it ends by exit, so that the pool's end is tested too. */
+static int in_child(int (*body)(void)) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        exit(body());
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int loops_in_child(void) {
+    for (int i = 0; i < 50; i++) {
+        atomic_int done = 0;
+        locus_parallel_for(9, slow_piece, &done);
+        if (atomic_load(&done) != 9)
+            return 1;
+    }
+    return locus_threads() == 3 ? 0 : 2;
+}
+
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDER_THREAD_SANITIZER 1
+#endif
+#endif
+#ifndef UNDER_THREAD_SANITIZER
+#define UNDER_THREAD_SANITIZER 0
+#endif
+
+/* The thread sanitizer does not follow threads that a forked child starts. */
+static void a_forked_child_has_a_pool_of_its_own(void **state) {
+    (void)state;
+    assert_int_equal(locus_threads_set(3), LOCUS_OK);
+    check_loop(100);
+    if (!UNDER_THREAD_SANITIZER)
+        assert_int_equal(in_child(loops_in_child), 0);
+    check_loop(100);
+}
+
+/* ---- the environment ---- */
+
+static int threads_of_environment(const char *text) {
+    char *command[] = {"/proc/self/exe", "threads", NULL};
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (text)
+            setenv("LOCUS_THREADS", text, 1);
+        else
+            unsetenv("LOCUS_THREADS");
+        execv(command[0], command);
+        _exit(255);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void environment_sets_the_threads(void **state) {
+    (void)state;
+    assert_int_equal(locus_threads_set(0), LOCUS_OK);
+    int all = (int)locus_threads() & 0xFF;
+    assert_int_equal(threads_of_environment("5"), 5);
+    assert_int_equal(threads_of_environment("1"), 1);
+    const char *const senseless[] = {NULL, "", "0", "-3", "two", "4x", "1025", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof senseless / sizeof *senseless; i++)
+        assert_int_equal(threads_of_environment(senseless[i]), all);
+}
+
+int main(int count, char **arguments) {
+    if (count > 1 && strcmp(arguments[1], "threads") == 0) /* what threads_of_environment starts */
+        return (int)locus_threads();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_piece_runs_once),
+        cmocka_unit_test(many_short_loops_in_a_row),
+        cmocka_unit_test(sleepers_wake),
+        cmocka_unit_test(pieces_run_at_the_same_time),
+        cmocka_unit_test(nested_loops_run_inline),
+        cmocka_unit_test(settings_are_refused_inside_a_loop),
+        cmocka_unit_test(concurrent_callers_wait_for_each_other),
+        cmocka_unit_test(executor_can_be_replaced),
+        cmocka_unit_test(bad_settings_are_refused),
+        cmocka_unit_test(a_forked_child_has_a_pool_of_its_own),
+        cmocka_unit_test(environment_sets_the_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
