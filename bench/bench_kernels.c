@@ -184,13 +184,13 @@ static double peak_of(locus_isa isa, bool wide)
 
 /* ---- beyond the cache: float32, all threads ---- */
 
-enum { HEADS = 8, HEAD = 64, PAIRS = 32, TOKEN = HEADS * HEAD, PIECE = 64, STREAM_ROUNDS = 11 };
+enum { HEADS = 8, HEAD = 64, PAIRS = 32, TOKEN = HEADS * HEAD, PIECE = 64, STEP = 8, FINE = 64, STREAM_ROUNDS = 21 };
 
 typedef struct stream {
     const locus_kernels_float32 *kernels;
     size_t tokens;
     float *x, *y;
-    const double *coarse, *fine; /* tables of 256 positions for HEADS · PAIRS pairs */
+    const double *angles;
     bool half_pairs, own_tables;
 } stream;
 
@@ -209,12 +209,12 @@ static void stream_copy(void *context, size_t piece, size_t worker)
     memcpy(s->y + piece * PIECE * TOKEN, s->x + piece * PIECE * TOKEN, sizeof(float) * PIECE * TOKEN);
 }
 
-/* As an encoding does it: the angles of a few tokens into a table that stays in the cache, then these tokens' rows. */
+/* As an encoding does it: the next tokens are asked for, the angles of a few tokens computed into a table that stays in the
+ * cache, and these tokens' rows turned. Tables are [tables, FINE positions, PAIRS] in two levels. */
 static void stream_rotate(void *context, size_t piece, size_t worker)
 {
-    enum { STEP = 8 };
     const stream *s = context;
-    const size_t pairs = s->own_tables ? HEADS * PAIRS : PAIRS;
+    const size_t tables = s->own_tables ? HEADS : 1, pairs = tables * PAIRS, table = (size_t)2 * FINE * PAIRS;
     const locus_rotation shape = {.rows = STEP, .heads = HEADS, .D = HEAD, .pairs = PAIRS, .half_pairs = s->half_pairs,
                                   .table_row = (ptrdiff_t)pairs, .table_head = s->own_tables ? PAIRS : 0, .source_row = TOKEN,
                                   .source_head = HEAD, .target_row = TOKEN, .target_head = HEAD};
@@ -223,12 +223,16 @@ static void stream_rotate(void *context, size_t piece, size_t worker)
     (void)worker;
     for (size_t first = 0; first < PIECE; first += STEP) {
         float *x = s->x + (piece * PIECE + first) * TOKEN;
+        for (size_t line = 0; first + STEP < PIECE && line < STEP * TOKEN; line += 64 / sizeof(float))
+            __builtin_prefetch(x + STEP * TOKEN + line, 1, 2);
         for (size_t i = 0; i < STEP; i++) {
             const size_t position = piece * PIECE + first + i;
-            coarse[i] = (uint32_t)(position / 256 % 256);
-            fine[i] = (uint32_t)(position % 256);
+            coarse[i] = (uint32_t)(position / FINE % FINE);
+            fine[i] = (uint32_t)(position % FINE);
         }
-        s->kernels->angles(STEP, pairs, s->coarse, coarse, s->fine, fine, cosine, sine, (ptrdiff_t)pairs);
+        for (size_t t = 0; t < tables; t++)
+            s->kernels->angles(STEP, PAIRS, s->angles + t * table, coarse, s->angles + t * table, fine, cosine + t * PAIRS,
+                               sine + t * PAIRS, (ptrdiff_t)pairs);
         s->kernels->rotate(&shape, 1, 1, cosine, sine, x, x);
     }
 }
@@ -256,7 +260,7 @@ enum { STREAMS = sizeof streams / sizeof streams[0] };
 /* Rounds over all of them in turn, so that what disturbs the machine disturbs all alike. */
 static bool bench_streams(size_t tokens)
 {
-    const size_t bytes = tokens * TOKEN * sizeof(float), table = (size_t)2 * 256 * HEADS * PAIRS;
+    const size_t bytes = tokens * TOKEN * sizeof(float), table = (size_t)2 * FINE * HEADS * PAIRS;
     const size_t table_bytes = table * sizeof(double);
     stream s = {.kernels = locus_kernels_float32_get(), .tokens = tokens};
     static double rate[STREAMS][STREAM_ROUNDS];
@@ -267,11 +271,11 @@ static bool bench_streams(size_t tokens)
     const bool good = angles && s.x && s.y;
     if (good) {
         for (size_t i = 0; i < table / 2; i++) {
-            const double angle = (double)(i / (HEADS * PAIRS)) * pow(10000, -(double)(i % PAIRS) / PAIRS);
+            const double angle = (double)(i / PAIRS % FINE) * pow(10000, -(double)(i % PAIRS) / PAIRS);
             angles[2 * i] = cos(angle);
             angles[2 * i + 1] = sin(angle);
         }
-        s.coarse = s.fine = angles;
+        s.angles = angles;
         for (size_t i = 0; i < tokens * TOKEN; i++)
             s.x[i] = (float)pattern(i, 4);
         memset(s.y, 0, bytes);

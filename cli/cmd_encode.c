@@ -51,8 +51,9 @@ static int apply(encode_job *job, locus_role role, locus_direction direction, co
 static int write_table(encode_job *job)
 {
     const int64_t shape[2] = {(int64_t)job->positions.count, cli_integer(job->arguments, "dim")};
-    locus_shape sizes = locus_shape_default();
-    sizes.model_dim = (size_t)shape[1];
+    const locus_shape sizes = {.heads = (size_t)cli_integer(job->arguments, "heads"),
+                               .head_dim = (size_t)cli_integer(job->arguments, "head-dim"),
+                               .model_dim = (size_t)shape[1]};
     int status = cli_require(job->arguments, "dim");
     status = status ? status : cli_encoding_need_site(&job->encoding, job->arguments, LOCUS_SITE_EMBEDDING);
     status = status ? status : cli_encoding_bind(&job->encoding, job->arguments, &sizes);
@@ -93,7 +94,9 @@ static int write_operators(encode_job *job)
     }
     const int64_t heads = cli_integer(job->arguments, "heads"), dim = cli_integer(job->arguments, "head-dim");
     const int64_t shape[4] = {(int64_t)job->positions.count, heads, dim, dim};
-    const locus_shape sizes = {.heads = (size_t)heads, .head_dim = (size_t)dim};
+    const locus_shape sizes = {.heads = (size_t)heads,
+                               .head_dim = (size_t)dim,
+                               .model_dim = (size_t)cli_integer(job->arguments, "dim")};
     const locus_role role = job->encoding.keys_only ? LOCUS_ROLE_KEY : LOCUS_ROLE_QUERY;
     lab_array vectors = {0};
     status = cli_encoding_bind(&job->encoding, job->arguments, &sizes);
@@ -259,8 +262,9 @@ static int write_scores(encode_job *job)
     }
     const int64_t heads = cli_integer(job->arguments, "heads"), n = (int64_t)job->positions.count;
     const int64_t shape[3] = {heads, n, n};
-    size_t dim = (size_t)cli_integer(job->arguments, "head-dim");
-    const locus_shape sizes = {.heads = (size_t)heads, .head_dim = dim ? dim : 2}; /* any will do: scores are 0 or 1 */
+    const locus_shape sizes = {.heads = (size_t)heads, /* any head dimension will do: q·k is 0 or 1 */
+                               .head_dim = (size_t)cli_integer(job->arguments, "head-dim"),
+                               .model_dim = (size_t)cli_integer(job->arguments, "dim")};
     score_row row = {0};
     status = cli_encoding_bind(&job->encoding, job->arguments, &sizes);
     status = status ? status : silence_content(&job->encoding);

@@ -52,12 +52,13 @@ static void put_text(const char *text)
 
 static void put_paragraphs(const char *text)
 {
-    for (; *text; text += strspn(text, "\n")) {
-        size_t length = strcspn(text, "\n");
+    while (*text) {
+        const char *end = strstr(text, "\n\n");
+        size_t length = end ? (size_t)(end - text) : strlen(text);
         printf(".PP\n");
         put_roff(text, length);
         putchar('\n');
-        text += length;
+        text += length + (end ? 2 : 0);
     }
 }
 

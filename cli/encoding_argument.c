@@ -125,18 +125,12 @@ static int take_parameter(const lab_safetensors *file, const char *path, const l
     return 0;
 }
 
-static int read_parameters(cli_encoding *encoding, const char *path)
+static int read_parameters(cli_encoding *encoding, const lab_safetensors *file, const char *path)
 {
-    lab_safetensors file = {0};
-    locus_error error = {.offset = -1};
-    if (lab_safetensors_read(&file, path, &error) != LOCUS_OK) {
-        return cli_error(&error);
-    }
     int status = 0;
     for (size_t i = 0; i < encoding->count && status == 0; i++) {
-        status = take_parameter(&file, path, &encoding->infos[i], encoding->values[i].data);
+        status = take_parameter(file, path, &encoding->infos[i], encoding->values[i].data);
     }
-    lab_safetensors_close(&file);
     return status;
 }
 
@@ -151,13 +145,47 @@ int cli_encoding_rebind(cli_encoding *encoding)
     return 0;
 }
 
+/* The model dimension of a table in the file ("table", "0.table", …), or 0. */
+static size_t table_dim(const lab_safetensors *file)
+{
+    static const char name[] = "table";
+    for (size_t i = 0; i < file->count; i++) {
+        const lab_array *array = &file->arrays[i];
+        size_t length = strlen(array->name), tail = sizeof name - 1;
+        bool named = length >= tail && !strcmp(array->name + length - tail, name) &&
+                     (length == tail || array->name[length - tail - 1] == '.');
+        if (named && array->rank == 2) {
+            return (size_t)array->shape[1];
+        }
+    }
+    return 0;
+}
+
+/* Fills in the dimensions of sites that are not used; even ones, which every encoding takes. */
+static void complete_shape(locus_shape *shape, const lab_safetensors *file)
+{
+    shape->heads = shape->heads ? shape->heads : 1;
+    shape->head_dim = shape->head_dim ? shape->head_dim : 2;
+    if (shape->model_dim == 0) {
+        size_t width = shape->heads * shape->head_dim;
+        shape->model_dim = table_dim(file) ? table_dim(file) : width + width % 2;
+    }
+}
+
 int cli_encoding_bind(cli_encoding *encoding, const cli_arguments *arguments, const locus_shape *shape)
 {
     locus_error error = {.offset = -1};
+    lab_safetensors file = {0};
+    const char *path = cli_text(arguments, "params");
+    if (path && lab_safetensors_read(&file, path, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
     encoding->shape = *shape;
+    complete_shape(&encoding->shape, &file);
     int status = list_parameters(encoding);
-    if (status == 0 && cli_text(arguments, "params")) {
-        status = read_parameters(encoding, cli_text(arguments, "params"));
+    if (path) {
+        status = status ? status : read_parameters(encoding, &file, path);
+        lab_safetensors_close(&file);
     } else if (status == 0 && locus_encoding_initialise(encoding->encoding, &encoding->shape,
                                                         (uint64_t)cli_integer(arguments, "seed"), encoding->values,
                                                         encoding->count, &error) != LOCUS_OK) {

@@ -25,7 +25,8 @@ typedef struct cli_encoding {
 
 /* 0 and filled, else the exit status after the error's lines. Close it in either case. */
 int cli_encoding_parse(cli_encoding *encoding, const char *spec);
-/* Reads or draws the parameters for `shape` and binds them. */
+/* Reads or draws the parameters for `shape` and binds them. A dimension left 0 belongs to sites that the command does not
+ * use: it is filled in, since terms there must still have a shape; a table of --params decides the model's dimension. */
 int cli_encoding_bind(cli_encoding *encoding, const cli_arguments *arguments, const locus_shape *shape);
 /* Binds the values as they are now. */
 int cli_encoding_rebind(cli_encoding *encoding);

@@ -505,7 +505,7 @@ static void print_wrapped(const char *text, size_t column, size_t indent)
     }
     bool first = true;
     while (*text) {
-        size_t length = strcspn(text, " ");
+        size_t length = strcspn(text, " \n");
         char word[256];
         snprintf(word, sizeof word, "%.*s", (int)length, text);
         size_t width = cli_width(word);
@@ -520,7 +520,7 @@ static void print_wrapped(const char *text, size_t column, size_t indent)
         column += width;
         first = false;
         text += length;
-        text += strspn(text, " ");
+        text += strspn(text, " \n");
     }
     putchar('\n');
 }
@@ -546,14 +546,17 @@ static void print_option(const cli_option *option)
     print_wrapped(help, width, HELP_COLUMN);
 }
 
+/* Paragraphs are parted by an empty line; single line ends are spaces. */
 static void print_paragraphs(const char *text)
 {
     while (*text) {
-        char line[1024];
-        size_t length = strcspn(text, "\n");
-        snprintf(line, sizeof line, "%.*s", (int)length, text);
-        print_wrapped(line, 0, 0);
-        text += length + (text[length] == '\n');
+        char paragraph[2048];
+        const char *end = strstr(text, "\n\n");
+        size_t length = end ? (size_t)(end - text) : strlen(text);
+        snprintf(paragraph, sizeof paragraph, "%.*s", (int)length, text);
+        print_wrapped(paragraph, 0, 0);
+        text += length + (end ? 2 : 0);
+        fputs(*text ? "\n" : "", stdout);
     }
 }
 

@@ -46,7 +46,7 @@ typedef enum locus_direction { LOCUS_FORWARD = 0, LOCUS_INVERSE = 1 } locus_dire
 /* Bytes of workspace for locus_apply and locus_apply_backward with tensors of `dtype`. */
 LOCUS_API size_t locus_apply_workspace(const locus_plan *plan, locus_role role, locus_dtype dtype);
 
-/* y = ⌈p⌉ x for every token (LOCUS_INVERSE: ⌈p⌉ᵀ x; for tokens: x − e). A role that the encoding does not act on is copied.
+/* y = ⌈p⌉ x for every token (LOCUS_INVERSE: ⌈p⌉ᵀ x; for tokens: x − e; for outputs the other way round: forward is ⌈p⌉ᵀ). A role that the encoding does not act on is copied.
  * y may be x itself (same data and strides), but not overlap it otherwise. Tokens in gaps are not touched. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_apply(const locus_plan *plan, locus_role role, locus_direction direction,
                                                   const locus_tensor *x, const locus_tensor *y,

@@ -21,7 +21,8 @@ size_t lab_dtype_size(lab_dtype dtype) {
     return 0;
 }
 
-/* SIZE_MAX if the product does not fit: no file is that large. An empty dimension makes the array empty, whatever the others. */
+/* SIZE_MAX if the product does not fit: no file is that large. An empty dimension makes the array empty, whatever the
+ * others. */
 size_t lab_array_count(const lab_array *array) {
     size_t count = 1;
     for (size_t i = 0; i < array->rank; i++)

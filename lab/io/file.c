@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading and writing of files. A reader of `path` sees the old content or the new, never a part: the new content is on the
- * disk (fsync) before its name is (rename, fsync of the folder). */
+/* Reading and writing of files. A reader of `path` sees the old content or the new, never a part: the new content is on
+ * the disk (fsync) before its name is (rename, fsync of the folder). */
 #include "io/file.h"
 
 #include "io/fail.h"
@@ -76,7 +76,8 @@ void lab_output_discard(lab_output *output) {
     *output = (lab_output){0};
 }
 
-/* 0, or why the content is not on the disk. An earlier write that failed has left no errno: one more shows the reason. */
+/* 0, or why the content is not on the disk. An earlier write that failed has left no errno: one more shows the
+ * reason. */
 static int finish_content(lab_output *output) {
     int descriptor = fileno(output->stream);
     if (ferror(output->stream))

@@ -7,16 +7,17 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* A file being written. What is written to `stream` appears under `path` when, and only if, it is committed; write errors
- * may be ignored until then. The temporary file is `.<name>.tmp-<process id>`. A path that names a device or a pipe
- * (/dev/stdout) is written directly. */
+/* A file being written. What is written to `stream` appears under `path` when, and only if, it is committed; write
+ * errors may be ignored until then. The temporary file is `.<name>.tmp-<process id>`. A path that names a device or a
+ * pipe (/dev/stdout) is written directly. */
 typedef struct lab_output {
     FILE *stream;
     char *path, *temporary;
 } lab_output;
 
 locus_status lab_output_open(lab_output *output, const char *path, locus_error *error);
-/* Flush, sync, rename, sync the folder. On failure (a full disk) nothing is left, and what stood at `path` is untouched. */
+/* Flush, sync, rename, sync the folder. On failure (a full disk) nothing is left, and what stood at `path` is
+ * untouched. */
 locus_status lab_output_commit(lab_output *output, locus_error *error);
 void lab_output_discard(lab_output *output); /* after a failure; safe after commit */
 

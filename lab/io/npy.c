@@ -3,9 +3,10 @@
  *
  *   "\x93NUMPY" | major | minor | header length (2 bytes in version 1, 4 in 2 and 3) | header | data
  *
- * The header is a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, padded with spaces so that the data
- * begins at a multiple of 64. Only these three keys are allowed, each once. Everything is checked against the file's size before
- * memory is asked for. Refused: other element types, big-endian data, Fortran order, pickled objects, bytes after the data. */
+ * The header is a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, padded with spaces so
+ * that the data begins at a multiple of 64. Only these three keys are allowed, each once. Everything is checked against
+ * the file's size before memory is asked for. Refused: other element types, big-endian data, Fortran order, pickled
+ * objects, bytes after the data. */
 #include "io/npy.h"
 
 #include "io/fail.h"

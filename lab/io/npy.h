@@ -5,7 +5,8 @@
 
 #include "io/safetensors.h"
 
-/* Allocates array->data (release with lab_array_free). IO with a clear line for Fortran order, other types, cut files. */
+/* Allocates array->data (release with lab_array_free). IO with a clear line for Fortran order, other types, cut
+ * files. */
 locus_status lab_npy_read(lab_array *array, const char *path, locus_error *error);
 locus_status lab_npy_write(const lab_array *array, const char *path, locus_error *error);
 void lab_array_free(lab_array *array);

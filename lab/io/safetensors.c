@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The .safetensors format (Hugging Face): header length (8 bytes, little-endian) | JSON header | data. The header is one object:
+/* The .safetensors format (Hugging Face): header length (8 bytes, little-endian) | JSON header | data. The header is
+ * one object:
  *
  *   {"__metadata__": {"key": "text", …}, "name": {"dtype": "F32", "shape": [3, 4], "data_offsets": [0, 48]}, …}
  *
- * with offsets from the beginning of the data. A reader trusts nothing: the header must lie in the file, every name come once,
- * every tensor's bytes be what its shape says, and the tensors fill the data from end to end without holes or overlaps. All
- * of this is checked before memory is asked for. Tensors are read in the order of their data, each to an address aligned for
- * vectors, whatever its offset in the file. */
+ * with offsets from the beginning of the data. A reader trusts nothing: the header must lie in the file, every name
+ * come once, every tensor's bytes be what its shape says, and the tensors fill the data from end to end without holes
+ * or overlaps. All of this is checked before memory is asked for. Tensors are read in the order of their data, each to
+ * an address aligned for vectors, whatever its offset in the file. */
 #include "io/safetensors.h"
 
 #include "io/fail.h"

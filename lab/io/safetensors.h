@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The .safetensors format: 8-byte little-endian header length, JSON header, data. float32, float64, int32, int64 are read and
- * written; everything else is refused. Files are written atomically (lab/io/file.h). */
+/* The .safetensors format: 8-byte little-endian header length, JSON header, data. float32, float64, int32, int64 are
+ * read and written; everything else is refused. Files are written atomically (lab/io/file.h). */
 #ifndef LAB_SAFETENSORS_H
 #define LAB_SAFETENSORS_H
 
@@ -33,8 +33,8 @@ typedef struct lab_safetensors {
     size_t storage_bytes;
 } lab_safetensors;
 
-/* Reads and checks the whole file: header within the file, offsets in order, inside, not overlapping, sizes as shapes say.
- * IO with one clear line that names the file otherwise. */
+/* Reads and checks the whole file: header within the file, offsets in order, inside, not overlapping, sizes as shapes
+ * say. IO with one clear line that names the file otherwise. */
 locus_status lab_safetensors_read(lab_safetensors *file, const char *path, locus_error *error);
 void lab_safetensors_close(lab_safetensors *file);
 const lab_array *lab_safetensors_find(const lab_safetensors *file, const char *name); /* NULL: not there */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes .safetensors files: tensors in the order given, without holes, the header padded with spaces to a multiple of 8 bytes. The
- * same content always gives the same bytes. */
+/* Writes .safetensors files: tensors in the order given, without holes, the header padded with spaces to a multiple of
+ * 8 bytes. The same content always gives the same bytes. */
 #include "io/safetensors.h"
 
 #include "io/fail.h"

@@ -28,7 +28,7 @@ typedef union lab_dropout_bits {
 void lab_dropout_draw(const lab_dropout *dropout, size_t row, size_t columns, size_t first, size_t count,
                       lab_dropout_bits *bits);
 
-/* y[j] = kept ? scale · x[j] : 0 for the columns that were drawn; y may be x. */
+/* y[j] = x[j] times scale or 0, for the columns that were drawn; y may be x. */
 void lab_dropout_apply(const lab_dropout *dropout, const lab_dropout_bits *bits, size_t count, const float *x, float *y);
 
 #endif

@@ -357,7 +357,7 @@ locus_status lab_page_kernels(lab_page *page, const lab_summary_section *section
         if (row->done == 0) {
             continue;
         }
-        snprintf(id, sizeof id, "kernel%zu-%zu", number, i);
+        snprintf(id, sizeof id, "kernel%zu_%zu", number, i);
         if (trained_kernel(&kernel, row, page->options->folder, reach, &reason) == LOCUS_OK) {
             status = draw_kernel(page, row, &kernel, i, id, error);
         } else { /* a lost checkpoint costs its picture, not the page */

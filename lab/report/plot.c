@@ -120,6 +120,22 @@ static locus_status write_script(const lab_chart *chart, const char *path, locus
 
 /* ---- the program ---- */
 
+/* What gnuplot complained of: the line of its log that says most, "…: undefined variable". */
+static locus_status complaint(const char *log, int state, locus_error *error)
+{
+    char *text = NULL, line[200] = "";
+    size_t bytes = 0;
+    if (lab_file_read(log, &text, &bytes, NULL) == LOCUS_OK) {
+        for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+            if (strcspn(at, "\n") > 3 && strspn(at, " \t^") < strcspn(at, "\n")) {
+                snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+            }
+        }
+    }
+    free(text);
+    return lab_fail(error, LOCUS_ERROR_IO, "gnuplot", "gnuplot failed (status %d)%s%s", state, line[0] ? ": " : "", line);
+}
+
 /* Runs gnuplot on a script in `folder`; the picture is written there too. Its complaints go to `log`. */
 static locus_status run_gnuplot(const char *folder, const char *log, locus_error *error)
 {
@@ -150,7 +166,7 @@ static locus_status run_gnuplot(const char *folder, const char *log, locus_error
         return lab_fail_system(error, "start", "gnuplot", code);
     }
     if (!WIFEXITED(state) || WEXITSTATUS(state) != 0) {
-        return lab_fail(error, LOCUS_ERROR_IO, "gnuplot", "gnuplot ended with status %d", state);
+        return complaint(log, state, error);
     }
     return LOCUS_OK;
 }

@@ -20,7 +20,7 @@ typedef struct lab_series {
 } lab_series;
 
 typedef struct lab_chart {
-    const char *id; /* unique in the page */
+    const char *id; /* unique in the page: letters, digits, underscores */
     const char *title, *x_label, *y_label;
     size_t width, height;
     double x_low, x_high, y_low, y_high; /* x_low == x_high: chosen by the data; y likewise */

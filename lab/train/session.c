@@ -311,7 +311,7 @@ locus_status lab_session_checkpoint(lab_session *session, locus_error *error)
 void lab_session_progress(lab_session *session, const char *phase, bool always)
 {
     double now = lab_seconds(), spent = now - session->began;
-    if (session->request->progress == NULL || (!always && now - session->shown < PROGRESS_SECONDS)) {
+    if (session->request->progress == NULL || (!always && !session->request->every_step && now - session->shown < PROGRESS_SECONDS)) {
         return;
     }
     session->shown = now;

@@ -50,7 +50,8 @@ typedef bool lab_progress_function(void *context, const lab_progress *progress);
 typedef struct lab_train_request {
     lab_train_config config;
     const char *folder, *name, *command;
-    bool restart; /* throw an unfinished run of that name away */
+    bool restart;    /* throw what there is of that name away */
+    bool every_step; /* progress is called after every step, not a few times a second */
     lab_progress_function *progress;
     void *context;
 } lab_train_request;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups as text.
  *
- *   group := "seq" | "cycle:" n | "tree:" k | "grid:" r | group "*" group | "(" group ")"          n, k, r from 1 to
- * 2^63 − 1
+ *   group := "seq" | "cycle:" n | "tree:" k | "grid:" r | group "*" group | "(" group ")"      n, k, r: 1 … 2^63 − 1
  *
  * Spaces may stand between tokens. The direct product is associative, so a group is stored, compared and printed as the
  * list of its factors, without parentheses, and an unbroken run of sequences in it is one grid: the canonical text of

@@ -262,7 +262,7 @@ static const real *operator_input(backward_worker *w, size_t row, size_t rows) {
     const attention_job *job = l->job;
     size_t token = l->span.query_first + row;
     ptrdiff_t ld = (ptrdiff_t)l->ld_value;
-    run r = {LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, token, rows, 1};
+    run r = {LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, token, rows, 1};
     copy_rows(l, &r, row_of(&job->output, token, l->head), job->output.token, w->rows, ld);
     if (job->content_value)
         subtract_content(w, row, rows, w->rows);
@@ -289,7 +289,7 @@ static void backward_queries_begin(backward_worker *w, size_t row, size_t rows, 
     learn = learn && w->slot && job->value_operator && job->value_operator->class->slot_bytes(job->value_operator) > 0;
     if (learn)
         x = operator_input(w, row, rows);
-    run out = {LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, token, rows, 1};
+    run out = {LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, token, rows, 1};
     operate_backward(l, out, x, (ptrdiff_t)l->ld_value, g, job->g_output.token, w->g_output + row * l->ld_value,
                      (ptrdiff_t)l->ld_value, learn ? slot_at(w, job->slots.value) : NULL);
     for (size_t i = 0; i < rows; i++)

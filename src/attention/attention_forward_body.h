@@ -112,7 +112,7 @@ static void forward_finish(forward_worker *w, const attention_item *item) {
                 w->total[i] == 0 ? -(real)INFINITY : w->top[i] + REAL_LOG(w->total[i]);
     }
     if (job->value_operator) {
-        run r = {LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, token, item->count, 1};
+        run r = {LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, token, item->count, 1};
         operate(l, r, w->sum, (ptrdiff_t)l->ld_value, output, job->output.token);
     }
     for (size_t i = 0; job->content_value && i < item->count; i++)

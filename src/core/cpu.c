@@ -2,9 +2,8 @@
 /* Instruction sets of the machine, and the mask that forces a lower one.
  *
  * On x86-64 the processor must have the instructions (cpuid) and the operating system must save the registers (xgetbv):
- * both are asked directly, since the compilers' own helpers disagree about the second in their older versions. AArch64
- * always has Advanced SIMD. Everything is a pair of atomics that are valid before any initialisation: 0 means "not
- * asked yet". */
+ * both are asked directly, so that nothing depends on a compiler's runtime library. AArch64 always has Advanced SIMD.
+ * Everything is a pair of atomics that are valid before any initialisation: 0 means "not asked yet". */
 #include <locus/cpu.h>
 
 #include <stdatomic.h>

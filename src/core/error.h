@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How the library reports a failure: fills the caller's error record, if there is one, and hands the status back, so
- * that a function fails in one statement: `return locus_fail(error, LOCUS_ERROR_SHAPE, "x", "x has rank %zu, …", …);`
- */
+ * that a function fails in one statement: `return locus_fail(error, LOCUS_ERROR_SHAPE, "x", "x has rank %zu",
+ * rank)`. */
 #ifndef LOCUS_ERROR_H
 #define LOCUS_ERROR_H
 

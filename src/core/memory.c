@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The allocator in use. A plain global: it is chosen once, before anything else, and read from every thread after that.
- */
+/* The allocator in use. A plain global: it is chosen once, before anything else, and read from all threads after
+ * that. */
 #include <locus/memory.h>
 
 #include <stdlib.h>

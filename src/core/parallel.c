@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The one parallel loop: who runs it (the caller's executor or the default pool), one loop at a time, nested loops
+/* The one parallel loop: who runs it (the caller's executor or the default pool); one loop at a time, nested ones
  * inline.
  *
  * `gate` serialises loops from different threads, changes of the executor, and forks: a fork waits until no loop runs,

@@ -5,9 +5,9 @@
  * compare-and-swap on the whole word, so a thread that comes late, with an older generation in hand, fails and takes
  * nothing: the caller need not wait for sleepers, only for the pieces that were taken (`done`).
  *
- *   caller   close state (next = CLOSED) · write the loop's fields · open state (next = 0) · wake · work · wait for
- * done = count worker   see a new generation · read the fields · take pieces until none is left · look for the next
- * generation
+ *   caller   close state (next = CLOSED) · write the loop's fields · open state (next = 0) · wake · work
+ *            · wait for done = count
+ *   worker   see a new generation · read the fields · take pieces until none is left · look for the next generation
  *
  * A worker may read fields of the next loop while it still holds the old generation. That is harmless: it read them
  * after `state` was closed (fields are released and acquired), so its compare-and-swap fails.

@@ -4,10 +4,9 @@
  * src/kernels.
  *
  *   uniform(i) = ⌊(w1·2^32 + w0) / 2^11⌋ · 2^−53                       w = block i
- *   normal(i)  = sqrt(−2 ln(1 − u)) · cos(2π v)                         u, v: the same of (w0, w1) and (w2, w3)
+ *   normal(i)  = sqrt(−2 ln(1 − u)) · cos(2π v)                        u, v: the same of (w0, w1) and (w2, w3)
  *   below(i)   = ⌊x·bound / 2^64⌋, x = w1·2^32 + w0, rejected if x·bound mod 2^64 < 2^64 mod bound (Lemire, Fast random
- *                integer generation in an interval, 2019); then x = w3·2^32 + w2; then the block is hashed once more.
- */
+ *                integer generation in an interval, 2019); then x = w3·2^32 + w2; then the block is hashed once more */
 #include <locus/random.h>
 
 #include <math.h>

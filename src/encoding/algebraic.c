@@ -15,7 +15,7 @@
 #include "core/error.h"
 #include "linalg/linalg.h"
 
-#include <math.h>
+#include <locus/parallel.h>
 
 enum { GROUP, GENERATOR, INIT, HEADS, SIDE, VALUES, DECAY };
 enum { GENERATOR_SKEW, GENERATOR_ANGLES, GENERATOR_FIXED };

@@ -13,6 +13,7 @@
 #include "encoding/sites.h"
 
 #include <locus/encoding.h>
+#include <locus/random.h>
 
 #define LOCUS_TERMS_MAX 8
 #define LOCUS_OPTIONS_MAX 8

@@ -24,7 +24,7 @@ typedef enum locus_coordinates { LOCUS_OUTER = 0, LOCUS_INNER = 1 } locus_coordi
 
 typedef struct locus_operator_call {
     locus_role role; /* QUERY, KEY, VALUE, OUTPUT: selects positions and, for one-sided encodings, whether it acts */
-    locus_direction direction;
+    locus_direction direction; /* FORWARD is what attention does: ⌈p⌉ on queries, keys and values, ⌈p⌉ᵀ on outputs */
     locus_coordinates coordinates;
     locus_dtype dtype;
     size_t head;

@@ -6,35 +6,62 @@
 #ifndef LOCUS_KERNELS_ANGLES_BODY_H
 #define LOCUS_KERNELS_ANGLES_BODY_H
 
-/* Complex product of interleaved (cos, sin), each given as two vectors. */
-SIMD void angles_product(vd coarse0, vd coarse1, vd fine0, vd fine1, vd *cosine, vd *sine)
+/* Complex product of a + ib and interleaved (cos, sin) in two vectors. */
+SIMD void angles_product(vd a, vd b, vd fine0, vd fine1, vd *cosine, vd *sine)
 {
-    vd a, b, c, d;
-    vd_deinterleave(coarse0, coarse1, &a, &b);
+    vd c, d;
     vd_deinterleave(fine0, fine1, &c, &d);
     *cosine = vd_fnma(b, d, vd_mul(a, c));
     *sine = vd_fma(a, d, vd_mul(b, c));
 }
 
-SIMD void angles_row(size_t pairs, const double *coarse, const double *fine, real *cosine, real *sine)
+/* Rows with the same coarse factor, as consecutive positions have. */
+typedef struct angles_run {
+    size_t rows, pairs;
+    const double *coarse, *fine;
+    const uint32_t *fine_index;
+    real *cosine, *sine;
+    ptrdiff_t table_stride;
+} angles_run;
+
+/* `vectors` vectors of pairs from pair i on: the coarse factor stays in registers while the rows pass. */
+SIMD void angles_columns(const angles_run *run, size_t i, const size_t vectors)
 {
-    vd c, s;
-    size_t i = 0;
-    for (; i + VD_LANES <= pairs; i += VD_LANES) {
-        const double *u = coarse + 2 * i, *v = fine + 2 * i;
-        angles_product(vd_load(u), vd_load(u + VD_LANES), vd_load(v), vd_load(v + VD_LANES), &c, &s);
-        vd_store_real(cosine + i, c);
-        vd_store_real(sine + i, s);
+    real *cosine = run->cosine + i, *sine = run->sine + i;
+    vd a[4], b[4];
+    SIMD_UNROLL
+    for (size_t j = 0; j < vectors; j++) {
+        const double *coarse = run->coarse + 2 * (i + j * VD_LANES);
+        vd_deinterleave(vd_load(coarse), vd_load(coarse + VD_LANES), &a[j], &b[j]);
     }
-    if (i < pairs) {
-        const double *u = coarse + 2 * i, *v = fine + 2 * i;
-        const size_t elements = 2 * (pairs - i);
-        const vd_part part = vd_first(pairs - i), low = vd_first(elements < VD_LANES ? elements : VD_LANES);
-        const vd_part high = vd_first(elements < VD_LANES ? 0 : elements - VD_LANES);
-        angles_product(vd_load_part(u, low), vd_load_part(u + VD_LANES, high), vd_load_part(v, low),
-                       vd_load_part(v + VD_LANES, high), &c, &s);
-        vd_store_real_part(cosine + i, c, part);
-        vd_store_real_part(sine + i, s, part);
+    for (size_t row = 0; row < run->rows; row++) {
+        const double *fine = run->fine + 2 * (run->pairs * run->fine_index[row] + i);
+        SIMD_UNROLL
+        for (size_t j = 0; j < vectors; j++) {
+            vd c, s;
+            angles_product(a[j], b[j], vd_load(fine + 2 * j * VD_LANES), vd_load(fine + (2 * j + 1) * VD_LANES), &c, &s);
+            vd_store_real(cosine + j * VD_LANES, c);
+            vd_store_real(sine + j * VD_LANES, s);
+        }
+        cosine += run->table_stride;
+        sine += run->table_stride;
+    }
+}
+
+/* The last pairs, fewer than a vector. */
+SIMD void angles_last(const angles_run *run, size_t i)
+{
+    const size_t elements = 2 * (run->pairs - i);
+    const vd_part part = vd_first(run->pairs - i), low = vd_first(elements < VD_LANES ? elements : VD_LANES);
+    const vd_part high = vd_first(elements < VD_LANES ? 0 : elements - VD_LANES);
+    const double *coarse = run->coarse + 2 * i;
+    vd a, b, c, s;
+    vd_deinterleave(vd_load_part(coarse, low), vd_load_part(coarse + VD_LANES, high), &a, &b);
+    for (size_t row = 0; row < run->rows; row++) {
+        const double *fine = run->fine + 2 * (run->pairs * run->fine_index[row] + i);
+        angles_product(a, b, vd_load_part(fine, low), vd_load_part(fine + VD_LANES, high), &c, &s);
+        vd_store_real_part(run->cosine + (ptrdiff_t)row * run->table_stride + i, c, part);
+        vd_store_real_part(run->sine + (ptrdiff_t)row * run->table_stride + i, s, part);
     }
 }
 
@@ -42,9 +69,23 @@ static void KERNEL(angles)(size_t rows, size_t pairs, const double *coarse, cons
                            const double *fine, const uint32_t *fine_index, real *cosine, real *sine,
                            ptrdiff_t table_stride)
 {
-    for (size_t row = 0; row < rows; row++)
-        angles_row(pairs, coarse + 2 * pairs * coarse_index[row], fine + 2 * pairs * fine_index[row],
-                   cosine + (ptrdiff_t)row * table_stride, sine + (ptrdiff_t)row * table_stride);
+    angles_run run = {.pairs = pairs, .fine = fine, .table_stride = table_stride};
+    for (size_t row = 0; row < rows; row += run.rows) {
+        size_t i = 0;
+        run.rows = 1;
+        while (row + run.rows < rows && coarse_index[row + run.rows] == coarse_index[row])
+            run.rows++;
+        run.coarse = coarse + 2 * pairs * coarse_index[row];
+        run.fine_index = fine_index + row;
+        run.cosine = cosine + (ptrdiff_t)row * table_stride;
+        run.sine = sine + (ptrdiff_t)row * table_stride;
+        for (; i + 4 * VD_LANES <= pairs; i += 4 * VD_LANES)
+            angles_columns(&run, i, 4);
+        for (; i + VD_LANES <= pairs; i += VD_LANES)
+            angles_columns(&run, i, 1);
+        if (i < pairs)
+            angles_last(&run, i);
+    }
 }
 
 /* x and y of VD_LANES pairs from pair i on, as doubles; y stands pairs further on, or next to x. */

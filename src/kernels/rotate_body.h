@@ -16,15 +16,19 @@
 #endif
 #define ROTATE_AHEAD ((uintptr_t)1024) /* bytes; measured: 512 to 4096 are alike, none costs a tenth */
 
-/* One pass over heads with the same table. */
-typedef struct rotate_pass {
-    size_t heads, pairs;
-    vreal cosine_factor, sine_factor;
+typedef struct rotate_call {
+    locus_rotation shape;
+    real sign, scale;
     const real *cosine, *sine, *source;
     real *target;
-    ptrdiff_t source_head, target_head;
-    size_t lines; /* cache lines to ask for ahead, for each head */
-} rotate_pass;
+} rotate_call;
+
+/* Asks for what stands a little ahead of a head; past the buffer's end this is a hint without effect. */
+SIMD void rotate_ahead(const real *source, size_t lines)
+{
+    for (size_t line = 0; line < lines; line++)
+        __builtin_prefetch((const void *)((uintptr_t)source + ROTATE_AHEAD + 64 * line));
+}
 
 SIMD void rotate_pair(vreal cosine, vreal sine, vreal *x, vreal *y)
 {
@@ -76,90 +80,146 @@ SIMD void rotate_part(size_t pairs, const bool half_pairs, size_t i, vreal cosin
     }
 }
 
-/* `vectors` vectors of pairs from pair i on, in all heads. */
-SIMD void rotate_columns(const rotate_pass *pass, const bool half_pairs, size_t i, const size_t vectors, size_t lines)
+/* One head with its table. */
+SIMD void rotate_head(size_t pairs, const bool half_pairs, vreal cosine_factor, vreal sine_factor, const real *cosine,
+                      const real *sine, const real *source, real *target)
 {
-    const real *source = pass->source;
-    real *target = pass->target;
-    vreal cosine[ROTATE_VECTORS], sine[ROTATE_VECTORS];
-    SIMD_UNROLL
-    for (size_t j = 0; j < vectors; j++) {
-        cosine[j] = v_mul(v_load(pass->cosine + i + j * LANES), pass->cosine_factor);
-        sine[j] = v_mul(v_load(pass->sine + i + j * LANES), pass->sine_factor);
+    size_t i = 0;
+    for (; i + LANES <= pairs; i += LANES)
+        rotate_vector(pairs, half_pairs, i, v_mul(v_load(cosine + i), cosine_factor),
+                      v_mul(v_load(sine + i), sine_factor), source, target);
+    if (i < pairs) {
+        const vpart part = v_first(pairs - i);
+        rotate_part(pairs, half_pairs, i, v_mul(v_load_part(cosine + i, part), cosine_factor),
+                    v_mul(v_load_part(sine + i, part), sine_factor), source, target);
     }
-    for (size_t head = 0; head < pass->heads; head++) {
-        for (size_t line = 0; line < lines; line++) /* past the end this is a hint without effect */
-            __builtin_prefetch((const void *)((uintptr_t)source + ROTATE_AHEAD + 64 * line));
+}
+
+/* Each head has its own row of the table. */
+SIMD void rotate_own(const rotate_call *call, const bool half_pairs)
+{
+    const locus_rotation *shape = &call->shape;
+    const vreal cosine_factor = v_set(call->scale), sine_factor = v_set(call->sign * call->scale);
+    const size_t pairs = shape->pairs, lines = shape->D * sizeof(real) / 64;
+    for (size_t row = 0; row < shape->rows; row++) {
+        const real *cosine = call->cosine + (ptrdiff_t)row * shape->table_row;
+        const real *sine = call->sine + (ptrdiff_t)row * shape->table_row;
+        const real *source = call->source + (ptrdiff_t)row * shape->source_row;
+        real *target = call->target + (ptrdiff_t)row * shape->target_row;
+        for (size_t head = shape->heads; head > 0; head--) {
+            rotate_ahead(source, lines);
+            rotate_head(pairs, half_pairs, cosine_factor, sine_factor, cosine, sine, source, target);
+            cosine += shape->table_head;
+            sine += shape->table_head;
+            source += shape->source_head;
+            target += shape->target_head;
+        }
+    }
+}
+
+/* `vectors` vectors of pairs from pair i on, in all heads of a row. */
+SIMD void rotate_columns(const locus_rotation *shape, const bool half_pairs, size_t i, const size_t vectors, size_t lines,
+                         const vreal cosine[], const vreal sine[], const real *source, real *target)
+{
+    const size_t pairs = shape->pairs;
+    for (size_t head = shape->heads; head > 0; head--) {
+        rotate_ahead(source, lines);
         SIMD_UNROLL
         for (size_t j = 0; j < vectors; j++)
-            rotate_vector(pass->pairs, half_pairs, i + j * LANES, cosine[j], sine[j], source, target);
-        source += pass->source_head;
-        target += pass->target_head;
+            rotate_vector(pairs, half_pairs, i + j * LANES, cosine[j], sine[j], source, target);
+        source += shape->source_head;
+        target += shape->target_head;
     }
 }
 
-SIMD void rotate_last(const rotate_pass *pass, const bool half_pairs, size_t i)
+/* All heads of a row share one row of the table. */
+SIMD void rotate_shared(const rotate_call *call, const bool half_pairs)
 {
-    const vpart part = v_first(pass->pairs - i);
-    const vreal cosine = v_mul(v_load_part(pass->cosine + i, part), pass->cosine_factor);
-    const vreal sine = v_mul(v_load_part(pass->sine + i, part), pass->sine_factor);
-    for (size_t head = 0; head < pass->heads; head++) {
-        const real *source = pass->source + (ptrdiff_t)head * pass->source_head;
-        rotate_part(pass->pairs, half_pairs, i, cosine, sine, source, pass->target + (ptrdiff_t)head * pass->target_head);
+    const locus_rotation *shape = &call->shape;
+    const vreal cosine_factor = v_set(call->scale), sine_factor = v_set(call->sign * call->scale);
+    const size_t pairs = shape->pairs;
+    for (size_t row = 0; row < shape->rows; row++) {
+        const real *cosine = call->cosine + (ptrdiff_t)row * shape->table_row;
+        const real *sine = call->sine + (ptrdiff_t)row * shape->table_row;
+        const real *source = call->source + (ptrdiff_t)row * shape->source_row;
+        real *target = call->target + (ptrdiff_t)row * shape->target_row;
+        size_t lines = shape->D * sizeof(real) / 64, i = 0; /* ahead in the first pass over the row only */
+        for (; i + ROTATE_VECTORS * LANES <= pairs; i += ROTATE_VECTORS * LANES, lines = 0) {
+            vreal c[ROTATE_VECTORS], s[ROTATE_VECTORS];
+            SIMD_UNROLL
+            for (size_t j = 0; j < ROTATE_VECTORS; j++) {
+                c[j] = v_mul(v_load(cosine + i + j * LANES), cosine_factor);
+                s[j] = v_mul(v_load(sine + i + j * LANES), sine_factor);
+            }
+            rotate_columns(shape, half_pairs, i, ROTATE_VECTORS, lines, c, s, source, target);
+        }
+        for (; i + LANES <= pairs; i += LANES, lines = 0) {
+            const vreal c = v_mul(v_load(cosine + i), cosine_factor), s = v_mul(v_load(sine + i), sine_factor);
+            rotate_columns(shape, half_pairs, i, 1, lines, &c, &s, source, target);
+        }
+        if (i < pairs) {
+            const vpart part = v_first(pairs - i);
+            const vreal c = v_mul(v_load_part(cosine + i, part), cosine_factor);
+            const vreal s = v_mul(v_load_part(sine + i, part), sine_factor);
+            for (size_t head = 0; head < shape->heads; head++) {
+                const ptrdiff_t h = (ptrdiff_t)head;
+                rotate_part(pairs, half_pairs, i, c, s, source + h * shape->source_head, target + h * shape->target_head);
+            }
+        }
     }
 }
 
-SIMD void rotate_heads(const rotate_pass *pass, const bool half_pairs)
-{
-    const size_t pairs = pass->pairs;
-    size_t i = 0;
-    for (; i + ROTATE_VECTORS * LANES <= pairs; i += ROTATE_VECTORS * LANES)
-        rotate_columns(pass, half_pairs, i, ROTATE_VECTORS, i == 0 ? pass->lines : 0);
-    for (; i + LANES <= pairs; i += LANES)
-        rotate_columns(pass, half_pairs, i, 1, i == 0 ? pass->lines : 0);
-    if (i < pairs)
-        rotate_last(pass, half_pairs, i);
-}
+/* Functions of their own: inlined into one, they take the registers from each other. */
+#define ROTATE_LAYOUT(name, walk, half_pairs)                                                                          \
+    static __attribute__((noinline)) void KERNEL(name)(const rotate_call *call)                                        \
+    {                                                                                                                  \
+        walk(call, half_pairs);                                                                                        \
+    }
+ROTATE_LAYOUT(rotate_own_half, rotate_own, true)
+ROTATE_LAYOUT(rotate_own_interleaved, rotate_own, false)
+ROTATE_LAYOUT(rotate_shared_half, rotate_shared, true)
+ROTATE_LAYOUT(rotate_shared_interleaved, rotate_shared, false)
 
 /* What is left of each head behind the pairs. */
-static void KERNEL(rotate_rest)(const locus_rotation *shape, real scale, const real *source, real *target)
+static void KERNEL(rotate_rest)(const rotate_call *call)
 {
+    const locus_rotation *shape = &call->shape;
     const size_t rest = 2 * shape->pairs;
-    if (rest >= shape->D || (source == target && scale == 1))
+    if (rest >= shape->D || (call->source == call->target && call->scale == 1))
         return;
-    for (size_t head = 0; head < shape->heads; head++) {
-        const ptrdiff_t h = (ptrdiff_t)head;
-        KERNEL(scale)(shape->D - rest, scale, source + h * shape->source_head + rest, target + h * shape->target_head + rest);
+    for (size_t row = 0; row < shape->rows; row++) {
+        for (size_t head = 0; head < shape->heads; head++) {
+            const ptrdiff_t r = (ptrdiff_t)row, h = (ptrdiff_t)head;
+            KERNEL(scale)(shape->D - rest, call->scale,
+                          call->source + r * shape->source_row + h * shape->source_head + rest,
+                          call->target + r * shape->target_row + h * shape->target_head + rest);
+        }
     }
 }
+
+/* Rows that are rotated before what is left of them is scaled: they are still in the cache then. */
+#define ROTATE_ROWS ((size_t)16)
 
 static void KERNEL(rotate)(const locus_rotation *shape, real sign, real scale, const real *cosine, const real *sine,
                            const real *source, real *target)
 {
-    const bool shared = shape->table_head == 0;
-    rotate_pass pass = {.heads = shared ? shape->heads : 1,
-                        .pairs = shape->pairs,
-                        .cosine_factor = v_set(scale),
-                        .sine_factor = v_set(sign * scale),
-                        .source_head = shape->source_head,
-                        .target_head = shape->target_head,
-                        .lines = shape->D * sizeof(real) / 64};
-    for (size_t row = 0; row < shape->rows; row++) {
-        const ptrdiff_t r = (ptrdiff_t)row;
-        const real *from = source + r * shape->source_row;
-        real *to = target + r * shape->target_row;
-        for (size_t head = 0; head < shape->heads; head += pass.heads) {
-            const ptrdiff_t h = (ptrdiff_t)head, table = r * shape->table_row + h * shape->table_head;
-            pass.cosine = cosine + table;
-            pass.sine = sine + table;
-            pass.source = from + h * shape->source_head;
-            pass.target = to + h * shape->target_head;
-            if (shape->half_pairs)
-                rotate_heads(&pass, true);
-            else
-                rotate_heads(&pass, false);
-        }
-        KERNEL(rotate_rest)(shape, scale, from, to);
+    rotate_call call = {*shape, sign, scale, cosine, sine, source, target};
+    const bool shared = shape->table_head == 0 && shape->heads > 1;
+    for (size_t left = shape->rows; left > 0; left -= call.shape.rows) {
+        call.shape.rows = left < ROTATE_ROWS ? left : ROTATE_ROWS;
+        if (shared && shape->half_pairs)
+            KERNEL(rotate_shared_half)(&call);
+        else if (shared)
+            KERNEL(rotate_shared_interleaved)(&call);
+        else if (shape->half_pairs)
+            KERNEL(rotate_own_half)(&call);
+        else
+            KERNEL(rotate_own_interleaved)(&call);
+        KERNEL(rotate_rest)(&call);
+        call.cosine += (ptrdiff_t)call.shape.rows * shape->table_row;
+        call.sine += (ptrdiff_t)call.shape.rows * shape->table_row;
+        call.source += (ptrdiff_t)call.shape.rows * shape->source_row;
+        call.target += (ptrdiff_t)call.shape.rows * shape->target_row;
     }
 }
 

@@ -2,16 +2,24 @@
 /* The derivative of y_t = exp(p_t S) x_t with respect to S, from sums over tokens only.
  *
  * Daleckii and Krein: with L's upstream gradient g_t, x̂ = Uᵀx, ĝ = Uᵀg and Λ the block form of S,
+ *
  *     G[i,j] = dL/dΛ[i,j] = Σ_t p ∫₀¹ (R(−(1−s)pθ) ĝ)_i (R(spθ) x̂)_j ds.
- * Take a pair of coordinates as one complex number: γ = ĝ_2I + iĝ_2I+1, ξ = x̂_2J + ix̂_2J+1; R(a) multiplies by e^{ia}.
- * The 2×2 block N = (ĝ_2I, ĝ_2I+1)ᵀ(x̂_2J, x̂_2J+1) is the same as two complex numbers, c = γ·conj(ξ)/2 = ((N00 + N11) +
- * i(N10 − N01))/2        N00 = Re c + Re a    N01 = Im a − Im c a = γξ/2       = ((N00 − N11) + i(N10 + N01))/2 N10 =
- * Im c + Im a    N11 = Re c − Re a and rotations only turn them, so both integrals are elementary: c-part: γ·conj(ξ)/2
- * · p ∫ e^{−i(1−s)pθ_I − ispθ_J} ds = (forward_c − backward_c) / (i(θ_I − θ_J)) a-part: γξ/2       · p ∫ e^{−i(1−s)pθ_I
- * + ispθ_J} ds = (forward_a − backward_a) / (i(θ_I + θ_J)) with forward = Σ ĝ (R(pθ)x̂)ᵀ and backward = Σ (R(−pθ)ĝ) x̂ᵀ.
- * Where the denominator 2δ = θ_I ∓ θ_J is small, the integral is taken about its middle: p·sin(pδ)/(pδ) times the block
- * at half the turn on both sides, Σ_m (−1)^m δ^{2m}/(2m+1)! · moment_m,      moment_m = Σ_t p^{2m+1}
- * (R(−pθ/2)ĝ)(R(pθ/2)x̂)ᵀ.
+ *
+ * Take a pair of coordinates as one complex number: γ = ĝ_2I + iĝ_2I+1, ξ = x̂_2J + ix̂_2J+1; R(a) multiplies by
+ * e^{ia}. The 2×2 block N = (ĝ_2I, ĝ_2I+1)ᵀ(x̂_2J, x̂_2J+1) is the same as two complex numbers,
+ *
+ *     c = γ·conj(ξ)/2 = ((N00 + N11) + i(N10 − N01))/2        N00 = Re c + Re a    N01 = Im a − Im c
+ *     a = γ·ξ/2       = ((N00 − N11) + i(N10 + N01))/2        N10 = Im c + Im a    N11 = Re c − Re a
+ *
+ * and rotations only turn them, so both integrals are elementary:
+ *
+ *     c-part: γ·conj(ξ)/2 · p ∫ e^{−i(1−s)pθ_I − ispθ_J} ds = (forward_c − backward_c) / (i(θ_I − θ_J))
+ *     a-part: γ·ξ/2       · p ∫ e^{−i(1−s)pθ_I + ispθ_J} ds = (forward_a − backward_a) / (i(θ_I + θ_J))
+ *
+ * with forward = Σ ĝ (R(pθ)x̂)ᵀ and backward = Σ (R(−pθ)ĝ) x̂ᵀ. Where the denominator 2δ = θ_I ∓ θ_J is small, the
+ * integral is taken about its middle, p·sin(pδ)/(pδ) times the block at half the turn on both sides:
+ *
+ *     Σ_m (−1)^m δ^{2m}/(2m+1)! · moment_m,      moment_m = Σ_t p^{2m+1} (R(−pθ/2)ĝ)(R(pθ/2)x̂)ᵀ.
  *
  * An odd last coordinate is a pair with θ = 0 whose second half is absent: taken as 0 it stays 0 under R(0), so the
  * formulas hold as they are and the absent entries are not written. */

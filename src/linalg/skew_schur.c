@@ -9,8 +9,7 @@
  *            |      e_2 −e_3       |
  *            |           e_4   …   |      for odd n with one column more than rows, which is rotated away.
  * 3. B = X Σ Yᵀ (LAPACK dbdsqr, accumulated into Q): u_2i = Q_even y_i and u_2i+1 = Q_odd x_i obey S u_2i = σ_i u_2i+1,
- *    S u_2i+1 = −σ_i u_2i. Each angle is one singular value: pairs are exact, equal and zero angles are nothing
- * special.
+ *    S u_2i+1 = −σ_i u_2i. Each angle is one singular value: pairs are exact, equal and zero angles nothing special.
  *
  * S is scaled by a power of two first, so that nothing over- or underflows on the way. */
 #include "linalg/linalg.h"

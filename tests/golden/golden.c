@@ -95,8 +95,8 @@ void golden_parameters_read(golden_parameters *parameters, const golden_file *go
         char key[128];
         (void)snprintf(key, sizeof key, "parameter.%s", info.name);
         const lab_array *array = golden_array(golden, index, key);
-        locus_tensor stored = golden_tensor(array, dtype), zeros = golden_zeros(array, dtype);
-        parameters->values[i] = locus_tensor_view(stored.data, dtype, info.rank, info.shape);
+        locus_tensor stored = golden_tensor(array, LOCUS_FLOAT64), zeros = golden_zeros(array, dtype);
+        parameters->values[i] = locus_tensor_view(stored.data, LOCUS_FLOAT64, info.rank, info.shape);
         parameters->gradients[i] = locus_tensor_view(zeros.data, dtype, info.rank, info.shape);
         assert_int_equal(locus_tensor_count(&parameters->values[i]), lab_array_count(array));
     }

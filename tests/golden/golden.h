@@ -26,7 +26,8 @@ locus_tensor golden_zeros(const lab_array *array, locus_dtype dtype);
 /* Fails unless |got − want| ≤ tolerance·(1 + |want|) everywhere; `what` and the case are named. */
 void golden_compare(const golden_file *golden, size_t index, const char *key, const locus_tensor *got, double tolerance);
 
-/* The encoding's parameters for a case: values from "i.parameter.NAME", and zeros for the gradients. */
+/* The encoding's parameters for a case: values from "i.parameter.NAME", in double so that angles at large positions are
+ * PyTorch's, and zeros of `dtype` for the gradients. */
 typedef struct golden_parameters {
     size_t count;
     char names[8][160];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The whole model's gradients against central differences of its loss, tensor by tensor: along the gradient itself, and along a
- * random direction. The forward pass is float, so the step is large (it moves the tensor by a thousandth of its norm and more) and the
- * tolerance 1 % of the gradient's norm: any term that is missing or doubled shows far above that. Dropout is on: the differences
- * replay it. Norms before and after, both dropout sites of attention, and every kind of encoding. */
+ * random direction. The forward pass is float, so the step moves a tensor by a thousandth of its norm and more, and
+ * the tolerance is 1 % of the gradient's norm: any term that is missing or doubled shows far above that. The rectifiers are kept
+ * away from their kinks by biases of ±4 (tests/grad/test_nn_layers.c has them anywhere). Dropout is on: the differences replay it. Norms before and after, both dropout sites of attention, and every kind of encoding. */
 #include "model/model.h"
 #include <math.h>
 #include <setjmp.h>
@@ -102,11 +102,15 @@ static void check_model(const char *encoding, lab_norm_place norm) {
     lab_model *model;
     locus_error error;
     if (lab_model_create(&model, &config, 17, &error) != LOCUS_OK) fail_msg("%s: %s", encoding, error.message);
-    /* gains, shifts and biases away from 1 and 0, so that their places in the formulas count */
+    /* Hidden units: half of them on, half off. Gains, shifts and biases away from
+     * 1 and 0, so that their places in the formulas count. */
     locus_random random = {29, LOCUS_RANDOM_USER, 0};
     float *values = lab_model_values(model);
     for (size_t i = 0; i < lab_model_parameter_count(model); ++i) {
         const lab_parameter *p = lab_model_parameter(model, i);
+        bool hidden = strstr(p->name, "up.bias") != NULL;
+        for (size_t j = 0; hidden && j < p->count; ++j)
+            p->value[j] = j % 2 ? 4.0f : -4.0f;
         for (size_t j = 0; p->rank == 1 && j < p->count && strncmp(p->name, "position", 8) != 0; ++j)
             p->value[j] += (float)(0.2 * locus_random_normal(&random, (uint64_t)(p->value + j - values)));
     }

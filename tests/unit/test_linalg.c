@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The block form of skew matrices by its laws, exp(S) and the gradient against plain dense oracles: a scaled and squared Taylor
- * series in long double, whose derivative is read off a block matrix (exp [[X, E], [0, X]] has dexp(X)[E] in its corner), and
- * central differences of the loss itself, and SciPy's values (tools/golden_linalg.py). */
+/* The block form of skew matrices by its laws, exp(S) and the gradient against plain dense oracles: a scaled and
+ * squared Taylor series in long double, whose derivative is read off a block matrix (exp [[X, E], [0, X]] has
+ * dexp(X)[E] in its corner), and central differences of the loss itself, and SciPy's values
+ * (tools/golden_linalg.py). */
 #include "io/safetensors.h"
 #include "linalg/linalg.h"
 #include <locus/random.h>
@@ -88,8 +89,8 @@ static void skew_with_angles(size_t n, const double *theta, double *S) {
     free(work);
 }
 
-/* Angles of several sorts: 0 all different, 1 all equal, 2 all zero, 3 nearly equal (1e-12 … 1e-1), 4 zeros and tiny ones,
- * 5 RoPE's, 6 a random dense matrix instead. */
+/* Angles of several sorts: 0 all different, 1 all equal, 2 all zero, 3 nearly equal (1e-12 … 1e-1), 4 zeros and tiny
+ * ones, 5 RoPE's, 6 a random dense matrix instead. */
 enum { SORTS = 7 };
 
 static void make_skew(size_t n, int sort, double scale, double *S) {
@@ -321,7 +322,8 @@ static void add_outer(size_t n, double weight, const double *g, const double *x,
             sum[i * n + j] += weight * g[i] * x[j];
 }
 
-/* The gradient as an encoding computes it: token sums in the basis of U. `diagonal_only` poisons what need not be there. */
+/* The gradient as an encoding computes it: token sums in the basis of U. `diagonal_only` poisons what need not be
+ * there. */
 static void gradient(const tokens *t, const double *S, double near, size_t count, bool diagonal_only, double *G) {
     size_t n = t->n;
     double *U = numbers(n * n), *theta = numbers(n), *work = numbers(locus_skew_work(n)), *row = numbers(4 * n);
@@ -382,8 +384,8 @@ static void dense_gradient(const tokens *t, const double *S, double *G) {
     free(sum);
 }
 
-/* Error bound: rounding of angles (p·θ carries a relative 1e-16), of the quotient (1e-16 / x) and the cut series. The sizes
- * are beside |G| as it would be without cancellation: Σ |p| |g| |x|. */
+/* Error bound: rounding of angles (p·θ carries a relative 1e-16), of the quotient (1e-16 / x) and the cut series. The
+ * sizes are beside |G| as it would be without cancellation: Σ |p| |g| |x|. */
 static double gradient_size(const tokens *t) {
     double sum = 0;
     for (size_t k = 0; k < t->count; k++)
@@ -485,8 +487,8 @@ static double loss(const tokens *t, const double *S) {
     return sum;
 }
 
-/* Skew directions: S moves by h(E_ij − E_ji), so the slope is G_ij − G_ji. The step suits positions up to 7: the cut term is
- * (p h)³/6 of the loss, the rounding 1e-16/(p h); both about 1e-10 of Σ |p| |g| |x| for p h = 1e-5. */
+/* Skew directions: S moves by h(E_ij − E_ji), so the slope is G_ij − G_ji. The step suits positions up to 7: the cut
+ * term is (p h)³/6 of the loss, the rounding 1e-16/(p h); both about 1e-10 of Σ |p| |g| |x| for p h = 1e-5. */
 static void gradient_agrees_with_central_differences(void **state) {
     (void)state;
     const size_t sizes[] = {2, 3, 5, 8, 16};

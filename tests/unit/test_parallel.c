@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parallel loop: every piece once, workers never shared, nesting, concurrent callers, other executors, forks. Made to be
- * run under the thread sanitizer as well. */
+/* The parallel loop: every piece once, workers never shared, nesting, concurrent callers, other executors, forks. Made
+ * to be run under the thread sanitizer as well. */
 #include <locus/parallel.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -69,7 +69,8 @@ static void many_short_loops_in_a_row(void **state) {
     }
 }
 
-/* After a pause the workers sleep: loops must wake them, and must end if the last piece ends long after the caller's. */
+/* After a pause the workers sleep: loops must wake them, and must end if the last piece ends long after the
+ * caller's. */
 static void slow_piece(void *context, size_t index, size_t worker) {
     (void)worker;
     struct timespec pause = {0, index == 0 ? 3000000 : 100000};

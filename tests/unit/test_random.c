@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Philox against the published known answers (Random123, tests/kat_vectors), distributions by their moments and by counting. */
+/* Philox against the published known answers (Random123, tests/kat_vectors), distributions by their moments and by
+ * counting. */
 #include <locus/random.h>
 #include <math.h>
 #include <setjmp.h>
@@ -67,7 +68,8 @@ static void numbers_are_made_of_the_block_as_documented(void **state) {
     }
 }
 
-/* Moments of n numbers deviate by about 1/sqrt(n): bounds are five deviations. The seed is fixed, so this cannot flicker. */
+/* Moments of n numbers deviate by about 1/sqrt(n): bounds are five deviations. The seed is fixed, so this cannot
+ * flicker. */
 static void uniform_and_normal_have_their_moments(void **state) {
     (void)state;
     enum { n = 200000 };
@@ -110,7 +112,8 @@ static void below_is_even(void **state) {
     assert_int_equal(locus_random_below(&random, 0, 0), 0);
 }
 
-/* Bounds just above 2^63 reject almost half of all words: every way through the loop is taken, and the mean must hold. */
+/* Bounds just above 2^63 reject almost half of all words: every way through the loop is taken, and the mean must
+ * hold. */
 static void below_rejects_where_it_must(void **state) {
     (void)state;
     locus_random random = {.seed = 11, .purpose = LOCUS_RANDOM_USER};
@@ -127,6 +130,19 @@ static void below_rejects_where_it_must(void **state) {
     }
 }
 
+/* x·3/4 of neighbouring words x falls on multiples of 3 twice as often as on other numbers, were it not for the
+ * rejection. */
+static void below_has_no_multiplication_bias(void **state) {
+    (void)state;
+    locus_random random = {.seed = 12, .purpose = LOCUS_RANDOM_USER};
+    enum { n = 90000 };
+    double counts[3] = {0};
+    for (uint64_t i = 0; i < n; i++)
+        counts[locus_random_below(&random, i, 3ull << 62) % 3]++;
+    for (int k = 0; k < 3; k++)
+        assert_true(fabs(counts[k] - n / 3.0) < 5 * sqrt(n * 2.0 / 9));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_match_the_published_answers),
@@ -135,6 +151,7 @@ int main(void) {
         cmocka_unit_test(uniform_and_normal_have_their_moments),
         cmocka_unit_test(below_is_even),
         cmocka_unit_test(below_rejects_where_it_must),
+        cmocka_unit_test(below_has_no_multiplication_bias),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: MIT
+# bash completion for locus; made by 'locus completion bash'
+
+_locus()
+{
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
+    local options= operands= words= value=
+    COMPREPLY=()
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        COMPREPLY=($(compgen -W " encodings encode apply attend data train eval generate compare runs report bench completion --help --version" -- "$current"))
+        return
+    fi
+    case $command in
+    data)
+        if [ "$COMP_CWORD" -eq 2 ]; then words=" make inspect get"; fi
+        command="$command ${COMP_WORDS[2]}" ;;
+    esac
+    case $command in
+    "encodings")
+        options=" --json --help"
+        operands=" none sinusoidal learned relative rope roper alibi decay algebraic"
+        case $previous in
+        esac ;;
+    "encode")
+        options=" --positions --output --dim --heads --head-dim --operators --scores --decay --params --seed --length --threads --help"
+        operands=" none sinusoidal learned relative rope roper alibi decay algebraic"
+        case $previous in
+        -p|--positions) return ;;
+        -o|--output) return ;;
+        -d|--dim) words=""; value=1 ;;
+        -H|--heads) words=""; value=1 ;;
+        --head-dim) words=""; value=1 ;;
+        --params) return ;;
+        --seed) words=""; value=1 ;;
+        --length) words=""; value=1 ;;
+        --threads) words=""; value=1 ;;
+        esac ;;
+    "apply")
+        options=" --input --positions --output --inverse --params --seed --length --threads --help"
+        operands=" none sinusoidal learned relative rope roper alibi decay algebraic"
+        case $previous in
+        -i|--input) return ;;
+        -p|--positions) return ;;
+        -o|--output) return ;;
+        --params) return ;;
+        --seed) words=""; value=1 ;;
+        --length) words=""; value=1 ;;
+        --threads) words=""; value=1 ;;
+        esac ;;
+    "attend")
+        options=" --query --key --value --positions --key-positions --mask --prefix --output --grad-output --grad-dir --params --seed --length --threads --help"
+        operands=" none sinusoidal learned relative rope roper alibi decay algebraic"
+        case $previous in
+        -q|--query) return ;;
+        -k|--key) return ;;
+        -v|--value) return ;;
+        -p|--positions) return ;;
+        --key-positions) return ;;
+        --mask) words=" full causal prefix"; value=1 ;;
+        --prefix) words=""; value=1 ;;
+        -o|--output) return ;;
+        --grad-output) return ;;
+        --grad-dir) return ;;
+        --params) return ;;
+        --seed) words=""; value=1 ;;
+        --length) words=""; value=1 ;;
+        --threads) words=""; value=1 ;;
+        esac ;;
+    "data make")
+        options=" --set --n --seed --length --length-deviation --symbols --output --quiet --help"
+        operands=" copy reverse repeat"
+        case $previous in
+        --set) words=" train dev test"; value=1 ;;
+        -n|--n) words=""; value=1 ;;
+        -s|--seed) words=""; value=1 ;;
+        -l|--length) words=""; value=1 ;;
+        --length-deviation) words=""; value=1 ;;
+        --symbols) words=""; value=1 ;;
+        -o|--output) return ;;
+        esac ;;
+    "data inspect")
+        options=" --set --n --seed --length --length-deviation --symbols --show --json --help"
+        operands=" TASK FILE"
+        case $previous in
+        --set) words=" train dev test"; value=1 ;;
+        -n|--n) words=""; value=1 ;;
+        -s|--seed) words=""; value=1 ;;
+        -l|--length) words=""; value=1 ;;
+        --length-deviation) words=""; value=1 ;;
+        --symbols) words=""; value=1 ;;
+        --show) words=""; value=1 ;;
+        esac ;;
+    "data get")
+        options=" --help"
+        operands=""
+        case $previous in
+        esac ;;
+    "train")
+        options=" --task --encoding --seed --embedding-init --budget --setup --steps --epochs --batch --dim --heads --layers --feed-forward --dropout --length --length-deviation --symbols --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --rate --warmup --weight-decay --clip --evaluate-every --checkpoint-seconds --data-seed --store --name --restart --json --quiet --threads --help"
+        operands=""
+        case $previous in
+        -t|--task) words=" copy reverse repeat"; value=1 ;;
+        -e|--encoding) words=" none sinusoidal learned relative rope roper alibi decay algebraic"; value=1 ;;
+        -s|--seed) words=""; value=1 ;;
+        --embedding-init) words=" scaled unit"; value=1 ;;
+        --budget) words=" smoke quick paper"; value=1 ;;
+        --setup) words=" paper code"; value=1 ;;
+        --steps) words=""; value=1 ;;
+        --epochs) words=""; value=1 ;;
+        --batch) words=""; value=1 ;;
+        --dim) words=""; value=1 ;;
+        --heads) words=""; value=1 ;;
+        --layers) words=""; value=1 ;;
+        --feed-forward) words=""; value=1 ;;
+        --dropout) return ;;
+        -l|--length) words=""; value=1 ;;
+        --length-deviation) words=""; value=1 ;;
+        --symbols) words=""; value=1 ;;
+        --train-samples) words=""; value=1 ;;
+        --dev-samples) words=""; value=1 ;;
+        --test-samples) words=""; value=1 ;;
+        --greedy-samples) words=""; value=1 ;;
+        --test-lengths) words=""; value=1 ;;
+        --rate) words=""; value=1 ;;
+        --warmup) words=""; value=1 ;;
+        --weight-decay) words=""; value=1 ;;
+        --clip) words=""; value=1 ;;
+        --evaluate-every) words=""; value=1 ;;
+        --checkpoint-seconds) words=""; value=1 ;;
+        --data-seed) words=""; value=1 ;;
+        --store) return ;;
+        --name) words=""; value=1 ;;
+        --threads) words=""; value=1 ;;
+        esac ;;
+    "eval")
+        options=" --lengths --set --n --greedy-samples --store --json --threads --help"
+        operands=""
+        case $previous in
+        -l|--lengths) words=""; value=1 ;;
+        --set) words=" test dev train"; value=1 ;;
+        -n|--n) words=""; value=1 ;;
+        --greedy-samples) words=""; value=1 ;;
+        --store) return ;;
+        --threads) words=""; value=1 ;;
+        esac ;;
+    "generate")
+        options=" --input --n --length --store --json --threads --help"
+        operands=""
+        case $previous in
+        -i|--input) words=""; value=1 ;;
+        -n|--n) words=""; value=1 ;;
+        -l|--length) words=""; value=1 ;;
+        --store) return ;;
+        --threads) words=""; value=1 ;;
+        esac ;;
+    "compare")
+        options=" --task --encodings --seeds --seed --embedding-init --jobs --budget --setup --steps --epochs --batch --dim --heads --layers --feed-forward --dropout --length --length-deviation --symbols --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --rate --warmup --weight-decay --clip --evaluate-every --checkpoint-seconds --data-seed --store --page --no-page --restart --json --quiet --threads --help"
+        operands=""
+        case $previous in
+        -t|--task) words=""; value=1 ;;
+        -e|--encodings) words=""; value=1 ;;
+        --seeds) words=""; value=1 ;;
+        -s|--seed) words=""; value=1 ;;
+        --embedding-init) words=" scaled unit both"; value=1 ;;
+        -j|--jobs) words=""; value=1 ;;
+        --budget) words=" smoke quick paper"; value=1 ;;
+        --setup) words=" paper code"; value=1 ;;
+        --steps) words=""; value=1 ;;
+        --epochs) words=""; value=1 ;;
+        --batch) words=""; value=1 ;;
+        --dim) words=""; value=1 ;;
+        --heads) words=""; value=1 ;;
+        --layers) words=""; value=1 ;;
+        --feed-forward) words=""; value=1 ;;
+        --dropout) return ;;
+        -l|--length) words=""; value=1 ;;
+        --length-deviation) words=""; value=1 ;;
+        --symbols) words=""; value=1 ;;
+        --train-samples) words=""; value=1 ;;
+        --dev-samples) words=""; value=1 ;;
+        --test-samples) words=""; value=1 ;;
+        --greedy-samples) words=""; value=1 ;;
+        --test-lengths) words=""; value=1 ;;
+        --rate) words=""; value=1 ;;
+        --warmup) words=""; value=1 ;;
+        --weight-decay) words=""; value=1 ;;
+        --clip) words=""; value=1 ;;
+        --evaluate-every) words=""; value=1 ;;
+        --checkpoint-seconds) words=""; value=1 ;;
+        --data-seed) words=""; value=1 ;;
+        --store) return ;;
+        --page) return ;;
+        --threads) words=""; value=1 ;;
+        esac ;;
+    "runs")
+        options=" --task --encoding --store --json --quiet --help"
+        operands=" show delete"
+        case $previous in
+        -t|--task) words=" copy reverse repeat"; value=1 ;;
+        -e|--encoding) words=" none sinusoidal learned relative rope roper alibi decay algebraic"; value=1 ;;
+        --store) return ;;
+        esac ;;
+    "report")
+        options=" --output --store --task --budget --setup --embedding-init --title --json --quiet --help"
+        operands=""
+        case $previous in
+        -o|--output) return ;;
+        --store) return ;;
+        -t|--task) words=" copy reverse repeat"; value=1 ;;
+        -b|--budget) words=""; value=1 ;;
+        --setup) words=""; value=1 ;;
+        --embedding-init) words=""; value=1 ;;
+        --title) words=""; value=1 ;;
+        esac ;;
+    "bench")
+        options=" --encodings --tokens --lengths --heads --head-dim --budget --repeat --json --threads --help"
+        operands=" apply attention step"
+        case $previous in
+        -e|--encodings) words=" none sinusoidal learned relative rope roper alibi decay algebraic"; value=1 ;;
+        -n|--tokens) words=""; value=1 ;;
+        -l|--lengths) words=""; value=1 ;;
+        -H|--heads) words=""; value=1 ;;
+        --head-dim) words=""; value=1 ;;
+        -b|--budget) words=" smoke quick paper"; value=1 ;;
+        -r|--repeat) words=""; value=1 ;;
+        --threads) words=""; value=1 ;;
+        esac ;;
+    "completion")
+        options=" --help"
+        operands=" bash zsh man"
+        case $previous in
+        esac ;;
+    esac
+    if [ -z "$value" ]; then
+        case $current in
+        -*) words=$options ;;
+        *) words="$words $operands" ;;
+        esac
+    fi
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+
+complete -o default -F _locus locus

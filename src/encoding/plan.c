@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* Plans: every term of a binding placed on positions, and what executors ask of the result (sites.h). */
+#include "encoding/plan_access.h"
+
+#include "core/error.h"
+
+#include <string.h>
+
+static locus_status check_positions(const locus_positions *queries, const locus_positions *keys, locus_error *error) {
+    if (!queries)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "queries", "queries is NULL: give the queries' positions");
+    if (keys && locus_positions_sequences(keys) != locus_positions_sequences(queries))
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "keys", "keys have %zu sequences, queries %zu: give as many",
+                          locus_positions_sequences(keys), locus_positions_sequences(queries));
+    if (locus_positions_tokens(queries) > UINT32_MAX || (keys && locus_positions_tokens(keys) > UINT32_MAX))
+        return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "queries", "more than 2^32 − 1 tokens in a plan");
+    return LOCUS_OK;
+}
+
+static void add_score(locus_plan *plan, const locus_score_term *score, size_t term) {
+    plan->scores[plan->score_count] = score;
+    plan->score_terms[plan->score_count++] = term;
+}
+
+/* Factors first, then biases, each in the order of the terms. */
+static void collect(locus_plan *plan) {
+    const locus_score_kind kinds[] = {LOCUS_SCORE_FACTOR, LOCUS_SCORE_BIAS};
+    for (size_t kind = 0; kind < 2; kind++)
+        for (size_t i = 0; i < plan->term_count; i++)
+            if (plan->placed[i].score && plan->placed[i].score->kind == kinds[kind])
+                add_score(plan, plan->placed[i].score, i);
+    for (size_t i = 0; i < plan->term_count; i++) {
+        const locus_placed *placed = &plan->placed[i];
+        if (placed->query_key) {
+            plan->query_key = placed->query_key;
+            plan->query_key_term = i;
+        }
+        if (placed->value) {
+            plan->value = placed->value;
+            plan->value_term = i;
+        }
+        plan->content = placed->content ? placed->content : plan->content;
+    }
+}
+
+static locus_status place_terms(locus_plan *plan, locus_error *error) {
+    const locus_binding *binding = plan->binding;
+    bool angles = false;
+    for (size_t i = 0; i < plan->term_count; i++)
+        angles = angles || binding->encoding.terms[i].class->angles;
+    locus_status status =
+        locus_placement_create(&plan->placement, plan->queries, plan->keys, angles, &plan->memory, error);
+    for (size_t i = 0; i < plan->term_count && status == LOCUS_OK; i++) {
+        const locus_encoding_class *class = binding->encoding.terms[i].class;
+        if (class->place)
+            status = class->place(binding->bound[i], &plan->placement, binding->list.first[i], &plan->memory,
+                                  &plan->placed[i], error);
+    }
+    return status;
+}
+
+locus_status locus_plan_create(locus_plan **plan, const locus_binding *binding, const locus_positions *queries,
+                               const locus_positions *keys, locus_error *error) {
+    if (!plan || !binding)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, plan ? "binding" : "plan", "%s is NULL",
+                          plan ? "binding" : "plan");
+    *plan = NULL;
+    locus_status status = check_positions(queries, keys, error);
+    if (status != LOCUS_OK)
+        return status;
+    locus_plan *fresh = locus_allocate(sizeof *fresh);
+    if (!fresh)
+        return locus_fail_memory(error, sizeof *fresh);
+    memset(fresh, 0, sizeof *fresh);
+    fresh->binding = binding;
+    fresh->term_count = binding->encoding.term_count;
+    fresh->queries = locus_positions_share(queries);
+    fresh->keys = keys && keys != queries ? locus_positions_share(keys) : fresh->queries;
+    status = place_terms(fresh, error);
+    if (status == LOCUS_OK)
+        collect(fresh);
+    else
+        locus_plan_destroy(&fresh);
+    *plan = fresh;
+    return status;
+}
+
+void locus_plan_destroy(locus_plan **plan) {
+    if (!plan || !*plan)
+        return;
+    locus_plan *old = *plan;
+    if (old->keys != old->queries)
+        locus_positions_destroy(&old->keys);
+    locus_positions_destroy(&old->queries);
+    locus_owned_release(&old->memory);
+    locus_release(old, sizeof *old);
+    *plan = NULL;
+}
+
+/* Positions are counted in full, though they are shared with their owner. */
+size_t locus_plan_bytes(const locus_plan *plan) {
+    if (!plan)
+        return 0;
+    size_t tokens = plan->placement.query.tokens + (plan->keys == plan->queries ? 0 : plan->placement.key.tokens);
+    return sizeof *plan + plan->memory.bytes + tokens * sizeof(int64_t);
+}
+
+/* ---- sites.h ---- */
+
+const locus_shape *locus_plan_shape(const locus_plan *plan) {
+    return &plan->binding->shape;
+}
+
+size_t locus_plan_sequences(const locus_plan *plan) {
+    return plan->placement.sequences;
+}
+
+locus_sequence_span locus_plan_span(const locus_plan *plan, size_t sequence) {
+    return plan->placement.spans[sequence];
+}
+
+size_t locus_plan_query_tokens(const locus_plan *plan) {
+    return plan->placement.query.tokens;
+}
+
+size_t locus_plan_key_tokens(const locus_plan *plan) {
+    return plan->placement.key.tokens;
+}
+
+const locus_operator *locus_plan_query_key_operator(const locus_plan *plan) {
+    return plan->query_key;
+}
+
+const locus_operator *locus_plan_value_operator(const locus_plan *plan) {
+    return plan->value;
+}
+
+size_t locus_plan_score_terms(const locus_plan *plan) {
+    return plan->score_count;
+}
+
+const locus_score_term *locus_plan_score_term(const locus_plan *plan, size_t index) {
+    return plan->scores[index];
+}
+
+const locus_content_table *locus_plan_content_table(const locus_plan *plan) {
+    return plan->content;
+}
+
+size_t locus_plan_parameter_count(const locus_plan *plan) {
+    return plan->binding->list.count;
+}
+
+size_t locus_plan_query_key_parameters(const locus_plan *plan) {
+    return plan->binding->list.first[plan->query_key_term];
+}
+
+size_t locus_plan_value_parameters(const locus_plan *plan) {
+    return plan->binding->list.first[plan->value_term];
+}
+
+size_t locus_plan_score_parameters(const locus_plan *plan, size_t index) {
+    return plan->binding->list.first[plan->score_terms[index]];
+}

@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# locus compare: cells side by side, resumable cell by cell, a failing cell, tables, JSON, the page.
+set -eu
+locus=${LOCUS:-build/release/locus}
+[ -x "$locus" ] || { echo "no program at $locus"; exit 1; }
+locus=$(cd "$(dirname "$locus")" && pwd)/$(basename "$locus")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+    echo "FAIL: $*"
+    exit 1
+}
+
+small="--dim 16 --heads 2 --layers 1 --feed-forward 32 --length 5 --symbols 6 --train-samples 100 --dev-samples 20
+    --test-samples 30 --greedy-samples 10 --batch 10 --steps 30 --evaluate-every 10"
+
+# Two tasks, two encodings (one with a comma in parentheses), two seeds, two at once.
+# shellcheck disable=SC2086
+"$locus" compare --task copy,reverse --encodings 'rope, algebraic(group=seq, decay=0.98)' --seeds 2 --jobs 2 --threads 1 \
+    $small --test-lengths 10 --no-page >table 2>err || fail "compare: $(cat err)"
+grep -q '\[8/8\]' err || fail "not eight cells: $(cat err)"
+[ "$(grep -c '^copy \|^reverse ' table)" = 2 ] || fail "not two sections: $(cat table)"
+grep -q '^algebraic(.*±' table || fail "no mean and deviation: $(cat table)"
+grep -q 'length 10' table || fail "no other length: $(cat table)"
+grep -q 'published\*' table || fail "no published numbers: $(cat table)"
+[ "$("$locus" runs --json | grep -c '"state":[[:space:]]*"done"')" = 8 ] || fail "not eight runs"
+
+# A cell is the run that train makes.
+# shellcheck disable=SC2086
+"$locus" train --task copy --encoding rope $small --threads 1 --store alone/locus.db --quiet
+name=$(basename "$(dirname "$(find alone -name best.safetensors)")")
+cmp "alone/$name/best.safetensors" "runs/$name/best.safetensors" || fail "compare trains another model than train"
+
+# Again: nothing is trained, and a further encoding only adds its cells.
+# shellcheck disable=SC2086
+"$locus" compare --task copy,reverse --encodings 'rope, algebraic(group=seq, decay=0.98)' --seeds 2 $small --test-lengths 10 \
+    --no-page >table2 2>err
+[ "$(grep -c 'already done' err)" = 8 ] || fail "done cells were trained again: $(cat err)"
+cmp table table2 || fail "another table"
+# shellcheck disable=SC2086
+"$locus" compare --task copy --encodings 'rope,none' --seeds 2 $small --no-page --json >table.json 2>err
+[ "$(grep -c 'already done' err)" = 2 ] && [ "$(grep -c 'done in' err)" = 2 ] || fail "cells: $(cat err)"
+grep -q '"none"' table.json || fail "JSON: $(cat table.json)"
+# shellcheck disable=SC2086
+"$locus" compare --task copy --encodings 'none' --seeds 2 $small --no-page --json --quiet 2>err >/dev/null
+[ ! -s err ] || fail "--quiet says: $(cat err)"
+
+# A cell that fails is told, the others are trained, the exit status says so.
+got=0
+# shellcheck disable=SC2086
+"$locus" compare --task copy --encodings 'learned(size=3),sinusoidal' $small --no-page >table 2>err || got=$?
+[ "$got" = 1 ] || fail "a failing cell ended with $got"
+grep -q '^locus: copy · learned(size=3) · seed 0: ' err || fail "a failing cell said: $(cat err)"
+grep -q '^sinusoidal' table || fail "the other cell is missing: $(cat table)"
+
+# Ctrl-C stops all cells cleanly and says how to go on.
+"$locus" compare --task copy --encodings none,rope --jobs 2 --threads 1 --steps 100000 --no-page --store long/locus.db 2>err &
+process=$!
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    sleep 0.5
+    [ ! -e long/locus.db ] || break
+done
+sleep 1.5
+kill -INT "$process"
+got=0
+wait "$process" || got=$?
+[ "$got" = 1 ] && grep -q '^locus: stopped; to go on: locus compare' err || fail "Ctrl-C ended with $got: $(cat err)"
+[ "$("$locus" runs --store long/locus.db | grep -c stopped)" = 2 ] || fail "the cells were not stopped cleanly"
+
+# Bad uses: nothing is trained.
+for bad in "--task copi" "--task copy --encodings rope,,none" "--task copy --encodings rop" "--task copy --seeds 0" \
+    "--task copy --embedding-init some" "--encodings rope"; do
+    got=0
+    # shellcheck disable=SC2086
+    "$locus" compare $bad --store bad/locus.db >out 2>err || got=$?
+    [ "$got" = 2 ] && grep -q '^locus: ' err || fail "compare $bad ended with $got: $(cat err)"
+    [ ! -e bad ] || fail "compare $bad made a store"
+done
+
+# The page.
+if command -v gnuplot >/dev/null; then
+    # shellcheck disable=SC2086
+    "$locus" compare --task copy --encodings 'rope,none' --seeds 2 $small >table 2>err || fail "page: $(cat err)"
+    page=$(sed -n 's/^page: //p' table)
+    [ -s "$page" ] && grep -q '</html>' "$page" || fail "no page at '$page'"
+fi
+echo "ok"

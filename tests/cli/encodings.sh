@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# locus encodings, help, version, and unknown names.
+. "${LOCUS_SOURCE:?}/tests/cli/transcript.inc"
+
+works encodings
+for name in none sinusoidal learned relative rope alibi decay algebraic; do
+    prints "^$name: "
+done
+works encodings rope
+prints '^rope: '
+prints 'pairs'
+prints 'base'
+[ "$(grep -c '^[a-z0-9-]*: ' .out/stdout)" -eq 1 ] || complain "encodings rope shows more than rope"
+works encodings --json
+prints '"name":.*"algebraic"'
+works encodings rope --json
+prints '"default":'
+refuses 2 "there is no encoding 'rop'; did you mean 'rope'?" encodings rop
+refuses 2 'one word too many' encodings rope alibi
+
+works --help
+for command in encodings encode apply attend 'data make' train eval generate compare runs report bench; do
+    prints "^  $command "
+done
+works --version
+prints '^locus [0-9]'
+for command in encodings encode apply attend 'data make' 'data inspect' train eval generate compare runs report bench; do
+    # shellcheck disable=SC2086
+    works $command --help
+    prints "^usage: locus $command"
+    prints '^example'
+done
+works help encode
+prints '^usage: locus encode'
+works data --help
+prints 'data make'
+
+refuses 2 'a command is missing' 
+refuses 2 "unknown command 'trian'; did you mean 'train'?" trian
+refuses 2 "unknown command 'xyzzy'" xyzzy
+refuses 2 'data: which one?' data
+refuses 2 "unknown command 'data mak'; did you mean 'data make'?" data mak
+refuses 2 "stands before any command" --json encodings
+refuses 2 'unknown option --jsn; did you mean --json?' encodings --jsn
+
+# A full disk on standard output is a failure.
+if [ -w /dev/full ]; then
+    checks=$((checks + 1))
+    "$LOCUS" encodings >/dev/full 2>.out/stderr
+    [ $? -eq 1 ] && grep -q '^locus: cannot write to standard output' .out/stderr || complain 'output to a full device'
+fi
+
+# The files in the tree are what the tables say.
+for made in bash:completions/locus.bash zsh:completions/_locus man:man/locus.1; do
+    works completion "${made%%:*}"
+    checks=$((checks + 1))
+    cmp -s .out/stdout "$LOCUS_SOURCE/${made#*:}" ||
+        complain "${made#*:} is out of date: locus completion ${made%%:*} > ${made#*:}"
+    : >.out/stdout
+done
+if command -v bash >/dev/null; then
+    checks=$((checks + 1))
+    cat >try.bash <<'SCRIPT'
+. "$1/completions/locus.bash"
+complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _locus; echo "${COMPREPLY[*]}"; }
+[ "$(complete_line locus enc)" = "encodings encode" ] || exit 1
+[ "$(complete_line locus attend rope --mask ca)" = "causal" ] || exit 2
+[ "$(complete_line locus encode sinu)" = "sinusoidal" ] || exit 3
+[ "$(complete_line locus encode rope --oper)" = "--operators" ] || exit 4
+[ "$(complete_line locus data i)" = "inspect" ] || exit 5
+[ "$(complete_line locus train --task rev)" = "reverse" ] || exit 6
+[ -z "$(complete_line locus apply rope --input x)" ] || exit 7
+SCRIPT
+    bash try.bash "$LOCUS_SOURCE" || complain "bash completion, case $?"
+fi
+if command -v groff >/dev/null; then
+    checks=$((checks + 1))
+    groff -ww -man -Tutf8 "$LOCUS_SOURCE/man/locus.1" >/dev/null 2>.out/stderr
+    [ ! -s .out/stderr ] || complain 'groff warns of man/locus.1'
+fi
+finish

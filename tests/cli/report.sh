@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# locus report over real, tiny runs: the page and the JSON.
+. "${LOCUS_SOURCE:?}/tests/cli/transcript.inc"
+command -v gnuplot >/dev/null || exit 77
+
+tiny='--steps 6 --dim 16 --heads 2 --feed-forward 32 --layers 1 --length 5 --batch 8 --train-samples 64 --dev-samples 16
+    --test-samples 16 --greedy-samples 4 --evaluate-every 2 --test-lengths 10 --store runs/locus.db --quiet'
+# shellcheck disable=SC2086
+for encoding in sinusoidal 'algebraic(group=seq, decay=0.98)' 'relative(window=4)'; do
+    for seed in 0 1; do
+        works train --task copy --encoding "$encoding" --seed $seed $tiny
+    done
+done
+# shellcheck disable=SC2086
+works train --task reverse --encoding rope $tiny
+works report --store runs/locus.db -o page.html
+prints '^page.html$'
+for text in '<title>Positional encodings on copy and reverse</title>' 'Not separated' 'Figure 1' 'Table 2' 'length 10' \
+    "locus report --store runs/locus.db -o page.html" 'budget custom' '<svg' 'cosine between two rows' 'The score kernel'; do
+    checks=$((checks + 1))
+    grep -q -e "$text" page.html || complain "the page lacks '$text'"
+done
+checks=$((checks + 1))
+! grep -q 'No picture' page.html || complain 'a score kernel could not be drawn'
+checks=$((checks + 1))
+! grep -q -i -e '<script' -e 'https\{0,1\}://' -e 'nan<' -e 'rgb(' page.html || complain 'the page is not self-contained'
+works report --store runs/locus.db --task copy --json
+prints '"encoding":.*sinusoidal'
+prints '"greedy_exact"'
+[ ! -e runs/report.html ] || complain '--json wrote a page'
+works report --store runs/locus.db --task copy -o copy.html --title 'A <title> & more' --quiet
+grep -q '<h1>A &lt;title&gt; &amp; more</h1>' copy.html || complain 'the title is not escaped'
+! grep -q 'reverse' copy.html || complain '--task copy shows another task'
+refuses 1 'no run matches' report --store runs/locus.db --task repeat -o no.html
+refuses 1 'nowhere' report --store runs/locus.db -o nowhere/no.html
+absent no.html
+finish

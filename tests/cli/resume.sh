@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A training that is killed, and one that is stopped by Ctrl-C, go on and end with the bits of one that was left alone.
+set -eu
+locus=${LOCUS:-build/release/locus}
+[ -x "$locus" ] || { echo "no program at $locus"; exit 1; }
+locus=$(cd "$(dirname "$locus")" && pwd)/$(basename "$locus")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+    echo "FAIL: $*"
+    exit 1
+}
+
+train() {
+    "$locus" train --task reverse --encoding 'algebraic(group=seq, decay=0.98)' --dim 32 --heads 2 --layers 2 \
+        --feed-forward 64 --length 12 --train-samples 300 --dev-samples 30 --test-samples 30 --greedy-samples 10 --batch 16 \
+        --steps 300 --evaluate-every 20 --checkpoint-seconds 0 --threads 1 --quiet "$@"
+}
+
+# What must be equal: parameters byte for byte, scores, metrics, counts.
+results() {
+    "$locus" runs show "$2" --store "$1/locus.db" --json |
+        sed -n '/"scores"/,$p; /"steps_done"/p; /"tokens_seen"/p; /"state"/p'
+    sqlite3 "$1/locus.db" "SELECT name, step, hex(value), value FROM metric ORDER BY name, step" 2>/dev/null || true
+}
+
+train --store whole/locus.db --name run
+results whole run >whole.txt
+
+# Killed again and again, at moments that no checkpoint expects.
+killed=0 wait=0.2
+while :; do
+    train --store killed/locus.db --name run 2>err &
+    process=$!
+    sleep "$wait"
+    kill -KILL "$process" 2>/dev/null || true
+    if wait "$process" 2>/dev/null; then
+        break
+    fi
+    killed=$((killed + 1))
+    [ "$killed" -lt 60 ] || fail "it does not get through: $(cat err)"
+    case $wait in 0.2) wait=0.35 ;; 0.35) wait=0.5 ;; 0.5) wait=0.8 ;; 0.8) wait=1.3 ;; *) wait=30 ;; esac
+done
+[ "$killed" -gt 0 ] || fail "the training was over before it could be killed"
+results killed run >killed.txt
+cmp whole/run/best.safetensors killed/run/best.safetensors || fail "other parameters after $killed kills"
+cmp whole.txt killed.txt || fail "other results after $killed kills: $(diff whole.txt killed.txt)"
+
+# Ctrl-C: exit 1, a line that says how to go on, a checkpoint, a row that says stopped.
+"$locus" train --task copy --encoding rope --store stopped/locus.db --steps 100000 --threads 1 2>err &
+process=$!
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    sleep 0.5
+    [ ! -e stopped/locus.db ] || break
+done
+sleep 1
+kill -INT "$process"
+got=0
+wait "$process" || got=$?
+[ "$got" = 1 ] || fail "Ctrl-C ended with $got: $(cat err)"
+grep -q '^locus: stopped after step [0-9]* of 100000' err || fail "Ctrl-C said: $(cat err)"
+grep -q '^locus: to go on: locus train --task copy --encoding rope --store stopped/locus.db --steps 100000' err ||
+    fail "Ctrl-C does not say how to go on: $(cat err)"
+"$locus" runs --store stopped/locus.db | grep -q 'stopped' || fail "the row does not say stopped"
+[ -n "$(find stopped -name last.safetensors)" ] || fail "there is no checkpoint"
+
+# A checkpoint that was cut: one line that names it, and nothing else is touched.
+checkpoint=$(find stopped -name last.safetensors)
+head -c 1000 "$checkpoint" >cut && cp cut "$checkpoint"
+got=0
+"$locus" train --task copy --encoding rope --store stopped/locus.db --steps 100000 --threads 1 2>err || got=$?
+[ "$got" = 1 ] && grep -q "^locus: .*last.safetensors" err && [ "$(wc -l <err)" = 1 ] || fail "a cut checkpoint: $(cat err)"
+cmp cut "$checkpoint" || fail "the cut checkpoint was overwritten"
+echo "ok ($killed kills)"

@@ -1,0 +1,121 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# locus train, eval, generate, runs: a small training from end to end, and every way to ask for something impossible.
+set -eu
+locus=${LOCUS:-build/release/locus}
+[ -x "$locus" ] || { echo "no program at $locus"; exit 1; }
+locus=$(cd "$(dirname "$locus")" && pwd)/$(basename "$locus")
+work=$(mktemp -d)
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+    echo "FAIL: $*"
+    exit 1
+}
+
+refuses() {
+    wanted=$1 pattern=$2
+    shift 2
+    got=0
+    "$@" >out 2>err || got=$?
+    [ "$got" = "$wanted" ] || fail "$* ended with $got instead of $wanted: $(cat err)"
+    grep -q "^locus: .*$pattern" err || fail "$* said: $(cat err)"
+    [ ! -s out ] || fail "$* printed a result"
+}
+
+small="--dim 16 --heads 2 --layers 1 --feed-forward 32 --length 5 --symbols 6 --train-samples 100 --dev-samples 20
+    --test-samples 30 --greedy-samples 10 --batch 10 --steps 40 --evaluate-every 10 --threads 1"
+
+# shellcheck disable=SC2086
+"$locus" train --task copy --encoding rope $small --test-lengths 8,12 --name first --json >train.json 2>err ||
+    fail "train: $(cat err)"
+[ ! -s err ] || fail "train said: $(cat err)"
+grep -q '"state":[[:space:]]*"done"' train.json || fail "not done: $(cat train.json)"
+grep -q '"test:12"' train.json || fail "no score at length 12"
+grep -q '"budget":[[:space:]]*"custom"' train.json || fail "another budget"
+[ -f runs/locus.db ] && [ -f runs/first/best.safetensors ] || fail "files are not where they belong"
+[ ! -e runs/first/last.safetensors ] || fail "a finished run keeps its checkpoint"
+
+# Done is done: the same command prints the same and trains nothing.
+# shellcheck disable=SC2086
+"$locus" train --task copy --encoding rope $small --test-lengths 8,12 --name first --json >again.json
+cmp train.json again.json || fail "a finished run was changed"
+# shellcheck disable=SC2086
+"$locus" train --task copy --encoding rope $small --test-lengths 8,12 --name first >train.txt
+grep -q 'test:12' train.txt || fail "the table: $(cat train.txt)"
+# shellcheck disable=SC2086
+[ -z "$("$locus" train --task copy --encoding rope $small --name first --quiet)" ] || fail "--quiet prints"
+# shellcheck disable=SC2086
+refuses 1 "another seed" "$locus" train --task copy --encoding rope $small --name first --seed 1
+
+# eval gives the scores that the training recorded.
+"$locus" eval first --json >eval.json
+recorded=$(sed -n '/"test":/,/}/s/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' train.json)
+measured=$(sed -n 's/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' eval.json)
+[ -n "$recorded" ] && [ "$recorded" = "$measured" ] || fail "eval says '$measured', the run '$recorded'"
+"$locus" eval fir --lengths 8,12 | grep -q 'test:12' || fail "eval by the beginning of a name"
+refuses 1 "no run 'second'" "$locus" eval second
+refuses 2 "lengths" "$locus" eval first --lengths 8,x
+
+# generate decodes a word with as many tokens as it may get.
+"$locus" generate first --input "1 2 3" >generated
+grep -q '^input  1 2 3$' generated && grep -q '^output' generated || fail "generate: $(cat generated)"
+[ "$("$locus" generate 1 -n 4 --json | grep -c '"exact"')" = 4 ] || fail "generate -n 4"
+refuses 2 "'7' is no symbol" "$locus" generate first --input "1 7"
+refuses 2 "empty" "$locus" generate first --input " "
+refuses 2 "one of them" "$locus" generate first --input "1" -n 3
+
+# runs
+"$locus" runs | grep -q 'first' || fail "runs does not list it"
+"$locus" runs show first | grep -q '^command  *locus train' || fail "runs show"
+[ "$("$locus" runs --task reverse)" = "no runs" ] || fail "a filter that matches nothing"
+refuses 2 "neither" "$locus" runs drop first
+refuses 2 "which run" "$locus" runs delete
+
+# Shorthand, and what a set-up changes.
+# shellcheck disable=SC2086
+"$locus" train --task reverse --encoding algebraic $small --json | grep -q '"encoding":[[:space:]]*"algebraic' ||
+    fail "algebraic"
+# shellcheck disable=SC2086
+"$locus" train --task repeat --encoding rope --setup code --embedding-init unit $small --json >code.json
+grep -q '"encoding":[[:space:]]*"rope(learned=on)"' code.json || fail "set-up code does not learn the frequencies"
+grep -q '"norm":[[:space:]]*"after"' code.json || fail "set-up code: LayerNorm"
+"$locus" runs delete first --quiet
+[ ! -e runs/first ] || fail "runs delete leaves files"
+refuses 1 "no run 'first'" "$locus" runs show first
+
+# Bad uses.
+refuses 2 "task" "$locus" train --encoding rope
+refuses 2 "did you mean 'copy'" "$locus" train --task cpoy --encoding rope
+refuses 2 "heads" "$locus" train --task copy --encoding rope --dim 30 --heads 4
+refuses 2 "one of them" "$locus" train --task copy --encoding rope --steps 3 --epochs 4
+refuses 2 "steps" "$locus" train --task copy --encoding rope --steps 0
+refuses 2 "budget" "$locus" train --task copy --encoding rope --budget huge
+got=0
+"$locus" train --task copy --encoding 'rope + sinusodal' 2>err || got=$?
+[ "$got" = 2 ] || fail "a bad spec ended with $got"
+grep -q "sinusoidal" err && sed -n 3p err | grep -q '\^' || fail "a bad spec said: $(cat err)"
+refuses 1 "odd\|pairs\|even" "$locus" train --task copy --encoding rope --dim 6 --heads 2 --feed-forward 8 --steps 5
+refuses 1 "position" "$locus" train --task copy --encoding 'learned(size=3)' --steps 5
+printf 'no store' >text.db
+refuses 1 "text.db" "$locus" train --task copy --encoding rope --store text.db
+refuses 1 "no run store" "$locus" runs --store nothing.db
+refuses 1 "file.txt" sh -c "touch file.txt && '$locus' train --task copy --encoding rope --store file.txt/x/locus.db"
+
+# A loss that explodes: one line, the step and the rate in it, the best parameters kept.
+# shellcheck disable=SC2086
+refuses 1 "not finite at step .*learning rate" "$locus" train --task copy --encoding rope $small --evaluate-every 1 \
+    --rate 1e6 --warmup 0.5 --name wild
+"$locus" runs show wild | grep -q '^state  *failed' || fail "a failed run is not marked"
+
+# No permission: tried as somebody who may not write, if there is a way to be him.
+chmod 555 .
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod 755 "$work"; then
+    cp -f "$locus" "$work/program" && chmod 755 "$work/program"
+    refuses 1 "cannot\|may be written" setpriv --reuid=65534 --regid=65534 --clear-groups sh -c \
+        "'$work/program' train --task copy --encoding rope --store '$work/denied/locus.db' 2>&1 >/dev/null >&2"
+fi
+chmod 755 .
+[ -z "$(find . -name '*.tmp*' -o -name '.*.safetensors*')" ] || fail "temporary files are left"
+echo "ok"

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* Central differences of attention in double: dq, dk, dv and every parameter of every encoding, under masks and dropout.
+ *
+ * Loss L = Σ do ∘ o. Step 1e-5 on values of order 1: truncation about 1e-10 (third derivatives of order 1 to 10), rounding about
+ * 1e-16·|L|/1e-5 ≈ 1e-10; tolerance 2e-7 relative to 1 + |gradient|, which a wrong factor anywhere exceeds by far. */
+#include "unit/attention_case.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static const double STEP = 1e-5, TOLERANCE = 2e-7;
+
+static const char *const specs[] = {
+    "none",
+    "rope(learned=on)",
+    "rope(learned=on, pairs=half, rotate=4, side=query)",
+    "rope(values=on, learned=on)",
+    "algebraic(group=seq)",
+    "algebraic(group=seq, init=identity)",
+    "algebraic(group=seq, values=on)",
+    "algebraic(group=seq, heads=shared)",
+    "algebraic(group=seq, generator=angles, values=on)",
+    "relative(window=2)",
+    "relative(window=3, values=on)",
+    "relative(window=2, values=on, scaled=off)",
+    "decay(rate=0.9, learned=on)",
+    "decay(rate=0.95, learned=on) + decay(rate=0.9, learned=on)",
+    "relative(window=2, values=on) + algebraic(group=seq, values=on) + decay(rate=0.9, learned=on) + alibi",
+};
+
+typedef struct setting {
+    locus_mask mask;
+    double dropout;
+    locus_dropout dropout_on;
+    bool cross;
+} setting;
+
+static const setting settings[] = {
+    {LOCUS_MASK_FULL, 0, LOCUS_DROPOUT_WEIGHTS, true},      {LOCUS_MASK_CAUSAL, 0, LOCUS_DROPOUT_WEIGHTS, false},
+    {LOCUS_MASK_PREFIX, 0.3, LOCUS_DROPOUT_WEIGHTS, false}, {LOCUS_MASK_CAUSAL, 0.3, LOCUS_DROPOUT_LOGITS, true},
+};
+
+static double loss(const attention_world *world, attention_arrays *arrays) {
+    double sum = 0;
+    attention_run(world, arrays, LOCUS_FLOAT64, ATTENTION_PLAIN, true);
+    for (size_t i = 0; i < world->T * world->shape.heads * world->shape.value_dim; i++)
+        sum += arrays->go[i] * arrays->o[i];
+    return sum;
+}
+
+static void compare(const attention_world *world, const char *name, size_t at, double analytic, double numeric) {
+    if (fabs(analytic - numeric) > TOLERANCE * (1 + fabs(numeric)))
+        fail_msg("'%s', mask %d: d%s[%zu] is %.12g, but differences say %.12g", world->test->spec,
+                 (int)world->test->mask, name, at, analytic, numeric);
+}
+
+static void check_inputs(const attention_world *world, const char *name, double *values, size_t count,
+                         const double *gradient) {
+    attention_arrays other = attention_arrays_make(world);
+    double *const copies[] = {other.q, other.k, other.v};
+    double *moved = copies[name[0] == 'q' ? 0 : name[0] == 'k' ? 1 : 2];
+    for (size_t i = 0; i < count; i++) {
+        moved[i] = values[i] + STEP;
+        double up = loss(world, &other);
+        moved[i] = values[i] - STEP;
+        double down = loss(world, &other);
+        moved[i] = values[i];
+        compare(world, name, i, gradient[i], (up - down) / (2 * STEP));
+    }
+    attention_arrays_free(&other);
+}
+
+static void check_parameters(attention_world *world, attention_arrays *arrays) {
+    attention_arrays other = attention_arrays_make(world);
+    for (size_t p = 0; p < world->parameter_count; p++) {
+        double *values = world->values[p].data;
+        for (size_t i = 0; i < attention_parameter_size(world, p); i++) {
+            double value = values[i];
+            values[i] = value + STEP;
+            attention_world_update(world);
+            double up = loss(world, &other);
+            values[i] = value - STEP;
+            attention_world_update(world);
+            double down = loss(world, &other);
+            values[i] = value;
+            compare(world, world->parameters[p].name, i, arrays->gradients[p][i], (up - down) / (2 * STEP));
+        }
+    }
+    attention_world_update(world);
+    attention_arrays_free(&other);
+}
+
+static void check(const char *spec, const setting *s) {
+    const size_t lengths[] = {5, 1, 4}, keys[] = {3, 2, 6}, prefix[] = {3, 0, 1};
+    attention_case test = {.spec = spec, .heads = 2, .head_dim = 6, .sequences = 3, .query_lengths = lengths};
+    test.key_lengths = s->cross ? keys : NULL;
+    test.mask = s->mask;
+    test.prefix = prefix;
+    test.dropout = s->dropout;
+    test.dropout_on = s->dropout_on;
+    attention_world world;
+    attention_world_make(&world, &test);
+    attention_arrays arrays = attention_arrays_make(&world);
+    attention_run(&world, &arrays, LOCUS_FLOAT64, ATTENTION_PLAIN, false);
+    size_t row = test.heads * test.head_dim;
+    check_inputs(&world, "q", arrays.q, world.T * row, arrays.dq);
+    check_inputs(&world, "k", arrays.k, world.N * row, arrays.dk);
+    check_inputs(&world, "v", arrays.v, world.N * row, arrays.dv);
+    check_parameters(&world, &arrays);
+    attention_arrays_free(&arrays);
+    attention_world_free(&world);
+}
+
+static void test_central_differences(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++)
+        for (size_t s = 0; s < sizeof settings / sizeof settings[0]; s++)
+            check(specs[i], &settings[s]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_central_differences)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/* Files are whole or not there: commits, discards, full disks; reading of files and making of folders. */
+#include "io/fail.h"
+#include "io/file.h"
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "unit/scratch_folder.h"
+
+static void expect_content(const char *name, const char *content) {
+    char *data;
+    size_t bytes;
+    locus_error error = {0};
+    if (lab_file_read(scratch_path(name), &data, &bytes, &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
+    assert_int_equal(bytes, strlen(content));
+    assert_memory_equal(data, content, bytes + 1);
+    free(data);
+}
+
+static void expect_one_line(const locus_error *error, const char *part) {
+    assert_true(strlen(error->message) > 0);
+    assert_null(strchr(error->message, '\n'));
+    if (!strstr(error->message, part))
+        fail_msg("expected '%s' in: %s", part, error->message);
+}
+
+static void write_text(const char *name, const char *content) {
+    lab_output output;
+    assert_int_equal(lab_output_open(&output, scratch_path(name), NULL), LOCUS_OK);
+    fputs(content, output.stream);
+    assert_int_equal(lab_output_commit(&output, NULL), LOCUS_OK);
+    lab_output_discard(&output); /* safe after a commit */
+}
+
+static void a_commit_makes_or_replaces_the_file(void **state) {
+    (void)state;
+    size_t before = scratch_count();
+    write_text("a", "first");
+    expect_content("a", "first");
+    write_text("a", "second, longer");
+    expect_content("a", "second, longer");
+    write_text("empty", "");
+    expect_content("empty", "");
+    assert_int_equal(scratch_count(), before + 2);
+}
+
+static void nothing_shows_before_the_commit(void **state) {
+    (void)state;
+    write_text("b", "old");
+    size_t before = scratch_count();
+    lab_output output;
+    assert_int_equal(lab_output_open(&output, scratch_path("b"), NULL), LOCUS_OK);
+    fputs("new", output.stream);
+    fflush(output.stream);
+    expect_content("b", "old");
+    assert_int_equal(scratch_count(), before + 1);
+    const char *name = strrchr(output.temporary, '/') + 1;
+    assert_int_equal(strncmp(name, ".b.tmp-", 7), 0);
+    lab_output_discard(&output);
+    lab_output_discard(&output);
+    expect_content("b", "old");
+    assert_int_equal(scratch_count(), before);
+}
+
+/* A killed process of the same number left its file behind. */
+static void a_stale_temporary_file_is_replaced(void **state) {
+    (void)state;
+    char name[64];
+    snprintf(name, sizeof name, ".c.tmp-%ld", (long)getpid());
+    scratch_write(name, "junk that is longer", 19);
+    write_text("c", "good");
+    expect_content("c", "good");
+    assert_int_equal(access(scratch_path(name), F_OK), -1);
+}
+
+static void names_without_a_folder_work(void **state) {
+    (void)state;
+    char old[1024];
+    assert_non_null(getcwd(old, sizeof old));
+    assert_int_equal(chdir(scratch_path("")), 0);
+    lab_output output;
+    assert_int_equal(lab_output_open(&output, "plain", NULL), LOCUS_OK);
+    fputs("here", output.stream);
+    assert_int_equal(lab_output_commit(&output, NULL), LOCUS_OK);
+    assert_int_equal(chdir(old), 0);
+    expect_content("plain", "here");
+}
+
+static void expect_no_output(const char *path, const char *part) {
+    lab_output output;
+    locus_error error = {0};
+    assert_int_equal(lab_output_open(&output, path, &error), LOCUS_ERROR_IO);
+    assert_null(output.stream);
+    expect_one_line(&error, part);
+    lab_output_discard(&output);
+}
+
+static void bad_places_are_refused_at_once(void **state) {
+    (void)state;
+    size_t before = scratch_count();
+    expect_no_output(scratch_path("no/such/folder"), "No such file or directory");
+    expect_no_output(scratch_path(""), "Is a directory");
+    expect_no_output("", "No such file or directory");
+    assert_int_equal(scratch_count(), before);
+    if (geteuid() == 0) /* who may write everywhere cannot be refused */
+        return;
+    assert_int_equal(mkdir(scratch_path("locked"), 0500), 0);
+    expect_no_output(scratch_path("locked/x"), "Permission denied");
+}
+
+/* In a child, since the limit holds for a whole process: files may not grow past 8 KiB. */
+static int fill_the_disk(void) {
+    struct rlimit limit = {8192, 8192};
+    lab_output output;
+    locus_error error = {0};
+    signal(SIGXFSZ, SIG_IGN);
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0 || lab_output_open(&output, scratch_path("full"), NULL) != LOCUS_OK)
+        return 2;
+    char block[4096] = {0};
+    for (int i = 0; i < 10; i++)
+        fwrite(block, 1, sizeof block, output.stream);
+    if (lab_output_commit(&output, &error) != LOCUS_ERROR_IO || output.stream || output.path)
+        return 3;
+    return strstr(error.message, strerror(EFBIG)) && strstr(error.message, "full'") ? 0 : 4;
+}
+
+static void a_full_disk_leaves_the_old_file(void **state) {
+    (void)state;
+    write_text("full", "old");
+    size_t before = scratch_count();
+    pid_t child = fork();
+    if (child == 0)
+        _exit(fill_the_disk());
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    expect_content("full", "old");
+    assert_int_equal(scratch_count(), before);
+}
+
+static void devices_are_written_directly(void **state) {
+    (void)state;
+    lab_output output;
+    locus_error error = {0};
+    assert_int_equal(lab_output_open(&output, "/dev/null", NULL), LOCUS_OK);
+    assert_null(output.temporary);
+    fputs("gone", output.stream);
+    assert_int_equal(lab_output_commit(&output, NULL), LOCUS_OK);
+    if (access("/dev/full", W_OK) != 0)
+        return;
+    const size_t sizes[] = {10, 100000}; /* fails when flushed, fails while written */
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(lab_output_open(&output, "/dev/full", NULL), LOCUS_OK);
+        for (size_t k = 0; k < sizes[i]; k++)
+            putc('x', output.stream);
+        assert_int_equal(lab_output_commit(&output, &error), LOCUS_ERROR_IO);
+        expect_one_line(&error, "cannot write '/dev/full': No space left on device");
+    }
+}
+
+/* ---- input ---- */
+
+static void whole_files_are_read(void **state) {
+    (void)state;
+    char large[200000], *data;
+    size_t bytes;
+    for (size_t i = 0; i < sizeof large; i++)
+        large[i] = (char)(i * 7 + i / 1000);
+    scratch_write("large", large, sizeof large);
+    assert_int_equal(lab_file_read(scratch_path("large"), &data, &bytes, NULL), LOCUS_OK);
+    assert_int_equal(bytes, sizeof large);
+    assert_memory_equal(data, large, bytes);
+    assert_int_equal(data[bytes], '\0');
+    free(data);
+    assert_int_equal(lab_file_read("/proc/self/status", &data, &bytes, NULL), LOCUS_OK); /* says that it is empty */
+    assert_true(bytes > 100 && strlen(data) == bytes);
+    free(data);
+}
+
+static void a_pipe_is_read_to_its_end(void **state) {
+    (void)state;
+    char *data, path[64];
+    size_t bytes;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        for (int i = 0; i < 30000; i++)
+            if (write(ends[1], "0123456789", 10) != 10)
+                _exit(1);
+        _exit(0);
+    }
+    close(ends[1]);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    assert_int_equal(lab_file_read(path, &data, &bytes, NULL), LOCUS_OK);
+    assert_int_equal(bytes, 300000);
+    assert_memory_equal(data + 299990, "0123456789", 11);
+    free(data);
+    close(ends[0]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void what_cannot_be_read_is_said(void **state) {
+    (void)state;
+    char *data = (char *)(uintptr_t)1;
+    size_t bytes = 1;
+    locus_error error = {0};
+    assert_int_equal(lab_file_read(scratch_path("nothing"), &data, &bytes, &error), LOCUS_ERROR_IO);
+    expect_one_line(&error, "No such file or directory");
+    assert_null(data);
+    assert_int_equal(bytes, 0);
+    assert_int_equal(lab_file_read(scratch_path(""), &data, &bytes, &error), LOCUS_ERROR_IO);
+    expect_one_line(&error, "Is a directory");
+}
+
+static void cut_input_is_said(void **state) {
+    (void)state;
+    lab_input input;
+    locus_error error = {0};
+    char data[16];
+    scratch_write("short", "12345", 5);
+    assert_int_equal(lab_input_open(&input, scratch_path("short"), NULL), LOCUS_OK);
+    assert_int_equal(input.bytes_left, 5);
+    assert_int_equal(lab_input_read(&input, data, 3, NULL), LOCUS_OK);
+    assert_int_equal(input.bytes_left, 2);
+    assert_false(lab_input_at_end(&input));
+    assert_int_equal(lab_input_read(&input, data, 3, &error), LOCUS_ERROR_IO);
+    expect_one_line(&error, "short' is cut: 1 bytes are missing");
+    assert_true(lab_input_at_end(&input));
+    lab_input_close(&input);
+    lab_input_close(&input);
+}
+
+static void long_paths_keep_the_reason(void **state) {
+    (void)state;
+    char path[2000];
+    locus_error error = {0};
+    for (size_t i = 0; i + 3 < sizeof path; i += 3)
+        memcpy(path + i, "a/é", 4);
+    path[sizeof path - 3] = '\0';
+    assert_int_equal(lab_fail_system(&error, "read", path, ENOENT), LOCUS_ERROR_IO);
+    expect_one_line(&error, "': No such file or directory");
+    expect_one_line(&error, "cannot read '…");
+    assert_int_equal(lab_fail_file(&error, path, "is cut"), LOCUS_ERROR_IO);
+    expect_one_line(&error, "' is cut");
+    assert_int_equal(lab_fail_system(&error, "read", "x", ENOMEM), LOCUS_ERROR_MEMORY);
+}
+
+/* ---- folders ---- */
+
+static void folders_are_made_with_their_parents(void **state) {
+    (void)state;
+    const char *const paths[] = {"one", "one", "two/three/four", "two//three/five/", "two/three/four"};
+    struct stat facts;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        locus_error error = {0};
+        if (lab_directory_create(scratch_path(paths[i]), &error) != LOCUS_OK)
+            fail_msg("%s", error.message);
+        assert_int_equal(stat(scratch_path(paths[i]), &facts), 0);
+        assert_true(S_ISDIR(facts.st_mode));
+    }
+    assert_int_equal(lab_directory_create("/", NULL), LOCUS_OK);
+    assert_int_equal(lab_directory_create(".", NULL), LOCUS_OK);
+}
+
+static void a_file_in_the_way_is_named(void **state) {
+    (void)state;
+    locus_error error = {0};
+    scratch_write("file", "x", 1);
+    assert_int_equal(lab_directory_create(scratch_path("file/below"), &error), LOCUS_ERROR_IO);
+    expect_one_line(&error, "Not a directory");
+    assert_int_equal(lab_directory_create(scratch_path("file"), &error), LOCUS_ERROR_IO);
+    expect_one_line(&error, "Not a directory");
+    assert_int_equal(lab_directory_create("", &error), LOCUS_ERROR_IO);
+    expect_content("file", "x");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_commit_makes_or_replaces_the_file),
+        cmocka_unit_test(nothing_shows_before_the_commit),
+        cmocka_unit_test(a_stale_temporary_file_is_replaced),
+        cmocka_unit_test(names_without_a_folder_work),
+        cmocka_unit_test(bad_places_are_refused_at_once),
+        cmocka_unit_test(a_full_disk_leaves_the_old_file),
+        cmocka_unit_test(devices_are_written_directly),
+        cmocka_unit_test(whole_files_are_read),
+        cmocka_unit_test(a_pipe_is_read_to_its_end),
+        cmocka_unit_test(what_cannot_be_read_is_said),
+        cmocka_unit_test(cut_input_is_said),
+        cmocka_unit_test(long_paths_keep_the_reason),
+        cmocka_unit_test(folders_are_made_with_their_parents),
+        cmocka_unit_test(a_file_in_the_way_is_named),
+    };
+    return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
+}
