@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Speed of every kernel of every level, on data in the first cache levels and on one core, each checked against the scalar level
- * before it is timed; then rotary over arrays beyond the cache on all threads, beside what the memory gives in place.
+/* Speed of every kernel of every level, on data in the first cache levels and on one core, each checked against the
+ * scalar level before it is timed; then rotary over arrays beyond the cache on all threads, beside what the memory
+ * gives in place.
  *
  *   bench_kernels [--json] [--quick] [--threads N]
  *
- * Rates are the best and the median of SAMPLES runs; the spread is that from the tenth to the ninetieth percentile over the median. The
- * share is the best rate over the peak of fused multiply-adds measured here at the same level, or over the in-place bandwidth.
+ * Rates are the best and the median of SAMPLES runs; the spread is that from the tenth to the ninetieth percentile over
+ * the median. The share is the best rate over the peak of fused multiply-adds measured here at the same level; beyond
+ * the cache the median, over rounds, of the rate over that round's in-place bandwidth.
  * Exit status: 0 done, 1 a kernel differs from scalar or memory is short, 2 bad usage. */
 #include "kernels/kernels_list.h"
 
@@ -40,37 +42,32 @@ static double sample_seconds = 5e-4;
 static bool json;
 static bool json_begun;
 
-static double seconds(void)
-{
+static double seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* Fixed numbers in [−1, 1). */
-static double pattern(size_t i, unsigned stream)
-{
+static double pattern(size_t i, unsigned stream) {
     uint32_t z = (uint32_t)i * 2654435761u + stream * 0x9E3779B9u;
     z = (z ^ (z >> 15)) * 0x85EBCA6Bu;
     z ^= z >> 13;
     return (double)z * 0x1p-31 - 1;
 }
 
-static int ascending(const void *a, const void *b)
-{
+static int ascending(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-static figures figures_of(double *rate, size_t count)
-{
+static figures figures_of(double *rate, size_t count) {
     qsort(rate, count, sizeof *rate, ascending);
     const double median = rate[count / 2];
     return (figures){rate[count - 1], median, (rate[count * 9 / 10] - rate[count / 10]) / median};
 }
 
-static void print_row(const bench_row *r)
-{
+static void print_row(const bench_row *r) {
     if (json) {
         printf("%s\n  {\"kernel\": \"%s\", \"shape\": \"%s\", \"dtype\": \"%s\", \"level\": \"%s\", \"unit\": \"%s\", "
                "\"best\": %.4g, \"median\": %.4g, \"spread\": %.3f",
@@ -82,8 +79,8 @@ static void print_row(const bench_row *r)
         json_begun = true;
         return;
     }
-    printf("%-17s %-24s %-8s %-7s %8.2f %8.2f %-8s %5.1f %%", r->name, r->shape, r->dtype, r->level, r->rate.best, r->rate.median,
-           r->unit, 100 * r->rate.spread);
+    printf("%-17s %-24s %-8s %-7s %8.2f %8.2f %-8s %5.1f %%", r->name, r->shape, r->dtype, r->level, r->rate.best,
+           r->rate.median, r->unit, 100 * r->rate.spread);
     if (r->share > 0)
         printf("  %5.1f %%", 100 * r->share);
     printf("\n");
@@ -109,24 +106,23 @@ enum { PEAK_STEPS = 20000, PEAK_CHAINS = 12 };
 #define PEAK_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-#define PEAK(name, attribute, type, set, fma)                                                                          \
-    attribute static double name(void)                                                                                 \
-    {                                                                                                                  \
-        type sum[PEAK_CHAINS], a = set(0.5), b = set(0.25);                                                            \
-        PEAK_UNROLL                                                                                                    \
-        for (size_t j = 0; j < PEAK_CHAINS; j++)                                                                       \
-            sum[j] = set(1);                                                                                           \
-        const double start = seconds();                                                                                \
-        for (size_t i = 0; i < PEAK_STEPS; i++) {                                                                      \
-            PEAK_UNROLL                                                                                                \
-            for (size_t j = 0; j < PEAK_CHAINS; j++)                                                                   \
-                sum[j] = fma(sum[j], a, b);                                                                            \
-            PEAK_UNROLL                                                                                                \
-            for (size_t j = 0; j < PEAK_CHAINS; j++)                                                                   \
-                PEAK_KEEP(sum[j]);                                                                                     \
-        }                                                                                                              \
-        const double time = seconds() - start;                                                                         \
-        return 2.0 * PEAK_STEPS * PEAK_CHAINS * (double)(sizeof(type) / PEAK_ELEMENT) / time * 1e-9;                   \
+#define PEAK(name, attribute, type, set, fma) \
+    attribute static double name(void) { \
+        type sum[PEAK_CHAINS], a = set(0.5), b = set(0.25); \
+        PEAK_UNROLL \
+        for (size_t j = 0; j < PEAK_CHAINS; j++) \
+            sum[j] = set(1); \
+        const double start = seconds(); \
+        for (size_t i = 0; i < PEAK_STEPS; i++) { \
+            PEAK_UNROLL \
+            for (size_t j = 0; j < PEAK_CHAINS; j++) \
+                sum[j] = fma(sum[j], a, b); \
+            PEAK_UNROLL \
+            for (size_t j = 0; j < PEAK_CHAINS; j++) \
+                PEAK_KEEP(sum[j]); \
+        } \
+        const double time = seconds() - start; \
+        return 2.0 * PEAK_STEPS * PEAK_CHAINS * (double)(sizeof(type) / PEAK_ELEMENT) / time * 1e-9; \
     }
 
 #if defined(__x86_64__)
@@ -153,8 +149,7 @@ PEAK(peak_float32_neon, , float32x4_t, vdupq_n_f32, NEON_FMA_F32)
 PEAK(peak_float64_neon, , float64x2_t, vdupq_n_f64, NEON_FMA_F64)
 #endif
 
-static double peak_once(locus_isa isa, bool wide)
-{
+static double peak_once(locus_isa isa, bool wide) {
     switch (isa) {
 #if defined(__x86_64__)
     case LOCUS_ISA_AVX512:
@@ -170,13 +165,17 @@ static double peak_once(locus_isa isa, bool wide)
     }
 }
 
-static double peak_of(locus_isa isa, bool wide)
-{
+static double peak_of(locus_isa isa, bool wide) {
     double rate[SAMPLES];
     for (size_t s = 0; s < SAMPLES; s++)
         rate[s] = peak_once(isa, wide);
-    const bench_row line = {"fma peak", "12 chains", wide ? "float64" : "float32", locus_isa_name(isa), "GFLOP/s",
-                      figures_of(rate, SAMPLES), 0};
+    const bench_row line = {"fma peak",
+                            "12 chains",
+                            wide ? "float64" : "float32",
+                            locus_isa_name(isa),
+                            "GFLOP/s",
+                            figures_of(rate, SAMPLES),
+                            0};
     if (line.rate.best > 0)
         print_row(&line);
     return line.rate.best;
@@ -194,51 +193,54 @@ typedef struct stream {
     bool half_pairs, own_tables;
 } stream;
 
-static void stream_scale(void *context, size_t piece, size_t worker)
-{
+static void stream_scale(void *context, size_t piece, size_t worker) {
     const stream *s = context;
     float *x = s->x + piece * PIECE * TOKEN;
     (void)worker;
     s->kernels->scale((size_t)PIECE * TOKEN, -1, x, x);
 }
 
-static void stream_copy(void *context, size_t piece, size_t worker)
-{
+static void stream_copy(void *context, size_t piece, size_t worker) {
     const stream *s = context;
     (void)worker;
     memcpy(s->y + piece * PIECE * TOKEN, s->x + piece * PIECE * TOKEN, sizeof(float) * PIECE * TOKEN);
 }
 
-/* As an encoding does it: the next tokens are asked for, the angles of a few tokens computed into a table that stays in the
- * cache, and these tokens' rows turned. Tables are [tables, FINE positions, PAIRS] in two levels. */
-static void stream_rotate(void *context, size_t piece, size_t worker)
-{
+/* As an encoding does it: the angles of a few tokens into a table that stays in the cache, then these tokens' rows are
+ * turned. Asking for the next tokens' rows in one go beforehand was measured and is slower: rotate asks as it walks.
+ * Tables are [tables, FINE positions, PAIRS] in two levels. */
+static void stream_rotate(void *context, size_t piece, size_t worker) {
     const stream *s = context;
     const size_t tables = s->own_tables ? HEADS : 1, pairs = tables * PAIRS, table = (size_t)2 * FINE * PAIRS;
-    const locus_rotation shape = {.rows = STEP, .heads = HEADS, .D = HEAD, .pairs = PAIRS, .half_pairs = s->half_pairs,
-                                  .table_row = (ptrdiff_t)pairs, .table_head = s->own_tables ? PAIRS : 0, .source_row = TOKEN,
-                                  .source_head = HEAD, .target_row = TOKEN, .target_head = HEAD};
+    const locus_rotation shape = {.rows = STEP,
+                                  .heads = HEADS,
+                                  .D = HEAD,
+                                  .pairs = PAIRS,
+                                  .half_pairs = s->half_pairs,
+                                  .table_row = (ptrdiff_t)pairs,
+                                  .table_head = s->own_tables ? PAIRS : 0,
+                                  .source_row = TOKEN,
+                                  .source_head = HEAD,
+                                  .target_row = TOKEN,
+                                  .target_head = HEAD};
     float cosine[STEP * HEADS * PAIRS], sine[STEP * HEADS * PAIRS];
     uint32_t coarse[STEP], fine[STEP];
     (void)worker;
     for (size_t first = 0; first < PIECE; first += STEP) {
         float *x = s->x + (piece * PIECE + first) * TOKEN;
-        for (size_t line = 0; first + STEP < PIECE && line < STEP * TOKEN; line += 64 / sizeof(float))
-            __builtin_prefetch(x + STEP * TOKEN + line, 1, 2);
         for (size_t i = 0; i < STEP; i++) {
             const size_t position = piece * PIECE + first + i;
             coarse[i] = (uint32_t)(position / FINE % FINE);
             fine[i] = (uint32_t)(position % FINE);
         }
         for (size_t t = 0; t < tables; t++)
-            s->kernels->angles(STEP, PAIRS, s->angles + t * table, coarse, s->angles + t * table, fine, cosine + t * PAIRS,
-                               sine + t * PAIRS, (ptrdiff_t)pairs);
+            s->kernels->angles(STEP, PAIRS, s->angles + t * table, coarse, s->angles + t * table, fine,
+                               cosine + t * PAIRS, sine + t * PAIRS, (ptrdiff_t)pairs);
         s->kernels->rotate(&shape, 1, 1, cosine, sine, x, x);
     }
 }
 
-static double stream_rate(stream *s, locus_task *task)
-{
+static double stream_rate(stream *s, locus_task *task) {
     const double start = seconds();
     locus_parallel_for(s->tokens / PIECE, task, s);
     return 2.0 * (double)s->tokens * TOKEN * sizeof(float) / (seconds() - start) * 1e-9;
@@ -258,14 +260,12 @@ static const struct {
 enum { STREAMS = sizeof streams / sizeof streams[0] };
 
 /* Rounds over all of them in turn, so that what disturbs the machine disturbs all alike. */
-static bool bench_streams(size_t tokens)
-{
+static bool bench_streams(size_t tokens) {
     const size_t bytes = tokens * TOKEN * sizeof(float), table = (size_t)2 * FINE * HEADS * PAIRS;
     const size_t table_bytes = table * sizeof(double);
     stream s = {.kernels = locus_kernels_float32_get(), .tokens = tokens};
-    static double rate[STREAMS][STREAM_ROUNDS];
-    double *angles = locus_allocate(table_bytes), in_place = 0;
-    char shape[64];
+    static double rate[STREAMS][STREAM_ROUNDS], share[STREAMS][STREAM_ROUNDS];
+    double *angles = locus_allocate(table_bytes);
     s.x = locus_allocate(bytes);
     s.y = locus_allocate(bytes);
     const bool good = angles && s.x && s.y;
@@ -286,11 +286,17 @@ static bool bench_streams(size_t tokens)
                 rate[i][round ? round - 1 : 0] = stream_rate(&s, streams[i].task);
             }
         for (size_t i = 0; i < STREAMS; i++) {
-            snprintf(shape, sizeof shape, "%s", streams[i].shape);
-            bench_row line = {streams[i].name, shape, "float32", locus_isa_name(s.kernels->isa), "GB/s",
-                        figures_of(rate[i], STREAM_ROUNDS), 0};
-            in_place = i == 0 ? line.rate.best : in_place;
-            line.share = line.rate.best / in_place;
+            for (size_t round = 0; round < STREAM_ROUNDS; round++)
+                share[i][round] = rate[i][round] / rate[0][round];
+        }
+        for (size_t i = 0; i < STREAMS; i++) {
+            bench_row line = {streams[i].name,
+                              streams[i].shape,
+                              "float32",
+                              locus_isa_name(s.kernels->isa),
+                              "GB/s",
+                              figures_of(rate[i], STREAM_ROUNDS),
+                              figures_of(share[i], STREAM_ROUNDS).median};
             print_row(&line);
         }
     } else {
@@ -306,8 +312,7 @@ static bool bench_streams(size_t tokens)
 
 #define LEVEL_VALUE(level, value) value,
 
-static bool bench_levels(void)
-{
+static bool bench_levels(void) {
     static const locus_isa levels[] = {LOCUS_KERNEL_LEVELS(LEVEL_VALUE)};
     enum { TABLE_DOUBLES = CASE_TABLE * 2 * PAIRS };
     static double coarse[TABLE_DOUBLES], weight[CASE_ROWS], sum[PAIRS];
@@ -328,30 +333,48 @@ static bool bench_levels(void)
     }
     float *narrow = (float *)(void *)block;
     const locus_random key = {.seed = 1, .purpose = 2, .step = 3};
-    const case_data_float32 data32 = {narrow, narrow + CASE_ELEMENTS, narrow + 2 * CASE_ELEMENTS, coarse, coarse, weight,
-                                      coarse_index, fine_index, sum, words, key};
-    const case_data_float64 data64 = {block, block + CASE_ELEMENTS, block + 2 * CASE_ELEMENTS, coarse, coarse, weight,
-                                      coarse_index, fine_index, sum, words, key};
+    const case_data_float32 data32 = {narrow,
+                                      narrow + CASE_ELEMENTS,
+                                      narrow + 2 * CASE_ELEMENTS,
+                                      coarse,
+                                      coarse,
+                                      weight,
+                                      coarse_index,
+                                      fine_index,
+                                      sum,
+                                      words,
+                                      key};
+    const case_data_float64 data64 = {block,
+                                      block + CASE_ELEMENTS,
+                                      block + 2 * CASE_ELEMENTS,
+                                      coarse,
+                                      coarse,
+                                      weight,
+                                      coarse_index,
+                                      fine_index,
+                                      sum,
+                                      words,
+                                      key};
     for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
         if (!(locus_cpu_isas() & (unsigned)levels[i]))
             continue;
         const double peak32 = peak_of(levels[i], false);
-        good = bench_level_float32(locus_kernels_float32_of(levels[i]), &data32, narrow + 3 * CASE_ELEMENTS, peak32) && good;
+        good = bench_level_float32(locus_kernels_float32_of(levels[i]), &data32, narrow + 3 * CASE_ELEMENTS, peak32) &&
+               good;
         const double peak64 = peak_of(levels[i], true);
-        good = bench_level_float64(locus_kernels_float64_of(levels[i]), &data64, block + 3 * CASE_ELEMENTS, peak64) && good;
+        good = bench_level_float64(locus_kernels_float64_of(levels[i]), &data64, block + 3 * CASE_ELEMENTS, peak64) &&
+               good;
     }
     locus_release(block, bytes);
     return good;
 }
 
-static int usage(const char *problem)
-{
+static int usage(const char *problem) {
     fprintf(stderr, "bench_kernels: %s; usage: bench_kernels [--json] [--quick] [--threads N]\n", problem);
     return 2;
 }
 
-int main(int count, char **arguments)
-{
+int main(int count, char **arguments) {
     size_t tokens = 65536;
     for (int i = 1; i < count; i++) {
         if (strcmp(arguments[i], "--json") == 0) {
@@ -369,8 +392,8 @@ int main(int count, char **arguments)
         }
     }
     if (!json)
-        printf("%-17s %-24s %-8s %-7s %8s %8s %-8s %7s  %7s\n", "kernel", "shape", "dtype", "level", "best", "median", "unit", "spread",
-               "share");
+        printf("%-17s %-24s %-8s %-7s %8s %8s %-8s %7s  %7s\n", "kernel", "shape", "dtype", "level", "best", "median",
+               "unit", "spread", "share");
     bool good = bench_levels();
     good = bench_streams(tokens) && good;
     if (json)

@@ -5,8 +5,8 @@
  *
  * published: dimension 512, feed-forward 2048, 2 + 2 layers, 8 heads, 64 pairs of length N(100,10), vocabulary 22.
  * small: dimension 128, feed-forward 512, 4 heads, 64 pairs of length N(50,5); short: the same, N(24,2).
- * Every case runs in a process of its own, so that its peak memory is its own. The peak of matrix products is measured in the
- * same run with the product that takes most of the step. Fastest and median of the steps. */
+ * Every case runs in a process of its own, so that its peak memory is its own. The peak of matrix products is
+ * measured in the same run with the product that takes most of the step. Fastest and median of the steps. */
 #include "model/model.h"
 #include "nn/gemm.h"
 #include "task/task.h"
@@ -60,7 +60,8 @@ static double step_flops(const lab_model_config *c, const lab_batch *batch) {
         double n = (double)(batch->input_offsets[s + 1] - batch->input_offsets[s]);
         double m = (double)(batch->target_offsets[s + 1] - batch->target_offsets[s]) + 1.0;
         double encoder = 2.0 * n * (4.0 * D * D + 2.0 * D * F) + 4.0 * n * n * D;
-        double decoder = 2.0 * m * (6.0 * D * D + 2.0 * D * F) + 2.0 * n * 2.0 * D * D + 2.0 * m * m * D + 4.0 * m * n * D;
+        double decoder =
+            2.0 * m * (6.0 * D * D + 2.0 * D * F) + 2.0 * n * 2.0 * D * D + 2.0 * m * m * D + 4.0 * m * n * D;
         total += encoder * (double)c->encoder_layers + decoder * (double)c->decoder_layers;
         total += 2.0 * m * D * (double)c->vocabulary;
     }
@@ -91,8 +92,8 @@ static double product_peak(void) {
     return best;
 }
 
-static locus_status steps_run(lab_model *model, lab_optimizer *optimizer, const lab_batch *batch, size_t steps, result *r,
-                              locus_error *error) {
+static locus_status steps_run(lab_model *model, lab_optimizer *optimizer, const lab_batch *batch, size_t steps,
+                              result *r, locus_error *error) {
     static double seconds[MOST_STEPS];
     locus_status status = LOCUS_OK;
     lab_score score = {0};
@@ -100,9 +101,12 @@ static locus_status steps_run(lab_model *model, lab_optimizer *optimizer, const 
         double start = now(), norm;
         status = lab_model_train(model, batch, 1, (uint32_t)i, &score, error);
         if (status == LOCUS_OK)
-            status = lab_optimizer_step(optimizer, 1e-4, lab_model_values(model), lab_model_gradients(model), &norm, error);
-        if (status == LOCUS_OK) status = lab_model_update(model, error);
-        if (i > 0) seconds[i - 1] = now() - start; /* the first step touches new memory */
+            status =
+                lab_optimizer_step(optimizer, 1e-4, lab_model_values(model), lab_model_gradients(model), &norm, error);
+        if (status == LOCUS_OK)
+            status = lab_model_update(model, error);
+        if (i > 0)
+            seconds[i - 1] = now() - start; /* the first step touches new memory */
     }
     qsort(seconds, steps, sizeof *seconds, ascending);
     r->best = seconds[0];
@@ -124,8 +128,10 @@ static locus_status case_run(const shape *s, const char *spec, size_t steps, res
     config.heads = s->heads;
     config.vocabulary = lab_task_vocabulary(&options);
     config.encoding = spec;
-    locus_status status = lab_dataset_generate(&set, lab_task_find("copy"), &options, LAB_SET_TRAIN, s->batch, 0, error);
-    if (status == LOCUS_OK) status = lab_model_create(&model, &config, 0, error);
+    locus_status status =
+        lab_dataset_generate(&set, lab_task_find("copy"), &options, LAB_SET_TRAIN, s->batch, 0, error);
+    if (status == LOCUS_OK)
+        status = lab_model_create(&model, &config, 0, error);
     if (status == LOCUS_OK)
         status = lab_optimizer_create(&optimizer, &optimizer_config, lab_model_elements(model), error);
     if (status == LOCUS_OK) {
@@ -134,7 +140,8 @@ static locus_status case_run(const shape *s, const char *spec, size_t steps, res
         r->tokens = (double)(set.input_offsets[s->batch] + set.target_offsets[s->batch] + s->batch);
         status = steps_run(model, &optimizer, &batch, steps, r, error);
     }
-    if (model) r->arena_bytes = (double)lab_model_arena_bytes(model);
+    if (model)
+        r->arena_bytes = (double)lab_model_arena_bytes(model);
     lab_optimizer_destroy(&optimizer);
     lab_model_destroy(&model);
     lab_dataset_destroy(&set);
@@ -151,7 +158,8 @@ static void child(int out, const shape *s, const char *spec, size_t steps) {
         r.failed = case_run(s, spec, steps, &r, &error) != LOCUS_OK;
         memcpy(r.message, error.message, sizeof r.message);
     }
-    if (getrusage(RUSAGE_SELF, &usage) == 0) r.resident_bytes = 1024.0 * (double)usage.ru_maxrss;
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        r.resident_bytes = 1024.0 * (double)usage.ru_maxrss;
     ssize_t written = write(out, &r, sizeof r);
     _exit(written == (ssize_t)sizeof r ? 0 : 1);
 }
@@ -159,33 +167,39 @@ static void child(int out, const shape *s, const char *spec, size_t steps) {
 /* spec NULL: the peak of matrix products. */
 static int measure(const shape *s, const char *spec, size_t steps, result *r) {
     int ends[2], state = 1;
-    if (pipe(ends) != 0) return 1;
+    if (pipe(ends) != 0)
+        return 1;
     (void)fflush(stdout);
     pid_t process = fork();
-    if (process == 0) child(ends[1], s, spec, steps);
+    if (process == 0)
+        child(ends[1], s, spec, steps);
     (void)close(ends[1]);
     ssize_t got = process > 0 ? read(ends[0], r, sizeof *r) : -1;
     (void)close(ends[0]);
-    if (process > 0) (void)waitpid(process, &state, 0);
+    if (process > 0)
+        (void)waitpid(process, &state, 0);
     if (got != (ssize_t)sizeof *r || state != 0) {
         (void)fprintf(stderr, "bench_step: the process for '%s' ended early\n", spec ? spec : "matrix products");
         return 1;
     }
-    if (r->failed) (void)fprintf(stderr, "bench_step: %s: %s\n", spec, r->message);
+    if (r->failed)
+        (void)fprintf(stderr, "bench_step: %s: %s\n", spec, r->message);
     return r->failed;
 }
 
 static void print_case(const shape *s, const char *spec, const result *r, double peak, int json, int first) {
     double rate = r->flops / r->best / 1e9, share = peak > 0.0 ? rate / peak : 0.0;
     if (json)
-        (void)printf("%s\n  {\"shape\": \"%s\", \"encoding\": \"%s\", \"best_seconds\": %.6f, \"median_seconds\": %.6f, "
-                     "\"tokens\": %.0f, \"tokens_per_second\": %.1f, \"gflops\": %.2f, \"peak_share\": %.4f, "
-                     "\"arena_bytes\": %.0f, \"peak_bytes\": %.0f}",
-                     first ? "" : ",", s->name, spec, r->best, r->median, r->tokens, r->tokens / r->best, rate, share,
-                     r->arena_bytes, r->resident_bytes);
+        (void)printf(
+            "%s\n  {\"shape\": \"%s\", \"encoding\": \"%s\", \"best_seconds\": %.6f, \"median_seconds\": %.6f, "
+            "\"tokens\": %.0f, \"tokens_per_second\": %.1f, \"gflops\": %.2f, \"peak_share\": %.4f, "
+            "\"arena_bytes\": %.0f, \"peak_bytes\": %.0f}",
+            first ? "" : ",", s->name, spec, r->best, r->median, r->tokens, r->tokens / r->best, rate, share,
+            r->arena_bytes, r->resident_bytes);
     else
         (void)printf("%-34s %9.2f %9.2f %10.0f %9.1f %6.1f%% %8.0f %8.0f\n", spec, 1e3 * r->best, 1e3 * r->median,
-                     r->tokens / r->best, rate, 100.0 * share, r->arena_bytes / 1048576.0, r->resident_bytes / 1048576.0);
+                     r->tokens / r->best, rate, 100.0 * share, r->arena_bytes / 1048576.0,
+                     r->resident_bytes / 1048576.0);
 }
 
 static int usage(void) {
@@ -195,7 +209,8 @@ static int usage(void) {
 
 static const shape *shape_find(const char *name) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i)
-        if (strcmp(shapes[i].name, name) == 0) return &shapes[i];
+        if (strcmp(shapes[i].name, name) == 0)
+            return &shapes[i];
     return NULL;
 }
 
@@ -216,10 +231,13 @@ int main(int argc, char **argv) {
         else
             wanted[count++] = argv[i];
     }
-    if (s == NULL) return usage();
-    if (steps == 0 || steps > MOST_STEPS) steps = s->steps;
+    if (s == NULL)
+        return usage();
+    if (steps == 0 || steps > MOST_STEPS)
+        steps = s->steps;
     const char *const *list = count ? wanted : specs;
-    if (count == 0) count = sizeof specs / sizeof *specs;
+    if (count == 0)
+        count = sizeof specs / sizeof *specs;
     result peak = {0};
     failed |= measure(s, NULL, 0, &peak);
     if (json)
@@ -227,8 +245,8 @@ int main(int argc, char **argv) {
     else
         (void)printf("%s: dim %zu, %zu pairs of length N(%g, %g); matrix products %.1f GFLOP/s, %zu threads\n"
                      "%-34s %9s %9s %10s %9s %7s %8s %8s\n",
-                     s->name, s->dim, s->batch, s->length, s->deviation, peak.peak, locus_threads(), "encoding", "best ms",
-                     "median ms", "tokens/s", "GFLOP/s", "peak", "arena MB", "RSS MB");
+                     s->name, s->dim, s->batch, s->length, s->deviation, peak.peak, locus_threads(), "encoding",
+                     "best ms", "median ms", "tokens/s", "GFLOP/s", "peak", "arena MB", "RSS MB");
     for (size_t i = 0; i < count; ++i) {
         result r = {0};
         if (measure(s, list[i], steps, &r))
@@ -236,6 +254,7 @@ int main(int argc, char **argv) {
         else
             print_case(s, list[i], &r, peak.peak, json, i == 0);
     }
-    if (json) (void)printf("\n]}\n");
+    if (json)
+        (void)printf("\n]}\n");
     return failed;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The bench cases of every kernel for one element type: included once for float32 and once for float64 by bench_kernels.c, which
- * defines CASE_REAL and CASE_BITS. A case reads `in`, writes `out` only (results that are returned go to out[0]), and says how
- * much work one call is. The list of operations is the library's registry: a kernel without a case does not compile. */
+/* The bench cases of every kernel for one element type: included once for float32 and once for float64 by
+ * bench_kernels.c, which defines CASE_REAL and CASE_BITS. A case reads `in`, writes `out` only (results that are
+ * returned go to out[0]), and says how much work one call is. The list of operations is the library's registry: a
+ * kernel without a case does not compile. */
 #define B_PASTE_RAW(a, b) a##b
 #define B_PASTE(a, b) B_PASTE_RAW(a, b)
 #define B(name) B_PASTE(name##_float, CASE_BITS)
@@ -26,10 +27,9 @@ typedef struct B(bench_case) {
     void (*run)(const TABLE *k, const B(case_data) * d);
 } B(bench_case);
 
-#define CASE(name, body)                                                                                               \
-    static void B(name)(const TABLE *k, const B(case_data) * d)                                                        \
-    {                                                                                                                  \
-        body;                                                                                                          \
+#define CASE(name, body) \
+    static void B(name)(const TABLE *k, const B(case_data) * d) { \
+        body; \
     }
 
 CASE(run_gemm_64, k->gemm(64, 64, 64, d->in, 64, 1, d->in2, 64, d->out, 64, false))
@@ -57,11 +57,17 @@ static const B(bench_case) B(cases_transpose)[] = {
 };
 
 /* 64 tokens of one head, and 8 of eight heads with one table. */
-static void B(run_rotate)(const TABLE *k, const B(case_data) * d, size_t rows, size_t heads, bool half)
-{
+static void B(run_rotate)(const TABLE *k, const B(case_data) * d, size_t rows, size_t heads, bool half) {
     const ptrdiff_t row = (ptrdiff_t)heads * B(HEAD);
-    const locus_rotation shape = {.rows = rows, .heads = heads, .D = B(HEAD), .pairs = B(PAIRS), .half_pairs = half,
-                                  .table_row = B(PAIRS), .source_row = row, .source_head = B(HEAD), .target_row = row,
+    const locus_rotation shape = {.rows = rows,
+                                  .heads = heads,
+                                  .D = B(HEAD),
+                                  .pairs = B(PAIRS),
+                                  .half_pairs = half,
+                                  .table_row = B(PAIRS),
+                                  .source_row = row,
+                                  .source_head = B(HEAD),
+                                  .target_row = row,
                                   .target_head = B(HEAD)};
     k->rotate(&shape, 1, 1, d->in2, d->in2 + 8192, d->in, d->out);
 }
@@ -76,13 +82,15 @@ static const B(bench_case) B(cases_rotate)[] = {
 
 CASE(run_angles, k->angles(CASE_ROWS, B(PAIRS), d->coarse, d->coarse_index, d->fine, d->fine_index, d->out,
                            d->out + CASE_ROWS * B(PAIRS), B(PAIRS)))
-static const B(bench_case) B(cases_angles)[] = {{"32 pairs", CASE_ROWS * B(PAIRS), "Gpair/s", B(run_angles)}};
+static const B(bench_case) B(cases_angles)[] = {{"32 pairs", CASE_ROWS *B(PAIRS), "Gpair/s", B(run_angles)}};
 
-CASE(run_gradient, (k->angle_gradient(CASE_ROWS, B(PAIRS), true, d->weight, d->in, 64, d->in2, 64, d->sum), d->out[0] = 0))
-CASE(run_gradient_pairs, (k->angle_gradient(CASE_ROWS, B(PAIRS), false, d->weight, d->in, 64, d->in2, 64, d->sum), d->out[0] = 0))
+CASE(run_gradient,
+     (k->angle_gradient(CASE_ROWS, B(PAIRS), true, d->weight, d->in, 64, d->in2, 64, d->sum), d->out[0] = 0))
+CASE(run_gradient_pairs,
+     (k->angle_gradient(CASE_ROWS, B(PAIRS), false, d->weight, d->in, 64, d->in2, 64, d->sum), d->out[0] = 0))
 static const B(bench_case) B(cases_angle_gradient)[] = {
-    {"64 x 64 half", CASE_ROWS * B(PAIRS), "Gpair/s", B(run_gradient)},
-    {"64 x 64 interleaved", CASE_ROWS * B(PAIRS), "Gpair/s", B(run_gradient_pairs)},
+    {"64 x 64 half", CASE_ROWS *B(PAIRS), "Gpair/s", B(run_gradient)},
+    {"64 x 64 interleaved", CASE_ROWS *B(PAIRS), "Gpair/s", B(run_gradient_pairs)},
 };
 
 /* Vectors that stay in the first cache level. */
@@ -96,7 +104,7 @@ CASE(run_maximum, d->out[0] = k->maximum(CASE_N, d->in))
 CASE(run_exp_sum, (memcpy(d->out, d->in, CASE_N * sizeof(REAL)), d->out[CASE_N] = k->exp_sum(CASE_N, 1, d->out)))
 CASE(run_exp_sum_row, (memcpy(d->out, d->in, 100 * sizeof(REAL)), d->out[100] = k->exp_sum(100, 1, d->out)))
 CASE(run_softmax_backward, k->softmax_backward(CASE_N, d->in, d->in2, (REAL)0.25, d->out))
-#define VECTOR_CASE(op, streams)                                                                                       \
+#define VECTOR_CASE(op, streams) \
     static const B(bench_case) B(cases_##op)[] = {{"2048", streams * 2048e0 * sizeof(REAL), "GB/s", B(run_##op)}};
 VECTOR_CASE(scale, 2)
 VECTOR_CASE(axpy, 3)
@@ -125,8 +133,7 @@ static const struct {
 
 /* ---- check, then time ---- */
 
-static void B(reset)(const B(case_data) * d)
-{
+static void B(reset)(const B(case_data) * d) {
     for (size_t i = 0; i < CASE_ELEMENTS; i++) {
         d->in[i] = (REAL)pattern(i, 1);
         d->in2[i] = (REAL)pattern(i, 2);
@@ -136,8 +143,7 @@ static void B(reset)(const B(case_data) * d)
 }
 
 /* One call at this level must give what the scalar level gives. */
-static bool B(agrees)(const TABLE *k, const B(bench_case) * c, const B(case_data) * d, REAL *want)
-{
+static bool B(agrees)(const TABLE *k, const B(bench_case) * c, const B(case_data) * d, REAL *want) {
     const double tolerance = sizeof(REAL) == 4 ? 1e-4 : 1e-12;
     double sums[B(PAIRS)];
     B(reset)(d);
@@ -155,8 +161,7 @@ static bool B(agrees)(const TABLE *k, const B(bench_case) * c, const B(case_data
     return true;
 }
 
-static figures B(time_case)(const TABLE *k, const B(bench_case) * c, const B(case_data) * d)
-{
+static figures B(time_case)(const TABLE *k, const B(bench_case) * c, const B(case_data) * d) {
     double rate[SAMPLES];
     size_t calls = 1;
     for (;;) { /* long enough for the clock */
@@ -177,16 +182,21 @@ static figures B(time_case)(const TABLE *k, const B(bench_case) * c, const B(cas
 }
 
 /* All kernels of one level. Returns false if any differs from scalar. */
-static bool B(bench_level)(const TABLE *k, const B(case_data) * d, REAL *want, double peak)
-{
+static bool B(bench_level)(const TABLE *k, const B(case_data) * d, REAL *want, double peak) {
     bool good = true;
     for (size_t o = 0; o < sizeof B(operations) / sizeof B(operations)[0]; o++) {
         for (size_t i = 0; i < B(operations)[o].count; i++) {
             const B(bench_case) *c = &B(operations)[o].cases[i];
-            bench_row line = {B(operations)[o].op, c->shape, sizeof(REAL) == 4 ? "float32" : "float64", locus_isa_name(k->isa), c->unit,
-                        {0, 0, 0}, 0};
+            bench_row line = {B(operations)[o].op,
+                              c->shape,
+                              sizeof(REAL) == 4 ? "float32" : "float64",
+                              locus_isa_name(k->isa),
+                              c->unit,
+                              {0, 0, 0},
+                              0};
             if (!B(agrees)(k, c, d, want)) {
-                fprintf(stderr, "bench_kernels: %s %s %s %s differs from scalar\n", line.name, line.shape, line.dtype, line.level);
+                fprintf(stderr, "bench_kernels: %s %s %s %s differs from scalar\n", line.name, line.shape, line.dtype,
+                        line.level);
                 good = false;
                 continue;
             }

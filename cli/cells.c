@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define LINE_SECONDS 30.0
+#define DRAW_SECONDS 0.2
 
 /* What a child writes; shorter than PIPE_BUF, so that a message is whole. */
 typedef struct message {
@@ -27,8 +28,7 @@ typedef struct message {
 
 _Static_assert(sizeof(message) <= 4096, "a message fits into an atomic write of a pipe");
 
-static double seconds_now(void)
-{
+static double seconds_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
@@ -36,8 +36,7 @@ static double seconds_now(void)
 
 /* ---- the child ---- */
 
-static bool send_message(int pipe, const message *told)
-{
+static bool send_message(int pipe, const message *told) {
     ssize_t written;
     do {
         written = write(pipe, told, sizeof *told);
@@ -45,8 +44,7 @@ static bool send_message(int pipe, const message *told)
     return written == (ssize_t)sizeof *told || (written < 0 && errno == EINTR);
 }
 
-static bool look(void *context, const lab_progress *now)
-{
+static bool look(void *context, const lab_progress *now) {
     message told;
     memset(&told, 0, sizeof told);
     told.progress = *now;
@@ -55,8 +53,7 @@ static bool look(void *context, const lab_progress *now)
     return send_message(*(const int *)context, &told) && !cli_stop_asked;
 }
 
-static void run_child(const cli_cells *all, cli_cell *cell, int pipe)
-{
+static void run_child(const cli_cells *all, cli_cell *cell, int pipe) {
     lab_store *store = NULL;
     lab_run run;
     locus_error error;
@@ -92,8 +89,7 @@ static void run_child(const cli_cells *all, cli_cell *cell, int pipe)
 
 /* ---- the parent ---- */
 
-static int start(cli_cells *all, cli_cell *cell)
-{
+static int start(cli_cells *all, cli_cell *cell) {
     int ends[2];
     if (pipe(ends) != 0) {
         return cli_failure("cannot make a pipe: %s", strerror(errno));
@@ -121,8 +117,7 @@ static int start(cli_cells *all, cli_cell *cell)
     return 0;
 }
 
-static void take(cli_cell *cell, const message *told)
-{
+static void take(cli_cell *cell, const message *told) {
     if (told->last) {
         cell->reported = true;
         cell->status = told->status;
@@ -138,8 +133,7 @@ static void take(cli_cell *cell, const message *told)
 }
 
 /* A child that ended without a last message was killed or crashed. */
-static void reap(cli_cell *cell)
-{
+static void reap(cli_cell *cell) {
     int status = 0;
     close(cell->pipe);
     while (waitpid(cell->process, &status, 0) < 0 && errno == EINTR) {
@@ -157,8 +151,7 @@ static void reap(cli_cell *cell)
 }
 
 /* Reads what there is; false: the pipe is closed. */
-static bool listen_to(cli_cell *cell)
-{
+static bool listen_to(cli_cell *cell) {
     message told;
     size_t have = 0;
     while (have < sizeof told) {
@@ -179,18 +172,17 @@ typedef struct screen {
     bool bars;    /* a terminal */
     size_t lines; /* bars on the screen */
     double told;  /* clock of the last plain line */
+    double drawn; /* of the last bars */
 } screen;
 
-static void wipe(screen *view)
-{
+static void wipe(screen *view) {
     if (view->lines > 0) {
         fprintf(stderr, "\033[%zuA\r\033[J", view->lines);
         view->lines = 0;
     }
 }
 
-static size_t ended(const cli_cells *all)
-{
+static size_t ended(const cli_cells *all) {
     size_t count = 0;
     for (size_t i = 0; i < all->count; i++) {
         count += all->cells[i].process == 0 && (all->cells[i].reported || all->cells[i].message[0] != '\0');
@@ -198,14 +190,17 @@ static size_t ended(const cli_cells *all)
     return count;
 }
 
-/* One bar for each running cell below a line that counts the cells. */
-static void draw(cli_cells *all, screen *view)
-{
-    if (!view->bars) {
+/* One bar for each running cell below a line that counts the cells; written over the last ones, so that nothing flickers. */
+static void draw(cli_cells *all, screen *view) {
+    double now = seconds_now();
+    if (!view->bars || (view->lines > 0 && now - view->drawn < DRAW_SECONDS)) {
         return;
     }
-    wipe(view);
-    fprintf(stderr, "%zu of %zu cells done\n", ended(all), all->count);
+    if (view->lines > 0) {
+        fprintf(stderr, "\033[%zuA", view->lines);
+    }
+    fprintf(stderr, "\r%zu of %zu cells done\033[K\n", ended(all), all->count);
+    view->drawn = now;
     view->lines = 1;
     for (size_t i = 0; i < all->count; i++) {
         cli_cell *cell = &all->cells[i];
@@ -214,21 +209,22 @@ static void draw(cli_cells *all, screen *view)
             if (cell->trained_now) {
                 cli_progress_show(&bar, &cell->progress);
             } else {
-                fprintf(stderr, "%s: starting", cell->label);
+                fprintf(stderr, "%s: starting\033[K", cell->label);
             }
             fputc('\n', stderr);
             view->lines++;
         }
     }
+    fputs("\033[J", stderr);
     fflush(stderr);
 }
 
-static void tell_end(const cli_cells *all, const cli_cell *cell, screen *view)
-{
+static void tell_end(const cli_cells *all, const cli_cell *cell, screen *view) {
     char seconds[32];
     wipe(view);
     if (cell->finished) {
-        cli_note("[%zu/%zu] %s: %s%s", ended(all), all->count, cell->label, cell->trained_now ? "done in " : "already done",
+        cli_note("[%zu/%zu] %s: %s%s", ended(all), all->count, cell->label,
+                 cell->trained_now ? "done in " : "already done",
                  cell->trained_now ? cli_format_seconds(seconds, sizeof seconds, seconds_now() - cell->began) : "");
     } else if (cell->status == LOCUS_ERROR_INTERRUPTED && cli_stop_asked) {
         cli_note("%s: %s", cell->label, cell->message);
@@ -237,8 +233,7 @@ static void tell_end(const cli_cells *all, const cli_cell *cell, screen *view)
     }
 }
 
-static void tell_progress(const cli_cells *all, screen *view)
-{
+static void tell_progress(const cli_cells *all, screen *view) {
     double now = seconds_now();
     if (view->bars || now - view->told < LINE_SECONDS) {
         return;
@@ -247,8 +242,9 @@ static void tell_progress(const cli_cells *all, screen *view)
     for (size_t i = 0; i < all->count; i++) {
         const cli_cell *cell = &all->cells[i];
         if (cell->process > 0 && cell->trained_now) {
-            cli_note("%s: %s, step %llu of %llu, loss %.4f", cell->label, cell->phase, (unsigned long long)cell->progress.step,
-                     (unsigned long long)cell->progress.steps, cell->progress.loss);
+            cli_note("%s: %s, step %llu of %llu, loss %.4f", cell->label, cell->phase,
+                     (unsigned long long)cell->progress.step, (unsigned long long)cell->progress.steps,
+                     cell->progress.loss);
         }
     }
 }
@@ -256,8 +252,7 @@ static void tell_progress(const cli_cells *all, screen *view)
 /* ---- the loop ---- */
 
 /* Waits for messages of the running cells, at most half a second; cells that ended are reaped. */
-static void wait_for_news(cli_cells *all, struct pollfd *polls, size_t *owners, screen *view)
-{
+static void wait_for_news(cli_cells *all, struct pollfd *polls, size_t *owners, screen *view) {
     nfds_t count = 0;
     for (size_t i = 0; i < all->count; i++) {
         if (all->cells[i].process > 0) {
@@ -275,8 +270,7 @@ static void wait_for_news(cli_cells *all, struct pollfd *polls, size_t *owners, 
     }
 }
 
-static void stop_children(const cli_cells *all)
-{
+static void stop_children(const cli_cells *all) {
     for (size_t i = 0; i < all->count; i++) {
         if (all->cells[i].process > 0) {
             kill(all->cells[i].process, SIGTERM);
@@ -284,8 +278,7 @@ static void stop_children(const cli_cells *all)
     }
 }
 
-static int train_all(cli_cells *all, struct pollfd *polls, size_t *owners)
-{
+static int train_all(cli_cells *all, struct pollfd *polls, size_t *owners) {
     size_t next = 0, running = 0;
     bool asked = false;
     screen view = {.bars = isatty(STDERR_FILENO) && !cli_quiet, .told = seconds_now()};
@@ -317,8 +310,7 @@ static int train_all(cli_cells *all, struct pollfd *polls, size_t *owners)
     return status;
 }
 
-int cli_cells_run(cli_cells *cells)
-{
+int cli_cells_run(cli_cells *cells) {
     struct pollfd *polls = calloc(cells->count + 1, sizeof *polls);
     size_t *owners = calloc(cells->count + 1, sizeof *owners);
     struct sigaction ignore, before;
@@ -327,8 +319,7 @@ int cli_cells_run(cli_cells *cells)
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGPIPE, &ignore, &before); /* a child whose parent is gone stops cleanly */
     cli_stop_catch();
-    int status =
-        polls == NULL || owners == NULL ? cli_failure("out of memory") : train_all(cells, polls, owners);
+    int status = polls == NULL || owners == NULL ? cli_failure("out of memory") : train_all(cells, polls, owners);
     sigaction(SIGPIPE, &before, NULL);
     free(polls);
     free(owners);

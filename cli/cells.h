@@ -15,15 +15,15 @@
 typedef struct cli_cell {
     lab_train_config config; /* its encoding points to `encoding` */
     char encoding[CLI_SPEC_SIZE], name[256], label[512];
-    locus_status status;     /* how it ended */
+    locus_status status; /* how it ended */
     char message[sizeof((locus_error *)0)->message];
-    int64_t run;             /* its row, 0: none */
-    bool finished;           /* trained, scored, recorded */
+    int64_t run;   /* its row, 0: none */
+    bool finished; /* trained, scored, recorded */
 
-    pid_t process;           /* while it runs */
+    pid_t process; /* while it runs */
     int pipe;
-    bool trained_now;        /* it took steps, so it was not done before */
-    bool reported;           /* said how it ended */
+    bool trained_now; /* it took steps, so it was not done before */
+    bool reported;    /* said how it ended */
     char phase[16];
     lab_progress progress;
     double began;

@@ -5,8 +5,7 @@
 #include "output.h"
 #include "positions_argument.h"
 
-static int transform(const cli_encoding *encoding, const cli_position_list *list, bool inverse, const lab_array *x)
-{
+static int transform(const cli_encoding *encoding, const cli_position_list *list, bool inverse, const lab_array *x) {
     locus_error error = {.offset = -1};
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
@@ -28,8 +27,7 @@ static int transform(const cli_encoding *encoding, const cli_position_list *list
     return status;
 }
 
-static int run(cli_arguments *arguments)
-{
+static int run(cli_arguments *arguments) {
     cli_encoding encoding = {0};
     cli_position_list positions = {0};
     lab_array x = {0};
@@ -39,8 +37,8 @@ static int run(cli_arguments *arguments)
     status = status ? status : cli_encoding_parse(&encoding, arguments->operands[0]);
     status = status ? status : cli_encoding_need_site(&encoding, arguments, LOCUS_SITE_QUERY_KEY);
     status = status ? status : cli_positions_read(&positions, arguments, "positions");
-    status = status ? status
-                    : cli_array_read(&x, "input", cli_text(arguments, "input"), 3, "[tokens, heads, head_dim]");
+    status =
+        status ? status : cli_array_read(&x, "input", cli_text(arguments, "input"), 3, "[tokens, heads, head_dim]");
     if (status == 0 && (size_t)x.shape[0] != positions.count) {
         status = cli_failure("apply: %s has %lld tokens, --positions has %zu", cli_text(arguments, "input"),
                              (long long)x.shape[0], positions.count);

@@ -33,8 +33,7 @@ static const char *const input_layouts[INPUTS] = {"[tokens, heads, head_dim]", "
 
 /* ---- reading ---- */
 
-static int check_options(attend_job *job)
-{
+static int check_options(attend_job *job) {
     const cli_arguments *arguments = job->arguments;
     job->backward = cli_text(arguments, "grad-output") != NULL;
     if (job->backward != (cli_text(arguments, "grad-dir") != NULL)) {
@@ -52,8 +51,7 @@ static int check_options(attend_job *job)
     return status || job->backward ? status : cli_require(arguments, "output");
 }
 
-static int read_inputs(attend_job *job)
-{
+static int read_inputs(attend_job *job) {
     bool wide = false;
     int status = 0;
     for (size_t i = 0; i < INPUTS && status == 0; i++) {
@@ -70,8 +68,7 @@ static int read_inputs(attend_job *job)
 }
 
 /* The dimension `axis` of two inputs must agree. */
-static int agree(const attend_job *job, size_t a, size_t b, size_t axis, const char *what)
-{
+static int agree(const attend_job *job, size_t a, size_t b, size_t axis, const char *what) {
     int64_t left = job->inputs[a].shape[axis], right = job->inputs[b].shape[axis];
     if (left == right) {
         return 0;
@@ -80,8 +77,7 @@ static int agree(const attend_job *job, size_t a, size_t b, size_t axis, const c
                        input_options[b], (long long)right);
 }
 
-static int check_shapes(const attend_job *job)
-{
+static int check_shapes(const attend_job *job) {
     int status = agree(job, QUERY, KEY, 1, "heads");
     status = status ? status : agree(job, QUERY, VALUE, 1, "heads");
     status = status ? status : agree(job, QUERY, KEY, 2, "dimensions in a head");
@@ -94,8 +90,7 @@ static int check_shapes(const attend_job *job)
     return status;
 }
 
-static int read_positions(attend_job *job)
-{
+static int read_positions(attend_job *job) {
     bool own = cli_text(job->arguments, "key-positions") != NULL;
     int status = cli_positions_read(&job->query_positions, job->arguments, "positions");
     if (status == 0 && own) {
@@ -105,8 +100,8 @@ static int read_positions(attend_job *job)
     for (size_t i = 0; i < 2 && status == 0; i++) {
         if ((size_t)job->inputs[i].shape[0] != counts[i]) {
             status = cli_failure("attend: --%s has %lld tokens, --%s has %zu positions%s", input_options[i],
-                                 (long long)job->inputs[i].shape[0], i && own ? "key-positions" : "positions", counts[i],
-                                 i && !own ? "; give the keys their own with --key-positions" : "");
+                                 (long long)job->inputs[i].shape[0], i && own ? "key-positions" : "positions",
+                                 counts[i], i && !own ? "; give the keys their own with --key-positions" : "");
         }
     }
     return status;
@@ -114,8 +109,7 @@ static int read_positions(attend_job *job)
 
 /* ---- computing ---- */
 
-static int make_plan(attend_job *job)
-{
+static int make_plan(attend_job *job) {
     locus_error error = {.offset = -1};
     const lab_array *in = job->inputs;
     const locus_shape shape = {.heads = (size_t)in[QUERY].shape[1],
@@ -135,8 +129,7 @@ static int make_plan(attend_job *job)
     return status;
 }
 
-static locus_attention_options attention_options(const attend_job *job)
-{
+static locus_attention_options attention_options(const attend_job *job) {
     static const locus_mask masks[] = {LOCUS_MASK_FULL, LOCUS_MASK_CAUSAL, LOCUS_MASK_PREFIX};
     locus_attention_options options = locus_attention_default();
     options.mask = masks[cli_choice(job->arguments, "mask")];
@@ -144,8 +137,7 @@ static locus_attention_options attention_options(const attend_job *job)
     return options;
 }
 
-static int make_outputs(attend_job *job)
-{
+static int make_outputs(attend_job *job) {
     const lab_array *in = job->inputs;
     const int64_t shape[3] = {in[QUERY].shape[0], in[QUERY].shape[1], in[VALUE].shape[2]};
     int status = cli_array_like(&job->output, in[QUERY].dtype, 3, shape);
@@ -167,8 +159,7 @@ static int make_outputs(attend_job *job)
     return job->parameter_gradients ? 0 : cli_failure("out of memory for the parameters' gradients");
 }
 
-static int compute(attend_job *job, locus_pass pass)
-{
+static int compute(attend_job *job, locus_pass pass) {
     locus_error error = {.offset = -1};
     locus_workspace workspace;
     const locus_attention_options options = attention_options(job);
@@ -180,14 +171,14 @@ static int compute(attend_job *job, locus_pass pass)
         grad[i] = cli_array_tensor(&job->gradients[i]);
     }
     const locus_attention_tensors tensors = {&in[QUERY], &in[KEY], &in[VALUE], &out, &sums};
-    const locus_attention_gradients gradients = {
-        &in[GRAD_OUTPUT], &grad[0], &grad[1], &grad[2], job->parameter_gradients, job->encoding.count};
-    int status = cli_workspace_open(&workspace,
-                                    locus_attention_workspace(job->plan, &options, in[QUERY].dtype, pass));
+    const locus_attention_gradients gradients = {&in[GRAD_OUTPUT],         &grad[0],           &grad[1], &grad[2],
+                                                 job->parameter_gradients, job->encoding.count};
+    int status = cli_workspace_open(&workspace, locus_attention_workspace(job->plan, &options, in[QUERY].dtype, pass));
     if (status == 0) {
-        locus_status done = pass == LOCUS_PASS_FORWARD
-                                ? locus_attention_forward(job->plan, &options, &tensors, workspace, &error)
-                                : locus_attention_backward(job->plan, &options, &tensors, &gradients, workspace, &error);
+        locus_status done =
+            pass == LOCUS_PASS_FORWARD
+                ? locus_attention_forward(job->plan, &options, &tensors, workspace, &error)
+                : locus_attention_backward(job->plan, &options, &tensors, &gradients, workspace, &error);
         status = done == LOCUS_OK ? 0 : cli_error(&error);
     }
     cli_workspace_close(&workspace);
@@ -196,16 +187,14 @@ static int compute(attend_job *job, locus_pass pass)
 
 /* ---- writing ---- */
 
-static int join_path(char *path, size_t size, const char *folder, const char *name)
-{
+static int join_path(char *path, size_t size, const char *folder, const char *name) {
     if ((size_t)snprintf(path, size, "%s/%s", folder, name) >= size) {
         return cli_failure("--grad-dir %s: the path is too long", folder);
     }
     return 0;
 }
 
-static int write_parameter_gradients(const attend_job *job, const char *path)
-{
+static int write_parameter_gradients(const attend_job *job, const char *path) {
     locus_error error = {.offset = -1};
     size_t count = job->encoding.count;
     lab_array *arrays = calloc(count + 1, sizeof *arrays);
@@ -228,8 +217,7 @@ static int write_parameter_gradients(const attend_job *job, const char *path)
     return status;
 }
 
-static int write_gradients(const attend_job *job)
-{
+static int write_gradients(const attend_job *job) {
     static const char *const names[3] = {"dq.npy", "dk.npy", "dv.npy"};
     locus_error error = {.offset = -1};
     const char *folder = cli_text(job->arguments, "grad-dir");
@@ -246,8 +234,7 @@ static int write_gradients(const attend_job *job)
     return status ? status : write_parameter_gradients(job, path);
 }
 
-static void close_job(attend_job *job)
-{
+static void close_job(attend_job *job) {
     locus_plan_destroy(&job->plan);
     for (size_t i = 0; job->parameter_gradients && i < job->encoding.count; i++) {
         free(job->parameter_gradients[i].data);
@@ -266,8 +253,7 @@ static void close_job(attend_job *job)
     cli_encoding_close(&job->encoding);
 }
 
-static int run(cli_arguments *arguments)
-{
+static int run(cli_arguments *arguments) {
     attend_job job = {.arguments = arguments, .prefix = (size_t)cli_integer(arguments, "prefix")};
     int status = check_options(&job);
     status = status ? status : cli_encoding_parse(&job.encoding, arguments->operands[0]);

@@ -5,8 +5,8 @@
  *   attention  forward and backward by length, causal, one sequence
  *   step       one training step of a budget's model and batch
  *
- * Every figure is the fastest of the calls that fit into a third of a second (at least --repeat), with the median beside it.
- * Published comparisons with other programs are made by the programs in bench/. */
+ * Every figure is the fastest of the calls that fit into a third of a second (at least --repeat), with the median
+ * beside it. Published comparisons with other programs are made by the programs in bench/. */
 #include "command.h"
 #include "output.h"
 #include "task/task.h"
@@ -32,15 +32,13 @@ typedef struct bench {
 
 /* ---- timing ---- */
 
-static double now(void)
-{
+static double now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static int by_size(const void *a, const void *b)
-{
+static int by_size(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
@@ -48,8 +46,7 @@ static int by_size(const void *a, const void *b)
 typedef locus_status bench_call(void *context, locus_error *error);
 
 /* Calls once to warm up, then until a third of a second and `least` calls are over. */
-static int measure(bench_call *call, void *context, size_t least, measurement *result)
-{
+static int measure(bench_call *call, void *context, size_t least, measurement *result) {
     enum { MOST = 1000 };
     double times[MOST], begin = now();
     size_t count = 0;
@@ -69,15 +66,13 @@ static int measure(bench_call *call, void *context, size_t least, measurement *r
     return 0;
 }
 
-static void add_json(cJSON *entry, const char *name, const measurement *m)
-{
+static void add_json(cJSON *entry, const char *name, const measurement *m) {
     cJSON *object = cJSON_AddObjectToObject(entry, name);
     cJSON_AddNumberToObject(object, "best_seconds", m->best);
     cJSON_AddNumberToObject(object, "median_seconds", m->median);
 }
 
-static cJSON *new_entry(const bench *b, const char *what, const char *encoding)
-{
+static cJSON *new_entry(const bench *b, const char *what, const char *encoding) {
     cJSON *entry = cJSON_CreateObject();
     cJSON_AddItemToArray(b->list, entry);
     cJSON_AddStringToObject(entry, "what", what);
@@ -85,8 +80,7 @@ static cJSON *new_entry(const bench *b, const char *what, const char *encoding)
     return entry;
 }
 
-static void cell_time(cli_table *table, const measurement *m)
-{
+static void cell_time(cli_table *table, const measurement *m) {
     double unit = m->best < 1 ? 1e3 : 1;
     cli_table_cell(table, "%.3g %s", unit * m->best, unit > 1 ? "ms" : "s");
     cli_table_cell(table, "+%.0f %%", 100 * (m->median / m->best - 1));
@@ -102,8 +96,7 @@ typedef struct subject {
     size_t count;
 } subject;
 
-static void subject_close(subject *s)
-{
+static void subject_close(subject *s) {
     locus_plan_destroy(&s->plan);
     locus_binding_destroy(&s->binding);
     locus_encoding_destroy(&s->encoding);
@@ -116,8 +109,7 @@ static void subject_close(subject *s)
     *s = (subject){0};
 }
 
-static locus_status subject_parameters(subject *s, const locus_shape *shape, locus_error *error)
-{
+static locus_status subject_parameters(subject *s, const locus_shape *shape, locus_error *error) {
     locus_status status = locus_encoding_parameter_count(s->encoding, shape, &s->count, error);
     s->parameters = calloc(s->count + 1, sizeof *s->parameters);
     s->gradients = calloc(s->count + 1, sizeof *s->gradients);
@@ -133,8 +125,7 @@ static locus_status subject_parameters(subject *s, const locus_shape *shape, loc
     return status;
 }
 
-static int subject_open(subject *s, const char *spec, const locus_shape *shape, size_t tokens)
-{
+static int subject_open(subject *s, const char *spec, const locus_shape *shape, size_t tokens) {
     locus_error error = {.offset = -1};
     locus_positions *positions = NULL;
     const size_t offsets[2] = {0, tokens};
@@ -161,8 +152,7 @@ static int subject_open(subject *s, const char *spec, const locus_shape *shape, 
 }
 
 /* Normal numbers, so that nothing is denormal or saturated. */
-static float *draw(size_t count, uint32_t step)
-{
+static float *draw(size_t count, uint32_t step) {
     const locus_random random = {.seed = 0, .purpose = LOCUS_RANDOM_USER + 0x42u, .step = step};
     float *data = locus_allocate(count * sizeof *data);
     for (size_t i = 0; data && i < count; i++) {
@@ -180,15 +170,13 @@ typedef struct apply_job {
     size_t elements;
 } apply_job;
 
-static locus_status call_apply(void *context, locus_error *error)
-{
+static locus_status call_apply(void *context, locus_error *error) {
     apply_job *job = context;
     return locus_apply(job->plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &job->x, &job->x, job->workspace, error);
 }
 
 /* The floor: every element read, negated, written. */
-static void negate_piece(void *context, size_t index, size_t worker)
-{
+static void negate_piece(void *context, size_t index, size_t worker) {
     apply_job *job = context;
     float *x = (float *)job->x.data + index * 16384;
     size_t count = job->elements - index * 16384;
@@ -198,16 +186,14 @@ static void negate_piece(void *context, size_t index, size_t worker)
     }
 }
 
-static locus_status call_negate(void *context, locus_error *error)
-{
+static locus_status call_negate(void *context, locus_error *error) {
     (void)error;
     locus_parallel_for((((apply_job *)context)->elements + 16383) / 16384, negate_piece, context);
     return LOCUS_OK;
 }
 
 static void report_apply(const bench *b, cli_table *table, const char *name, const apply_job *job, const measurement *m,
-                         double floor)
-{
+                         double floor) {
     double rate = 8.0 * (double)job->elements / m->best;
     if (b->list) {
         cJSON *entry = new_entry(b, "apply", name);
@@ -222,10 +208,10 @@ static void report_apply(const bench *b, cli_table *table, const char *name, con
     cli_table_cell(table, "%.0f %%", 100 * floor / m->best);
 }
 
-static int bench_apply(bench *b)
-{
+static int bench_apply(bench *b) {
     static const char *const heads[] = {"apply", ">fastest", ">median", ">GB/s", ">of in-place bandwidth"};
-    const size_t tokens = (size_t)cli_integer(b->arguments, "tokens"), least = (size_t)cli_integer(b->arguments, "repeat");
+    const size_t tokens = (size_t)cli_integer(b->arguments, "tokens"),
+                 least = (size_t)cli_integer(b->arguments, "repeat");
     const int64_t sizes[3] = {(int64_t)tokens, (int64_t)b->shape.heads, (int64_t)b->shape.head_dim};
     apply_job job = {.elements = tokens * b->shape.heads * b->shape.head_dim};
     float *data = draw(job.elements, 0);
@@ -253,7 +239,8 @@ static int bench_apply(bench *b)
         subject_close(&s);
     }
     if (status == 0 && !b->list) {
-        printf("operators on %zu tokens, %zu heads of %zu, float32, in place\n", tokens, b->shape.heads, b->shape.head_dim);
+        printf("operators on %zu tokens, %zu heads of %zu, float32, in place\n", tokens, b->shape.heads,
+               b->shape.head_dim);
         cli_table_print(table, stdout);
     }
     cli_table_free(table);
@@ -272,31 +259,27 @@ typedef struct attention_job {
     locus_workspace workspace[2];
 } attention_job;
 
-static locus_status call_forward(void *context, locus_error *error)
-{
+static locus_status call_forward(void *context, locus_error *error) {
     attention_job *job = context;
     const locus_tensor *t = job->buffers;
     const locus_attention_tensors tensors = {&t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &job->sums};
     return locus_attention_forward(job->subject->plan, &job->options, &tensors, job->workspace[0], error);
 }
 
-static locus_status call_backward(void *context, locus_error *error)
-{
+static locus_status call_backward(void *context, locus_error *error) {
     attention_job *job = context;
     const locus_tensor *t = job->buffers;
     const locus_attention_tensors tensors = {&t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &job->sums};
-    const locus_attention_gradients gradients = {
-        &t[GRAD_OUTPUT], &t[GRAD_QUERY], &t[GRAD_KEY], &t[GRAD_VALUE], job->subject->gradients, job->subject->count};
+    const locus_attention_gradients gradients = {&t[GRAD_OUTPUT], &t[GRAD_QUERY],          &t[GRAD_KEY],
+                                                 &t[GRAD_VALUE],  job->subject->gradients, job->subject->count};
     return locus_attention_backward(job->subject->plan, &job->options, &tensors, &gradients, job->workspace[1], error);
 }
 
-static size_t buffer_elements(const bench *b, size_t tokens)
-{
+static size_t buffer_elements(const bench *b, size_t tokens) {
     return tokens * b->shape.heads * b->shape.head_dim;
 }
 
-static int attention_open(attention_job *job, const bench *b, const subject *s, size_t tokens)
-{
+static int attention_open(attention_job *job, const bench *b, const subject *s, size_t tokens) {
     const int64_t sizes[3] = {(int64_t)tokens, (int64_t)b->shape.heads, (int64_t)b->shape.head_dim};
     *job = (attention_job){.subject = s, .options = locus_attention_default()};
     job->options.mask = LOCUS_MASK_CAUSAL;
@@ -316,8 +299,7 @@ static int attention_open(attention_job *job, const bench *b, const subject *s, 
     return good && job->sums.data ? 0 : cli_failure("out of memory for attention over %zu tokens", tokens);
 }
 
-static void attention_close(attention_job *job, const bench *b, size_t tokens)
-{
+static void attention_close(attention_job *job, const bench *b, size_t tokens) {
     for (size_t i = 0; i < BUFFERS; i++) {
         locus_release(job->buffers[i].data, buffer_elements(b, tokens) * sizeof(float));
     }
@@ -327,8 +309,7 @@ static void attention_close(attention_job *job, const bench *b, size_t tokens)
     }
 }
 
-static int bench_attention_one(bench *b, cli_table *table, const char *spec, size_t tokens)
-{
+static int bench_attention_one(bench *b, cli_table *table, const char *spec, size_t tokens) {
     const size_t least = (size_t)cli_integer(b->arguments, "repeat");
     measurement forward, backward;
     attention_job job = {0};
@@ -359,9 +340,8 @@ static int bench_attention_one(bench *b, cli_table *table, const char *spec, siz
     return status;
 }
 
-static int bench_attention(bench *b)
-{
-    static const char *const heads[] = {"attention", ">tokens",   ">forward", ">median",   ">GFLOP/s",
+static int bench_attention(bench *b) {
+    static const char *const heads[] = {"attention", ">tokens", ">forward", ">median",   ">GFLOP/s",
                                         ">backward", ">median", ">GFLOP/s", ">workspace"};
     const int64_t *lengths;
     size_t count;
@@ -388,15 +368,13 @@ typedef struct step_job {
     uint32_t step;
 } step_job;
 
-static locus_status call_step(void *context, locus_error *error)
-{
+static locus_status call_step(void *context, locus_error *error) {
     step_job *job = context;
     lab_score score;
     return lab_model_train(job->model, &job->batch, 0, job->step++, &score, error);
 }
 
-static int bench_step_one(bench *b, cli_table *table, const char *spec, lab_train_config *config)
-{
+static int bench_step_one(bench *b, cli_table *table, const char *spec, lab_train_config *config) {
     locus_error error = {.offset = -1};
     lab_dataset set = {0};
     step_job job = {0};
@@ -438,8 +416,7 @@ static int bench_step_one(bench *b, cli_table *table, const char *spec, lab_trai
     return status;
 }
 
-static int bench_step(bench *b)
-{
+static int bench_step(bench *b) {
     static const char *const heads[] = {"training step", ">fastest", ">median", ">tokens/s", ">activations"};
     locus_error error = {.offset = -1};
     lab_train_config config;
@@ -453,7 +430,8 @@ static int bench_step(bench *b)
         status = bench_step_one(b, table, b->encodings[i], &config);
     }
     if (status == 0 && !b->list) {
-        printf("forward and backward of a batch, budget %s: dimension %zu, %zu + %zu layers, %zu samples of mean length %g\n",
+        printf("forward and backward of a batch, budget %s: dimension %zu, %zu + %zu layers, %zu samples of mean "
+               "length %g\n",
                config.budget, config.model.dim, config.model.encoder_layers, config.model.decoder_layers, config.batch,
                config.data.length_mean);
         cli_table_print(table, stdout);
@@ -464,8 +442,7 @@ static int bench_step(bench *b)
 
 /* ---- command ---- */
 
-static int run(cli_arguments *arguments)
-{
+static int run(cli_arguments *arguments) {
     static const struct {
         const char *name;
         int (*run)(bench *b);

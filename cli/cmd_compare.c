@@ -28,8 +28,7 @@ typedef struct axes {
 static char *standard_encodings[STANDARD_COUNT];
 static char standard_relative[48];
 
-static void use_standard_encodings(axes *over, const lab_train_config *base)
-{
+static void use_standard_encodings(axes *over, const lab_train_config *base) {
     static char sinusoidal[] = "sinusoidal", rope[] = "rope", algebraic[] = "algebraic(group=seq, decay=0.98)";
     snprintf(standard_relative, sizeof standard_relative, "relative(window=%.0f)", base->data.length_mean);
     char *all[STANDARD_COUNT] = {sinusoidal, standard_relative, rope, algebraic};
@@ -38,8 +37,7 @@ static void use_standard_encodings(axes *over, const lab_train_config *base)
     over->encoding_count = STANDARD_COUNT;
 }
 
-static void read_axes(axes *over, cli_arguments *arguments, const lab_train_config *base)
-{
+static void read_axes(axes *over, cli_arguments *arguments, const lab_train_config *base) {
     *over = (axes){0};
     over->task_count = cli_list(arguments, "task", &over->tasks);
     over->encoding_count = cli_list(arguments, "encodings", &over->encodings);
@@ -54,8 +52,7 @@ static void read_axes(axes *over, cli_arguments *arguments, const lab_train_conf
     over->inits[1] = LAB_EMBEDDING_UNIT;
 }
 
-static int fill_cell(cli_cell *cell, const lab_train_config *base, const axes *over, size_t task, size_t encoding)
-{
+static int fill_cell(cli_cell *cell, const lab_train_config *base, const axes *over, size_t task, size_t encoding) {
     cell->config = *base;
     int status = cli_train_subject(&cell->config, over->tasks[task], over->encodings[encoding], cell->encoding,
                                    sizeof cell->encoding);
@@ -64,7 +61,7 @@ static int fill_cell(cli_cell *cell, const lab_train_config *base, const axes *o
     }
     lab_train_name(&cell->config, cell->name, sizeof cell->name);
     snprintf(cell->label, sizeof cell->label, "%s · %s%s · seed %" PRIu64, cell->config.task, cell->encoding,
-             over->init_count < 2                                         ? ""
+             over->init_count < 2                                      ? ""
              : cell->config.model.embedding_init == LAB_EMBEDDING_UNIT ? " · unit"
                                                                        : " · scaled",
              cell->config.seed);
@@ -73,8 +70,7 @@ static int fill_cell(cli_cell *cell, const lab_train_config *base, const axes *o
 
 /* Cells in the order in which tables fill evenly: every encoding of a seed before the next seed. A cell that is named
  * twice is trained once. */
-static int make_cells(cli_cells *all, const lab_train_config *base, const axes *over)
-{
+static int make_cells(cli_cells *all, const lab_train_config *base, const axes *over) {
     size_t most = over->task_count * over->encoding_count * over->seeds * over->init_count;
     all->cells = calloc(most + 1, sizeof *all->cells);
     if (all->cells == NULL) {
@@ -102,8 +98,7 @@ static int make_cells(cli_cells *all, const lab_train_config *base, const axes *
 
 /* ---- results ---- */
 
-static char *page_path(const cli_arguments *arguments, const cli_store *store, const axes *over)
-{
+static char *page_path(const cli_arguments *arguments, const cli_store *store, const axes *over) {
     const char *given = cli_text(arguments, "page");
     if (given != NULL) {
         return strdup(given);
@@ -121,16 +116,14 @@ static char *page_path(const cli_arguments *arguments, const cli_store *store, c
     return path;
 }
 
-static int write_page(cli_arguments *arguments, const cli_store *store, const lab_summary_filter *filter, const char *path)
-{
+static int write_page(cli_arguments *arguments, const cli_store *store, const lab_summary_filter *filter,
+                      const char *path) {
     locus_error error;
-    const lab_report_options options = {
-        .filter = *filter, .command = arguments->command_line, .folder = store->folder};
+    const lab_report_options options = {.filter = *filter, .command = arguments->command_line, .folder = store->folder};
     return lab_report_write(store->store, &options, path, &error) == LOCUS_OK ? 0 : cli_error(&error);
 }
 
-static int print_summary(cli_arguments *arguments, const lab_summary *summary, const char *page)
-{
+static int print_summary(cli_arguments *arguments, const lab_summary *summary, const char *page) {
     if (cli_flag(arguments, "json")) {
         cJSON *root = lab_summary_json(summary);
         if (root != NULL && page != NULL) {
@@ -146,8 +139,7 @@ static int print_summary(cli_arguments *arguments, const lab_summary *summary, c
 }
 
 /* The table comes first: it must not be lost if the page cannot be written. */
-static int report(cli_arguments *arguments, const cli_cells *all, const axes *over)
-{
+static int report(cli_arguments *arguments, const cli_cells *all, const axes *over) {
     cli_store store;
     locus_error error;
     lab_summary summary;
@@ -181,8 +173,7 @@ static int report(cli_arguments *arguments, const cli_cells *all, const axes *ov
 
 /* ---- the command ---- */
 
-static size_t threads_of_each(const cli_arguments *arguments, size_t jobs)
-{
+static size_t threads_of_each(const cli_arguments *arguments, size_t jobs) {
     if (cli_given_by_user(arguments, "threads")) {
         return (size_t)cli_integer(arguments, "threads");
     }
@@ -190,8 +181,7 @@ static size_t threads_of_each(const cli_arguments *arguments, size_t jobs)
     return threads > 0 ? threads : 1;
 }
 
-static int train_and_report(cli_arguments *arguments, cli_cells *all, const axes *over)
-{
+static int train_and_report(cli_arguments *arguments, cli_cells *all, const axes *over) {
     /* Opened once, so that a store that is damaged or cannot be written is told once, and closed before the processes part. */
     cli_store store;
     int status = cli_store_open(&store, arguments, true);
@@ -214,8 +204,7 @@ static int train_and_report(cli_arguments *arguments, cli_cells *all, const axes
     return status ? status : reported;
 }
 
-static int run(cli_arguments *arguments)
-{
+static int run(cli_arguments *arguments) {
     lab_train_config base;
     axes over;
     cli_cells all = {0};
@@ -233,11 +222,12 @@ static int run(cli_arguments *arguments)
 
 static const cli_option options[] = {
     {"task", 't', CLI_LIST, "T,T,…", NULL, "tasks: copy, reverse, repeat", 0, 0},
-    {"encodings", 'e', CLI_LIST, "SPEC,SPEC,…", NULL,
-     "encodings; those of the published comparison if not given", 0, 0},
+    {"encodings", 'e', CLI_LIST, "SPEC,SPEC,…", NULL, "encodings; those of the published comparison if not given", 0,
+     0},
     {"seeds", 0, CLI_INTEGER, "N", "1", "repetitions, which vary initialisation and training", 1, 1000},
     {"seed", 's', CLI_INTEGER, "S", "0", "the first seed", 0, 9007199254740991.0},
-    {"embedding-init", 0, CLI_CHOICE, "scaled|unit|both", NULL, "embeddings of variance 1/D, or 1, or both side by side", 0, 0},
+    {"embedding-init", 0, CLI_CHOICE, "scaled|unit|both", NULL,
+     "embeddings of variance 1/D, or 1, or both side by side", 0, 0},
     {"jobs", 'j', CLI_INTEGER, "N", "1", "cells side by side; timings are then of a shared machine", 1, 256},
     CLI_TRAIN_OPTIONS,
     CLI_STORE_OPTION,
@@ -251,11 +241,13 @@ const cli_command cli_command_compare = {
     .summary = "trains several encodings on several tasks, prints tables, writes a page",
     .operands = "",
     .details =
-        "Every cell (task, encoding, seed, embedding initialisation) is a run of the store. Cells that are done are not trained\n"
+        "Every cell (task, encoding, seed, embedding initialisation) is a run of the store. Cells that are done are "
+        "not trained\n"
         "again, and one that was stopped goes on: the same command finishes an interrupted comparison.\n\n"
         "Published numbers stand beside the measured ones where there are any, with the budget that they belong to.",
-    .examples = "locus compare --task copy,reverse --encodings 'sinusoidal,rope,algebraic(group=seq, decay=0.98)' --seeds 3\n"
-                "locus compare --task copy --budget quick --seeds 3 --embedding-init both --jobs 2 --threads 1\n",
+    .examples =
+        "locus compare --task copy,reverse --encodings 'sinusoidal,rope,algebraic(group=seq, decay=0.98)' --seeds 3\n"
+        "locus compare --task copy --budget quick --seeds 3 --embedding-init both --jobs 2 --threads 1\n",
     .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* locus completion: completion scripts for shells and the man page, generated from the same tables that parse options. The
- * files in completions/ and man/ are its output; a test compares them. */
+/* locus completion: completion scripts for shells and the man page, generated from the same tables that parse
+ * options. The files in completions/ and man/ are its output; a test compares them. */
 #include "completion.h"
 #include "output.h"
 #include "task/task.h"
@@ -8,25 +8,23 @@
 #include <locus/encoding.h>
 #include <string.h>
 
-cli_value_kind cli_value_of(const char *word)
-{
+cli_value_kind cli_value_of(const char *word) {
+    /* By how the word begins: "SPEC,…" and "SPEC" alike. */
     static const struct {
-        const char *word;
+        const char *begin;
         cli_value_kind kind;
-    } kinds[] = {{"FILE", CLI_VALUE_FILE},     {"P", CLI_VALUE_FILE},        {"DIR", CLI_VALUE_FOLDER},
-                 {"SPEC", CLI_VALUE_ENCODING}, {"SPEC,…", CLI_VALUE_ENCODING}, {"A,B,…", CLI_VALUE_ENCODING},
-                 {"NAME", CLI_VALUE_OTHER},    {"[NAME]", CLI_VALUE_ENCODING}, {"TASK", CLI_VALUE_TASK},
-                 {"[TASK]", CLI_VALUE_TASK},   {"TASK,…", CLI_VALUE_TASK}};
+    } kinds[] = {{"FILE", CLI_VALUE_FILE},       {"DIR", CLI_VALUE_FOLDER}, {"SPEC", CLI_VALUE_ENCODING},
+                 {"[NAME]", CLI_VALUE_ENCODING}, {"TASK", CLI_VALUE_TASK},  {"[TASK", CLI_VALUE_TASK},
+                 {"T,T", CLI_VALUE_TASK}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(word, kinds[i].word) == 0) {
+        if (strncmp(word, kinds[i].begin, strlen(kinds[i].begin)) == 0) {
             return kinds[i].kind;
         }
     }
-    return strchr(word, '|') ? CLI_VALUE_WORDS : CLI_VALUE_OTHER;
+    return strcmp(word, "P") == 0 ? CLI_VALUE_FILE : strchr(word, '|') ? CLI_VALUE_WORDS : CLI_VALUE_OTHER;
 }
 
-void cli_value_names(cli_value_kind kind, const char *word, void (*put)(const char *name))
-{
+void cli_value_names(cli_value_kind kind, const char *word, void (*put)(const char *name)) {
     const locus_encoding_info *info;
     const lab_task *task;
     char name[64];
@@ -45,8 +43,7 @@ void cli_value_names(cli_value_kind kind, const char *word, void (*put)(const ch
     }
 }
 
-static int run(cli_arguments *arguments)
-{
+static int run(cli_arguments *arguments) {
     static const struct {
         const char *name;
         void (*write)(void);

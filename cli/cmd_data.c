@@ -15,8 +15,7 @@
 /* ---- make ---- */
 
 static void write_ids(FILE *out, const char *name, const char *open, const char *between, const char *close,
-                      const int32_t *tokens, size_t count)
-{
+                      const int32_t *tokens, size_t count) {
     fprintf(out, "\"%s\": %s", name, open);
     for (size_t i = 0; i < count; i++) {
         fprintf(out, "%s%d", i == 0 ? "" : between, (int)tokens[i]);
@@ -24,8 +23,7 @@ static void write_ids(FILE *out, const char *name, const char *open, const char 
     fputs(close, out);
 }
 
-static void write_samples(FILE *out, const lab_dataset *set)
-{
+static void write_samples(FILE *out, const lab_dataset *set) {
     for (size_t s = 0; s < set->samples; s++) {
         const int32_t *input = set->input + set->input_offsets[s], *target = set->target + set->target_offsets[s];
         size_t n = set->input_offsets[s + 1] - set->input_offsets[s];
@@ -38,8 +36,7 @@ static void write_samples(FILE *out, const lab_dataset *set)
     }
 }
 
-static int write_set(const lab_dataset *set, const char *path)
-{
+static int write_set(const lab_dataset *set, const char *path) {
     if (strcmp(path, "-") == 0) {
         write_samples(stdout, set);
         return 0;
@@ -55,8 +52,7 @@ static int write_set(const lab_dataset *set, const char *path)
     return status == LOCUS_OK ? 0 : cli_error(&error);
 }
 
-static const lab_task *find_task(const char *name)
-{
+static const lab_task *find_task(const char *name) {
     const lab_task *task = lab_task_find(name);
     if (task == NULL) {
         cli_usage_error("unknown task '%s'; did you mean '%s'?", name, lab_task_nearest(name));
@@ -65,8 +61,7 @@ static const lab_task *find_task(const char *name)
 }
 
 /* The options of a task's set; 0 or 2. */
-static int read_options(const cli_arguments *arguments, lab_task_options *options)
-{
+static int read_options(const cli_arguments *arguments, lab_task_options *options) {
     *options = lab_task_default();
     double mean = options->length_mean;
     options->length_mean = cli_number(arguments, "length");
@@ -80,22 +75,21 @@ static int read_options(const cli_arguments *arguments, lab_task_options *option
                                  options->length_mean);
 }
 
-static int generate(lab_dataset *set, cli_arguments *arguments, const lab_task *task, lab_task_options *options)
-{
+static int generate(lab_dataset *set, cli_arguments *arguments, const lab_task *task, lab_task_options *options) {
     locus_error error;
     int status = read_options(arguments, options);
     if (status != 0) {
         return status;
     }
-    if (lab_dataset_generate(set, task, options, (lab_set)cli_choice(arguments, "set"), (size_t)cli_integer(arguments, "n"),
-                             (uint64_t)cli_integer(arguments, "seed"), &error) != LOCUS_OK) {
+    if (lab_dataset_generate(set, task, options, (lab_set)cli_choice(arguments, "set"),
+                             (size_t)cli_integer(arguments, "n"), (uint64_t)cli_integer(arguments, "seed"),
+                             &error) != LOCUS_OK) {
         return cli_error(&error);
     }
     return 0;
 }
 
-static int run_make(cli_arguments *arguments)
-{
+static int run_make(cli_arguments *arguments) {
     const lab_task *task = find_task(arguments->operands[0]);
     lab_task_options options;
     lab_dataset set;
@@ -120,8 +114,7 @@ typedef struct tokens {
     size_t count, room, *offsets, samples, sample_room;
 } tokens;
 
-static bool push_sample(tokens *list)
-{
+static bool push_sample(tokens *list) {
     if (list->samples + 2 > list->sample_room) {
         size_t room = list->sample_room == 0 ? 64 : 2 * list->sample_room;
         size_t *grown = realloc(list->offsets, room * sizeof *grown);
@@ -137,14 +130,12 @@ static bool push_sample(tokens *list)
 }
 
 /* Appends one array of ids; "memory", or what is wrong with it. */
-static const char *push_ids(tokens *list, const cJSON *array)
-{
+static const char *push_ids(tokens *list, const cJSON *array) {
     const cJSON *item;
     if (!cJSON_IsArray(array)) {
         return "an array of token ids";
     }
-    cJSON_ArrayForEach(item, array)
-    {
+    cJSON_ArrayForEach(item, array) {
         if (!cJSON_IsNumber(item) || item->valuedouble < 0 || item->valuedouble > 1e9 ||
             floor(item->valuedouble) != item->valuedouble) {
             return "whole numbers from 0";
@@ -162,8 +153,7 @@ static const char *push_ids(tokens *list, const cJSON *array)
     return push_sample(list) ? NULL : "memory";
 }
 
-static int read_line(const char *path, size_t number, const char *line, tokens *input, tokens *target)
-{
+static int read_line(const char *path, size_t number, const char *line, tokens *input, tokens *target) {
     cJSON *root = cJSON_Parse(line);
     if (!cJSON_IsObject(root)) {
         cJSON_Delete(root);
@@ -179,8 +169,7 @@ static int read_line(const char *path, size_t number, const char *line, tokens *
 }
 
 /* The set takes over the lists' memory. */
-static int read_file(lab_dataset *set, const char *path)
-{
+static int read_file(lab_dataset *set, const char *path) {
     char *text;
     size_t bytes, number = 0;
     locus_error error;
@@ -222,8 +211,7 @@ typedef struct lengths {
     double mean, deviation;
 } lengths;
 
-static lengths measure(const size_t *offsets, size_t samples)
-{
+static lengths measure(const size_t *offsets, size_t samples) {
     lengths found = {SIZE_MAX, 0, 0, 0};
     double squares = 0;
     for (size_t i = 0; i < samples; i++) {
@@ -240,8 +228,7 @@ static lengths measure(const size_t *offsets, size_t samples)
     return found;
 }
 
-static size_t largest(const int32_t *ids, size_t count)
-{
+static size_t largest(const int32_t *ids, size_t count) {
     int32_t most = 0;
     for (size_t i = 0; i < count; i++) {
         most = ids[i] > most ? ids[i] : most;
@@ -250,8 +237,7 @@ static size_t largest(const int32_t *ids, size_t count)
 }
 
 /* Distinct symbols among inputs and targets. */
-static size_t distinct(const lab_dataset *set, size_t most)
-{
+static size_t distinct(const lab_dataset *set, size_t most) {
     size_t found = 0;
     bool *seen = calloc(most + 1, sizeof *seen);
     if (seen == NULL) {
@@ -269,8 +255,7 @@ static size_t distinct(const lab_dataset *set, size_t most)
     return found;
 }
 
-static void print_word(const char *label, const int32_t *ids, size_t count)
-{
+static void print_word(const char *label, const int32_t *ids, size_t count) {
     printf("%s", label);
     for (size_t i = 0; i < count && i < 40; i++) {
         printf(" %d", (int)ids[i]);
@@ -278,14 +263,12 @@ static void print_word(const char *label, const int32_t *ids, size_t count)
     printf("%s\n", count > 40 ? " …" : "");
 }
 
-static void print_lengths(const char *label, const lengths *found)
-{
+static void print_lengths(const char *label, const lengths *found) {
     printf("%-8s length %zu … %zu, mean %.2f, deviation %.2f\n", label, found->least, found->most, found->mean,
            found->deviation);
 }
 
-static void add_lengths(cJSON *root, const char *name, const lengths *found)
-{
+static void add_lengths(cJSON *root, const char *name, const lengths *found) {
     cJSON *object = cJSON_AddObjectToObject(root, name);
     cJSON_AddNumberToObject(object, "least", (double)found->least);
     cJSON_AddNumberToObject(object, "most", (double)found->most);
@@ -293,8 +276,7 @@ static void add_lengths(cJSON *root, const char *name, const lengths *found)
     cJSON_AddNumberToObject(object, "deviation", found->deviation);
 }
 
-static int show(const char *subject, const lab_dataset *set, size_t symbols, size_t shown, bool json)
-{
+static int show(const char *subject, const lab_dataset *set, size_t symbols, size_t shown, bool json) {
     size_t most = largest(set->input, set->input_offsets[set->samples]);
     size_t other = largest(set->target, set->target_offsets[set->samples]);
     most = other > most ? other : most;
@@ -326,8 +308,7 @@ static int show(const char *subject, const lab_dataset *set, size_t symbols, siz
 }
 
 /* An operand that looks like a file is one: it has a dot or a slash. */
-static int run_inspect(cli_arguments *arguments)
-{
+static int run_inspect(cli_arguments *arguments) {
     const char *subject = arguments->operands[0];
     bool file = strpbrk(subject, "./") != NULL;
     lab_task_options options = {0};
@@ -350,8 +331,7 @@ static int run_inspect(cli_arguments *arguments)
 
 /* ---- get ---- */
 
-static int run_get(cli_arguments *arguments)
-{
+static int run_get(cli_arguments *arguments) {
     const char *name = arguments->operands[0];
     if (lab_task_find(name) != NULL) {
         printf("%s: nothing to download, 'locus data make %s' draws its samples from a seed\n", name, name);
@@ -365,13 +345,14 @@ static int run_get(cli_arguments *arguments)
     return cli_usage_error("data get: there is no set '%s'; this version has %s, which need no download", name, list);
 }
 
-#define SET_OPTIONS                                                                                                    \
-    {"set", 0, CLI_CHOICE, "train|dev|test", NULL, "which set", 0, 0},                                                 \
-        {"n", 'n', CLI_INTEGER, "N", "1000", "number of samples", 1, 4294967295.0},                                    \
-        {"seed", 's', CLI_INTEGER, "S", "0", "seed of the data; training uses 0", 0, 9007199254740991.0},              \
-        {"length", 'l', CLI_NUMBER, "MEAN", "100", "mean length of the words", 1, 1e6},                                \
-        {"length-deviation", 0, CLI_NUMBER, "SD", NULL, "its standard deviation (a tenth of the mean)", 0, 1e6},       \
-        {"symbols", 0, CLI_INTEGER, "N", "20", "size of the alphabet", 1, 1e6}
+#define SET_OPTIONS \
+    {"set", 0, CLI_CHOICE, "train|dev|test", NULL, "which set", 0, 0}, \
+        {"n", 'n', CLI_INTEGER, "N", "1000", "number of samples", 1, 4294967295.0}, \
+        {"seed", 's', CLI_INTEGER, "S", "0", "seed of the data; training uses 0", 0, 9007199254740991.0}, \
+        {"length", 'l', CLI_NUMBER, "MEAN", "100", "mean length of the words", 1, 1e6}, \
+        {"length-deviation", 0, CLI_NUMBER, "SD", NULL, "its standard deviation (a tenth of the mean)", 0, 1e6}, { \
+        "symbols", 0, CLI_INTEGER, "N", "20", "size of the alphabet", 1, 1e6 \
+    }
 
 static const cli_option make_options[] = {
     SET_OPTIONS,
@@ -387,8 +368,9 @@ const cli_command cli_command_data_make = {
     .name = "data make",
     .summary = "writes samples of a task as JSON lines",
     .operands = "TASK",
-    .details = "Tasks: copy, reverse, repeat. A line holds input and target (token ids without start and end tokens) and the\n"
-               "same as text. Sample i of a set depends on the seed, the set and i only.",
+    .details =
+        "Tasks: copy, reverse, repeat. A line holds input and target (token ids without start and end tokens) and the\n"
+        "same as text. Sample i of a set depends on the seed, the set and i only.",
     .examples = "locus data make copy --set test -n 100 --length 24 -o copy.jsonl\n",
     .shared = CLI_QUIET,
     CLI_OPTIONS(make_options),

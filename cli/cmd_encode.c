@@ -5,8 +5,9 @@
  *   --operators    ⌈p⌉ for every position and head                    [n, H, d, d]
  *   --scores       the bias b(m, n) on scores; --decay: the factors   [H, n, n]
  *
- * Only public calls are used: tables are what apply adds to zeros, operators what it makes of unit vectors, and scores are
- * read from attention's log-sum-exp with one key for each query, where it is the score itself. All in double. */
+ * Only public calls are used: tables are what apply adds to zeros, operators what it makes of unit vectors, and
+ * scores are read from attention's log-sum-exp with one key for each query, where it is the score itself. All in
+ * double. */
 #include "command.h"
 #include "encoding_argument.h"
 #include "output.h"
@@ -25,8 +26,7 @@ typedef struct encode_job {
     lab_array result;
 } encode_job;
 
-static int make_plan(encode_job *job, locus_role role)
-{
+static int make_plan(encode_job *job, locus_role role) {
     locus_error error = {.offset = -1};
     locus_positions *positions = NULL;
     int status = cli_positions_one_sequence(&positions, &job->positions);
@@ -34,12 +34,10 @@ static int make_plan(encode_job *job, locus_role role)
         status = cli_error(&error);
     }
     locus_positions_destroy(&positions);
-    return status ? status
-                  : cli_workspace_open(&job->workspace, locus_apply_workspace(job->plan, role, LOCUS_FLOAT64));
+    return status ? status : cli_workspace_open(&job->workspace, locus_apply_workspace(job->plan, role, LOCUS_FLOAT64));
 }
 
-static int apply(encode_job *job, locus_role role, locus_direction direction, const lab_array *x, const lab_array *y)
-{
+static int apply(encode_job *job, locus_role role, locus_direction direction, const lab_array *x, const lab_array *y) {
     locus_error error = {.offset = -1};
     locus_tensor from = cli_array_tensor(x), to = cli_array_tensor(y);
     if (locus_apply(job->plan, role, direction, &from, &to, job->workspace, &error) != LOCUS_OK) {
@@ -48,8 +46,7 @@ static int apply(encode_job *job, locus_role role, locus_direction direction, co
     return 0;
 }
 
-static int write_table(encode_job *job)
-{
+static int write_table(encode_job *job) {
     const int64_t shape[2] = {(int64_t)job->positions.count, cli_integer(job->arguments, "dim")};
     const locus_shape sizes = {.heads = (size_t)cli_integer(job->arguments, "heads"),
                                .head_dim = (size_t)cli_integer(job->arguments, "head-dim"),
@@ -63,8 +60,7 @@ static int write_table(encode_job *job)
 }
 
 /* Column j of every operator is what becomes of the unit vector e_j. */
-static int fill_operators(encode_job *job, locus_role role, lab_array *vectors)
-{
+static int fill_operators(encode_job *job, locus_role role, lab_array *vectors) {
     size_t rows = (size_t)(vectors->shape[0] * vectors->shape[1]), dim = (size_t)vectors->shape[2];
     double *x = vectors->data;
     float *out = job->result.data;
@@ -84,8 +80,7 @@ static int fill_operators(encode_job *job, locus_role role, lab_array *vectors)
     return status;
 }
 
-static int write_operators(encode_job *job)
-{
+static int write_operators(encode_job *job) {
     int status = cli_require(job->arguments, "heads");
     status = status ? status : cli_require(job->arguments, "head-dim");
     status = status ? status : cli_encoding_need_site(&job->encoding, job->arguments, LOCUS_SITE_QUERY_KEY);
@@ -94,9 +89,8 @@ static int write_operators(encode_job *job)
     }
     const int64_t heads = cli_integer(job->arguments, "heads"), dim = cli_integer(job->arguments, "head-dim");
     const int64_t shape[4] = {(int64_t)job->positions.count, heads, dim, dim};
-    const locus_shape sizes = {.heads = (size_t)heads,
-                               .head_dim = (size_t)dim,
-                               .model_dim = (size_t)cli_integer(job->arguments, "dim")};
+    const locus_shape sizes = {
+        .heads = (size_t)heads, .head_dim = (size_t)dim, .model_dim = (size_t)cli_integer(job->arguments, "dim")};
     const locus_role role = job->encoding.keys_only ? LOCUS_ROLE_KEY : LOCUS_ROLE_QUERY;
     lab_array vectors = {0};
     status = cli_encoding_bind(&job->encoding, job->arguments, &sizes);
@@ -110,16 +104,16 @@ static int write_operators(encode_job *job)
 
 /* ---- scores ---- */
 
-/* Scores of one query against every position: one sequence of one query and one key for each, so that the log-sum-exp is the
- * score. q and k are chosen so that q'·k' is 1 (undone by the operators) for factors, or 0 for biases. */
+/* Scores of one query against every position: one sequence of one query and one key for each, so that the
+ * log-sum-exp is the score. q and k are chosen so that q'·k' is 1 (undone by the operators) for factors, or 0 for
+ * biases. */
 typedef struct score_row {
     locus_plan *plan;
     lab_array query, key, value, output, scores; /* [n, H, d] …, scores [n, H] */
     locus_workspace workspace;
 } score_row;
 
-static void score_row_close(score_row *row)
-{
+static void score_row_close(score_row *row) {
     locus_plan_destroy(&row->plan);
     cli_workspace_close(&row->workspace);
     lab_array *const arrays[] = {&row->query, &row->key, &row->value, &row->output, &row->scores};
@@ -128,8 +122,7 @@ static void score_row_close(score_row *row)
     }
 }
 
-static int score_row_arrays(score_row *row, const encode_job *job)
-{
+static int score_row_arrays(score_row *row, const encode_job *job) {
     const int64_t shape[3] = {(int64_t)job->positions.count, (int64_t)job->encoding.shape.heads,
                               (int64_t)job->encoding.shape.head_dim};
     lab_array *const arrays[] = {&row->query, &row->key, &row->value, &row->output};
@@ -140,8 +133,7 @@ static int score_row_arrays(score_row *row, const encode_job *job)
     return status;
 }
 
-static int score_row_plan(score_row *row, const encode_job *job, size_t query)
-{
+static int score_row_plan(score_row *row, const encode_job *job, size_t query) {
     locus_error error = {.offset = -1};
     size_t n = job->positions.count;
     locus_positions *queries = NULL, *keys = NULL;
@@ -153,10 +145,9 @@ static int score_row_plan(score_row *row, const encode_job *job, size_t query)
         same[i < n ? i : 0] = job->positions.values[query];
     }
     const locus_packing packing = {.sequences = n, .offsets = offsets};
-    if (status == 0 &&
-        (locus_positions_create(&queries, NULL, &packing, same, &error) != LOCUS_OK ||
-         locus_positions_create(&keys, NULL, &packing, job->positions.values, &error) != LOCUS_OK ||
-         locus_plan_create(&row->plan, job->encoding.binding, queries, keys, &error) != LOCUS_OK)) {
+    if (status == 0 && (locus_positions_create(&queries, NULL, &packing, same, &error) != LOCUS_OK ||
+                        locus_positions_create(&keys, NULL, &packing, job->positions.values, &error) != LOCUS_OK ||
+                        locus_plan_create(&row->plan, job->encoding.binding, queries, keys, &error) != LOCUS_OK)) {
         status = cli_error(&error);
     }
     locus_positions_destroy(&queries);
@@ -167,8 +158,7 @@ static int score_row_plan(score_row *row, const encode_job *job, size_t query)
 }
 
 /* vectors[t, h] = ⌈p_t⌉ᵀ e_0, so that the operator makes e_0 of it. */
-static int undo_operator(const score_row *row, locus_role role, const lab_array *vectors)
-{
+static int undo_operator(const score_row *row, locus_role role, const lab_array *vectors) {
     locus_error error = {.offset = -1};
     size_t rows = (size_t)(vectors->shape[0] * vectors->shape[1]), dim = (size_t)vectors->shape[2];
     double *x = vectors->data;
@@ -179,16 +169,14 @@ static int undo_operator(const score_row *row, locus_role role, const lab_array 
     locus_workspace workspace;
     int status = cli_workspace_open(&workspace, locus_apply_workspace(row->plan, role, LOCUS_FLOAT64));
     locus_tensor tensor = cli_array_tensor(vectors);
-    if (status == 0 &&
-        locus_apply(row->plan, role, LOCUS_INVERSE, &tensor, &tensor, workspace, &error) != LOCUS_OK) {
+    if (status == 0 && locus_apply(row->plan, role, LOCUS_INVERSE, &tensor, &tensor, workspace, &error) != LOCUS_OK) {
         status = cli_error(&error);
     }
     cli_workspace_close(&workspace);
     return status;
 }
 
-static int attend_row(score_row *row)
-{
+static int attend_row(score_row *row) {
     locus_error error = {.offset = -1};
     locus_attention_options options = locus_attention_default();
     options.scale = 1;
@@ -196,8 +184,8 @@ static int attend_row(score_row *row)
     locus_tensor value = cli_array_tensor(&row->value), output = cli_array_tensor(&row->output);
     locus_tensor scores = cli_array_tensor(&row->scores);
     const locus_attention_tensors tensors = {&query, &key, &value, &output, &scores};
-    int status = cli_workspace_open(
-        &row->workspace, locus_attention_workspace(row->plan, &options, LOCUS_FLOAT64, LOCUS_PASS_FORWARD));
+    int status = cli_workspace_open(&row->workspace,
+                                    locus_attention_workspace(row->plan, &options, LOCUS_FLOAT64, LOCUS_PASS_FORWARD));
     if (status == 0 && locus_attention_forward(row->plan, &options, &tensors, row->workspace, &error) != LOCUS_OK) {
         status = cli_error(&error);
     }
@@ -206,8 +194,7 @@ static int attend_row(score_row *row)
 }
 
 /* result[h, m, n] += sign · score. */
-static void add_row(encode_job *job, const score_row *row, size_t query, double sign)
-{
+static void add_row(encode_job *job, const score_row *row, size_t query, double sign) {
     size_t n = job->positions.count, heads = job->encoding.shape.heads;
     const double *scores = row->scores.data;
     double *out = job->result.data;
@@ -219,8 +206,7 @@ static void add_row(encode_job *job, const score_row *row, size_t query, double 
 }
 
 /* Bias: the score of q = 0. Factor: the score of q'·k' = 1, less the bias. */
-static int fill_scores(encode_job *job, score_row *row, bool factors)
-{
+static int fill_scores(encode_job *job, score_row *row, bool factors) {
     int status = score_row_arrays(row, job);
     for (size_t m = 0; m < job->positions.count && status == 0; m++) {
         status = score_row_plan(row, job, m);
@@ -239,8 +225,7 @@ static int fill_scores(encode_job *job, score_row *row, bool factors)
 }
 
 /* Shaw's content term depends on the query: without content it is nothing, and it must not leak into the factors. */
-static int silence_content(cli_encoding *encoding)
-{
+static int silence_content(cli_encoding *encoding) {
     static const char name[] = "key_table";
     bool changed = false;
     for (size_t i = 0; i < encoding->count; i++) {
@@ -253,8 +238,7 @@ static int silence_content(cli_encoding *encoding)
     return changed ? cli_encoding_rebind(encoding) : 0;
 }
 
-static int write_scores(encode_job *job)
-{
+static int write_scores(encode_job *job) {
     int status = cli_require(job->arguments, "heads");
     status = status ? status : cli_encoding_need_site(&job->encoding, job->arguments, LOCUS_SITE_SCORE);
     if (status) {
@@ -276,8 +260,7 @@ static int write_scores(encode_job *job)
 
 /* ---- command ---- */
 
-static int check_modes(const cli_arguments *arguments)
-{
+static int check_modes(const cli_arguments *arguments) {
     if (cli_flag(arguments, "operators") && cli_flag(arguments, "scores")) {
         return cli_usage_error("encode: --operators and --scores exclude each other; write one file with each");
     }
@@ -288,8 +271,7 @@ static int check_modes(const cli_arguments *arguments)
     return status ? status : cli_require(arguments, "output");
 }
 
-static int run(cli_arguments *arguments)
-{
+static int run(cli_arguments *arguments) {
     encode_job job = {.arguments = arguments};
     int status = check_modes(arguments);
     status = status ? status : cli_encoding_parse(&job.encoding, arguments->operands[0]);

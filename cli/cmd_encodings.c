@@ -14,8 +14,7 @@ static const struct {
              {LOCUS_SITE_VALUE, "value"},
              {LOCUS_SITE_SCORE, "score"}};
 
-static const char *site_list(unsigned mask, char *text, size_t size)
-{
+static const char *site_list(unsigned mask, char *text, size_t size) {
     text[0] = '\0';
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
         if (mask & (unsigned)sites[i].site) {
@@ -26,8 +25,7 @@ static const char *site_list(unsigned mask, char *text, size_t size)
     return text[0] ? text : "nowhere";
 }
 
-static cJSON *entry_json(const locus_encoding_info *info)
-{
+static cJSON *entry_json(const locus_encoding_info *info) {
     cJSON *entry = cJSON_CreateObject(), *places = cJSON_AddArrayToObject(entry, "sites");
     cJSON_AddStringToObject(entry, "name", info->name);
     cJSON_AddStringToObject(entry, "summary", info->summary);
@@ -50,8 +48,7 @@ static cJSON *entry_json(const locus_encoding_info *info)
     return entry;
 }
 
-static void print_entry(const locus_encoding_info *info)
-{
+static void print_entry(const locus_encoding_info *info) {
     static const char *const heads[] = {"  option", "values", "default", "meaning"};
     char text[96];
     printf("%s: %s\n  acts on  %s\n  learned  %s\n  source   %s\n", info->name, info->summary,
@@ -71,8 +68,7 @@ static void print_entry(const locus_encoding_info *info)
     }
 }
 
-static int unknown(const char *name)
-{
+static int unknown(const char *name) {
     const char *names[128];
     size_t count = 0;
     for (const locus_encoding_info *info; count < 128 && (info = locus_encoding_registry_at(count)) != NULL; count++) {
@@ -84,8 +80,7 @@ static int unknown(const char *name)
                            near ? "'?" : "");
 }
 
-static int run(cli_arguments *arguments)
-{
+static int run(cli_arguments *arguments) {
     const char *name = arguments->operand_count ? arguments->operands[0] : NULL;
     bool json = cli_flag(arguments, "json");
     cJSON *list = json ? cJSON_CreateArray() : NULL;

@@ -16,8 +16,8 @@ typedef struct result {
 } result;
 
 /* One set; `length` 0 is the trained one. */
-static int evaluate(cli_arguments *arguments, const lab_train_config *config, lab_model *model, size_t length, result *out)
-{
+static int evaluate(cli_arguments *arguments, const lab_train_config *config, lab_model *model, size_t length,
+                    result *out) {
     static const char *const names[] = {"test", "dev", "train"};
     static const lab_set sets[] = {LAB_SET_TEST, LAB_SET_DEV, LAB_SET_TRAIN};
     const size_t samples[] = {config->test_samples, config->dev_samples, config->train_samples};
@@ -34,19 +34,18 @@ static int evaluate(cli_arguments *arguments, const lab_train_config *config, la
     } else {
         snprintf(out->set, sizeof out->set, "%s:%zu", names[which], length);
     }
-    if (lab_dataset_generate(&set, lab_task_find(config->task), &options, sets[which], count, config->data_seed, &error) !=
-        LOCUS_OK) {
+    if (lab_dataset_generate(&set, lab_task_find(config->task), &options, sets[which], count, config->data_seed,
+                             &error) != LOCUS_OK) {
         return cli_error(&error);
     }
     out->chance = lab_dataset_chance(&set, config->model.vocabulary);
-    locus_status status = lab_train_score(model, &set, config->batch, greedy, &out->score,
-                                          out->has_greedy ? &out->greedy : NULL, &error);
+    locus_status status =
+        lab_train_score(model, &set, config->batch, greedy, &out->score, out->has_greedy ? &out->greedy : NULL, &error);
     lab_dataset_destroy(&set);
     return status == LOCUS_OK ? 0 : cli_error(&error);
 }
 
-static void add_row(cli_table *table, const result *r)
-{
+static void add_row(cli_table *table, const result *r) {
     const lab_score *score = &r->score;
     cli_table_cell(table, "%s", r->set);
     cli_table_cell(table, "%zu", score->samples);
@@ -61,8 +60,7 @@ static void add_row(cli_table *table, const result *r)
     cli_table_cell(table, "%.2f %%", 100.0 * r->chance);
 }
 
-static void add_json(cJSON *list, const result *r)
-{
+static void add_json(cJSON *list, const result *r) {
     const lab_score *score = &r->score;
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "set", r->set);
@@ -78,8 +76,7 @@ static void add_json(cJSON *list, const result *r)
     cJSON_AddItemToArray(list, object);
 }
 
-static int print(const lab_run *trained, const result *results, size_t count, bool json)
-{
+static int print(const lab_run *trained, const result *results, size_t count, bool json) {
     static const char *const heads[] = {"set", ">samples", ">accuracy", ">exact", ">greedy exact", ">loss", ">chance"};
     if (json) {
         cJSON *root = cJSON_CreateObject();
@@ -103,8 +100,7 @@ static int print(const lab_run *trained, const result *results, size_t count, bo
 }
 
 /* The run's own test set, or the lengths that are asked for. */
-static int score(cli_arguments *arguments, const cli_store *store, const lab_run *trained)
-{
+static int score(cli_arguments *arguments, const cli_store *store, const lab_run *trained) {
     const int64_t *lengths = NULL;
     size_t count = 0;
     lab_train_config config;
@@ -131,8 +127,7 @@ static int score(cli_arguments *arguments, const cli_store *store, const lab_run
     return status;
 }
 
-static int run(cli_arguments *arguments)
-{
+static int run(cli_arguments *arguments) {
     cli_store store;
     lab_run trained;
     int status = cli_store_open(&store, arguments, false);
@@ -160,7 +155,8 @@ const cli_command cli_command_eval = {
     .name = "eval",
     .summary = "scores a trained model on its test set or on other lengths",
     .operands = "RUN",
-    .details = "RUN is a name, a unique beginning of one, or a number of 'locus runs'. Accuracy and exact are teacher-forced,\n"
+    .details = "RUN is a name, a unique beginning of one, or a number of 'locus runs'. Accuracy and exact are "
+               "teacher-forced,\n"
                "greedy exact is autoregressive decoding; chance is the share of the most common target token.",
     .examples = "locus eval copy-rope-smoke-s0 --lengths 16,32,64\n",
     .shared = CLI_JSON | CLI_THREADS,

@@ -16,8 +16,7 @@ typedef struct decoded {
 /* ---- what to decode ---- */
 
 /* "1 2 3" as one sample; its target is what the task makes of it. */
-static int read_words(lab_dataset *set, const char *text, const lab_train_config *config)
-{
+static int read_words(lab_dataset *set, const char *text, const lab_train_config *config) {
     const lab_task *task = lab_task_find(config->task);
     size_t room = strlen(text) / 2 + 1, n = 0;
     memset(set, 0, sizeof *set);
@@ -39,7 +38,8 @@ static int read_words(lab_dataset *set, const char *text, const lab_train_config
         at = end;
     }
     if (n == 0) {
-        return cli_usage_error("--input: the word is empty; give numbers from 1 to %zu between spaces", config->data.symbols);
+        return cli_usage_error("--input: the word is empty; give numbers from 1 to %zu between spaces",
+                               config->data.symbols);
     }
     set->samples = 1;
     set->input_offsets[1] = n;
@@ -52,8 +52,7 @@ static int read_words(lab_dataset *set, const char *text, const lab_train_config
     return 0;
 }
 
-static int draw_samples(lab_dataset *set, cli_arguments *arguments, const lab_train_config *config)
-{
+static int draw_samples(lab_dataset *set, cli_arguments *arguments, const lab_train_config *config) {
     lab_task_options options = config->data;
     locus_error error;
     if (cli_given_by_user(arguments, "length")) {
@@ -69,8 +68,7 @@ static int draw_samples(lab_dataset *set, cli_arguments *arguments, const lab_tr
 /* ---- decoding ---- */
 
 /* A sample may run 8 tokens over its target, so that one sees how it goes wrong. */
-static int decode(lab_model *model, const lab_dataset *set, decoded *out)
-{
+static int decode(lab_model *model, const lab_dataset *set, decoded *out) {
     size_t n = set->samples, total = 0;
     locus_error error;
     out->limits = malloc(n * sizeof *out->limits);
@@ -89,15 +87,13 @@ static int decode(lab_model *model, const lab_dataset *set, decoded *out)
     return lab_model_generate(model, &batch, &generation, &error) == LOCUS_OK ? 0 : cli_error(&error);
 }
 
-static bool is_right(const lab_dataset *set, const decoded *out, size_t s)
-{
+static bool is_right(const lab_dataset *set, const decoded *out, size_t s) {
     size_t m = set->target_offsets[s + 1] - set->target_offsets[s];
     return out->lengths[s] == m &&
            memcmp(out->tokens + out->offsets[s], set->target + set->target_offsets[s], m * sizeof *out->tokens) == 0;
 }
 
-static void print_word(const char *label, const int32_t *ids, size_t count, const char *after)
-{
+static void print_word(const char *label, const int32_t *ids, size_t count, const char *after) {
     printf("%s", label);
     for (size_t i = 0; i < count; i++) {
         printf(" %d", (int)ids[i]);
@@ -105,16 +101,14 @@ static void print_word(const char *label, const int32_t *ids, size_t count, cons
     printf("%s\n", after);
 }
 
-static void add_ids(cJSON *object, const char *name, const int32_t *ids, size_t count)
-{
+static void add_ids(cJSON *object, const char *name, const int32_t *ids, size_t count) {
     cJSON *list = cJSON_AddArrayToObject(object, name);
     for (size_t i = 0; i < count; i++) {
         cJSON_AddItemToArray(list, cJSON_CreateNumber(ids[i]));
     }
 }
 
-static int print(const lab_dataset *set, const decoded *out, bool json)
-{
+static int print(const lab_dataset *set, const decoded *out, bool json) {
     cJSON *list = json ? cJSON_CreateArray() : NULL;
     for (size_t s = 0; s < set->samples; s++) {
         const int32_t *input = set->input + set->input_offsets[s], *target = set->target + set->target_offsets[s];
@@ -140,8 +134,7 @@ static int print(const lab_dataset *set, const decoded *out, bool json)
     return json ? cli_json_print(list) : 0;
 }
 
-static int generate(cli_arguments *arguments, const cli_store *store, const lab_run *trained)
-{
+static int generate(cli_arguments *arguments, const cli_store *store, const lab_run *trained) {
     lab_train_config config;
     lab_model *model;
     locus_error error;
@@ -163,12 +156,13 @@ static int generate(cli_arguments *arguments, const cli_store *store, const lab_
     return status;
 }
 
-static int run(cli_arguments *arguments)
-{
+static int run(cli_arguments *arguments) {
     cli_store store;
     lab_run trained;
-    if (cli_given_by_user(arguments, "input") && (cli_given_by_user(arguments, "n") || cli_given_by_user(arguments, "length"))) {
-        return cli_usage_error("--input gives the word to decode; -n and --length draw words of the test set: give one of them");
+    if (cli_given_by_user(arguments, "input") &&
+        (cli_given_by_user(arguments, "n") || cli_given_by_user(arguments, "length"))) {
+        return cli_usage_error(
+            "--input gives the word to decode; -n and --length draw words of the test set: give one of them");
     }
     int status = cli_store_open(&store, arguments, false);
     if (status != 0) {
@@ -194,7 +188,8 @@ const cli_command cli_command_generate = {
     .name = "generate",
     .summary = "decodes words with a trained model, token by token",
     .operands = "RUN",
-    .details = "Greedy decoding with a key-value cache. RUN is a name, a unique beginning of one, or a number of 'locus runs'.",
+    .details = "Greedy decoding with a key-value cache. RUN is a name, a unique beginning of one, or a number of "
+               "'locus runs'.",
     .examples = "locus generate copy-rope-smoke-s0 --input '3 1 4 1 5 9 2 6'\nlocus generate 1 -n 5\n",
     .shared = CLI_JSON | CLI_THREADS,
     CLI_OPTIONS(options),

@@ -5,8 +5,7 @@
 #include "report/report.h"
 #include "store_argument.h"
 
-static int write_page(const cli_arguments *arguments, const cli_store *store, const lab_summary_filter *filter)
-{
+static int write_page(const cli_arguments *arguments, const cli_store *store, const lab_summary_filter *filter) {
     locus_error error = {.offset = -1};
     const char *path = cli_text(arguments, "output");
     const lab_report_options options = {.filter = *filter,
@@ -22,8 +21,7 @@ static int write_page(const cli_arguments *arguments, const cli_store *store, co
     return 0;
 }
 
-static int print_json(lab_store *store, const lab_summary_filter *filter)
-{
+static int print_json(lab_store *store, const lab_summary_filter *filter) {
     locus_error error = {.offset = -1};
     lab_summary summary;
     if (lab_summary_create(&summary, store, filter, &error) != LOCUS_OK) {
@@ -34,8 +32,7 @@ static int print_json(lab_store *store, const lab_summary_filter *filter)
     return status;
 }
 
-static int run(cli_arguments *arguments)
-{
+static int run(cli_arguments *arguments) {
     cli_store store;
     int status = cli_store_open(&store, arguments, false);
     if (status) {

@@ -11,12 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-
-
 /* ---- list ---- */
 
-static double final_value(const cli_store *store, const lab_run *run, const char *set, const char *name)
-{
+static double final_value(const cli_store *store, const lab_run *run, const char *set, const char *name) {
     lab_final *finals;
     size_t count;
     double value = (double)NAN;
@@ -32,8 +29,7 @@ static double final_value(const cli_store *store, const lab_run *run, const char
     return value;
 }
 
-static void add_row(cli_table *table, const cli_store *store, const lab_run *run)
-{
+static void add_row(cli_table *table, const cli_store *store, const lab_run *run) {
     char seconds[32];
     double accuracy = final_value(store, run, "test", "accuracy");
     cli_table_cell(table, "%" PRId64, run->id);
@@ -54,8 +50,7 @@ static void add_row(cli_table *table, const cli_store *store, const lab_run *run
     cli_table_cell(table, "%s", run->name);
 }
 
-static int list(const cli_store *store, cli_arguments *arguments)
-{
+static int list(const cli_store *store, cli_arguments *arguments) {
     static const char *const heads[] = {">run",  "task",  "encoding", "budget",     "set-up", "embeddings",
                                         ">seed", "state", ">steps",   ">test acc.", ">time",  "name"};
     lab_run_filter filter = {.task = cli_text(arguments, "task"), .encoding = cli_text(arguments, "encoding")};
@@ -88,8 +83,7 @@ static int list(const cli_store *store, cli_arguments *arguments)
 
 /* ---- show ---- */
 
-static int show(const cli_store *store, const char *operand, bool json)
-{
+static int show(const cli_store *store, const char *operand, bool json) {
     lab_run run;
     int status = cli_store_find(store, operand, &run);
     if (status != 0) {
@@ -101,8 +95,7 @@ static int show(const cli_store *store, const char *operand, bool json)
         return cli_json_print(root);
     }
     const cJSON *item;
-    cJSON_ArrayForEach(item, root)
-    {
+    cJSON_ArrayForEach(item, root) {
         if (cJSON_IsString(item) && item->valuestring[0] != '\0') {
             printf("%-18s %s\n", item->string, item->valuestring);
         } else if (cJSON_IsNumber(item)) {
@@ -120,8 +113,7 @@ static int show(const cli_store *store, const char *operand, bool json)
 /* ---- delete ---- */
 
 /* The run's own files; a folder that holds more stays. */
-static void remove_files(const cli_store *store, const char *name)
-{
+static void remove_files(const cli_store *store, const char *name) {
     static const char *const files[] = {"last.safetensors", "best.safetensors", "lock"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char *path = lab_run_path(store->folder, name, files[i]);
@@ -137,8 +129,7 @@ static void remove_files(const cli_store *store, const char *name)
     free(folder);
 }
 
-static int delete_run(const cli_store *store, const char *operand)
-{
+static int delete_run(const cli_store *store, const char *operand) {
     lab_run run;
     locus_error error;
     int lock = -1, status = cli_store_find(store, operand, &run);
@@ -165,8 +156,7 @@ static int delete_run(const cli_store *store, const char *operand)
     return status;
 }
 
-static int act(const cli_store *store, cli_arguments *arguments)
-{
+static int act(const cli_store *store, cli_arguments *arguments) {
     size_t count = arguments->operand_count;
     if (count == 0) {
         return list(store, arguments);
@@ -187,8 +177,7 @@ static int act(const cli_store *store, cli_arguments *arguments)
     return status;
 }
 
-static int run(cli_arguments *arguments)
-{
+static int run(cli_arguments *arguments) {
     cli_store store;
     int status = cli_store_open(&store, arguments, false);
     if (status == 0) {
@@ -208,8 +197,9 @@ const cli_command cli_command_runs = {
     .name = "runs",
     .summary = "lists the runs of a store, shows or deletes some",
     .operands = "[show|delete] [RUN…]",
-    .details = "'runs' lists all, 'runs show RUN' tells everything about one, 'runs delete RUN' removes its row, metrics and\n"
-               "checkpoints. RUN is a name, a unique beginning of one, or a number.",
+    .details =
+        "'runs' lists all, 'runs show RUN' tells everything about one, 'runs delete RUN' removes its row, metrics and\n"
+        "checkpoints. RUN is a name, a unique beginning of one, or a number.",
     .examples = "locus runs --task copy\nlocus runs show 3 --json\nlocus runs delete copy-rope-smoke-s0-1a2b3c4d\n",
     .shared = CLI_JSON | CLI_QUIET,
     CLI_OPTIONS(options),

@@ -13,15 +13,13 @@
 
 #define SPEC_SIZE 400
 
-static bool look(void *context, const lab_progress *now)
-{
+static bool look(void *context, const lab_progress *now) {
     cli_progress_show(context, now);
     return !cli_stop_asked;
 }
 
 /* The command line that goes on: the same, without --restart. */
-static void print_resume(const cli_arguments *arguments)
-{
+static void print_resume(const cli_arguments *arguments) {
     static const char word[] = " --restart";
     const char *line = arguments->command_line, *at = strstr(line, word);
     if (at == NULL) {
@@ -31,13 +29,13 @@ static void print_resume(const cli_arguments *arguments)
     }
 }
 
-static void print_scores(const lab_final *finals, size_t count)
-{
+static void print_scores(const lab_final *finals, size_t count) {
     static const char *const heads[] = {"set", ">accuracy", ">exact", ">greedy exact", ">loss"};
     static const char *const names[] = {"accuracy", "exact", "greedy_exact", "loss"};
     cli_table *table = cli_table_create(heads, 5);
     for (size_t i = 0; i < count; i++) {
-        bool test = strncmp(finals[i].set, "test", 4) == 0, first = i == 0 || strcmp(finals[i].set, finals[i - 1].set) != 0;
+        bool test = strncmp(finals[i].set, "test", 4) == 0,
+             first = i == 0 || strcmp(finals[i].set, finals[i - 1].set) != 0;
         if (!test || !first) {
             continue;
         }
@@ -58,8 +56,7 @@ static void print_scores(const lab_final *finals, size_t count)
     cli_table_free(table);
 }
 
-static int print_run(const cli_store *store, const lab_run *run, bool json)
-{
+static int print_run(const cli_store *store, const lab_run *run, bool json) {
     if (json) {
         return cli_json_print(cli_run_json(store, run));
     }
@@ -70,8 +67,8 @@ static int print_run(const cli_store *store, const lab_run *run, bool json)
     if (lab_store_finals(store->store, run->id, &finals, &count, &error) != LOCUS_OK) {
         return cli_error(&error);
     }
-    printf("%s\n%s · %s · budget %s · set-up %s · embeddings %s · seed %" PRIu64 "\n", run->name, run->task, run->encoding,
-           run->budget, run->setup, run->embedding_init, run->seed);
+    printf("%s\n%s · %s · budget %s · set-up %s · embeddings %s · seed %" PRIu64 "\n", run->name, run->task,
+           run->encoding, run->budget, run->setup, run->embedding_init, run->seed);
     printf("%" PRIu64 " steps in %s, %s tokens/s, %s parameters, peak %s\n", run->steps_done,
            cli_format_seconds(seconds, sizeof seconds, run->wall_seconds),
            cli_format_count(speed, sizeof speed, run->tokens_per_second),
@@ -90,8 +87,7 @@ static int print_run(const cli_store *store, const lab_run *run, bool json)
     return 0;
 }
 
-static int train(cli_arguments *arguments, const cli_store *store, const lab_train_config *config)
-{
+static int train(cli_arguments *arguments, const cli_store *store, const lab_train_config *config) {
     char name[256], label[256];
     locus_error error;
     lab_run run;
@@ -123,15 +119,15 @@ static int train(cli_arguments *arguments, const cli_store *store, const lab_tra
     return exit_status;
 }
 
-static int run(cli_arguments *arguments)
-{
+static int run(cli_arguments *arguments) {
     lab_train_config config;
     char encoding[SPEC_SIZE];
     int status = cli_require(arguments, "task");
     status = status ? status : cli_require(arguments, "encoding");
     status = status ? status : cli_train_config(&config, arguments);
-    status = status ? status : cli_train_subject(&config, cli_text(arguments, "task"), cli_text(arguments, "encoding"),
-                                                 encoding, sizeof encoding);
+    status = status ? status
+                    : cli_train_subject(&config, cli_text(arguments, "task"), cli_text(arguments, "encoding"), encoding,
+                                        sizeof encoding);
     if (status != 0) {
         return status;
     }
@@ -150,7 +146,8 @@ static const cli_option options[] = {
     {"task", 't', CLI_TEXT, "TASK", NULL, "copy, reverse or repeat", 0, 0},
     {"encoding", 'e', CLI_TEXT, "SPEC", NULL, "the positional encoding", 0, 0},
     {"seed", 's', CLI_INTEGER, "S", "0", "seed of initialisation, shuffling and dropout", 0, 9007199254740991.0},
-    {"embedding-init", 0, CLI_CHOICE, "scaled|unit", NULL, "embeddings of variance 1/D, or 1 as the authors' code", 0, 0},
+    {"embedding-init", 0, CLI_CHOICE, "scaled|unit", NULL, "embeddings of variance 1/D, or 1 as the authors' code", 0,
+     0},
     CLI_TRAIN_OPTIONS,
     CLI_STORE_OPTION,
     {"name", 0, CLI_TEXT, "NAME", NULL, "name of the run; made from its configuration if not given", 0, 0},
@@ -162,9 +159,11 @@ const cli_command cli_command_train = {
     .summary = "trains a Transformer with one encoding on one task; goes on where it was stopped",
     .operands = "",
     .details =
-        "Trains an encoder-decoder Transformer, keeps the parameters of the best development loss, and scores them on the\n"
+        "Trains an encoder-decoder Transformer, keeps the parameters of the best development loss, and scores them on "
+        "the\n"
         "test set: token accuracy and exact matches under teacher forcing, and exact matches of greedy decoding.\n\n"
-        "The same command goes on with a run that was stopped or killed, and ends with the same bits as one that was not.\n"
+        "The same command goes on with a run that was stopped or killed, and ends with the same bits as one that was "
+        "not.\n"
         "A run that is done is not trained again. Ctrl-C stops after the step and writes a checkpoint.\n\n"
         "A size that differs from the budget's makes the budget 'custom' in tables, so that budgets are never mixed.",
     .examples = "locus train --task copy --encoding rope --budget smoke --test-lengths 32\n"

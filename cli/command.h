@@ -6,9 +6,10 @@
 #include "options.h"
 
 typedef struct cli_command {
-    const char *name;     /* "train"; a two-word command is "data make" */
-    const char *summary;  /* one line, no full stop */
-    const char *operands; /* "SPEC", "RUN [RUN…]", "[NAME]": brackets for optional ones, … for any number; "" for none */
+    const char *name;    /* "train"; a two-word command is "data make" */
+    const char *summary; /* one line, no full stop */
+    const char
+        *operands; /* "SPEC", "RUN [RUN…]", "[NAME]": brackets for optional ones, … for any number; "" for none */
     const char *details;  /* paragraphs for --help and the man page; may be "" */
     const char *examples; /* lines as one would type them, each ending in \n */
     unsigned shared;      /* mask of CLI_JSON, CLI_QUIET, CLI_THREADS */

@@ -9,8 +9,7 @@
 #include <string.h>
 
 /* "99.98 ±0.02" in percent; the deviation only over several seeds. */
-static void cell_share(cli_table *table, const lab_statistic *share)
-{
+static void cell_share(cli_table *table, const lab_statistic *share) {
     if (share->count == 0) {
         cli_table_cell(table, "–");
     } else if (share->count == 1) {
@@ -20,8 +19,7 @@ static void cell_share(cli_table *table, const lab_statistic *share)
     }
 }
 
-static bool any_published(const lab_summary_section *section)
-{
+static bool any_published(const lab_summary_section *section) {
     for (size_t i = 0; i < section->row_count; i++) {
         if (section->rows[i].has_published) {
             return true;
@@ -30,8 +28,7 @@ static bool any_published(const lab_summary_section *section)
     return false;
 }
 
-static void cell_published(cli_table *table, const lab_summary_row *row)
-{
+static void cell_published(cli_table *table, const lab_summary_row *row) {
     if (!row->has_published) {
         cli_table_cell(table, "–");
     } else if (row->published_deviation < 0) {
@@ -41,8 +38,7 @@ static void cell_published(cli_table *table, const lab_summary_row *row)
     }
 }
 
-static void print_scores(const lab_summary_section *section, FILE *stream)
-{
+static void print_scores(const lab_summary_section *section, FILE *stream) {
     char names[2 * LAB_SUMMARY_MAX_LENGTHS][48];
     const char *heads[6 + 2 * LAB_SUMMARY_MAX_LENGTHS] = {"encoding", ">seeds", ">accuracy", ">exact", ">greedy exact"};
     size_t columns = 5;
@@ -78,21 +74,22 @@ static void print_scores(const lab_summary_section *section, FILE *stream)
     }
     cli_table_print(table, stream);
     cli_table_free(table);
-    fputs("Shares in %: tokens right and whole outputs right under teacher forcing, whole outputs right by greedy decoding;\n"
+    fputs("Shares in %: tokens right and whole outputs right under teacher forcing, whole outputs right by greedy "
+          "decoding;\n"
           "\"length N\", \"greedy N\": tokens, and greedy, on words of mean length N.\n",
           stream);
     for (size_t i = 0; published && i < section->row_count; i++) {
         const lab_published *found = lab_published_find(section->task, section->rows[i].encoding);
         if (found != NULL) {
-            fprintf(stream, "* tokens, at budget %s (not the budget measured here): %s.\n", found->budget, found->source);
+            fprintf(stream, "* tokens, at budget %s (not the budget measured here): %s.\n", found->budget,
+                    found->source);
             break;
         }
     }
 }
 
 /* Steps are means over the seeds that got there. */
-static void cell_steps(cli_table *table, const lab_summary_row *row)
-{
+static void cell_steps(cli_table *table, const lab_summary_row *row) {
     const lab_statistic *steps = &row->steps_to_99;
     if (steps->count == 0) {
         cli_table_cell(table, row->done > 0 ? "never" : "–");
@@ -105,9 +102,9 @@ static void cell_steps(cli_table *table, const lab_summary_row *row)
     }
 }
 
-static void print_costs(const lab_summary_section *section, FILE *stream)
-{
-    static const char *const heads[] = {"encoding", ">steps to 99 %", ">tokens/s", ">time", ">parameters", ">peak memory"};
+static void print_costs(const lab_summary_section *section, FILE *stream) {
+    static const char *const heads[] = {"encoding", ">steps to 99 %", ">tokens/s",
+                                        ">time",    ">parameters",    ">peak memory"};
     cli_table *table = cli_table_create(heads, sizeof heads / sizeof *heads);
     for (size_t i = 0; i < section->row_count; i++) {
         const lab_summary_row *row = &section->rows[i];
@@ -129,12 +126,12 @@ static void print_costs(const lab_summary_section *section, FILE *stream)
     cli_table_free(table);
 }
 
-void cli_comparison_print(const lab_summary *summary, FILE *stream)
-{
+void cli_comparison_print(const lab_summary *summary, FILE *stream) {
     for (size_t i = 0; i < summary->section_count; i++) {
         const lab_summary_section *section = &summary->sections[i];
         fprintf(stream, "%s%s · budget %s · set-up %s · embeddings %s%s%s\n\n", i == 0 ? "" : "\n", section->task,
-                section->budget, section->setup, section->embedding_init, section->data[0] == '\0' ? "" : " · ", section->data);
+                section->budget, section->setup, section->embedding_init, section->data[0] == '\0' ? "" : " · ",
+                section->data);
         print_scores(section, stream);
         fputc('\n', stream);
         print_costs(section, stream);

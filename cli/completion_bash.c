@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The bash completion script: for every command its options, and the names that values can have. Where nothing is known,
- * bash completes file names. */
+/* The bash completion script: for every command its options, and the names that values can have. Where nothing is
+ * known, bash completes file names. */
 #include "completion.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void put_word(const char *name)
-{
+static void put_word(const char *name) {
     printf(" %s", name);
 }
 
-static void put_commands(void)
-{
+static void put_commands(void) {
     const char *last = "";
     for (const cli_command *const *command = cli_commands; *command; command++) {
         size_t length = strcspn((*command)->name, " ");
-        if (strlen(last) < length || strncmp(last, (*command)->name, length) != 0 || (last[length] && last[length] != ' ')) {
+        if (strlen(last) < length || strncmp(last, (*command)->name, length) != 0 ||
+            (last[length] && last[length] != ' ')) {
             printf(" %.*s", (int)length, (*command)->name);
         }
         last = (*command)->name;
@@ -24,8 +23,7 @@ static void put_commands(void)
 }
 
 /* The second words of two-word commands: "data" has "make" and "inspect". */
-static void put_families(void)
-{
+static void put_families(void) {
     const char *last = "";
     size_t last_length = 0;
     for (const cli_command *const *command = cli_commands; *command; command++) {
@@ -46,8 +44,7 @@ static void put_families(void)
     }
 }
 
-static void put_values(const cli_option *option)
-{
+static void put_values(const cli_option *option) {
     cli_value_kind kind = option->kind == CLI_CHOICE ? CLI_VALUE_WORDS : cli_value_of(option->value);
     if (option->letter) {
         printf("        -%c|--%s) ", option->letter, option->name);
@@ -63,8 +60,7 @@ static void put_values(const cli_option *option)
     printf("\"; value=1 ;;\n");
 }
 
-static void put_command(const cli_command *command)
-{
+static void put_command(const cli_command *command) {
     const cli_option *option;
     printf("    \"%s\")\n        options=\"", command->name);
     for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
@@ -88,12 +84,12 @@ static void put_command(const cli_command *command)
     printf("        esac ;;\n");
 }
 
-void cli_completion_bash(void)
-{
-    printf("# SPDX-License-Identifier: MIT\n# bash completion for locus; made by 'locus completion bash'\n\n_locus()\n{\n"
-           "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}\n"
-           "    local options= operands= words= value=\n    COMPREPLY=()\n"
-           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"");
+void cli_completion_bash(void) {
+    printf(
+        "# SPDX-License-Identifier: MIT\n# bash completion for locus; made by 'locus completion bash'\n\n_locus()\n{\n"
+        "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}\n"
+        "    local options= operands= words= value=\n    COMPREPLY=()\n"
+        "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"");
     put_commands();
     printf(" --help --version\" -- \"$current\"))\n        return\n    fi\n    case $command in\n");
     put_families();

@@ -9,8 +9,7 @@
 #include <string.h>
 
 /* A character beyond ASCII at *text; moves *text to its last byte. */
-static uint32_t decode(const unsigned char **text)
-{
+static uint32_t decode(const unsigned char **text) {
     const unsigned char *c = *text;
     size_t more = c[0] >= 0xF0 ? 3 : c[0] >= 0xE0 ? 2 : 1;
     uint32_t code = c[0] & (0x3Fu >> more);
@@ -21,8 +20,7 @@ static uint32_t decode(const unsigned char **text)
     return code;
 }
 
-static void put_roff(const char *text, size_t length)
-{
+static void put_roff(const char *text, size_t length) {
     bool line_start = true;
     for (const unsigned char *c = (const unsigned char *)text; c < (const unsigned char *)text + length; c++) {
         if (line_start && (*c == '.' || *c == '\'')) {
@@ -45,13 +43,11 @@ static void put_roff(const char *text, size_t length)
     }
 }
 
-static void put_text(const char *text)
-{
+static void put_text(const char *text) {
     put_roff(text, strlen(text));
 }
 
-static void put_paragraphs(const char *text)
-{
+static void put_paragraphs(const char *text) {
     while (*text) {
         const char *end = strstr(text, "\n\n");
         size_t length = end ? (size_t)(end - text) : strlen(text);
@@ -62,8 +58,7 @@ static void put_paragraphs(const char *text)
     }
 }
 
-static void put_option(const cli_option *option)
-{
+static void put_option(const cli_option *option) {
     printf(".TP\n");
     if (option->letter) {
         printf("\\fB\\-%c\\fR, ", option->letter);
@@ -86,8 +81,7 @@ static void put_option(const cli_option *option)
     putchar('\n');
 }
 
-static void put_examples(const char *examples)
-{
+static void put_examples(const char *examples) {
     printf(".PP\n.nf\n.RS\n");
     for (const char *line = examples; *line;) {
         size_t length = strcspn(line, "\n");
@@ -98,8 +92,7 @@ static void put_examples(const char *examples)
     printf(".RE\n.fi\n");
 }
 
-static void put_command(const cli_command *command)
-{
+static void put_command(const cli_command *command) {
     const cli_option *option;
     printf(".SS locus %s", command->name);
     if (command->operands[0]) {
@@ -116,8 +109,7 @@ static void put_command(const cli_command *command)
     put_examples(command->examples);
 }
 
-void cli_completion_man(void)
-{
+void cli_completion_man(void) {
     printf(".\\\" SPDX-License-Identifier: MIT\n.\\\" Made by 'locus completion man'.\n"
            ".TH LOCUS 1 \"\" \"locus %s\" \"User Commands\"\n"
            ".SH NAME\nlocus \\- positional encodings for Transformers as group actions\n"
@@ -125,7 +117,8 @@ void cli_completion_man(void)
            ".B locus \\-\\-version\n"
            ".SH DESCRIPTION\n"
            "A position is an element of a group, and a positional encoding maps it to an operator.\n"
-           ".B locus\nlists encodings, writes their tables and operators, computes attention with them, trains Transformers "
+           ".B locus\nlists encodings, writes their tables and operators, computes attention with them, trains "
+           "Transformers "
            "to compare them, and reports what was measured.\n.PP\n"
            "An encoding is written\n.IR name ( option = value ,\\ ...);\nseveral are joined with +, as in\n"
            ".BR \\(aqrope\\ +\\ alibi\\(aq .\n"
@@ -138,9 +131,10 @@ void cli_completion_man(void)
     for (const cli_command *const *command = cli_commands; *command; command++) {
         put_command(*command);
     }
-    printf(".SH EXIT STATUS\n.TP\n.B 0\ndone\n.TP\n.B 1\nfailed while running\n.TP\n.B 2\nbad usage\n.PP\n"
-           "An error is one line on standard error that begins with\n.BR locus: .\n"
-           ".SH ENVIRONMENT\n.TP\n.B LOCUS_THREADS\nnumber of threads, if \\-\\-threads does not say\n.TP\n.B LOCUS_ISA\n"
-           "scalar, avx2, avx512 or neon: the highest kernel level to use\n.TP\n.B NO_COLOR\nif set, no colours\n"
-           ".SH FILES\n.TP\n.I runs/locus.db\nthe run store; checkpoints lie beside it\n");
+    printf(
+        ".SH EXIT STATUS\n.TP\n.B 0\ndone\n.TP\n.B 1\nfailed while running\n.TP\n.B 2\nbad usage\n.PP\n"
+        "An error is one line on standard error that begins with\n.BR locus: .\n"
+        ".SH ENVIRONMENT\n.TP\n.B LOCUS_THREADS\nnumber of threads, if \\-\\-threads does not say\n.TP\n.B LOCUS_ISA\n"
+        "scalar, avx2, avx512 or neon: the highest kernel level to use\n.TP\n.B NO_COLOR\nif set, no colours\n"
+        ".SH FILES\n.TP\n.I runs/locus.db\nthe run store; checkpoints lie beside it\n");
 }

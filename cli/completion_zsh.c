@@ -6,8 +6,7 @@
 #include <string.h>
 
 /* A text inside single quotes, inside _arguments' brackets: quotes, brackets, colons and backslashes are escaped. */
-static void put_quoted(const char *text)
-{
+static void put_quoted(const char *text) {
     for (; *text; text++) {
         if (*text == '\'') {
             fputs("'\\''", stdout);
@@ -19,14 +18,12 @@ static void put_quoted(const char *text)
     }
 }
 
-static void put_word(const char *name)
-{
+static void put_word(const char *name) {
     printf("%s ", name);
 }
 
 /* The action of _arguments for a value. */
-static void put_action(cli_value_kind kind, const char *word)
-{
+static void put_action(cli_value_kind kind, const char *word) {
     switch (kind) {
     case CLI_VALUE_FILE:
         fputs("_files", stdout);
@@ -47,8 +44,7 @@ static void put_action(cli_value_kind kind, const char *word)
     }
 }
 
-static void put_option(const cli_option *option)
-{
+static void put_option(const cli_option *option) {
     fputs(" \\\n            ", stdout);
     if (option->letter) {
         printf("'(-%c --%s)'{-%c,--%s}'[", option->letter, option->name, option->letter, option->name);
@@ -66,8 +62,7 @@ static void put_option(const cli_option *option)
     putchar('\'');
 }
 
-static void put_operands(const char *operands)
-{
+static void put_operands(const char *operands) {
     size_t number = 1;
     for (const char *at = operands; *at; number++) {
         char word[64];
@@ -87,8 +82,7 @@ static void put_operands(const char *operands)
     }
 }
 
-static void put_command(const cli_command *command)
-{
+static void put_command(const cli_command *command) {
     const cli_option *option;
     printf("    '%s')\n        _arguments -s -S", command->name);
     for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
@@ -99,8 +93,7 @@ static void put_command(const cli_command *command)
 }
 
 /* Names and summaries for _describe: of one word, or the second words of the family `first`. */
-static void put_descriptions(const char *first)
-{
+static void put_descriptions(const char *first) {
     const char *last = "";
     size_t length = first ? strlen(first) : 0;
     for (const cli_command *const *command = cli_commands; *command; command++) {
@@ -116,8 +109,7 @@ static void put_descriptions(const char *first)
     }
 }
 
-static void put_families(void)
-{
+static void put_families(void) {
     const char *last = "";
     for (const cli_command *const *command = cli_commands; *command; command++) {
         const char *name = (*command)->name, *space = strchr(name, ' ');
@@ -127,7 +119,8 @@ static void put_families(void)
             continue;
         }
         snprintf(first, sizeof first, "%.*s", (int)(space - name), name);
-        printf("    if [[ $command == %s ]]; then\n        if (( CURRENT == 3 )); then\n            choices=(\n", first);
+        printf("    if [[ $command == %s ]]; then\n        if (( CURRENT == 3 )); then\n            choices=(\n",
+               first);
         put_descriptions(first);
         printf("            )\n            _describe -t commands 'what' choices\n            return\n        fi\n"
                "        command=\"$command $words[3]\"\n        shift words\n        (( CURRENT-- ))\n    fi\n");
@@ -135,10 +128,11 @@ static void put_families(void)
     }
 }
 
-void cli_completion_zsh(void)
-{
-    printf("#compdef locus\n# SPDX-License-Identifier: MIT\n# zsh completion for locus; made by 'locus completion zsh'\n\n"
-           "_locus()\n{\n    local -a choices\n    local command=$words[2]\n    if (( CURRENT == 2 )); then\n        choices=(\n");
+void cli_completion_zsh(void) {
+    printf(
+        "#compdef locus\n# SPDX-License-Identifier: MIT\n# zsh completion for locus; made by 'locus completion zsh'\n\n"
+        "_locus()\n{\n    local -a choices\n    local command=$words[2]\n    if (( CURRENT == 2 )); then\n        "
+        "choices=(\n");
     put_descriptions(NULL);
     printf("        )\n        _describe -t commands 'locus command' choices\n        return\n    fi\n");
     put_families();

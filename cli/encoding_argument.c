@@ -11,8 +11,7 @@
 
 /* ---- the encoding ---- */
 
-int cli_encoding_parse(cli_encoding *encoding, const char *spec)
-{
+int cli_encoding_parse(cli_encoding *encoding, const char *spec) {
     locus_error error = {.offset = -1};
     *encoding = (cli_encoding){0};
     if (locus_encoding_parse(spec, &encoding->encoding, &error) != LOCUS_OK) {
@@ -24,8 +23,7 @@ int cli_encoding_parse(cli_encoding *encoding, const char *spec)
     return 0;
 }
 
-void cli_encoding_close(cli_encoding *encoding)
-{
+void cli_encoding_close(cli_encoding *encoding) {
     for (size_t i = 0; encoding->values && i < encoding->count; i++) {
         free(encoding->values[i].data);
     }
@@ -36,8 +34,7 @@ void cli_encoding_close(cli_encoding *encoding)
     *encoding = (cli_encoding){0};
 }
 
-int cli_encoding_need_site(const cli_encoding *encoding, const cli_arguments *arguments, locus_site site)
-{
+int cli_encoding_need_site(const cli_encoding *encoding, const cli_arguments *arguments, locus_site site) {
     unsigned sites = locus_encoding_sites(encoding->encoding);
     if (sites == 0 || (sites & (unsigned)site)) {
         return 0;
@@ -53,8 +50,7 @@ int cli_encoding_need_site(const cli_encoding *encoding, const cli_arguments *ar
                            hint);
 }
 
-static int list_parameters(cli_encoding *encoding)
-{
+static int list_parameters(cli_encoding *encoding) {
     locus_error error = {.offset = -1};
     if (locus_encoding_parameter_count(encoding->encoding, &encoding->shape, &encoding->count, &error) != LOCUS_OK) {
         encoding->count = 0;
@@ -81,8 +77,7 @@ static int list_parameters(cli_encoding *encoding)
     return 0;
 }
 
-static char *format_shape(char *text, size_t size, size_t rank, const int64_t *shape)
-{
+static char *format_shape(char *text, size_t size, size_t rank, const int64_t *shape) {
     size_t used = (size_t)snprintf(text, size, "[");
     for (size_t i = 0; i < rank && used + 24 < size; i++) {
         used += (size_t)snprintf(text + used, size - used, "%s%" PRId64, i ? ", " : "", shape[i]);
@@ -92,16 +87,14 @@ static char *format_shape(char *text, size_t size, size_t rank, const int64_t *s
 }
 
 /* A tensor of the file, under its own name or as a checkpoint calls it. */
-static const lab_array *find_parameter(const lab_safetensors *file, const char *name)
-{
+static const lab_array *find_parameter(const lab_safetensors *file, const char *name) {
     char checkpoint[96];
     snprintf(checkpoint, sizeof checkpoint, "position.%s", name);
     const lab_array *array = lab_safetensors_find(file, name);
     return array ? array : lab_safetensors_find(file, checkpoint);
 }
 
-static int take_parameter(const lab_safetensors *file, const char *path, const locus_parameter *info, double *values)
-{
+static int take_parameter(const lab_safetensors *file, const char *path, const locus_parameter *info, double *values) {
     char found[128], wanted[128];
     const lab_array *array = find_parameter(file, info->name);
     if (!array) {
@@ -117,7 +110,8 @@ static int take_parameter(const lab_safetensors *file, const char *path, const l
                            format_shape(wanted, sizeof wanted, info->rank, info->shape));
     }
     for (size_t i = 0; i < lab_array_count(array); i++) {
-        values[i] = array->dtype == LAB_F32 ? (double)((const float *)array->data)[i] : ((const double *)array->data)[i];
+        values[i] =
+            array->dtype == LAB_F32 ? (double)((const float *)array->data)[i] : ((const double *)array->data)[i];
         if (!isfinite(values[i])) {
             return cli_failure("%s: tensor '%s' has an element that is not finite (number %zu)", path, info->name, i);
         }
@@ -125,8 +119,7 @@ static int take_parameter(const lab_safetensors *file, const char *path, const l
     return 0;
 }
 
-static int read_parameters(cli_encoding *encoding, const lab_safetensors *file, const char *path)
-{
+static int read_parameters(cli_encoding *encoding, const lab_safetensors *file, const char *path) {
     int status = 0;
     for (size_t i = 0; i < encoding->count && status == 0; i++) {
         status = take_parameter(file, path, &encoding->infos[i], encoding->values[i].data);
@@ -134,20 +127,18 @@ static int read_parameters(cli_encoding *encoding, const lab_safetensors *file, 
     return status;
 }
 
-int cli_encoding_rebind(cli_encoding *encoding)
-{
+int cli_encoding_rebind(cli_encoding *encoding) {
     locus_error error = {.offset = -1};
     locus_binding_destroy(&encoding->binding);
-    if (locus_binding_create(&encoding->binding, encoding->encoding, &encoding->shape, encoding->values, encoding->count,
-                             &error) != LOCUS_OK) {
+    if (locus_binding_create(&encoding->binding, encoding->encoding, &encoding->shape, encoding->values,
+                             encoding->count, &error) != LOCUS_OK) {
         return cli_error(&error);
     }
     return 0;
 }
 
 /* The model dimension of a table in the file ("table", "0.table", …), or 0. */
-static size_t table_dim(const lab_safetensors *file)
-{
+static size_t table_dim(const lab_safetensors *file) {
     static const char name[] = "table";
     for (size_t i = 0; i < file->count; i++) {
         const lab_array *array = &file->arrays[i];
@@ -162,8 +153,7 @@ static size_t table_dim(const lab_safetensors *file)
 }
 
 /* Fills in the dimensions of sites that are not used; even ones, which every encoding takes. */
-static void complete_shape(locus_shape *shape, const lab_safetensors *file)
-{
+static void complete_shape(locus_shape *shape, const lab_safetensors *file) {
     shape->heads = shape->heads ? shape->heads : 1;
     shape->head_dim = shape->head_dim ? shape->head_dim : 2;
     if (shape->model_dim == 0) {
@@ -172,8 +162,7 @@ static void complete_shape(locus_shape *shape, const lab_safetensors *file)
     }
 }
 
-int cli_encoding_bind(cli_encoding *encoding, const cli_arguments *arguments, const locus_shape *shape)
-{
+int cli_encoding_bind(cli_encoding *encoding, const cli_arguments *arguments, const locus_shape *shape) {
     locus_error error = {.offset = -1};
     lab_safetensors file = {0};
     const char *path = cli_text(arguments, "params");
@@ -186,9 +175,9 @@ int cli_encoding_bind(cli_encoding *encoding, const cli_arguments *arguments, co
     if (path) {
         status = status ? status : read_parameters(encoding, &file, path);
         lab_safetensors_close(&file);
-    } else if (status == 0 && locus_encoding_initialise(encoding->encoding, &encoding->shape,
-                                                        (uint64_t)cli_integer(arguments, "seed"), encoding->values,
-                                                        encoding->count, &error) != LOCUS_OK) {
+    } else if (status == 0 &&
+               locus_encoding_initialise(encoding->encoding, &encoding->shape, (uint64_t)cli_integer(arguments, "seed"),
+                                         encoding->values, encoding->count, &error) != LOCUS_OK) {
         status = cli_error(&error);
     }
     return status ? status : cli_encoding_rebind(encoding);
@@ -196,14 +185,12 @@ int cli_encoding_bind(cli_encoding *encoding, const cli_arguments *arguments, co
 
 /* ---- arrays ---- */
 
-static double element(const lab_array *array, size_t index)
-{
+static double element(const lab_array *array, size_t index) {
     return array->dtype == LAB_F32 ? (double)((const float *)array->data)[index] : ((const double *)array->data)[index];
 }
 
 /* Finds the first number that is not finite and says where it stands. */
-static int check_finite(const lab_array *array, const char *option, const char *path)
-{
+static int check_finite(const lab_array *array, const char *option, const char *path) {
     size_t count = lab_array_count(array);
     for (size_t i = 0; i < count; i++) {
         double value = element(array, i);
@@ -221,8 +208,7 @@ static int check_finite(const lab_array *array, const char *option, const char *
     return 0;
 }
 
-int cli_array_read(lab_array *array, const char *option, const char *path, size_t rank, const char *layout)
-{
+int cli_array_read(lab_array *array, const char *option, const char *path, size_t rank, const char *layout) {
     locus_error error = {.offset = -1};
     char shape[160];
     if (lab_npy_read(array, path, &error) != LOCUS_OK) {
@@ -243,8 +229,7 @@ int cli_array_read(lab_array *array, const char *option, const char *path, size_
     return status;
 }
 
-int cli_array_like(lab_array *array, lab_dtype dtype, size_t rank, const int64_t *shape)
-{
+int cli_array_like(lab_array *array, lab_dtype dtype, size_t rank, const int64_t *shape) {
     *array = (lab_array){.dtype = dtype, .rank = rank};
     memcpy(array->shape, shape, rank * sizeof *shape);
     double bytes = (double)lab_dtype_size(dtype);
@@ -256,14 +241,13 @@ int cli_array_like(lab_array *array, lab_dtype dtype, size_t rank, const int64_t
         array->data = calloc(lab_array_count(array) + 1, lab_dtype_size(dtype));
     }
     if (!array->data) {
-        return cli_failure("out of memory: an array of shape %s takes %s",
-                           format_shape(text, sizeof text, rank, shape), cli_format_bytes(size, sizeof size, bytes));
+        return cli_failure("out of memory: an array of shape %s takes %s", format_shape(text, sizeof text, rank, shape),
+                           cli_format_bytes(size, sizeof size, bytes));
     }
     return 0;
 }
 
-int cli_array_promote(lab_array *array)
-{
+int cli_array_promote(lab_array *array) {
     if (array->dtype == LAB_F64) {
         return 0;
     }
@@ -279,14 +263,12 @@ int cli_array_promote(lab_array *array)
     return status;
 }
 
-locus_tensor cli_array_tensor(const lab_array *array)
-{
+locus_tensor cli_array_tensor(const lab_array *array) {
     return locus_tensor_view(array->data, array->dtype == LAB_F32 ? LOCUS_FLOAT32 : LOCUS_FLOAT64, array->rank,
                              array->shape);
 }
 
-int cli_array_write(const lab_array *array, const char *path)
-{
+int cli_array_write(const lab_array *array, const char *path) {
     locus_error error = {.offset = -1};
     lab_array narrow = *array;
     int status = 0;
@@ -307,8 +289,7 @@ int cli_array_write(const lab_array *array, const char *path)
 
 /* ---- workspace ---- */
 
-int cli_workspace_open(locus_workspace *workspace, size_t bytes)
-{
+int cli_workspace_open(locus_workspace *workspace, size_t bytes) {
     *workspace = (locus_workspace){.bytes = bytes};
     if (bytes > 0 && !(workspace->data = locus_allocate(bytes))) {
         return cli_failure("out of memory for a workspace of %zu bytes", bytes);
@@ -316,8 +297,7 @@ int cli_workspace_open(locus_workspace *workspace, size_t bytes)
     return 0;
 }
 
-void cli_workspace_close(locus_workspace *workspace)
-{
+void cli_workspace_close(locus_workspace *workspace) {
     locus_release(workspace->data, workspace->bytes);
     *workspace = (locus_workspace){0};
 }

@@ -12,8 +12,7 @@
 #include <string.h>
 
 /* Words of `name` that argv begins with: all of them (1 or 2), or 0. */
-static int match(const char *name, int argc, char **argv)
-{
+static int match(const char *name, int argc, char **argv) {
     const char *space = strchr(name, ' ');
     size_t length = space ? (size_t)(space - name) : strlen(name);
     if (argc < 1 || strlen(argv[0]) != length || strncmp(argv[0], name, length) != 0) {
@@ -26,8 +25,7 @@ static int match(const char *name, int argc, char **argv)
 }
 
 /* Lists the commands, or those whose name begins with `word` ("data"). */
-static size_t list_commands(const char *word)
-{
+static size_t list_commands(const char *word) {
     size_t found = 0, length = word ? strlen(word) : 0;
     for (const cli_command *const *command = cli_commands; *command; command++) {
         const char *name = (*command)->name;
@@ -39,8 +37,7 @@ static size_t list_commands(const char *word)
     return found;
 }
 
-static bool is_family(const char *word)
-{
+static bool is_family(const char *word) {
     size_t length = strlen(word);
     for (const cli_command *const *command = cli_commands; *command; command++) {
         if (strncmp((*command)->name, word, length) == 0 && (*command)->name[length] == ' ') {
@@ -50,19 +47,18 @@ static bool is_family(const char *word)
     return false;
 }
 
-static int help(const char *family)
-{
+static int help(const char *family) {
     printf("locus %s: positional encodings for Transformers as group actions\n\nusage: locus %s%sCOMMAND [options]\n\n"
            "commands:\n",
            locus_version(), family ? family : "", family ? " " : "");
     list_commands(family);
     printf("\n'locus COMMAND --help' explains a command and shows an example. Exit status: 0 done, 1 failed while\n"
-           "running, 2 bad usage. Set NO_COLOR for plain output, LOCUS_ISA=scalar|avx2|avx512|neon to limit the kernels.\n");
+           "running, 2 bad usage. Set NO_COLOR for plain output, LOCUS_ISA=scalar|avx2|avx512|neon to limit the "
+           "kernels.\n");
     return 0;
 }
 
-static int unknown_command(int argc, char **argv)
-{
+static int unknown_command(int argc, char **argv) {
     const char *names[64];
     size_t count = 0;
     char word[128];
@@ -82,8 +78,7 @@ static int unknown_command(int argc, char **argv)
 }
 
 /* The command line as one would type it: words that a shell would take apart stand in single quotes. */
-static char *quote_line(int argc, char **argv)
-{
+static char *quote_line(int argc, char **argv) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
     size_t bytes = 16;
     for (int i = 1; i < argc; i++) {
@@ -111,8 +106,7 @@ static char *quote_line(int argc, char **argv)
 }
 
 /* A full disk or a closed pipe shows only when the buffer is written: a result that did not arrive is a failure. */
-static int close_output(int status)
-{
+static int close_output(int status) {
     if (fflush(stdout) != 0 || ferror(stdout)) {
         int reason = errno;
         return status ? status : cli_failure("cannot write to standard output: %s", strerror(reason));
@@ -120,8 +114,7 @@ static int close_output(int status)
     return status;
 }
 
-static int run(const cli_command *command, const char *line, int argc, char **argv)
-{
+static int run(const cli_command *command, const char *line, int argc, char **argv) {
     cli_arguments arguments;
     int status = cli_arguments_parse(&arguments, command, argc, argv);
     if (status == 0 && cli_flag(&arguments, "help")) {
@@ -140,8 +133,7 @@ static int run(const cli_command *command, const char *line, int argc, char **ar
     return status;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     if (argc < 2) {
         return cli_usage_error("a command is missing; 'locus --help' lists the commands");
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Parses options from declarative tables. See options.h for the rules. Every failure is one line that says which command,
- * what is wrong, and what to do; parsing never guesses. */
+/* Parses options from declarative tables. See options.h for the rules. Every failure is one line that says which
+ * command, what is wrong, and what to do; parsing never guesses. */
 #include "options.h"
 #include "command.h"
 #include "output.h"
@@ -18,8 +18,7 @@ static const cli_option option_threads = {
     "threads", 0, CLI_INTEGER, "N", NULL, "threads to compute with (default: one for each processor)", 1, 1024};
 static const cli_option option_help = {"help", 'h', CLI_FLAG, NULL, NULL, "this text", 0, 0};
 
-const cli_option *cli_option_at(const cli_command *command, size_t index)
-{
+const cli_option *cli_option_at(const cli_command *command, size_t index) {
     if (index < command->option_count) {
         return &command->options[index];
     }
@@ -41,8 +40,7 @@ const cli_option *cli_option_at(const cli_command *command, size_t index)
 
 /* ---- memory: a program that cannot hold its own command line says so and ends ---- */
 
-static void *allocate(size_t bytes)
-{
+static void *allocate(size_t bytes) {
     void *block = calloc(1, bytes ? bytes : 1);
     if (!block) {
         exit(cli_failure("out of memory while reading the command line"));
@@ -50,8 +48,7 @@ static void *allocate(size_t bytes)
     return block;
 }
 
-static char *copy_text(const char *text, size_t length)
-{
+static char *copy_text(const char *text, size_t length) {
     char *copy = allocate(length + 1);
     memcpy(copy, text, length);
     return copy;
@@ -60,8 +57,7 @@ static char *copy_text(const char *text, size_t length)
 /* ---- nearest names ---- */
 
 /* Edits (insert, delete, replace, swap of neighbours) from a to b; long words are cut. */
-static size_t edit_distance(const char *a, const char *b)
-{
+static size_t edit_distance(const char *a, const char *b) {
     enum { LONGEST = 47 };
     size_t distance[3][LONGEST + 1];
     size_t n = strlen(a), m = strlen(b);
@@ -86,8 +82,7 @@ static size_t edit_distance(const char *a, const char *b)
     return distance[n % 3][m];
 }
 
-const char *cli_nearest(const char *word, const char *const *known, size_t count)
-{
+const char *cli_nearest(const char *word, const char *const *known, size_t count) {
     const char *nearest = NULL;
     size_t length = strlen(word), best = length / 3 + 1;
     best = best > 3 ? 3 : best;
@@ -107,8 +102,7 @@ const char *cli_nearest(const char *word, const char *const *known, size_t count
 /* ---- choices ---- */
 
 /* Choice `index` of "a|b|c": its start and length; NULL past the end. */
-static const char *choice_at(const char *choices, size_t index, size_t *length)
-{
+static const char *choice_at(const char *choices, size_t index, size_t *length) {
     for (;; index--) {
         *length = strcspn(choices, "|");
         if (index == 0) {
@@ -121,8 +115,7 @@ static const char *choice_at(const char *choices, size_t index, size_t *length)
     }
 }
 
-static bool find_choice(const char *choices, const char *word, size_t *index)
-{
+static bool find_choice(const char *choices, const char *word, size_t *index) {
     size_t length = 0;
     for (size_t i = 0;; i++) {
         const char *choice = choice_at(choices, i, &length);
@@ -136,8 +129,7 @@ static bool find_choice(const char *choices, const char *word, size_t *index)
     }
 }
 
-static int bad_choice(const cli_command *command, const cli_option *option, const char *word)
-{
+static int bad_choice(const cli_command *command, const cli_option *option, const char *word) {
     char names[16][32];
     const char *known[16];
     size_t count = 0, length = 0;
@@ -152,8 +144,7 @@ static int bad_choice(const cli_command *command, const cli_option *option, cons
 
 /* ---- values ---- */
 
-static bool parse_integer(const char *text, int64_t *value)
-{
+static bool parse_integer(const char *text, int64_t *value) {
     char *end;
     errno = 0;
     long long number = strtoll(text, &end, 10);
@@ -161,15 +152,13 @@ static bool parse_integer(const char *text, int64_t *value)
     return errno == 0 && end != text && *end == '\0' && !isspace((unsigned char)text[0]);
 }
 
-static bool parse_number(const char *text, double *value)
-{
+static bool parse_number(const char *text, double *value) {
     char *end;
     *value = strtod(text, &end);
     return end != text && *end == '\0' && isfinite(*value) && !isspace((unsigned char)text[0]);
 }
 
-static int check_number(const cli_command *command, const cli_option *option, const char *text)
-{
+static int check_number(const cli_command *command, const cli_option *option, const char *text) {
     int64_t integer = 0;
     double number = 0;
     bool whole = option->kind == CLI_INTEGER;
@@ -190,8 +179,7 @@ static int check_number(const cli_command *command, const cli_option *option, co
 }
 
 /* Length of the list item that begins at `text`: up to a comma outside parentheses. */
-static size_t item_length(const char *text)
-{
+static size_t item_length(const char *text) {
     size_t depth = 0, i = 0;
     for (; text[i] && (text[i] != ',' || depth > 0); i++) {
         depth += text[i] == '(';
@@ -200,8 +188,7 @@ static size_t item_length(const char *text)
     return i;
 }
 
-static void free_items(cli_given *given)
-{
+static void free_items(cli_given *given) {
     for (size_t i = 0; i < given->item_count; i++) {
         free(given->items[i]);
     }
@@ -212,8 +199,7 @@ static void free_items(cli_given *given)
     given->item_count = 0;
 }
 
-static int split_list(const cli_command *command, const cli_option *option, cli_given *given)
-{
+static int split_list(const cli_command *command, const cli_option *option, cli_given *given) {
     free_items(given);
     given->items = allocate(CLI_MAX_LIST * sizeof *given->items);
     for (const char *at = given->text;; at++) {
@@ -237,8 +223,7 @@ static int split_list(const cli_command *command, const cli_option *option, cli_
     }
 }
 
-static int set_value(const cli_command *command, const cli_option *option, cli_given *given, const char *text)
-{
+static int set_value(const cli_command *command, const cli_option *option, cli_given *given, const char *text) {
     size_t index;
     given->text = text;
     switch (option->kind) {
@@ -256,8 +241,7 @@ static int set_value(const cli_command *command, const cli_option *option, cli_g
     return 0;
 }
 
-static int set_defaults(cli_arguments *arguments)
-{
+static int set_defaults(cli_arguments *arguments) {
     const cli_option *option;
     for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++) {
         assert(i < CLI_MAX_OPTIONS);
@@ -279,16 +263,14 @@ static int set_defaults(cli_arguments *arguments)
 /* ---- words ---- */
 
 /* A word such as -3, -.5, -5:10 or -2+1 is a value, never an option; so is "-" alone. */
-static bool is_option_word(const char *word)
-{
+static bool is_option_word(const char *word) {
     if (word[0] != '-' || word[1] == '\0') {
         return false;
     }
     return !isdigit((unsigned char)word[1]) && !(word[1] == '.' && isdigit((unsigned char)word[2]));
 }
 
-static int unknown_option(const cli_command *command, const char *word)
-{
+static int unknown_option(const cli_command *command, const char *word) {
     const char *names[CLI_MAX_OPTIONS];
     size_t count = 0;
     for (const cli_option *option; (option = cli_option_at(command, count)) != NULL; count++) {
@@ -306,8 +288,7 @@ static int unknown_option(const cli_command *command, const char *word)
                            (int)strcspn(word, "="), word, command->name);
 }
 
-static const cli_option *find_option(const cli_command *command, const char *word, size_t *index)
-{
+static const cli_option *find_option(const cli_command *command, const char *word, size_t *index) {
     const cli_option *option;
     size_t length = strcspn(word + 2, "=");
     for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
@@ -322,8 +303,7 @@ static const cli_option *find_option(const cli_command *command, const char *wor
 }
 
 /* Takes the option at argv[*at] and its value. */
-static int take_option(cli_arguments *arguments, int argc, char **argv, int *at)
-{
+static int take_option(cli_arguments *arguments, int argc, char **argv, int *at) {
     const cli_command *command = arguments->command;
     const char *word = argv[*at], *value = word[1] == '-' ? strchr(word, '=') : NULL;
     size_t index = 0;
@@ -352,8 +332,7 @@ static int take_option(cli_arguments *arguments, int argc, char **argv, int *at)
 }
 
 /* Checks the number of operands against "SPEC", "RUN [RUN…]", "[NAME]". */
-static int check_operands(const cli_arguments *arguments)
-{
+static int check_operands(const cli_arguments *arguments) {
     const cli_command *command = arguments->command;
     size_t least = 0, most = 0;
     char missing[48] = "";
@@ -378,8 +357,7 @@ static int check_operands(const cli_arguments *arguments)
     return 0;
 }
 
-int cli_arguments_parse(cli_arguments *arguments, const cli_command *command, int argc, char **argv)
-{
+int cli_arguments_parse(cli_arguments *arguments, const cli_command *command, int argc, char **argv) {
     memset(arguments, 0, sizeof *arguments);
     arguments->command = command;
     arguments->operands = allocate(((size_t)argc + 1) * sizeof *arguments->operands);
@@ -400,8 +378,7 @@ int cli_arguments_parse(cli_arguments *arguments, const cli_command *command, in
     return status;
 }
 
-void cli_arguments_free(cli_arguments *arguments)
-{
+void cli_arguments_free(cli_arguments *arguments) {
     for (size_t i = 0; i < CLI_MAX_OPTIONS; i++) {
         free_items(&arguments->values[i]);
     }
@@ -411,8 +388,7 @@ void cli_arguments_free(cli_arguments *arguments)
 
 /* ---- asking ---- */
 
-static size_t index_of(const cli_arguments *arguments, const char *name)
-{
+static size_t index_of(const cli_arguments *arguments, const char *name) {
     const cli_option *option;
     for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++) {
         if (strcmp(option->name, name) == 0) {
@@ -423,52 +399,44 @@ static size_t index_of(const cli_arguments *arguments, const char *name)
     return CLI_MAX_OPTIONS - 1;
 }
 
-bool cli_flag(const cli_arguments *arguments, const char *name)
-{
+bool cli_flag(const cli_arguments *arguments, const char *name) {
     return arguments->values[index_of(arguments, name)].given;
 }
 
-bool cli_given_by_user(const cli_arguments *arguments, const char *name)
-{
+bool cli_given_by_user(const cli_arguments *arguments, const char *name) {
     return arguments->values[index_of(arguments, name)].given;
 }
 
-const char *cli_text(const cli_arguments *arguments, const char *name)
-{
+const char *cli_text(const cli_arguments *arguments, const char *name) {
     return arguments->values[index_of(arguments, name)].text;
 }
 
-int64_t cli_integer(const cli_arguments *arguments, const char *name)
-{
+int64_t cli_integer(const cli_arguments *arguments, const char *name) {
     const char *text = cli_text(arguments, name);
     int64_t value = 0;
     return text && parse_integer(text, &value) ? value : 0;
 }
 
-double cli_number(const cli_arguments *arguments, const char *name)
-{
+double cli_number(const cli_arguments *arguments, const char *name) {
     const char *text = cli_text(arguments, name);
     double value = 0;
     return text && parse_number(text, &value) ? value : 0;
 }
 
-size_t cli_choice(const cli_arguments *arguments, const char *name)
-{
+size_t cli_choice(const cli_arguments *arguments, const char *name) {
     size_t index = index_of(arguments, name), choice = 0;
     const cli_option *option = cli_option_at(arguments->command, index);
     assert(option && option->kind == CLI_CHOICE);
     return find_choice(option->value, arguments->values[index].text, &choice) ? choice : 0;
 }
 
-size_t cli_list(const cli_arguments *arguments, const char *name, char ***items)
-{
+size_t cli_list(const cli_arguments *arguments, const char *name, char ***items) {
     const cli_given *given = &arguments->values[index_of(arguments, name)];
     *items = given->items;
     return given->item_count;
 }
 
-int cli_require(const cli_arguments *arguments, const char *name)
-{
+int cli_require(const cli_arguments *arguments, const char *name) {
     if (cli_text(arguments, name)) {
         return 0;
     }
@@ -478,8 +446,7 @@ int cli_require(const cli_arguments *arguments, const char *name)
 }
 
 int cli_list_integers(cli_arguments *arguments, const char *name, int64_t least, int64_t most, const int64_t **values,
-                      size_t *count)
-{
+                      size_t *count) {
     cli_given *given = &arguments->values[index_of(arguments, name)];
     free(given->integers);
     given->integers = allocate((given->item_count + 1) * sizeof *given->integers);
@@ -493,92 +460,4 @@ int cli_list_integers(cli_arguments *arguments, const char *name, int64_t least,
     *values = given->integers;
     *count = given->item_count;
     return 0;
-}
-
-/* ---- usage ---- */
-
-/* Prints `text` from column `indent` on, wrapped at 100 columns; the cursor stands at `column`. */
-static void print_wrapped(const char *text, size_t column, size_t indent)
-{
-    for (; column < indent; column++) {
-        putchar(' ');
-    }
-    bool first = true;
-    while (*text) {
-        size_t length = strcspn(text, " \n");
-        char word[256];
-        snprintf(word, sizeof word, "%.*s", (int)length, text);
-        size_t width = cli_width(word);
-        if (!first && column + 1 + width > 100) {
-            printf("\n%*s", (int)indent, "");
-            column = indent;
-        } else if (!first) {
-            putchar(' ');
-            column++;
-        }
-        fputs(word, stdout);
-        column += width;
-        first = false;
-        text += length;
-        text += strspn(text, " \n");
-    }
-    putchar('\n');
-}
-
-static void print_option(const cli_option *option)
-{
-    enum { HELP_COLUMN = 30 };
-    char left[160], help[512];
-    char letter[8] = "    ";
-    if (option->letter) {
-        snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    }
-    snprintf(left, sizeof left, "  %s--%s%s%s", letter, option->name, option->kind == CLI_FLAG ? "" : " ",
-             option->kind == CLI_FLAG ? "" : option->value);
-    snprintf(help, sizeof help, "%s%s%s%s", option->help, option->initial ? " (default: " : "",
-             option->initial ? option->initial : "", option->initial ? ")" : "");
-    fputs(left, stdout);
-    size_t width = cli_width(left);
-    if (width + 2 > HELP_COLUMN) {
-        putchar('\n');
-        width = 0;
-    }
-    print_wrapped(help, width, HELP_COLUMN);
-}
-
-/* Paragraphs are parted by an empty line; single line ends are spaces. */
-static void print_paragraphs(const char *text)
-{
-    while (*text) {
-        char paragraph[2048];
-        const char *end = strstr(text, "\n\n");
-        size_t length = end ? (size_t)(end - text) : strlen(text);
-        snprintf(paragraph, sizeof paragraph, "%.*s", (int)length, text);
-        print_wrapped(paragraph, 0, 0);
-        text += length + (end ? 2 : 0);
-        fputs(*text ? "\n" : "", stdout);
-    }
-}
-
-void cli_usage(const cli_command *command)
-{
-    printf("locus %s: %s\n\nusage: locus %s%s%s [options]\n", command->name, command->summary, command->name,
-           command->operands[0] ? " " : "", command->operands);
-    if (command->details[0]) {
-        putchar('\n');
-        print_paragraphs(command->details);
-    }
-    printf("\noptions:\n");
-    const cli_option *option;
-    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
-        print_option(option);
-    }
-    if (command->examples[0]) {
-        printf("\nexample%s:\n", strchr(command->examples, '\n') == strrchr(command->examples, '\n') ? "" : "s");
-        for (const char *line = command->examples; *line;) {
-            size_t length = strcspn(line, "\n");
-            printf("  %.*s\n", (int)length, line);
-            line += length + (line[length] == '\n');
-        }
-    }
 }

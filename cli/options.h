@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Command-line options from declarative tables. The tables also make the usage text, the shell completions and the list
- * of options that the man page is tested against.
+/* Command-line options from declarative tables. The tables also make the usage text, the shell completions and the
+ * list of options that the man page is tested against.
  *
  *   --name VALUE, --name=VALUE, -n VALUE; "--" ends the options; a word that begins like a negative number (-3, -5:10,
  *   -.5) is never an option; an option given twice: the last one counts. */
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 typedef enum cli_kind {
-    CLI_FLAG = 0,   /* no value */
+    CLI_FLAG = 0, /* no value */
     CLI_TEXT = 1,
     CLI_INTEGER = 2,
     CLI_NUMBER = 3,
@@ -23,10 +23,11 @@ typedef enum cli_kind {
 #define CLI_MANY 1e15 /* for `most`: no upper limit */
 
 typedef struct cli_option {
-    const char *name;    /* without the dashes */
-    char letter;         /* 0: none */
+    const char *name; /* without the dashes */
+    char letter;      /* 0: none */
     cli_kind kind;
-    const char *value;   /* the value's name in help, "FILE"; for CLI_CHOICE the choices. Completion knows FILE, DIR, SPEC */
+    const char
+        *value; /* the value's name in help, "FILE"; for CLI_CHOICE the choices. Completion knows FILE, DIR, SPEC */
     const char *initial; /* default as text; NULL: none, or the first choice */
     const char *help;    /* half a sentence */
     double least, most;  /* limits of numbers; checked if least < most */
@@ -42,35 +43,37 @@ struct cli_command;
 typedef struct cli_given {
     const char *text; /* the value given or the default; NULL: neither */
     bool given;
-    char **items;     /* of a list */
+    char **items; /* of a list */
     size_t item_count;
     int64_t *integers;
-    char choice[32];  /* the default choice's own copy */
+    char choice[32]; /* the default choice's own copy */
 } cli_given;
 
 typedef struct cli_arguments {
     const struct cli_command *command;
     cli_given values[CLI_MAX_OPTIONS];
-    char **operands;          /* words that are not options */
+    char **operands; /* words that are not options */
     size_t operand_count;
     const char *command_line; /* the whole line as one would type it, quoted where needed */
 } cli_arguments;
 
-/* Parses what stands after the command's name. 0 and filled; or the exit status 2 after one line on standard error. */
+/* Parses what stands after the command's name. 0 and filled; or the exit status 2 after one line on standard
+ * error. */
 int cli_arguments_parse(cli_arguments *arguments, const struct cli_command *command, int argc, char **argv);
 void cli_arguments_free(cli_arguments *arguments);
 
 /* Values by name; the name must be one of the command's own or shared options. */
 bool cli_flag(const cli_arguments *arguments, const char *name);
 bool cli_given_by_user(const cli_arguments *arguments, const char *name);
-const char *cli_text(const cli_arguments *arguments, const char *name);   /* NULL: not given and no default */
-int64_t cli_integer(const cli_arguments *arguments, const char *name);    /* 0 if not given and no default */
-double cli_number(const cli_arguments *arguments, const char *name);      /* 0 likewise */
-size_t cli_choice(const cli_arguments *arguments, const char *name);      /* index of the choice */
+const char *cli_text(const cli_arguments *arguments, const char *name);           /* NULL: not given and no default */
+int64_t cli_integer(const cli_arguments *arguments, const char *name);            /* 0 if not given and no default */
+double cli_number(const cli_arguments *arguments, const char *name);              /* 0 likewise */
+size_t cli_choice(const cli_arguments *arguments, const char *name);              /* index of the choice */
 size_t cli_list(const cli_arguments *arguments, const char *name, char ***items); /* number of items; 0: not given */
 /* 0 if the option was given (or has a default); else 2 after one line on standard error. */
 int cli_require(const cli_arguments *arguments, const char *name);
-/* The items of a list as integers in [least, most]: 0 and filled, or 2 after one line on standard error. Owned by `arguments`. */
+/* The items of a list as integers in [least, most]: 0 and filled, or 2 after one line on standard error. Owned by
+ * `arguments`. */
 int cli_list_integers(cli_arguments *arguments, const char *name, int64_t least, int64_t most, const int64_t **values,
                       size_t *count);
 

@@ -15,8 +15,7 @@ bool cli_quiet = false;
 
 /* ---- errors ---- */
 
-static void print_line(const char *format, va_list list)
-{
+static void print_line(const char *format, va_list list) {
     /* Built first and written at once, so that lines of several processes do not mix. Control characters (a file name
      * with a line end) must not break the promise of one line. */
     char line[2048];
@@ -31,8 +30,7 @@ static void print_line(const char *format, va_list list)
     fprintf(stderr, "%s\n", line);
 }
 
-int cli_usage_error(const char *format, ...)
-{
+int cli_usage_error(const char *format, ...) {
     va_list list;
     va_start(list, format);
     print_line(format, list);
@@ -40,8 +38,7 @@ int cli_usage_error(const char *format, ...)
     return 2;
 }
 
-int cli_failure(const char *format, ...)
-{
+int cli_failure(const char *format, ...) {
     va_list list;
     va_start(list, format);
     print_line(format, list);
@@ -49,8 +46,7 @@ int cli_failure(const char *format, ...)
     return 1;
 }
 
-void cli_note(const char *format, ...)
-{
+void cli_note(const char *format, ...) {
     if (!cli_quiet) {
         va_list list;
         va_start(list, format);
@@ -59,15 +55,13 @@ void cli_note(const char *format, ...)
     }
 }
 
-int cli_error(const locus_error *error)
-{
+int cli_error(const locus_error *error) {
     const char *message = error->message[0] ? error->message : locus_status_text(error->status);
     cli_failure("%s", message);
     return error->status == LOCUS_ERROR_SPEC ? 2 : 1;
 }
 
-int cli_error_in(const char *text, const locus_error *error)
-{
+int cli_error_in(const char *text, const locus_error *error) {
     int status = cli_error(error);
     if (error->offset >= 0 && text && (size_t)error->offset <= strlen(text)) {
         char before[1024];
@@ -84,8 +78,7 @@ int cli_error_in(const char *text, const locus_error *error)
     return status;
 }
 
-bool cli_colour(FILE *stream)
-{
+bool cli_colour(FILE *stream) {
     const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
     return isatty(fileno(stream)) && !(none && none[0]) && !(term && strcmp(term, "dumb") == 0);
 }
@@ -98,8 +91,7 @@ struct cli_table {
     char **heads, **text;
 };
 
-static void *grow(void *block, size_t bytes)
-{
+static void *grow(void *block, size_t bytes) {
     block = realloc(block, bytes);
     if (!block) {
         exit(cli_failure("out of memory"));
@@ -107,14 +99,12 @@ static void *grow(void *block, size_t bytes)
     return block;
 }
 
-static char *duplicate(const char *text)
-{
+static char *duplicate(const char *text) {
     size_t bytes = strlen(text) + 1;
     return memcpy(grow(NULL, bytes), text, bytes);
 }
 
-cli_table *cli_table_create(const char *const *heads, size_t columns)
-{
+cli_table *cli_table_create(const char *const *heads, size_t columns) {
     cli_table *table = grow(NULL, sizeof *table);
     *table = (cli_table){.columns = columns};
     table->align = grow(NULL, columns * sizeof *table->align);
@@ -126,8 +116,7 @@ cli_table *cli_table_create(const char *const *heads, size_t columns)
     return table;
 }
 
-void cli_table_cell(cli_table *table, const char *format, ...)
-{
+void cli_table_cell(cli_table *table, const char *format, ...) {
     char text[1024];
     va_list list;
     va_start(list, format);
@@ -141,8 +130,7 @@ void cli_table_cell(cli_table *table, const char *format, ...)
 }
 
 /* A row; the last left-aligned column is not filled up, so that no line ends in spaces. */
-static void print_row(const cli_table *table, char *const *cells, const size_t *widths, FILE *stream)
-{
+static void print_row(const cli_table *table, char *const *cells, const size_t *widths, FILE *stream) {
     for (size_t i = 0; i < table->columns; i++) {
         size_t fill = widths[i] - cli_width(cells[i]);
         const char *gap = i ? "  " : "";
@@ -154,8 +142,7 @@ static void print_row(const cli_table *table, char *const *cells, const size_t *
     }
 }
 
-void cli_table_print(const cli_table *table, FILE *stream)
-{
+void cli_table_print(const cli_table *table, FILE *stream) {
     size_t *widths = grow(NULL, (table->columns + 1) * sizeof *widths);
     for (size_t i = 0; i < table->columns; i++) {
         widths[i] = cli_width(table->heads[i]);
@@ -175,8 +162,7 @@ void cli_table_print(const cli_table *table, FILE *stream)
     free(widths);
 }
 
-void cli_table_free(cli_table *table)
-{
+void cli_table_free(cli_table *table) {
     if (table) {
         for (size_t i = 0; i < table->columns; i++) {
             free(table->heads[i]);
@@ -192,8 +178,7 @@ void cli_table_free(cli_table *table)
 }
 
 /* Code points that take a column: all but continuation bytes and combining marks (U+0300 … U+036F). */
-size_t cli_width(const char *text)
-{
+size_t cli_width(const char *text) {
     size_t width = 0;
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
         bool combining = c[0] == 0xCC || (c[0] == 0xCD && c[1] < 0xB0);
@@ -204,8 +189,7 @@ size_t cli_width(const char *text)
 
 /* ---- JSON ---- */
 
-int cli_json_print(cJSON *root)
-{
+int cli_json_print(cJSON *root) {
     char *text = root ? cJSON_Print(root) : NULL;
     cJSON_Delete(root);
     if (!text) {
@@ -218,15 +202,13 @@ int cli_json_print(cJSON *root)
 
 /* ---- progress ---- */
 
-static size_t terminal_columns(void)
-{
+static size_t terminal_columns(void) {
     struct winsize size;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 /* A bar of `columns` cells in eighths of a cell. */
-static void format_bar(char *text, double share, size_t columns)
-{
+static void format_bar(char *text, double share, size_t columns) {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     share = share < 0 ? 0 : share > 1 ? 1 : share;
     size_t filled = (size_t)(share * (double)columns * 8 + 0.5);
@@ -240,8 +222,7 @@ static void format_bar(char *text, double share, size_t columns)
     *at = '\0';
 }
 
-void cli_progress_show(cli_progress *progress, const lab_progress *now)
-{
+void cli_progress_show(cli_progress *progress, const lab_progress *now) {
     if (cli_quiet || !isatty(STDERR_FILENO)) {
         return;
     }
@@ -250,8 +231,11 @@ void cli_progress_show(cli_progress *progress, const lab_progress *now)
     format_bar(bar, share, 16);
     cli_format_count(speed, sizeof speed, now->tokens_per_second);
     cli_format_seconds(left, sizeof left, now->seconds_left);
-    snprintf(details, sizeof details, "%s %" PRIu64 "/%" PRIu64 "  loss %.4f", now->phase, now->step, now->steps,
-             now->loss);
+    snprintf(details, sizeof details, "%s %" PRIu64 "/%" PRIu64, now->phase, now->step, now->steps);
+    if (isfinite(now->loss)) { /* not before the first step */
+        size_t used = strlen(details);
+        snprintf(details + used, sizeof details - used, "  loss %.4f", now->loss);
+    }
     int length = snprintf(line, sizeof line, "%s%s▕%s▏ %s", progress->label ? progress->label : "",
                           progress->label ? " " : "", bar, details);
     size_t columns = terminal_columns();
@@ -275,8 +259,7 @@ void cli_progress_show(cli_progress *progress, const lab_progress *now)
     progress->shown = true;
 }
 
-void cli_progress_end(cli_progress *progress)
-{
+void cli_progress_end(cli_progress *progress) {
     if (progress->shown) {
         fputs("\r\033[K", stderr);
         fflush(stderr);
@@ -286,8 +269,7 @@ void cli_progress_end(cli_progress *progress)
 
 /* ---- numbers for people ---- */
 
-char *cli_format_count(char *text, size_t size, double value)
-{
+char *cli_format_count(char *text, size_t size, double value) {
     const struct {
         double unit;
         const char *name;
@@ -303,8 +285,7 @@ char *cli_format_count(char *text, size_t size, double value)
     return text;
 }
 
-char *cli_format_bytes(char *text, size_t size, double bytes)
-{
+char *cli_format_bytes(char *text, size_t size, double bytes) {
     const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     size_t unit = 0;
     while (bytes >= 1023.5 && unit + 1 < sizeof names / sizeof *names) {
@@ -315,8 +296,7 @@ char *cli_format_bytes(char *text, size_t size, double bytes)
     return text;
 }
 
-char *cli_format_seconds(char *text, size_t size, double seconds)
-{
+char *cli_format_seconds(char *text, size_t size, double seconds) {
     if (!(seconds < 1e9)) {
         snprintf(text, size, "?");
     } else if (seconds < 10) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program says: error lines, tables, JSON, progress. Results go to standard output, all else to standard error. */
+/* What the program says: error lines, tables, JSON, progress. Results go to standard output, all else to standard
+ * error. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -36,8 +37,8 @@ bool cli_colour(FILE *stream);
 typedef enum cli_align { CLI_LEFT = 0, CLI_RIGHT = 1 } cli_align;
 typedef struct cli_table cli_table;
 
-/* Heads like "encoding", ">accuracy": a leading '>' aligns the column to the right. Cells are filled row by row. Running
- * out of memory ends the program with exit status 1. */
+/* Heads like "encoding", ">accuracy": a leading '>' aligns the column to the right. Cells are filled row by row.
+ * Running out of memory ends the program with exit status 1. */
 cli_table *cli_table_create(const char *const *heads, size_t columns);
 void cli_table_cell(cli_table *table, const char *format, ...) CLI_PRINTF(2, 3);
 void cli_table_print(const cli_table *table, FILE *stream); /* UTF-8 widths; heads bold in colour */

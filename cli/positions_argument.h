@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* --positions P: a range 0:100 (without its end; ends may be negative), a list 0,5,7, a .npy of int32 or int64, or a text
- * file with one position to a line. Positions on other groups than `seq` (grid:4x6, paths, tuples) are refused by name. */
+/* --positions P: a range 0:100 (without its end; ends may be negative), a list 0,5,7, a .npy of int32 or int64, or
+ * a text file with one position to a line. Positions on other groups than `seq` (grid:4x6, paths, tuples) are
+ * refused by name. */
 #ifndef CLI_POSITIONS_ARGUMENT_H
 #define CLI_POSITIONS_ARGUMENT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "output.h"
 #include "store_argument.h"
+#include "output.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char *folder_of(const char *path)
-{
+static char *folder_of(const char *path) {
     const char *slash = strrchr(path, '/');
     if (slash == NULL) {
         return strdup(".");
@@ -17,8 +16,7 @@ static char *folder_of(const char *path)
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
-int cli_store_open(cli_store *store, const cli_arguments *arguments, bool make)
-{
+int cli_store_open(cli_store *store, const cli_arguments *arguments, bool make) {
     const char *path = cli_text(arguments, "store");
     locus_error error;
     *store = (cli_store){0};
@@ -36,15 +34,13 @@ int cli_store_open(cli_store *store, const cli_arguments *arguments, bool make)
     return 0;
 }
 
-void cli_store_close(cli_store *store)
-{
+void cli_store_close(cli_store *store) {
     lab_store_close(&store->store);
     free(store->folder);
     store->folder = NULL;
 }
 
-static void free_runs(lab_run *runs, size_t count)
-{
+static void free_runs(lab_run *runs, size_t count) {
     for (size_t i = 0; i < count; i++) {
         lab_run_free(&runs[i]);
     }
@@ -52,8 +48,7 @@ static void free_runs(lab_run *runs, size_t count)
 }
 
 /* A unique beginning of a name; false: none or several. */
-static bool find_beginning(const cli_store *store, const char *operand, lab_run *run)
-{
+static bool find_beginning(const cli_store *store, const char *operand, lab_run *run) {
     lab_run *runs;
     size_t count, found = 0, last = 0;
     if (lab_store_runs(store->store, NULL, &runs, &count, NULL) != LOCUS_OK) {
@@ -73,8 +68,7 @@ static bool find_beginning(const cli_store *store, const char *operand, lab_run 
     return found == 1;
 }
 
-int cli_store_find(const cli_store *store, const char *operand, lab_run *run)
-{
+int cli_store_find(const cli_store *store, const char *operand, lab_run *run) {
     locus_error error;
     if (lab_store_run_find(store->store, operand, run, &error) == LOCUS_OK) {
         return 0;
@@ -82,8 +76,7 @@ int cli_store_find(const cli_store *store, const char *operand, lab_run *run)
     return error.status == LOCUS_ERROR_ARGUMENT && find_beginning(store, operand, run) ? 0 : cli_error(&error);
 }
 
-static void add_finals(cJSON *root, const lab_final *finals, size_t count)
-{
+static void add_finals(cJSON *root, const lab_final *finals, size_t count) {
     cJSON *sets = cJSON_AddObjectToObject(root, "scores");
     for (size_t i = 0; i < count; i++) {
         cJSON *set = cJSON_GetObjectItemCaseSensitive(sets, finals[i].set);
@@ -94,8 +87,7 @@ static void add_finals(cJSON *root, const lab_final *finals, size_t count)
     }
 }
 
-cJSON *cli_run_json(const cli_store *store, const lab_run *run)
-{
+cJSON *cli_run_json(const cli_store *store, const lab_run *run) {
     lab_final *finals;
     size_t count;
     locus_error error;
@@ -106,12 +98,18 @@ cJSON *cli_run_json(const cli_store *store, const lab_run *run)
     cJSON *root = cJSON_CreateObject();
     const struct {
         const char *name, *value;
-    } texts[] = {{"name", run->name},     {"task", run->task},
-                 {"encoding", run->encoding}, {"setup", run->setup},
-                 {"embedding_init", run->embedding_init}, {"budget", run->budget},
-                 {"state", lab_run_state_name(run->state)}, {"message", run->message},
-                 {"command", run->command}, {"version", run->version},
-                 {"machine", run->machine}, {"started", run->started},
+    } texts[] = {{"name", run->name},
+                 {"task", run->task},
+                 {"encoding", run->encoding},
+                 {"setup", run->setup},
+                 {"embedding_init", run->embedding_init},
+                 {"budget", run->budget},
+                 {"state", lab_run_state_name(run->state)},
+                 {"message", run->message},
+                 {"command", run->command},
+                 {"version", run->version},
+                 {"machine", run->machine},
+                 {"started", run->started},
                  {"ended", run->ended}};
     const struct {
         const char *name;

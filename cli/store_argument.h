@@ -8,10 +8,8 @@
 
 #include <cjson/cJSON.h>
 
-#define CLI_STORE_OPTION                                                                                               \
-    {                                                                                                                  \
-        "store", 0, CLI_TEXT, "FILE", "runs/locus.db", "the run store; checkpoints are written beside it", 0, 0        \
-    }
+#define CLI_STORE_OPTION \
+    { "store", 0, CLI_TEXT, "FILE", "runs/locus.db", "the run store; checkpoints are written beside it", 0, 0 }
 
 typedef struct cli_store {
     lab_store *store;

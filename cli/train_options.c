@@ -7,14 +7,12 @@
 
 volatile sig_atomic_t cli_stop_asked = 0;
 
-static void ask_stop(int signal_number)
-{
+static void ask_stop(int signal_number) {
     (void)signal_number;
     cli_stop_asked = 1;
 }
 
-void cli_stop_catch(void)
-{
+void cli_stop_catch(void) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = ask_stop;
@@ -31,8 +29,7 @@ typedef struct override {
     bool changed; /* a value differs from the budget's */
 } override;
 
-static void put_size(override *o, const char *name, size_t *value)
-{
+static void put_size(override *o, const char *name, size_t *value) {
     if (cli_given_by_user(o->arguments, name)) {
         size_t given = (size_t)cli_integer(o->arguments, name);
         o->changed = o->changed || given != *value;
@@ -40,8 +37,7 @@ static void put_size(override *o, const char *name, size_t *value)
     }
 }
 
-static void put_count(override *o, const char *name, uint64_t *value)
-{
+static void put_count(override *o, const char *name, uint64_t *value) {
     if (cli_given_by_user(o->arguments, name)) {
         uint64_t given = (uint64_t)cli_integer(o->arguments, name);
         o->changed = o->changed || given != *value;
@@ -49,8 +45,7 @@ static void put_count(override *o, const char *name, uint64_t *value)
     }
 }
 
-static void put_real(override *o, const char *name, double *value)
-{
+static void put_real(override *o, const char *name, double *value) {
     if (cli_given_by_user(o->arguments, name)) {
         double given = cli_number(o->arguments, name);
         o->changed = o->changed || given < *value || given > *value;
@@ -58,8 +53,7 @@ static void put_real(override *o, const char *name, double *value)
     }
 }
 
-static void put_model(override *o, lab_train_config *config)
-{
+static void put_model(override *o, lab_train_config *config) {
     size_t layers = config->model.encoder_layers;
     put_size(o, "dim", &config->model.dim);
     put_size(o, "heads", &config->model.heads);
@@ -75,8 +69,7 @@ static void put_model(override *o, lab_train_config *config)
 }
 
 /* Another mean keeps the deviation's share of it. */
-static void put_data(override *o, lab_train_config *config)
-{
+static void put_data(override *o, lab_train_config *config) {
     double mean = config->data.length_mean;
     put_real(o, "length", &config->data.length_mean);
     config->data.length_deviation *= config->data.length_mean / mean;
@@ -90,8 +83,7 @@ static void put_data(override *o, lab_train_config *config)
     config->model.vocabulary = lab_task_vocabulary(&config->data);
 }
 
-static void put_training(override *o, lab_train_config *config)
-{
+static void put_training(override *o, lab_train_config *config) {
     if (cli_given_by_user(o->arguments, "epochs")) {
         o->changed = o->changed || config->steps != 0;
         config->steps = 0;
@@ -113,8 +105,7 @@ static void put_training(override *o, lab_train_config *config)
     o->changed = changed;
 }
 
-static int put_lengths(cli_arguments *arguments, lab_train_config *config)
-{
+static int put_lengths(cli_arguments *arguments, lab_train_config *config) {
     const int64_t *lengths;
     size_t count;
     int status = cli_list_integers(arguments, "test-lengths", 1, 1000000, &lengths, &count);
@@ -130,8 +121,7 @@ static int put_lengths(cli_arguments *arguments, lab_train_config *config)
     return 0;
 }
 
-int cli_train_config(lab_train_config *config, cli_arguments *arguments)
-{
+int cli_train_config(lab_train_config *config, cli_arguments *arguments) {
     static const char *const budgets[] = {"smoke", "quick", "paper"};
     override o = {arguments, false};
     locus_error error;
@@ -146,7 +136,8 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments)
     put_data(&o, config);
     put_training(&o, config);
     if (config->model.dim % config->model.heads != 0) {
-        return cli_usage_error("--heads: dimension %zu is not divisible by %zu heads", config->model.dim, config->model.heads);
+        return cli_usage_error("--heads: dimension %zu is not divisible by %zu heads", config->model.dim,
+                               config->model.heads);
     }
     if (o.changed) {
         config->budget = "custom";
@@ -154,8 +145,7 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments)
     return put_lengths(arguments, config);
 }
 
-int cli_train_subject(lab_train_config *config, const char *task, const char *encoding, char *text, size_t size)
-{
+int cli_train_subject(lab_train_config *config, const char *task, const char *encoding, char *text, size_t size) {
     locus_error error;
     if (lab_task_find(task) == NULL) {
         return cli_usage_error("unknown task '%s'; did you mean '%s'?", task, lab_task_nearest(task));

@@ -8,32 +8,33 @@
 
 #include <signal.h>
 
-#define CLI_TRAIN_OPTIONS                                                                                              \
-    {"budget", 0, CLI_CHOICE, "smoke|quick|paper", NULL, "sizes and steps: docs/budgets.md", 0, 0},                  \
-        {"setup", 0, CLI_CHOICE, "paper|code", NULL, "as the paper says, or as its authors' code does it", 0, 0},    \
-        {"steps", 0, CLI_INTEGER, "N", NULL, "training steps", 1, 4294967295.0},                                     \
-        {"epochs", 0, CLI_INTEGER, "N", NULL, "passes over the training set, instead of steps", 1, 1e6},             \
-        {"batch", 0, CLI_INTEGER, "N", NULL, "samples of a step", 1, 1e6},                                           \
-        {"dim", 0, CLI_INTEGER, "D", NULL, "dimension of the model", 1, 65536},                                      \
-        {"heads", 0, CLI_INTEGER, "H", NULL, "heads; D must be divisible by it", 1, 65536},                          \
-        {"layers", 0, CLI_INTEGER, "N", NULL, "layers of the encoder and of the decoder", 1, 1000},                  \
-        {"feed-forward", 0, CLI_INTEGER, "F", NULL, "hidden units of the feed-forward blocks", 1, 1e6},              \
-        {"dropout", 0, CLI_NUMBER, "P", NULL, "probability, on activations and attention", 0, 0.999},                \
-        {"length", 'l', CLI_NUMBER, "MEAN", NULL, "mean length of the words", 1, 1e6},                               \
-        {"length-deviation", 0, CLI_NUMBER, "SD", NULL, "its standard deviation (a tenth, as published)", 0, 1e6},   \
-        {"symbols", 0, CLI_INTEGER, "N", NULL, "size of the alphabet", 1, 1e6},                                      \
-        {"train-samples", 0, CLI_INTEGER, "N", NULL, "training set", 1, 1e9},                                        \
-        {"dev-samples", 0, CLI_INTEGER, "N", NULL, "development set", 1, 1e9},                                       \
-        {"test-samples", 0, CLI_INTEGER, "N", NULL, "every test set", 1, 1e9},                                       \
-        {"greedy-samples", 0, CLI_INTEGER, "N", NULL, "samples of a test set that are decoded greedily", 0, 1e9},    \
-        {"test-lengths", 0, CLI_LIST, "L,L,…", NULL, "further test sets of these mean lengths", 0, 0},               \
-        {"rate", 0, CLI_NUMBER, "R", NULL, "peak learning rate", 0, 1e6},                                            \
-        {"warmup", 0, CLI_NUMBER, "SHARE", NULL, "share of the steps in which the rate rises", 0, 1},                \
-        {"weight-decay", 0, CLI_NUMBER, "R", NULL, "decoupled weight decay", 0, 1e3},                                \
-        {"clip", 0, CLI_NUMBER, "NORM", NULL, "largest gradient norm; 0: no clipping", 0, 1e12},                     \
-        {"evaluate-every", 0, CLI_INTEGER, "N", NULL, "steps between development scores", 1, 1e9},                   \
-        {"checkpoint-seconds", 0, CLI_INTEGER, "N", NULL, "time between checkpoints", 0, 1e9},                       \
-        {"data-seed", 0, CLI_INTEGER, "S", "0", "seed of the data", 0, 9007199254740991.0}
+#define CLI_TRAIN_OPTIONS \
+    {"budget", 0, CLI_CHOICE, "smoke|quick|paper", NULL, "sizes and steps: docs/budgets.md", 0, 0}, \
+        {"setup", 0, CLI_CHOICE, "paper|code", NULL, "as the paper says, or as its authors' code does it", 0, 0}, \
+        {"steps", 0, CLI_INTEGER, "N", NULL, "training steps", 1, 4294967295.0}, \
+        {"epochs", 0, CLI_INTEGER, "N", NULL, "passes over the training set, instead of steps", 1, 1e6}, \
+        {"batch", 0, CLI_INTEGER, "N", NULL, "samples of a step", 1, 1e6}, \
+        {"dim", 0, CLI_INTEGER, "D", NULL, "dimension of the model", 1, 65536}, \
+        {"heads", 0, CLI_INTEGER, "H", NULL, "heads; D must be divisible by it", 1, 65536}, \
+        {"layers", 0, CLI_INTEGER, "N", NULL, "layers of the encoder and of the decoder", 1, 1000}, \
+        {"feed-forward", 0, CLI_INTEGER, "F", NULL, "hidden units of the feed-forward blocks", 1, 1e6}, \
+        {"dropout", 0, CLI_NUMBER, "P", NULL, "probability, on activations and attention", 0, 0.999}, \
+        {"length", 'l', CLI_NUMBER, "MEAN", NULL, "mean length of the words", 1, 1e6}, \
+        {"length-deviation", 0, CLI_NUMBER, "SD", NULL, "its standard deviation (a tenth, as published)", 0, 1e6}, \
+        {"symbols", 0, CLI_INTEGER, "N", NULL, "size of the alphabet", 1, 1e6}, \
+        {"train-samples", 0, CLI_INTEGER, "N", NULL, "training set", 1, 1e9}, \
+        {"dev-samples", 0, CLI_INTEGER, "N", NULL, "development set", 1, 1e9}, \
+        {"test-samples", 0, CLI_INTEGER, "N", NULL, "every test set", 1, 1e9}, \
+        {"greedy-samples", 0, CLI_INTEGER, "N", NULL, "samples of a test set that are decoded greedily", 0, 1e9}, \
+        {"test-lengths", 0, CLI_LIST, "L,L,…", NULL, "further test sets of these mean lengths", 0, 0}, \
+        {"rate", 0, CLI_NUMBER, "R", NULL, "peak learning rate", 0, 1e6}, \
+        {"warmup", 0, CLI_NUMBER, "SHARE", NULL, "share of the steps in which the rate rises", 0, 1}, \
+        {"weight-decay", 0, CLI_NUMBER, "R", NULL, "decoupled weight decay", 0, 1e3}, \
+        {"clip", 0, CLI_NUMBER, "NORM", NULL, "largest gradient norm; 0: no clipping", 0, 1e12}, \
+        {"evaluate-every", 0, CLI_INTEGER, "N", NULL, "steps between development scores", 1, 1e9}, \
+        {"checkpoint-seconds", 0, CLI_INTEGER, "N", NULL, "time between checkpoints", 0, 1e9}, { \
+        "data-seed", 0, CLI_INTEGER, "S", "0", "seed of the data", 0, 9007199254740991.0 \
+    }
 
 /* Reads them over the budget's values. A size that differs from the budget's makes the budget "custom". Task, encoding,
  * seed and embedding initialisation are the command's own. 0; 1 or 2 after one line on standard error. */

@@ -80,7 +80,7 @@ _locus()
         esac ;;
     "data inspect")
         options=" --set --n --seed --length --length-deviation --symbols --show --json --help"
-        operands=" TASK FILE"
+        operands=" copy reverse repeat"
         case $previous in
         --set) words=" train dev test"; value=1 ;;
         -n|--n) words=""; value=1 ;;
@@ -157,8 +157,8 @@ _locus()
         options=" --task --encodings --seeds --seed --embedding-init --jobs --budget --setup --steps --epochs --batch --dim --heads --layers --feed-forward --dropout --length --length-deviation --symbols --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --rate --warmup --weight-decay --clip --evaluate-every --checkpoint-seconds --data-seed --store --page --no-page --restart --json --quiet --threads --help"
         operands=""
         case $previous in
-        -t|--task) words=""; value=1 ;;
-        -e|--encodings) words=""; value=1 ;;
+        -t|--task) words=" copy reverse repeat"; value=1 ;;
+        -e|--encodings) words=" none sinusoidal learned relative rope roper alibi decay algebraic"; value=1 ;;
         --seeds) words=""; value=1 ;;
         -s|--seed) words=""; value=1 ;;
         --embedding-init) words=" scaled unit both"; value=1 ;;

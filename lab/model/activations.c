@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the activations of a batch stand in the arena. Encoder and decoder keep their own activations for the backward; the
- * gradients' buffers serve the decoder first, then the encoder. */
+/* Where the activations of a batch stand in the arena. Encoder and decoder keep their own activations for the
+ * backward; the gradients' buffers serve the decoder first, then the encoder. */
 #include "io/fail.h"
 #include "model/model_parts.h"
 #include <stdlib.h>
@@ -28,7 +28,8 @@ static void place_stack(lab_arena *arena, lab_stack *stack) {
 static void place_memory_gradients(lab_arena *arena, lab_stack *stack) {
     for (size_t s = 0; s < stack->sublayer_count; ++s) {
         bool cross = stack->sublayers[s].kind == LAB_CROSS_ATTENTION;
-        stack->sublayers[s].memory_gradient = cross ? lab_arena_floats(arena, stack->memory_tokens * 2 * stack->dim) : NULL;
+        stack->sublayers[s].memory_gradient =
+            cross ? lab_arena_floats(arena, stack->memory_tokens * 2 * stack->dim) : NULL;
     }
 }
 
@@ -64,7 +65,8 @@ static void place_all(lab_arena *arena, lab_model *model, const lab_batch_size *
     step->logits = lab_arena_floats(arena, M * model->config.vocabulary);
     place_stack(arena, &model->encoder);
     place_stack(arena, &model->decoder);
-    if (!size->backward) return;
+    if (!size->backward)
+        return;
     place_memory_gradients(arena, &model->decoder);
     place_gradients(arena, &model->decoder, &model->encoder);
 }
@@ -97,11 +99,13 @@ locus_status lab_activations_fit(lab_model *model, const lab_batch_size *size, l
 }
 
 locus_status lab_workspace_fit(lab_model *model, size_t bytes, locus_error *error) {
-    if (bytes <= model->workspace.bytes) return LOCUS_OK;
+    if (bytes <= model->workspace.bytes)
+        return LOCUS_OK;
     free(model->workspace.data);
     model->workspace = (locus_workspace){lab_block_allocate(bytes), bytes};
-    if (model->workspace.data) return LOCUS_OK;
+    if (model->workspace.data)
+        return LOCUS_OK;
     model->workspace.bytes = 0;
-    return lab_fail(error, LOCUS_ERROR_MEMORY, "batch", "no memory for %zu MiB of attention workspace: use a smaller batch",
-                    bytes >> 20);
+    return lab_fail(error, LOCUS_ERROR_MEMORY, "batch",
+                    "no memory for %zu MiB of attention workspace: use a smaller batch", bytes >> 20);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks are advised to use large pages: matrix products over hundreds of megabytes otherwise miss the address cache. */
+/* Blocks are advised to use large pages: matrix products over hundreds of megabytes otherwise miss the address cache.
+ * */
 #define _DEFAULT_SOURCE 1 /* madvise */
 #include "model/arena.h"
 #include <stdint.h>
@@ -21,11 +22,13 @@ float *lab_arena_floats(lab_arena *arena, size_t count) {
 
 void *lab_block_allocate(size_t bytes) {
     size_t alignment = bytes >= LARGE_PAGE ? LARGE_PAGE : LINE;
-    if (bytes > SIZE_MAX - alignment) return NULL;
+    if (bytes > SIZE_MAX - alignment)
+        return NULL;
     size_t whole = (bytes + alignment - 1) / alignment * alignment;
     void *block = aligned_alloc(alignment, whole > 0 ? whole : alignment);
 #ifdef MADV_HUGEPAGE
-    if (block && alignment == LARGE_PAGE) (void)madvise(block, whole, MADV_HUGEPAGE);
+    if (block && alignment == LARGE_PAGE)
+        (void)madvise(block, whole, MADV_HUGEPAGE);
 #endif
     return block;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory of the model: large blocks for parameters and activations, handed out by moving a mark. A layout function runs twice:
- * over an arena without a block it only counts, then it places. Nothing is allocated while a step runs. */
+/* Memory of the model: large blocks for parameters and activations, handed out by moving a mark. A layout function
+ * runs twice: over an arena without a block it only counts, then it places. Nothing is allocated while a step runs. */
 #ifndef LAB_ARENA_H
 #define LAB_ARENA_H
 
@@ -15,8 +15,8 @@ typedef struct lab_arena {
 void *lab_arena_take(lab_arena *arena, size_t count, size_t size);
 float *lab_arena_floats(lab_arena *arena, size_t count);
 
-/* A block of at least `bytes` bytes, aligned to a cache line, on large pages where the system has them; not zeroed. NULL if
- * there is no memory. Released by free. */
+/* A block of at least `bytes` bytes, aligned to a cache line, on large pages where the system has them; not zeroed.
+ * NULL if there is no memory. Released by free. */
 void *lab_block_allocate(size_t bytes);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The stack's calls of the library's attention: queries, keys and values are views into fused projections, or into caches. */
+/* The stack's calls of the library's attention: queries, keys and values are views into fused projections, or into
+ * caches. */
 #include "model/stack.h"
 
 typedef struct attention_views {
@@ -17,7 +18,8 @@ static locus_tensor heads_view(const lab_stack *stack, float *data, size_t token
 }
 
 /* `projected` and `memory` are the activations or their gradients. */
-static attention_views views_make(const lab_stack *stack, const lab_sublayer *sublayer, float *projected, float *memory) {
+static attention_views views_make(const lab_stack *stack, const lab_sublayer *sublayer, float *projected,
+                                  float *memory) {
     size_t D = stack->dim, T = stack->tokens, N = stack->memory_tokens;
     if (sublayer->kind == LAB_CROSS_ATTENTION)
         return (attention_views){heads_view(stack, projected, T, D), heads_view(stack, memory, N, 2 * D),
@@ -86,11 +88,13 @@ size_t lab_stack_workspace(const lab_stack_run *run, bool backward) {
     size_t bytes = 0;
     for (size_t s = 0; s < run->stack->sublayer_count; ++s) {
         const lab_sublayer *sublayer = &run->stack->sublayers[s];
-        if (sublayer->kind == LAB_FEED_FORWARD) continue;
+        if (sublayer->kind == LAB_FEED_FORWARD)
+            continue;
         locus_attention_options options = options_make(run, sublayer);
         for (int pass = LOCUS_PASS_FORWARD; pass <= (backward ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD); ++pass) {
             size_t need = locus_attention_workspace(plan_of(run, sublayer), &options, LOCUS_FLOAT32, (locus_pass)pass);
-            if (need > bytes) bytes = need;
+            if (need > bytes)
+                bytes = need;
         }
     }
     return bytes;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Greedy decoding with a key–value cache.
  *
- * The encoder runs once, and so do the keys and values of the cross-attentions. Each step computes one new token of every
- * unfinished sequence; the keys and values of the self-attentions stay in caches, where sequence s owns limits[s] rows:
+ * The encoder runs once, and so do the keys and values of the cross-attentions. Each step computes one new token of
+ * every unfinished sequence; the keys and values of the self-attentions stay in caches, where sequence s owns
+ * limits[s] rows:
  *
  *   cache | s0 s0 s0 .  . | s1 s1 s1 . | …       a step's plan sees the filled rows of unfinished sequences only
  *
@@ -44,7 +45,8 @@ static void decoding_place(lab_arena *arena, decoding *d) {
     for (size_t s = 0; s < stack->sublayer_count; ++s) {
         bool cached = stack->sublayers[s].kind == LAB_SELF_ATTENTION;
         float *cache = cached ? lab_arena_floats(arena, cache_tokens(d) * 2 * stack->dim) : NULL;
-        if (d->caches) d->caches[s] = cache;
+        if (d->caches)
+            d->caches[s] = cache;
     }
 }
 
@@ -63,7 +65,8 @@ static locus_status decoding_allocate(decoding *d, locus_error *error) {
 static void decoding_begin(decoding *d) {
     for (size_t s = 0; s < d->batch->samples; ++s) {
         d->generation->lengths[s] = 0;
-        if (d->generation->limits[s] == 0) continue;
+        if (d->generation->limits[s] == 0)
+            continue;
         d->active[d->active_count] = s;
         d->next[d->active_count++] = LAB_TOKEN_START;
     }
@@ -99,10 +102,14 @@ static locus_status step_plans_create(step_plans *plans, const decoding *d, locu
     locus_packing keys = {d->active_count, d->key_offsets, d->key_lengths};
     locus_packing memory = {d->active_count, d->memory_offsets, d->memory_lengths};
     locus_status status = locus_positions_create(&plans->queries, NULL, &queries, d->query_positions, error);
-    if (status == LOCUS_OK) status = locus_positions_create(&plans->keys, NULL, &keys, NULL, error);
-    if (status == LOCUS_OK) status = locus_positions_create(&plans->memory, NULL, &memory, NULL, error);
-    if (status == LOCUS_OK) status = locus_plan_create(&plans->self, binding, plans->queries, plans->keys, error);
-    if (status == LOCUS_OK) status = locus_plan_create(&plans->cross, binding, plans->queries, plans->memory, error);
+    if (status == LOCUS_OK)
+        status = locus_positions_create(&plans->keys, NULL, &keys, NULL, error);
+    if (status == LOCUS_OK)
+        status = locus_positions_create(&plans->memory, NULL, &memory, NULL, error);
+    if (status == LOCUS_OK)
+        status = locus_plan_create(&plans->self, binding, plans->queries, plans->keys, error);
+    if (status == LOCUS_OK)
+        status = locus_plan_create(&plans->cross, binding, plans->queries, plans->memory, error);
     return status;
 }
 
@@ -147,7 +154,8 @@ static locus_status step_compute(decoding *d, const step_plans *plans, locus_err
     run.end = choose_end;
     run.end_context = d;
     locus_status status = workspace_fit(model, &run, error);
-    if (status == LOCUS_OK) status = lab_tokens_embed(model, run.stack, d->next, run.self_plan, error);
+    if (status == LOCUS_OK)
+        status = lab_tokens_embed(model, run.stack, d->next, run.self_plan, error);
     return status == LOCUS_OK ? lab_stack_forward(&run, error) : status;
 }
 
@@ -158,9 +166,11 @@ static void step_collect(decoding *d) {
     size_t kept = 0;
     for (size_t a = 0; a < d->active_count; ++a) {
         size_t s = d->active[a];
-        if (d->next[a] == end) continue;
+        if (d->next[a] == end)
+            continue;
         generation->output[generation->output_offsets[s] + generation->lengths[s]++] = d->next[a];
-        if (generation->lengths[s] == generation->limits[s]) continue;
+        if (generation->lengths[s] == generation->limits[s])
+            continue;
         d->active[kept] = s;
         d->next[kept++] = d->next[a];
     }
@@ -172,9 +182,11 @@ static locus_status decoding_step(decoding *d, locus_error *error) {
     step_plans plans = {0};
     packings_fill(d);
     locus_status status = step_plans_create(&plans, d, error);
-    if (status == LOCUS_OK) status = step_compute(d, &plans, error);
+    if (status == LOCUS_OK)
+        status = step_compute(d, &plans, error);
     step_plans_destroy(&plans);
-    if (status == LOCUS_OK) step_collect(d);
+    if (status == LOCUS_OK)
+        step_collect(d);
     return status;
 }
 
@@ -182,10 +194,13 @@ static locus_status encode(lab_model *model, const lab_batch *batch, locus_error
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
     locus_status status = lab_positions_make(&positions, batch->samples, batch->input_offsets, error);
-    if (status == LOCUS_OK) status = locus_plan_create(&plan, model->binding, positions, NULL, error);
+    if (status == LOCUS_OK)
+        status = locus_plan_create(&plan, model->binding, positions, NULL, error);
     lab_stack_run run = lab_run_make(model, &model->encoder, plan, NULL, false);
-    if (status == LOCUS_OK) status = workspace_fit(model, &run, error);
-    if (status == LOCUS_OK) status = lab_encoder_forward(model, batch, &run, error);
+    if (status == LOCUS_OK)
+        status = workspace_fit(model, &run, error);
+    if (status == LOCUS_OK)
+        status = lab_encoder_forward(model, batch, &run, error);
     locus_plan_destroy(&plan);
     locus_positions_destroy(&positions);
     return status;
@@ -194,19 +209,23 @@ static locus_status encode(lab_model *model, const lab_batch *batch, locus_error
 locus_status lab_model_generate(lab_model *model, const lab_batch *batch, const lab_generation *generation,
                                 locus_error *error) {
     locus_status status = lab_batch_check(model, batch, false, error);
-    if (status != LOCUS_OK) return status;
+    if (status != LOCUS_OK)
+        return status;
     size_t n = batch->samples;
     generation->output_offsets[0] = 0;
     for (size_t s = 0; s < n; ++s)
         generation->output_offsets[s + 1] = generation->output_offsets[s] + generation->limits[s];
     lab_batch_size size = {.samples = n, .encoder_tokens = batch->input_offsets[n], .decoder_tokens = n};
     status = lab_activations_fit(model, &size, error);
-    if (status != LOCUS_OK) return status;
+    if (status != LOCUS_OK)
+        return status;
     lab_dropout_arm(model, false, 0, 0);
     decoding d = {.model = model, .batch = batch, .generation = generation};
     status = decoding_allocate(&d, error);
-    if (status == LOCUS_OK) status = encode(model, batch, error);
-    if (status == LOCUS_OK) decoding_begin(&d);
+    if (status == LOCUS_OK)
+        status = encode(model, batch, error);
+    if (status == LOCUS_OK)
+        decoding_begin(&d);
     while (status == LOCUS_OK && d.active_count > 0)
         status = decoding_step(&d, error);
     free(d.block.block);

@@ -23,13 +23,15 @@ lab_model_config lab_model_default(void) {
 enum { MOST_SIZE = 1 << 24, MOST_LAYERS = 1024 };
 
 static locus_status check_size(const char *name, size_t value, size_t least, size_t most, locus_error *error) {
-    if (value >= least && value <= most) return LOCUS_OK;
+    if (value >= least && value <= most)
+        return LOCUS_OK;
     return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s is %zu: it must be between %zu and %zu", name, value, least,
                     most);
 }
 
 static locus_status check_probability(const char *name, double value, locus_error *error) {
-    if (value >= 0.0 && value < 1.0) return LOCUS_OK;
+    if (value >= 0.0 && value < 1.0)
+        return LOCUS_OK;
     return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s is %g: a probability must be at least 0 and below 1", name,
                     value);
 }
@@ -49,9 +51,12 @@ static locus_status config_check(const lab_model_config *config, locus_error *er
     locus_status status = LOCUS_OK;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && status == LOCUS_OK; ++i)
         status = check_size(sizes[i].name, sizes[i].value, sizes[i].least, sizes[i].most, error);
-    if (status == LOCUS_OK) status = check_probability("dropout", config->dropout, error);
-    if (status == LOCUS_OK) status = check_probability("attention_dropout", config->attention_dropout, error);
-    if (status != LOCUS_OK) return status;
+    if (status == LOCUS_OK)
+        status = check_probability("dropout", config->dropout, error);
+    if (status == LOCUS_OK)
+        status = check_probability("attention_dropout", config->attention_dropout, error);
+    if (status != LOCUS_OK)
+        return status;
     if (config->dim % config->heads != 0)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "heads",
                         "dim %zu is not divisible by %zu heads: choose another number of heads", config->dim,
@@ -61,7 +66,8 @@ static locus_status config_check(const lab_model_config *config, locus_error *er
     return LOCUS_OK;
 }
 
-/* Sublayers of a layer: the encoder's are self-attention and feed-forward, the decoder's have the cross-attention between. */
+/* Sublayers of a layer: the encoder's are self-attention and feed-forward, the decoder's have the cross-attention
+ * between. */
 static locus_status stack_create(lab_stack *stack, const lab_model_config *config, bool decoder, locus_error *error) {
     static const lab_sublayer_kind kinds[2][3] = {{LAB_SELF_ATTENTION, LAB_FEED_FORWARD},
                                                   {LAB_SELF_ATTENTION, LAB_CROSS_ATTENTION, LAB_FEED_FORWARD}};
@@ -74,7 +80,8 @@ static locus_status stack_create(lab_stack *stack, const lab_model_config *confi
     stack->sublayer_count = per_layer * (decoder ? config->decoder_layers : config->encoder_layers);
     stack->sublayers = calloc(stack->sublayer_count, sizeof *stack->sublayers);
     stack->joins = calloc(stack->sublayer_count + 1, sizeof *stack->joins);
-    if (!stack->sublayers || !stack->joins) return lab_fail_memory(error, "the model's layers");
+    if (!stack->sublayers || !stack->joins)
+        return lab_fail_memory(error, "the model's layers");
     for (size_t s = 0; s < stack->sublayer_count; ++s)
         stack->sublayers[s].kind = kinds[decoder][s % per_layer];
     return LOCUS_OK;
@@ -83,7 +90,8 @@ static locus_status stack_create(lab_stack *stack, const lab_model_config *confi
 static locus_status encoding_create(lab_model *model, locus_error *error) {
     const lab_model_config *config = &model->config;
     locus_status status = locus_encoding_parse(config->encoding, &model->encoding, error);
-    if (status != LOCUS_OK) return status;
+    if (status != LOCUS_OK)
+        return status;
     model->embedding_site = (locus_encoding_sites(model->encoding) & LOCUS_SITE_EMBEDDING) != 0;
     model->shape = locus_shape_default();
     model->shape.heads = config->heads;
@@ -94,22 +102,26 @@ static locus_status encoding_create(lab_model *model, locus_error *error) {
 
 static locus_status parameters_create(lab_model *model, uint64_t seed, locus_error *error) {
     locus_status status = lab_parameters_declare(model, error); /* counts */
-    if (status != LOCUS_OK) return status;
+    if (status != LOCUS_OK)
+        return status;
     size_t bytes = model->elements * sizeof(float);
     model->parameters = calloc(model->parameter_count, sizeof *model->parameters);
     model->position_values = calloc(model->position_count + 1, sizeof *model->position_values);
     model->position_gradients = calloc(model->position_count + 1, sizeof *model->position_gradients);
     model->values = lab_block_allocate(bytes);
     model->gradients = lab_block_allocate(bytes);
-    if (!model->parameters || !model->position_values || !model->position_gradients || !model->values || !model->gradients)
+    if (!model->parameters || !model->position_values || !model->position_gradients || !model->values ||
+        !model->gradients)
         return lab_fail_memory(error, "the model's parameters");
     memset(model->gradients, 0, bytes);
     status = lab_parameters_declare(model, error); /* places */
-    if (status != LOCUS_OK) return status;
+    if (status != LOCUS_OK)
+        return status;
     lab_parameters_initialise(model, seed);
     status = locus_encoding_initialise(model->encoding, &model->shape, seed, model->position_values,
                                        model->position_count, error);
-    if (status != LOCUS_OK) return status;
+    if (status != LOCUS_OK)
+        return status;
     return locus_binding_create(&model->binding, model->encoding, &model->shape, model->position_values,
                                 model->position_count, error);
 }
@@ -117,9 +129,11 @@ static locus_status parameters_create(lab_model *model, uint64_t seed, locus_err
 locus_status lab_model_create(lab_model **model, const lab_model_config *config, uint64_t seed, locus_error *error) {
     *model = NULL;
     locus_status status = config_check(config, error);
-    if (status != LOCUS_OK) return status;
+    if (status != LOCUS_OK)
+        return status;
     lab_model *made = calloc(1, sizeof *made);
-    if (made == NULL) return lab_fail_memory(error, "the model");
+    if (made == NULL)
+        return lab_fail_memory(error, "the model");
     made->config = *config;
     made->config.encoding = NULL;
     size_t length = strlen(config->encoding) + 1;
@@ -130,9 +144,12 @@ locus_status lab_model_create(lab_model **model, const lab_model_config *config,
     }
     made->config.encoding = memcpy(made->encoding_text, config->encoding, length);
     status = stack_create(&made->encoder, config, false, error);
-    if (status == LOCUS_OK) status = stack_create(&made->decoder, config, true, error);
-    if (status == LOCUS_OK) status = encoding_create(made, error);
-    if (status == LOCUS_OK) status = parameters_create(made, seed, error);
+    if (status == LOCUS_OK)
+        status = stack_create(&made->decoder, config, true, error);
+    if (status == LOCUS_OK)
+        status = encoding_create(made, error);
+    if (status == LOCUS_OK)
+        status = parameters_create(made, seed, error);
 done:
     if (status == LOCUS_OK)
         *model = made;
@@ -148,7 +165,8 @@ static void stack_destroy(lab_stack *stack) {
 
 void lab_model_destroy(lab_model **handle) {
     lab_model *model = handle ? *handle : NULL;
-    if (model == NULL) return;
+    if (model == NULL)
+        return;
     *handle = NULL;
     locus_binding_destroy(&model->binding);
     locus_encoding_destroy(&model->encoding);
@@ -190,7 +208,8 @@ float *lab_model_gradients(lab_model *model) {
 }
 
 locus_status lab_model_update(lab_model *model, locus_error *error) {
-    if (model->position_count == 0) return LOCUS_OK;
+    if (model->position_count == 0)
+        return LOCUS_OK;
     return locus_binding_update(model->binding, model->position_values, model->position_count, error);
 }
 

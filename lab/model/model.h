@@ -26,8 +26,10 @@ lab_model_config lab_model_default(void); /* the published sizes, set-up paper, 
 
 /* A learned tensor of the model; names are fixed, they are the checkpoint's. [out, in] for weights.
  *   embedding.weight [V, D]
- *   encoder.0.norm1.weight|bias [D]                    encoder.0.self_attention.query|key|value|output.weight [D, D], .bias [D]
- *   encoder.0.norm2.weight|bias                        encoder.0.feed_forward.up.weight [F, D] .bias [F], down.weight [D, F] .bias [D]
+ *   encoder.0.norm1.weight|bias [D]
+ *   encoder.0.self_attention.query|key|value|output.weight [D, D], .bias [D]
+ *   encoder.0.norm2.weight|bias [D]
+ *   encoder.0.feed_forward.up.weight [F, D], .bias [F], down.weight [D, F], .bias [D]
  *   encoder.norm.weight|bias  (norm before only)
  *   decoder.0.norm1 self_attention norm2 cross_attention norm3 feed_forward, decoder.norm: likewise
  *   position.<name> : the encoding's parameters, shared by all layers and attentions
@@ -38,7 +40,7 @@ typedef struct lab_parameter {
     int64_t shape[LOCUS_MAX_RANK];
     size_t count;       /* elements */
     float *value, *gradient; /* in the model's contiguous parameter and gradient blocks */
-    bool decay;         /* takes part in weight decay: all do, as AdamW of the published code, but position.* of rate/slope kind may not */
+    bool decay; /* takes part in weight decay: all do, as with AdamW in the published code */
 } lab_parameter;
 
 typedef struct lab_model lab_model;

@@ -40,7 +40,8 @@ static locus_status plans_create(lab_plans *plans, const lab_model *model, const
     if (status == LOCUS_OK)
         status = locus_plan_create(&plans->decoder, model->binding, plans->decoder_positions, NULL, error);
     if (status == LOCUS_OK)
-        status = locus_plan_create(&plans->cross, model->binding, plans->decoder_positions, plans->encoder_positions, error);
+        status =
+            locus_plan_create(&plans->cross, model->binding, plans->decoder_positions, plans->encoder_positions, error);
     return status;
 }
 
@@ -88,7 +89,8 @@ static void memory_backward(void *context, lab_rows rows, size_t chunk, float *p
     bool keep = false;
     for (size_t s = 0; s < decoder->sublayer_count; ++s) {
         const lab_sublayer *sublayer = &decoder->sublayers[s];
-        if (sublayer->kind != LAB_CROSS_ATTENTION) continue;
+        if (sublayer->kind != LAB_CROSS_ATTENTION)
+            continue;
         lab_linear_backward(&sublayer->memory, rows, sublayer->memory_gradient, model->encoder.gy, keep);
         lab_column_sum(rows, sublayer->memory.outputs, sublayer->memory_gradient, sublayer->memory.outputs, partial);
         partial += sublayer->memory.outputs;
@@ -101,7 +103,8 @@ static void memory_weight_gradients(const lab_model *model) {
     size_t place = 0;
     for (size_t s = 0; s < decoder->sublayer_count; ++s) {
         const lab_sublayer *sublayer = &decoder->sublayers[s];
-        if (sublayer->kind != LAB_CROSS_ATTENTION) continue;
+        if (sublayer->kind != LAB_CROSS_ATTENTION)
+            continue;
         lab_product product = lab_linear_weight_product(&sublayer->memory, encoder->tokens, sublayer->memory_gradient,
                                                         encoder->joins[encoder->sublayer_count].y);
         lab_products_parallel(&product, 1);
@@ -126,7 +129,8 @@ static locus_status embedding_backward(lab_model *model, const lab_stack *stack,
                                            .parameter_count = model->position_count};
         locus_status status =
             locus_apply_backward(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &gradients, model->workspace, error);
-        if (status != LOCUS_OK) return status;
+        if (status != LOCUS_OK)
+            return status;
     }
     lab_embedding_backward(stack->tokens, stack->dim, tokens, gradient, (float)sqrt((double)stack->dim),
                            model->embedding_gradient);
@@ -139,14 +143,17 @@ static locus_status backward(lab_model *model, const lab_batch *batch, lab_stack
     memset(position, 0, model->position_elements * sizeof *position); /* the library adds to them */
     decoder->end = logits_backward;
     locus_status status = lab_stack_backward(decoder, error);
-    if (status != LOCUS_OK) return status;
+    if (status != LOCUS_OK)
+        return status;
     lab_product product = embedding_product(model);
     lab_products_parallel(&product, 1);
     status = embedding_backward(model, &model->decoder, model->step.input, decoder->self_plan, error);
-    if (status != LOCUS_OK) return status;
+    if (status != LOCUS_OK)
+        return status;
     encoder->end = memory_backward;
     status = lab_stack_backward(encoder, error);
-    if (status != LOCUS_OK) return status;
+    if (status != LOCUS_OK)
+        return status;
     memory_weight_gradients(model);
     return embedding_backward(model, &model->encoder, batch->input, encoder->self_plan, error);
 }
@@ -184,12 +191,15 @@ static locus_status execute(lab_model *model, const lab_batch *batch, const lab_
     lab_stack_run decoder = lab_run_make(model, &model->decoder, plans->decoder, plans->cross, training);
     locus_status status = workspace_prepare(model, &encoder, &decoder, training, error);
     encoder.workspace = decoder.workspace = model->workspace;
-    if (status == LOCUS_OK) status = lab_encoder_forward(model, batch, &encoder, error);
+    if (status == LOCUS_OK)
+        status = lab_encoder_forward(model, batch, &encoder, error);
     if (status == LOCUS_OK)
         status = lab_tokens_embed(model, &model->decoder, model->step.input, plans->decoder, error);
     decoder.end = logits_end;
-    if (status == LOCUS_OK) status = lab_stack_forward(&decoder, error);
-    if (status != LOCUS_OK) return status;
+    if (status == LOCUS_OK)
+        status = lab_stack_forward(&decoder, error);
+    if (status != LOCUS_OK)
+        return status;
     score_collect(model, batch->samples, score);
     if (!isfinite(score->loss))
         return lab_fail(error, LOCUS_ERROR_NUMERIC, "loss",
@@ -200,18 +210,21 @@ static locus_status execute(lab_model *model, const lab_batch *batch, const lab_
 static locus_status batch_run(lab_model *model, const lab_batch *batch, bool training, lab_score *score,
                               locus_error *error) {
     locus_status status = lab_batch_check(model, batch, true, error);
-    if (status != LOCUS_OK) return status;
+    if (status != LOCUS_OK)
+        return status;
     lab_batch_size size = {.samples = batch->samples,
                            .encoder_tokens = batch->input_offsets[batch->samples],
                            .decoder_tokens = batch->target_offsets[batch->samples] + batch->samples,
                            .backward = training};
     status = lab_activations_fit(model, &size, error);
-    if (status != LOCUS_OK) return status;
+    if (status != LOCUS_OK)
+        return status;
     model->loss_scale = training ? 1.0f / (float)size.decoder_tokens : 0.0f;
     step_tokens(model, batch);
     lab_plans plans = {0};
     status = plans_create(&plans, model, batch, error);
-    if (status == LOCUS_OK) status = execute(model, batch, &plans, training, score, error);
+    if (status == LOCUS_OK)
+        status = execute(model, batch, &plans, training, score, error);
     plans_destroy(&plans);
     return status;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The parameter table: names, shapes and places of all tensors, declared in one walk over the model, and their first values.
+/* The parameter table: names, shapes and places of all tensors, declared in one walk over the model, and their first
+ * values.
  *
- * Weights: uniform in ±sqrt(6 / (in + out)) (Glorot and Bengio 2010), each of query, key and value by itself. Biases 0, gains 1.
- * Embedding: N(0, 1/D) or N(0, 1). The encoding draws its own. */
+ * Weights: uniform in ±sqrt(6 / (in + out)) (Glorot and Bengio 2010), each of query, key and value by itself. Biases
+ * 0, gains 1. Embedding: N(0, 1/D) or N(0, 1). The encoding draws its own. */
 #include "io/fail.h"
 #include "model/model_parts.h"
 #include <math.h>
@@ -59,18 +60,20 @@ static lab_linear declare_linear(declaration *d, const char *prefix, const char 
     lab_linear linear = {.inputs = inputs, .outputs = outputs * count};
     for (size_t i = 0; i < count; ++i) {
         slot weight = declare(d, outputs, inputs, "%s.%s.weight", prefix, parts[i]);
-        if (i == 0) linear.weight = weight.value, linear.weight_gradient = weight.gradient;
+        if (i == 0)
+            linear.weight = weight.value, linear.weight_gradient = weight.gradient;
     }
     for (size_t i = 0; i < count; ++i) {
         slot bias = declare(d, outputs, 0, "%s.%s.bias", prefix, parts[i]);
-        if (i == 0) linear.bias = bias.value, linear.bias_gradient = bias.gradient;
+        if (i == 0)
+            linear.bias = bias.value, linear.bias_gradient = bias.gradient;
     }
     return linear;
 }
 
 static void declare_sublayer(declaration *d, const char *layer, lab_sublayer *sublayer) {
     static const char *const projections[] = {"query", "key", "value"}, *const output = "output", *const up = "up",
-                                             *const down = "down";
+                             *const down = "down";
     size_t D = d->model->config.dim, F = d->model->config.feed_forward;
     char prefix[96];
     if (sublayer->kind == LAB_FEED_FORWARD) {
@@ -82,7 +85,8 @@ static void declare_sublayer(declaration *d, const char *layer, lab_sublayer *su
     bool cross = sublayer->kind == LAB_CROSS_ATTENTION;
     (void)snprintf(prefix, sizeof prefix, "%s.%s_attention", layer, cross ? "cross" : "self");
     sublayer->project = declare_linear(d, prefix, projections, cross ? 1 : 3, D, D);
-    if (cross) sublayer->memory = declare_linear(d, prefix, projections + 1, 2, D, D);
+    if (cross)
+        sublayer->memory = declare_linear(d, prefix, projections + 1, 2, D, D);
     sublayer->output = declare_linear(d, prefix, &output, 1, D, D);
 }
 
@@ -97,7 +101,8 @@ static void declare_stack(declaration *d, const char *name, lab_stack *stack, si
         declare_sublayer(d, text, &stack->sublayers[s]);
     }
     (void)snprintf(text, sizeof text, "%s.norm", name);
-    if (before) stack->joins[stack->sublayer_count].norm = declare_norm(d, text);
+    if (before)
+        stack->joins[stack->sublayer_count].norm = declare_norm(d, text);
 }
 
 /* A tensor of the encoding, of any rank; entered by hand, with a view for the library. */
@@ -107,7 +112,8 @@ static void declare_position(declaration *d, size_t index, const locus_parameter
     for (size_t r = 0; r < parameter->rank; ++r)
         count *= (size_t)parameter->shape[r];
     slot at = declare(d, count, 0, "position.%s", parameter->name);
-    if (!d->place) return;
+    if (!d->place)
+        return;
     lab_parameter *entry = &model->parameters[d->count - 1];
     entry->rank = parameter->rank;
     memcpy(entry->shape, parameter->shape, sizeof entry->shape);
@@ -127,7 +133,8 @@ locus_status lab_parameters_declare(lab_model *model, locus_error *error) {
     for (size_t i = 0; i < model->position_count; ++i) {
         locus_parameter parameter;
         locus_status status = locus_encoding_parameter(model->encoding, &model->shape, i, &parameter, error);
-        if (status != LOCUS_OK) return status;
+        if (status != LOCUS_OK)
+            return status;
         declare_position(&d, i, &parameter);
     }
     model->parameter_count = d.count;
@@ -153,7 +160,8 @@ static bool ends_with(const char *name, const char *end) {
 
 static void initialise_tensor(const lab_model *model, lab_parameter *p, const locus_random *random) {
     if (p->value == model->embedding) {
-        double deviation = model->config.embedding_init == LAB_EMBEDDING_UNIT ? 1.0 : 1.0 / sqrt((double)model->config.dim);
+        double deviation =
+            model->config.embedding_init == LAB_EMBEDDING_UNIT ? 1.0 : 1.0 / sqrt((double)model->config.dim);
         for (size_t i = 0; i < p->count; ++i)
             p->value[i] = (float)(deviation * locus_random_normal(random, i));
     } else if (p->rank == 2) {

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* What training, evaluation and decoding share: checks of a batch, random streams, embedding, the encoder's forward pass. */
+/* What training, evaluation and decoding share: checks of a batch, random streams, embedding, the encoder's forward
+ * pass. */
 #include "io/fail.h"
 #include "model/model_parts.h"
 #include "nn/embedding.h"
 #include <math.h>
 
-/* Streams: join j of a stack has number 4 j, sublayer s 4 s + 1 (hidden) or 4 s + 2 (attention weights); the decoder's follow
- * 2^15 after the encoder's. */
+/* Streams: join j of a stack has number 4 j, sublayer s 4 s + 1 (hidden) or 4 s + 2 (attention weights); the
+ * decoder's follow 2^15 after the encoder's. */
 static void stack_arm(lab_stack *stack, double p, uint32_t purpose, uint64_t seed, uint32_t step) {
     for (size_t j = 0; j <= stack->sublayer_count; ++j) {
         uint32_t place = purpose + 4 * (uint32_t)j;
         stack->joins[j].dropout = lab_dropout_make(p, (locus_random){seed, place, step});
-        if (j == stack->sublayer_count) break;
+        if (j == stack->sublayer_count)
+            break;
         stack->sublayers[j].dropout = lab_dropout_make(p, (locus_random){seed, place + 1, step});
         stack->sublayers[j].attention_key = (locus_random){seed, place + 2, step};
     }
@@ -29,26 +31,32 @@ static locus_status offsets_check(const char *name, size_t samples, const size_t
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s offsets fall from %zu to %zu at sample %zu", name,
                             offsets[s], offsets[s + 1], s);
     }
-    if (offsets[0] == 0) return LOCUS_OK;
-    return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s offsets begin with %zu: a batch begins at 0", name, offsets[0]);
+    if (offsets[0] == 0)
+        return LOCUS_OK;
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s offsets begin with %zu: a batch begins at 0", name,
+                    offsets[0]);
 }
 
 static locus_status tokens_check(const char *name, size_t count, const int32_t *tokens, size_t vocabulary,
                                  locus_error *error) {
     for (size_t t = 0; t < count; ++t) {
         if (tokens[t] < 0 || (size_t)tokens[t] >= vocabulary)
-            return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s token %ld at place %zu is not below the vocabulary's %zu",
-                            name, (long)tokens[t], t, vocabulary);
+            return lab_fail(error, LOCUS_ERROR_ARGUMENT, name,
+                            "%s token %ld at place %zu is not below the vocabulary's %zu", name, (long)tokens[t], t,
+                            vocabulary);
     }
     return LOCUS_OK;
 }
 
 locus_status lab_batch_check(const lab_model *model, const lab_batch *batch, bool targets, locus_error *error) {
     size_t n = batch->samples, V = model->config.vocabulary;
-    if (n == 0) return lab_fail(error, LOCUS_ERROR_ARGUMENT, "batch", "the batch is empty");
+    if (n == 0)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "batch", "the batch is empty");
     locus_status status = offsets_check("input", n, batch->input_offsets, error);
-    if (status == LOCUS_OK) status = tokens_check("input", batch->input_offsets[n], batch->input, V, error);
-    if (status != LOCUS_OK || !targets) return status;
+    if (status == LOCUS_OK)
+        status = tokens_check("input", batch->input_offsets[n], batch->input, V, error);
+    if (status != LOCUS_OK || !targets)
+        return status;
     status = offsets_check("target", n, batch->target_offsets, error);
     return status == LOCUS_OK ? tokens_check("target", batch->target_offsets[n], batch->target, V, error) : status;
 }
@@ -59,8 +67,8 @@ locus_status lab_positions_make(locus_positions **positions, size_t sequences, c
     return locus_positions_create(positions, NULL, &packing, NULL, error);
 }
 
-lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const locus_plan *self_plan, const locus_plan *cross_plan,
-                           bool training) {
+lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const locus_plan *self_plan,
+                           const locus_plan *cross_plan, bool training) {
     return (lab_stack_run){.stack = stack,
                            .self_plan = self_plan,
                            .cross_plan = cross_plan,
@@ -88,7 +96,8 @@ locus_status lab_tokens_embed(lab_model *model, lab_stack *stack, const int32_t 
                               locus_error *error) {
     gather g = {model, stack, tokens};
     locus_parallel_for(lab_chunk_count(stack->tokens), gather_task, &g);
-    if (!model->embedding_site) return LOCUS_OK;
+    if (!model->embedding_site)
+        return LOCUS_OK;
     locus_tensor x = locus_tensor_view(stack->joins[0].sum, LOCUS_FLOAT32, 2,
                                        (int64_t[]){(int64_t)stack->tokens, (int64_t)stack->dim});
     return locus_apply(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &x, &x, model->workspace, error);
@@ -108,7 +117,8 @@ static void memory_project(void *context, lab_rows rows, size_t chunk, float *pa
 
 locus_status lab_encoder_forward(lab_model *model, const lab_batch *batch, lab_stack_run *run, locus_error *error) {
     locus_status status = lab_tokens_embed(model, run->stack, batch->input, run->self_plan, error);
-    if (status != LOCUS_OK) return status;
+    if (status != LOCUS_OK)
+        return status;
     run->end = memory_project;
     return lab_stack_forward(run, error);
 }

@@ -7,9 +7,10 @@
  *            ┌─ y_0 → sublayer 0 ─┐      ┌─ y_1 → sublayer 1 ─┐
  *   embed → join 0 ────────────→ join 1 ────────────────────→ join 2 …  y_S: what the stack gives
  *
- * Between two attentions everything works on tokens alone: output projection, join, feed-forward block, join, next projection.
- * Such a segment is one parallel loop over chunks of tokens, each chunk running through the whole chain while it is in the
- * cache; forward and backward alike. Weight gradients follow each backward segment as one parallel loop over tiles. */
+ * Between two attentions everything works on tokens alone: output projection, join, feed-forward block, join, next
+ * projection. Such a segment is one parallel loop over chunks of tokens, each chunk running through the whole chain
+ * while it is in the cache; forward and backward alike. Weight gradients follow each backward segment as one parallel
+ * loop over tiles. */
 #ifndef LAB_STACK_H
 #define LAB_STACK_H
 
@@ -23,9 +24,9 @@ typedef enum lab_sublayer_kind { LAB_SELF_ATTENTION, LAB_CROSS_ATTENTION, LAB_FE
 /* T tokens of the stack, N of the memory (the encoder's), D dim, F feed-forward, H heads. */
 typedef struct lab_sublayer {
     lab_sublayer_kind kind;
-    lab_linear project; /* self: query, key, value [3D, D]; cross: query [D, D]; feed-forward: up [F, D] */
-    lab_linear memory;  /* cross: key, value [2D, D] */
-    lab_linear output;  /* attention: [D, D]; feed-forward: down [D, F]; its bias is added by the join */
+    lab_linear project;  /* self: query, key, value [3D, D]; cross: query [D, D]; feed-forward: up [F, D] */
+    lab_linear memory;   /* cross: key, value [2D, D] */
+    lab_linear output;   /* attention: [D, D]; feed-forward: down [D, F]; its bias is added by the join */
     lab_dropout dropout; /* feed-forward: of the hidden activation */
     locus_random attention_key;
     float *projected;        /* [T, 3D], [T, D] or hidden [T, F] */
@@ -41,8 +42,8 @@ typedef struct lab_stream_join {
     float *sum, *y, *mean, *inverse; /* [T, D], [T, D], [T], [T]; y is sum where there is no norm */
 } lab_stream_join;
 
-/* Called at the end of the last segment, forward, or the start of the first, backward, for each chunk: a loss, projections of
- * the memory. `partial` is the chunk's own row of sums. */
+/* Called at the end of the last segment, forward, or the start of the first, backward, for each chunk: a loss,
+ * projections of the memory. `partial` is the chunk's own row of sums. */
 typedef void lab_stack_end(void *context, lab_rows rows, size_t chunk, float *partial);
 
 typedef struct lab_stack {
@@ -55,9 +56,9 @@ typedef struct lab_stack {
 
     /* backward: two branch gradients, since a segment can hold a feed-forward block and an attention's output */
     float *gy, *carry, *branch[2], *hidden, *projected, *context; /* [T, D] …, [T, F], [T, 3D], [T, D] */
-    float *partials;      /* [chunks, partial_width] */
-    size_t partial_width; /* end_width + what a segment needs */
-    size_t end_width;     /* of the end's own sums */
+    float *partials;                                              /* [chunks, partial_width] */
+    size_t partial_width;                                         /* end_width + what a segment needs */
+    size_t end_width;                                             /* of the end's own sums */
 } lab_stack;
 
 /* Columns of partial sums that a segment needs beside the end's. */
@@ -74,7 +75,8 @@ typedef struct lab_stack_run {
     locus_workspace workspace;
     lab_stack_end *end;
     void *end_context;
-    /* decoding: keys and values of each self-attention stand in caches [cache_tokens, 2D]; new tokens go to rows `cache_rows` */
+    /* decoding: keys and values of each self-attention stand in caches [cache_tokens, 2D]; new tokens go to rows
+     * `cache_rows` */
     float *const *caches; /* by sublayer; NULL: no cache */
     size_t cache_tokens;
     const size_t *cache_rows; /* [tokens] */
@@ -83,7 +85,8 @@ typedef struct lab_stack_run {
 /* The embedded tokens stand in joins[0].sum. */
 locus_status lab_stack_forward(const lab_stack_run *run, locus_error *error);
 
-/* The end writes dL/dy of the last join to stack->gy. The gradient with respect to the embedded tokens is left in branch[0]. */
+/* The end writes dL/dy of the last join to stack->gy. The gradient with respect to the embedded tokens is left in
+ * branch[0]. */
 locus_status lab_stack_backward(const lab_stack_run *run, locus_error *error);
 
 /* Bytes of workspace for the stack's attentions. */

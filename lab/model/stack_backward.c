@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Backward pass of a stack. A segment runs from an attention's projection (or the stack's end) down to the next attention's
- * output projection:
+/* Backward pass of a stack. A segment runs from an attention's projection (or the stack's end) down to the next
+ * attention's output projection:
  *
  *   projection or end → join → [feed-forward → join] → output projection of the attention below
  *
- * First the gradients of activations, chunk by chunk in one parallel loop; then the weights' gradients of the whole segment
- * in a second one; then the sums over tokens (biases, gains, shifts) are folded. Every gradient is overwritten. */
+ * First the gradients of activations, chunk by chunk in one parallel loop; then the weights' gradients of the whole
+ * segment in a second one; then the sums over tokens (biases, gains, shifts) are folded. Every gradient is
+ * overwritten. */
 #include "model/stack.h"
 #include <string.h>
 
 typedef struct segment {
     const lab_stack_run *run;
-    size_t top;                           /* sublayer whose projection it starts with, or sublayer_count */
+    size_t top; /* sublayer whose projection it starts with, or sublayer_count */
     size_t join_count, joins[2];
-    const lab_sublayer *feed_forward;     /* between the joins, or NULL */
-    const lab_sublayer *attention;        /* below the last join, or NULL: the embedding */
+    const lab_sublayer *feed_forward; /* between the joins, or NULL */
+    const lab_sublayer *attention;    /* below the last join, or NULL: the embedding */
 } segment;
 
 static segment segment_make(const lab_stack_run *run, size_t top) {
@@ -30,7 +31,8 @@ static segment segment_make(const lab_stack_run *run, size_t top) {
     return part;
 }
 
-/* Where a chunk's sums stand in its partial row: end | projection bias 3D | gain, shift, bias of two joins | hidden bias F. */
+/* Where a chunk's sums stand in its partial row: end | projection bias 3D | gain, shift, bias of two joins | hidden
+ * bias F. */
 typedef struct partial_places {
     size_t end, projection, join[2], hidden, width;
 } partial_places;
@@ -49,19 +51,18 @@ static void join_backward(const segment *part, size_t slot, lab_rows rows, float
     size_t D = stack->dim, j = part->joins[slot];
     const lab_stream_join *join = &stack->joins[j];
     float *sums = partial + places_of(stack).join[slot];
-    lab_join_backward_call call = {.norm = &join->norm,
-                                   .dropout = &join->dropout,
-                                   .sum = join->sum,
-                                   .mean = join->mean,
-                                   .inverse = join->inverse,
-                                   .gy = stack->gy,
-                                   .carry = stack->carry,
-                                   .carried = j < stack->sublayer_count,
-                                   .stream_is_y = stack->stream_is_y,
-                                   .branch = stack->branch[slot],
-                                   .gain_sum = sums,
-                                   .shift_sum = sums + D,
-                                   .bias_sum = j > 0 ? sums + 2 * D : NULL};
+    lab_join_backward_call call = {
+        .norm = &join->norm,
+        .dropout = &join->dropout,
+        .sum = join->sum,
+        .mean = join->mean,
+        .inverse = join->inverse,
+        .gy = stack->gy,
+        .carry = stack->carry,
+        .carried = j<stack->sublayer_count, .stream_is_y = stack->stream_is_y, .branch = stack->branch[slot],
+                     .gain_sum = sums, .shift_sum = sums + D, .bias_sum = j> 0
+                       ? sums + 2 * D
+                       : NULL};
     lab_join_backward(&call, D, rows);
 }
 
@@ -110,7 +111,8 @@ static void weight_gradients(const segment *part) {
     if (part->feed_forward) {
         const lab_sublayer *block = part->feed_forward;
         products[count++] = lab_linear_weight_product(&block->output, T, stack->branch[0], block->projected);
-        products[count++] = lab_linear_weight_product(&block->project, T, stack->hidden, stack->joins[part->joins[1]].y);
+        products[count++] =
+            lab_linear_weight_product(&block->project, T, stack->hidden, stack->joins[part->joins[1]].y);
     }
     if (part->attention)
         products[count++] = lab_linear_weight_product(&part->attention->output, T, stack->branch[part->join_count - 1],
@@ -137,7 +139,8 @@ static void vector_gradients(const segment *part) {
             fold(stack, places.join[slot], D, norm->gain_gradient);
             fold(stack, places.join[slot] + D, D, norm->shift_gradient);
         }
-        if (j > 0) fold(stack, places.join[slot] + 2 * D, D, stack->sublayers[j - 1].output.bias_gradient);
+        if (j > 0)
+            fold(stack, places.join[slot] + 2 * D, D, stack->sublayers[j - 1].output.bias_gradient);
     }
     if (part->feed_forward)
         fold(stack, places.hidden, stack->feed_forward, part->feed_forward->project.bias_gradient);
@@ -155,9 +158,11 @@ locus_status lab_stack_backward(const lab_stack_run *run, locus_error *error) {
     segment part = segment_make(run, stack->sublayer_count);
     for (;;) {
         segment_run(run, &part);
-        if (part.attention == NULL) return LOCUS_OK;
+        if (part.attention == NULL)
+            return LOCUS_OK;
         locus_status status = lab_attend_backward(run, part.attention, error);
-        if (status != LOCUS_OK) return status;
+        if (status != LOCUS_OK)
+            return status;
         part = segment_make(run, (size_t)(part.attention - stack->sublayers));
     }
 }

@@ -33,7 +33,8 @@ static void feed_forward(const lab_stack *stack, size_t s, lab_rows rows) {
 /* New keys and values go to their places in the cache, next to each other as in the projection. */
 static void cache_store(const lab_stack_run *run, size_t s, lab_rows rows) {
     const lab_stack *stack = run->stack;
-    if (run->caches == NULL || stack->sublayers[s].kind != LAB_SELF_ATTENTION) return;
+    if (run->caches == NULL || stack->sublayers[s].kind != LAB_SELF_ATTENTION)
+        return;
     size_t D = stack->dim;
     for (size_t r = rows.first; r < rows.first + rows.count; ++r)
         memcpy(run->caches[s] + run->cache_rows[r] * 2 * D, stack->sublayers[s].projected + r * 3 * D + D,
@@ -47,7 +48,8 @@ static void segment_task(void *context, size_t chunk, size_t worker) {
     lab_rows rows = lab_chunk_at(stack->tokens, chunk);
     size_t j = part->join;
     if (j > 0)
-        lab_linear_multiply(&stack->sublayers[j - 1].output, rows, stack->sublayers[j - 1].context, stack->joins[j].sum);
+        lab_linear_multiply(&stack->sublayers[j - 1].output, rows, stack->sublayers[j - 1].context,
+                            stack->joins[j].sum);
     join_forward(stack, j, rows);
     for (; j < stack->sublayer_count && stack->sublayers[j].kind == LAB_FEED_FORWARD; ++j) {
         feed_forward(stack, j, rows);
@@ -78,7 +80,8 @@ locus_status lab_stack_forward(const lab_stack_run *run, locus_error *error) {
     for (size_t s = lab_stack_next_attention(stack, 0); s < stack->sublayer_count;
          s = lab_stack_next_attention(stack, s + 1)) {
         locus_status status = lab_attend_forward(run, &stack->sublayers[s], error);
-        if (status != LOCUS_OK) return status;
+        if (status != LOCUS_OK)
+            return status;
         segment_run(run, s + 1);
     }
     return LOCUS_OK;

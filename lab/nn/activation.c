@@ -25,7 +25,8 @@ void lab_relu_forward(lab_rows rows, size_t columns, const float *bias, const la
                 relu_run(count, bias + j, row);
             else
                 relu_plain(count, row);
-            if (dropout->threshold == 0) continue;
+            if (dropout->threshold == 0)
+                continue;
             lab_dropout_draw(dropout, r, columns, j, count, &bits);
             lab_dropout_apply(dropout, &bits, count, row, row);
         }

@@ -2,9 +2,10 @@
 /* Loops that the compiler vectorises, built once for each instruction set and chosen when the program is loaded.
  *
  * LAB_CLONES stands before the definition of a static function whose name is unique in the tree: clang 14 makes
- * the chooser of a cloned function global, and calls it by another name from other files. No clone may fuse a multiplication with an addition (the tree is built with
- * contraction off), and sums run over the sixteen lanes of lab_lanes whatever the width of the machine's vectors: all
- * clones give the same bits. Sanitizers and indirect functions don't go together, so there the plain loop is built. */
+ * the chooser of a cloned function global, and calls it by another name from other files. No clone may fuse a
+ * multiplication with an addition (the tree is built with contraction off), and sums run over the sixteen lanes of
+ * lab_lanes whatever the width of the machine's vectors: all clones give the same bits. Sanitizers and indirect
+ * functions don't go together, so there the plain loop is built. */
 #ifndef LAB_CLONES_H
 #define LAB_CLONES_H
 
@@ -20,7 +21,7 @@
 #define LAB_SANITIZED 1
 #endif
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__gnu_linux__) && !defined(LAB_SANITIZED) &&                    \
+#if defined(__x86_64__) && defined(__linux__) && defined(__gnu_linux__) && !defined(LAB_SANITIZED) && \
     ((defined(__clang__) && __clang_major__ >= 14) || (!defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 8))
 #define LAB_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else

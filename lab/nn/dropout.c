@@ -6,7 +6,8 @@
 
 lab_dropout lab_dropout_make(double p, locus_random key) {
     double words = floor(p * 65536.0 + 0.5);
-    if (words > 65535.0) words = 65535.0;
+    if (words > 65535.0)
+        words = 65535.0;
     return (lab_dropout){key, (uint16_t)words, (float)(65536.0 / (65536.0 - words))};
 }
 
@@ -16,15 +17,15 @@ void lab_dropout_draw(const lab_dropout *dropout, size_t row, size_t columns, si
     locus_random_blocks(&dropout->key, row * blocks + first / 8, (count + 7) / 8, bits->words);
 }
 
-/* Comparing in 32 bits and multiplying by 0 or scale is what compilers turn into vectors best: 60 ns for 1024 numbers, against 600
- * for a choice between the product and 0. */
+/* Comparing in 32 bits and multiplying by 0 or scale is what compilers turn into vectors best: 60 ns for 1024
+ * numbers, against 600 for a choice between the product and 0. */
 LAB_INLINE float drop_factor(uint16_t half, int32_t threshold, float scale) {
     int32_t word = half;
     return word < threshold ? 0.0f : scale;
 }
 
-LAB_CLONES static void drop_in_place(size_t count, const lab_dropout_bits *restrict bits, int32_t threshold, float scale,
-                                     float *restrict x) {
+LAB_CLONES static void drop_in_place(size_t count, const lab_dropout_bits *restrict bits, int32_t threshold,
+                                     float scale, float *restrict x) {
     for (size_t j = 0; j < count; ++j)
         x[j] *= drop_factor(bits->halves[j], threshold, scale);
 }
@@ -35,7 +36,8 @@ LAB_CLONES static void drop_across(size_t count, const lab_dropout_bits *restric
         y[j] = x[j] * drop_factor(bits->halves[j], threshold, scale);
 }
 
-void lab_dropout_apply(const lab_dropout *dropout, const lab_dropout_bits *bits, size_t count, const float *x, float *y) {
+void lab_dropout_apply(const lab_dropout *dropout, const lab_dropout_bits *bits, size_t count, const float *x,
+                       float *y) {
     if (x == y)
         drop_in_place(count, bits, dropout->threshold, dropout->scale, y);
     else

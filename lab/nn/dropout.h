@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Dropout (Srivastava et al. 2014): elements are zeroed with probability p, survivors divided by 1 − p. Nothing is stored: the
- * backward draws the same numbers again.
+/* Dropout (Srivastava et al. 2014): elements are zeroed with probability p, survivors divided by 1 − p. Nothing is
+ * stored: the backward draws the same numbers again.
  *
- * Element j of row r takes 16-bit word j % 8 of Philox block r · ⌈columns / 8⌉ + j / 8 (low half of a 32-bit word first)
- * and is dropped if it is below round(65536 p); survivors are divided by the exact probability that this gives. */
+ * Element j of row r takes 16-bit word j % 8 of Philox block r · ⌈columns / 8⌉ + j / 8 (low half of a 32-bit word
+ * first) and is dropped if it is below round(65536 p); survivors are divided by the exact probability that this
+ * gives. */
 #ifndef LAB_DROPOUT_H
 #define LAB_DROPOUT_H
 
@@ -24,11 +25,13 @@ typedef union lab_dropout_bits {
     uint16_t halves[LAB_DROPOUT_RUN];
 } lab_dropout_bits;
 
-/* Draws the words of columns first … first + count − 1 of a row; first is a multiple of LAB_DROPOUT_RUN, count at most that. */
+/* Draws the words of columns first … first + count − 1 of a row; first is a multiple of LAB_DROPOUT_RUN, count at
+ * most that. */
 void lab_dropout_draw(const lab_dropout *dropout, size_t row, size_t columns, size_t first, size_t count,
                       lab_dropout_bits *bits);
 
 /* y[j] = x[j] times scale or 0, for the columns that were drawn; y may be x. */
-void lab_dropout_apply(const lab_dropout *dropout, const lab_dropout_bits *bits, size_t count, const float *x, float *y);
+void lab_dropout_apply(const lab_dropout *dropout, const lab_dropout_bits *bits, size_t count, const float *x,
+                       float *y);
 
 #endif

@@ -11,7 +11,8 @@ LAB_CLONES static void row_scale(size_t count, float scale, const float *restric
         y[j] = scale * x[j];
 }
 
-void lab_embedding_forward(lab_rows rows, size_t dim, const int32_t *tokens, const float *table, float scale, float *x) {
+void lab_embedding_forward(lab_rows rows, size_t dim, const int32_t *tokens, const float *table, float scale,
+                           float *x) {
     for (size_t r = rows.first; r < rows.first + rows.count; ++r)
         row_scale(dim, scale, table + (size_t)tokens[r] * dim, x + r * dim);
 }
@@ -42,5 +43,6 @@ static void scatter_task(void *context, size_t index, size_t worker) {
 void lab_embedding_backward(size_t count, size_t dim, const int32_t *tokens, const float *gx, float scale,
                             float *gradient) {
     scatter s = {count, dim, tokens, gx, scale, gradient};
-    if (count > 0) locus_parallel_for((dim + COLUMNS - 1) / COLUMNS, scatter_task, &s);
+    if (count > 0)
+        locus_parallel_for((dim + COLUMNS - 1) / COLUMNS, scatter_task, &s);
 }

@@ -8,7 +8,8 @@
 
 void lab_embedding_forward(lab_rows rows, size_t dim, const int32_t *tokens, const float *table, float scale, float *x);
 
-/* gradient[token_t] += scale · gx_t for all tokens in order, one parallel loop over columns: the same bits whatever the threads. */
+/* gradient[token_t] += scale · gx_t for all tokens in order, one parallel loop over columns: the same bits whatever
+ * the threads. */
 void lab_embedding_backward(size_t count, size_t dim, const int32_t *tokens, const float *gx, float scale,
                             float *gradient);
 

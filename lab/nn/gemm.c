@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Matrix products over dnnl_sgemm, which is the same call in oneDNN 2 and 3. It is made from inside locus_parallel_for pieces, on
- * one thread each: measured 450 GFLOP/s on two cores, against 420 with oneDNN's own threads, and the pool is never left.
+/* Matrix products over dnnl_sgemm, which is the same call in oneDNN 2 and 3. It is made from inside
+ * locus_parallel_for pieces, on one thread each: measured 450 GFLOP/s on two cores, against 420 with oneDNN's own
+ * threads, and the pool is never left.
  *
- * Sizes measured on one core (peak 230 GFLOP/s): results of 128 × 512 with a depth of 6400 run at 225, the whole 2048 × 512 at
- * 190, since the packed panels of a tile stay in the second-level cache. */
+ * Sizes measured on one core (peak 230 GFLOP/s): results of 128 × 512 with a depth of 6400 run at 225, the whole 2048
+ * × 512 at 190, since the packed panels of a tile stay in the second-level cache. */
 #include "nn/gemm.h"
 #include <dnnl.h>
 #include <locus/parallel.h>
@@ -15,13 +16,15 @@ void omp_set_num_threads(int threads);
 enum { TILE_ROWS = 128, TILE_COLUMNS = 512, TILE_ROWS_SMALL = 64, SMALL_TILES = 4 };
 
 static void product_clear(const lab_product *product) {
-    if (product->keep) return;
+    if (product->keep)
+        return;
     for (size_t r = 0; r < product->rows; ++r)
         memset(product->result + r * product->result_stride, 0, product->columns * sizeof(float));
 }
 
 void lab_product_run(const lab_product *product) {
-    if (product->rows == 0 || product->columns == 0) return;
+    if (product->rows == 0 || product->columns == 0)
+        return;
     if (product->depth == 0) {
         product_clear(product);
         return;
@@ -40,7 +43,8 @@ void lab_product_run(const lab_product *product) {
 
 /* Rows and columns of a product's tiles: smaller where the result has few. */
 static void tile_shape(const lab_product *product, size_t *rows, size_t *columns) {
-    size_t tiles = ((product->rows + TILE_ROWS - 1) / TILE_ROWS) * ((product->columns + TILE_COLUMNS - 1) / TILE_COLUMNS);
+    size_t tiles =
+        ((product->rows + TILE_ROWS - 1) / TILE_ROWS) * ((product->columns + TILE_COLUMNS - 1) / TILE_COLUMNS);
     *rows = tiles < SMALL_TILES ? TILE_ROWS_SMALL : TILE_ROWS;
     *columns = TILE_COLUMNS;
 }
@@ -88,5 +92,6 @@ void lab_products_parallel(const lab_product *products, size_t count) {
     size_t tiles = 0;
     for (size_t i = 0; i < count; ++i)
         tiles += tile_count(&products[i]);
-    if (tiles > 0) locus_parallel_for(tiles, list_task, &list);
+    if (tiles > 0)
+        locus_parallel_for(tiles, list_task, &list);
 }

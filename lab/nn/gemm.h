@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* result[rows, columns] = op(left)[rows, depth] · op(right)[depth, columns] + keep · result, keep 0 or 1. A transposed operand is
- * stored the other way round: left as [depth, rows], right as [columns, depth]. Strides are in elements, between rows as
- * stored. With depth 0 the product is 0. */
+/* result[rows, columns] = op(left)[rows, depth] · op(right)[depth, columns] + keep · result, keep 0 or 1. A
+ * transposed operand is stored the other way round: left as [depth, rows], right as [columns, depth]. Strides are in
+ * elements, between rows as stored. With depth 0 the product is 0. */
 typedef struct lab_product {
     size_t rows, columns, depth;
     const float *left, *right;
@@ -20,8 +20,8 @@ typedef struct lab_product {
 /* On the calling thread only: for use inside pieces of a parallel loop. */
 void lab_product_run(const lab_product *product);
 
-/* All the products as one parallel loop over tiles of their results. Tiles depend on shapes only, and no sum is cut: the
- * bits don't depend on the number of threads. */
+/* All the products as one parallel loop over tiles of their results. Tiles depend on shapes only, and no sum is cut:
+ * the bits don't depend on the number of threads. */
 void lab_products_parallel(const lab_product *products, size_t count);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Residual add, dropout, bias and LayerNorm in one pass, forward and backward. A row stays in the first-level cache between its
- * parts, so that each array crosses the memory bus once. Sums over a row run in sixteen lanes, folded pairwise. */
+/* Residual add, dropout, bias and LayerNorm in one pass, forward and backward. A row stays in the first-level cache
+ * between its parts, so that each array crosses the memory bus once. Sums over a row run in sixteen lanes, folded
+ * pairwise. */
 #include "nn/join.h"
 #include "nn/clones.h"
 #include <math.h>
 
 /* sum = residual + (branch + bias) ⊙ keep, all parts optional; keep NULL means all ones. */
-LAB_CLONES static void add_run(size_t count, const float *residual, const float *branch, const float *bias, float *sum) {
+LAB_CLONES static void add_run(size_t count, const float *residual, const float *branch, const float *bias,
+                               float *sum) {
     if (residual && bias)
         for (size_t j = 0; j < count; ++j)
             sum[j] = residual[j] + (branch[j] + bias[j]);
@@ -68,11 +70,13 @@ void lab_join_forward(const lab_join_forward_call *call, size_t dim, lab_rows ro
         if (call->dropout->threshold != 0) {
             add_run(dim, NULL, branch, call->bias, sum);
             drop_row(call->dropout, r, dim, sum, sum);
-            if (residual) add_run(dim, residual, sum, NULL, sum);
+            if (residual)
+                add_run(dim, residual, sum, NULL, sum);
         } else {
             add_run(dim, residual, branch, call->bias, sum);
         }
-        if (call->norm->gain == NULL) continue;
+        if (call->norm->gain == NULL)
+            continue;
         norm_statistics(dim, sum, &call->mean[r], &call->inverse[r]);
         norm_apply(dim, call->norm, call->mean[r], call->inverse[r], sum, call->y + r * dim);
     }
@@ -84,7 +88,8 @@ typedef struct norm_row {
     float gradient_mean, product_mean;
 } norm_row;
 
-/* y = x̂ gain + shift; `extra` (or NULL) is a further dL/dy. Adds dL/dgain and dL/dshift to the sums. Leaves dL/dy in `total`. */
+/* y = x̂ gain + shift; `extra` (or NULL) is a further dL/dy. Adds dL/dgain and dL/dshift to the sums. Leaves dL/dy in
+ * `total`. */
 LAB_CLONES static void norm_sums(size_t dim, const lab_norm *norm, const float *x, const float *restrict gy,
                                  const float *extra, float *total, norm_row *row, float *restrict gain_sum,
                                  float *restrict shift_sum) {
@@ -125,8 +130,8 @@ LAB_CLONES static void norm_sums(size_t dim, const lab_norm *norm, const float *
     row->product_mean = (lab_lanes_sum(&product) + product_rest) / (float)dim;
 }
 
-/* x̂ = (x − mean(x)) / sqrt(var(x) + ε):  dL/dx = inverse · (g − mean(g) − x̂ · mean(g x̂)), plus `extra` if not NULL. gx may be
- * `extra` or `gy`. */
+/* x̂ = (x − mean(x)) / sqrt(var(x) + ε):  dL/dx = inverse · (g − mean(g) − x̂ · mean(g x̂)), plus `extra` if not NULL.
+ * gx may be `extra` or `gy`. */
 LAB_CLONES static void norm_input(size_t dim, const lab_norm *norm, const float *restrict x, const float *gy,
                                   const float *extra, const norm_row *row, float *gx) {
     const float *restrict gain = norm->gain;
@@ -139,7 +144,8 @@ LAB_CLONES static void norm_input(size_t dim, const lab_norm *norm, const float 
             gx[j] = inverse * (gy[j] * gain[j] - first - (x[j] - mean) * inverse * second);
 }
 
-/* dL/d(sum) of one row, into carry. The stream is y: both gradients pass through the norm; the stream is sum: only gy does. */
+/* dL/d(sum) of one row, into carry. The stream is y: both gradients pass through the norm; the stream is sum: only gy
+ * does. */
 static void join_sum_row(const lab_join_backward_call *call, size_t dim, size_t r, float *total) {
     const float *gy = call->gy + r * dim;
     float *carry = call->carry + r * dim;
@@ -165,6 +171,7 @@ void lab_join_backward(const lab_join_backward_call *call, size_t dim, lab_rows 
             drop_row(call->dropout, r, dim, carry, branch);
         else
             add_run(dim, NULL, carry, NULL, branch);
-        if (call->bias_sum) lab_column_sum((lab_rows){0, 1}, dim, branch, dim, call->bias_sum);
+        if (call->bias_sum)
+            lab_column_sum((lab_rows){0, 1}, dim, branch, dim, call->bias_sum);
     }
 }

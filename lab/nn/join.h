@@ -32,17 +32,17 @@ typedef struct lab_join_forward_call {
 } lab_join_forward_call;
 void lab_join_forward(const lab_join_forward_call *call, size_t dim, lab_rows rows);
 
-/* Gradients. `carry` is dL/d(stream after the join) from what follows along the stream and becomes dL/d(residual), which is
- * dL/d(sum). The sums over the range are added to gain_sum, shift_sum and bias_sum, [dim] each. */
+/* Gradients. `carry` is dL/d(stream after the join) from what follows along the stream and becomes dL/d(residual),
+ * which is dL/d(sum). The sums over the range are added to gain_sum, shift_sum and bias_sum, [dim] each. */
 typedef struct lab_join_backward_call {
     const lab_norm *norm;
     const lab_dropout *dropout;
     const float *sum, *mean, *inverse;
-    const float *gy;           /* dL/dy from the branch that reads y */
+    const float *gy; /* dL/dy from the branch that reads y */
     float *carry;
-    bool carried;              /* false: carry holds nothing yet, and counts as 0 */
-    bool stream_is_y;          /* norm after the block */
-    float *branch;             /* dL/d(branch), written */
+    bool carried;                           /* false: carry holds nothing yet, and counts as 0 */
+    bool stream_is_y;                       /* norm after the block */
+    float *branch;                          /* dL/d(branch), written */
     float *gain_sum, *shift_sum, *bias_sum; /* bias_sum NULL: not wanted */
 } lab_join_backward_call;
 void lab_join_backward(const lab_join_backward_call *call, size_t dim, lab_rows rows);

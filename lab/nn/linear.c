@@ -28,7 +28,8 @@ LAB_CLONES static void bias_add(lab_rows rows, size_t columns, const float *bias
 
 void lab_linear_forward(const lab_linear *linear, lab_rows rows, const float *x, float *y) {
     lab_linear_multiply(linear, rows, x, y);
-    if (linear->bias) bias_add(rows, linear->outputs, linear->bias, y);
+    if (linear->bias)
+        bias_add(rows, linear->outputs, linear->bias, y);
 }
 
 /* y = x Wᵀ */

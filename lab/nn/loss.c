@@ -6,7 +6,8 @@
 size_t lab_argmax(size_t count, const float *x) {
     size_t best = 0;
     for (size_t j = 1; j < count; ++j) {
-        if (x[j] > x[best]) best = j;
+        if (x[j] > x[best])
+            best = j;
     }
     return best;
 }
@@ -18,7 +19,8 @@ static double row_loss(size_t classes, size_t target, size_t best, float scale, 
     for (size_t j = 0; j < classes; ++j) {
         float e = expf(logits[j] - top);
         total += (double)e;
-        if (scale != 0.0f) logits[j] = e;
+        if (scale != 0.0f)
+            logits[j] = e;
     }
     if (scale != 0.0f) {
         float factor = (float)((double)scale / total);

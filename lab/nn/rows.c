@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Chunks of tokens, and sums over tokens by chunk: float within a chunk (at most 256 rows), double across chunks. */
+/* Chunks of tokens, and sums over tokens by chunk: float within a chunk (some 400 rows), double across chunks. */
 #include "nn/rows.h"
 #include "nn/clones.h"
 
-enum { CHUNK_ROWS = 256, CHUNK_LEAST = 16, CHUNK_WANTED = 8, CHUNK_ROUND = 8 };
+enum { CHUNK_ROWS = 416, CHUNK_LEAST = 16, CHUNK_WANTED = 8, CHUNK_ROUND = 8 };
 
-/* Chunks of full size are counted in fours, so that few threads end together. */
+/* Chunks of full size are counted in fours, so that few threads end together. Larger ones would pack the weights less
+ * often (800 rows: 4 % faster steps on two cores) but leave less to share out. */
 size_t lab_chunk_count(size_t rows) {
     size_t full = (rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
-    if (full > CHUNK_WANTED) return (full + 3) / 4 * 4;
+    if (full > CHUNK_WANTED)
+        return (full + 3) / 4 * 4;
     size_t small = (rows + CHUNK_LEAST - 1) / CHUNK_LEAST;
     return small < CHUNK_WANTED ? small : CHUNK_WANTED;
 }
@@ -19,7 +21,8 @@ lab_rows lab_chunk_at(size_t rows, size_t chunk) {
     size_t blocks = (rows + CHUNK_ROUND - 1) / CHUNK_ROUND;
     size_t first = blocks * chunk / chunks * CHUNK_ROUND;
     size_t end = blocks * (chunk + 1) / chunks * CHUNK_ROUND;
-    if (end > rows) end = rows;
+    if (end > rows)
+        end = rows;
     return (lab_rows){first, end - first};
 }
 

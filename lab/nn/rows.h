@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Tokens are the rows of every activation. A layer's functions work on a range of rows, alone, without threads: the model cuts
- * a batch into chunks by its shape only and runs whole chains of layers on each chunk while it is in the cache. What
- * chunks have in common (sums over tokens) goes into partial rows, one for each chunk, which are folded in order, in double:
- * so results don't depend on the number of threads. */
+/* Tokens are the rows of every activation. A layer's functions work on a range of rows, alone, without threads: the
+ * model cuts a batch into chunks by its shape only and runs whole chains of layers on each chunk while it is in the
+ * cache. What chunks have in common (sums over tokens) goes into partial rows, one for each chunk, which are folded
+ * in order, in double: so results don't depend on the number of threads. */
 #ifndef LAB_ROWS_H
 #define LAB_ROWS_H
 
@@ -12,7 +12,8 @@ typedef struct lab_rows {
     size_t first, count;
 } lab_rows;
 
-/* Number of chunks that `rows` rows are cut into: at most 256 rows each, at least 8 chunks if there are 16 rows for each. */
+/* Number of chunks that `rows` rows are cut into: some 400 rows each at most, at least 8 chunks if there are 16 rows
+ * for each. */
 size_t lab_chunk_count(size_t rows);
 lab_rows lab_chunk_at(size_t rows, size_t chunk);
 

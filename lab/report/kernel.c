@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Measures the score kernel through the public calls: every pair (query, key) is a packed sequence of one token each, so that
- * attention's log-sum-exp is the score itself, with operators, content tables, factors and biases as they are. */
+/* Measures the score kernel through the public calls: every pair (query, key) is a packed sequence of one token
+ * each, so that attention's log-sum-exp is the score itself, with operators, content tables, factors and biases as
+ * they are. */
 #include "report/kernel.h"
 
 #include "io/fail.h"
@@ -12,14 +13,12 @@
 #define DIRECTIONS 24
 #define PURPOSE (LOCUS_RANDOM_USER + 0x52u)
 
-void lab_kernel_free(lab_kernel *kernel)
-{
+void lab_kernel_free(lab_kernel *kernel) {
     free(kernel->distance);
     *kernel = (lab_kernel){0};
 }
 
-static locus_status make_room(lab_kernel *kernel, size_t reach, locus_error *error)
-{
+static locus_status make_room(lab_kernel *kernel, size_t reach, locus_error *error) {
     size_t count = 2 * reach + 1;
     double *block = calloc(4 * count, sizeof *block);
     if (!block) {
@@ -45,8 +44,7 @@ typedef struct pairs {
     locus_workspace workspace;
 } pairs;
 
-static void pairs_free(pairs *p)
-{
+static void pairs_free(pairs *p) {
     locus_plan_destroy(&p->plan);
     locus_release(p->workspace.data, p->workspace.bytes);
     free(p->vectors);
@@ -54,8 +52,7 @@ static void pairs_free(pairs *p)
     free(p->scores);
 }
 
-static locus_status plan_pairs(pairs *p, const lab_kernel *kernel, const locus_binding *binding, locus_error *error)
-{
+static locus_status plan_pairs(pairs *p, const lab_kernel *kernel, const locus_binding *binding, locus_error *error) {
     size_t *offsets = malloc((p->count + 1) * sizeof *offsets);
     int64_t *here = calloc(p->count, sizeof *here), *there = calloc(p->count, sizeof *there);
     locus_positions *queries = NULL, *keys = NULL;
@@ -85,8 +82,7 @@ static locus_status plan_pairs(pairs *p, const lab_kernel *kernel, const locus_b
 }
 
 /* The same directions at every distance, own ones for each head, of length 1. */
-static void draw_directions(float *vectors, size_t count, size_t heads, size_t dim)
-{
+static void draw_directions(float *vectors, size_t count, size_t heads, size_t dim) {
     const locus_random random = {.seed = 0, .purpose = PURPOSE};
     for (size_t i = 0; i < count; i++) {
         for (size_t h = 0; h < heads; h++) {
@@ -104,8 +100,7 @@ static void draw_directions(float *vectors, size_t count, size_t heads, size_t d
     }
 }
 
-static locus_status score_pairs(pairs *p, const locus_shape *shape, locus_error *error)
-{
+static locus_status score_pairs(pairs *p, const locus_shape *shape, locus_error *error) {
     const int64_t sizes[3] = {(int64_t)p->count, (int64_t)shape->heads, (int64_t)shape->head_dim};
     locus_tensor q = locus_tensor_view(p->vectors, LOCUS_FLOAT32, 3, sizes), o = q;
     locus_tensor s = locus_tensor_view(p->scores, LOCUS_FLOAT32, 2, sizes);
@@ -122,8 +117,7 @@ static locus_status score_pairs(pairs *p, const locus_shape *shape, locus_error 
 }
 
 /* Mean and deviation over the directions and heads of one distance. */
-static void gather(lab_kernel *kernel, const pairs *p, size_t heads)
-{
+static void gather(lab_kernel *kernel, const pairs *p, size_t heads) {
     size_t group = DIRECTIONS * heads;
     for (size_t i = 0; i < kernel->count; i++) {
         double sum = 0, squares = 0;
@@ -140,8 +134,7 @@ static void gather(lab_kernel *kernel, const pairs *p, size_t heads)
 }
 
 static locus_status compute_scores(lab_kernel *kernel, const locus_binding *binding, const locus_shape *shape,
-                                   locus_error *error)
-{
+                                   locus_error *error) {
     pairs p = {.count = kernel->count * DIRECTIONS};
     size_t elements = p.count * shape->heads * shape->head_dim;
     p.vectors = calloc(elements, sizeof *p.vectors);
@@ -162,8 +155,8 @@ static locus_status compute_scores(lab_kernel *kernel, const locus_binding *bind
 
 /* ---- embeddings ---- */
 
-static locus_status table_rows(double *rows, size_t count, const locus_binding *binding, size_t dim, locus_error *error)
-{
+static locus_status table_rows(double *rows, size_t count, const locus_binding *binding, size_t dim,
+                               locus_error *error) {
     const size_t offsets[2] = {0, count};
     const locus_packing packing = {.sequences = 1, .offsets = offsets};
     const int64_t sizes[2] = {(int64_t)count, (int64_t)dim};
@@ -188,8 +181,7 @@ static locus_status table_rows(double *rows, size_t count, const locus_binding *
     return status;
 }
 
-static double cosine(const double *a, const double *b, size_t dim)
-{
+static double cosine(const double *a, const double *b, size_t dim) {
     double product = 0, aa = 0, bb = 0;
     for (size_t i = 0; i < dim; i++) {
         product += a[i] * b[i];
@@ -201,23 +193,20 @@ static double cosine(const double *a, const double *b, size_t dim)
 
 /* Rows 0 … 2·reach; the query stands in the middle. */
 static locus_status compute_table(lab_kernel *kernel, const locus_binding *binding, const locus_shape *shape,
-                                  locus_error *error)
-{
+                                  locus_error *error) {
     size_t count = kernel->count, dim = shape->model_dim;
     double *rows = calloc(count * dim, sizeof *rows);
     locus_status status =
         rows ? table_rows(rows, count, binding, dim, error) : lab_fail_memory(error, "a score kernel");
     for (size_t i = 0; status == LOCUS_OK && i < count; i++) {
-        kernel->mean[i] = kernel->low[i] = kernel->high[i] =
-            cosine(rows + (count / 2) * dim, rows + i * dim, dim);
+        kernel->mean[i] = kernel->low[i] = kernel->high[i] = cosine(rows + (count / 2) * dim, rows + i * dim, dim);
     }
     free(rows);
     return status;
 }
 
 locus_status lab_kernel_compute(lab_kernel *kernel, const locus_binding *binding, unsigned sites,
-                                const locus_shape *shape, size_t reach, locus_error *error)
-{
+                                const locus_shape *shape, size_t reach, locus_error *error) {
     *kernel = (lab_kernel){0};
     const unsigned at_scores = LOCUS_SITE_QUERY_KEY | LOCUS_SITE_SCORE;
     bool embedding = (sites & LOCUS_SITE_EMBEDDING) && !(sites & at_scores);

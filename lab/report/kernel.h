@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The score kernel: what a query scores on an identical key at each distance, with everything that an encoding does. */
+/* The score kernel: what a query scores on an identical key at each distance, with everything that an encoding
+ * does. */
 #ifndef LAB_KERNEL_H
 #define LAB_KERNEL_H
 
@@ -14,8 +15,8 @@ typedef struct lab_kernel {
 
 /*   s(Δ) = qᵀ ⌈−m + n⌉ k with factors and biases, q = k of length 1, scale 1, m = 0, n = Δ from −reach to reach
  *
- * Mean and deviation over heads and `directions` random q. Encodings that act on the embedding only: e_m·e_n / |e_m||e_n|.
- * A reach beyond the positions that the encoding has is halved until it fits. */
+ * Mean and deviation over heads and `directions` random q. Encodings that act on the embedding only: e_m·e_n /
+ * |e_m||e_n|. A reach beyond the positions that the encoding has is halved until it fits. */
 locus_status lab_kernel_compute(lab_kernel *kernel, const locus_binding *binding, unsigned sites,
                                 const locus_shape *shape, size_t reach, locus_error *error);
 void lab_kernel_free(lab_kernel *kernel);

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void lab_page_text(lab_page *page, const char *text)
-{
+void lab_page_text(lab_page *page, const char *text) {
     for (; *text; text++) {
         switch (*text) {
         case '<':
@@ -33,8 +32,7 @@ void lab_page_text(lab_page *page, const char *text)
     }
 }
 
-bool lab_page_has_scores(const lab_summary_section *section)
-{
+bool lab_page_has_scores(const lab_summary_section *section) {
     for (size_t i = 0; i < section->row_count; i++) {
         if (section->rows[i].done > 0) {
             return true;
@@ -45,8 +43,7 @@ bool lab_page_has_scores(const lab_summary_section *section)
 
 /* ---- what was run ---- */
 
-static void put_item(lab_page *page, const char *name, const char *text)
-{
+static void put_item(lab_page *page, const char *name, const char *text) {
     if (text[0]) {
         fprintf(page->file, "<dt>%s</dt><dd>", name);
         lab_page_text(page, text);
@@ -54,20 +51,17 @@ static void put_item(lab_page *page, const char *name, const char *text)
     }
 }
 
-static double number_of(const cJSON *config, const char *name)
-{
+static double number_of(const cJSON *config, const char *name) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(config, name);
     return cJSON_IsNumber(item) ? item->valuedouble : NAN;
 }
 
-static const char *text_of(const cJSON *config, const char *name)
-{
+static const char *text_of(const cJSON *config, const char *name) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(config, name);
     return cJSON_IsString(item) ? item->valuestring : "?";
 }
 
-static void put_configuration(lab_page *page, const cJSON *config)
-{
+static void put_configuration(lab_page *page, const cJSON *config) {
     char text[400];
     snprintf(text, sizeof text, "%g / %g / %g samples for training, development and test; data seed %s",
              number_of(config, "train_samples"), number_of(config, "dev_samples"), number_of(config, "test_samples"),
@@ -83,7 +77,9 @@ static void put_configuration(lab_page *page, const cJSON *config)
     put_item(page, "Model", text);
     double steps = number_of(config, "steps"), epochs = number_of(config, "epochs");
     snprintf(text, sizeof text,
-             "AdamW (weight decay %g), batch %g, %g %s, learning rate %g → %g → %g, warm-up %g %% of the steps",
+             "AdamW (weight decay %g), batch %g, %g %s, learning rate from %g up to %g, by a cosine down to %g, "
+             "warm-up %g %% "
+             "of the steps",
              number_of(config, "weight_decay"), number_of(config, "batch"), steps > 0 ? steps : epochs,
              steps > 0 ? "steps" : "epochs", number_of(config, "rate_initial"), number_of(config, "rate_peak"),
              number_of(config, "rate_final"), 100 * number_of(config, "warmup_share"));
@@ -91,8 +87,7 @@ static void put_configuration(lab_page *page, const cJSON *config)
 }
 
 /* What guessing the most common token scores on the section's data. */
-static void put_chance(lab_page *page, const lab_summary_section *section, const cJSON *config)
-{
+static void put_chance(lab_page *page, const lab_summary_section *section, const cJSON *config) {
     const lab_task *task = lab_task_find(section->task);
     lab_task_options options = lab_task_default();
     double symbols = number_of(config, "symbols");
@@ -114,8 +109,7 @@ static void put_chance(lab_page *page, const lab_summary_section *section, const
 
 /* The distinct values of a text column of the section's runs, joined. */
 static void put_distinct(lab_page *page, const char *name, const lab_summary_section *section,
-                         char *const *(*column)(const lab_run *))
-{
+                         char *const *(*column)(const lab_run *)) {
     char text[600] = "";
     for (size_t i = 0; i < section->row_count; i++) {
         for (size_t j = 0; j < section->rows[i].run_count; j++) {
@@ -129,11 +123,14 @@ static void put_distinct(lab_page *page, const char *name, const lab_summary_sec
     put_item(page, name, text);
 }
 
-static char *const *machine_of(const lab_run *run) { return &run->machine; }
-static char *const *version_of(const lab_run *run) { return &run->version; }
+static char *const *machine_of(const lab_run *run) {
+    return &run->machine;
+}
+static char *const *version_of(const lab_run *run) {
+    return &run->version;
+}
 
-static void put_seeds(lab_page *page, const lab_summary_section *section)
-{
+static void put_seeds(lab_page *page, const lab_summary_section *section) {
     char text[300] = "";
     uint64_t seen[64];
     size_t count = 0;
@@ -154,8 +151,7 @@ static void put_seeds(lab_page *page, const lab_summary_section *section)
     put_item(page, "Seeds", text);
 }
 
-void lab_page_setting(lab_page *page, const lab_summary_section *section)
-{
+void lab_page_setting(lab_page *page, const lab_summary_section *section) {
     const lab_task *task = lab_task_find(section->task);
     char text[300];
     cJSON *config = cJSON_Parse(section->config ? section->config : "");
@@ -182,8 +178,7 @@ void lab_page_setting(lab_page *page, const lab_summary_section *section)
 
 /* ---- what the numbers separate ---- */
 
-static bool any_single_seed(const lab_summary_section *section)
-{
+static bool any_single_seed(const lab_summary_section *section) {
     for (size_t i = 0; i < section->row_count; i++) {
         if (section->rows[i].accuracy.count == 1) {
             return true;
@@ -193,17 +188,16 @@ static bool any_single_seed(const lab_summary_section *section)
 }
 
 /* The statistic of a row on the test set `which`: 0 is the trained length, then the further lengths. */
-static const lab_statistic *statistic_at(const lab_summary_row *row, size_t which)
-{
+static const lab_statistic *statistic_at(const lab_summary_row *row, size_t which) {
     return which == 0 ? &row->accuracy : &row->at_length[which - 1];
 }
 
-static void put_unseparated(lab_page *page, const lab_summary_section *section, size_t which)
-{
+static void put_unseparated(lab_page *page, const lab_summary_section *section, size_t which) {
     size_t pairs = 0, open = 0;
     for (size_t i = 0; i < section->row_count; i++) {
         for (size_t j = i + 1; j < section->row_count; j++) {
-            const lab_statistic *a = statistic_at(&section->rows[i], which), *b = statistic_at(&section->rows[j], which);
+            const lab_statistic *a = statistic_at(&section->rows[i], which),
+                                *b = statistic_at(&section->rows[j], which);
             if (a->count == 0 || b->count == 0) {
                 continue;
             }
@@ -211,55 +205,83 @@ static void put_unseparated(lab_page *page, const lab_summary_section *section, 
             if (!lab_statistic_overlap(a, b)) {
                 continue;
             }
-            fputs(open++ ? "; " : "<b>Not separated</b>: ", page->file);
-            fputs("<code>", page->file);
+            fputs(open++ ? " · " : "<b>not separated</b>: ", page->file);
+            fputs("<span class=\"pair\">", page->file);
             lab_page_text(page, section->rows[i].encoding);
-            fputs("</code> and <code>", page->file);
+            fputs("&ensp;~&ensp;", page->file);
             lab_page_text(page, section->rows[j].encoding);
-            fputs("</code>", page->file);
-            if (a->count > 1 && b->count > 1) {
-                fprintf(page->file, " (%.2f&thinsp;±&thinsp;%.2f, %.2f&thinsp;±&thinsp;%.2f)", 100 * a->mean,
-                        100 * a->half_width, 100 * b->mean, 100 * b->half_width);
-            }
+            fputs("</span>", page->file);
         }
     }
     if (pairs > 0 && open == 0) {
-        fputs("all encodings are separated from each other", page->file);
+        fputs("all encodings are <b>separated</b> from each other.", page->file);
     } else if (pairs > open) {
-        fprintf(page->file, ". The other %zu of %zu pairs are separated", pairs - open, pairs);
+        fprintf(page->file, ". The other %zu of %zu pairs are separated.", pairs - open, pairs);
+    } else {
+        fputs(": no pair is separated.", page->file);
     }
-    fputs(".", page->file);
 }
 
-void lab_page_findings(lab_page *page, const lab_summary_section *section)
-{
+/* The same pairs are separated on two test sets: they can share a sentence. */
+static bool same_pairs(const lab_summary_section *section, size_t one, size_t other) {
+    for (size_t i = 0; i < section->row_count; i++) {
+        for (size_t j = i + 1; j < section->row_count; j++) {
+            const lab_summary_row *a = &section->rows[i], *b = &section->rows[j];
+            bool known = statistic_at(a, one)->count && statistic_at(b, one)->count;
+            bool known_too = statistic_at(a, other)->count && statistic_at(b, other)->count;
+            if (known != known_too || lab_statistic_overlap(statistic_at(a, one), statistic_at(b, one)) !=
+                                          lab_statistic_overlap(statistic_at(a, other), statistic_at(b, other))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* "At the trained length and at mean length 32, ": `which` and all test sets that share its sentence. */
+static void put_test_sets(lab_page *page, const lab_summary_section *section, size_t which) {
+    size_t named = 0;
+    fputs(which == 0 ? "Test accuracy at the trained length" : "At mean length ", page->file);
+    for (size_t i = which; i <= section->length_count; i++) {
+        if (i == 0 || !same_pairs(section, which, i)) {
+            continue;
+        }
+        const char *gap = named++ ? ", " : which == 0 ? " and at mean length " : "";
+        fprintf(page->file, "%s%zu", gap, section->lengths[i - 1]);
+    }
+    fputs(", ", page->file);
+}
+
+void lab_page_findings(lab_page *page, const lab_summary_section *section) {
     if (section->row_count < 2 || !lab_page_has_scores(section)) {
         return;
     }
     fputs("<div class=\"finding\">\n", page->file);
     for (size_t which = 0; which <= section->length_count; which++) {
-        fputs("<p>", page->file);
-        if (which == 0) {
-            fputs("Test accuracy at the trained length: ", page->file);
-        } else {
-            fprintf(page->file, "At mean length %zu: ", section->lengths[which - 1]);
+        bool told = false;
+        for (size_t before = 0; before < which; before++) {
+            told = told || same_pairs(section, before, which);
         }
-        put_unseparated(page, section, which);
-        fputs("</p>\n", page->file);
+        if (!told) {
+            fputs("<p>", page->file);
+            put_test_sets(page, section, which);
+            put_unseparated(page, section, which);
+            fputs("</p>\n", page->file);
+        }
     }
-    fputs("<p><small>Two encodings count as separated when the 95 % confidence intervals of their means over seeds, "
-          "mean&nbsp;±&nbsp;t·s/√n, do not touch.",
+    fputs("<p class=\"small\">Two encodings count as separated when the 95 % confidence intervals of their means over "
+          "seeds, "
+          "mean&nbsp;±&nbsp;t·s/√<i>n</i>, do not overlap.",
           page->file);
     if (any_single_seed(section)) {
         fputs(" One seed gives no interval: it separates nothing.", page->file);
     }
-    fputs("</small></p></div>\n", page->file);
+    fputs("</p></div>\n", page->file);
 }
 
 /* ---- scores ---- */
 
-static void put_share(lab_page *page, const lab_statistic *s, bool best)
-{
+static void put_share(lab_page *page, const lab_statistic *s, bool best) {
     if (s->count == 0) {
         fputs("<td>—</td>", page->file);
         return;
@@ -272,8 +294,7 @@ static void put_share(lab_page *page, const lab_statistic *s, bool best)
 }
 
 /* Not separated from the highest mean of its column, which is known from at least two seeds each. */
-static bool is_best(const lab_summary_section *section, const lab_statistic *s, size_t which)
-{
+static bool is_best(const lab_summary_section *section, const lab_statistic *s, size_t which) {
     const lab_statistic *best = NULL;
     size_t others = 0;
     for (size_t i = 0; i < section->row_count; i++) {
@@ -286,8 +307,7 @@ static bool is_best(const lab_summary_section *section, const lab_statistic *s, 
     return best && s->count > 1 && best->count > 1 && others > 0 && lab_statistic_overlap(s, best);
 }
 
-static void put_steps(lab_page *page, const lab_summary_row *row)
-{
+static void put_steps(lab_page *page, const lab_summary_row *row) {
     const lab_statistic *s = &row->steps_to_99;
     if (s->count == 0) {
         fputs(row->done ? "<td>never</td>" : "<td>—</td>", page->file);
@@ -303,8 +323,7 @@ static void put_steps(lab_page *page, const lab_summary_row *row)
     fputs("</td>", page->file);
 }
 
-static bool any_published(const lab_summary_section *section)
-{
+static bool any_published(const lab_summary_section *section) {
     for (size_t i = 0; i < section->row_count; i++) {
         if (section->rows[i].has_published) {
             return true;
@@ -313,8 +332,7 @@ static bool any_published(const lab_summary_section *section)
     return false;
 }
 
-static void put_published(lab_page *page, const lab_summary_row *row)
-{
+static void put_published(lab_page *page, const lab_summary_row *row) {
     if (!row->has_published) {
         fputs("<td class=\"pub\">—</td>", page->file);
         return;
@@ -326,8 +344,7 @@ static void put_published(lab_page *page, const lab_summary_row *row)
     fputs("</td>", page->file);
 }
 
-static void put_score_row(lab_page *page, const lab_summary_section *section, const lab_summary_row *row)
-{
+static void put_score_row(lab_page *page, const lab_summary_section *section, const lab_summary_row *row) {
     fputs("<tr><th scope=\"row\"><code>", page->file);
     lab_page_text(page, row->encoding);
     fputs("</code></th>", page->file);
@@ -345,8 +362,7 @@ static void put_score_row(lab_page *page, const lab_summary_section *section, co
     fputs("</tr>\n", page->file);
 }
 
-static void put_score_head(lab_page *page, const lab_summary_section *section)
-{
+static void put_score_head(lab_page *page, const lab_summary_section *section) {
     fputs("<thead><tr><th class=\"left\">encoding</th><th>accuracy<small>tokens, %</small></th>"
           "<th>exact<small>whole, %</small></th><th>greedy<small>exact, %</small></th>",
           page->file);
@@ -360,14 +376,15 @@ static void put_score_head(lab_page *page, const lab_summary_section *section)
     fputs("</tr></thead>\n", page->file);
 }
 
-void lab_page_scores(lab_page *page, const lab_summary_section *section)
-{
+void lab_page_scores(lab_page *page, const lab_summary_section *section) {
     fprintf(page->file, "<figure><figcaption><b>Table %zu.</b> Scores on the test set of <i>", ++page->tables);
     lab_page_text(page, section->task);
     fputs("</i>, budget <i>", page->file);
     lab_page_text(page, section->budget);
-    fputs("</i>, mean ± standard deviation over seeds. <i>accuracy</i> and <i>exact</i> are teacher-forced; <i>greedy</i> is "
-          "decoded token by token. <i>steps</i>: until 99 % accuracy on the development set. Bold: not separated from the "
+    fputs("</i>, mean ± standard deviation over seeds. <i>accuracy</i> and <i>exact</i> are teacher-forced; "
+          "<i>greedy</i> is "
+          "decoded token by token. <i>steps</i>: until 99 % accuracy on the development set. Bold: not separated from "
+          "the "
           "column's highest mean.",
           page->file);
     const lab_published *source = NULL;
@@ -387,154 +404,4 @@ void lab_page_scores(lab_page *page, const lab_summary_section *section)
         put_score_row(page, section, &section->rows[i]);
     }
     fputs("</tbody></table></div></figure>\n", page->file);
-}
-
-/* ---- cost ---- */
-
-typedef void format_value(char *text, size_t size, double value);
-
-static void format_large(char *text, size_t size, double value)
-{
-    const char *unit = value >= 1e6 ? " M" : value >= 1e4 ? " k" : "";
-    double scaled = value >= 1e6 ? value / 1e6 : value >= 1e4 ? value / 1e3 : value;
-    snprintf(text, size, "%.*f%s", *unit ? (scaled < 10 ? 2 : 1) : 0, scaled, unit);
-}
-
-static void format_time(char *text, size_t size, double value)
-{
-    if (value < 100) {
-        snprintf(text, size, "%.1f s", value);
-    } else if (value < 6000) {
-        snprintf(text, size, "%.1f min", value / 60);
-    } else {
-        snprintf(text, size, "%.1f h", value / 3600);
-    }
-}
-
-static void format_memory(char *text, size_t size, double value)
-{
-    if (value < 0x1p30) {
-        snprintf(text, size, "%.0f MiB", value / 0x1p20);
-    } else {
-        snprintf(text, size, "%.2f GiB", value / 0x1p30);
-    }
-}
-
-static void put_bars(lab_page *page, const lab_summary_section *section, const char *title, size_t offset,
-                     format_value *format)
-{
-    double most = 0;
-    for (size_t i = 0; i < section->row_count; i++) {
-        const lab_statistic *s = (const lab_statistic *)(const void *)((const char *)&section->rows[i] + offset);
-        most = fmax(most, s->mean);
-    }
-    if (most <= 0) {
-        return;
-    }
-    fprintf(page->file, "<div><h4>%s</h4>\n", title);
-    for (size_t i = 0; i < section->row_count; i++) {
-        const lab_statistic *s = (const lab_statistic *)(const void *)((const char *)&section->rows[i] + offset);
-        if (s->count == 0) {
-            continue;
-        }
-        char text[40], spread[40];
-        format(text, sizeof text, s->mean);
-        fputs("<div class=\"bar\"><span title=\"", page->file);
-        lab_page_text(page, section->rows[i].encoding);
-        fputs("\">", page->file);
-        lab_page_text(page, section->rows[i].encoding);
-        fprintf(page->file, "</span><i style=\"width:%.1f%%;background:var(--s%zu)\"></i><span>%s",
-                100 * s->mean / most, i % 8 + 1, text);
-        if (s->count > 1 && s->deviation > 0.0005 * s->mean) {
-            snprintf(spread, sizeof spread, "%.1f", 100 * s->deviation / s->mean);
-            fprintf(page->file, " ±%s&thinsp;%%", spread);
-        }
-        fputs("</span></div>\n", page->file);
-    }
-    fputs("</div>\n", page->file);
-}
-
-void lab_page_costs(lab_page *page, const lab_summary_section *section)
-{
-    fputs("<figure><div class=\"bars\">\n", page->file);
-    put_bars(page, section, "Training speed, real tokens a second", offsetof(lab_summary_row, tokens_per_second),
-             format_large);
-    put_bars(page, section, "Time of a run", offsetof(lab_summary_row, wall_seconds), format_time);
-    put_bars(page, section, "Peak memory of the process", offsetof(lab_summary_row, peak_bytes), format_memory);
-    put_bars(page, section, "Learned parameters", offsetof(lab_summary_row, parameters), format_large);
-    fprintf(page->file,
-            "</div><figcaption><b>Figure %zu.</b> What each encoding costs: means over seeds, with the deviation in per "
-            "cent. Real tokens are those of inputs and targets; nothing is padded.</figcaption></figure>\n",
-            ++page->figures);
-}
-
-/* ---- runs ---- */
-
-static const char *state_text(lab_run_state state)
-{
-    static const char *const names[] = {"not finished", "done", "stopped", "failed"};
-    return (unsigned)state < 4 ? names[state] : "unknown";
-}
-
-/* The runs that did not finish, or those that did and left a message, under a heading if there are any. */
-static void put_notes(lab_page *page, const lab_summary_section *section, const char *heading, bool done)
-{
-    size_t found = 0;
-    for (size_t i = 0; i < section->row_count; i++) {
-        for (size_t j = 0; j < section->rows[i].run_count; j++) {
-            const lab_run *run = section->rows[i].runs[j];
-            bool has_message = run->message && run->message[0];
-            if ((run->state == LAB_RUN_DONE) != done || (done && !has_message)) {
-                continue;
-            }
-            fputs(found++ ? "" : heading, page->file);
-            fputs("<li><code>", page->file);
-            lab_page_text(page, run->name ? run->name : "?");
-            fputs("</code>: ", page->file);
-            if (!done) {
-                fprintf(page->file, "%s at step %" PRIu64 " of %" PRIu64 "%s", state_text(run->state), run->steps_done,
-                        run->steps_total, has_message ? "; " : "");
-            }
-            lab_page_text(page, has_message ? run->message : "");
-            fputs("</li>\n", page->file);
-        }
-    }
-    fputs(found ? "</ul></div>\n" : "", page->file);
-}
-
-void lab_page_unfinished(lab_page *page, const lab_summary_section *section)
-{
-    put_notes(page, section,
-              "<div class=\"finding warn\"><p><b>Not counted above</b>, because they did not finish:</p><ul>\n", false);
-    put_notes(page, section, "<div class=\"finding warn\"><p><b>Notes</b> on finished runs:</p><ul>\n", true);
-}
-
-void lab_page_runs(lab_page *page, const lab_summary_section *section)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < section->row_count; i++) {
-        count += section->rows[i].run_count;
-    }
-    fprintf(page->file,
-            "<details><summary>The %zu runs of this section, with their commands</summary><div class=\"wide\"><table>"
-            "<thead><tr><th class=\"left\">run</th><th>seed</th><th class=\"left\">state</th><th>steps</th><th>time</th>"
-            "<th class=\"left\">started (UTC)</th><th class=\"left\">command</th></tr></thead><tbody>\n",
-            count);
-    for (size_t i = 0; i < section->row_count; i++) {
-        for (size_t j = 0; j < section->rows[i].run_count; j++) {
-            const lab_run *run = section->rows[i].runs[j];
-            char time[40];
-            format_time(time, sizeof time, run->wall_seconds);
-            fputs("<tr><td><code>", page->file);
-            lab_page_text(page, run->name ? run->name : "?");
-            fprintf(page->file, "</code></td><td>%" PRIu64 "</td><td class=\"left\">%s</td><td>%" PRIu64 "</td><td>%s</td>"
-                                "<td class=\"left\">",
-                    run->seed, state_text(run->state), run->steps_done, time);
-            lab_page_text(page, run->started ? run->started : "");
-            fputs("</td><td class=\"left\"><code>", page->file);
-            lab_page_text(page, run->command ? run->command : "");
-            fputs("</code></td></tr>\n", page->file);
-        }
-    }
-    fputs("</tbody></table></div></details>\n", page->file);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Drives gnuplot: script and picture are files in a fresh temporary folder, the program is started without a shell.
+/* Drives gnuplot: script and picture are files in a fresh temporary folder, the program is started without a
+ * shell.
  *
- * gnuplot is told colours that stand for roles (rgb(192, k, 1) is series k), and the picture's colours are then replaced by
- * CSS variables, so that one SVG serves light and dark. */
+ * gnuplot is told colours that stand for roles (rgb(192, k, 1) is series k), and the picture's colours are then
+ * replaced by CSS variables, so that one SVG serves light and dark. */
 #include "report/plot.h"
 
 #include "io/fail.h"
@@ -22,8 +23,7 @@ extern char **environ;
 /* ---- the script ---- */
 
 /* A text in double quotes, as gnuplot reads it without enhanced markup. */
-static void put_text(FILE *script, const char *text)
-{
+static void put_text(FILE *script, const char *text) {
     fputc('"', script);
     for (const char *c = text; *c; c++) {
         if (*c == '"' || *c == '\\') {
@@ -34,14 +34,12 @@ static void put_text(FILE *script, const char *text)
     fputc('"', script);
 }
 
-static void put_axes(FILE *script, const lab_chart *chart)
-{
-    fprintf(script,
-            "set border 3 lc rgb '#808001' lw 1\n"
-            "set tics nomirror out scale 0.5 textcolor rgb '#808003'\n"
-            "set grid ytics lt 1 lc rgb '#808002' lw 1\n"
-            "set style fill solid 0.15 noborder\nunset key\nset samples 2\n"
-            "set bmargin 3.4\nset tmargin 1.2\nset rmargin 2.2\nset lmargin 8.2\n");
+static void put_axes(FILE *script, const lab_chart *chart) {
+    fprintf(script, "set border 3 lc rgb '#808001' lw 1\n"
+                    "set tics nomirror out scale 0.5 textcolor rgb '#808003'\n"
+                    "set grid ytics lt 1 lc rgb '#808002' lw 1\n"
+                    "set style fill solid 0.15 noborder\nunset key\nset samples 2\n"
+                    "set bmargin 3.4\nset tmargin 1.2\nset rmargin 2.2\nset lmargin 8.2\n");
     fprintf(script, "set xlabel ");
     put_text(script, chart->x_label);
     fprintf(script, " textcolor rgb '#808003' offset 0,0.3\nset ylabel ");
@@ -53,12 +51,17 @@ static void put_axes(FILE *script, const lab_chart *chart)
     if (chart->y_low < chart->y_high) {
         fprintf(script, "set yrange [%.9g:%.9g]\n", chart->y_low, chart->y_high);
     }
-    fprintf(script, "%s%s", chart->log_y ? "set logscale y\n" : "",
-            chart->count_x ? "set format x '%.0s%c'\nset xtics autofreq\n" : "");
+    if (chart->log_y) {
+        fputs("set logscale y\nset ytics (", script);
+        for (int decade = -9; decade <= 3; decade++) {
+            fprintf(script, "%s1e%d, 2e%d, 5e%d", decade > -9 ? ", " : "", decade, decade, decade);
+        }
+        fputs(")\nset format y '%g'\n", script);
+    }
+    fputs(chart->count_x ? "set format x '%.0s%c'\n" : "", script);
 }
 
-static void put_data(FILE *script, const lab_chart *chart)
-{
+static void put_data(FILE *script, const lab_chart *chart) {
     for (size_t i = 0; i < chart->series_count; i++) {
         const lab_series *s = &chart->series[i];
         fprintf(script, "$d%zu << EOD\n", i);
@@ -70,8 +73,7 @@ static void put_data(FILE *script, const lab_chart *chart)
     }
 }
 
-static void put_plots(FILE *script, const lab_chart *chart)
-{
+static void put_plots(FILE *script, const lab_chart *chart) {
     const char *comma = "plot ";
     for (size_t i = 0; i < chart->series_count; i++) { /* bands lie under all lines */
         const lab_series *s = &chart->series[i];
@@ -86,8 +88,8 @@ static void put_plots(FILE *script, const lab_chart *chart)
         const lab_series *s = &chart->series[i];
         unsigned colour = (unsigned)(s->colour % LAB_PLOT_COLOURS + 1);
         if (s->points && s->low) {
-            fprintf(script, "%s$d%zu using 1:2:3:4 with yerrorbars pt 7 ps 0.01 lw 1.2 lc rgb '#c0%02x01' notitle", comma,
-                    i, colour);
+            fprintf(script, "%s$d%zu using 1:2:3:4 with yerrorbars pt 7 ps 0.01 lw 1.2 lc rgb '#c0%02x01' notitle",
+                    comma, i, colour);
             comma = ", \\\n ";
         }
         fprintf(script, "%s$d%zu using 1:2 with %s lw 2 lc rgb '#c0%02x01' title ", comma, i,
@@ -98,8 +100,7 @@ static void put_plots(FILE *script, const lab_chart *chart)
     fputc('\n', script);
 }
 
-static locus_status write_script(const lab_chart *chart, const char *path, locus_error *error)
-{
+static locus_status write_script(const lab_chart *chart, const char *path, locus_error *error) {
     FILE *script = fopen(path, "w");
     if (!script) {
         return lab_fail_system(error, "write", path, errno);
@@ -121,8 +122,7 @@ static locus_status write_script(const lab_chart *chart, const char *path, locus
 /* ---- the program ---- */
 
 /* What gnuplot complained of: the line of its log that says most, "…: undefined variable". */
-static locus_status complaint(const char *log, int state, locus_error *error)
-{
+static locus_status complaint(const char *log, int state, locus_error *error) {
     char *text = NULL, line[200] = "";
     size_t bytes = 0;
     if (lab_file_read(log, &text, &bytes, NULL) == LOCUS_OK) {
@@ -133,12 +133,12 @@ static locus_status complaint(const char *log, int state, locus_error *error)
         }
     }
     free(text);
-    return lab_fail(error, LOCUS_ERROR_IO, "gnuplot", "gnuplot failed (status %d)%s%s", state, line[0] ? ": " : "", line);
+    return lab_fail(error, LOCUS_ERROR_IO, "gnuplot", "gnuplot failed (status %d)%s%s", state, line[0] ? ": " : "",
+                    line);
 }
 
 /* Runs gnuplot on a script in `folder`; the picture is written there too. Its complaints go to `log`. */
-static locus_status run_gnuplot(const char *folder, const char *log, locus_error *error)
-{
+static locus_status run_gnuplot(const char *folder, const char *log, locus_error *error) {
     posix_spawn_file_actions_t actions;
     char *const arguments[] = {(char *)"gnuplot", (char *)"-e", NULL, NULL};
     char load[1024], *words[4];
@@ -174,8 +174,7 @@ static locus_status run_gnuplot(const char *folder, const char *log, locus_error
 /* ---- the picture ---- */
 
 /* The role of a colour that write_script chose. */
-static const char *colour_role(unsigned red, unsigned green, unsigned blue, char *text, size_t size)
-{
+static const char *colour_role(unsigned red, unsigned green, unsigned blue, char *text, size_t size) {
     static const char *const roles[] = {"axis", "grid", "text"};
     if (red == 192 && blue == 1 && green >= 1 && green <= LAB_PLOT_COLOURS) {
         snprintf(text, size, "var(--s%u)", green);
@@ -188,8 +187,7 @@ static const char *colour_role(unsigned red, unsigned green, unsigned blue, char
 }
 
 /* Copies SVG from `at` up to `end`; colours become variables, fonts the page's, trailing blanks go. */
-static void copy_picture(const char *at, const char *end, FILE *page)
-{
+static void copy_picture(const char *at, const char *end, FILE *page) {
     while (at < end) {
         unsigned red, green, blue;
         int used = 0;
@@ -209,8 +207,7 @@ static void copy_picture(const char *at, const char *end, FILE *page)
 }
 
 /* gnuplot emits many groups that hold nothing; a page has enough to carry. Works in place. */
-static void drop_empty_groups(char *svg)
-{
+static void drop_empty_groups(char *svg) {
     char *to = svg;
     for (char *at = svg; *at;) {
         const char *close = strncmp(at, "<g ", 3) == 0 ? strchr(at, '>') : NULL;
@@ -225,8 +222,7 @@ static void drop_empty_groups(char *svg)
     *to = '\0';
 }
 
-static locus_status copy_svg(const lab_chart *chart, const char *path, FILE *page, locus_error *error)
-{
+static locus_status copy_svg(const lab_chart *chart, const char *path, FILE *page, locus_error *error) {
     char *svg = NULL;
     size_t bytes = 0;
     locus_status status = lab_file_read(path, &svg, &bytes, error);
@@ -248,8 +244,7 @@ static locus_status copy_svg(const lab_chart *chart, const char *path, FILE *pag
     return LOCUS_OK;
 }
 
-locus_status lab_chart_draw(const lab_chart *chart, FILE *page, locus_error *error)
-{
+locus_status lab_chart_draw(const lab_chart *chart, FILE *page, locus_error *error) {
     const char *base = getenv("TMPDIR");
     char folder[512], script[560], picture[560], log[560];
     if (!base || !base[0] || strlen(base) > 400 || strchr(base, '\'')) {
@@ -276,8 +271,7 @@ locus_status lab_chart_draw(const lab_chart *chart, FILE *page, locus_error *err
     return status;
 }
 
-void lab_chart_shapes(FILE *page)
-{
+void lab_chart_shapes(FILE *page) {
     fputs("<svg width=\"0\" height=\"0\" class=\"shapes\" aria-hidden=\"true\"><defs>"
           "<circle id=\"gpDot\" r=\"0.5\" stroke-width=\"0.5\" stroke=\"currentColor\"/>"
           "<circle id=\"gpPt6\" r=\"1\" fill=\"currentColor\" stroke=\"none\"/></defs></svg>\n",

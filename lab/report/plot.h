@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Charts: gnuplot draws them as SVG, which is then made fit for a page that is light or dark: colours become CSS variables
- * (--axis, --grid, --text, --s1 … --s8, --page), sizes become the view box's only, and point shapes are shared. */
+/* Charts: gnuplot draws them as SVG, which is then made fit for a page that is light or dark: colours become CSS
+ * variables (--axis, --grid, --text, --s1 … --s8, --page), sizes become the view box's only, and point shapes are
+ * shared. */
 #ifndef LAB_PLOT_H
 #define LAB_PLOT_H
 
@@ -12,7 +13,7 @@
 
 typedef struct lab_series {
     const char *name;
-    size_t colour;           /* 0 …; taken modulo LAB_PLOT_COLOURS */
+    size_t colour; /* 0 …; taken modulo LAB_PLOT_COLOURS */
     size_t count;
     const double *x, *y;
     const double *low, *high; /* of a band, or of error bars with `points`; NULL: none */
@@ -24,8 +25,8 @@ typedef struct lab_chart {
     const char *title, *x_label, *y_label;
     size_t width, height;
     double x_low, x_high, y_low, y_high; /* x_low == x_high: chosen by the data; y likewise */
-    bool log_y;
-    bool count_x; /* ticks as 500, 1k, 20k */
+    bool log_y;                          /* with ticks at 1, 2, 5 of every decade */
+    bool count_x;                        /* ticks as 500, 1k, 20k */
     const lab_series *series;
     size_t series_count;
 } lab_chart;

@@ -41,8 +41,7 @@ static const struct {
     {"algebraic(group=seq,decay=0.98)", "algebraic (seq)"},
 };
 
-static bool normal(const char *spec, char *text, size_t size)
-{
+static bool normal(const char *spec, char *text, size_t size) {
     static const char window[] = "(window=";
     size_t used = 0;
     for (; *spec != '\0'; spec++) {
@@ -64,8 +63,7 @@ static bool normal(const char *spec, char *text, size_t size)
     return true;
 }
 
-const lab_published *lab_published_find(const char *task, const char *encoding)
-{
+const lab_published *lab_published_find(const char *task, const char *encoding) {
     char text[64];
     if (task == NULL || encoding == NULL || !normal(encoding, text, sizeof text)) {
         return NULL;
@@ -83,12 +81,10 @@ const lab_published *lab_published_find(const char *task, const char *encoding)
     return NULL;
 }
 
-size_t lab_published_count(void)
-{
+size_t lab_published_count(void) {
     return COUNT(published);
 }
 
-const lab_published *lab_published_at(size_t index)
-{
+const lab_published *lab_published_at(size_t index) {
     return index < COUNT(published) ? &published[index] : NULL;
 }

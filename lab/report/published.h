@@ -6,11 +6,11 @@
 #include <stddef.h>
 
 typedef struct lab_published {
-    const char *task;    /* as on the command line */
-    const char *scheme;  /* "sinusoidal", "relative", "rope", "algebraic (seq)": as the source's table calls it */
-    const char *budget;  /* the budget that the source trained with: "paper" */
-    double accuracy;     /* token accuracy on the test set, teacher-forced, in [0, 1]; mean over repetitions */
-    double deviation;    /* over repetitions, in [0, 1]; < 0: not printed in the source */
+    const char *task;   /* as on the command line */
+    const char *scheme; /* "sinusoidal", "relative", "rope", "algebraic (seq)": as the source's table calls it */
+    const char *budget; /* the budget that the source trained with: "paper" */
+    double accuracy;    /* token accuracy on the test set, teacher-forced, in [0, 1]; mean over repetitions */
+    double deviation;   /* over repetitions, in [0, 1]; < 0: not printed in the source */
     const char *source;
 } lab_published;
 

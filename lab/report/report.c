@@ -12,8 +12,7 @@
 #include <time.h>
 
 /* The distinct texts of a column of the summary, joined as a list: "copy, reverse and repeat". */
-static void put_list(lab_page *page, const char *(*column)(const lab_summary *, size_t), size_t count)
-{
+static void put_list(lab_page *page, const char *(*column)(const lab_summary *, size_t), size_t count) {
     size_t distinct[256], found = 0;
     for (size_t i = 0; i < count && found < 256; i++) {
         size_t j = 0;
@@ -30,12 +29,17 @@ static void put_list(lab_page *page, const char *(*column)(const lab_summary *, 
     }
 }
 
-static const char *task_of(const lab_summary *summary, size_t section) { return summary->sections[section].task; }
-static const char *budget_of(const lab_summary *summary, size_t section) { return summary->sections[section].budget; }
-static const char *encoding_of(const lab_summary *summary, size_t run) { return summary->runs[run].encoding; }
+static const char *task_of(const lab_summary *summary, size_t section) {
+    return summary->sections[section].task;
+}
+static const char *budget_of(const lab_summary *summary, size_t section) {
+    return summary->sections[section].budget;
+}
+static const char *encoding_of(const lab_summary *summary, size_t run) {
+    return summary->runs[run].encoding;
+}
 
-static void put_title(lab_page *page)
-{
+static void put_title(lab_page *page) {
     if (page->options->title) {
         lab_page_text(page, page->options->title);
         return;
@@ -44,8 +48,7 @@ static void put_title(lab_page *page)
     put_list(page, task_of, page->summary->section_count);
 }
 
-static void put_lede(lab_page *page)
-{
+static void put_lede(lab_page *page) {
     size_t done = 0, count = page->summary->run_count;
     for (size_t i = 0; i < count; i++) {
         done += page->summary->runs[i].state == LAB_RUN_DONE;
@@ -58,8 +61,7 @@ static void put_lede(lab_page *page)
     fprintf(page->file, "; %zu run%s, %zu finished.</p>\n", count, count == 1 ? "" : "s", done);
 }
 
-static void put_heading(lab_page *page, const lab_summary_section *section)
-{
+static void put_heading(lab_page *page, const lab_summary_section *section) {
     lab_page_text(page, section->task);
     const char *const tags[] = {section->budget, section->setup, section->embedding_init};
     static const char *const words[] = {"budget", "set-up", "embeddings"};
@@ -70,8 +72,7 @@ static void put_heading(lab_page *page, const lab_summary_section *section)
     }
 }
 
-static void put_contents(lab_page *page)
-{
+static void put_contents(lab_page *page) {
     if (page->summary->section_count < 2) {
         return;
     }
@@ -89,16 +90,15 @@ static void put_contents(lab_page *page)
     fputs("</nav>\n", page->file);
 }
 
-static locus_status put_section(lab_page *page, size_t number, locus_error *error)
-{
+static locus_status put_section(lab_page *page, size_t number, locus_error *error) {
     const lab_summary_section *section = &page->summary->sections[number];
     locus_status status = LOCUS_OK;
     fprintf(page->file, "<section id=\"section%zu\">\n<h2>", number + 1);
     put_heading(page, section);
     fputs("</h2>\n", page->file);
     if (lab_page_has_scores(section)) {
-        lab_page_findings(page, section);
         lab_page_scores(page, section);
+        lab_page_findings(page, section);
         lab_page_unfinished(page, section);
         status = lab_page_curves(page, section, number + 1, error);
         if (status == LOCUS_OK) {
@@ -119,8 +119,7 @@ static locus_status put_section(lab_page *page, size_t number, locus_error *erro
     return status;
 }
 
-static void put_footer(lab_page *page)
-{
+static void put_footer(lab_page *page) {
     char date[40] = "";
     time_t now = time(NULL);
     struct tm utc;
@@ -135,13 +134,13 @@ static void put_footer(lab_page *page)
     } else {
         fputs(". ", page->file);
     }
-    fputs("Sections are never mixed: runs of another task, budget, set-up, embedding initialisation or model stand in a table "
+    fputs("Sections are never mixed: runs of another task, budget, set-up, embedding initialisation or model stand in "
+          "a table "
           "of their own. Only finished runs are counted.</p></footer>\n",
           page->file);
 }
 
-static locus_status put_page(lab_page *page, locus_error *error)
-{
+static locus_status put_page(lab_page *page, locus_error *error) {
     locus_status status = LOCUS_OK;
     fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
@@ -165,8 +164,8 @@ static locus_status put_page(lab_page *page, locus_error *error)
     return status;
 }
 
-locus_status lab_report_write(lab_store *store, const lab_report_options *options, const char *path, locus_error *error)
-{
+locus_status lab_report_write(lab_store *store, const lab_report_options *options, const char *path,
+                              locus_error *error) {
     lab_summary summary;
     lab_output output;
     locus_status status = lab_summary_create(&summary, store, &options->filter, error);

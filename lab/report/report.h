@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The page: one self-contained HTML file (inline CSS and SVG, no script, no network) with tables, learning curves, accuracy
- * against test length, cost, and the score kernel of each encoding. Plots are drawn by gnuplot, through files in a temporary
- * folder. Written whole or not at all. */
+/* The page: one self-contained HTML file (inline CSS and SVG, no script, no network) with tables, learning curves,
+ * accuracy against test length, cost, and the score kernel of each encoding. Plots are drawn by gnuplot, through
+ * files in a temporary folder. Written whole or not at all. */
 #ifndef LAB_REPORT_H
 #define LAB_REPORT_H
 
@@ -15,6 +15,7 @@ typedef struct lab_report_options {
 } lab_report_options;
 
 /* UNSUPPORTED with a clear line if gnuplot is missing; ARGUMENT if no run matches. */
-locus_status lab_report_write(lab_store *store, const lab_report_options *options, const char *path, locus_error *error);
+locus_status lab_report_write(lab_store *store, const lab_report_options *options, const char *path,
+                              locus_error *error);
 
 #endif

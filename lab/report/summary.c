@@ -17,8 +17,7 @@
 
 /* ---- statistics ---- */
 
-double lab_student_95(size_t degrees)
-{
+double lab_student_95(size_t degrees) {
     static const double table[] = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281};
     if (degrees == 0) {
         return INFINITY;
@@ -32,8 +31,7 @@ double lab_student_95(size_t degrees)
            (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * n * n * n);
 }
 
-lab_statistic lab_statistic_of(const double *values, size_t count)
-{
+lab_statistic lab_statistic_of(const double *values, size_t count) {
     lab_statistic statistic = {.count = count};
     double sum = 0, squares = 0;
     for (size_t i = 0; i < count; i++) {
@@ -47,20 +45,17 @@ lab_statistic lab_statistic_of(const double *values, size_t count)
         squares += (values[i] - statistic.mean) * (values[i] - statistic.mean);
     }
     statistic.deviation = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
-    statistic.half_width =
-        count > 1 ? lab_student_95(count - 1) * statistic.deviation / sqrt((double)count) : INFINITY;
+    statistic.half_width = count > 1 ? lab_student_95(count - 1) * statistic.deviation / sqrt((double)count) : INFINITY;
     return statistic;
 }
 
-bool lab_statistic_overlap(const lab_statistic *a, const lab_statistic *b)
-{
+bool lab_statistic_overlap(const lab_statistic *a, const lab_statistic *b) {
     return a->count < 2 || b->count < 2 || fabs(a->mean - b->mean) <= a->half_width + b->half_width;
 }
 
 /* ---- which runs ---- */
 
-static bool is_wanted(const lab_run *run, const lab_summary_filter *filter)
-{
+static bool is_wanted(const lab_run *run, const lab_summary_filter *filter) {
     for (size_t i = 0; i < filter->run_count; i++) {
         if (filter->runs[i] == run->id) {
             return true;
@@ -70,8 +65,7 @@ static bool is_wanted(const lab_run *run, const lab_summary_filter *filter)
 }
 
 static locus_status take_runs(lab_summary *summary, lab_store *store, const lab_summary_filter *filter,
-                              locus_error *error)
-{
+                              locus_error *error) {
     const lab_run_filter columns = {.task = filter->task,
                                     .budget = filter->budget,
                                     .setup = filter->setup,
@@ -95,8 +89,7 @@ static locus_status take_runs(lab_summary *summary, lab_store *store, const lab_
 /* ---- sections and rows ---- */
 
 /* What a section's runs share: the configuration without what may differ between them. From malloc; NULL: no memory. */
-static char *section_key(const lab_run *run)
-{
+static char *section_key(const lab_run *run) {
     static const char *const free_fields[] = {"seed", "encoding", "checkpoint_seconds", "test_lengths"};
     cJSON *config = cJSON_Parse(run->config ? run->config : "");
     for (size_t i = 0; i < sizeof free_fields / sizeof *free_fields; i++) {
@@ -115,8 +108,7 @@ static char *section_key(const lab_run *run)
     return key;
 }
 
-static void describe_data(lab_summary_section *section)
-{
+static void describe_data(lab_summary_section *section) {
     cJSON *config = cJSON_Parse(section->config ? section->config : "");
     const cJSON *mean = cJSON_GetObjectItemCaseSensitive(config, "length_mean");
     const cJSON *deviation = cJSON_GetObjectItemCaseSensitive(config, "length_deviation");
@@ -129,8 +121,7 @@ static void describe_data(lab_summary_section *section)
     cJSON_Delete(config);
 }
 
-static lab_summary_section *find_section(lab_summary *summary, char **keys, const lab_run *run)
-{
+static lab_summary_section *find_section(lab_summary *summary, char **keys, const lab_run *run) {
     char *key = section_key(run);
     for (size_t i = 0; key && i < summary->section_count; i++) {
         if (strcmp(keys[i], key) == 0) {
@@ -153,8 +144,7 @@ static lab_summary_section *find_section(lab_summary *summary, char **keys, cons
     return section->rows ? section : NULL;
 }
 
-static lab_summary_row *find_row(const lab_summary *summary, lab_summary_section *section, const lab_run *run)
-{
+static lab_summary_row *find_row(const lab_summary *summary, lab_summary_section *section, const lab_run *run) {
     for (size_t i = 0; i < section->row_count; i++) {
         if (strcmp(section->rows[i].encoding, run->encoding) == 0) {
             return &section->rows[i];
@@ -172,8 +162,7 @@ static lab_summary_row *find_row(const lab_summary *summary, lab_summary_section
     return row->runs ? row : NULL;
 }
 
-static locus_status sort_runs(lab_summary *summary, locus_error *error)
-{
+static locus_status sort_runs(lab_summary *summary, locus_error *error) {
     size_t count = summary->run_count;
     char **keys = calloc(count + 1, sizeof *keys);
     summary->sections = calloc(count + 1, sizeof *summary->sections);
@@ -201,8 +190,7 @@ typedef struct run_finals {
     size_t count;
 } run_finals;
 
-static bool find_final(const run_finals *run, const char *set, const char *name, double *value)
-{
+static bool find_final(const run_finals *run, const char *set, const char *name, double *value) {
     for (size_t i = 0; i < run->count; i++) {
         if ((!set || !strcmp(run->finals[i].set, set)) && !strcmp(run->finals[i].name, name)) {
             *value = run->finals[i].value;
@@ -212,8 +200,7 @@ static bool find_final(const run_finals *run, const char *set, const char *name,
     return false;
 }
 
-static lab_statistic over_finals(const run_finals *runs, size_t count, const char *set, const char *name)
-{
+static lab_statistic over_finals(const run_finals *runs, size_t count, const char *set, const char *name) {
     double values[256];
     size_t have = 0;
     for (size_t i = 0; i < count && have < 256; i++) {
@@ -223,13 +210,20 @@ static lab_statistic over_finals(const run_finals *runs, size_t count, const cha
 }
 
 typedef double run_number(const lab_run *run);
-static double run_speed(const lab_run *run) { return run->tokens_per_second; }
-static double run_seconds(const lab_run *run) { return run->wall_seconds; }
-static double run_bytes(const lab_run *run) { return (double)run->peak_bytes; }
-static double run_parameters(const lab_run *run) { return (double)run->parameters; }
+static double run_speed(const lab_run *run) {
+    return run->tokens_per_second;
+}
+static double run_seconds(const lab_run *run) {
+    return run->wall_seconds;
+}
+static double run_bytes(const lab_run *run) {
+    return (double)run->peak_bytes;
+}
+static double run_parameters(const lab_run *run) {
+    return (double)run->parameters;
+}
 
-static lab_statistic over_runs(const lab_summary_row *row, run_number *number)
-{
+static lab_statistic over_runs(const lab_summary_row *row, run_number *number) {
     double values[256];
     size_t have = 0;
     for (size_t i = 0; i < row->run_count && have < 256; i++) {
@@ -242,12 +236,10 @@ static lab_statistic over_runs(const lab_summary_row *row, run_number *number)
 }
 
 /* Adds the lengths of "test:200" to the section's, in order. */
-static void add_lengths(lab_summary_section *section, const run_finals *run)
-{
+static void add_lengths(lab_summary_section *section, const run_finals *run) {
     for (size_t i = 0; i < run->count; i++) {
         unsigned long length;
-        if (strncmp(run->finals[i].set, "test:", 5) != 0 ||
-            (length = strtoul(run->finals[i].set + 5, NULL, 10)) == 0) {
+        if (strncmp(run->finals[i].set, "test:", 5) != 0 || (length = strtoul(run->finals[i].set + 5, NULL, 10)) == 0) {
             continue;
         }
         size_t at = 0;
@@ -266,8 +258,7 @@ static void add_lengths(lab_summary_section *section, const run_finals *run)
 
 /* Steps until development accuracy reached 99 %: from the final scores, or else from the curve. */
 static locus_status steps_to_99(lab_summary_row *row, const run_finals *finals, size_t count, lab_store *store,
-                                locus_error *error)
-{
+                                locus_error *error) {
     double values[256];
     size_t have = 0, done = 0;
     for (size_t i = 0; i < row->run_count && have < 256 && done < count; i++) {
@@ -297,8 +288,7 @@ static locus_status steps_to_99(lab_summary_row *row, const run_finals *finals, 
 }
 
 static void score_lengths(lab_summary_row *row, const lab_summary_section *section, const run_finals *finals,
-                          size_t count)
-{
+                          size_t count) {
     for (size_t i = 0; i < section->length_count; i++) {
         char set[32];
         snprintf(set, sizeof set, "test:%zu", section->lengths[i]);
@@ -308,8 +298,7 @@ static void score_lengths(lab_summary_row *row, const lab_summary_section *secti
 }
 
 static locus_status score_row(lab_summary_row *row, const lab_summary_section *section, const run_finals *finals,
-                              lab_store *store, locus_error *error)
-{
+                              lab_store *store, locus_error *error) {
     size_t count = row->done;
     row->accuracy = over_finals(finals, count, "test", "accuracy");
     row->exact = over_finals(finals, count, "test", "exact");
@@ -324,8 +313,7 @@ static locus_status score_row(lab_summary_row *row, const lab_summary_section *s
 }
 
 /* The final scores of every finished run of a row, in order. */
-static locus_status read_finals(const lab_summary_row *row, lab_store *store, run_finals *finals, locus_error *error)
-{
+static locus_status read_finals(const lab_summary_row *row, lab_store *store, run_finals *finals, locus_error *error) {
     size_t have = 0;
     locus_status status = LOCUS_OK;
     for (size_t i = 0; i < row->run_count && status == LOCUS_OK; i++) {
@@ -337,8 +325,7 @@ static locus_status read_finals(const lab_summary_row *row, lab_store *store, ru
     return status;
 }
 
-static locus_status score_section(lab_summary_section *section, lab_store *store, locus_error *error)
-{
+static locus_status score_section(lab_summary_section *section, lab_store *store, locus_error *error) {
     run_finals **finals = calloc(section->row_count + 1, sizeof *finals);
     locus_status status = finals ? LOCUS_OK : lab_fail(error, LOCUS_ERROR_MEMORY, "summary", "out of memory");
     for (size_t i = 0; i < section->row_count && status == LOCUS_OK; i++) {
@@ -363,8 +350,7 @@ static locus_status score_section(lab_summary_section *section, lab_store *store
 }
 
 locus_status lab_summary_create(lab_summary *summary, lab_store *store, const lab_summary_filter *filter,
-                                locus_error *error)
-{
+                                locus_error *error) {
     *summary = (lab_summary){0};
     locus_status status = take_runs(summary, store, filter, error);
     if (status == LOCUS_OK) {
@@ -379,8 +365,7 @@ locus_status lab_summary_create(lab_summary *summary, lab_store *store, const la
     return status;
 }
 
-void lab_summary_free(lab_summary *summary)
-{
+void lab_summary_free(lab_summary *summary) {
     for (size_t i = 0; i < summary->section_count; i++) {
         for (size_t j = 0; j < summary->sections[i].row_count; j++) {
             free(summary->sections[i].rows[j].runs);

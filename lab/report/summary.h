@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of a store gathered into tables: one section for each (task, budget, set-up, embedding initialisation, and all that a
- * configuration holds besides seed and encoding), one row for each encoding, one value for each seed. Sections are never
- * mixed. Only finished runs count. Used by the page, by the terminal's tables and by JSON. */
+/* Runs of a store gathered into tables: one section for each (task, budget, set-up, embedding initialisation, and
+ * all that a configuration holds besides seed and encoding), one row for each encoding, one value for each seed.
+ * Sections are never mixed. Only finished runs count. Used by the page, by the terminal's tables and by JSON. */
 #ifndef LAB_SUMMARY_H
 #define LAB_SUMMARY_H
 
@@ -21,9 +21,9 @@ typedef struct lab_summary_row {
     const char *encoding;
     size_t run_count; /* all of them, finished or not */
     const lab_run **runs;
-    size_t done;      /* finished */
+    size_t done;                                       /* finished */
     lab_statistic accuracy, exact, greedy_exact, loss; /* on the test set, teacher-forced; shares in [0, 1] */
-    lab_statistic steps_to_99;   /* over the seeds that got there */
+    lab_statistic steps_to_99;                         /* over the seeds that got there */
     lab_statistic tokens_per_second, wall_seconds, peak_bytes, parameters;
     lab_statistic at_length[LAB_SUMMARY_MAX_LENGTHS]; /* accuracy on test sets of the section's other lengths */
     lab_statistic greedy_at_length[LAB_SUMMARY_MAX_LENGTHS];
@@ -59,8 +59,8 @@ locus_status lab_summary_create(lab_summary *summary, lab_store *store, const la
                                 locus_error *error);
 void lab_summary_free(lab_summary *summary);
 
-/* The sections as JSON: {"sections": [{"task": …, "rows": [{"encoding": …, "accuracy": {"mean": …}, …}]}]}. A statistic
- * that no seed has is null. NULL: out of memory. Release with cJSON_Delete. */
+/* The sections as JSON: {"sections": [{"task": …, "rows": [{"encoding": …, "accuracy": {"mean": …}, …}]}]}. A
+ * statistic that no seed has is null. NULL: out of memory. Release with cJSON_Delete. */
 struct cJSON *lab_summary_json(const lab_summary *summary);
 
 /* Mean, deviation and t interval of `count` values. */

@@ -8,8 +8,7 @@
 
 static const char *const state_names[] = {"started", "done", "stopped", "failed"};
 
-static void add_statistic(cJSON *object, const char *name, const lab_statistic *statistic)
-{
+static void add_statistic(cJSON *object, const char *name, const lab_statistic *statistic) {
     if (statistic->count == 0) {
         cJSON_AddNullToObject(object, name);
         return;
@@ -25,8 +24,7 @@ static void add_statistic(cJSON *object, const char *name, const lab_statistic *
     }
 }
 
-static void add_published(cJSON *object, const lab_summary_row *row)
-{
+static void add_published(cJSON *object, const lab_summary_row *row) {
     if (!row->has_published) {
         cJSON_AddNullToObject(object, "published");
         return;
@@ -41,8 +39,7 @@ static void add_published(cJSON *object, const lab_summary_row *row)
     }
 }
 
-static void add_runs(cJSON *object, const lab_summary_row *row)
-{
+static void add_runs(cJSON *object, const lab_summary_row *row) {
     cJSON *list = cJSON_AddArrayToObject(object, "runs");
     for (size_t i = 0; i < row->run_count; i++) {
         const lab_run *run = row->runs[i];
@@ -54,21 +51,16 @@ static void add_runs(cJSON *object, const lab_summary_row *row)
     }
 }
 
-static cJSON *row_json(const lab_summary_section *section, const lab_summary_row *row)
-{
+static cJSON *row_json(const lab_summary_section *section, const lab_summary_row *row) {
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "encoding", row->encoding);
     const struct {
         const char *name;
         const lab_statistic *value;
-    } statistics[] = {{"accuracy", &row->accuracy},
-                      {"exact", &row->exact},
-                      {"greedy_exact", &row->greedy_exact},
-                      {"loss", &row->loss},
-                      {"steps_to_99", &row->steps_to_99},
-                      {"tokens_per_second", &row->tokens_per_second},
-                      {"wall_seconds", &row->wall_seconds},
-                      {"peak_bytes", &row->peak_bytes},
+    } statistics[] = {{"accuracy", &row->accuracy},         {"exact", &row->exact},
+                      {"greedy_exact", &row->greedy_exact}, {"loss", &row->loss},
+                      {"steps_to_99", &row->steps_to_99},   {"tokens_per_second", &row->tokens_per_second},
+                      {"wall_seconds", &row->wall_seconds}, {"peak_bytes", &row->peak_bytes},
                       {"parameters", &row->parameters}};
     for (size_t i = 0; i < sizeof statistics / sizeof *statistics; i++) {
         add_statistic(object, statistics[i].name, statistics[i].value);
@@ -87,8 +79,7 @@ static cJSON *row_json(const lab_summary_section *section, const lab_summary_row
 }
 
 /* Pairs of encodings whose intervals of test accuracy overlap. */
-static void add_unseparated(cJSON *object, const lab_summary_section *section)
-{
+static void add_unseparated(cJSON *object, const lab_summary_section *section) {
     cJSON *pairs = cJSON_AddArrayToObject(object, "not_separated");
     for (size_t i = 0; i < section->row_count; i++) {
         for (size_t j = i + 1; j < section->row_count; j++) {
@@ -101,8 +92,7 @@ static void add_unseparated(cJSON *object, const lab_summary_section *section)
     }
 }
 
-struct cJSON *lab_summary_json(const lab_summary *summary)
-{
+struct cJSON *lab_summary_json(const lab_summary *summary) {
     cJSON *root = cJSON_CreateObject(), *sections = cJSON_AddArrayToObject(root, "sections");
     for (size_t i = 0; i < summary->section_count; i++) {
         const lab_summary_section *section = &summary->sections[i];

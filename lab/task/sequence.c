@@ -4,24 +4,21 @@
 
 #include <string.h>
 
-static size_t transform_copy(size_t n, const int32_t *input, int32_t *target)
-{
+static size_t transform_copy(size_t n, const int32_t *input, int32_t *target) {
     if (target != NULL) {
         memcpy(target, input, n * sizeof *input);
     }
     return n;
 }
 
-static size_t transform_reverse(size_t n, const int32_t *input, int32_t *target)
-{
+static size_t transform_reverse(size_t n, const int32_t *input, int32_t *target) {
     for (size_t i = 0; target != NULL && i < n; i++) {
         target[i] = input[n - 1 - i];
     }
     return n;
 }
 
-static size_t transform_repeat(size_t n, const int32_t *input, int32_t *target)
-{
+static size_t transform_repeat(size_t n, const int32_t *input, int32_t *target) {
     if (target != NULL) {
         memcpy(target, input, n * sizeof *input);
         memcpy(target + n, input, n * sizeof *input);

@@ -22,8 +22,7 @@ static const lab_task_family *const families[] = {
     &lab_task_sequence,
 };
 
-size_t lab_task_count(void)
-{
+size_t lab_task_count(void) {
     size_t count = 0;
     for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
         count += families[f]->count;
@@ -31,8 +30,7 @@ size_t lab_task_count(void)
     return count;
 }
 
-const lab_task *lab_task_at(size_t index)
-{
+const lab_task *lab_task_at(size_t index) {
     for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
         if (index < families[f]->count) {
             return &families[f]->tasks[index];
@@ -42,8 +40,7 @@ const lab_task *lab_task_at(size_t index)
     return NULL;
 }
 
-const lab_task *lab_task_find(const char *name)
-{
+const lab_task *lab_task_find(const char *name) {
     for (size_t i = 0; name != NULL && i < lab_task_count(); i++) {
         if (strcmp(lab_task_at(i)->name, name) == 0) {
             return lab_task_at(i);
@@ -53,8 +50,7 @@ const lab_task *lab_task_find(const char *name)
 }
 
 /* Levenshtein's distance of two words; words that are longer than any name are as far as can be. */
-static size_t edits(const char *a, const char *b)
-{
+static size_t edits(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b), row[MOST_NAME + 1];
     if (n > MOST_NAME || m > MOST_NAME) {
         return n > m ? n : m;
@@ -75,8 +71,7 @@ static size_t edits(const char *a, const char *b)
     return row[m];
 }
 
-const char *lab_task_nearest(const char *name)
-{
+const char *lab_task_nearest(const char *name) {
     const char *nearest = lab_task_at(0)->name;
     size_t best = SIZE_MAX;
     for (size_t i = 0; name != NULL && i < lab_task_count(); i++) {
@@ -89,19 +84,16 @@ const char *lab_task_nearest(const char *name)
     return nearest;
 }
 
-lab_task_options lab_task_default(void)
-{
+lab_task_options lab_task_default(void) {
     lab_task_options options = {100.0, 10.0, 20};
     return options;
 }
 
-size_t lab_task_vocabulary(const lab_task_options *options)
-{
+size_t lab_task_vocabulary(const lab_task_options *options) {
     return options->symbols + 2;
 }
 
-static locus_status check(const lab_task_options *options, lab_set which, size_t samples, locus_error *error)
-{
+static locus_status check(const lab_task_options *options, lab_set which, size_t samples, locus_error *error) {
     if (!(options->length_mean >= 1.0 && options->length_mean <= 1e6)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "length", "the mean length %g is not between 1 and 1000000",
                         options->length_mean);
@@ -124,22 +116,19 @@ static locus_status check(const lab_task_options *options, lab_set which, size_t
     return LOCUS_OK;
 }
 
-static locus_random sample_stream(uint64_t seed, lab_set which, size_t sample)
-{
+static locus_random sample_stream(uint64_t seed, lab_set which, size_t sample) {
     locus_random random = {seed, PURPOSE_DATA + (uint32_t)which, (uint32_t)sample};
     return random;
 }
 
-static size_t sample_length(const locus_random *random, const lab_task_options *options)
-{
+static size_t sample_length(const locus_random *random, const lab_task_options *options) {
     double length = floor(options->length_mean + options->length_deviation * locus_random_normal(random, 0));
     return length < 1.0 ? 1 : (size_t)length;
 }
 
 /* Lengths first: the buffers are then allocated at their size. */
 static locus_status allocate(lab_dataset *set, const lab_task *task, const lab_task_options *options, lab_set which,
-                             uint64_t seed, locus_error *error)
-{
+                             uint64_t seed, locus_error *error) {
     set->input_offsets = calloc(set->samples + 1, sizeof *set->input_offsets);
     set->target_offsets = calloc(set->samples + 1, sizeof *set->target_offsets);
     if (set->input_offsets == NULL || set->target_offsets == NULL) {
@@ -160,9 +149,8 @@ static locus_status allocate(lab_dataset *set, const lab_task *task, const lab_t
     return set->input == NULL || set->target == NULL ? lab_fail_memory(error, "the tokens of a data set") : LOCUS_OK;
 }
 
-locus_status lab_dataset_generate(lab_dataset *set, const lab_task *task, const lab_task_options *options, lab_set which,
-                                  size_t samples, uint64_t seed, locus_error *error)
-{
+locus_status lab_dataset_generate(lab_dataset *set, const lab_task *task, const lab_task_options *options,
+                                  lab_set which, size_t samples, uint64_t seed, locus_error *error) {
     memset(set, 0, sizeof *set);
     locus_status status = check(options, which, samples, error);
     if (status != LOCUS_OK) {
@@ -186,8 +174,7 @@ locus_status lab_dataset_generate(lab_dataset *set, const lab_task *task, const 
     return LOCUS_OK;
 }
 
-void lab_dataset_destroy(lab_dataset *set)
-{
+void lab_dataset_destroy(lab_dataset *set) {
     if (set == NULL) {
         return;
     }
@@ -198,8 +185,7 @@ void lab_dataset_destroy(lab_dataset *set)
     memset(set, 0, sizeof *set);
 }
 
-double lab_dataset_chance(const lab_dataset *set, size_t vocabulary)
-{
+double lab_dataset_chance(const lab_dataset *set, size_t vocabulary) {
     size_t *counts = calloc(vocabulary, sizeof *counts);
     if (counts == NULL || set->samples == 0) {
         free(counts);

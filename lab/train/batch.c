@@ -10,8 +10,8 @@
 #define PURPOSE_SHUFFLE (LOCUS_RANDOM_USER + 0x2000u)
 #define OWN_ORDER UINT64_MAX
 
-locus_status lab_batcher_create(lab_batcher *batcher, const lab_dataset *set, size_t most, uint64_t seed, locus_error *error)
-{
+locus_status lab_batcher_create(lab_batcher *batcher, const lab_dataset *set, size_t most, uint64_t seed,
+                                locus_error *error) {
     memset(batcher, 0, sizeof *batcher);
     batcher->set = set;
     batcher->most = most < set->samples ? most : set->samples;
@@ -30,8 +30,7 @@ locus_status lab_batcher_create(lab_batcher *batcher, const lab_dataset *set, si
     return LOCUS_OK;
 }
 
-void lab_batcher_destroy(lab_batcher *batcher)
-{
+void lab_batcher_destroy(lab_batcher *batcher) {
     free(batcher->order);
     free(batcher->input_offsets);
     free(batcher->target_offsets);
@@ -40,8 +39,7 @@ void lab_batcher_destroy(lab_batcher *batcher)
     memset(batcher, 0, sizeof *batcher);
 }
 
-static void shuffle(lab_batcher *batcher, uint64_t epoch)
-{
+static void shuffle(lab_batcher *batcher, uint64_t epoch) {
     locus_random random = {batcher->seed, PURPOSE_SHUFFLE, (uint32_t)epoch};
     for (size_t i = 0; i < batcher->set->samples; i++) {
         batcher->order[i] = i;
@@ -54,8 +52,7 @@ static void shuffle(lab_batcher *batcher, uint64_t epoch)
     batcher->epoch = epoch;
 }
 
-static bool reserve(int32_t **tokens, size_t *room, size_t needed)
-{
+static bool reserve(int32_t **tokens, size_t *room, size_t needed) {
     if (needed <= *room) {
         return true;
     }
@@ -68,14 +65,15 @@ static bool reserve(int32_t **tokens, size_t *room, size_t needed)
 }
 
 /* Lays the samples order[0 … count) end to end. */
-static locus_status pack(lab_batcher *batcher, const size_t *order, size_t count, const lab_batch **batch, locus_error *error)
-{
+static locus_status pack(lab_batcher *batcher, const size_t *order, size_t count, const lab_batch **batch,
+                         locus_error *error) {
     const lab_dataset *set = batcher->set;
     batcher->input_offsets[0] = batcher->target_offsets[0] = 0;
     for (size_t i = 0; i < count; i++) {
         size_t s = order[i];
         batcher->input_offsets[i + 1] = batcher->input_offsets[i] + set->input_offsets[s + 1] - set->input_offsets[s];
-        batcher->target_offsets[i + 1] = batcher->target_offsets[i] + set->target_offsets[s + 1] - set->target_offsets[s];
+        batcher->target_offsets[i + 1] =
+            batcher->target_offsets[i] + set->target_offsets[s + 1] - set->target_offsets[s];
     }
     if (!reserve(&batcher->input, &batcher->input_room, batcher->input_offsets[count] + 1) ||
         !reserve(&batcher->target, &batcher->target_room, batcher->target_offsets[count] + 1)) {
@@ -94,8 +92,7 @@ static locus_status pack(lab_batcher *batcher, const size_t *order, size_t count
     return LOCUS_OK;
 }
 
-locus_status lab_batcher_step(lab_batcher *batcher, uint64_t step, const lab_batch **batch, locus_error *error)
-{
+locus_status lab_batcher_step(lab_batcher *batcher, uint64_t step, const lab_batch **batch, locus_error *error) {
     size_t samples = batcher->set->samples;
     uint64_t each = (samples + batcher->most - 1) / batcher->most, epoch = step / each;
     if (batcher->epoch != epoch) {
@@ -107,8 +104,7 @@ locus_status lab_batcher_step(lab_batcher *batcher, uint64_t step, const lab_bat
 }
 
 locus_status lab_batcher_slice(lab_batcher *batcher, size_t first, size_t count, const lab_batch **batch,
-                               locus_error *error)
-{
+                               locus_error *error) {
     if (batcher->epoch != OWN_ORDER) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "batcher", "a batcher that has been shuffled gives no slices");
     }

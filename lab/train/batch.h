@@ -10,15 +10,16 @@ typedef struct lab_batcher {
     const lab_dataset *set; /* borrowed */
     size_t most;            /* samples of a batch */
     uint64_t seed;
-    uint64_t epoch;         /* that `order` is shuffled for; UINT64_MAX: the set's own order */
-    size_t *order;          /* [samples] */
+    uint64_t epoch;                         /* that `order` is shuffled for; UINT64_MAX: the set's own order */
+    size_t *order;                          /* [samples] */
     size_t *input_offsets, *target_offsets; /* [most + 1] */
     int32_t *input, *target;
     size_t input_room, target_room;
     lab_batch batch;
 } lab_batcher;
 
-locus_status lab_batcher_create(lab_batcher *batcher, const lab_dataset *set, size_t most, uint64_t seed, locus_error *error);
+locus_status lab_batcher_create(lab_batcher *batcher, const lab_dataset *set, size_t most, uint64_t seed,
+                                locus_error *error);
 void lab_batcher_destroy(lab_batcher *batcher);
 
 /* The batch of training step `step`, counted from 0: a function of (seed, step) only, so that a resumed training goes on

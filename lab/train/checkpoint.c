@@ -17,8 +17,7 @@
 #define MODEL_FORMAT "locus-model-1"
 enum { INTEGERS = 6, REALS = 5, EXTRAS = 5 };
 
-char *lab_run_path(const char *folder, const char *name, const char *file)
-{
+char *lab_run_path(const char *folder, const char *name, const char *file) {
     size_t size = strlen(folder) + strlen(name) + (file == NULL ? 0 : strlen(file)) + 3;
     char *path = malloc(size);
     if (path != NULL) {
@@ -27,8 +26,7 @@ char *lab_run_path(const char *folder, const char *name, const char *file)
     return path;
 }
 
-locus_status lab_run_lock(const char *path, int *descriptor, locus_error *error)
-{
+locus_status lab_run_lock(const char *path, int *descriptor, locus_error *error) {
     *descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (*descriptor < 0) {
         return lab_fail_system(error, "write", path, errno);
@@ -47,16 +45,14 @@ locus_status lab_run_lock(const char *path, int *descriptor, locus_error *error)
 
 /* ---- writing ---- */
 
-static lab_array flat(const char *name, lab_dtype dtype, size_t count, const void *data)
-{
+static lab_array flat(const char *name, lab_dtype dtype, size_t count, const void *data) {
     lab_array array = {.dtype = dtype, .rank = 1, .shape = {(int64_t)count}, .data = (void *)(uintptr_t)data};
     snprintf(array.name, sizeof array.name, "%s", name);
     return array;
 }
 
 /* The model's tensors with their values at `values`, a block laid out as the model's. */
-static void model_arrays(lab_model *model, const float *values, lab_array *arrays)
-{
+static void model_arrays(lab_model *model, const float *values, lab_array *arrays) {
     for (size_t i = 0; i < lab_model_parameter_count(model); i++) {
         const lab_parameter *parameter = lab_model_parameter(model, i);
         arrays[i] = flat(parameter->name, LAB_F32, 0, values + (parameter->value - lab_model_values(model)));
@@ -65,8 +61,7 @@ static void model_arrays(lab_model *model, const float *values, lab_array *array
     }
 }
 
-static void pack_state(const lab_training_state *s, int64_t integers[INTEGERS], double reals[REALS])
-{
+static void pack_state(const lab_training_state *s, int64_t integers[INTEGERS], double reals[REALS]) {
     const int64_t whole[INTEGERS] = {(int64_t)s->step,         (int64_t)s->best_step,     (int64_t)s->tokens_seen,
                                      (int64_t)s->record_steps, (int64_t)s->record_tokens, s->peak_bytes};
     const double real[REALS] = {s->record_loss, s->record_norm, s->best_loss, s->wall_seconds, s->train_seconds};
@@ -74,20 +69,25 @@ static void pack_state(const lab_training_state *s, int64_t integers[INTEGERS], 
     memcpy(reals, real, sizeof real);
 }
 
-static void unpack_state(lab_training_state *s, const int64_t *integers, const double *reals)
-{
+static void unpack_state(lab_training_state *s, const int64_t *integers, const double *reals) {
     const lab_training_state state = {
-        .step = (uint64_t)integers[0],         .best_step = (uint64_t)integers[1],     .tokens_seen = (uint64_t)integers[2],
-        .record_steps = (uint64_t)integers[3], .record_tokens = (uint64_t)integers[4], .peak_bytes = integers[5],
-        .record_loss = reals[0],               .record_norm = reals[1],                .best_loss = reals[2],
-        .wall_seconds = reals[3],              .train_seconds = reals[4],
+        .step = (uint64_t)integers[0],
+        .best_step = (uint64_t)integers[1],
+        .tokens_seen = (uint64_t)integers[2],
+        .record_steps = (uint64_t)integers[3],
+        .record_tokens = (uint64_t)integers[4],
+        .peak_bytes = integers[5],
+        .record_loss = reals[0],
+        .record_norm = reals[1],
+        .best_loss = reals[2],
+        .wall_seconds = reals[3],
+        .train_seconds = reals[4],
     };
     *s = state;
 }
 
 locus_status lab_checkpoint_write(const lab_checkpoint *checkpoint, const lab_train_config *config, const char *path,
-                                  locus_error *error)
-{
+                                  locus_error *error) {
     size_t count = lab_model_parameter_count(checkpoint->model), elements = lab_model_elements(checkpoint->model);
     lab_array *arrays = calloc(count + EXTRAS, sizeof *arrays);
     char *json = lab_config_json(config);
@@ -116,8 +116,7 @@ end:
 }
 
 locus_status lab_best_write(const lab_checkpoint *checkpoint, const lab_train_config *config, const char *path,
-                            locus_error *error)
-{
+                            locus_error *error) {
     size_t count = lab_model_parameter_count(checkpoint->model);
     lab_array *arrays = calloc(count + 1, sizeof *arrays);
     char *json = lab_config_json(config), step[32], loss[40];
@@ -139,21 +138,19 @@ end:
 
 /* ---- reading ---- */
 
-static locus_status refuse(locus_error *error, const char *path, const char *what)
-{
-    return lab_fail(error, LOCUS_ERROR_IO, "checkpoint", "the checkpoint '%s' does not fit (%s): train again with --restart",
-                    path, what);
+static locus_status refuse(locus_error *error, const char *path, const char *what) {
+    return lab_fail(error, LOCUS_ERROR_IO, "checkpoint",
+                    "the checkpoint '%s' does not fit (%s): train again with --restart", path, what);
 }
 
-static const void *take_flat(const lab_safetensors *file, const char *name, lab_dtype dtype, size_t count)
-{
+static const void *take_flat(const lab_safetensors *file, const char *name, lab_dtype dtype, size_t count) {
     const lab_array *array = lab_safetensors_find(file, name);
-    return array != NULL && array->dtype == dtype && array->rank == 1 && lab_array_count(array) == count ? array->data : NULL;
+    return array != NULL && array->dtype == dtype && array->rank == 1 && lab_array_count(array) == count ? array->data
+                                                                                                         : NULL;
 }
 
 /* Copies the model's tensors from the file; NULL, or the name of one that is missing or of another shape. */
-static const char *take_model(lab_model *model, const lab_safetensors *file)
-{
+static const char *take_model(lab_model *model, const lab_safetensors *file) {
     for (size_t i = 0; i < lab_model_parameter_count(model); i++) {
         const lab_parameter *parameter = lab_model_parameter(model, i);
         const lab_array *array = lab_safetensors_find(file, parameter->name);
@@ -173,8 +170,7 @@ static const char *take_model(lab_model *model, const lab_safetensors *file)
 }
 
 /* Opens a file of the given format. */
-static locus_status open_format(lab_safetensors *file, const char *path, const char *format, locus_error *error)
-{
+static locus_status open_format(lab_safetensors *file, const char *path, const char *format, locus_error *error) {
     locus_status status = lab_safetensors_read(file, path, error);
     if (status != LOCUS_OK) {
         return status;
@@ -188,8 +184,7 @@ static locus_status open_format(lab_safetensors *file, const char *path, const c
 }
 
 /* NULL, or what is wrong with the file's configuration. */
-static const char *other_config(const lab_train_config *config, const lab_safetensors *file)
-{
+static const char *other_config(const lab_train_config *config, const lab_safetensors *file) {
     const char *json = lab_safetensors_metadata(file, "config");
     lab_train_config found;
     const lab_run texts = {.task = (char *)(uintptr_t)config->task,
@@ -203,8 +198,7 @@ static const char *other_config(const lab_train_config *config, const lab_safete
 }
 
 locus_status lab_checkpoint_read(const lab_checkpoint *checkpoint, const lab_train_config *config, const char *path,
-                                 locus_error *error)
-{
+                                 locus_error *error) {
     size_t elements = lab_model_elements(checkpoint->model);
     lab_safetensors file;
     locus_status status = open_format(&file, path, CHECKPOINT_FORMAT, error);
@@ -242,8 +236,7 @@ locus_status lab_checkpoint_read(const lab_checkpoint *checkpoint, const lab_tra
     return status == LOCUS_OK ? lab_model_update(checkpoint->model, error) : status;
 }
 
-locus_status lab_best_read(lab_model *model, const char *path, locus_error *error)
-{
+locus_status lab_best_read(lab_model *model, const char *path, locus_error *error) {
     lab_safetensors file;
     locus_status status = open_format(&file, path, MODEL_FORMAT, error);
     if (status != LOCUS_OK) {

@@ -12,8 +12,7 @@
 
 #define MOST_SPEC 400
 
-static void budget_paper(lab_train_config *config)
-{
+static void budget_paper(lab_train_config *config) {
     config->model = lab_model_default();
     config->data = lab_task_default();
     config->train_samples = 6000;
@@ -31,8 +30,7 @@ static void budget_paper(lab_train_config *config)
     config->warmup_share = 0.05;
 }
 
-static void budget_quick(lab_train_config *config)
-{
+static void budget_quick(lab_train_config *config) {
     budget_paper(config);
     config->model.dim = 128;
     config->model.heads = 4;
@@ -49,8 +47,7 @@ static void budget_quick(lab_train_config *config)
     config->rate_peak = 1e-3;
 }
 
-static void budget_smoke(lab_train_config *config)
-{
+static void budget_smoke(lab_train_config *config) {
     budget_paper(config);
     config->model.dim = 64;
     config->model.heads = 4;
@@ -68,8 +65,7 @@ static void budget_smoke(lab_train_config *config)
 
 /* tasks.md, "paper and code": the set-ups differ in where LayerNorm stands and what dropout acts on; the warm-up too, 5 %
  * of the steps against 5 epochs of 400. */
-static void apply_setup(lab_train_config *config, lab_setup setup)
-{
+static void apply_setup(lab_train_config *config, lab_setup setup) {
     config->setup = setup;
     config->model.norm = setup == LAB_SETUP_CODE ? LAB_NORM_AFTER : LAB_NORM_BEFORE;
     config->model.attention_dropout_on = setup == LAB_SETUP_CODE ? LOCUS_DROPOUT_LOGITS : LOCUS_DROPOUT_WEIGHTS;
@@ -78,8 +74,8 @@ static void apply_setup(lab_train_config *config, lab_setup setup)
     }
 }
 
-locus_status lab_train_config_budget(lab_train_config *config, const char *budget, lab_setup setup, locus_error *error)
-{
+locus_status lab_train_config_budget(lab_train_config *config, const char *budget, lab_setup setup,
+                                     locus_error *error) {
     static const struct {
         const char *name;
         void (*fill)(lab_train_config *config);
@@ -96,36 +92,32 @@ locus_status lab_train_config_budget(lab_train_config *config, const char *budge
             return LOCUS_OK;
         }
     }
-    return lab_fail(error, LOCUS_ERROR_ARGUMENT, "budget", "unknown budget '%s': there are smoke, quick and paper", budget);
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, "budget", "unknown budget '%s': there are smoke, quick and paper",
+                    budget);
 }
 
 /* ---- what follows ---- */
 
-uint64_t lab_config_epoch_steps(const lab_train_config *config)
-{
+uint64_t lab_config_epoch_steps(const lab_train_config *config) {
     return (config->train_samples + config->batch - 1) / config->batch;
 }
 
-uint64_t lab_config_steps(const lab_train_config *config)
-{
+uint64_t lab_config_steps(const lab_train_config *config) {
     return config->steps != 0 ? config->steps : config->epochs * lab_config_epoch_steps(config);
 }
 
-uint64_t lab_config_evaluate_every(const lab_train_config *config)
-{
+uint64_t lab_config_evaluate_every(const lab_train_config *config) {
     return config->evaluate_every != 0 ? config->evaluate_every : lab_config_epoch_steps(config);
 }
 
-lab_schedule lab_config_schedule(const lab_train_config *config)
-{
+lab_schedule lab_config_schedule(const lab_train_config *config) {
     uint64_t total = lab_config_steps(config);
     lab_schedule schedule = {config->rate_initial, config->rate_peak, config->rate_final,
                              (uint64_t)llround(config->warmup_share * (double)total), total};
     return schedule;
 }
 
-lab_task_options lab_config_data(const lab_train_config *config, size_t length)
-{
+lab_task_options lab_config_data(const lab_train_config *config, size_t length) {
     lab_task_options options = config->data;
     options.length_deviation *= (double)length / options.length_mean;
     options.length_mean = (double)length;
@@ -139,8 +131,7 @@ typedef struct writer {
     size_t size, used;
 } writer;
 
-static void put(writer *out, const char *from, size_t length)
-{
+static void put(writer *out, const char *from, size_t length) {
     for (size_t i = 0; i < length; i++, out->used++) {
         if (out->used < out->size) {
             out->text[out->used] = from[i];
@@ -148,15 +139,13 @@ static void put(writer *out, const char *from, size_t length)
     }
 }
 
-static bool is_word(const char *text, size_t length, const char *word)
-{
+static bool is_word(const char *text, size_t length, const char *word) {
     return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
 /* What the shorthand of the term `name` leaves out, to be put behind the name or (*inside) behind the parenthesis at
  * `rest`. */
-static const char *left_out(const char *name, size_t length, const char *rest, lab_setup setup, bool *inside)
-{
+static const char *left_out(const char *name, size_t length, const char *rest, lab_setup setup, bool *inside) {
     *inside = *rest == '(';
     if (is_word(name, length, "algebraic")) {
         return *inside ? "" : "(group=seq)";
@@ -173,8 +162,7 @@ static const char *left_out(const char *name, size_t length, const char *rest, l
 
 /* Copies `spec` with the shorthand of its terms written out; false if it does not fit. A name counts only outside
  * parentheses. */
-static bool expand(const char *spec, lab_setup setup, char *text, size_t size)
-{
+static bool expand(const char *spec, lab_setup setup, char *text, size_t size) {
     writer out = {text, size, 0};
     size_t depth = 0;
     for (const char *at = spec; *at != '\0';) {
@@ -203,8 +191,7 @@ static bool expand(const char *spec, lab_setup setup, char *text, size_t size)
     return out.used <= size;
 }
 
-static locus_status canonical(const char *spec, char *text, size_t size, locus_error *error)
-{
+static locus_status canonical(const char *spec, char *text, size_t size, locus_error *error) {
     locus_encoding *encoding;
     locus_status status = locus_encoding_parse(spec, &encoding, error);
     if (status != LOCUS_OK) {
@@ -213,14 +200,15 @@ static locus_status canonical(const char *spec, char *text, size_t size, locus_e
     size_t length = locus_encoding_text(encoding, text, size);
     locus_encoding_destroy(&encoding);
     return length < size ? LOCUS_OK
-                         : lab_fail(error, LOCUS_ERROR_ARGUMENT, "encoding", "the encoding's text is longer than %zu bytes", size);
+                         : lab_fail(error, LOCUS_ERROR_ARGUMENT, "encoding",
+                                    "the encoding's text is longer than %zu bytes", size);
 }
 
-locus_status lab_train_encoding(const char *spec, lab_setup setup, char *text, size_t size, locus_error *error)
-{
+locus_status lab_train_encoding(const char *spec, lab_setup setup, char *text, size_t size, locus_error *error) {
     char expanded[MOST_SPEC];
     if (!expand(spec, setup, expanded, sizeof expanded)) {
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "encoding", "the encoding's text is longer than %d bytes", MOST_SPEC);
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "encoding", "the encoding's text is longer than %d bytes",
+                        MOST_SPEC);
     }
     locus_error of_expanded;
     locus_status status = canonical(expanded, text, size, &of_expanded);
@@ -238,13 +226,11 @@ locus_status lab_train_encoding(const char *spec, lab_setup setup, char *text, s
 
 /* ---- checks ---- */
 
-static locus_status refuse(locus_error *error, const char *option, const char *what)
-{
+static locus_status refuse(locus_error *error, const char *option, const char *what) {
     return lab_fail(error, LOCUS_ERROR_ARGUMENT, option, "--%s: %s", option, what);
 }
 
-static locus_status check_rates(const lab_train_config *c, locus_error *error)
-{
+static locus_status check_rates(const lab_train_config *c, locus_error *error) {
     if (!(c->rate_peak > 0.0 && c->rate_peak < 1e6) || !(c->rate_initial >= 0.0) || !(c->rate_final >= 0.0)) {
         return refuse(error, "rate", "the learning rate must be a positive number");
     }
@@ -258,8 +244,7 @@ static locus_status check_rates(const lab_train_config *c, locus_error *error)
     return LOCUS_OK;
 }
 
-locus_status lab_config_check(const lab_train_config *c, locus_error *error)
-{
+locus_status lab_config_check(const lab_train_config *c, locus_error *error) {
     if (lab_task_find(c->task) == NULL) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "task", "unknown task '%s': did you mean '%s'?", c->task,
                         lab_task_nearest(c->task));
@@ -289,8 +274,7 @@ locus_status lab_config_check(const lab_train_config *c, locus_error *error)
 /* ---- names ---- */
 
 /* Letters, digits and dots of `from`, everything else as single dashes, none at the end. */
-static void safe_text(char *to, size_t size, const char *from)
-{
+static void safe_text(char *to, size_t size, const char *from) {
     size_t used = 0;
     for (; *from != '\0' && used + 1 < size; from++) {
         bool plain = isalnum((unsigned char)*from) || *from == '.';
@@ -304,11 +288,11 @@ static void safe_text(char *to, size_t size, const char *from)
     to[used] = '\0';
 }
 
-void lab_train_name(const lab_train_config *config, char *name, size_t size)
-{
+void lab_train_name(const lab_train_config *config, char *name, size_t size) {
     char encoding[41];
     safe_text(encoding, sizeof encoding, config->encoding);
     snprintf(name, size, "%s-%s-%s%s%s-s%" PRIu64 "-%08" PRIx32, config->task, encoding, config->budget,
-             config->setup == LAB_SETUP_CODE ? "-code" : "", config->model.embedding_init == LAB_EMBEDDING_UNIT ? "-unit" : "",
-             config->seed, (uint32_t)(lab_config_hash(config) >> 32));
+             config->setup == LAB_SETUP_CODE ? "-code" : "",
+             config->model.embedding_init == LAB_EMBEDDING_UNIT ? "-unit" : "", config->seed,
+             (uint32_t)(lab_config_hash(config) >> 32));
 }

@@ -71,19 +71,16 @@ static const field fields[] = {
 enum { FIELDS = sizeof fields / sizeof *fields };
 #undef AT
 
-const char *lab_setup_name(lab_setup setup)
-{
+const char *lab_setup_name(lab_setup setup) {
     return (unsigned)setup < 2 ? setups[setup] : "unknown";
 }
 
-const char *lab_embedding_init_name(lab_embedding_init init)
-{
+const char *lab_embedding_init_name(lab_embedding_init init) {
     return (unsigned)init < 2 ? inits[init] : "unknown";
 }
 
 /* Enums are read and written through their own types' common representation. */
-static unsigned named_get(const field *f, const char *at)
-{
+static unsigned named_get(const field *f, const char *at) {
     (void)f;
     unsigned value;
     memcpy(&value, at, sizeof value);
@@ -95,8 +92,7 @@ _Static_assert(sizeof(lab_setup) == sizeof(unsigned) && sizeof(locus_dropout) ==
                "enums of the configuration are as large as unsigned");
 
 /* A field's value as text, the same for equal values. */
-static void field_text(const field *f, const lab_train_config *config, char *text, size_t size)
-{
+static void field_text(const field *f, const lab_train_config *config, char *text, size_t size) {
     const char *at = (const char *)config + f->offset;
     switch (f->type) {
     case TEXT: {
@@ -120,20 +116,15 @@ static void field_text(const field *f, const lab_train_config *config, char *tex
     }
 }
 
-static bool add_field(cJSON *root, const field *f, const lab_train_config *config)
-{
+static bool add_field(cJSON *root, const field *f, const lab_train_config *config) {
     char text[512];
     field_text(f, config, text, sizeof text);
-    bool number = f->type == SIZE || f->type == COUNT;
-    if (f->type == REAL) {
-        return cJSON_AddNumberToObject(root, f->name, *(const double *)(const void *)((const char *)config + f->offset)) !=
-               NULL;
-    }
+    bool number =
+        f->type == SIZE || f->type == COUNT || f->type == REAL; /* cJSON's own numbers may lose the last bit */
     return (number ? cJSON_AddRawToObject(root, f->name, text) : cJSON_AddStringToObject(root, f->name, text)) != NULL;
 }
 
-char *lab_config_json(const lab_train_config *config)
-{
+char *lab_config_json(const lab_train_config *config) {
     cJSON *root = cJSON_CreateObject();
     bool good = root != NULL;
     for (size_t i = 0; good && i < FIELDS; i++) {
@@ -150,8 +141,7 @@ char *lab_config_json(const lab_train_config *config)
     return text;
 }
 
-static bool read_integer(const cJSON *item, uint64_t *value)
-{
+static bool read_integer(const cJSON *item, uint64_t *value) {
     if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0.0 && item->valuedouble <= 9007199254740992.0) ||
         floor(item->valuedouble) != item->valuedouble) {
         return false;
@@ -160,8 +150,7 @@ static bool read_integer(const cJSON *item, uint64_t *value)
     return true;
 }
 
-static bool read_field(const cJSON *root, const field *f, lab_train_config *config)
-{
+static bool read_field(const cJSON *root, const field *f, lab_train_config *config) {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, f->name);
     char *at = (char *)config + f->offset;
     uint64_t value = 0;
@@ -209,15 +198,13 @@ static bool read_field(const cJSON *root, const field *f, lab_train_config *conf
     return true;
 }
 
-static bool read_lengths(const cJSON *root, lab_train_config *config)
-{
+static bool read_lengths(const cJSON *root, lab_train_config *config) {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "test_lengths"), *item;
     config->test_length_count = 0;
     if (!cJSON_IsArray(list)) {
         return false;
     }
-    cJSON_ArrayForEach(item, list)
-    {
+    cJSON_ArrayForEach(item, list) {
         uint64_t value;
         if (config->test_length_count == LAB_MAX_TEST_LENGTHS || !read_integer(item, &value)) {
             return false;
@@ -228,8 +215,7 @@ static bool read_lengths(const cJSON *root, lab_train_config *config)
 }
 
 locus_status lab_config_parse(lab_train_config *config, const char *json, const lab_run *run, const char *place,
-                              locus_error *error)
-{
+                              locus_error *error) {
     memset(config, 0, sizeof *config);
     cJSON *root = cJSON_Parse(json);
     const char *bad = root == NULL ? "its JSON" : NULL;
@@ -241,8 +227,8 @@ locus_status lab_config_parse(lab_train_config *config, const char *json, const 
     }
     cJSON_Delete(root);
     if (bad != NULL) {
-        return lab_fail(error, LOCUS_ERROR_IO, "config", "the configuration in %s cannot be read (%s): train again with --restart",
-                        place, bad);
+        return lab_fail(error, LOCUS_ERROR_IO, "config",
+                        "the configuration in %s cannot be read (%s): train again with --restart", place, bad);
     }
     config->task = run->task;
     config->encoding = run->encoding;
@@ -252,8 +238,7 @@ locus_status lab_config_parse(lab_train_config *config, const char *json, const 
     return LOCUS_OK;
 }
 
-uint64_t lab_config_hash(const lab_train_config *config)
-{
+uint64_t lab_config_hash(const lab_train_config *config) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < FIELDS; i++) {
         char text[512];
@@ -268,8 +253,7 @@ uint64_t lab_config_hash(const lab_train_config *config)
     return hash;
 }
 
-const char *lab_config_difference(const lab_train_config *a, const lab_train_config *b)
-{
+const char *lab_config_difference(const lab_train_config *a, const lab_train_config *b) {
     for (size_t i = 0; i < FIELDS; i++) {
         char left[512], right[512];
         field_text(&fields[i], a, left, sizeof left);
@@ -281,8 +265,7 @@ const char *lab_config_difference(const lab_train_config *a, const lab_train_con
     return NULL;
 }
 
-bool lab_config_same_texts(const lab_train_config *config, const char *json)
-{
+bool lab_config_same_texts(const lab_train_config *config, const char *json) {
     cJSON *root = cJSON_Parse(json);
     bool same = root != NULL;
     for (size_t i = 0; same && i < FIELDS; i++) {

@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void set_name(char text[32], size_t length)
-{
+static void set_name(char text[32], size_t length) {
     if (length == 0) {
         snprintf(text, 32, "test");
     } else {
@@ -21,8 +20,7 @@ static void set_name(char text[32], size_t length)
     }
 }
 
-static bool has_final(const lab_final *finals, size_t count, const char *set)
-{
+static bool has_final(const lab_final *finals, size_t count, const char *set) {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(finals[i].set, set) == 0 && strcmp(finals[i].name, "accuracy") == 0) {
             return true;
@@ -32,15 +30,13 @@ static bool has_final(const lab_final *finals, size_t count, const char *set)
 }
 
 /* Noted as impossible in an earlier attempt: "test:200: …". */
-static bool is_noted(const lab_session *session, const char *set)
-{
+static bool is_noted(const lab_session *session, const char *set) {
     char start[36];
     snprintf(start, sizeof start, "%s: ", set);
     return session->run->message != NULL && strstr(session->run->message, start) != NULL;
 }
 
-bool lab_session_lacks_finals(lab_session *session)
-{
+bool lab_session_lacks_finals(lab_session *session) {
     lab_final *finals;
     size_t count;
     if (lab_store_finals(session->store, session->run->id, &finals, &count, NULL) != LOCUS_OK) {
@@ -56,8 +52,7 @@ bool lab_session_lacks_finals(lab_session *session)
     return lacks;
 }
 
-static bool watch(void *context, const char *phase, size_t done, size_t total)
-{
+static bool watch(void *context, const char *phase, size_t done, size_t total) {
     lab_session *session = context;
     lab_session_progress(session, phase, false);
     return !session->stop || done == total;
@@ -69,8 +64,7 @@ typedef struct outcome {
     bool has_greedy;
 } outcome;
 
-static locus_status score_set(lab_session *session, size_t length, outcome *result, locus_error *error)
-{
+static locus_status score_set(lab_session *session, size_t length, outcome *result, locus_error *error) {
     const lab_train_config *config = &session->config;
     const lab_watch look = {watch, session};
     lab_task_options options = length == 0 ? config->data : lab_config_data(config, length);
@@ -83,14 +77,14 @@ static locus_status score_set(lab_session *session, size_t length, outcome *resu
     status = lab_score_forced(session->model, &set, config->batch, &look, "test", &result->score, error);
     result->has_greedy = config->greedy_samples > 0;
     if (status == LOCUS_OK && result->has_greedy) {
-        status = lab_score_greedy(session->model, &set, config->batch, config->greedy_samples, &look, &result->greedy, error);
+        status = lab_score_greedy(session->model, &set, config->batch, config->greedy_samples, &look, &result->greedy,
+                                  error);
     }
     lab_dataset_destroy(&set);
     return status;
 }
 
-static locus_status write_set(lab_session *session, const char *set, const outcome *result, locus_error *error)
-{
+static locus_status write_set(lab_session *session, const char *set, const outcome *result, locus_error *error) {
     const lab_score *score = &result->score;
     const struct {
         const char *name;
@@ -109,8 +103,7 @@ static locus_status write_set(lab_session *session, const char *set, const outco
 }
 
 /* The development curve in numbers. */
-static locus_status write_curve(lab_session *session, locus_error *error)
-{
+static locus_status write_curve(lab_session *session, locus_error *error) {
     static const struct {
         const char *name;
         double accuracy;
@@ -144,8 +137,7 @@ static locus_status write_curve(lab_session *session, locus_error *error)
 }
 
 /* One test set, all its scores in one transaction. */
-static locus_status final_set(lab_session *session, size_t length, locus_error *error)
-{
+static locus_status final_set(lab_session *session, size_t length, locus_error *error) {
     char set[32];
     outcome result = {0};
     set_name(set, length);
@@ -177,8 +169,7 @@ static locus_status final_set(lab_session *session, size_t length, locus_error *
     return status;
 }
 
-locus_status lab_session_finals(lab_session *session, locus_error *error)
-{
+locus_status lab_session_finals(lab_session *session, locus_error *error) {
     lab_final *finals;
     size_t count;
     locus_status status = lab_store_finals(session->store, session->run->id, &finals, &count, error);
@@ -195,8 +186,7 @@ locus_status lab_session_finals(lab_session *session, locus_error *error)
 }
 
 locus_status lab_train_load(const lab_run *run, const char *folder, lab_train_config *config, lab_model **model,
-                            locus_error *error)
-{
+                            locus_error *error) {
     *model = NULL;
     locus_status status = lab_config_parse(config, run->config, run, "the run store", error);
     if (status != LOCUS_OK) {

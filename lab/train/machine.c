@@ -11,8 +11,7 @@
 #include <time.h>
 
 /* Linux on x86 names the processor in /proc/cpuinfo; elsewhere the architecture has to do. */
-static void processor(char *text, size_t size)
-{
+static void processor(char *text, size_t size) {
     char line[256];
     struct utsname system;
     snprintf(text, size, "%s", uname(&system) == 0 ? system.machine : "unknown processor");
@@ -31,16 +30,15 @@ static void processor(char *text, size_t size)
     }
 }
 
-void lab_machine_text(char *text, size_t size)
-{
+void lab_machine_text(char *text, size_t size) {
     char name[160];
     processor(name, sizeof name);
     size_t threads = locus_threads();
-    snprintf(text, size, "%s, %zu %s, %s", name, threads, threads == 1 ? "thread" : "threads", locus_isa_name(locus_cpu_isa()));
+    snprintf(text, size, "%s, %zu %s, %s", name, threads, threads == 1 ? "thread" : "threads",
+             locus_isa_name(locus_cpu_isa()));
 }
 
-void lab_version_text(char *text, size_t size)
-{
+void lab_version_text(char *text, size_t size) {
 #ifdef LOCUS_COMMIT
     snprintf(text, size, "%s (%s)", locus_version(), LOCUS_COMMIT);
 #else
@@ -48,14 +46,12 @@ void lab_version_text(char *text, size_t size)
 #endif
 }
 
-int64_t lab_peak_bytes(void)
-{
+int64_t lab_peak_bytes(void) {
     struct rusage usage;
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (int64_t)usage.ru_maxrss * 1024 : 0;
 }
 
-double lab_seconds(void)
-{
+double lab_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;

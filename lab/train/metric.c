@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void bind_value(sqlite3_stmt *statement, int index, double value)
-{
+static void bind_value(sqlite3_stmt *statement, int index, double value) {
     if (isfinite(value)) {
         sqlite3_bind_double(statement, index, value);
     } else {
@@ -16,17 +15,16 @@ static void bind_value(sqlite3_stmt *statement, int index, double value)
     }
 }
 
-static double column_value(sqlite3_stmt *statement, int column)
-{
-    return sqlite3_column_type(statement, column) == SQLITE_NULL ? (double)NAN : sqlite3_column_double(statement, column);
+static double column_value(sqlite3_stmt *statement, int column) {
+    return sqlite3_column_type(statement, column) == SQLITE_NULL ? (double)NAN
+                                                                 : sqlite3_column_double(statement, column);
 }
 
 locus_status lab_store_metric_add(lab_store *store, int64_t run, const char *name, uint64_t step, double value,
-                                  locus_error *error)
-{
+                                  locus_error *error) {
     sqlite3_stmt *statement;
-    locus_status status =
-        lab_store_prepare(store, &statement, "INSERT OR REPLACE INTO metric(run, name, step, value) VALUES(?,?,?,?)", error);
+    locus_status status = lab_store_prepare(
+        store, &statement, "INSERT OR REPLACE INTO metric(run, name, step, value) VALUES(?,?,?,?)", error);
     if (status != LOCUS_OK) {
         return status;
     }
@@ -37,8 +35,7 @@ locus_status lab_store_metric_add(lab_store *store, int64_t run, const char *nam
     return lab_store_finish(store, statement, error);
 }
 
-locus_status lab_store_metrics_cut(lab_store *store, int64_t run, uint64_t step, locus_error *error)
-{
+locus_status lab_store_metrics_cut(lab_store *store, int64_t run, uint64_t step, locus_error *error) {
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(store, &statement, "DELETE FROM metric WHERE run = ? AND step > ?", error);
     if (status != LOCUS_OK) {
@@ -50,8 +47,7 @@ locus_status lab_store_metrics_cut(lab_store *store, int64_t run, uint64_t step,
 }
 
 /* Makes room for one more item of `size` bytes; the arrays grow by doubling from 64. */
-static bool grow(void **items, size_t count, size_t size)
-{
+static bool grow(void **items, size_t count, size_t size) {
     if (count != 0 && (count < 64 || (count & (count - 1)) != 0)) {
         return true;
     }
@@ -65,8 +61,7 @@ static bool grow(void **items, size_t count, size_t size)
 /* Steps through the rows; `take` fills item `count` of the array from the row. */
 static locus_status collect(lab_store *store, sqlite3_stmt *statement, size_t size,
                             void (*take)(sqlite3_stmt *statement, void *item), void **items, size_t *count,
-                            locus_error *error)
-{
+                            locus_error *error) {
     int code;
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
         if (!grow(items, *count, size)) {
@@ -86,16 +81,14 @@ static locus_status collect(lab_store *store, sqlite3_stmt *statement, size_t si
     return LOCUS_OK;
 }
 
-static void take_metric(sqlite3_stmt *statement, void *item)
-{
+static void take_metric(sqlite3_stmt *statement, void *item) {
     lab_metric *metric = item;
     metric->step = (uint64_t)sqlite3_column_int64(statement, 0);
     metric->value = column_value(statement, 1);
 }
 
 locus_status lab_store_metrics(lab_store *store, int64_t run, const char *name, lab_metric **metrics, size_t *count,
-                               locus_error *error)
-{
+                               locus_error *error) {
     *metrics = NULL;
     *count = 0;
     sqlite3_stmt *statement;
@@ -113,8 +106,7 @@ locus_status lab_store_metrics(lab_store *store, int64_t run, const char *name, 
 }
 
 locus_status lab_store_final_set(lab_store *store, int64_t run, const char *set, const char *name, double value,
-                                 locus_error *error)
-{
+                                 locus_error *error) {
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(
         store, &statement, "INSERT OR REPLACE INTO final(run, \"set\", name, value) VALUES(?,?,?,?)", error);
@@ -128,8 +120,7 @@ locus_status lab_store_final_set(lab_store *store, int64_t run, const char *set,
     return lab_store_finish(store, statement, error);
 }
 
-static void take_final(sqlite3_stmt *statement, void *item)
-{
+static void take_final(sqlite3_stmt *statement, void *item) {
     lab_final *final = item;
     const unsigned char *set = sqlite3_column_text(statement, 0), *name = sqlite3_column_text(statement, 1);
     snprintf(final->set, sizeof final->set, "%s", set == NULL ? "" : (const char *)set);
@@ -137,8 +128,7 @@ static void take_final(sqlite3_stmt *statement, void *item)
     final->value = column_value(statement, 2);
 }
 
-locus_status lab_store_finals(lab_store *store, int64_t run, lab_final **finals, size_t *count, locus_error *error)
-{
+locus_status lab_store_finals(lab_store *store, int64_t run, lab_final **finals, size_t *count, locus_error *error) {
     *finals = NULL;
     *count = 0;
     sqlite3_stmt *statement;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* AdamW (Loshchilov and Hutter, Decoupled weight decay regularization, ICLR 2019, algorithm 2), as torch.optim.AdamW computes it:
+/* AdamW (Loshchilov and Hutter, Decoupled weight decay regularization, ICLR 2019, algorithm 2), as torch.optim.AdamW
+ * computes it:
  *
  *   w ← w − rate·decay·w
  *   m ← β₁ m + (1 − β₁) g,  v ← β₂ v + (1 − β₂) g²
  *   w ← w − rate/(1 − β₁ᵗ) · m / (sqrt(v)/sqrt(1 − β₂ᵗ) + ε)
  *
- * with g scaled by clip / max(norm, clip) first. One pass over the memory, in fixed pieces; the norm is summed in double
- * by piece and folded in order. */
+ * with g scaled by clip / max(norm, clip) first. One pass over the memory, in fixed pieces; the norm is summed in
+ * double by piece and folded in order. */
 #include "train/optimizer.h"
 #include "io/fail.h"
 #include "nn/clones.h"
@@ -36,16 +37,19 @@ locus_status lab_optimizer_create(lab_optimizer *optimizer, const lab_optimizer_
                                   locus_error *error) {
     *optimizer = (lab_optimizer){.config = *config, .elements = elements};
     locus_status status = config_check(config, error);
-    if (status != LOCUS_OK) return status;
+    if (status != LOCUS_OK)
+        return status;
     optimizer->first = calloc(elements + 1, sizeof(float));
     optimizer->second = calloc(elements + 1, sizeof(float));
-    if (optimizer->first && optimizer->second) return LOCUS_OK;
+    if (optimizer->first && optimizer->second)
+        return LOCUS_OK;
     lab_optimizer_destroy(optimizer);
     return lab_fail_memory(error, "the optimiser's moments");
 }
 
 void lab_optimizer_destroy(lab_optimizer *optimizer) {
-    if (optimizer == NULL) return;
+    if (optimizer == NULL)
+        return;
     free(optimizer->first);
     free(optimizer->second);
     optimizer->first = optimizer->second = NULL;
@@ -89,7 +93,8 @@ static double gradient_norm(size_t elements, const float *gradients) {
     size_t piece = elements / NORM_PIECES + 1;
     norm_work work = {.gradients = gradients, .elements = elements, .piece = piece > PIECE ? piece : PIECE};
     size_t pieces = (elements + work.piece - 1) / work.piece;
-    if (pieces > 0) locus_parallel_for(pieces, norm_task, &work);
+    if (pieces > 0)
+        locus_parallel_for(pieces, norm_task, &work);
     double total = 0.0;
     for (size_t i = 0; i < pieces; ++i)
         total += work.partial[i];
@@ -124,7 +129,8 @@ static void update_task(void *context, size_t piece, size_t worker) {
     (void)worker;
     const update *u = context;
     size_t at = piece * PIECE;
-    update_run(u, piece_size(u->elements, PIECE, piece), u->values + at, u->gradients + at, u->first + at, u->second + at);
+    update_run(u, piece_size(u->elements, PIECE, piece), u->values + at, u->gradients + at, u->first + at,
+               u->second + at);
 }
 
 static update update_make(const lab_optimizer *optimizer, double rate, double norm) {
@@ -156,6 +162,7 @@ locus_status lab_optimizer_step(lab_optimizer *optimizer, double rate, float *va
     u.first = optimizer->first;
     u.second = optimizer->second;
     u.elements = optimizer->elements;
-    if (u.elements > 0) locus_parallel_for((u.elements + PIECE - 1) / PIECE, update_task, &u);
+    if (u.elements > 0)
+        locus_parallel_for((u.elements + PIECE - 1) / PIECE, update_task, &u);
     return LOCUS_OK;
 }

@@ -9,7 +9,8 @@
 double lab_schedule_rate(const lab_schedule *schedule, uint64_t step) {
     if (step < schedule->warmup)
         return schedule->initial + (schedule->peak - schedule->initial) * ((double)step / (double)schedule->warmup);
-    if (step >= schedule->total) return schedule->final;
+    if (step >= schedule->total)
+        return schedule->final;
     double x = (double)(step - schedule->warmup) / (double)(schedule->total - schedule->warmup);
     return schedule->final + (schedule->peak - schedule->final) * 0.5 * (1.0 + cos(3.14159265358979323846 * x));
 }

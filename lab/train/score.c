@@ -8,19 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool stopped(const lab_watch *watch, const char *phase, size_t done, size_t total)
-{
+static bool stopped(const lab_watch *watch, const char *phase, size_t done, size_t total) {
     return watch != NULL && !watch->look(watch->context, phase, done, total);
 }
 
-static locus_status interrupted(locus_error *error)
-{
+static locus_status interrupted(locus_error *error) {
     return lab_fail(error, LOCUS_ERROR_INTERRUPTED, "", "stopped as asked");
 }
 
 locus_status lab_score_forced(lab_model *model, const lab_dataset *set, size_t batch, const lab_watch *watch,
-                              const char *phase, lab_score *score, locus_error *error)
-{
+                              const char *phase, lab_score *score, locus_error *error) {
     memset(score, 0, sizeof *score);
     lab_batcher batcher;
     locus_status status = lab_batcher_create(&batcher, set, batch, 0, error);
@@ -51,16 +48,14 @@ typedef struct decoded {
     int32_t *tokens;
 } decoded;
 
-static void release(decoded *room)
-{
+static void release(decoded *room) {
     free(room->limits);
     free(room->offsets);
     free(room->lengths);
     free(room->tokens);
 }
 
-static bool prepare(decoded *room, const lab_dataset *set, size_t most)
-{
+static bool prepare(decoded *room, const lab_dataset *set, size_t most) {
     size_t longest = 0;
     for (size_t i = 0; i < set->samples; i++) {
         size_t length = set->target_offsets[i + 1] - set->target_offsets[i];
@@ -74,8 +69,7 @@ static bool prepare(decoded *room, const lab_dataset *set, size_t most)
 }
 
 /* A sample may get as many tokens as its target and the end token: one that is not over by then is wrong. */
-static locus_status decode(lab_model *model, const lab_batch *batch, decoded *room, size_t *right, locus_error *error)
-{
+static locus_status decode(lab_model *model, const lab_batch *batch, decoded *room, size_t *right, locus_error *error) {
     for (size_t s = 0; s < batch->samples; s++) {
         room->limits[s] = batch->target_offsets[s + 1] - batch->target_offsets[s] + 1;
     }
@@ -83,15 +77,15 @@ static locus_status decode(lab_model *model, const lab_batch *batch, decoded *ro
     locus_status status = lab_model_generate(model, batch, &generation, error);
     for (size_t s = 0; status == LOCUS_OK && s < batch->samples; s++) {
         size_t length = batch->target_offsets[s + 1] - batch->target_offsets[s];
-        *right += room->lengths[s] == length && memcmp(room->tokens + room->offsets[s], batch->target + batch->target_offsets[s],
-                                                       length * sizeof *room->tokens) == 0;
+        *right += room->lengths[s] == length &&
+                  memcmp(room->tokens + room->offsets[s], batch->target + batch->target_offsets[s],
+                         length * sizeof *room->tokens) == 0;
     }
     return status;
 }
 
 locus_status lab_score_greedy(lab_model *model, const lab_dataset *set, size_t batch, size_t samples,
-                              const lab_watch *watch, double *exact, locus_error *error)
-{
+                              const lab_watch *watch, double *exact, locus_error *error) {
     size_t total = samples < set->samples ? samples : set->samples, right = 0;
     decoded room = {0};
     lab_batcher batcher;
@@ -117,8 +111,7 @@ locus_status lab_score_greedy(lab_model *model, const lab_dataset *set, size_t b
 }
 
 locus_status lab_train_score(lab_model *model, const lab_dataset *set, size_t batch, size_t greedy_samples,
-                             lab_score *score, double *greedy, locus_error *error)
-{
+                             lab_score *score, double *greedy, locus_error *error) {
     locus_status status = lab_score_forced(model, set, batch, NULL, "test", score, error);
     if (status == LOCUS_OK && greedy != NULL) {
         status = lab_score_greedy(model, set, batch, greedy_samples, NULL, greedy, error);

@@ -18,8 +18,7 @@
 
 /* ---- the row ---- */
 
-static bool set_text(char **text, const char *value)
-{
+static bool set_text(char **text, const char *value) {
     char *copy = strdup(value == NULL ? "" : value);
     if (copy == NULL) {
         return false;
@@ -29,8 +28,7 @@ static bool set_text(char **text, const char *value)
     return true;
 }
 
-locus_status lab_session_message(lab_session *session, const char *text, bool add, locus_error *error)
-{
+locus_status lab_session_message(lab_session *session, const char *text, bool add, locus_error *error) {
     const char *old = add && session->run->message != NULL ? session->run->message : "";
     size_t size = strlen(old) + strlen(text) + 3;
     char *joined = malloc(size);
@@ -43,8 +41,7 @@ locus_status lab_session_message(lab_session *session, const char *text, bool ad
     return LOCUS_OK;
 }
 
-static locus_status fill_row(lab_session *session, locus_error *error)
-{
+static locus_status fill_row(lab_session *session, locus_error *error) {
     const lab_train_config *config = &session->config;
     lab_run *run = session->run;
     char started[21];
@@ -64,8 +61,7 @@ static locus_status fill_row(lab_session *session, locus_error *error)
 }
 
 /* What may differ when the run goes on elsewhere. */
-static locus_status fill_place(lab_session *session, locus_error *error)
-{
+static locus_status fill_place(lab_session *session, locus_error *error) {
     char machine[256], version[96];
     lab_machine_text(machine, sizeof machine);
     lab_version_text(version, sizeof version);
@@ -74,8 +70,7 @@ static locus_status fill_place(lab_session *session, locus_error *error)
     return good ? LOCUS_OK : lab_fail_memory(error, "a run's record");
 }
 
-locus_status lab_session_save_row(lab_session *session, lab_run_state state, locus_error *error)
-{
+locus_status lab_session_save_row(lab_session *session, lab_run_state state, locus_error *error) {
     lab_run *run = session->run;
     char ended[21] = "";
     if (state != LAB_RUN_STARTED) {
@@ -96,12 +91,12 @@ locus_status lab_session_save_row(lab_session *session, lab_run_state state, loc
 
 /* ---- files ---- */
 
-static locus_status make_paths(lab_session *session, locus_error *error)
-{
+static locus_status make_paths(lab_session *session, locus_error *error) {
     const char *folder = session->request->folder, *name = session->request->name;
     if (name == NULL || name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL || strlen(name) > 200) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "name",
-                        "the name '%.60s' is no file name: use letters, digits, dots and dashes", name == NULL ? "" : name);
+                        "the name '%.60s' is no file name: use letters, digits, dots and dashes",
+                        name == NULL ? "" : name);
     }
     char *run_folder = lab_run_path(folder, name, NULL);
     session->last_path = lab_run_path(folder, name, "last.safetensors");
@@ -118,14 +113,12 @@ static locus_status make_paths(lab_session *session, locus_error *error)
     return status == LOCUS_OK ? lab_run_lock(session->lock_path, &session->lock, error) : status;
 }
 
-static locus_status remove_file(const char *path, locus_error *error)
-{
+static locus_status remove_file(const char *path, locus_error *error) {
     return unlink(path) == 0 || errno == ENOENT ? LOCUS_OK : lab_fail_system(error, "remove", path, errno);
 }
 
 /* Finds the row of exactly this name; *found tells whether there is one. */
-static locus_status find_row(lab_session *session, bool *found, locus_error *error)
-{
+static locus_status find_row(lab_session *session, bool *found, locus_error *error) {
     locus_error local;
     lab_run row;
     *found = false;
@@ -149,8 +142,7 @@ static locus_status find_row(lab_session *session, bool *found, locus_error *err
     return LOCUS_OK;
 }
 
-static locus_status check_same(const lab_session *session, locus_error *error)
-{
+static locus_status check_same(const lab_session *session, locus_error *error) {
     lab_train_config stored;
     locus_status status = lab_config_parse(&stored, session->run->config, session->run, "the run store", error);
     if (status != LOCUS_OK) {
@@ -164,8 +156,7 @@ static locus_status check_same(const lab_session *session, locus_error *error)
 }
 
 /* Finds the run's row or makes one. A checkpoint without a row has lost its metrics: it is not continued in silence. */
-static locus_status open_row(lab_session *session, locus_error *error)
-{
+static locus_status open_row(lab_session *session, locus_error *error) {
     bool found;
     locus_status status = find_row(session, &found, error);
     if (status == LOCUS_OK && session->request->restart) {
@@ -199,8 +190,7 @@ static locus_status open_row(lab_session *session, locus_error *error)
 }
 
 locus_status lab_session_open(lab_session *session, lab_store *store, const lab_train_request *request, lab_run *run,
-                              locus_error *error)
-{
+                              locus_error *error) {
     memset(session, 0, sizeof *session);
     memset(run, 0, sizeof *run);
     session->store = store;
@@ -210,8 +200,8 @@ locus_status lab_session_open(lab_session *session, lab_store *store, const lab_
     session->config = request->config;
     session->dev_loss = session->dev_accuracy = session->loss = (double)NAN;
     session->began = session->checkpointed = lab_seconds();
-    locus_status status =
-        lab_train_encoding(request->config.encoding, request->config.setup, session->encoding, sizeof session->encoding, error);
+    locus_status status = lab_train_encoding(request->config.encoding, request->config.setup, session->encoding,
+                                             sizeof session->encoding, error);
     session->config.encoding = session->config.model.encoding = session->encoding;
     session->config.model.vocabulary = lab_task_vocabulary(&session->config.data);
     if (status == LOCUS_OK) {
@@ -225,12 +215,11 @@ locus_status lab_session_open(lab_session *session, lab_store *store, const lab_
 
 /* ---- parts ---- */
 
-static locus_status make_parts(lab_session *session, locus_error *error)
-{
+static locus_status make_parts(lab_session *session, locus_error *error) {
     const lab_train_config *config = &session->config;
     const lab_task *task = lab_task_find(config->task);
-    locus_status status = lab_dataset_generate(&session->train, task, &config->data, LAB_SET_TRAIN, config->train_samples,
-                                               config->data_seed, error);
+    locus_status status = lab_dataset_generate(&session->train, task, &config->data, LAB_SET_TRAIN,
+                                               config->train_samples, config->data_seed, error);
     if (status == LOCUS_OK) {
         status = lab_dataset_generate(&session->dev, task, &config->data, LAB_SET_DEV, config->dev_samples,
                                       config->data_seed, error);
@@ -243,7 +232,8 @@ static locus_status make_parts(lab_session *session, locus_error *error)
     }
     if (status == LOCUS_OK) {
         session->run->parameters = (int64_t)lab_model_elements(session->model);
-        status = lab_optimizer_create(&session->optimizer, &config->optimizer, lab_model_elements(session->model), error);
+        status =
+            lab_optimizer_create(&session->optimizer, &config->optimizer, lab_model_elements(session->model), error);
     }
     if (status == LOCUS_OK) {
         session->best = malloc(lab_model_elements(session->model) * sizeof *session->best);
@@ -252,8 +242,7 @@ static locus_status make_parts(lab_session *session, locus_error *error)
     return status;
 }
 
-locus_status lab_session_prepare(lab_session *session, locus_error *error)
-{
+locus_status lab_session_prepare(lab_session *session, locus_error *error) {
     locus_status status = make_parts(session, error);
     const lab_checkpoint checkpoint = {session->model, &session->optimizer, &session->state, session->best};
     if (status == LOCUS_OK && access(session->last_path, F_OK) == 0) {
@@ -273,8 +262,7 @@ locus_status lab_session_prepare(lab_session *session, locus_error *error)
     return status == LOCUS_OK ? lab_session_save_row(session, LAB_RUN_STARTED, error) : status;
 }
 
-void lab_session_close(lab_session *session)
-{
+void lab_session_close(lab_session *session) {
     lab_dataset_destroy(&session->train);
     lab_dataset_destroy(&session->dev);
     lab_batcher_destroy(&session->batcher);
@@ -293,8 +281,7 @@ void lab_session_close(lab_session *session)
 
 /* ---- on the way ---- */
 
-locus_status lab_session_checkpoint(lab_session *session, locus_error *error)
-{
+locus_status lab_session_checkpoint(lab_session *session, locus_error *error) {
     const lab_checkpoint checkpoint = {session->model, &session->optimizer, &session->state, session->best};
     int64_t peak = lab_peak_bytes();
     session->state.peak_bytes = peak > session->state.peak_bytes ? peak : session->state.peak_bytes;
@@ -308,10 +295,10 @@ locus_status lab_session_checkpoint(lab_session *session, locus_error *error)
     return status == LOCUS_OK ? lab_session_save_row(session, LAB_RUN_STARTED, error) : status;
 }
 
-void lab_session_progress(lab_session *session, const char *phase, bool always)
-{
+void lab_session_progress(lab_session *session, const char *phase, bool always) {
     double now = lab_seconds(), spent = now - session->began;
-    if (session->request->progress == NULL || (!always && !session->request->every_step && now - session->shown < PROGRESS_SECONDS)) {
+    if (session->request->progress == NULL ||
+        (!always && !session->request->every_step && now - session->shown < PROGRESS_SECONDS)) {
         return;
     }
     session->shown = now;
@@ -324,8 +311,9 @@ void lab_session_progress(lab_session *session, const char *phase, bool always)
         .dev_loss = session->dev_loss,
         .dev_accuracy = session->dev_accuracy,
         .rate = session->rate,
-        .tokens_per_second =
-            session->state.train_seconds > 0.0 ? (double)session->state.tokens_seen / session->state.train_seconds : 0.0,
+        .tokens_per_second = session->state.train_seconds > 0.0
+                                 ? (double)session->state.tokens_seen / session->state.train_seconds
+                                 : 0.0,
         .seconds_left = done > 0 ? spent / (double)done * (double)(total - session->state.step) : (double)NAN,
     };
     session->stop = !session->request->progress(session->request->context, &progress) || session->stop;

@@ -15,7 +15,7 @@ typedef struct lab_session {
     const lab_train_request *request;
     lab_train_config config; /* the request's with the encoding's canonical text */
     char encoding[LAB_SPEC_SIZE];
-    lab_run *run;            /* the caller's */
+    lab_run *run; /* the caller's */
     char *last_path, *best_path, *lock_path;
     int lock;
 
@@ -24,14 +24,14 @@ typedef struct lab_session {
     lab_model *model;
     lab_optimizer optimizer;
     lab_training_state state;
-    float *best;             /* parameters of the best development loss */
-    bool best_dirty;         /* not yet in best.safetensors */
+    float *best;     /* parameters of the best development loss */
+    bool best_dirty; /* not yet in best.safetensors */
 
     double began, base_wall; /* clock when this process began, wall seconds before it */
     uint64_t first_step;
     double checkpointed, shown; /* clocks of the last checkpoint and of the last progress */
     double loss, dev_loss, dev_accuracy, rate;
-    bool ready, stop;           /* the state is that of the run; the caller asked to stop */
+    bool ready, stop; /* the state is that of the run; the caller asked to stop */
 } lab_session;
 
 /* Copies the request, takes the lock, finds or makes the row. A run that is done comes back as it is. */

@@ -36,8 +36,7 @@ static const char schema[] =
     " name TEXT NOT NULL, value REAL, PRIMARY KEY(run, \"set\", name)) WITHOUT ROWID;"
     "PRAGMA user_version = 1;";
 
-void lab_store_time(char text[21])
-{
+void lab_store_time(char text[21]) {
     time_t now = time(NULL);
     struct tm parts;
     if (gmtime_r(&now, &parts) == NULL || strftime(text, 21, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
@@ -47,24 +46,26 @@ void lab_store_time(char text[21])
 
 /* ---- statements ---- */
 
-locus_status lab_store_fail(lab_store *store, int code, locus_error *error)
-{
+locus_status lab_store_fail(lab_store *store, int code, locus_error *error) {
     const char *path = store->path;
     switch (code & 0xff) {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
         return lab_fail(error, LOCUS_ERROR_IO, "store",
-                        "the run store '%s' is damaged or no run store: move it away, or name another with --store", path);
+                        "the run store '%s' is damaged or no run store: move it away, or name another with --store",
+                        path);
     case SQLITE_READONLY:
     case SQLITE_PERM:
         return lab_fail(error, LOCUS_ERROR_IO, "store",
-                        "the run store '%s' cannot be written: change its permissions, or name another with --store", path);
-    case SQLITE_FULL:
-        return lab_fail(error, LOCUS_ERROR_IO, "store", "no space left for the run store '%s': free some and start again",
+                        "the run store '%s' cannot be written: change its permissions, or name another with --store",
                         path);
+    case SQLITE_FULL:
+        return lab_fail(error, LOCUS_ERROR_IO, "store",
+                        "no space left for the run store '%s': free some and start again", path);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return lab_fail(error, LOCUS_ERROR_IO, "store", "the run store '%s' is locked by another process: try again", path);
+        return lab_fail(error, LOCUS_ERROR_IO, "store", "the run store '%s' is locked by another process: try again",
+                        path);
     case SQLITE_NOMEM:
         return lab_fail_memory(error, "the run store");
     default:
@@ -73,32 +74,27 @@ locus_status lab_store_fail(lab_store *store, int code, locus_error *error)
     }
 }
 
-locus_status lab_store_execute(lab_store *store, const char *sql, locus_error *error)
-{
+locus_status lab_store_execute(lab_store *store, const char *sql, locus_error *error) {
     int code = sqlite3_exec(store->database, sql, NULL, NULL, NULL);
     return code == SQLITE_OK ? LOCUS_OK : lab_store_fail(store, code, error);
 }
 
-locus_status lab_store_prepare(lab_store *store, sqlite3_stmt **statement, const char *sql, locus_error *error)
-{
+locus_status lab_store_prepare(lab_store *store, sqlite3_stmt **statement, const char *sql, locus_error *error) {
     int code = sqlite3_prepare_v2(store->database, sql, -1, statement, NULL);
     return code == SQLITE_OK ? LOCUS_OK : lab_store_fail(store, code, error);
 }
 
-locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_error *error)
-{
+locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_error *error) {
     int code = sqlite3_step(statement);
     sqlite3_finalize(statement);
     return code == SQLITE_DONE || code == SQLITE_ROW ? LOCUS_OK : lab_store_fail(store, code, error);
 }
 
-locus_status lab_store_begin(lab_store *store, locus_error *error)
-{
+locus_status lab_store_begin(lab_store *store, locus_error *error) {
     return lab_store_execute(store, "BEGIN IMMEDIATE", error);
 }
 
-locus_status lab_store_commit(lab_store *store, locus_error *error)
-{
+locus_status lab_store_commit(lab_store *store, locus_error *error) {
     locus_status status = lab_store_execute(store, "COMMIT", error);
     if (status != LOCUS_OK) {
         lab_store_rollback(store);
@@ -106,8 +102,7 @@ locus_status lab_store_commit(lab_store *store, locus_error *error)
     return status;
 }
 
-void lab_store_rollback(lab_store *store)
-{
+void lab_store_rollback(lab_store *store) {
     if (!sqlite3_get_autocommit(store->database)) {
         sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
     }
@@ -115,8 +110,7 @@ void lab_store_rollback(lab_store *store)
 
 /* ---- opening ---- */
 
-static locus_status pragma_integer(lab_store *store, const char *sql, int64_t *value, locus_error *error)
-{
+static locus_status pragma_integer(lab_store *store, const char *sql, int64_t *value, locus_error *error) {
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(store, &statement, sql, error);
     if (status != LOCUS_OK) {
@@ -129,8 +123,7 @@ static locus_status pragma_integer(lab_store *store, const char *sql, int64_t *v
 }
 
 /* Makes the tables of an empty file; two processes may come here at once, so the version is read again inside. */
-static locus_status create_schema(lab_store *store, locus_error *error)
-{
+static locus_status create_schema(lab_store *store, locus_error *error) {
     int64_t version, tables;
     locus_status status = lab_store_begin(store, error);
     if (status == LOCUS_OK) {
@@ -140,8 +133,8 @@ static locus_status create_schema(lab_store *store, locus_error *error)
         status = pragma_integer(store, "SELECT count(*) FROM sqlite_master", &tables, error);
     }
     if (status == LOCUS_OK && version == 0 && tables != 0) {
-        status = lab_fail(error, LOCUS_ERROR_IO, "store", "'%s' is a database, but no run store: name another with --store",
-                          store->path);
+        status = lab_fail(error, LOCUS_ERROR_IO, "store",
+                          "'%s' is a database, but no run store: name another with --store", store->path);
     }
     if (status == LOCUS_OK && version == 0) {
         status = lab_store_execute(store, schema, error);
@@ -153,17 +146,17 @@ static locus_status create_schema(lab_store *store, locus_error *error)
     return status;
 }
 
-static locus_status check_schema(lab_store *store, locus_error *error)
-{
+static locus_status check_schema(lab_store *store, locus_error *error) {
     int64_t version;
     locus_status status = pragma_integer(store, "PRAGMA user_version", &version, error);
     if (status == LOCUS_OK && version == 0) {
         status = create_schema(store, error);
     } else if (status == LOCUS_OK && version != VERSION) {
-        status = lab_fail(error, LOCUS_ERROR_IO, "store",
-                          "the run store '%s' has version %" PRId64 ", this program knows version %d: use the newer locus,"
-                          " or name another store with --store",
-                          store->path, version, VERSION);
+        status =
+            lab_fail(error, LOCUS_ERROR_IO, "store",
+                     "the run store '%s' has version %" PRId64 ", this program knows version %d: use the newer locus,"
+                     " or name another store with --store",
+                     store->path, version, VERSION);
     }
     if (status == LOCUS_OK && sqlite3_db_readonly(store->database, "main") == 1) {
         status = lab_store_fail(store, SQLITE_READONLY, error);
@@ -173,8 +166,7 @@ static locus_status check_schema(lab_store *store, locus_error *error)
 
 /* A store whose pages are damaged must be found now, not hours into a training. The check reads every page: a large
  * store (tens of MB) is only looked at by its schema and row counts. */
-static locus_status check_pages(lab_store *store, locus_error *error)
-{
+static locus_status check_pages(lab_store *store, locus_error *error) {
     int64_t pages, ignored;
     locus_status status = pragma_integer(store, "PRAGMA page_count", &pages, error);
     if (status != LOCUS_OK || pages > 8192) {
@@ -192,8 +184,7 @@ static locus_status check_pages(lab_store *store, locus_error *error)
     return good ? LOCUS_OK : lab_store_fail(store, code == SQLITE_ROW ? SQLITE_CORRUPT : code, error);
 }
 
-static locus_status make_folder(const char *path, locus_error *error)
-{
+static locus_status make_folder(const char *path, locus_error *error) {
     const char *slash = strrchr(path, '/');
     if (slash == NULL || slash == path) {
         return LOCUS_OK;
@@ -209,8 +200,7 @@ static locus_status make_folder(const char *path, locus_error *error)
     return status;
 }
 
-static locus_status open_database(lab_store *store, locus_error *error)
-{
+static locus_status open_database(lab_store *store, locus_error *error) {
     locus_status status = make_folder(store->path, error);
     if (status != LOCUS_OK) {
         return status;
@@ -218,7 +208,8 @@ static locus_status open_database(lab_store *store, locus_error *error)
     int code = sqlite3_open_v2(store->path, &store->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     if (code == SQLITE_CANTOPEN && access(store->path, F_OK) == 0) {
         return lab_fail(error, LOCUS_ERROR_IO, "store",
-                        "the run store '%s' cannot be opened: it must be a file that may be read and written", store->path);
+                        "the run store '%s' cannot be opened: it must be a file that may be read and written",
+                        store->path);
     }
     if (code != SQLITE_OK) {
         return lab_fail(error, LOCUS_ERROR_IO, "store",
@@ -227,14 +218,13 @@ static locus_status open_database(lab_store *store, locus_error *error)
     sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
     status = check_schema(store, error);
     if (status == LOCUS_OK) {
-        status = lab_store_execute(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
-                                   error);
+        status = lab_store_execute(
+            store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;", error);
     }
     return status == LOCUS_OK ? check_pages(store, error) : status;
 }
 
-locus_status lab_store_open(lab_store **store, const char *path, locus_error *error)
-{
+locus_status lab_store_open(lab_store **store, const char *path, locus_error *error) {
     *store = NULL;
     lab_store *opened = calloc(1, sizeof *opened);
     if (opened == NULL || (opened->path = strdup(path)) == NULL) {
@@ -250,8 +240,7 @@ locus_status lab_store_open(lab_store **store, const char *path, locus_error *er
     return LOCUS_OK;
 }
 
-void lab_store_close(lab_store **store)
-{
+void lab_store_close(lab_store **store) {
     if (store == NULL || *store == NULL) {
         return;
     }

@@ -7,39 +7,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS                                                                                                        \
-    "name, task, encoding, setup, embedding_init, budget, config, command, version, machine, message, seed,"         \
-    " data_seed, state, steps_total, steps_done, tokens_seen, wall_seconds, tokens_per_second, peak_bytes,"          \
+#define COLUMNS \
+    "name, task, encoding, setup, embedding_init, budget, config, command, version, machine, message, seed," \
+    " data_seed, state, steps_total, steps_done, tokens_seen, wall_seconds, tokens_per_second, peak_bytes," \
     " parameters, started, ended"
 enum { COLUMN_COUNT = 23 };
 
-const char *lab_run_state_name(lab_run_state state)
-{
+const char *lab_run_state_name(lab_run_state state) {
     static const char *const names[] = {"started", "done", "stopped", "failed"};
     return (unsigned)state < 4 ? names[state] : "unknown";
 }
 
-void lab_run_free(lab_run *run)
-{
+void lab_run_free(lab_run *run) {
     if (run == NULL) {
         return;
     }
-    char *texts[] = {run->name,    run->task,    run->encoding, run->setup,   run->embedding_init, run->budget, run->config,
-                     run->command, run->version, run->machine,  run->message, run->started,        run->ended};
+    char *texts[] = {run->name,    run->task,    run->encoding, run->setup,   run->embedding_init,
+                     run->budget,  run->config,  run->command,  run->version, run->machine,
+                     run->message, run->started, run->ended};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         free(texts[i]);
     }
     memset(run, 0, sizeof *run);
 }
 
-static void bind_text(sqlite3_stmt *statement, int index, const char *text)
-{
+static void bind_text(sqlite3_stmt *statement, int index, const char *text) {
     sqlite3_bind_text(statement, index, text == NULL ? "" : text, -1, SQLITE_STATIC);
 }
 
 /* Binds the columns in the order of COLUMNS, from 1. */
-static void bind_run(sqlite3_stmt *s, const lab_run *run)
-{
+static void bind_run(sqlite3_stmt *s, const lab_run *run) {
     const char *texts[] = {run->name,   run->task,    run->encoding, run->setup,   run->embedding_init, run->budget,
                            run->config, run->command, run->version,  run->machine, run->message};
     int at = 1;
@@ -60,12 +57,10 @@ static void bind_run(sqlite3_stmt *s, const lab_run *run)
     bind_text(s, at, run->ended);
 }
 
-locus_status lab_store_run_insert(lab_store *store, lab_run *run, locus_error *error)
-{
+locus_status lab_store_run_insert(lab_store *store, lab_run *run, locus_error *error) {
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(
-        store, &statement,
-        "INSERT INTO run(" COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", error);
+        store, &statement, "INSERT INTO run(" COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", error);
     if (status != LOCUS_OK) {
         return status;
     }
@@ -83,8 +78,7 @@ locus_status lab_store_run_insert(lab_store *store, lab_run *run, locus_error *e
     return LOCUS_OK;
 }
 
-locus_status lab_store_run_update(lab_store *store, const lab_run *run, locus_error *error)
-{
+locus_status lab_store_run_update(lab_store *store, const lab_run *run, locus_error *error) {
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(
         store, &statement,
@@ -102,16 +96,14 @@ locus_status lab_store_run_update(lab_store *store, const lab_run *run, locus_er
     return status;
 }
 
-static bool take_text(sqlite3_stmt *statement, int column, char **text)
-{
+static bool take_text(sqlite3_stmt *statement, int column, char **text) {
     const unsigned char *value = sqlite3_column_text(statement, column);
     *text = strdup(value == NULL ? "" : (const char *)value);
     return *text != NULL;
 }
 
 /* Column 0 is the id, the others follow in the order of COLUMNS. */
-static bool take_run(sqlite3_stmt *s, lab_run *run)
-{
+static bool take_run(sqlite3_stmt *s, lab_run *run) {
     memset(run, 0, sizeof *run);
     char **texts[] = {&run->name,   &run->task,    &run->encoding, &run->setup,   &run->embedding_init, &run->budget,
                       &run->config, &run->command, &run->version,  &run->machine, &run->message};
@@ -140,8 +132,7 @@ static bool take_run(sqlite3_stmt *s, lab_run *run)
 }
 
 static locus_status collect_runs(lab_store *store, sqlite3_stmt *statement, lab_run **runs, size_t *count,
-                                 locus_error *error)
-{
+                                 locus_error *error) {
     size_t room = 0;
     int code;
     *runs = NULL;
@@ -175,15 +166,15 @@ static locus_status collect_runs(lab_store *store, sqlite3_stmt *statement, lab_
     return lab_store_fail(store, code, error);
 }
 
-locus_status lab_store_run_find(lab_store *store, const char *name_or_id, lab_run *run, locus_error *error)
-{
+locus_status lab_store_run_find(lab_store *store, const char *name_or_id, lab_run *run, locus_error *error) {
     memset(run, 0, sizeof *run);
     sqlite3_stmt *statement;
     /* A name wins over a number; `#7` and `7` both mean run 7. */
-    locus_status status = lab_store_prepare(
-        store, &statement,
-        "SELECT id, " COLUMNS " FROM run WHERE name = ?1 OR CAST(id AS TEXT) = ltrim(?1, '#') ORDER BY name <> ?1 LIMIT 1",
-        error);
+    locus_status status =
+        lab_store_prepare(store, &statement,
+                          "SELECT id, " COLUMNS
+                          " FROM run WHERE name = ?1 OR CAST(id AS TEXT) = ltrim(?1, '#') ORDER BY name <> ?1 LIMIT 1",
+                          error);
     if (status != LOCUS_OK) {
         return status;
     }
@@ -204,20 +195,19 @@ locus_status lab_store_run_find(lab_store *store, const char *name_or_id, lab_ru
 }
 
 locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_run **runs, size_t *count,
-                            locus_error *error)
-{
+                            locus_error *error) {
     static const lab_run_filter any = {NULL, NULL, NULL, NULL, NULL};
     const lab_run_filter *wanted = filter == NULL ? &any : filter;
     const char *values[] = {wanted->task, wanted->encoding, wanted->budget, wanted->setup, wanted->embedding_init};
     *runs = NULL;
     *count = 0;
     sqlite3_stmt *statement;
-    locus_status status =
-        lab_store_prepare(store, &statement,
-                          "SELECT id, " COLUMNS " FROM run WHERE (?1 IS NULL OR task = ?1) AND (?2 IS NULL OR encoding = ?2)"
-                          " AND (?3 IS NULL OR budget = ?3) AND (?4 IS NULL OR setup = ?4)"
-                          " AND (?5 IS NULL OR embedding_init = ?5) ORDER BY id",
-                          error);
+    locus_status status = lab_store_prepare(
+        store, &statement,
+        "SELECT id, " COLUMNS " FROM run WHERE (?1 IS NULL OR task = ?1) AND (?2 IS NULL OR encoding = ?2)"
+        " AND (?3 IS NULL OR budget = ?3) AND (?4 IS NULL OR setup = ?4)"
+        " AND (?5 IS NULL OR embedding_init = ?5) ORDER BY id",
+        error);
     if (status != LOCUS_OK) {
         return status;
     }
@@ -229,8 +219,7 @@ locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_
     return collect_runs(store, statement, runs, count, error);
 }
 
-locus_status lab_store_run_delete(lab_store *store, int64_t id, locus_error *error)
-{
+locus_status lab_store_run_delete(lab_store *store, int64_t id, locus_error *error) {
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(store, &statement, "DELETE FROM run WHERE id = ?", error);
     if (status != LOCUS_OK) {

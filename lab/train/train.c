@@ -17,16 +17,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static locus_status not_finite(const lab_session *session, const char *what, locus_error *error)
-{
+static locus_status not_finite(const lab_session *session, const char *what, locus_error *error) {
     return lab_fail(error, LOCUS_ERROR_NUMERIC, "rate",
-                    "%s is not finite at step %" PRIu64 " (learning rate %.3g): lower --rate or set --clip; the last good"
+                    "%s is not finite at step %" PRIu64
+                    " (learning rate %.3g): lower --rate or set --clip; the last good"
                     " checkpoint is kept",
                     what, session->state.step + 1, session->rate);
 }
 
-static bool watch(void *context, const char *phase, size_t done, size_t total)
-{
+static bool watch(void *context, const char *phase, size_t done, size_t total) {
     lab_session *session = context;
     (void)done;
     (void)total;
@@ -36,8 +35,7 @@ static bool watch(void *context, const char *phase, size_t done, size_t total)
 
 /* ---- one step ---- */
 
-static locus_status train_step(lab_session *session, const lab_schedule *schedule, locus_error *error)
-{
+static locus_status train_step(lab_session *session, const lab_schedule *schedule, locus_error *error) {
     lab_training_state *state = &session->state;
     double began = lab_seconds(), norm = 0.0;
     const lab_batch *batch;
@@ -78,8 +76,7 @@ static locus_status train_step(lab_session *session, const lab_schedule *schedul
 
 /* ---- metrics ---- */
 
-static locus_status add_metrics(lab_session *session, locus_error *error)
-{
+static locus_status add_metrics(lab_session *session, locus_error *error) {
     const lab_training_state *state = &session->state;
     const struct {
         const char *name;
@@ -102,8 +99,7 @@ static locus_status add_metrics(lab_session *session, locus_error *error)
 }
 
 /* One transaction: the metrics of a step are all there or none. */
-static locus_status record(lab_session *session, locus_error *error)
-{
+static locus_status record(lab_session *session, locus_error *error) {
     locus_status status = lab_store_begin(session->store, error);
     if (status == LOCUS_OK) {
         status = add_metrics(session, error);
@@ -121,8 +117,7 @@ static locus_status record(lab_session *session, locus_error *error)
     return status;
 }
 
-static locus_status evaluate(lab_session *session, locus_error *error)
-{
+static locus_status evaluate(lab_session *session, locus_error *error) {
     const lab_watch look = {watch, session};
     lab_score score;
     locus_status status =
@@ -139,15 +134,15 @@ static locus_status evaluate(lab_session *session, locus_error *error)
         session->state.best_loss = session->dev_loss;
         session->state.best_step = session->state.step;
         session->best_dirty = true;
-        memcpy(session->best, lab_model_values(session->model), lab_model_elements(session->model) * sizeof *session->best);
+        memcpy(session->best, lab_model_values(session->model),
+               lab_model_elements(session->model) * sizeof *session->best);
     }
     return record(session, error);
 }
 
 /* ---- the loop ---- */
 
-static locus_status loop(lab_session *session, locus_error *error)
-{
+static locus_status loop(lab_session *session, locus_error *error) {
     lab_schedule schedule = lab_config_schedule(&session->config);
     uint64_t total = lab_config_steps(&session->config), every = lab_config_evaluate_every(&session->config);
     locus_status status = LOCUS_OK;
@@ -176,8 +171,7 @@ static locus_status loop(lab_session *session, locus_error *error)
 }
 
 /* What the row says of a training that ended early; the first failure is the one that is reported. */
-static void close_row(lab_session *session, locus_status status, const locus_error *error)
-{
+static void close_row(lab_session *session, locus_status status, const locus_error *error) {
     bool failed = status != LOCUS_ERROR_INTERRUPTED && status != LOCUS_ERROR_IO && status != LOCUS_ERROR_MEMORY;
     if (!session->ready) { /* nothing was trained: the row's numbers stand */
         if (failed) {
@@ -197,8 +191,7 @@ static void close_row(lab_session *session, locus_status status, const locus_err
     (void)ignored;
 }
 
-static locus_status finish(lab_session *session, locus_error *error)
-{
+static locus_status finish(lab_session *session, locus_error *error) {
     memcpy(lab_model_values(session->model), session->best, lab_model_elements(session->model) * sizeof *session->best);
     locus_status status = lab_model_update(session->model, error);
     if (status == LOCUS_OK) {
@@ -214,8 +207,7 @@ static locus_status finish(lab_session *session, locus_error *error)
 }
 
 /* A run that is done may be asked for further test lengths. */
-static locus_status extend(lab_session *session, locus_error *error)
-{
+static locus_status extend(lab_session *session, locus_error *error) {
     locus_status status = lab_model_create(&session->model, &session->config.model, session->config.seed, error);
     if (status == LOCUS_OK) {
         status = lab_best_read(session->model, session->best_path, error);
@@ -226,8 +218,7 @@ static locus_status extend(lab_session *session, locus_error *error)
     return status == LOCUS_OK ? lab_store_run_update(session->store, session->run, error) : status;
 }
 
-locus_status lab_train(lab_store *store, const lab_train_request *request, lab_run *run, locus_error *error)
-{
+locus_status lab_train(lab_store *store, const lab_train_request *request, lab_run *run, locus_error *error) {
     lab_session session;
     locus_error local;
     memset(&local, 0, sizeof local);

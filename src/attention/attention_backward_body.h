@@ -10,14 +10,19 @@
  *   x' = operator x                   the operator's own backward, which also adds to the gradient slot
  *
  * A worker's memory is linear in the queries of one sequence: q', do', dq'. Keys pass by in panels. */
+#ifndef LOCUS_ATTENTION_BACKWARD_BODY_H
+#define LOCUS_ATTENTION_BACKWARD_BODY_H
+
+#include "attention/attention_content_body.h"
+#include "attention/attention_tile_body.h"
 
 typedef struct backward_worker {
     lane l;
-    char *slot;                          /* of this task's group and head, or NULL */
-    real *query, *content_query;         /* [queries][ld_key] q' and raw q, scaled */
-    real *g_output, *delta;              /* [queries][ld_value] do', [queries] D */
-    real *own_g_query, *own_content;     /* [queries][ld_key] of a sequence that is not split */
-    real *g_query, *content_g_query;     /* where dq' and the content term's dq are summed: own or a partial */
+    char *slot;                      /* of this task's group and head, or NULL */
+    real *query, *content_query;     /* [queries][ld_key] q' and raw q, scaled */
+    real *g_output, *delta;          /* [queries][ld_value] do', [queries] D */
+    real *own_g_query, *own_content; /* [queries][ld_key] of a sequence that is not split */
+    real *g_query, *content_g_query; /* where dq' and the content term's dq are summed: own or a partial */
     ptrdiff_t ld_g_query;
     real *keys, *key_columns, *value_columns; /* a panel: [panel][ld_key] k', k'ᵀ, v'ᵀ */
     real *g_key, *g_value;                    /* [panel][ld_key], [panel][ld_value] dk', dv' */
@@ -439,3 +444,5 @@ void REAL_NAME(locus_attention_backward)(const attention_job *job) {
     if (job->schedule.partial_rows > 0)
         locus_parallel_for(tasks, join_task, &shared);
 }
+
+#endif

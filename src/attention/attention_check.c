@@ -39,8 +39,8 @@ locus_status locus_attention_check_options(const locus_plan *plan, const locus_a
     if (options->mask != LOCUS_MASK_FULL && options->mask != LOCUS_MASK_CAUSAL && options->mask != LOCUS_MASK_PREFIX)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "mask", "mask %d is not a locus_mask", (int)options->mask);
     if (!isfinite(options->scale))
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "scale", "scale is %g; give a finite number, or 0 for 1/sqrt(%zu)",
-                          options->scale, shape->head_dim);
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "scale",
+                          "scale is %g; give a finite number, or 0 for 1/sqrt(%zu)", options->scale, shape->head_dim);
     if (!(options->dropout >= 0.0 && options->dropout < 1.0))
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "dropout", "dropout is %g; give a probability in [0, 1)",
                           options->dropout);
@@ -73,7 +73,7 @@ static locus_status check_layout(const wanted *w, locus_error *error) {
     if (locus_tensor_count(tensor) == 0)
         return LOCUS_OK;
     if (!tensor->data)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, w->name, "%s has no data", w->name);
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, w->name, "%s has no data; its data pointer is NULL", w->name);
     if (w->shape[w->rank - 1] > 1 && tensor->stride[w->rank - 1] != 1)
         return locus_fail(error, LOCUS_ERROR_SHAPE, w->name,
                           "the last stride of %s is %lld; the elements of a head must be next to each other (stride 1)",
@@ -81,14 +81,15 @@ static locus_status check_layout(const wanted *w, locus_error *error) {
     for (size_t i = 0; w->written && i + 1 < w->rank; i++)
         if (tensor->shape[i] > 1 && tensor->stride[i] == 0)
             return locus_fail(error, LOCUS_ERROR_SHAPE, w->name,
-                              "stride %zu of %s is 0; a tensor that is written must not repeat its elements", i, w->name);
+                              "stride %zu of %s is 0; a tensor that is written must not repeat its elements", i,
+                              w->name);
     return LOCUS_OK;
 }
 
 static locus_status check_wanted(const wanted *w, locus_dtype dtype, locus_error *error) {
     const locus_tensor *tensor = w->tensor;
     if (!tensor)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, w->name, "%s is NULL", w->name);
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, w->name, "%s is NULL; this call needs it", w->name);
     if (tensor->dtype != LOCUS_FLOAT32 && tensor->dtype != LOCUS_FLOAT64)
         return locus_fail(error, LOCUS_ERROR_DTYPE, w->name, "%s is of unknown element type %d; use float32 or float64",
                           w->name, (int)tensor->dtype);
@@ -145,7 +146,8 @@ static locus_status check_overlaps(const wanted *list, size_t count, locus_error
         for (size_t j = 0; j < count; j++)
             if (list[i].written && i != j && overlap(list[i].tensor, list[j].tensor))
                 return locus_fail(error, LOCUS_ERROR_ARGUMENT, list[i].name,
-                                  "%s overlaps %s; what is written needs memory of its own", list[i].name, list[j].name);
+                                  "%s overlaps %s; what is written needs memory of its own", list[i].name,
+                                  list[j].name);
     return LOCUS_OK;
 }
 
@@ -168,7 +170,8 @@ static wanted rows_wanted(const char *name, const locus_tensor *tensor, size_t t
 }
 
 /* Fills in query, key, value, output and, if there is one, log_sum_exp; returns how many. */
-static size_t forward_list(const locus_plan *plan, const locus_attention_tensors *tensors, locus_pass pass, wanted *list) {
+static size_t forward_list(const locus_plan *plan, const locus_attention_tensors *tensors, locus_pass pass,
+                           wanted *list) {
     const locus_shape *shape = locus_plan_shape(plan);
     size_t queries = locus_plan_query_tokens(plan), keys = locus_plan_key_tokens(plan), heads = shape->heads, count = 0;
     size_t value_dim = shape->value_dim ? shape->value_dim : shape->head_dim;
@@ -186,7 +189,7 @@ locus_status locus_attention_check_tensors(const locus_plan *plan, const locus_a
                                            locus_pass pass, locus_error *error) {
     wanted list[5];
     if (!tensors)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "tensors", "tensors is NULL");
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "tensors", "tensors is NULL; give query, key, value and output");
     return check_list(list, forward_list(plan, tensors, pass, list), error);
 }
 
@@ -204,8 +207,8 @@ static locus_status check_parameter(const locus_plan *plan, const locus_attentio
     int64_t stride = 1;
     for (size_t i = tensor->rank; i-- > 0; stride *= tensor->shape[i])
         if (tensor->shape[i] < 0 || (tensor->shape[i] > 1 && tensor->stride[i] != stride))
-            return locus_fail(error, LOCUS_ERROR_SHAPE, "parameters",
-                              "the gradient of parameter %zu is not contiguous", index);
+            return locus_fail(error, LOCUS_ERROR_SHAPE, "parameters", "the gradient of parameter %zu is not contiguous",
+                              index);
     bool value = content && content->value_float32 && index == content->value_parameter;
     if (!content || (index != content->key_parameter && !value))
         return LOCUS_OK;
@@ -238,16 +241,17 @@ locus_status locus_attention_check_gradients(const locus_plan *plan, const locus
                                              const locus_attention_gradients *gradients, locus_error *error) {
     wanted list[9];
     if (!gradients)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "gradients", "gradients is NULL");
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "gradients",
+                          "gradients is NULL; give dL/do, and room for dq, dk and dv");
     size_t count = forward_list(plan, tensors, LOCUS_PASS_BACKWARD, list);
     const wanted *query = &list[0], *key = &list[1], *value = &list[2], *output = &list[3];
-    list[count++] = rows_wanted("gradients.output", gradients->output, output->shape[0], output->shape[1],
-                                output->shape[2], false);
-    list[count++] = rows_wanted("gradients.query", gradients->query, query->shape[0], query->shape[1], query->shape[2],
-                                true);
+    list[count++] =
+        rows_wanted("gradients.output", gradients->output, output->shape[0], output->shape[1], output->shape[2], false);
+    list[count++] =
+        rows_wanted("gradients.query", gradients->query, query->shape[0], query->shape[1], query->shape[2], true);
     list[count++] = rows_wanted("gradients.key", gradients->key, key->shape[0], key->shape[1], key->shape[2], true);
-    list[count++] = rows_wanted("gradients.value", gradients->value, value->shape[0], value->shape[1], value->shape[2],
-                                true);
+    list[count++] =
+        rows_wanted("gradients.value", gradients->value, value->shape[0], value->shape[1], value->shape[2], true);
     locus_status status = check_list(list, count, error);
     return status != LOCUS_OK ? status : check_parameters(plan, gradients, error);
 }

@@ -7,6 +7,10 @@
  * product; each pair then picks its own (consecutive positions: a shifted slice). Backward scatters the pairs back into
  * [rows][width] and is two matrix products. Where positions are scattered so widely that the run is longer than
  * ATTENTION_CONTENT_WIDTH, pairs are computed one by one. */
+#ifndef LOCUS_ATTENTION_CONTENT_BODY_H
+#define LOCUS_ATTENTION_CONTENT_BODY_H
+
+#include "attention/attention_tile_body.h"
 
 typedef struct content_range {
     const int64_t *query_positions, *key_positions; /* of the strip's first row and key */
@@ -22,7 +26,11 @@ static size_t content_index(int64_t offset, int64_t window) {
 static content_range content_reach(const lane *l, const strip *s) {
     const locus_content_table *table = l->job->content;
     content_range range = {table->query_positions + l->span.query_first + s->row,
-                           table->key_positions + l->span.key_first + s->key, 0, 0, true, false};
+                           table->key_positions + l->span.key_first + s->key,
+                           0,
+                           0,
+                           true,
+                           false};
     const int64_t *queries = range.query_positions, *keys = range.key_positions;
     int64_t query_low = queries[0], query_high = queries[0], key_low = keys[0], key_high = keys[0];
     for (size_t i = 1; i < s->rows; i++) {
@@ -107,7 +115,8 @@ static content_matrix content_keys(const attention_job *job) {
 }
 
 static content_matrix content_values(const attention_job *job) {
-    content_matrix matrix = {job->content_value, (const real *)(const void *)job->content_value_columns, job->value_dim};
+    content_matrix matrix = {job->content_value, (const real *)(const void *)job->content_value_columns,
+                             job->value_dim};
     return matrix;
 }
 
@@ -170,3 +179,5 @@ static void content_sums(const lane *l, const strip *s, content_matrix matrix, c
         }
     }
 }
+
+#endif

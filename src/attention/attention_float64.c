@@ -16,7 +16,5 @@
 #define KERNELS locus_kernels_float64
 #define KERNELS_GET locus_kernels_float64_get
 
-#include "attention/attention_tile_body.h"
-#include "attention/attention_content_body.h"
-#include "attention/attention_forward_body.h"
 #include "attention/attention_backward_body.h"
+#include "attention/attention_forward_body.h"

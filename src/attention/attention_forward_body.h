@@ -6,17 +6,22 @@
  *   o/l through the inverse value operator, log-sum-exp = m + ln l
  *
  * A worker's memory is bounded by the chunk and the panel, whatever the sequence's length. */
+#ifndef LOCUS_ATTENTION_FORWARD_BODY_H
+#define LOCUS_ATTENTION_FORWARD_BODY_H
+
+#include "attention/attention_content_body.h"
+#include "attention/attention_tile_body.h"
 
 typedef struct forward_worker {
     lane l;
-    real *query;          /* [chunk][ld_key] q', scaled */
-    real *content_query;  /* the same of the raw queries, for content terms */
-    real *sum;            /* [chunk][ld_value] Σ p v' */
-    real *content_sum;    /* Σ p V[b], apart: it does not go through the value operator */
-    real *top, *total;    /* [chunk] m and l */
-    real *key_columns;    /* a panel */
-    real *values, *stage; /* [panel][ld_value], [128][ld_key] */
-    real *tile;           /* [64][128] */
+    real *query;              /* [chunk][ld_key] q', scaled */
+    real *content_query;      /* the same of the raw queries, for content terms */
+    real *sum;                /* [chunk][ld_value] Σ p v' */
+    real *content_sum;        /* Σ p V[b], apart: it does not go through the value operator */
+    real *top, *total;        /* [chunk] m and l */
+    real *key_columns;        /* a panel */
+    real *values, *stage;     /* [panel][ld_value], [128][ld_key] */
+    real *tile;               /* [64][128] */
     const real *panel_values; /* values, or the caller's own rows */
     ptrdiff_t ld_panel;
 } forward_worker;
@@ -81,7 +86,8 @@ static void forward_panel(forward_worker *w, size_t key, size_t count) {
         prefetch_rows(row_of(&job->value, token + first, l->head), job->value.token, width, job->value_dim);
         if (job->query_key) {
             operate(l, r, k, job->key.token, w->stage, (ptrdiff_t)l->ld_key);
-            fill_columns(l, width, job->head_dim, w->stage, (ptrdiff_t)l->ld_key, w->key_columns + first * job->head_dim);
+            fill_columns(l, width, job->head_dim, w->stage, (ptrdiff_t)l->ld_key,
+                         w->key_columns + first * job->head_dim);
         } else {
             fill_columns(l, width, job->head_dim, k, job->key.token, w->key_columns + first * job->head_dim);
         }
@@ -102,7 +108,8 @@ static void forward_finish(forward_worker *w, const attention_item *item) {
     size_t token = l->span.query_first + item->first, dim = job->value_dim;
     real *output = row_of(&job->output, token, l->head);
     for (size_t i = 0; i < item->count; i++) {
-        real *sum = w->sum + i * l->ld_value, *target = job->value_operator ? sum : output + (ptrdiff_t)i * job->output.token;
+        real *sum = w->sum + i * l->ld_value,
+             *target = job->value_operator ? sum : output + (ptrdiff_t)i * job->output.token;
         if (w->total[i] == 0)
             memset(target, 0, dim * sizeof(real));
         else
@@ -159,7 +166,8 @@ static void forward_row(forward_worker *w, const strip *s, size_t chunk_row, siz
         memset(score + count, 0, (s->keys - count) * sizeof(real));
 }
 
-static void forward_strip(forward_worker *w, const strip *s, size_t chunk_row, const real *columns, const real *values) {
+static void forward_strip(forward_worker *w, const strip *s, size_t chunk_row, const real *columns,
+                          const real *values) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
     real *sum = w->sum + chunk_row * l->ld_value;
@@ -237,3 +245,5 @@ void REAL_NAME(locus_attention_forward)(const attention_job *job) {
         fill_table_columns(KERNELS_GET(), rows, job->head_dim, job->content_key, job->content_key_columns);
     locus_parallel_for(job->schedule.group_count * job->heads, forward_task, &writable);
 }
+
+#endif

@@ -7,6 +7,8 @@
  *   real, REAL_DTYPE, KERNELS (type), KERNELS_GET (function), REAL_EXP, REAL_LOG.
  *
  * Letters: a lane is one worker's state; ld a row's stride in scratch. All panels are [keys/128][dim][128]. */
+#ifndef LOCUS_ATTENTION_TILE_BODY_H
+#define LOCUS_ATTENTION_TILE_BODY_H
 
 typedef struct lane {
     const attention_job *job;
@@ -58,8 +60,8 @@ static void carve_lane(const attention_job *job, attention_carver *carver, lane 
     l->term_row = locus_attention_carve(carver, ATTENTION_KEY_BLOCK, sizeof(real));
     l->product_row = locus_attention_carve(carver, ATTENTION_KEY_BLOCK, sizeof(real));
     l->keep_row = locus_attention_carve(carver, ATTENTION_KEY_BLOCK, sizeof(real));
-    l->content = locus_attention_carve(carver, content ? ATTENTION_QUERY_BLOCK * ATTENTION_CONTENT_WIDTH : 0,
-                                       sizeof(real));
+    l->content =
+        locus_attention_carve(carver, content ? ATTENTION_QUERY_BLOCK * ATTENTION_CONTENT_WIDTH : 0, sizeof(real));
 }
 
 /* ---- operators ---- */
@@ -80,8 +82,8 @@ static const locus_operator *role_operator(const lane *l, locus_role role) {
 }
 
 static locus_operator_call operator_call(const lane *l, const run *r, const real *x, ptrdiff_t x_stride) {
-    locus_operator_call call = {r->role, r->direction, LOCUS_INNER, REAL_DTYPE, l->head, r->first, r->count,
-                                x, x_stride, r->scale, l->operator_scratch};
+    locus_operator_call call = {r->role, r->direction, LOCUS_INNER, REAL_DTYPE,         l->head, r->first, r->count,
+                                x,       x_stride,     r->scale,    l->operator_scratch};
     return call;
 }
 
@@ -206,3 +208,5 @@ static void drop_scores(const lane *l, size_t count, real *score) {
     for (size_t j = 0; j < count; j++)
         score[j] = l->keep_row[j] == 0 ? (real)-1e8 : score[j];
 }
+
+#endif

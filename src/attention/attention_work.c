@@ -134,7 +134,8 @@ static void emit_backward(const attention_job *job, builder *b, size_t sequence,
     size_t parts = part < span->key_count ? (span->key_count + part - 1) / part : 0;
     for (size_t first = 0, index = 0; first < span->key_count || index == 0; first += part, index++) {
         size_t left = span->key_count - first;
-        attention_item item = {sequence, first, left < part ? left : part, ATTENTION_NO_PARTIAL, index == 0 ? parts : 0};
+        attention_item item = {sequence, first, left < part ? left : part, ATTENTION_NO_PARTIAL,
+                               index == 0 ? parts : 0};
         if (parts > 0) {
             item.partial = b->schedule->partial_rows;
             b->schedule->partial_rows += span->query_count;
@@ -226,7 +227,8 @@ void locus_attention_job_init(attention_job *job, const locus_plan *plan, const 
         bool single = dtype == LOCUS_FLOAT32;
         job->content_scale = job->content->scaled ? job->scale : 1.0;
         job->content_key = single ? (const void *)job->content->key_float32 : (const void *)job->content->key_float64;
-        job->content_value = single ? (const void *)job->content->value_float32 : (const void *)job->content->value_float64;
+        job->content_value =
+            single ? (const void *)job->content->value_float32 : (const void *)job->content->value_float64;
     }
     if (pass == LOCUS_PASS_BACKWARD) {
         place_slots(job);

@@ -39,8 +39,8 @@ typedef struct attention_schedule {
     attention_item *items; /* NULL while only counting */
     size_t *groups;        /* [group_count + 1], first item of each */
     size_t item_count, group_count;
-    size_t partial_rows;            /* rows of [heads, dim] in the partials' buffer */
-    size_t max_queries, max_keys;   /* of one sequence */
+    size_t partial_rows;          /* rows of [heads, dim] in the partials' buffer */
+    size_t max_queries, max_keys; /* of one sequence */
 } attention_schedule;
 
 /* Rows of one head: element d of (token, head) at data + token·token_stride + head·head_stride + d. */
@@ -75,10 +75,10 @@ typedef struct attention_job {
     attention_schedule schedule;
     attention_slots slots;
     size_t concurrency;
-    attention_view query, key, value, output, log_sum_exp;        /* inputs, and the forward's results */
-    attention_view g_output, g_query, g_key, g_value;             /* gradients of them */
-    char *slot_data, *partials, *content_partials, *workers;      /* in the workspace */
-    char *content_key_columns, *content_value_columns;            /* tables transposed, [dim][rows] */
+    attention_view query, key, value, output, log_sum_exp;   /* inputs, and the forward's results */
+    attention_view g_output, g_query, g_key, g_value;        /* gradients of them */
+    char *slot_data, *partials, *content_partials, *workers; /* in the workspace */
+    char *content_key_columns, *content_value_columns;       /* tables transposed, [dim][rows] */
     size_t worker_bytes;
 } attention_job;
 

@@ -43,6 +43,24 @@ static void fill_fine(void *context, size_t index, size_t worker) {
                   job->rows + (index * LOCUS_FINE + f) * job->pairs * 2);
 }
 
+/* In the order of a token's row: all heads of one step side by side. */
+static locus_status make_steps(locus_angle_fine *fine, locus_owned *memory, locus_error *error) {
+    const size_t row = fine->tables * fine->pairs;
+    float *cosine = locus_owned_get(memory, LOCUS_STEPS * row, sizeof *cosine);
+    float *sine = locus_owned_get(memory, LOCUS_STEPS * row, sizeof *sine);
+    if (!cosine || !sine)
+        return locus_owned_fail(error, LOCUS_STEPS * row, sizeof *sine);
+    for (size_t f = 0; f < LOCUS_STEPS; f++)
+        for (size_t i = 0; i < row; i++) {
+            const double *at = fine->fine + ((i / fine->pairs * LOCUS_FINE + f) * fine->pairs + i % fine->pairs) * 2;
+            cosine[f * row + i] = (float)at[0];
+            sine[f * row + i] = (float)at[1];
+        }
+    fine->step_cosine = cosine;
+    fine->step_sine = sine;
+    return LOCUS_OK;
+}
+
 locus_status locus_angle_fine_create(locus_angle_fine *fine, size_t tables, size_t pairs, const double *theta,
                                      locus_owned *memory, locus_error *error) {
     double *rows = locus_owned_get(memory, tables * LOCUS_FINE * pairs * 2, sizeof *rows);
@@ -50,8 +68,8 @@ locus_status locus_angle_fine_create(locus_angle_fine *fine, size_t tables, size
         return locus_owned_fail(error, tables * LOCUS_FINE * pairs * 2, sizeof *rows);
     locus_fine_job job = {pairs, theta, rows};
     locus_parallel_for(tables, fill_fine, &job);
-    *fine = (locus_angle_fine){tables, pairs, theta, rows};
-    return LOCUS_OK;
+    *fine = (locus_angle_fine){.tables = tables, .pairs = pairs, .theta = theta, .fine = rows};
+    return tables > 1 ? make_steps(fine, memory, error) : LOCUS_OK;
 }
 
 /* ---- coarse ---- */

@@ -7,16 +7,20 @@
  * position 1,000,000 as at position 1. kernels->angles multiplies the levels for a run of tokens and rounds once.
  *
  *   fine    [tables, 64, pairs] (cos, sin)             belongs to the frequencies: made when parameters are bound
+ *   steps   [16, tables, pairs] floats, cosines and sines apart: rows f < 16 of fine, rounded
  *   coarse  [tables, coarse_count, pairs] (cos, sin)   belongs to positions: made with the plan */
 #ifndef LOCUS_ANGLE_TABLE_H
 #define LOCUS_ANGLE_TABLE_H
 
 #include "encoding/placement.h"
 
+#define LOCUS_STEPS 16
+
 typedef struct locus_angle_fine {
     size_t tables, pairs;
     const double *theta; /* [tables, pairs] */
     const double *fine;  /* [tables, 64, pairs, 2]: f·θ */
+    const float *step_cosine, *step_sine; /* if tables > 1 */
 } locus_angle_fine;
 
 typedef struct locus_angle_table {

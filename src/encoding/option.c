@@ -72,6 +72,8 @@ static bool read_number(locus_option_text text, double *number) {
 static size_t print_number(double number, char *text, size_t size) {
     char buffer[NUMBER_TEXT_MAX + 1], point[8];
     decimal_point(point);
+    if (number == floor(number) && fabs(number) < 1e15) /* %g would write 500 as 5e+02 */
+        return (size_t)snprintf(text, size, "%.0f", number);
     for (int digits = 1; digits <= 17; digits++) {
         (void)snprintf(buffer, sizeof buffer, "%.*g", digits, number);
         char *place = strcmp(point, ".") == 0 ? NULL : strstr(buffer, point);

@@ -11,6 +11,22 @@ void locus_rotary_frequencies(double base, size_t rotated, size_t pairs, double 
         theta[i] = pow(base, -2.0 * (double)i / (double)rotated);
 }
 
+locus_step_runs locus_step_runs_find(const locus_token_side *side, size_t first, size_t count) {
+    locus_step_runs runs = {.count = 0};
+    const size_t end = first + count;
+    while (first < end && runs.count < LOCUS_BASE_ROWS) {
+        const uint32_t step = side->fine[first] & (LOCUS_STEPS - 1);
+        size_t rows = 1, most = LOCUS_STEPS - step < end - first ? LOCUS_STEPS - step : end - first;
+        while (rows < most && side->values[first + rows] == side->values[first] + (int64_t)rows)
+            rows++;
+        runs.coarse[runs.count] = side->coarse[first];
+        runs.fine[runs.count] = side->fine[first] - step;
+        runs.rows[runs.count++] = rows;
+        first += rows;
+    }
+    return runs;
+}
+
 /* ---- scratch ---- */
 
 static size_t take(size_t *total, size_t bytes) {
@@ -34,8 +50,8 @@ static locus_rotary_scratch scratch_layout(const locus_rotary_operator *op, locu
     const locus_rotary *rotary = op->rotary;
     const size_t size = locus_dtype_size(dtype), dim = rotary->dim;
     const bool basis = rotary->basis_float64 != NULL, skew = rotary->learned == LOCUS_LEARN_SKEW;
-    const size_t rows = basis ? LOCUS_BASIS_ROWS : LOCUS_TURN_ROWS;
-    const size_t angles = rows * rotary->pairs * size * (basis || rotary->tables == 1 ? 1 : heads);
+    const size_t rows = LOCUS_BASIS_ROWS, many = LOCUS_TURN_ROWS * heads;
+    const size_t angles = rotary->pairs * size * (many > rows && rotary->tables > 1 && !basis ? many : rows);
     const size_t block = basis ? rows * dim * size : 0, half = op->near_widest > 0 ? angles : 0;
     locus_rotary_scratch scratch = {0};
     scratch.cosine = take(&scratch.total, angles);

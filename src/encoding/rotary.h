@@ -93,6 +93,7 @@ locus_status locus_rotary_find_near(locus_rotary_operator *op, locus_owned *memo
 /* ---- one walk over tokens, written once for both element types (rotary_body.h) ---- */
 
 #define LOCUS_TURN_ROWS 16  /* tokens whose angles are computed at a time where all heads are turned together */
+#define LOCUS_BASE_ROWS 8   /* runs of tokens whose first angles are computed at a time */
 #define LOCUS_BASIS_ROWS 64 /* tokens of a block that changes basis */
 #define LOCUS_FLUSH_ROWS 256 /* tokens summed in the data's own type before they are added to doubles */
 
@@ -111,6 +112,20 @@ typedef struct locus_rotary_walk {
     double sign;        /* of the positions: R(sign·pθ) */
     bool into, out_of;  /* whether Uᵀ is applied before and U after */
 } locus_rotary_walk;
+
+/* Of a walk's heads, some neighbours. */
+typedef struct locus_heads_range {
+    size_t first, count;
+} locus_heads_range;
+
+/* Tokens cut where positions stop rising by one, and where a block of 16 positions ends: the place of each run's block in the
+ * two-level tables, and its length. */
+typedef struct locus_step_runs {
+    size_t count;
+    uint32_t coarse[LOCUS_BASE_ROWS], fine[LOCUS_BASE_ROWS];
+    size_t rows[LOCUS_BASE_ROWS];
+} locus_step_runs;
+locus_step_runs locus_step_runs_find(const locus_token_side *side, size_t first, size_t count);
 
 /* y from call->x */
 void locus_rotary_run_float32(const locus_rotary_walk *walk);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The walk of rotary.h for one element type. The including file defines REAL, WIDTH (float32 or float64).
+/* The walk of rotary.h for one element type. The including file defines REAL, WIDTH (float32 or float64) and COMPOSES
+ * (1: angles of many heads by steps, see turn_by_steps).
  *
  * T tokens of a block, D head dimension, x̂ = Uᵀx and ĝ = Uᵀg as rows: X̂ = X·U. In the standard basis x̂ is x. */
 #define JOIN_(a, b) a##b
@@ -7,6 +8,10 @@
 #define T(name) JOIN(name##_, WIDTH)
 #define KERNELS(walk) ((walk)->op->JOIN(kernels_, WIDTH))
 #define SCRATCH(walk, what) ((REAL *)(void *)((char *)(walk)->call->scratch + (walk)->scratch.what))
+
+static size_t least_rows(size_t a, size_t b) {
+    return a < b ? a : b;
+}
 
 static const REAL *T(x_row)(const locus_rotary_walk *walk, size_t token, size_t head) {
     return (const REAL *)walk->call->x + (ptrdiff_t)token * walk->call->x_stride +
@@ -31,15 +36,15 @@ static void T(fetch)(const REAL *rows, size_t count, ptrdiff_t stride, size_t di
     }
 }
 
-/* Cosines and sines of `rows` tokens: those of all heads side by side, unless heads share them. */
-static size_t T(angles)(const locus_rotary_walk *walk, const locus_angle_table *table, size_t head, size_t heads,
-                        size_t token, size_t rows, REAL *cosine, REAL *sine) {
+/* Cosines and sines of `rows` places in the two-level tables: those of all heads side by side, unless heads share them. */
+static size_t T(angles)(const locus_rotary_walk *walk, const locus_angle_table *table, locus_heads_range heads,
+                        const uint32_t *coarse, const uint32_t *fine, size_t rows, REAL *cosine, REAL *sine) {
     const locus_rotary *rotary = walk->op->rotary;
-    size_t tables = rotary->tables == 1 ? 1 : heads, first = rotary->tables == 1 ? 0 : walk->call->head + head;
-    size_t at = walk->call->first + token;
+    size_t tables = rotary->tables == 1 ? 1 : heads.count;
+    size_t first = rotary->tables == 1 ? 0 : walk->call->head + heads.first;
     for (size_t i = 0; i < tables; i++)
-        KERNELS(walk)->angles(rows, rotary->pairs, locus_angle_coarse_of(table, first + i), walk->side->coarse + at,
-                              locus_angle_fine_of(table, first + i), walk->side->fine + at, cosine + i * rotary->pairs,
+        KERNELS(walk)->angles(rows, rotary->pairs, locus_angle_coarse_of(table, first + i), coarse,
+                              locus_angle_fine_of(table, first + i), fine, cosine + i * rotary->pairs,
                               sine + i * rotary->pairs, (ptrdiff_t)(tables * rotary->pairs));
     return tables;
 }
@@ -51,42 +56,88 @@ static void T(copy)(const locus_rotary_walk *walk) {
                                  T(y_row)(walk, t, h));
 }
 
-/* ---- standard basis: all heads of a token at once ---- */
+/* ---- turning rows ---- */
 
 typedef struct T(turn) {
+    locus_heads_range heads;
+    size_t token, rows;
+    double sign;
     const REAL *from;
     ptrdiff_t from_row, from_head;
     REAL *to;
     ptrdiff_t to_row, to_head;
 } T(turn);
 
-static void T(turn_rows)(const locus_rotary_walk *walk, double sign, size_t token, size_t rows, T(turn) turn) {
+static locus_rotation T(rotation)(const locus_rotary_walk *walk, const T(turn) *turn, size_t rows) {
     const locus_rotary *rotary = walk->op->rotary;
-    REAL *cosine = SCRATCH(walk, cosine), *sine = SCRATCH(walk, sine);
-    size_t tables = T(angles)(walk, &walk->op->angles, 0, walk->heads->count, token, rows, cosine, sine);
-    const locus_rotation shape = {.rows = rows, .heads = walk->heads->count, .D = rotary->dim, .pairs = rotary->pairs,
-                                  .half_pairs = rotary->half_pairs, .table_row = (ptrdiff_t)(tables * rotary->pairs),
-                                  .table_head = tables == 1 ? 0 : (ptrdiff_t)rotary->pairs,
-                                  .source_row = turn.from_row, .source_head = turn.from_head,
-                                  .target_row = turn.to_row, .target_head = turn.to_head};
-    KERNELS(walk)->rotate(&shape, (REAL)sign, (REAL)walk->call->scale, cosine, sine, turn.from, turn.to);
+    return (locus_rotation){.rows = rows, .heads = turn->heads.count, .D = rotary->dim, .pairs = rotary->pairs,
+                            .half_pairs = rotary->half_pairs, .source_row = turn->from_row,
+                            .source_head = turn->from_head, .target_row = turn->to_row, .target_head = turn->to_head};
 }
 
-static size_t least_rows(size_t a, size_t b) {
-    return a < b ? a : b;
+/* Every token with angles of its own, rounded once from double. */
+static void T(turn_exactly)(const locus_rotary_walk *walk, const T(turn) *turn) {
+    const size_t most = turn->heads.count > 1 ? LOCUS_TURN_ROWS : LOCUS_BASIS_ROWS;
+    REAL *cosine = SCRATCH(walk, cosine), *sine = SCRATCH(walk, sine);
+    for (size_t done = 0; done < turn->rows; done += most) {
+        size_t rows = least_rows(most, turn->rows - done), at = walk->call->first + turn->token + done;
+        size_t tables = T(angles)(walk, &walk->op->angles, turn->heads, walk->side->coarse + at, walk->side->fine + at,
+                                  rows, cosine, sine);
+        locus_rotation shape = T(rotation)(walk, turn, rows);
+        shape.table_row = (ptrdiff_t)(tables * walk->op->rotary->pairs);
+        shape.table_head = tables == 1 ? 0 : (ptrdiff_t)walk->op->rotary->pairs;
+        KERNELS(walk)->rotate(&shape, (REAL)turn->sign, (REAL)walk->call->scale, cosine, sine,
+                              turn->from + (ptrdiff_t)done * turn->from_row, turn->to + (ptrdiff_t)done * turn->to_row);
+    }
 }
+
+#if COMPOSES
+/* Where every head has angles of its own, computing them all in double for every token would cost more than turning. So in
+ * float p = 16b + f: the angle of 16b comes from double, once for up to 16 tokens, and the kernel multiplies it with step f.
+ * An angle is then off by a rounding or two of float instead of half of one, at any position alike; and it depends on
+ * the position alone, not on the tokens around it. */
+static void T(turn_by_steps)(const locus_rotary_walk *walk, const T(turn) *turn) {
+    const locus_angle_fine *base = walk->op->angles.base;
+    const size_t row = base->tables * base->pairs, width = turn->heads.count * base->pairs;
+    const size_t own = (walk->call->head + turn->heads.first) * base->pairs, at = walk->call->first + turn->token;
+    REAL *cosine = SCRATCH(walk, cosine), *sine = SCRATCH(walk, sine);
+    for (size_t done = 0; done < turn->rows;) {
+        const locus_step_runs runs = locus_step_runs_find(walk->side, at + done, turn->rows - done);
+        (void)T(angles)(walk, &walk->op->angles, turn->heads, runs.coarse, runs.fine, runs.count, cosine, sine);
+        for (size_t i = 0; i < runs.count; done += runs.rows[i++]) {
+            locus_rotation shape = T(rotation)(walk, turn, runs.rows[i]);
+            size_t step = (walk->side->fine[at + done] & (LOCUS_STEPS - 1)) * row + own;
+            shape.table_row = (ptrdiff_t)row;
+            shape.table_head = (ptrdiff_t)base->pairs;
+            shape.base_cosine = cosine + i * width;
+            shape.base_sine = sine + i * width;
+            KERNELS(walk)->rotate(&shape, (REAL)turn->sign, (REAL)walk->call->scale, base->step_cosine + step,
+                                  base->step_sine + step, turn->from + (ptrdiff_t)done * turn->from_row,
+                                  turn->to + (ptrdiff_t)done * turn->to_row);
+        }
+    }
+}
+#endif
+
+static void T(turn_rows)(const locus_rotary_walk *walk, const T(turn) *turn) {
+#if COMPOSES
+    if (walk->op->rotary->tables > 1) {
+        T(turn_by_steps)(walk, turn);
+        return;
+    }
+#endif
+    T(turn_exactly)(walk, turn);
+}
+
+/* ---- standard basis: all heads of a token at once ---- */
 
 static void T(turn_all)(const locus_rotary_walk *walk) {
     const size_t count = walk->call->count, dim = walk->op->rotary->dim;
     for (size_t t = 0; t < count; t += LOCUS_TURN_ROWS) {
         size_t rows = least_rows(LOCUS_TURN_ROWS, count - t);
-        if (t + rows < count)
-            for (size_t h = 0; h < walk->heads->count; h++)
-                T(fetch)(T(x_row)(walk, t + rows, h), least_rows(LOCUS_TURN_ROWS, count - t - rows),
-                         walk->call->x_stride, dim);
-        const T(turn) turn = {T(x_row)(walk, t, 0), walk->call->x_stride, walk->heads->x_head,
-                              T(y_row)(walk, t, 0), walk->heads->y_stride, walk->heads->y_head};
-        T(turn_rows)(walk, walk->sign, t, rows, turn);
+        const T(turn) turn = {{0, walk->heads->count}, t, rows, walk->sign, T(x_row)(walk, t, 0), walk->call->x_stride,
+                              walk->heads->x_head, T(y_row)(walk, t, 0), walk->heads->y_stride, walk->heads->y_head};
+        T(turn_rows)(walk, &turn);
     }
 }
 
@@ -102,9 +153,9 @@ static void T(learn_angles)(const locus_rotary_walk *walk) {
             T(fetch)(T(x_row)(walk, t + rows, h), next, walk->call->x_stride, rotary->dim);
             T(fetch)(T(g_row)(walk, t + rows, h), next, heads->gy_stride, rotary->dim);
         }
-        const T(turn) turn = {T(g_row)(walk, t, 0), heads->gy_stride, heads->gy_head,
-                              T(y_row)(walk, t, 0), heads->y_stride, heads->y_head};
-        T(turn_rows)(walk, -walk->sign, t, rows, turn);
+        const T(turn) turn = {{0, heads->count}, t, rows, -walk->sign, T(g_row)(walk, t, 0), heads->gy_stride,
+                              heads->gy_head, T(y_row)(walk, t, 0), heads->y_stride, heads->y_head};
+        T(turn_rows)(walk, &turn);
         for (size_t r = 0; r < rows; r++) /* the kernel sums gx·y − gy·x, the negative */
             weights[r] = -walk->sign * (double)walk->side->values[walk->call->first + t + r];
         for (size_t h = 0; h < heads->count; h++)
@@ -146,25 +197,22 @@ static void T(leave)(const locus_rotary_walk *walk, size_t head, const REAL *row
                         false);
 }
 
-static void T(turn_block)(const locus_rotary_walk *walk, double sign, double scale, T(rows) from, size_t count,
-                          REAL *to, ptrdiff_t to_stride) {
-    const locus_rotary *rotary = walk->op->rotary;
-    const locus_rotation shape = {.rows = count, .heads = 1, .D = rotary->dim, .pairs = rotary->pairs,
-                                  .table_row = (ptrdiff_t)rotary->pairs, .source_row = from.stride,
-                                  .target_row = to_stride};
-    KERNELS(walk)->rotate(&shape, (REAL)sign, (REAL)scale, SCRATCH(walk, cosine), SCRATCH(walk, sine), from.data, to);
+/* Rows of one head. */
+static void T(turn_block)(const locus_rotary_walk *walk, size_t head, size_t token, size_t count, double sign,
+                          T(rows) from, REAL *to, ptrdiff_t to_stride) {
+    const T(turn) turn = {{head, 1}, token, count, sign, from.data, from.stride, 0, to, to_stride, 0};
+    T(turn_rows)(walk, &turn);
 }
 
 static void T(basis_block)(const locus_rotary_walk *walk, size_t head, size_t token, size_t rows) {
     size_t dim = walk->op->rotary->dim;
     REAL *hat = SCRATCH(walk, x), *y = T(y_row)(walk, token, head);
     T(rows) in = T(enter)(walk, head, walk->into, (T(rows)){T(x_row)(walk, token, head), walk->call->x_stride}, rows, hat);
-    T(angles)(walk, &walk->op->angles, head, 1, token, rows, SCRATCH(walk, cosine), SCRATCH(walk, sine));
     if (!walk->out_of) {
-        T(turn_block)(walk, walk->sign, walk->call->scale, in, rows, y, walk->heads->y_stride);
+        T(turn_block)(walk, head, token, rows, walk->sign, in, y, walk->heads->y_stride);
         return;
     }
-    T(turn_block)(walk, walk->sign, walk->call->scale, in, rows, hat, (ptrdiff_t)dim);
+    T(turn_block)(walk, head, token, rows, walk->sign, in, hat, (ptrdiff_t)dim);
     T(leave)(walk, head, hat, rows, y, walk->heads->y_stride);
 }
 
@@ -229,7 +277,9 @@ static void T(moment_runs)(const locus_rotary_walk *walk, size_t head, size_t to
     REAL *sums = SCRATCH(walk, moments);
     if (op->near_first[table] == op->near_first[table + 1])
         return;
-    T(angles)(walk, &op->half, head, 1, token, rows, SCRATCH(walk, half_cosine), SCRATCH(walk, half_sine));
+    const size_t at = walk->call->first + token;
+    (void)T(angles)(walk, &op->half, (locus_heads_range){head, 1}, walk->side->coarse + at, walk->side->fine + at, rows,
+                    SCRATCH(walk, half_cosine), SCRATCH(walk, half_sine));
     for (size_t i = op->near_first[table]; i < op->near_first[table + 1]; i++) {
         T(moment_run)(walk, &op->near[i], rows, x, g, sums, accumulate);
         sums += LOCUS_NEAR_MOMENTS * op->near[i].count * op->near[i].count;
@@ -269,14 +319,13 @@ static void T(learn_block)(const locus_rotary_walk *walk, size_t head, size_t to
             memcpy(hat + r * dim, x.data + (ptrdiff_t)r * x.stride, dim * sizeof(REAL));
         x = (T(rows)){hat, (ptrdiff_t)dim};
     }
-    T(angles)(walk, &walk->op->angles, head, 1, token, rows, SCRATCH(walk, cosine), SCRATCH(walk, sine));
     for (size_t r = 0; r < rows; r++)
         weights[r] = walk->sign * (double)walk->side->values[walk->call->first + token + r] / walk->op->span;
     T(moment_runs)(walk, head, token, rows, x, g, accumulate);
     const T(rows) out = {turned, (ptrdiff_t)dim};
-    T(turn_block)(walk, walk->sign, walk->call->scale, x, rows, turned, (ptrdiff_t)dim);
+    T(turn_block)(walk, head, token, rows, walk->sign, x, turned, (ptrdiff_t)dim);
     T(outer_sum)(walk, dim, rows, g, out, SCRATCH(walk, forward), accumulate);
-    T(turn_block)(walk, -walk->sign, walk->call->scale, g, rows, turned, (ptrdiff_t)dim);
+    T(turn_block)(walk, head, token, rows, -walk->sign, g, turned, (ptrdiff_t)dim);
     T(outer_sum)(walk, dim, rows, out, x, SCRATCH(walk, backward), accumulate);
     KERNELS(walk)->angle_gradient(rows, rotary->pairs, false, weights, x.data, x.stride, turned, (ptrdiff_t)dim, diagonal);
     if (walk->into)

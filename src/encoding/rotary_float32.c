@@ -6,4 +6,5 @@
 
 #define REAL float
 #define WIDTH float32
+#define COMPOSES 1
 #include "encoding/rotary_body.h"

@@ -6,4 +6,5 @@
 
 #define REAL double
 #define WIDTH float64
+#define COMPOSES 0
 #include "encoding/rotary_body.h"

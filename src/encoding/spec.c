@@ -248,12 +248,12 @@ static locus_status read_sum(locus_spec_reader *reader, locus_encoding *encoding
         status = check_sum(reader, encoding, name);
         if (status != LOCUS_OK)
             return status;
+        bool closed = reader->text[reader->at - 1] == ')';
         char next = peek(reader);
         if (next == '\0')
             return LOCUS_OK;
         if (next != '+')
-            return fail_expected(reader, reader->text[reader->at - 1] == ')' ? "'+' and another term, or the end"
-                                                                             : "'(', '+' or the end");
+            return fail_expected(reader, closed ? "'+' and another term, or the end" : "'(', '+' or the end");
         reader->at++;
     }
 }

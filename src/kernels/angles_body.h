@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Angles: cosines and sines from two-level tables in double, and the gradient with respect to the angles' rates.
  *
- * A position p = coarse·C + fine has e^{ipω} = e^{i coarse·C·ω} · e^{i fine·ω}: one complex product of exact tables instead of
- * a sine and cosine of a large argument. It is carried out in double and rounded once, so position 1,000,000 is as good as 1. */
+ * A position p = coarse·C + fine has e^{ipω} = e^{i coarse·C·ω} · e^{i fine·ω}: one complex product of exact tables
+ * instead of a sine and cosine of a large argument. It is carried out in double and rounded once, so position 1,000,000
+ * is as good as 1. */
 #ifndef LOCUS_KERNELS_ANGLES_BODY_H
 #define LOCUS_KERNELS_ANGLES_BODY_H
 
 /* Complex product of a + ib and interleaved (cos, sin) in two vectors. */
-SIMD void angles_product(vd a, vd b, vd fine0, vd fine1, vd *cosine, vd *sine)
-{
+SIMD void angles_product(vd a, vd b, vd fine0, vd fine1, vd *cosine, vd *sine) {
     vd c, d;
     vd_deinterleave(fine0, fine1, &c, &d);
     *cosine = vd_fnma(b, d, vd_mul(a, c));
@@ -25,8 +25,7 @@ typedef struct angles_run {
 } angles_run;
 
 /* `vectors` vectors of pairs from pair i on: the coarse factor stays in registers while the rows pass. */
-SIMD void angles_columns(const angles_run *run, size_t i, const size_t vectors)
-{
+SIMD void angles_columns(const angles_run *run, size_t i, const size_t vectors) {
     real *cosine = run->cosine + i, *sine = run->sine + i;
     vd a[4], b[4];
     SIMD_UNROLL
@@ -39,7 +38,8 @@ SIMD void angles_columns(const angles_run *run, size_t i, const size_t vectors)
         SIMD_UNROLL
         for (size_t j = 0; j < vectors; j++) {
             vd c, s;
-            angles_product(a[j], b[j], vd_load(fine + 2 * j * VD_LANES), vd_load(fine + (2 * j + 1) * VD_LANES), &c, &s);
+            angles_product(a[j], b[j], vd_load(fine + 2 * j * VD_LANES), vd_load(fine + (2 * j + 1) * VD_LANES), &c,
+                           &s);
             vd_store_real(cosine + j * VD_LANES, c);
             vd_store_real(sine + j * VD_LANES, s);
         }
@@ -49,8 +49,7 @@ SIMD void angles_columns(const angles_run *run, size_t i, const size_t vectors)
 }
 
 /* The last pairs, fewer than a vector. */
-SIMD void angles_last(const angles_run *run, size_t i)
-{
+SIMD void angles_last(const angles_run *run, size_t i) {
     const size_t elements = 2 * (run->pairs - i);
     const vd_part part = vd_first(run->pairs - i), low = vd_first(elements < VD_LANES ? elements : VD_LANES);
     const vd_part high = vd_first(elements < VD_LANES ? 0 : elements - VD_LANES);
@@ -67,8 +66,7 @@ SIMD void angles_last(const angles_run *run, size_t i)
 
 static void KERNEL(angles)(size_t rows, size_t pairs, const double *coarse, const uint32_t *coarse_index,
                            const double *fine, const uint32_t *fine_index, real *cosine, real *sine,
-                           ptrdiff_t table_stride)
-{
+                           ptrdiff_t table_stride) {
     angles_run run = {.pairs = pairs, .fine = fine, .table_stride = table_stride};
     for (size_t row = 0; row < rows; row += run.rows) {
         size_t i = 0;
@@ -89,8 +87,7 @@ static void KERNEL(angles)(size_t rows, size_t pairs, const double *coarse, cons
 }
 
 /* x and y of VD_LANES pairs from pair i on, as doubles; y stands pairs further on, or next to x. */
-SIMD void angles_load(size_t pairs, const bool half_pairs, const real *row, size_t i, vd *x, vd *y)
-{
+SIMD void angles_load(size_t pairs, const bool half_pairs, const real *row, size_t i, vd *x, vd *y) {
     if (half_pairs) {
         *x = vd_load_real(row + i);
         *y = vd_load_real(row + pairs + i);
@@ -99,8 +96,7 @@ SIMD void angles_load(size_t pairs, const bool half_pairs, const real *row, size
     }
 }
 
-SIMD void angles_load_part(size_t pairs, const bool half_pairs, const real *row, size_t i, vd *x, vd *y)
-{
+SIMD void angles_load_part(size_t pairs, const bool half_pairs, const real *row, size_t i, vd *x, vd *y) {
     const size_t elements = 2 * (pairs - i);
     if (half_pairs) {
         *x = vd_load_real_part(row + i, vd_first(pairs - i));
@@ -121,8 +117,7 @@ typedef struct angles_rows {
 
 /* `vectors` running sums stay in registers while the rows pass; cut: one vector, of which only a part exists. */
 SIMD void angle_gradient_columns(const angles_rows *in, const bool half_pairs, size_t i, const size_t vectors,
-                                 const bool cut, double *sum)
-{
+                                 const bool cut, double *sum) {
     vd total[4];
     SIMD_UNROLL
     for (size_t j = 0; j < vectors; j++)
@@ -155,8 +150,7 @@ SIMD void angle_gradient_columns(const angles_rows *in, const bool half_pairs, s
     }
 }
 
-SIMD void angle_gradient_all(const angles_rows *in, const bool half_pairs, double *sum)
-{
+SIMD void angle_gradient_all(const angles_rows *in, const bool half_pairs, double *sum) {
     size_t i = 0;
     for (; i + 4 * VD_LANES <= in->pairs; i += 4 * VD_LANES)
         angle_gradient_columns(in, half_pairs, i, 4, false, sum);
@@ -167,8 +161,7 @@ SIMD void angle_gradient_all(const angles_rows *in, const bool half_pairs, doubl
 }
 
 static void KERNEL(angle_gradient)(size_t rows, size_t pairs, bool half_pairs, const double *weight, const real *y,
-                                   ptrdiff_t y_stride, const real *g, ptrdiff_t g_stride, double *sum)
-{
+                                   ptrdiff_t y_stride, const real *g, ptrdiff_t g_stride, double *sum) {
     const angles_rows in = {rows, pairs, weight, y, g, y_stride, g_stride};
     if (half_pairs)
         angle_gradient_all(&in, true, sum);

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Dispatch: the kernel tables of a level, and of the level in use. Tables are constants, so there is nothing to initialise; the
- * level is looked up at every call, since the mask of locus_cpu_mask_set may change. */
+/* Dispatch: the kernel tables of a level, and of the level in use. Tables are constants, so there is nothing to
+ * initialise; the level is looked up at every call, since the mask of locus_cpu_mask_set may change. */
 #include "kernels/kernels_list.h"
 
-static bool level_present(locus_isa isa)
-{
+static bool level_present(locus_isa isa) {
     return isa == LOCUS_ISA_SCALAR || (locus_cpu_isas() & (unsigned)isa) != 0;
 }
 
-#define LEVEL_CASE_32(level, value)                                                                                    \
-    case value:                                                                                                        \
+#define LEVEL_CASE_32(level, value) \
+    case value: \
         return &locus_kernels_float32_##level;
-#define LEVEL_CASE_64(level, value)                                                                                    \
-    case value:                                                                                                        \
+#define LEVEL_CASE_64(level, value) \
+    case value: \
         return &locus_kernels_float64_##level;
 
-static const locus_kernels_float32 *built_float32(locus_isa isa)
-{
+static const locus_kernels_float32 *built_float32(locus_isa isa) {
     switch ((unsigned)isa) {
         LOCUS_KERNEL_LEVELS(LEVEL_CASE_32)
     default:
@@ -24,8 +22,7 @@ static const locus_kernels_float32 *built_float32(locus_isa isa)
     }
 }
 
-static const locus_kernels_float64 *built_float64(locus_isa isa)
-{
+static const locus_kernels_float64 *built_float64(locus_isa isa) {
     switch ((unsigned)isa) {
         LOCUS_KERNEL_LEVELS(LEVEL_CASE_64)
     default:
@@ -33,24 +30,20 @@ static const locus_kernels_float64 *built_float64(locus_isa isa)
     }
 }
 
-const locus_kernels_float32 *locus_kernels_float32_of(locus_isa isa)
-{
+const locus_kernels_float32 *locus_kernels_float32_of(locus_isa isa) {
     return level_present(isa) ? built_float32(isa) : NULL;
 }
 
-const locus_kernels_float64 *locus_kernels_float64_of(locus_isa isa)
-{
+const locus_kernels_float64 *locus_kernels_float64_of(locus_isa isa) {
     return level_present(isa) ? built_float64(isa) : NULL;
 }
 
-const locus_kernels_float32 *locus_kernels_float32_get(void)
-{
+const locus_kernels_float32 *locus_kernels_float32_get(void) {
     const locus_kernels_float32 *table = built_float32(locus_cpu_isa());
     return table ? table : &locus_kernels_float32_scalar;
 }
 
-const locus_kernels_float64 *locus_kernels_float64_get(void)
-{
+const locus_kernels_float64 *locus_kernels_float64_get(void) {
     const locus_kernels_float64 *table = built_float64(locus_cpu_isa());
     return table ? table : &locus_kernels_float64_scalar;
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Matrix product of blocks: C[M,N] = (accumulate ? C : 0) + A[M,K]·B[K,N].
  *
- * A tile of rows × vectors of C stays in registers while k runs; A is read by broadcast, so that any strides do, B by vectors.
- * Panels of B (GEMM_DEPTH rows × a tile's width) stay in the first cache level while all row tiles pass over them. Each element
- * is one chain c ← fma(a, b, c) in the order of k, whatever tile it falls into. */
+ * A tile of rows × vectors of C stays in registers while k runs; A is read by broadcast, so that any strides do, B by
+ * vectors. Panels of B (GEMM_DEPTH rows × a tile's width) stay in the first cache level while all row tiles pass over
+ * them. Each element is one chain c ← fma(a, b, c) in the order of k, whatever tile it falls into. */
 #ifndef LOCUS_KERNELS_GEMM_BODY_H
 #define LOCUS_KERNELS_GEMM_BODY_H
 
-/* Rows of a tile of two vectors, and of the four-vector tile that short matrices (a single query) get: as many chains as
- * hide the latency of an fma, within 16 (AVX2) or 32 registers. */
+/* Rows of a tile of two vectors, and of the four-vector tile that short matrices (a single query) get: as many chains
+ * as hide the latency of an fma, within 16 (AVX2) or 32 registers. */
 #if LOCUS_SIMD == LOCUS_SIMD_AVX2
 #define GEMM_ROWS 6
 #define GEMM_WIDE_ROWS 2
@@ -31,8 +31,7 @@ typedef struct gemm_block {
 } gemm_block;
 
 /* rows, vectors and part are constants wherever this is called: part says that the last vector is cut. */
-SIMD void gemm_tile(const gemm_block *block, size_t row, const size_t rows, const size_t vectors, const bool part)
-{
+SIMD void gemm_tile(const gemm_block *block, size_t row, const size_t rows, const size_t vectors, const bool part) {
     const real *a = block->a + (ptrdiff_t)row * block->a_row, *b = block->b;
     real *c = block->c + (ptrdiff_t)row * block->ldc;
     const ptrdiff_t a_row = block->a_row, a_column = block->a_column, ldb = block->ldb, ldc = block->ldc;
@@ -73,24 +72,23 @@ SIMD void gemm_tile(const gemm_block *block, size_t row, const size_t rows, cons
 }
 
 /* All row tiles of one panel. Rows are shared out evenly, so that no tile is left with too few chains. */
-#define GEMM_PANEL(name, vectors, part)                                                                                \
-    static void KERNEL(name)(const gemm_block *block)                                                                  \
-    {                                                                                                                  \
-        const size_t tiles = (block->M + GEMM_ROWS - 1) / GEMM_ROWS;                                                   \
-        for (size_t tile = 0, row = 0; tile < tiles; tile++) {                                                         \
-            size_t rows = (block->M - row + tiles - tile - 1) / (tiles - tile);                                        \
-            switch (rows) {                                                                                            \
-                GEMM_CASES(vectors, part)                                                                              \
-            default:                                                                                                   \
-                break;                                                                                                 \
-            }                                                                                                          \
-            row += rows;                                                                                               \
-        }                                                                                                              \
+#define GEMM_PANEL(name, vectors, part) \
+    static void KERNEL(name)(const gemm_block *block) { \
+        const size_t tiles = (block->M + GEMM_ROWS - 1) / GEMM_ROWS; \
+        for (size_t tile = 0, row = 0; tile < tiles; tile++) { \
+            size_t rows = (block->M - row + tiles - tile - 1) / (tiles - tile); \
+            switch (rows) { \
+                GEMM_CASES(vectors, part) \
+            default: \
+                break; \
+            } \
+            row += rows; \
+        } \
     }
 
-#define GEMM_CASE(rows, vectors, part)                                                                                 \
-    case rows:                                                                                                         \
-        gemm_tile(block, row, rows, vectors, part);                                                                    \
+#define GEMM_CASE(rows, vectors, part) \
+    case rows: \
+        gemm_tile(block, row, rows, vectors, part); \
         break;
 #define GEMM_CASES_2(vectors, part) GEMM_CASE(1, vectors, part) GEMM_CASE(2, vectors, part)
 #define GEMM_CASES_4(vectors, part) GEMM_CASES_2(vectors, part) GEMM_CASE(3, vectors, part) GEMM_CASE(4, vectors, part)
@@ -108,8 +106,7 @@ GEMM_PANEL(gemm_four, 4, false)
 #undef GEMM_CASES
 
 /* A slice of at most GEMM_DEPTH in k. */
-static void KERNEL(gemm_slice)(gemm_block *block, size_t N)
-{
+static void KERNEL(gemm_slice)(gemm_block *block, size_t N) {
     const real *b = block->b;
     real *c = block->c;
     size_t column = 0, left = N;
@@ -140,9 +137,8 @@ static void KERNEL(gemm_slice)(gemm_block *block, size_t N)
     }
 }
 
-static void KERNEL(gemm)(size_t M, size_t N, size_t K, const real *a, ptrdiff_t a_row, ptrdiff_t a_column, const real *b,
-                         ptrdiff_t ldb, real *c, ptrdiff_t ldc, bool accumulate)
-{
+static void KERNEL(gemm)(size_t M, size_t N, size_t K, const real *a, ptrdiff_t a_row, ptrdiff_t a_column,
+                         const real *b, ptrdiff_t ldb, real *c, ptrdiff_t ldc, bool accumulate) {
     size_t done = 0;
     do { /* once even for K = 0, which leaves C or zeros */
         size_t depth = K - done < GEMM_DEPTH ? K - done : GEMM_DEPTH;

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* The registry of kernels: what declarations, tables, tests and benches are made from. A kernel or level that is added here and
- * nowhere else does not compile. */
+/* The registry of kernels: what declarations, tables, tests and benches are made from. A kernel or level that is added
+ * here and nowhere else does not compile. */
 #ifndef LOCUS_KERNELS_KERNELS_LIST_H
 #define LOCUS_KERNELS_KERNELS_LIST_H
 
 #include "kernels/kernels.h"
 
 /* Each operation of the table. */
-#define LOCUS_KERNEL_OPERATIONS(X)                                                                                     \
-    X(gemm)                                                                                                            \
-    X(transpose)                                                                                                       \
-    X(rotate)                                                                                                          \
-    X(angles)                                                                                                          \
-    X(angle_gradient)                                                                                                  \
-    X(scale)                                                                                                           \
-    X(axpy)                                                                                                            \
-    X(dot)                                                                                                             \
-    X(multiply)                                                                                                        \
-    X(add)                                                                                                             \
-    X(maximum)                                                                                                         \
-    X(exp_sum)                                                                                                         \
-    X(softmax_backward)                                                                                                \
-    X(dropout_row)                                                                                                     \
+#define LOCUS_KERNEL_OPERATIONS(X) \
+    X(gemm) \
+    X(transpose) \
+    X(rotate) \
+    X(angles) \
+    X(angle_gradient) \
+    X(scale) \
+    X(axpy) \
+    X(dot) \
+    X(multiply) \
+    X(add) \
+    X(maximum) \
+    X(exp_sum) \
+    X(softmax_backward) \
+    X(dropout_row) \
     X(random_words)
 
 /* Each level that this architecture can have, lowest first: name of its files, value of locus_isa. */
@@ -33,8 +33,8 @@
 #define LOCUS_KERNEL_LEVELS(X) X(scalar, LOCUS_ISA_SCALAR)
 #endif
 
-#define LOCUS_KERNEL_DECLARE(level, isa)                                                                               \
-    extern const locus_kernels_float32 locus_kernels_float32_##level;                                                  \
+#define LOCUS_KERNEL_DECLARE(level, isa) \
+    extern const locus_kernels_float32 locus_kernels_float32_##level; \
     extern const locus_kernels_float64 locus_kernels_float64_##level;
 LOCUS_KERNEL_LEVELS(LOCUS_KERNEL_DECLARE)
 #undef LOCUS_KERNEL_DECLARE

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Philox4x32-10 over consecutive blocks, one block in each lane (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as
- * 1, 2, 3, SC 2011, section 3.3), and the dropout mask made of its 16-bit words. Integers only: all levels give the same bits.
- * Key and counter are laid out as in <locus/random.h>. */
+/* Philox4x32-10 over consecutive blocks, one block in each lane (Salmon, Moraes, Dror, Shaw: Parallel random numbers:
+ * as easy as 1, 2, 3, SC 2011, section 3.3), and the dropout mask made of its 16-bit words. Integers only: all levels
+ * give the same bits. Key and counter are laid out as in <locus/random.h>. */
 #ifndef LOCUS_KERNELS_RANDOM_BODY_H
 #define LOCUS_KERNELS_RANDOM_BODY_H
 
@@ -15,9 +15,9 @@
 #define PHILOX_BLOCKS VU_LANES
 #define PHILOX_WORDS (4 * VU_LANES)
 
-/* Counter words 0 and 1 of the run's blocks. Their low halves seldom wrap within a run; if they do, each is worked out alone. */
-SIMD void philox_index(uint64_t first, vu *low, vu *high)
-{
+/* Counter words 0 and 1 of the run's blocks. Their low halves seldom wrap within a run; if they do, each is worked out
+ * alone. */
+SIMD void philox_index(uint64_t first, vu *low, vu *high) {
     if ((uint32_t)first <= UINT32_MAX - (uint32_t)(VU_LANES - 1)) {
         *low = vu_add(vu_set((uint32_t)first), vu_blocks());
         *high = vu_set((uint32_t)(first >> 32));
@@ -34,8 +34,7 @@ SIMD void philox_index(uint64_t first, vu *low, vu *high)
     *high = vu_load(highs);
 }
 
-SIMD void philox_run(const locus_random *key, uint64_t first, uint32_t words[])
-{
+SIMD void philox_run(const locus_random *key, uint64_t first, uint32_t words[]) {
     const vu m0 = vu_set(PHILOX_MULTIPLIER_0), m1 = vu_set(PHILOX_MULTIPLIER_1);
     uint32_t k0 = (uint32_t)key->seed, k1 = (uint32_t)(key->seed >> 32);
     vu c0, c1, c2 = vu_set(key->step), c3 = vu_set(key->purpose);
@@ -55,8 +54,7 @@ SIMD void philox_run(const locus_random *key, uint64_t first, uint32_t words[])
     vu_store_blocks(words, c0, c1, c2, c3);
 }
 
-static void KERNEL(random_words)(size_t blocks, const locus_random *key, uint64_t first, uint32_t *words)
-{
+static void KERNEL(random_words)(size_t blocks, const locus_random *key, uint64_t first, uint32_t *words) {
     size_t i = 0;
     for (; i + PHILOX_BLOCKS <= blocks; i += PHILOX_BLOCKS)
         philox_run(key, first + i, words + 4 * i);
@@ -67,9 +65,9 @@ static void KERNEL(random_words)(size_t blocks, const locus_random *key, uint64_
     }
 }
 
-/* Two decisions for each word, low half first. The compiler's vectors serve: comparisons have no rounding to agree on. */
-SIMD void dropout_decide(size_t halves, const uint32_t *words, uint32_t threshold, real kept, real *keep)
-{
+/* Two decisions for each word, low half first. The compiler's vectors serve: comparisons have no rounding to agree
+ * on. */
+SIMD void dropout_decide(size_t halves, const uint32_t *words, uint32_t threshold, real kept, real *keep) {
     size_t i = 0;
     for (; i + 2 <= halves; i += 2) {
         keep[i] = (words[i / 2] & 0xffffu) < threshold ? 0 : kept;
@@ -79,8 +77,7 @@ SIMD void dropout_decide(size_t halves, const uint32_t *words, uint32_t threshol
         keep[i] = (words[i / 2] & 0xffffu) < threshold ? 0 : kept;
 }
 
-static void KERNEL(dropout_row)(size_t n, const locus_random *key, uint64_t row, size_t first, double p, real *keep)
-{
+static void KERNEL(dropout_row)(size_t n, const locus_random *key, uint64_t row, size_t first, double p, real *keep) {
     const uint32_t threshold = (uint32_t)(p * 65536 + 0.5);
     const real kept = (real)(1 / (1 - p));
     const uint64_t block = (row << 28) + first / 8;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Rotary: each pair (x, y) of a row is turned by its angle, (x, y) → scale·(x cos − y sin, x sin + y cos). The backward
- * pass is the same with sign −1. Sign and scale are multiplied into cosines and sines as they are read; heads that share
- * a table find them in registers. Beyond the cache the data is all that costs: it is walked once, a token's heads one
- * after another, and asked for a little ahead. */
+ * pass is the same with sign −1. Sign and scale are multiplied into cosines and sines as they are read; heads that
+ * share a table find them in registers. Beyond the cache the data is all that costs: it is walked once, a token's heads
+ * one after another, and asked for a little ahead. */
 #ifndef LOCUS_KERNELS_ROTATE_BODY_H
 #define LOCUS_KERNELS_ROTATE_BODY_H
 
@@ -24,14 +24,12 @@ typedef struct rotate_call {
 } rotate_call;
 
 /* Asks for what stands a little ahead of a head; past the buffer's end this is a hint without effect. */
-SIMD void rotate_ahead(const real *source, size_t lines)
-{
+SIMD void rotate_ahead(const real *source, size_t lines) {
     for (size_t line = 0; line < lines; line++)
         __builtin_prefetch((const void *)((uintptr_t)source + ROTATE_AHEAD + 64 * line));
 }
 
-SIMD void rotate_pair(vreal cosine, vreal sine, vreal *x, vreal *y)
-{
+SIMD void rotate_pair(vreal cosine, vreal sine, vreal *x, vreal *y) {
     vreal turned = v_fnma(*y, sine, v_mul(*x, cosine));
     *y = v_fma(*x, sine, v_mul(*y, cosine));
     *x = turned;
@@ -39,8 +37,7 @@ SIMD void rotate_pair(vreal cosine, vreal sine, vreal *x, vreal *y)
 
 /* A vector of pairs from pair i on: (i, i + pairs) if half_pairs, else (2i, 2i + 1). */
 SIMD void rotate_vector(size_t pairs, const bool half_pairs, size_t i, vreal cosine, vreal sine, const real *source,
-                        real *target)
-{
+                        real *target) {
     vreal x, y, a, b;
     if (half_pairs) {
         x = v_load(source + i);
@@ -59,8 +56,7 @@ SIMD void rotate_vector(size_t pairs, const bool half_pairs, size_t i, vreal cos
 
 /* The same for the last pairs, fewer than a vector. */
 SIMD void rotate_part(size_t pairs, const bool half_pairs, size_t i, vreal cosine, vreal sine, const real *source,
-                      real *target)
-{
+                      real *target) {
     const size_t elements = 2 * (pairs - i);
     const vpart part = v_first(pairs - i), low = v_first(elements < LANES ? elements : LANES);
     const vpart high = v_first(elements < LANES ? 0 : elements - LANES);
@@ -80,37 +76,57 @@ SIMD void rotate_part(size_t pairs, const bool half_pairs, size_t i, vreal cosin
     }
 }
 
+/* One head's row of the table, and of the base where there is one. */
+typedef struct rotate_table {
+    const real *cosine, *sine, *base_cosine, *base_sine;
+} rotate_table;
+
+/* The sum of two angles. */
+SIMD void rotate_compose(vreal base_cosine, vreal base_sine, vreal *cosine, vreal *sine) {
+    vreal composed = v_fnma(base_sine, *sine, v_mul(base_cosine, *cosine));
+    *sine = v_fma(base_sine, *cosine, v_mul(base_cosine, *sine));
+    *cosine = composed;
+}
+
 /* One head with its table. */
-SIMD void rotate_head(size_t pairs, const bool half_pairs, vreal cosine_factor, vreal sine_factor, const real *cosine,
-                      const real *sine, const real *source, real *target)
-{
+SIMD void rotate_head(size_t pairs, const bool half_pairs, const bool based, vreal cosine_factor, vreal sine_factor,
+                      const rotate_table *table, const real *source, real *target) {
     size_t i = 0;
-    for (; i + LANES <= pairs; i += LANES)
-        rotate_vector(pairs, half_pairs, i, v_mul(v_load(cosine + i), cosine_factor),
-                      v_mul(v_load(sine + i), sine_factor), source, target);
+    for (; i + LANES <= pairs; i += LANES) {
+        vreal cosine = v_load(table->cosine + i), sine = v_load(table->sine + i);
+        if (based)
+            rotate_compose(v_load(table->base_cosine + i), v_load(table->base_sine + i), &cosine, &sine);
+        rotate_vector(pairs, half_pairs, i, v_mul(cosine, cosine_factor), v_mul(sine, sine_factor), source, target);
+    }
     if (i < pairs) {
         const vpart part = v_first(pairs - i);
-        rotate_part(pairs, half_pairs, i, v_mul(v_load_part(cosine + i, part), cosine_factor),
-                    v_mul(v_load_part(sine + i, part), sine_factor), source, target);
+        vreal cosine = v_load_part(table->cosine + i, part), sine = v_load_part(table->sine + i, part);
+        if (based)
+            rotate_compose(v_load_part(table->base_cosine + i, part), v_load_part(table->base_sine + i, part), &cosine,
+                           &sine);
+        rotate_part(pairs, half_pairs, i, v_mul(cosine, cosine_factor), v_mul(sine, sine_factor), source, target);
     }
 }
 
 /* Each head has its own row of the table. */
-SIMD void rotate_own(const rotate_call *call, const bool half_pairs)
-{
+SIMD void rotate_own(const rotate_call *call, const bool half_pairs, const bool based) {
     const locus_rotation *shape = &call->shape;
     const vreal cosine_factor = v_set(call->scale), sine_factor = v_set(call->sign * call->scale);
     const size_t pairs = shape->pairs, lines = shape->D * sizeof(real) / 64;
     for (size_t row = 0; row < shape->rows; row++) {
-        const real *cosine = call->cosine + (ptrdiff_t)row * shape->table_row;
-        const real *sine = call->sine + (ptrdiff_t)row * shape->table_row;
+        rotate_table table = {call->cosine + (ptrdiff_t)row * shape->table_row,
+                              call->sine + (ptrdiff_t)row * shape->table_row, shape->base_cosine, shape->base_sine};
         const real *source = call->source + (ptrdiff_t)row * shape->source_row;
         real *target = call->target + (ptrdiff_t)row * shape->target_row;
         for (size_t head = shape->heads; head > 0; head--) {
             rotate_ahead(source, lines);
-            rotate_head(pairs, half_pairs, cosine_factor, sine_factor, cosine, sine, source, target);
-            cosine += shape->table_head;
-            sine += shape->table_head;
+            rotate_head(pairs, half_pairs, based, cosine_factor, sine_factor, &table, source, target);
+            table.cosine += shape->table_head;
+            table.sine += shape->table_head;
+            if (based) {
+                table.base_cosine += shape->table_head;
+                table.base_sine += shape->table_head;
+            }
             source += shape->source_head;
             target += shape->target_head;
         }
@@ -118,9 +134,8 @@ SIMD void rotate_own(const rotate_call *call, const bool half_pairs)
 }
 
 /* `vectors` vectors of pairs from pair i on, in all heads of a row. */
-SIMD void rotate_columns(const locus_rotation *shape, const bool half_pairs, size_t i, const size_t vectors, size_t lines,
-                         const vreal cosine[], const vreal sine[], const real *source, real *target)
-{
+SIMD void rotate_columns(const locus_rotation *shape, const bool half_pairs, size_t i, const size_t vectors,
+                         size_t lines, const vreal cosine[], const vreal sine[], const real *source, real *target) {
     const size_t pairs = shape->pairs;
     for (size_t head = shape->heads; head > 0; head--) {
         rotate_ahead(source, lines);
@@ -133,8 +148,7 @@ SIMD void rotate_columns(const locus_rotation *shape, const bool half_pairs, siz
 }
 
 /* All heads of a row share one row of the table. */
-SIMD void rotate_shared(const rotate_call *call, const bool half_pairs)
-{
+SIMD void rotate_shared(const rotate_call *call, const bool half_pairs) {
     const locus_rotation *shape = &call->shape;
     const vreal cosine_factor = v_set(call->scale), sine_factor = v_set(call->sign * call->scale);
     const size_t pairs = shape->pairs;
@@ -163,26 +177,27 @@ SIMD void rotate_shared(const rotate_call *call, const bool half_pairs)
             const vreal s = v_mul(v_load_part(sine + i, part), sine_factor);
             for (size_t head = 0; head < shape->heads; head++) {
                 const ptrdiff_t h = (ptrdiff_t)head;
-                rotate_part(pairs, half_pairs, i, c, s, source + h * shape->source_head, target + h * shape->target_head);
+                rotate_part(pairs, half_pairs, i, c, s, source + h * shape->source_head,
+                            target + h * shape->target_head);
             }
         }
     }
 }
 
 /* Functions of their own: inlined into one, they take the registers from each other. */
-#define ROTATE_LAYOUT(name, walk, half_pairs)                                                                          \
-    static __attribute__((noinline)) void KERNEL(name)(const rotate_call *call)                                        \
-    {                                                                                                                  \
-        walk(call, half_pairs);                                                                                        \
+#define ROTATE_LAYOUT(name, walk, ...) \
+    static __attribute__((noinline)) void KERNEL(name)(const rotate_call *call) { \
+        walk(call, __VA_ARGS__); \
     }
-ROTATE_LAYOUT(rotate_own_half, rotate_own, true)
-ROTATE_LAYOUT(rotate_own_interleaved, rotate_own, false)
+ROTATE_LAYOUT(rotate_own_half, rotate_own, true, false)
+ROTATE_LAYOUT(rotate_own_interleaved, rotate_own, false, false)
+ROTATE_LAYOUT(rotate_based_half, rotate_own, true, true)
+ROTATE_LAYOUT(rotate_based_interleaved, rotate_own, false, true)
 ROTATE_LAYOUT(rotate_shared_half, rotate_shared, true)
 ROTATE_LAYOUT(rotate_shared_interleaved, rotate_shared, false)
 
 /* What is left of each head behind the pairs. */
-static void KERNEL(rotate_rest)(const rotate_call *call)
-{
+static void KERNEL(rotate_rest)(const rotate_call *call) {
     const locus_rotation *shape = &call->shape;
     const size_t rest = 2 * shape->pairs;
     if (rest >= shape->D || (call->source == call->target && call->scale == 1))
@@ -190,9 +205,9 @@ static void KERNEL(rotate_rest)(const rotate_call *call)
     for (size_t row = 0; row < shape->rows; row++) {
         for (size_t head = 0; head < shape->heads; head++) {
             const ptrdiff_t r = (ptrdiff_t)row, h = (ptrdiff_t)head;
-            KERNEL(scale)(shape->D - rest, call->scale,
-                          call->source + r * shape->source_row + h * shape->source_head + rest,
-                          call->target + r * shape->target_row + h * shape->target_head + rest);
+            KERNEL(scale)
+            (shape->D - rest, call->scale, call->source + r * shape->source_row + h * shape->source_head + rest,
+             call->target + r * shape->target_row + h * shape->target_head + rest);
         }
     }
 }
@@ -201,13 +216,16 @@ static void KERNEL(rotate_rest)(const rotate_call *call)
 #define ROTATE_ROWS ((size_t)16)
 
 static void KERNEL(rotate)(const locus_rotation *shape, real sign, real scale, const real *cosine, const real *sine,
-                           const real *source, real *target)
-{
+                           const real *source, real *target) {
     rotate_call call = {*shape, sign, scale, cosine, sine, source, target};
     const bool shared = shape->table_head == 0 && shape->heads > 1;
     for (size_t left = shape->rows; left > 0; left -= call.shape.rows) {
         call.shape.rows = left < ROTATE_ROWS ? left : ROTATE_ROWS;
-        if (shared && shape->half_pairs)
+        if (shape->base_cosine && shape->half_pairs)
+            KERNEL(rotate_based_half)(&call);
+        else if (shape->base_cosine)
+            KERNEL(rotate_based_interleaved)(&call);
+        else if (shared && shape->half_pairs)
             KERNEL(rotate_shared_half)(&call);
         else if (shared)
             KERNEL(rotate_shared_interleaved)(&call);

@@ -5,7 +5,8 @@
  *   LOCUS_REAL_BITS  32 or 64: the element type `real`
  *
  * and bodies then speak of `real`, of `vreal` (a vector of LANES reals, words v_…) and of `vd` (a vector of VD_LANES
- * doubles, words vd_…, for what must be computed in double whatever the element type). Words are the same at each level:
+ * doubles, words vd_…, for what must be computed in double whatever the element type). Words are the same at each
+ * level:
  *
  *   zero set load store add sub mul     as they say
  *   fma(a,b,c) = a·b + c                fnma(a,b,c) = c − a·b   (fused, except at the scalar level of machines without)
@@ -15,15 +16,16 @@
  *   ldexp(x,n)                          x·2^n, n integral and |n| < 250 (float), 2000 (double)
  *   zero_below(x,limit,v)               x < limit ? 0 : v
  *   first(n)                            the part that stands for lanes 0 … n − 1, 0 ≤ n ≤ lanes
- *   load_part, store_part               touch the part's elements only; other lanes load as 0 (or `other`: load_part_or)
- *   deinterleave(a,b,&x,&y)             a, b = x0 y0 x1 y1 …  →  x0 x1 …, y0 y1 …; interleave is its inverse
- *   transpose(block)                    a square of lanes × lanes in place
+ *   load_part, store_part               touch the part's elements only; other lanes load as 0 (or `other`:
+ *   load_part_or) deinterleave(a,b,&x,&y)             a, b = x0 y0 x1 y1 …  →  x0 x1 …, y0 y1 …; interleave is its
+ *   inverse transpose(block)                    a square of lanes × lanes in place
  *   vd_load_real, vd_store_real         VD_LANES reals to and from doubles (also _part)
  *
  * Words of 32 bits, vectors `vu` of VU_LANES (a multiple of 4, or 1), for Philox:
  *
  *   vu_set, vu_load, vu_add, vu_xor, vu_multiply(a,m,&high,&low)
- *   vu_blocks()                         the number, within a run of VU_LANES blocks, of the block that stands in each lane,
+ *   vu_blocks()                         the number, within a run of VU_LANES blocks, of the block that stands in each
+ *   lane,
  *                                       chosen so that vu_store_blocks(p, w0, w1, w2, w3) writes them in order
  */
 #ifndef LOCUS_KERNELS_SIMD_H

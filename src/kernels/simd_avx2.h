@@ -20,122 +20,98 @@ typedef struct vd_part {
 
 static const int32_t avx2_sliding_mask[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 
-SIMD vf_part vf_first(size_t n)
-{
+SIMD vf_part vf_first(size_t n) {
     return _mm256_loadu_si256((const __m256i *)(const void *)(avx2_sliding_mask + 8 - n));
 }
 
-SIMD vd_part vd_first(size_t n)
-{
+SIMD vd_part vd_first(size_t n) {
     vd_part part;
     part.floats = _mm_loadu_si128((const __m128i *)(const void *)(avx2_sliding_mask + 8 - n));
     part.doubles = _mm256_cvtepi32_epi64(part.floats);
     return part;
 }
 
-SIMD vf vf_load_part(const float *p, vf_part part)
-{
+SIMD vf vf_load_part(const float *p, vf_part part) {
     return _mm256_maskload_ps(p, part);
 }
 
-SIMD vf vf_load_part_or(const float *p, vf_part part, vf other)
-{
+SIMD vf vf_load_part_or(const float *p, vf_part part, vf other) {
     return _mm256_blendv_ps(other, _mm256_maskload_ps(p, part), _mm256_castsi256_ps(part));
 }
 
-SIMD void vf_store_part(float *p, vf x, vf_part part)
-{
+SIMD void vf_store_part(float *p, vf x, vf_part part) {
     _mm256_maskstore_ps(p, part, x);
 }
 
-SIMD vd vd_load_part(const double *p, vd_part part)
-{
+SIMD vd vd_load_part(const double *p, vd_part part) {
     return _mm256_maskload_pd(p, part.doubles);
 }
 
-SIMD vd vd_load_part_or(const double *p, vd_part part, vd other)
-{
+SIMD vd vd_load_part_or(const double *p, vd_part part, vd other) {
     return _mm256_blendv_pd(other, _mm256_maskload_pd(p, part.doubles), _mm256_castsi256_pd(part.doubles));
 }
 
-SIMD void vd_store_part(double *p, vd x, vd_part part)
-{
+SIMD void vd_store_part(double *p, vd x, vd_part part) {
     _mm256_maskstore_pd(p, part.doubles, x);
 }
 
-#define AVX2_WORDS(v, element, suffix)                                                                                 \
-    SIMD v v##_zero(void)                                                                                              \
-    {                                                                                                                  \
-        return _mm256_setzero_##suffix();                                                                              \
-    }                                                                                                                  \
-    SIMD v v##_set(element x)                                                                                          \
-    {                                                                                                                  \
-        return _mm256_set1_##suffix(x);                                                                                \
-    }                                                                                                                  \
-    SIMD v v##_load(const element *p)                                                                                  \
-    {                                                                                                                  \
-        return _mm256_loadu_##suffix(p);                                                                               \
-    }                                                                                                                  \
-    SIMD void v##_store(element *p, v x)                                                                               \
-    {                                                                                                                  \
-        _mm256_storeu_##suffix(p, x);                                                                                  \
-    }                                                                                                                  \
-    SIMD v v##_add(v a, v b)                                                                                           \
-    {                                                                                                                  \
-        return _mm256_add_##suffix(a, b);                                                                              \
-    }                                                                                                                  \
-    SIMD v v##_sub(v a, v b)                                                                                           \
-    {                                                                                                                  \
-        return _mm256_sub_##suffix(a, b);                                                                              \
-    }                                                                                                                  \
-    SIMD v v##_mul(v a, v b)                                                                                           \
-    {                                                                                                                  \
-        return _mm256_mul_##suffix(a, b);                                                                              \
-    }                                                                                                                  \
-    SIMD v v##_fma(v a, v b, v c)                                                                                      \
-    {                                                                                                                  \
-        return _mm256_fmadd_##suffix(a, b, c);                                                                         \
-    }                                                                                                                  \
-    SIMD v v##_fnma(v a, v b, v c)                                                                                     \
-    {                                                                                                                  \
-        return _mm256_fnmadd_##suffix(a, b, c);                                                                        \
-    }                                                                                                                  \
-    SIMD v v##_max(v a, v b)                                                                                           \
-    {                                                                                                                  \
-        return _mm256_max_##suffix(a, b);                                                                              \
-    }                                                                                                                  \
-    SIMD v v##_min(v a, v b)                                                                                           \
-    {                                                                                                                  \
-        return _mm256_min_##suffix(a, b);                                                                              \
-    }                                                                                                                  \
-    SIMD v v##_round(v a)                                                                                              \
-    {                                                                                                                  \
-        return _mm256_round_##suffix(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);                                \
-    }                                                                                                                  \
-    SIMD v v##_zero_below(v x, v limit, v value)                                                                       \
-    {                                                                                                                  \
-        return _mm256_andnot_##suffix(_mm256_cmp_##suffix(x, limit, _CMP_LT_OQ), value);                               \
+#define AVX2_WORDS(v, element, suffix) \
+    SIMD v v##_zero(void) { \
+        return _mm256_setzero_##suffix(); \
+    } \
+    SIMD v v##_set(element x) { \
+        return _mm256_set1_##suffix(x); \
+    } \
+    SIMD v v##_load(const element *p) { \
+        return _mm256_loadu_##suffix(p); \
+    } \
+    SIMD void v##_store(element *p, v x) { \
+        _mm256_storeu_##suffix(p, x); \
+    } \
+    SIMD v v##_add(v a, v b) { \
+        return _mm256_add_##suffix(a, b); \
+    } \
+    SIMD v v##_sub(v a, v b) { \
+        return _mm256_sub_##suffix(a, b); \
+    } \
+    SIMD v v##_mul(v a, v b) { \
+        return _mm256_mul_##suffix(a, b); \
+    } \
+    SIMD v v##_fma(v a, v b, v c) { \
+        return _mm256_fmadd_##suffix(a, b, c); \
+    } \
+    SIMD v v##_fnma(v a, v b, v c) { \
+        return _mm256_fnmadd_##suffix(a, b, c); \
+    } \
+    SIMD v v##_max(v a, v b) { \
+        return _mm256_max_##suffix(a, b); \
+    } \
+    SIMD v v##_min(v a, v b) { \
+        return _mm256_min_##suffix(a, b); \
+    } \
+    SIMD v v##_round(v a) { \
+        return _mm256_round_##suffix(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); \
+    } \
+    SIMD v v##_zero_below(v x, v limit, v value) { \
+        return _mm256_andnot_##suffix(_mm256_cmp_##suffix(x, limit, _CMP_LT_OQ), value); \
     }
 
 AVX2_WORDS(vf, float, ps)
 AVX2_WORDS(vd, double, pd)
 
-SIMD float vf_sum(vf a)
-{
+SIMD float vf_sum(vf a) {
     __m128 four = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
     __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
-SIMD double vd_sum(vd a)
-{
+SIMD double vd_sum(vd a) {
     __m128d two = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
     return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
 }
 
 /* 2^n is applied in two halves, for n beyond the exponents of normal numbers. */
-SIMD vf vf_ldexp(vf x, vf n)
-{
+SIMD vf vf_ldexp(vf x, vf n) {
     const __m256i bias = _mm256_set1_epi32(127);
     __m256i exponent = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(exponent, 1);
     __m256i low = _mm256_slli_epi32(_mm256_add_epi32(half, bias), 23);
@@ -143,8 +119,7 @@ SIMD vf vf_ldexp(vf x, vf n)
     return _mm256_mul_ps(_mm256_mul_ps(x, _mm256_castsi256_ps(low)), _mm256_castsi256_ps(high));
 }
 
-SIMD vd vd_ldexp(vd x, vd n)
-{
+SIMD vd vd_ldexp(vd x, vd n) {
     const __m128i bias = _mm_set1_epi32(1023);
     __m128i exponent = _mm256_cvtpd_epi32(n), half = _mm_srai_epi32(exponent, 1);
     __m256i low = _mm256_slli_epi64(_mm256_cvtepi32_epi64(_mm_add_epi32(half, bias)), 52);
@@ -152,39 +127,33 @@ SIMD vd vd_ldexp(vd x, vd n)
     return _mm256_mul_pd(_mm256_mul_pd(x, _mm256_castsi256_pd(low)), _mm256_castsi256_pd(high));
 }
 
-SIMD vf avx2_order_pairs(vf a)
-{
+SIMD vf avx2_order_pairs(vf a) {
     return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(a), 0xd8));
 }
 
-SIMD void vf_deinterleave(vf a, vf b, vf *x, vf *y)
-{
+SIMD void vf_deinterleave(vf a, vf b, vf *x, vf *y) {
     *x = avx2_order_pairs(_mm256_shuffle_ps(a, b, 0x88));
     *y = avx2_order_pairs(_mm256_shuffle_ps(a, b, 0xdd));
 }
 
-SIMD void vf_interleave(vf x, vf y, vf *a, vf *b)
-{
+SIMD void vf_interleave(vf x, vf y, vf *a, vf *b) {
     vf low = _mm256_unpacklo_ps(x, y), high = _mm256_unpackhi_ps(x, y);
     *a = _mm256_permute2f128_ps(low, high, 0x20);
     *b = _mm256_permute2f128_ps(low, high, 0x31);
 }
 
-SIMD void vd_deinterleave(vd a, vd b, vd *x, vd *y)
-{
+SIMD void vd_deinterleave(vd a, vd b, vd *x, vd *y) {
     *x = _mm256_permute4x64_pd(_mm256_unpacklo_pd(a, b), 0xd8);
     *y = _mm256_permute4x64_pd(_mm256_unpackhi_pd(a, b), 0xd8);
 }
 
-SIMD void vd_interleave(vd x, vd y, vd *a, vd *b)
-{
+SIMD void vd_interleave(vd x, vd y, vd *a, vd *b) {
     vd low = _mm256_unpacklo_pd(x, y), high = _mm256_unpackhi_pd(x, y);
     *a = _mm256_permute2f128_pd(low, high, 0x20);
     *b = _mm256_permute2f128_pd(low, high, 0x31);
 }
 
-SIMD void vf_transpose(vf block[8])
-{
+SIMD void vf_transpose(vf block[8]) {
     vf pairs[8];
     SIMD_UNROLL
     for (size_t i = 0; i < 8; i += 2) {
@@ -204,8 +173,7 @@ SIMD void vf_transpose(vf block[8])
     }
 }
 
-SIMD void vd_transpose(vd block[4])
-{
+SIMD void vd_transpose(vd block[4]) {
     vd even01 = _mm256_unpacklo_pd(block[0], block[1]), odd01 = _mm256_unpackhi_pd(block[0], block[1]);
     vd even23 = _mm256_unpacklo_pd(block[2], block[3]), odd23 = _mm256_unpackhi_pd(block[2], block[3]);
     block[0] = _mm256_permute2f128_pd(even01, even23, 0x20);
@@ -214,60 +182,49 @@ SIMD void vd_transpose(vd block[4])
     block[3] = _mm256_permute2f128_pd(odd01, odd23, 0x31);
 }
 
-SIMD vd vd_load_float(const float *p)
-{
+SIMD vd vd_load_float(const float *p) {
     return _mm256_cvtps_pd(_mm_loadu_ps(p));
 }
 
-SIMD void vd_store_float(float *p, vd x)
-{
+SIMD void vd_store_float(float *p, vd x) {
     _mm_storeu_ps(p, _mm256_cvtpd_ps(x));
 }
 
-SIMD vd vd_load_float_part(const float *p, vd_part part)
-{
+SIMD vd vd_load_float_part(const float *p, vd_part part) {
     return _mm256_cvtps_pd(_mm_maskload_ps(p, part.floats));
 }
 
-SIMD void vd_store_float_part(float *p, vd x, vd_part part)
-{
+SIMD void vd_store_float_part(float *p, vd x, vd_part part) {
     _mm_maskstore_ps(p, part.floats, _mm256_cvtpd_ps(x));
 }
 
-SIMD vu vu_set(uint32_t x)
-{
+SIMD vu vu_set(uint32_t x) {
     return _mm256_set1_epi32((int)x);
 }
 
-SIMD vu vu_load(const uint32_t *p)
-{
+SIMD vu vu_load(const uint32_t *p) {
     return _mm256_loadu_si256((const __m256i *)(const void *)p);
 }
 
-SIMD vu vu_add(vu a, vu b)
-{
+SIMD vu vu_add(vu a, vu b) {
     return _mm256_add_epi32(a, b);
 }
 
-SIMD vu vu_xor(vu a, vu b)
-{
+SIMD vu vu_xor(vu a, vu b) {
     return _mm256_xor_si256(a, b);
 }
 
-SIMD void vu_multiply(vu a, vu m, vu *high, vu *low)
-{
+SIMD void vu_multiply(vu a, vu m, vu *high, vu *low) {
     __m256i even = _mm256_mul_epu32(a, m), odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), m);
     *low = _mm256_blend_epi32(even, _mm256_shuffle_epi32(odd, 0xa0), 0xaa);
     *high = _mm256_blend_epi32(_mm256_shuffle_epi32(even, 0xf5), odd, 0xaa);
 }
 
-SIMD vu vu_blocks(void)
-{
+SIMD vu vu_blocks(void) {
     return _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
 }
 
-SIMD void vu_store_blocks(uint32_t *p, vu w0, vu w1, vu w2, vu w3)
-{
+SIMD void vu_store_blocks(uint32_t *p, vu w0, vu w1, vu w2, vu w3) {
     __m256i low01 = _mm256_unpacklo_epi32(w0, w1), high01 = _mm256_unpackhi_epi32(w0, w1);
     __m256i low23 = _mm256_unpacklo_epi32(w2, w3), high23 = _mm256_unpackhi_epi32(w2, w3);
     _mm256_storeu_si256((__m256i *)(void *)p, _mm256_unpacklo_epi64(low01, low23));

@@ -25,109 +25,86 @@ typedef size_t vd_part;
 #define SCALAR_FMA(a, b, c) ((a) * (b) + (c))
 #endif
 
-#define SCALAR_WORDS(v, element, FMA)                                                                                  \
-    SIMD v v##_zero(void)                                                                                              \
-    {                                                                                                                  \
-        return 0;                                                                                                      \
-    }                                                                                                                  \
-    SIMD v v##_set(element x)                                                                                          \
-    {                                                                                                                  \
-        return x;                                                                                                      \
-    }                                                                                                                  \
-    SIMD v v##_load(const element *p)                                                                                  \
-    {                                                                                                                  \
-        return *p;                                                                                                     \
-    }                                                                                                                  \
-    SIMD void v##_store(element *p, v x)                                                                               \
-    {                                                                                                                  \
-        *p = x;                                                                                                        \
-    }                                                                                                                  \
-    SIMD v##_part v##_first(size_t n)                                                                                  \
-    {                                                                                                                  \
-        return n;                                                                                                      \
-    }                                                                                                                  \
-    SIMD v v##_load_part_or(const element *p, v##_part n, v other)                                                     \
-    {                                                                                                                  \
-        return n ? *p : other;                                                                                         \
-    }                                                                                                                  \
-    SIMD v v##_load_part(const element *p, v##_part n)                                                                 \
-    {                                                                                                                  \
-        return n ? *p : 0;                                                                                             \
-    }                                                                                                                  \
-    SIMD void v##_store_part(element *p, v x, v##_part n)                                                              \
-    {                                                                                                                  \
-        if (n)                                                                                                         \
-            *p = x;                                                                                                    \
-    }                                                                                                                  \
-    SIMD v v##_add(v a, v b)                                                                                           \
-    {                                                                                                                  \
-        return a + b;                                                                                                  \
-    }                                                                                                                  \
-    SIMD v v##_sub(v a, v b)                                                                                           \
-    {                                                                                                                  \
-        return a - b;                                                                                                  \
-    }                                                                                                                  \
-    SIMD v v##_mul(v a, v b)                                                                                           \
-    {                                                                                                                  \
-        return a * b;                                                                                                  \
-    }                                                                                                                  \
-    SIMD v v##_fma(v a, v b, v c)                                                                                      \
-    {                                                                                                                  \
-        return FMA(a, b, c);                                                                                           \
-    }                                                                                                                  \
-    SIMD v v##_fnma(v a, v b, v c)                                                                                     \
-    {                                                                                                                  \
-        return FMA(-a, b, c);                                                                                          \
-    }                                                                                                                  \
-    SIMD v v##_max(v a, v b)                                                                                           \
-    {                                                                                                                  \
-        return a > b ? a : b;                                                                                          \
-    }                                                                                                                  \
-    SIMD v v##_min(v a, v b)                                                                                           \
-    {                                                                                                                  \
-        return a < b ? a : b;                                                                                          \
-    }                                                                                                                  \
-    SIMD element v##_sum(v a)                                                                                          \
-    {                                                                                                                  \
-        return a;                                                                                                      \
-    }                                                                                                                  \
-    SIMD v v##_zero_below(v x, v limit, v value)                                                                       \
-    {                                                                                                                  \
-        return x < limit ? 0 : value;                                                                                  \
-    }                                                                                                                  \
-    SIMD void v##_deinterleave(v a, v b, v *x, v *y)                                                                   \
-    {                                                                                                                  \
-        *x = a;                                                                                                        \
-        *y = b;                                                                                                        \
-    }                                                                                                                  \
-    SIMD void v##_interleave(v x, v y, v *a, v *b)                                                                     \
-    {                                                                                                                  \
-        *a = x;                                                                                                        \
-        *b = y;                                                                                                        \
-    }                                                                                                                  \
-    SIMD void v##_transpose(v block[1])                                                                                \
-    {                                                                                                                  \
-        (void)block;                                                                                                   \
+#define SCALAR_WORDS(v, element, FMA) \
+    SIMD v v##_zero(void) { \
+        return 0; \
+    } \
+    SIMD v v##_set(element x) { \
+        return x; \
+    } \
+    SIMD v v##_load(const element *p) { \
+        return *p; \
+    } \
+    SIMD void v##_store(element *p, v x) { \
+        *p = x; \
+    } \
+    SIMD v##_part v##_first(size_t n) { \
+        return n; \
+    } \
+    SIMD v v##_load_part_or(const element *p, v##_part n, v other) { \
+        return n ? *p : other; \
+    } \
+    SIMD v v##_load_part(const element *p, v##_part n) { \
+        return n ? *p : 0; \
+    } \
+    SIMD void v##_store_part(element *p, v x, v##_part n) { \
+        if (n) \
+            *p = x; \
+    } \
+    SIMD v v##_add(v a, v b) { \
+        return a + b; \
+    } \
+    SIMD v v##_sub(v a, v b) { \
+        return a - b; \
+    } \
+    SIMD v v##_mul(v a, v b) { \
+        return a * b; \
+    } \
+    SIMD v v##_fma(v a, v b, v c) { \
+        return FMA(a, b, c); \
+    } \
+    SIMD v v##_fnma(v a, v b, v c) { \
+        return FMA(-a, b, c); \
+    } \
+    SIMD v v##_max(v a, v b) { \
+        return a > b ? a : b; \
+    } \
+    SIMD v v##_min(v a, v b) { \
+        return a < b ? a : b; \
+    } \
+    SIMD element v##_sum(v a) { \
+        return a; \
+    } \
+    SIMD v v##_zero_below(v x, v limit, v value) { \
+        return x < limit ? 0 : value; \
+    } \
+    SIMD void v##_deinterleave(v a, v b, v *x, v *y) { \
+        *x = a; \
+        *y = b; \
+    } \
+    SIMD void v##_interleave(v x, v y, v *a, v *b) { \
+        *a = x; \
+        *b = y; \
+    } \
+    SIMD void v##_transpose(v block[1]) { \
+        (void)block; \
     }
 
 SCALAR_WORDS(vf, float, SCALAR_FMAF)
 SCALAR_WORDS(vd, double, SCALAR_FMA)
 
 /* Adding and taking away 1.5·2^23 leaves the nearest integer: rint would be a library call on plain x86-64. */
-SIMD vf vf_round(vf x)
-{
+SIMD vf vf_round(vf x) {
     return (x + 0x1.8p23f) - 0x1.8p23f;
 }
 
-SIMD vd vd_round(vd x)
-{
+SIMD vd vd_round(vd x) {
     return (x + 0x1.8p52) - 0x1.8p52;
 }
 
-/* The exponent is taken from the sum's bits, not by a conversion, which NaN must not reach. 2^n is applied in two halves,
- * for n beyond the exponents of normal numbers. */
-SIMD vf vf_ldexp(vf x, vf n)
-{
+/* The exponent is taken from the sum's bits, not by a conversion, which NaN must not reach. 2^n is applied in two
+ * halves, for n beyond the exponents of normal numbers. */
+SIMD vf vf_ldexp(vf x, vf n) {
     float shifted = n + 0x1.8p23f, low, high;
     uint32_t bits;
     memcpy(&bits, &shifted, sizeof bits);
@@ -138,8 +115,7 @@ SIMD vf vf_ldexp(vf x, vf n)
     return x * low * high;
 }
 
-SIMD vd vd_ldexp(vd x, vd n)
-{
+SIMD vd vd_ldexp(vd x, vd n) {
     double shifted = n + 0x1.8p52, low, high;
     uint64_t bits;
     memcpy(&bits, &shifted, sizeof bits);
@@ -150,61 +126,50 @@ SIMD vd vd_ldexp(vd x, vd n)
     return x * low * high;
 }
 
-SIMD vd vd_load_float(const float *p)
-{
+SIMD vd vd_load_float(const float *p) {
     return (double)*p;
 }
 
-SIMD void vd_store_float(float *p, vd x)
-{
+SIMD void vd_store_float(float *p, vd x) {
     *p = (float)x;
 }
 
-SIMD vd vd_load_float_part(const float *p, vd_part n)
-{
+SIMD vd vd_load_float_part(const float *p, vd_part n) {
     return n ? (double)*p : 0;
 }
 
-SIMD void vd_store_float_part(float *p, vd x, vd_part n)
-{
+SIMD void vd_store_float_part(float *p, vd x, vd_part n) {
     if (n)
         *p = (float)x;
 }
 
-SIMD vu vu_set(uint32_t x)
-{
+SIMD vu vu_set(uint32_t x) {
     return x;
 }
 
-SIMD vu vu_load(const uint32_t *p)
-{
+SIMD vu vu_load(const uint32_t *p) {
     return *p;
 }
 
-SIMD vu vu_add(vu a, vu b)
-{
+SIMD vu vu_add(vu a, vu b) {
     return a + b;
 }
 
-SIMD vu vu_xor(vu a, vu b)
-{
+SIMD vu vu_xor(vu a, vu b) {
     return a ^ b;
 }
 
-SIMD void vu_multiply(vu a, vu m, vu *high, vu *low)
-{
+SIMD void vu_multiply(vu a, vu m, vu *high, vu *low) {
     uint64_t product = (uint64_t)a * m;
     *high = (uint32_t)(product >> 32);
     *low = (uint32_t)product;
 }
 
-SIMD vu vu_blocks(void)
-{
+SIMD vu vu_blocks(void) {
     return 0;
 }
 
-SIMD void vu_store_blocks(uint32_t *p, vu w0, vu w1, vu w2, vu w3)
-{
+SIMD void vu_store_blocks(uint32_t *p, vu w0, vu w1, vu w2, vu w3) {
     p[0] = w0;
     p[1] = w1;
     p[2] = w2;

@@ -2,15 +2,15 @@
 /* The parts of a softmax over a row: maximum, exponentials with their sum, and the backward row
  * (p = softmax(s): ds = p·(dp − Σ p dp), with the sum handed in as delta).
  *
- * exp: x = n ln 2 + r, |r| ≤ ln 2 / 2, exp x = 2^n (1 + r + r² Q(r)). Q is a minimax polynomial for the relative error (0.05 of half
- * an ulp), fitted by reweighted least squares in 160 bits; ln 2 is split so that n times its first part is exact. Arguments
- * are clamped to where the result is certainly 0 or ∞; a NaN passes through. Results below the smallest normal number become 0,
- * so that later products never run on denormals. */
+ * exp: x = n ln 2 + r, |r| ≤ ln 2 / 2, exp x = 2^n (1 + r + r² Q(r)). Q is a minimax polynomial for the relative error
+ * (0.05 of half an ulp), fitted by reweighted least squares in 160 bits; ln 2 is split so that n times its first part
+ * is exact. Arguments are clamped to where the result is certainly 0 or ∞; a NaN passes through. Results below the
+ * smallest normal number become 0, so that later products never run on denormals. */
 #ifndef LOCUS_KERNELS_SOFTMAX_BODY_H
 #define LOCUS_KERNELS_SOFTMAX_BODY_H
 
 #if LOCUS_REAL_BITS == 32
-#define EXP_LOWEST -87.3365447505531f /* ln of the smallest normal number */
+#define EXP_LOWEST -87.33654022f /* ln of the smallest normal number */
 #define EXP_CLAMP_LOW -104.0f
 #define EXP_CLAMP_HIGH 89.5f
 #define EXP_LN2_HIGH 0x1.63p-1f /* 9 bits */
@@ -18,20 +18,19 @@
 #define EXP_TERMS 5
 static const real exp_terms[EXP_TERMS] = {0.4999999341f, 0.166665201f, 0.04166839448f, 0.0083687816f, 0.001381445439f};
 #else
-#define EXP_LOWEST -708.3964185322641
+#define EXP_LOWEST -708.396418532264
 #define EXP_CLAMP_LOW -746.0
 #define EXP_CLAMP_HIGH 711.0
 #define EXP_LN2_HIGH 0x1.62e42feep-1 /* 32 bits */
 #define EXP_LN2_LOW 1.90821492927058770002e-10
 #define EXP_TERMS 10
-static const real exp_terms[EXP_TERMS] = {
-    0.5000000000000010726,    0.1666666666666641019,    0.04166666666652915122,   0.008333333333495622264,
-    0.001388888894393179152,  0.0001984126950480657387, 0.00002480149275395769425, 2.755758728245738612e-6,
-    2.76303815713299705e-7,   2.499998944190031266e-8};
+static const real exp_terms[EXP_TERMS] = {0.5000000000000010726,     0.1666666666666641019,   0.04166666666652915122,
+                                          0.008333333333495622264,   0.001388888894393179152, 0.0001984126950480657387,
+                                          0.00002480149275395769425, 2.755758728245738612e-6, 2.76303815713299705e-7,
+                                          2.499998944190031266e-8};
 #endif
 
-SIMD vreal exp_vector(vreal argument)
-{
+SIMD vreal exp_vector(vreal argument) {
     vreal x = v_max(v_set(EXP_CLAMP_LOW), v_min(v_set(EXP_CLAMP_HIGH), argument)); /* in this order NaN stays NaN */
     vreal n = v_round(v_mul(x, v_set((real)1.44269504088896340736)));
     vreal r = v_fnma(n, v_set(EXP_LN2_LOW), v_fnma(n, v_set(EXP_LN2_HIGH), x));
@@ -43,8 +42,7 @@ SIMD vreal exp_vector(vreal argument)
     return v_zero_below(argument, v_set(EXP_LOWEST), v_ldexp(value, n));
 }
 
-static real KERNEL(maximum)(size_t n, const real *x)
-{
+static real KERNEL(maximum)(size_t n, const real *x) {
     const vreal lowest = v_set(-(real)INFINITY);
     vreal top[4] = {lowest, lowest, lowest, lowest};
     size_t i = 0;
@@ -65,8 +63,7 @@ static real KERNEL(maximum)(size_t n, const real *x)
     return result;
 }
 
-static real KERNEL(exp_sum)(size_t n, real shift, real *x)
-{
+static real KERNEL(exp_sum)(size_t n, real shift, real *x) {
     const vreal subtract = v_set(shift);
     vreal sum[4] = {v_zero(), v_zero(), v_zero(), v_zero()};
     size_t i = 0;
@@ -92,8 +89,7 @@ static real KERNEL(exp_sum)(size_t n, real shift, real *x)
     return v_sum(v_add(v_add(sum[0], sum[1]), v_add(sum[2], sum[3])));
 }
 
-static void KERNEL(softmax_backward)(size_t n, const real *p, const real *dp, real delta, real *ds)
-{
+static void KERNEL(softmax_backward)(size_t n, const real *p, const real *dp, real delta, real *ds) {
     const vreal subtract = v_set(delta);
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)

@@ -3,8 +3,7 @@
 #ifndef LOCUS_KERNELS_TRANSPOSE_BODY_H
 #define LOCUS_KERNELS_TRANSPOSE_BODY_H
 
-SIMD void transpose_square(const real *source, ptrdiff_t ld_source, real *target, ptrdiff_t ld_target)
-{
+SIMD void transpose_square(const real *source, ptrdiff_t ld_source, real *target, ptrdiff_t ld_target) {
     vreal block[LANES];
     SIMD_UNROLL
     for (size_t i = 0; i < LANES; i++)
@@ -16,8 +15,7 @@ SIMD void transpose_square(const real *source, ptrdiff_t ld_source, real *target
 }
 
 static void KERNEL(transpose_edge)(size_t rows, size_t columns, const real *source, ptrdiff_t ld_source, real *target,
-                                   ptrdiff_t ld_target)
-{
+                                   ptrdiff_t ld_target) {
     const vpart in = v_first(columns), out = v_first(rows);
     vreal block[LANES];
     SIMD_UNROLL
@@ -31,8 +29,7 @@ static void KERNEL(transpose_edge)(size_t rows, size_t columns, const real *sour
 }
 
 static void KERNEL(transpose)(size_t rows, size_t columns, const real *source, ptrdiff_t ld_source, real *target,
-                              ptrdiff_t ld_target)
-{
+                              ptrdiff_t ld_target) {
     for (size_t i = 0; i < rows; i += LANES) {
         for (size_t j = 0; j < columns; j += LANES) {
             const real *from = source + (ptrdiff_t)i * ld_source + j;

@@ -3,8 +3,7 @@
 #ifndef LOCUS_KERNELS_VECTOR_BODY_H
 #define LOCUS_KERNELS_VECTOR_BODY_H
 
-static void KERNEL(scale)(size_t n, real a, const real *x, real *y)
-{
+static void KERNEL(scale)(size_t n, real a, const real *x, real *y) {
     const vreal factor = v_set(a);
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
@@ -15,8 +14,7 @@ static void KERNEL(scale)(size_t n, real a, const real *x, real *y)
     }
 }
 
-static void KERNEL(axpy)(size_t n, real a, const real *x, real *y)
-{
+static void KERNEL(axpy)(size_t n, real a, const real *x, real *y) {
     const vreal factor = v_set(a);
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
@@ -28,8 +26,7 @@ static void KERNEL(axpy)(size_t n, real a, const real *x, real *y)
 }
 
 /* Eight chains, since one fma waits four cycles for the one before. */
-static real KERNEL(dot)(size_t n, const real *x, const real *y)
-{
+static real KERNEL(dot)(size_t n, const real *x, const real *y) {
     vreal sum[8];
     size_t i = 0;
     SIMD_UNROLL
@@ -51,8 +48,7 @@ static real KERNEL(dot)(size_t n, const real *x, const real *y)
     return v_sum(v_add(low, high));
 }
 
-static void KERNEL(multiply)(size_t n, const real *x, const real *y, real *z)
-{
+static void KERNEL(multiply)(size_t n, const real *x, const real *y, real *z) {
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
         v_store(z + i, v_mul(v_load(x + i), v_load(y + i)));
@@ -62,8 +58,7 @@ static void KERNEL(multiply)(size_t n, const real *x, const real *y, real *z)
     }
 }
 
-static void KERNEL(add)(size_t n, const real *x, const real *y, real *z)
-{
+static void KERNEL(add)(size_t n, const real *x, const real *y, real *z) {
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
         v_store(z + i, v_add(v_load(x + i), v_load(y + i)));

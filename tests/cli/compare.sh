@@ -30,7 +30,7 @@ grep -q 'published\*' table || fail "no published numbers: $(cat table)"
 
 # A cell is the run that train makes.
 # shellcheck disable=SC2086
-"$locus" train --task copy --encoding rope $small --threads 1 --store alone/locus.db --quiet
+"$locus" train --task copy --encoding rope $small --test-lengths 10 --threads 1 --store alone/locus.db --quiet
 name=$(basename "$(dirname "$(find alone -name best.safetensors)")")
 cmp "alone/$name/best.safetensors" "runs/$name/best.safetensors" || fail "compare trains another model than train"
 
@@ -59,16 +59,18 @@ grep -q '^sinusoidal' table || fail "the other cell is missing: $(cat table)"
 # Ctrl-C stops all cells cleanly and says how to go on.
 "$locus" compare --task copy --encodings none,rope --jobs 2 --threads 1 --steps 100000 --no-page --store long/locus.db 2>err &
 process=$!
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-    sleep 0.5
-    [ ! -e long/locus.db ] || break
+tries=0
+until [ "$("$locus" runs --store long/locus.db 2>/dev/null | grep -c started)" = 2 ]; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 300 ] || fail "it does not start: $(cat err)"
+    sleep 0.1
 done
-sleep 1.5
 kill -INT "$process"
 got=0
 wait "$process" || got=$?
 [ "$got" = 1 ] && grep -q '^locus: stopped; to go on: locus compare' err || fail "Ctrl-C ended with $got: $(cat err)"
-[ "$("$locus" runs --store long/locus.db | grep -c stopped)" = 2 ] || fail "the cells were not stopped cleanly"
+[ "$("$locus" runs --store long/locus.db | grep -c stopped)" = 2 ] ||
+    fail "the cells were not stopped cleanly: $("$locus" runs --store long/locus.db) $(cat err)"
 
 # Bad uses: nothing is trained.
 for bad in "--task copi" "--task copy --encodings rope,,none" "--task copy --encodings rop" "--task copy --seeds 0" \

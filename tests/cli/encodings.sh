@@ -36,7 +36,7 @@ prints '^usage: locus encode'
 works data --help
 prints 'data make'
 
-refuses 2 'a command is missing' 
+refuses 2 'a command is missing'
 refuses 2 "unknown command 'trian'; did you mean 'train'?" trian
 refuses 2 "unknown command 'xyzzy'" xyzzy
 refuses 2 'data: which one?' data

@@ -16,7 +16,7 @@ done
 works train --task reverse --encoding rope $tiny
 works report --store runs/locus.db -o page.html
 prints '^page.html$'
-for text in '<title>Positional encodings on copy and reverse</title>' 'Not separated' 'Figure 1' 'Table 2' 'length 10' \
+for text in '<title>Positional encodings on copy and reverse</title>' 'not separated' 'Figure 1' 'Table 2' 'length 10' \
     "locus report --store runs/locus.db -o page.html" 'budget custom' '<svg' 'cosine between two rows' 'The score kernel'; do
     checks=$((checks + 1))
     grep -q -e "$text" page.html || complain "the page lacks '$text'"

@@ -6,7 +6,7 @@ locus=${LOCUS:-build/release/locus}
 [ -x "$locus" ] || { echo "no program at $locus"; exit 1; }
 locus=$(cd "$(dirname "$locus")" && pwd)/$(basename "$locus")
 work=$(mktemp -d)
-trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+trap 'rm -rf "$work"' EXIT
 cd "$work"
 
 fail() {
@@ -106,16 +106,15 @@ refuses 1 "file.txt" sh -c "touch file.txt && '$locus' train --task copy --encod
 # A loss that explodes: one line, the step and the rate in it, the best parameters kept.
 # shellcheck disable=SC2086
 refuses 1 "not finite at step .*learning rate" "$locus" train --task copy --encoding rope $small --evaluate-every 1 \
-    --rate 1e6 --warmup 0.5 --name wild
+    --rate 1e5 --warmup 0.5 --name wild
 "$locus" runs show wild | grep -q '^state  *failed' || fail "a failed run is not marked"
 
 # No permission: tried as somebody who may not write, if there is a way to be him.
-chmod 555 .
-if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod 755 "$work"; then
-    cp -f "$locus" "$work/program" && chmod 755 "$work/program"
-    refuses 1 "cannot\|may be written" setpriv --reuid=65534 --regid=65534 --clear-groups sh -c \
-        "'$work/program' train --task copy --encoding rope --store '$work/denied/locus.db' 2>&1 >/dev/null >&2"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    chmod 755 "$work"
+    cp "$locus" program
+    refuses 1 "cannot\|may be written" setpriv --reuid=65534 --regid=65534 --clear-groups "$work/program" train --task copy \
+        --encoding rope --store "$work/denied/locus.db"
 fi
-chmod 755 .
 [ -z "$(find . -name '*.tmp*' -o -name '.*.safetensors*')" ] || fail "temporary files are left"
 echo "ok"

@@ -20,8 +20,7 @@
 
 static char folder[64], path[128];
 
-static int setup(void **state)
-{
+static int setup(void **state) {
     (void)state;
     snprintf(folder, sizeof folder, "/tmp/locus-fault-XXXXXX");
     if (mkdtemp(folder) == NULL) {
@@ -31,8 +30,7 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
+static int teardown(void **state) {
     (void)state;
     char command[160];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
@@ -40,8 +38,7 @@ static int teardown(void **state)
 }
 
 /* Opening fails with IO and one line that names the file. */
-static void assert_refused(const char *word)
-{
+static void assert_refused(const char *word) {
     lab_store *store;
     locus_error error = {0};
     assert_int_equal(lab_store_open(&store, path, &error), LOCUS_ERROR_IO);
@@ -51,16 +48,14 @@ static void assert_refused(const char *word)
     assert_null(strchr(error.message, '\n'));
 }
 
-static void put(const void *data, size_t bytes)
-{
+static void put(const void *data, size_t bytes) {
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(data, 1, bytes, file), bytes);
     assert_int_equal(fclose(file), 0);
 }
 
-static size_t get(char *data, size_t room)
-{
+static size_t get(char *data, size_t room) {
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
     size_t bytes = fread(data, 1, room, file);
@@ -69,8 +64,7 @@ static size_t get(char *data, size_t room)
 }
 
 /* A good store with enough rows that its tables have several pages. */
-static void make_store(void)
-{
+static void make_store(void) {
     lab_store *store;
     locus_error error;
     assert_int_equal(lab_store_open(&store, path, &error), LOCUS_OK);
@@ -85,8 +79,7 @@ static void make_store(void)
     lab_store_close(&store);
 }
 
-static void test_text_file(void **state)
-{
+static void test_text_file(void **state) {
     (void)state;
     static const char text[] = "this is not a run store, but a letter that somebody wants to keep; it is longer than "
                                "the hundred bytes that a database's header takes, so that it is read as one.\n";
@@ -97,8 +90,7 @@ static void test_text_file(void **state)
     assert_memory_equal(after, text, sizeof text);
 }
 
-static void test_cut(void **state)
-{
+static void test_cut(void **state) {
     (void)state;
     static char data[1 << 20], after[1 << 20];
     make_store();
@@ -113,8 +105,7 @@ static void test_cut(void **state)
     }
 }
 
-static void test_damaged_page(void **state)
-{
+static void test_damaged_page(void **state) {
     (void)state;
     static char data[1 << 20];
     make_store();
@@ -134,39 +125,34 @@ static void test_damaged_page(void **state)
     lab_store_close(&store);
 }
 
-static void run_sql(const char *sql)
-{
+static void run_sql(const char *sql) {
     sqlite3 *database;
     assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
     assert_int_equal(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(database);
 }
 
-static void test_newer(void **state)
-{
+static void test_newer(void **state) {
     (void)state;
     make_store();
     run_sql("PRAGMA user_version = 2");
     assert_refused("version 2");
 }
 
-static void test_foreign(void **state)
-{
+static void test_foreign(void **state) {
     (void)state;
     run_sql("CREATE TABLE bookmarks(url TEXT)");
     assert_refused("no run store");
 }
 
-static void test_folder_in_place(void **state)
-{
+static void test_folder_in_place(void **state) {
     (void)state;
     assert_int_equal(mkdir(path, 0755), 0);
     assert_refused("");
 }
 
 /* A folder that cannot be made, because a file stands where it should be. */
-static void test_impossible_folder(void **state)
-{
+static void test_impossible_folder(void **state) {
     (void)state;
     put("x", 1);
     size_t length = strlen(path);
@@ -179,8 +165,7 @@ static void test_impossible_folder(void **state)
 }
 
 /* The superuser may write anything: the attempt is made as nobody. */
-static void test_read_only(void **state)
-{
+static void test_read_only(void **state) {
     (void)state;
     make_store();
     assert_int_equal(chmod(path, 0444), 0);
@@ -195,7 +180,9 @@ static void test_read_only(void **state)
         }
         bool refused = lab_store_open(&store, path, &error) == LOCUS_ERROR_IO && store == NULL &&
                        strstr(error.message, path) != NULL && strstr(error.message, "written") != NULL;
-        fprintf(stderr, refused ? "" : "%s\n", error.message);
+        if (!refused) {
+            fprintf(stderr, "%s\n", error.message);
+        }
         _exit(refused ? 0 : 2);
     }
     int status;
@@ -205,8 +192,7 @@ static void test_read_only(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_text_file, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cut, setup, teardown),

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The whole model's gradients against central differences of its loss, tensor by tensor: along the gradient itself, and along a
- * random direction. The forward pass is float, so the step moves a tensor by a thousandth of its norm and more, and
- * the tolerance is 1 % of the gradient's norm: any term that is missing or doubled shows far above that. The rectifiers are kept
- * away from their kinks by biases of ±4 (tests/grad/test_nn_layers.c has them anywhere). Dropout is on: the differences replay it. Norms before and after, both dropout sites of attention, and every kind of encoding. */
+/* The whole model's gradients against central differences of its loss, tensor by tensor: along the gradient itself,
+ * and along a random direction. The forward pass is float, so the step moves a tensor by a thousandth of its norm and
+ * more, and the tolerance is 1 % of the gradient's norm: any term that is missing or doubled shows far above that.
+ * The rectifiers are kept away from their kinks by biases of ±4 (tests/grad/test_nn_layers.c has them anywhere).
+ * Dropout is on: the differences replay it. Norms before and after, both dropout sites of attention, and every kind
+ * of encoding. */
 #include "model/model.h"
 #include <math.h>
 #include <setjmp.h>
@@ -31,7 +33,8 @@ static lab_model_config config_make(const char *encoding, lab_norm_place norm) {
     config.norm = norm;
     config.dropout = 0.1;
     config.attention_dropout = 0.1;
-    if (norm == LAB_NORM_AFTER) config.attention_dropout_on = LOCUS_DROPOUT_LOGITS;
+    if (norm == LAB_NORM_AFTER)
+        config.attention_dropout_on = LOCUS_DROPOUT_LOGITS;
     config.encoding = encoding;
     return config;
 }
@@ -45,7 +48,8 @@ static double loss_of(lab_model *model) {
 }
 
 /* Loss at value + step · direction. */
-static double loss_along(lab_model *model, const lab_parameter *p, const float *kept, const double *direction, double step) {
+static double loss_along(lab_model *model, const lab_parameter *p, const float *kept, const double *direction,
+                         double step) {
     for (size_t i = 0; i < p->count; ++i)
         p->value[i] = (float)((double)kept[i] + step * direction[i]);
     double loss = loss_of(model);
@@ -63,7 +67,8 @@ static double norm_of(const double *x, size_t count) {
 static void check_direction(const char *encoding, lab_model *model, const lab_parameter *p, const float *kept,
                             const double *gradient, double *direction) {
     double length = norm_of(direction, p->count), wanted = 0.0, size = 0.0;
-    if (length == 0.0) return;
+    if (length == 0.0)
+        return;
     for (size_t i = 0; i < p->count; ++i) {
         direction[i] /= length;
         wanted += direction[i] * gradient[i];
@@ -71,7 +76,8 @@ static void check_direction(const char *encoding, lab_model *model, const lab_pa
     }
     /* two steps, extrapolated: the error is of fourth order */
     double step = 0.001 * (1.0 + sqrt(size));
-    double one = (loss_along(model, p, kept, direction, step) - loss_along(model, p, kept, direction, -step)) / (2 * step);
+    double one =
+        (loss_along(model, p, kept, direction, step) - loss_along(model, p, kept, direction, -step)) / (2 * step);
     double two = (loss_along(model, p, kept, direction, 2 * step) - loss_along(model, p, kept, direction, -2 * step)) /
                  (4 * step);
     double found = (4.0 * one - two) / 3.0, tolerance = 0.01 * norm_of(gradient, p->count) + 2e-4;
@@ -101,7 +107,8 @@ static void check_model(const char *encoding, lab_norm_place norm) {
     lab_model_config config = config_make(encoding, norm);
     lab_model *model;
     locus_error error;
-    if (lab_model_create(&model, &config, 17, &error) != LOCUS_OK) fail_msg("%s: %s", encoding, error.message);
+    if (lab_model_create(&model, &config, 17, &error) != LOCUS_OK)
+        fail_msg("%s: %s", encoding, error.message);
     /* Hidden units: half of them on, half off. Gains, shifts and biases away from
      * 1 and 0, so that their places in the formulas count. */
     locus_random random = {29, LOCUS_RANDOM_USER, 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Every layer's gradient against central differences of the same layer written anew in double: the step (1e-5) then costs
- * 1e-9, and what is left is the float rounding of the layer under test. Dropout masks are read off the layer by sending
- * ones through it. */
+/* Every layer's gradient against central differences of the same layer written anew in double: the step (1e-5) then
+ * costs 1e-9, and what is left is the float rounding of the layer under test. Dropout masks are read off the layer by
+ * sending ones through it. */
 #include "nn/activation.h"
 #include "nn/join.h"
 #include "nn/linear.h"
@@ -224,8 +224,10 @@ static void join_prepare(const join_case *c, const lab_dropout *dropout) {
     widen(join_oracle.residual, residual, count), widen(join_oracle.branch, branch, count);
     widen(join_oracle.mask, mask, count), widen(join_oracle.y_weights, gy, count);
     widen(join_oracle.gain, gain, c->dim), widen(join_oracle.shift, shift, c->dim);
-    if (c->bias) widen(join_oracle.bias, bias, c->dim);
-    if (c->carried) widen(join_oracle.stream_weights, carry, count);
+    if (c->bias)
+        widen(join_oracle.bias, bias, c->dim);
+    if (c->carried)
+        widen(join_oracle.stream_weights, carry, count);
 }
 
 static void join_check(const join_case *c) {
@@ -248,7 +250,8 @@ static void join_check(const join_case *c) {
     for (size_t i = 0; i < count; ++i) {
         double out = (double)(c->norm ? y[i] : sum[i]);
         total += (double)gy[i] * out;
-        if (c->carried) total += (double)carry[i] * (c->stream_is_y ? out : (double)sum[i]);
+        if (c->carried)
+            total += (double)carry[i] * (c->stream_is_y ? out : (double)sum[i]);
     }
     assert_true(fabs(total - join_value(&join_oracle)) < 1e-3);
 
@@ -269,9 +272,12 @@ static void join_check(const join_case *c) {
     lab_join_backward(&backward, c->dim, (lab_rows){0, 3});
     lab_join_backward(&backward, c->dim, (lab_rows){3, JT - 3});
     check_gradient("branch", join_value, &join_oracle, join_oracle.branch, gbranch, count, 5e-5);
-    if (c->residual) check_gradient("residual", join_value, &join_oracle, join_oracle.residual, carry, count, 5e-5);
-    if (c->bias) check_gradient("bias", join_value, &join_oracle, join_oracle.bias, bias_sum, c->dim, 5e-5);
-    if (!c->norm) return;
+    if (c->residual)
+        check_gradient("residual", join_value, &join_oracle, join_oracle.residual, carry, count, 5e-5);
+    if (c->bias)
+        check_gradient("bias", join_value, &join_oracle, join_oracle.bias, bias_sum, c->dim, 5e-5);
+    if (!c->norm)
+        return;
     check_gradient("gain", join_value, &join_oracle, join_oracle.gain, gain_sum, c->dim, 5e-5);
     check_gradient("shift", join_value, &join_oracle, join_oracle.shift, shift_sum, c->dim, 5e-5);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks of every kernel of one table against plain loops, for one element type: included once for float32 and once for float64.
- * The including file defines CHECK_REAL (float, double), CHECK_BITS (32, 64) and CHECK_FMA (fmaf, fma). Each check takes a
- * table of any level and fails through cmocka's assertions. All buffers stand between guard pages, and everything that a kernel must
- * not write is compared with what was there. */
+/* Checks of every kernel of one table against plain loops, for one element type: included once for float32 and once for
+ * float64. The including file defines CHECK_REAL (float, double), CHECK_BITS (32, 64) and CHECK_FMA (fmaf, fma). Each
+ * check takes a table of any level and fails through cmocka's assertions. All buffers stand between guard pages, and
+ * everything that a kernel must not write is compared with what was there. */
 #define CHECK_PASTE_RAW(a, b) a##b
 #define CHECK_PASTE(a, b) CHECK_PASTE_RAW(a, b)
 #define T(name) CHECK_PASTE(name##_float, CHECK_BITS)
@@ -11,13 +11,11 @@
 
 /* ---- helpers ---- */
 
-static REAL *T(place)(int slot, size_t count, int placement)
-{
+static REAL *T(place)(int slot, size_t count, int placement) {
     return guard_place(slot, count * sizeof(REAL), placement);
 }
 
-static REAL *T(random_place)(int slot, size_t count, int placement)
-{
+static REAL *T(random_place)(int slot, size_t count, int placement) {
     REAL *x = T(place)(slot, count, placement);
     for (size_t i = 0; i < count; i++)
         x[i] = (REAL)test_uniform();
@@ -25,30 +23,27 @@ static REAL *T(random_place)(int slot, size_t count, int placement)
 }
 
 /* A copy outside the guarded slots, freed by the caller. */
-static REAL *T(copy)(const REAL *x, size_t count)
-{
+static REAL *T(copy)(const REAL *x, size_t count) {
     REAL *y = malloc((count + 1) * sizeof *y);
     assert_non_null(y);
     memcpy(y, x, count * sizeof *y);
     return y;
 }
 
-static void T(assert_same)(const char *what, const REAL *got, const REAL *want, size_t count)
-{
+static void T(assert_same)(const char *what, const REAL *got, const REAL *want, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (memcmp(&got[i], &want[i], sizeof(REAL)) != 0)
-            fail_msg("%s: element %zu of %zu is %.17g, expected %.17g", what, i, count, (double)got[i], (double)want[i]);
+            fail_msg("%s: element %zu of %zu is %.17g, expected %.17g", what, i, count, (double)got[i],
+                     (double)want[i]);
 }
 
-static void T(assert_near)(const char *what, size_t i, long double got, long double want, long double tolerance)
-{
+static void T(assert_near)(const char *what, size_t i, long double got, long double want, long double tolerance) {
     if (!(fabsl(got - want) <= tolerance))
         fail_msg("%s: element %zu is %.17Lg, expected %.17Lg ± %.3Lg", what, i, got, want, tolerance);
 }
 
 /* The product-and-sum of this level: fused, except at the scalar level of machines that lack it. */
-static REAL T(chain)(const TABLE *kernels, REAL a, REAL b, REAL c)
-{
+static REAL T(chain)(const TABLE *kernels, REAL a, REAL b, REAL c) {
     if (kernels->isa == LOCUS_ISA_SCALAR && !CHECK_FAST_FMA)
         return a * b + c;
     return CHECK_FMA(a, b, c);
@@ -56,8 +51,8 @@ static REAL T(chain)(const TABLE *kernels, REAL a, REAL b, REAL c)
 
 /* ---- matrices ---- */
 
-static void T(gemm_case)(const TABLE *kernels, size_t M, size_t N, size_t K, bool transposed, bool accumulate, int placement)
-{
+static void T(gemm_case)(const TABLE *kernels, size_t M, size_t N, size_t K, bool transposed, bool accumulate,
+                         int placement) {
     const size_t a_count = M * K, ldb = N + 3, ldc = N + 2;
     const ptrdiff_t a_row = transposed ? 1 : (ptrdiff_t)K, a_column = transposed ? (ptrdiff_t)M : 1;
     const REAL *a = T(random_place)(0, a_count, placement);
@@ -78,8 +73,7 @@ static void T(gemm_case)(const TABLE *kernels, size_t M, size_t N, size_t K, boo
 }
 
 /* The chain of fused products is fixed, so the result is known to the last bit. */
-static void T(check_gemm)(const TABLE *kernels)
-{
+static void T(check_gemm)(const TABLE *kernels) {
     const size_t depths[] = {0, 1, 2, 5, 33};
     for (size_t M = 1; M <= 18; M++)
         for (size_t N = 1; N <= 5 * kernels->lanes + 1; N++)
@@ -92,8 +86,7 @@ static void T(check_gemm)(const TABLE *kernels)
 }
 
 /* Against an independent sum in long double, with the bound of a sum of K products: not only repeatable, also right. */
-static void T(check_gemm_accuracy)(const TABLE *kernels)
-{
+static void T(check_gemm_accuracy)(const TABLE *kernels) {
     enum { M = 9, N = 41, K = 70 };
     const REAL *a = T(random_place)(0, (size_t)M * K, 1), *b = T(random_place)(1, (size_t)K * N, 1);
     REAL *c = T(random_place)(2, (size_t)M * N, 1);
@@ -110,8 +103,7 @@ static void T(check_gemm_accuracy)(const TABLE *kernels)
     }
 }
 
-static void T(check_transpose)(const TABLE *kernels)
-{
+static void T(check_transpose)(const TABLE *kernels) {
     for (size_t rows = 1; rows <= 35; rows++) {
         for (size_t columns = 1; columns <= 35; columns++) {
             const int placement = (int)((rows + columns) % 2);
@@ -132,16 +124,17 @@ static void T(check_transpose)(const TABLE *kernels)
 /* ---- rotary ---- */
 
 static void T(rotate_expected)(const locus_rotation *shape, REAL sign, REAL scale, const REAL *cosine, const REAL *sine,
-                               const REAL *source, const REAL *got)
-{
+                               const REAL *source, const REAL *got) {
     for (size_t r = 0; r < shape->rows; r++) {
         for (size_t h = 0; h < shape->heads; h++) {
             const size_t table = r * (size_t)shape->table_row + h * (size_t)shape->table_head;
             const REAL *x = source + r * (size_t)shape->source_row + h * (size_t)shape->source_head;
             const REAL *y = got + r * (size_t)shape->target_row + h * (size_t)shape->target_head;
             for (size_t i = 0; i < shape->pairs; i++) {
-                const size_t first = shape->half_pairs ? i : 2 * i, second = shape->half_pairs ? i + shape->pairs : 2 * i + 1;
-                const long double c = cosine[table + i], s = (long double)sign * sine[table + i], a = x[first], b = x[second];
+                const size_t first = shape->half_pairs ? i : 2 * i,
+                             second = shape->half_pairs ? i + shape->pairs : 2 * i + 1;
+                const long double c = cosine[table + i], s = (long double)sign * sine[table + i], a = x[first],
+                                  b = x[second];
                 const long double tolerance = 3 * (long double)CHECK_EPSILON * fabsl(scale) * (fabsl(a) + fabsl(b));
                 T(assert_near)("rotate", first, y[first], scale * (a * c - b * s), tolerance);
                 T(assert_near)("rotate", second, y[second], scale * (a * s + b * c), tolerance);
@@ -153,8 +146,7 @@ static void T(rotate_expected)(const locus_rotation *shape, REAL sign, REAL scal
 }
 
 /* What lies between the heads' elements must not change. */
-static void T(rotate_gaps)(const locus_rotation *shape, const REAL *before, REAL *after, size_t count)
-{
+static void T(rotate_gaps)(const locus_rotation *shape, const REAL *before, REAL *after, size_t count) {
     for (size_t r = 0; r < shape->rows; r++)
         for (size_t h = 0; h < shape->heads; h++) {
             const size_t at = r * (size_t)shape->target_row + h * (size_t)shape->target_head;
@@ -163,8 +155,7 @@ static void T(rotate_gaps)(const locus_rotation *shape, const REAL *before, REAL
     T(assert_same)("rotate: between heads", after, before, count);
 }
 
-static void T(rotate_case)(const TABLE *kernels, const locus_rotation *shape, REAL sign, REAL scale, int placement)
-{
+static void T(rotate_case)(const TABLE *kernels, const locus_rotation *shape, REAL sign, REAL scale, int placement) {
     const size_t heads = shape->heads, rows = shape->rows;
     const size_t table = (rows - 1) * (size_t)shape->table_row + (heads - 1) * (size_t)shape->table_head + shape->pairs;
     const size_t in = (rows - 1) * (size_t)shape->source_row + (heads - 1) * (size_t)shape->source_head + shape->D;
@@ -190,16 +181,16 @@ static void T(rotate_case)(const TABLE *kernels, const locus_rotation *shape, RE
     kernels->rotate(&inside, sign, scale, cosine, sine, place, place);
     for (size_t r = 0; r < rows; r++)
         for (size_t h = 0; h < heads; h++)
-            T(assert_same)("rotate in place", place + r * (size_t)inside.target_row + h * (size_t)inside.target_head,
-                           result + r * (size_t)shape->target_row + h * (size_t)shape->target_head, shape->D);
+            T(assert_same)
+    ("rotate in place", place + r * (size_t)inside.target_row + h * (size_t)inside.target_head,
+     result + r * (size_t)shape->target_row + h * (size_t)shape->target_head, shape->D);
     T(rotate_gaps)(&inside, place_before, place, in);
     free(before);
     free(result);
     free(place_before);
 }
 
-static void T(check_rotate)(const TABLE *kernels)
-{
+static void T(check_rotate)(const TABLE *kernels) {
     for (size_t pairs = 0; pairs <= 2 * kernels->lanes + 3; pairs++) {
         for (size_t variant = 0; variant < 12; variant++) {
             const size_t D = 2 * pairs + (variant % 3) * 2 + (pairs == 0), heads = variant % 2 ? 3 : 1;
@@ -220,11 +211,18 @@ static void T(check_rotate)(const TABLE *kernels)
 }
 
 /* There and back again is where one was; a rotation keeps the length. */
-static void T(check_rotate_laws)(const TABLE *kernels)
-{
+static void T(check_rotate_laws)(const TABLE *kernels) {
     for (int half = 0; half < 2; half++) {
-        const locus_rotation shape = {.rows = 5, .heads = 2, .D = 48, .pairs = 24, .half_pairs = half, .table_row = 24,
-                                      .source_row = 96, .source_head = 48, .target_row = 96, .target_head = 48};
+        const locus_rotation shape = {.rows = 5,
+                                      .heads = 2,
+                                      .D = 48,
+                                      .pairs = 24,
+                                      .half_pairs = half,
+                                      .table_row = 24,
+                                      .source_row = 96,
+                                      .source_head = 48,
+                                      .target_row = 96,
+                                      .target_head = 48};
         REAL *cosine = T(place)(0, 120, 1), *sine = T(place)(1, 120, 1), *x = T(random_place)(2, 480, 1);
         for (size_t i = 0; i < 120; i++) {
             const double angle = 3 * test_uniform();
@@ -244,8 +242,7 @@ static void T(check_rotate_laws)(const TABLE *kernels)
     }
 }
 
-static void T(check_angles)(const TABLE *kernels)
-{
+static void T(check_angles)(const TABLE *kernels) {
     enum { ROWS = 7, COARSE = 4, FINE = 5 };
     for (size_t pairs = 1; pairs <= 37; pairs++) {
         const int placement = (int)(pairs % 2);
@@ -271,7 +268,8 @@ static void T(check_angles)(const TABLE *kernels)
         REAL *cosine = T(random_place)(4, count, placement), *sine = T(random_place)(5, count, placement);
         REAL *cosine_before = T(copy)(cosine, count), *sine_before = T(copy)(sine, count);
         kernels->angles(ROWS, pairs, coarse, coarse_index, fine, fine_index, cosine, sine, (ptrdiff_t)stride);
-        /* half a unit of the last place of results in [½, 1], and the error of the tables and of the product in double */
+        /* half a unit of the last place of results in [½, 1], and the error of the tables and of the product in
+         * double */
         const long double tolerance = 0.25L * CHECK_EPSILON + 6e-16L;
         for (size_t r = 0; r < ROWS; r++)
             for (size_t i = 0; i < pairs; i++) {
@@ -288,11 +286,11 @@ static void T(check_angles)(const TABLE *kernels)
     }
 }
 
-static void T(check_angle_gradient)(const TABLE *kernels)
-{
+static void T(check_angle_gradient)(const TABLE *kernels) {
     for (size_t pairs = 1; pairs <= 4 * kernels->lanes + 5; pairs++) {
         for (int half = 0; half < 2; half++) {
-            const size_t rows = pairs % 6, stride = 2 * pairs + pairs % 3, count = rows ? (rows - 1) * stride + 2 * pairs : 0;
+            const size_t rows = pairs % 6, stride = 2 * pairs + pairs % 3,
+                         count = rows ? (rows - 1) * stride + 2 * pairs : 0;
             const int placement = (int)(pairs / 2 % 2);
             const REAL *y = T(random_place)(0, count, placement), *g = T(random_place)(1, count, placement);
             double *weight = guard_place(2, rows * sizeof(double), placement);
@@ -310,7 +308,8 @@ static void T(check_angle_gradient)(const TABLE *kernels)
                     want += weight[r] * (a - b);
                     size += fabsl((long double)weight[r]) * (fabsl(a) + fabsl(b));
                 }
-                T(assert_near)("angle_gradient", i, sum[i], want, (long double)(rows + 3) * (long double)DBL_EPSILON * size);
+                T(assert_near)
+                ("angle_gradient", i, sum[i], want, (long double)(rows + 3) * (long double)DBL_EPSILON * size);
             }
         }
     }
@@ -319,12 +318,11 @@ static void T(check_angle_gradient)(const TABLE *kernels)
 /* ---- vectors ---- */
 
 /* Every length around the vectors', in both placements. */
-#define CHECK_EACH_LENGTH(n, placement)                                                                                \
-    for (size_t n = 0; n <= 150; n++)                                                                                  \
+#define CHECK_EACH_LENGTH(n, placement) \
+    for (size_t n = 0; n <= 150; n++) \
         for (int placement = 0; placement < GUARD_PLACEMENTS; placement++)
 
-static void T(check_scale)(const TABLE *kernels)
-{
+static void T(check_scale)(const TABLE *kernels) {
     CHECK_EACH_LENGTH(n, placement) {
         const REAL a = (REAL)-1.375, *x = T(random_place)(0, n, placement);
         REAL *y = T(place)(1, n, placement), *inside = T(place)(2, n, placement), *want = T(copy)(x, n);
@@ -339,8 +337,7 @@ static void T(check_scale)(const TABLE *kernels)
     }
 }
 
-static void T(check_axpy)(const TABLE *kernels)
-{
+static void T(check_axpy)(const TABLE *kernels) {
     CHECK_EACH_LENGTH(n, placement) {
         const REAL a = (REAL)0.7, *x = T(random_place)(0, n, placement);
         REAL *y = T(random_place)(1, n, placement), *want = T(copy)(y, n);
@@ -352,8 +349,7 @@ static void T(check_axpy)(const TABLE *kernels)
     }
 }
 
-static void T(check_dot)(const TABLE *kernels)
-{
+static void T(check_dot)(const TABLE *kernels) {
     CHECK_EACH_LENGTH(n, placement) {
         const REAL *x = T(random_place)(0, n, placement), *y = T(random_place)(1, n, placement);
         long double want = 0, size = 0;
@@ -361,12 +357,12 @@ static void T(check_dot)(const TABLE *kernels)
             want += (long double)x[i] * y[i];
             size += fabsl((long double)x[i] * y[i]);
         }
-        T(assert_near)("dot", n, kernels->dot(n, x, y), want, (long double)(n + 1) * (long double)CHECK_EPSILON * size / 2);
+        T(assert_near)
+        ("dot", n, kernels->dot(n, x, y), want, (long double)(n + 1) * (long double)CHECK_EPSILON * size / 2);
     }
 }
 
-static void T(check_multiply)(const TABLE *kernels)
-{
+static void T(check_multiply)(const TABLE *kernels) {
     CHECK_EACH_LENGTH(n, placement) {
         const REAL *x = T(random_place)(0, n, placement), *y = T(random_place)(1, n, placement);
         REAL *z = T(place)(2, n, placement), *inside = T(place)(3, n, placement), *want = T(copy)(x, n);
@@ -381,8 +377,7 @@ static void T(check_multiply)(const TABLE *kernels)
     }
 }
 
-static void T(check_add)(const TABLE *kernels)
-{
+static void T(check_add)(const TABLE *kernels) {
     CHECK_EACH_LENGTH(n, placement) {
         const REAL *x = T(random_place)(0, n, placement), *y = T(random_place)(1, n, placement);
         REAL *z = T(place)(2, n, placement), *inside = T(place)(3, n, placement), *want = T(copy)(x, n);
@@ -399,8 +394,7 @@ static void T(check_add)(const TABLE *kernels)
 
 /* ---- softmax ---- */
 
-static void T(check_maximum)(const TABLE *kernels)
-{
+static void T(check_maximum)(const TABLE *kernels) {
     assert_true(kernels->maximum(0, NULL) == -(REAL)INFINITY);
     CHECK_EACH_LENGTH(n, placement) {
         REAL *x = T(random_place)(0, n, placement), want = -(REAL)INFINITY;
@@ -424,9 +418,9 @@ static void T(check_maximum)(const TABLE *kernels)
     }
 }
 
-/* Values by place: a tail gives the bits of the body, and the sum is that of the values. Accuracy: test_kernel_exp.c. */
-static void T(check_exp_sum)(const TABLE *kernels)
-{
+/* Values by place: a tail gives the bits of the body, and the sum is that of the values. Accuracy:
+ * test_kernel_exp.c. */
+static void T(check_exp_sum)(const TABLE *kernels) {
     CHECK_EACH_LENGTH(n, placement) {
         REAL *x = T(random_place)(0, n, placement), shift = (REAL)0.75;
         for (size_t i = 0; i < n; i++)
@@ -445,8 +439,7 @@ static void T(check_exp_sum)(const TABLE *kernels)
     }
 }
 
-static void T(check_softmax_backward)(const TABLE *kernels)
-{
+static void T(check_softmax_backward)(const TABLE *kernels) {
     CHECK_EACH_LENGTH(n, placement) {
         const REAL delta = (REAL)0.3, *p = T(random_place)(0, n, placement), *dp = T(random_place)(1, n, placement);
         REAL *ds = T(place)(2, n, placement), *inside = T(place)(3, n, placement), *want = T(copy)(dp, n);
@@ -463,9 +456,8 @@ static void T(check_softmax_backward)(const TABLE *kernels)
 
 /* ---- random numbers ---- */
 
-static void T(dropout_case)(const TABLE *kernels, const locus_random *key, uint64_t row, size_t first, double p, size_t n,
-                            int placement)
-{
+static void T(dropout_case)(const TABLE *kernels, const locus_random *key, uint64_t row, size_t first, double p,
+                            size_t n, int placement) {
     REAL *keep = T(random_place)(0, n, placement);
     kernels->dropout_row(n, key, row, first, p, keep);
     for (size_t j = 0; j < n; j++) {
@@ -475,13 +467,12 @@ static void T(dropout_case)(const TABLE *kernels, const locus_random *key, uint6
         const uint32_t half = (words[at % 8 / 2] >> (at % 2 ? 16 : 0)) & 0xffffu;
         const REAL want = half < (uint32_t)lround(p * 65536) ? 0 : (REAL)(1 / (1 - p));
         if (keep[j] != want)
-            fail_msg("dropout_row: key %zu of row %llu is %g, expected %g", at, (unsigned long long)row, (double)keep[j],
-                     (double)want);
+            fail_msg("dropout_row: key %zu of row %llu is %g, expected %g", at, (unsigned long long)row,
+                     (double)keep[j], (double)want);
     }
 }
 
-static void T(check_dropout_row)(const TABLE *kernels)
-{
+static void T(check_dropout_row)(const TABLE *kernels) {
     const double rates[] = {0, 0.1, 0.5, 0.999999};
     const locus_random key = {.seed = 0x123456789abcdef0u, .purpose = 77, .step = 5};
     for (size_t n = 0; n <= 300; n++)
@@ -499,8 +490,8 @@ static void T(check_dropout_row)(const TABLE *kernels)
     assert_in_range(dropped, 4000 - 300, 4000 + 300); /* five standard deviations */
 }
 
-static void T(random_case)(const TABLE *kernels, const locus_random *key, uint64_t first, size_t blocks, int placement)
-{
+static void T(random_case)(const TABLE *kernels, const locus_random *key, uint64_t first, size_t blocks,
+                           int placement) {
     uint32_t *words = guard_place(0, blocks * 16, placement);
     memset(words, 0, blocks * 16);
     kernels->random_words(blocks, key, first, words);
@@ -512,8 +503,7 @@ static void T(random_case)(const TABLE *kernels, const locus_random *key, uint64
 }
 
 /* Known answers of Philox4x32-10: the three of Random123's kat_vectors. */
-static void T(check_random_words)(const TABLE *kernels)
-{
+static void T(check_random_words)(const TABLE *kernels) {
     static const struct {
         locus_random key;
         uint64_t index;

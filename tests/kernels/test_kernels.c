@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Every kernel of every level that this machine has, float32 and float64, against plain loops; and the dispatch. The checks are in
- * kernel_checks.h; the list of kernels is the library's registry, so a kernel without a check does not compile. */
-#include <fcntl.h>
+/* Every kernel of every level that this machine has, float32 and float64, against plain loops; and the dispatch. The
+ * checks are in kernel_checks.h; the list of kernels is the library's registry, so a kernel without a check does not
+ * compile. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -55,8 +55,7 @@ typedef struct level_check {
     bool wide; /* float64 */
 } level_check;
 
-static void run_level_check(void **state)
-{
+static void run_level_check(void **state) {
     const level_check *what = *state;
     test_state = 1;
     if (what->wide)
@@ -66,25 +65,24 @@ static void run_level_check(void **state)
 }
 
 #define TABLE_POINTER(op) assert_true(table->op != NULL);
-#define LEVEL_TABLES(level, value)                                                                                     \
-    do {                                                                                                               \
-        const bool present = (locus_cpu_isas() & (unsigned)(value)) != 0;                                              \
-        assert_int_equal(locus_kernels_float32_of(value) != NULL, present);                                            \
-        assert_int_equal(locus_kernels_float64_of(value) != NULL, present);                                            \
-        if (present) {                                                                                                 \
-            const locus_kernels_float32 *table = locus_kernels_float32_of(value);                                      \
-            assert_int_equal(table->isa, value);                                                                       \
-            LOCUS_KERNEL_OPERATIONS(TABLE_POINTER)                                                                     \
-        }                                                                                                              \
-        if (present) {                                                                                                 \
-            const locus_kernels_float64 *table = locus_kernels_float64_of(value);                                      \
-            assert_int_equal(table->isa, value);                                                                       \
-            LOCUS_KERNEL_OPERATIONS(TABLE_POINTER)                                                                     \
-        }                                                                                                              \
+#define LEVEL_TABLES(level, value) \
+    do { \
+        const bool present = (locus_cpu_isas() & (unsigned)(value)) != 0; \
+        assert_int_equal(locus_kernels_float32_of(value) != NULL, present); \
+        assert_int_equal(locus_kernels_float64_of(value) != NULL, present); \
+        if (present) { \
+            const locus_kernels_float32 *table = locus_kernels_float32_of(value); \
+            assert_int_equal(table->isa, value); \
+            LOCUS_KERNEL_OPERATIONS(TABLE_POINTER) \
+        } \
+        if (present) { \
+            const locus_kernels_float64 *table = locus_kernels_float64_of(value); \
+            assert_int_equal(table->isa, value); \
+            LOCUS_KERNEL_OPERATIONS(TABLE_POINTER) \
+        } \
     } while (0);
 
-static void test_tables(void **state)
-{
+static void test_tables(void **state) {
     (void)state;
     LOCUS_KERNEL_LEVELS(LEVEL_TABLES)
     assert_true(locus_cpu_isas() & LOCUS_ISA_SCALAR);
@@ -92,8 +90,7 @@ static void test_tables(void **state)
 }
 
 /* The mask takes effect at the next look, down to scalar and back. */
-static void test_mask(void **state)
-{
+static void test_mask(void **state) {
     (void)state;
     const unsigned all = locus_cpu_isas();
     for (unsigned mask = 0; mask < 16; mask++) {
@@ -106,8 +103,7 @@ static void test_mask(void **state)
     assert_ptr_equal(locus_kernels_float32_get(), locus_kernels_float32_of(locus_cpu_isa()));
 }
 
-static void test_public_blocks(void **state)
-{
+static void test_public_blocks(void **state) {
     (void)state;
     const locus_random key = {.seed = 9, .purpose = LOCUS_RANDOM_USER, .step = 2};
     uint32_t words[4 * 37], want[4];
@@ -120,8 +116,7 @@ static void test_public_blocks(void **state)
 
 #define LEVEL_VALUE(level, value) value,
 
-int main(void)
-{
+int main(void) {
     static const locus_isa levels[] = {LOCUS_KERNEL_LEVELS(LEVEL_VALUE)};
     static level_check cases[sizeof levels / sizeof levels[0] * 2 * CHECKS];
     static struct CMUnitTest tests[sizeof cases / sizeof cases[0]];

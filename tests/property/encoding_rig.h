@@ -32,6 +32,7 @@ typedef struct rig {
     do {                                                                                                               \
         locus_error rig_error = {0};                                                                                   \
         locus_error *error = &rig_error;                                                                               \
+        (void)error;                                                                                                   \
         if ((call) != LOCUS_OK)                                                                                        \
             fail_msg("%s: %s", #call, rig_error.message);                                                              \
     } while (0)

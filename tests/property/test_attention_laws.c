@@ -82,8 +82,13 @@ static void test_permutation_equivariance(void **state) {
 }
 
 static void test_only_relative_positions_matter(void **state) {
-    static const char *const specs[] = {"rope", "roper", "algebraic(group=seq, values=on)", "alibi", "decay(rate=0.9)",
-                                        "relative(window=5, values=on)", "rope + decay(rate=0.97)"};
+    static const char *const specs[] = {"rope",
+                                        "roper",
+                                        "algebraic(group=seq, values=on)",
+                                        "alibi",
+                                        "decay(rate=0.9)",
+                                        "relative(window=5, values=on)",
+                                        "rope + decay(rate=0.97)"};
     (void)state;
     for (size_t e = 0; e < sizeof specs / sizeof specs[0]; e++)
         for (int m = 0; m < 2; m++) {
@@ -168,7 +173,8 @@ static void test_dropout_rate(void **state) {
     for (size_t s = 0; s < 2; s++) {
         double sum = 0, n = (double)long_lengths[s], rows = n * (double)test.heads, squares = 0;
         double deviation = sqrt(p / (1 - p) / n); /* of one row's mean */
-        for (size_t i = world.query_offsets[s] * test.heads; i < (world.query_offsets[s] + long_lengths[s]) * test.heads; i++) {
+        for (size_t i = world.query_offsets[s] * test.heads;
+             i < (world.query_offsets[s] + long_lengths[s]) * test.heads; i++) {
             assert_near(arrays.o[i], 1, 6 * deviation);
             double kept = arrays.o[i] * n * (1 - p);
             assert_near(kept, round(kept), 1e-9);
@@ -237,7 +243,8 @@ static void test_huge_scores(void **state) {
     attention_arrays arrays = attention_arrays_make(&world);
     attention_run(&world, &arrays, LOCUS_FLOAT32, ATTENTION_PLAIN, false);
     for (size_t i = 0; i < world.T * test.heads * test.head_dim; i++)
-        assert_true(isfinite(arrays.o[i]) && isfinite(arrays.dq[i]) && isfinite(arrays.dk[i]) && isfinite(arrays.dv[i]));
+        assert_true(isfinite(arrays.o[i]) && isfinite(arrays.dq[i]) && isfinite(arrays.dk[i]) &&
+                    isfinite(arrays.dv[i]));
     attention_arrays_free(&arrays);
     attention_world_free(&world);
 }

@@ -96,8 +96,8 @@ void attention_world_make(attention_world *world, const attention_case *test) {
     world->key_offsets = make_offsets(test, key_lengths);
     world->query_values = make_values(test, world->query_offsets, world->query_lengths, test->query_start);
     world->key_values = make_values(test, world->key_offsets, world->key_lengths, test->key_start);
-    world->queries = make_positions(test, world->query_offsets, world->query_lengths, world->query_values,
-                                    test->query_start);
+    world->queries =
+        make_positions(test, world->query_offsets, world->query_lengths, world->query_values, test->query_start);
     world->keys = make_positions(test, world->key_offsets, world->key_lengths, world->key_values, test->key_start);
     world->T = world->query_offsets[test->sequences];
     world->N = world->key_offsets[test->sequences];
@@ -120,6 +120,7 @@ void attention_world_update(attention_world *world) {
 }
 
 void attention_world_free(attention_world *world) {
+    locus_release(world->workspace.data, world->workspace.bytes);
     locus_plan_destroy(&world->plan);
     locus_positions_destroy(&world->queries);
     locus_positions_destroy(&world->keys);
@@ -186,11 +187,11 @@ typedef struct run_memory {
     locus_tensor tensors[TENSORS];
     void *buffers[TENSORS];
     locus_tensor gradients[ATTENTION_PARAMETERS];
-    locus_workspace workspace;
 } run_memory;
 
 static double element(const locus_tensor *tensor, size_t at) {
-    return tensor->dtype == LOCUS_FLOAT32 ? (double)((const float *)tensor->data)[at] : ((const double *)tensor->data)[at];
+    return tensor->dtype == LOCUS_FLOAT32 ? (double)((const float *)tensor->data)[at]
+                                          : ((const double *)tensor->data)[at];
 }
 
 static void set_element(const locus_tensor *tensor, size_t at, double value) {
@@ -254,12 +255,13 @@ static void fuse(run_memory *memory, const int *indices, locus_dtype dtype) {
     }
 }
 
-static void make_memory(run_memory *memory, const attention_world *world, locus_dtype dtype, attention_memory layout) {
+static void make_memory(run_memory *memory, attention_world *world, locus_dtype dtype, attention_memory layout) {
     const locus_shape *shape = &world->shape;
     const size_t tokens[TENSORS] = {world->T, world->N, world->N, world->T, world->T,
                                     world->T, world->T, world->N, world->N};
-    const size_t dims[TENSORS] = {shape->head_dim, shape->head_dim, shape->value_dim, shape->value_dim, shape->value_dim,
-                                  0,               shape->head_dim, shape->head_dim,  shape->value_dim};
+    const size_t dims[TENSORS] = {shape->head_dim,  shape->head_dim,  shape->value_dim,
+                                  shape->value_dim, shape->value_dim, 0,
+                                  shape->head_dim,  shape->head_dim,  shape->value_dim};
     memset(memory, 0, sizeof *memory);
     for (int i = 0; i < TENSORS; i++)
         make_tensor(memory, i, dtype, tokens[i], shape->heads, dims[i], layout);
@@ -272,12 +274,18 @@ static void make_memory(run_memory *memory, const attention_world *world, locus_
         memory->gradients[i] = locus_tensor_view(NULL, dtype, parameter->rank, parameter->shape);
         memory->gradients[i].data = room(attention_parameter_size(world, i), locus_dtype_size(dtype));
     }
+}
+
+static void make_workspace(attention_world *world, locus_dtype dtype) {
     size_t forward = locus_attention_workspace(world->plan, &world->options, dtype, LOCUS_PASS_FORWARD);
     size_t backward = locus_attention_workspace(world->plan, &world->options, dtype, LOCUS_PASS_BACKWARD);
-    memory->workspace.bytes = forward > backward ? forward : backward;
-    memory->workspace.data = locus_allocate(memory->workspace.bytes);
-    assert_non_null(memory->workspace.data);
-    memset(memory->workspace.data, 0xFF, memory->workspace.bytes);
+    size_t needed = forward > backward ? forward : backward;
+    if (needed <= world->workspace.bytes)
+        return;
+    locus_release(world->workspace.data, world->workspace.bytes);
+    world->workspace = (locus_workspace){locus_allocate(needed), needed};
+    assert_non_null(world->workspace.data);
+    memset(world->workspace.data, 0xFF, needed);
 }
 
 static void free_memory(run_memory *memory, const attention_world *world) {
@@ -285,25 +293,25 @@ static void free_memory(run_memory *memory, const attention_world *world) {
         free(memory->buffers[i]);
     for (size_t i = 0; i < world->parameter_count; i++)
         free(memory->gradients[i].data);
-    locus_release(memory->workspace.data, memory->workspace.bytes);
 }
 
-void attention_run(const attention_world *world, attention_arrays *arrays, locus_dtype dtype, attention_memory layout,
+void attention_run(attention_world *world, attention_arrays *arrays, locus_dtype dtype, attention_memory layout,
                    bool forward_only) {
     run_memory memory;
     locus_error error;
     double *given[] = {arrays->q, arrays->k, arrays->v, arrays->go};
     double *results[] = {arrays->o, arrays->log_sum_exp, arrays->dq, arrays->dk, arrays->dv};
     make_memory(&memory, world, dtype, layout);
+    make_workspace(world, dtype);
     locus_tensor *t = memory.tensors;
     for (int i = Q; i <= GO; i++)
         copy_elements(&t[i], given[i], true);
     locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
     locus_attention_gradients gradients = {&t[GO], &t[DQ], &t[DK], &t[DV], memory.gradients, world->parameter_count};
-    ok(locus_attention_forward(world->plan, &world->options, &tensors, memory.workspace, &error), &error);
+    ok(locus_attention_forward(world->plan, &world->options, &tensors, world->workspace, &error), &error);
     if (!forward_only) {
-        memset(memory.workspace.data, 0xFF, memory.workspace.bytes);
-        ok(locus_attention_backward(world->plan, &world->options, &tensors, &gradients, memory.workspace, &error),
+        memset(world->workspace.data, 0xFF, world->workspace.bytes);
+        ok(locus_attention_backward(world->plan, &world->options, &tensors, &gradients, world->workspace, &error),
            &error);
     }
     for (int i = O; i < TENSORS; i++)
@@ -316,7 +324,8 @@ void attention_run(const attention_world *world, attention_arrays *arrays, locus
 
 /* ---- comparison ---- */
 
-static void compare_element(const attention_world *world, const char *name, size_t at, double got, double want, double tolerance) {
+static void compare_element(const attention_world *world, const char *name, size_t at, double got, double want,
+                            double tolerance) {
     if (isnan(want) ? isnan(got) : got == want || fabs(got - want) <= tolerance * (1 + fabs(want)))
         return;
     fail_msg("'%s', mask %d: %s[%zu] is %.17g, not %.17g (apart %.3g, allowed %.3g)", world->test->spec,
@@ -334,7 +343,8 @@ static void compare_tokens(const attention_world *world, const char *name, bool 
 
 void attention_compare(const attention_world *world, const attention_arrays *got, const attention_arrays *want,
                        double tolerance) {
-    size_t heads = world->shape.heads, query_row = heads * world->shape.head_dim, value_row = heads * world->shape.value_dim;
+    size_t heads = world->shape.heads, query_row = heads * world->shape.head_dim,
+           value_row = heads * world->shape.value_dim;
     compare_tokens(world, "output", false, value_row, got->o, want->o, tolerance);
     compare_tokens(world, "log_sum_exp", false, heads, got->log_sum_exp, want->log_sum_exp, tolerance);
     compare_tokens(world, "dq", false, query_row, got->dq, want->dq, tolerance);

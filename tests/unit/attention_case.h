@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A case of attention for tests: its plan, its data, the library's run of it, and a naive dense oracle in double that stores all
- * scores. The oracle takes operators from locus_apply and everything else from the formulas of the spec reference. */
+/* A case of attention for tests: its plan, its data, the library's run of it, and a naive dense oracle in double that
+ * stores all scores. The oracle takes operators from locus_apply and everything else from the formulas of the spec reference. */
 #ifndef TESTS_ATTENTION_CASE_H
 #define TESTS_ATTENTION_CASE_H
 
@@ -30,8 +30,8 @@ typedef struct attention_case {
 
 /* Contiguous doubles, [tokens, heads, dim]. Values are exact in float32, so that one set serves both types. */
 typedef struct attention_arrays {
-    double *q, *k, *v, *go;                          /* given */
-    double *o, *log_sum_exp, *dq, *dk, *dv;          /* results */
+    double *q, *k, *v, *go;                 /* given */
+    double *o, *log_sum_exp, *dq, *dk, *dv; /* results */
     double *gradients[ATTENTION_PARAMETERS];
 } attention_arrays;
 
@@ -48,6 +48,7 @@ typedef struct attention_world {
     size_t T, N, parameter_count;
     locus_parameter parameters[ATTENTION_PARAMETERS];
     locus_tensor values[ATTENTION_PARAMETERS]; /* float64 */
+    locus_workspace workspace;                 /* kept from run to run */
 } attention_world;
 
 /* How the tensors lie in memory. FUSED: q, k, v in one [tokens, 3, heads, dim] buffer (self-attention of equal dimensions), o, do
@@ -65,7 +66,7 @@ void attention_arrays_free(attention_arrays *arrays);
 size_t attention_parameter_size(const attention_world *world, size_t index);
 
 /* The library's forward and, unless `forward_only`, backward, from arrays->q, k, v, go into the results. Fails the test on an error. */
-void attention_run(const attention_world *world, attention_arrays *arrays, locus_dtype dtype, attention_memory memory,
+void attention_run(attention_world *world, attention_arrays *arrays, locus_dtype dtype, attention_memory memory,
                    bool forward_only);
 void attention_oracle(const attention_world *world, attention_arrays *arrays);
 

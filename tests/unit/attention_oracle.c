@@ -13,11 +13,11 @@
 typedef struct oracle {
     const attention_world *world;
     attention_arrays *arrays;
-    double *q, *k, *v;             /* after the operators */
-    double *sum;                   /* Σ a v', before the operator of the output */
-    double *dq, *dk, *dv, *dsum;   /* gradients in the same places */
-    double *content_dq;            /* of the relative term, which sees the query before its operator */
-    double *content_o;             /* what the relative values add to the output */
+    double *q, *k, *v;           /* after the operators */
+    double *sum;                 /* Σ a v', before the operator of the output */
+    double *dq, *dk, *dv, *dsum; /* gradients in the same places */
+    double *content_dq;          /* of the relative term, which sees the query before its operator */
+    double *content_o;           /* what the relative values add to the output */
     const double *key_table, *value_table, *rate;
     double *g_key_table, *g_value_table, *g_rate;
     double scale;
@@ -147,8 +147,8 @@ static void row_scores(const oracle *o, const row *r) {
         size_t n = r->first + j;
         double s = o->scale * dot(o->q + (r->t * heads + r->h) * dim, o->k + (n * heads + r->h) * dim, dim);
         if (o->key_table)
-            s += content_scale(o) * dot(o->arrays->q + (r->t * heads + r->h) * dim,
-                                        o->key_table + table_row(world, r->t, n) * dim, dim);
+            s += content_scale(o) *
+                 dot(o->arrays->q + (r->t * heads + r->h) * dim, o->key_table + table_row(world, r->t, n) * dim, dim);
         r->product[j] = s;
         if (o->rate)
             s *= pow(*o->rate, distance(world, r->t, n));
@@ -243,8 +243,9 @@ static void each_row(const oracle *o, void (*visit)(const oracle *, const row *)
     for (size_t s = 0; s < world->test->sequences; s++)
         for (size_t i = 0; i < world->query_lengths[s]; i++)
             for (size_t h = 0; h < world->shape.heads; h++) {
-                row r = {world->query_offsets[s] + i, h, world->key_offsets[s], seen_keys(world, s, i),
-                         rows, rows + world->N, rows + 2 * world->N};
+                row r = {world->query_offsets[s] + i, h,    world->key_offsets[s],
+                         seen_keys(world, s, i),      rows, rows + world->N,
+                         rows + 2 * world->N};
                 visit(o, &r);
             }
     free(rows);
@@ -274,10 +275,11 @@ void attention_oracle(const attention_world *world, attention_arrays *arrays) {
     size_t heads = world->shape.heads, q = world->T * heads * world->shape.head_dim;
     size_t k = world->N * heads * world->shape.head_dim, v = world->N * heads * world->shape.value_dim;
     size_t out = world->T * heads * world->shape.value_dim;
-    double *buffers[] = {zeros(q), zeros(k), zeros(v), zeros(out), zeros(q), zeros(k), zeros(v), zeros(out), zeros(q), zeros(out)};
-    oracle o = {world,      arrays,     buffers[0], buffers[1], buffers[2], buffers[3], buffers[4], buffers[5],
-                buffers[6], buffers[7], buffers[8], buffers[9], NULL,       NULL,       NULL,       NULL,
-                NULL,       NULL,       0};
+    double *buffers[] = {zeros(q), zeros(k), zeros(v),   zeros(out), zeros(q),
+                         zeros(k), zeros(v), zeros(out), zeros(q),   zeros(out)};
+    oracle o = {world,      arrays,     buffers[0], buffers[1], buffers[2], buffers[3], buffers[4],
+                buffers[5], buffers[6], buffers[7], buffers[8], buffers[9], NULL,       NULL,
+                NULL,       NULL,       NULL,       NULL,       0};
     o.scale = world->test->scale != 0 ? world->test->scale : 1 / sqrt((double)world->shape.head_dim);
     find_parameters(&o);
     act(world, LOCUS_ROLE_QUERY, arrays->q, o.q);

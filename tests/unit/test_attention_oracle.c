@@ -80,7 +80,8 @@ static void test_gaps_and_scattered_positions(void **state) {
     const size_t queries[] = {20, 33, 2}, keys[] = {31, 17, 140};
     (void)state;
     for (size_t e = 0; e < sizeof encodings / sizeof encodings[0]; e++) {
-        attention_case test = {.heads = 2, .head_dim = 8, .sequences = 3, .query_lengths = queries, .key_lengths = keys};
+        attention_case test = {
+            .heads = 2, .head_dim = 8, .sequences = 3, .query_lengths = queries, .key_lengths = keys};
         test.gap = 3;
         test.query_start = 11;
         test.key_start = -40;
@@ -95,8 +96,14 @@ static void test_gaps_and_scattered_positions(void **state) {
 static void test_wide_relative_window(void **state) {
     const size_t queries[] = {40, 3}, keys[] = {35, 150};
     (void)state;
-    attention_case test = {.spec = "relative(window=2000, values=on)", .heads = 2, .head_dim = 6, .sequences = 2,
-                           .query_lengths = queries, .key_lengths = keys, .step = 13, .window = 2000};
+    attention_case test = {.spec = "relative(window=2000, values=on)",
+                           .heads = 2,
+                           .head_dim = 6,
+                           .sequences = 2,
+                           .query_lengths = queries,
+                           .key_lengths = keys,
+                           .step = 13,
+                           .window = 2000};
     check_types(&test, ATTENTION_PLAIN);
 }
 
@@ -135,7 +142,7 @@ static void test_head_dimensions(void **state) {
 
 /* Longer than a query chunk, than a key panel, and long enough to be split over its keys. */
 static void test_long_sequences(void **state) {
-    const size_t lengths[] = {2300, 40}, keys[] = {4100, 7};
+    const size_t lengths[] = {2100, 40}, keys[] = {3100, 7};
     (void)state;
     for (size_t m = 0; m < 2; m++) {
         attention_case test = {.spec = "algebraic(group=seq, values=on)", .heads = 1, .head_dim = 4, .sequences = 2};
@@ -175,7 +182,8 @@ static void test_every_instruction_set(void **state) {
             continue;
         locus_cpu_mask_set(levels[i]);
         for (size_t m = 0; m < 3; m++) {
-            attention_case test = {.heads = 3, .head_dim = 24, .sequences = 3, .query_lengths = lengths, .prefix = prefix};
+            attention_case test = {
+                .heads = 3, .head_dim = 24, .sequences = 3, .query_lengths = lengths, .prefix = prefix};
             test.mask = masks[m];
             test.dropout = 0.1;
             test = with_encoding(test, &encodings[m == 0 ? 22 : m == 1 ? 23 : 8]);
@@ -187,10 +195,10 @@ static void test_every_instruction_set(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_encodings_and_masks), cmocka_unit_test(test_gaps_and_scattered_positions),
+        cmocka_unit_test(test_encodings_and_masks),  cmocka_unit_test(test_gaps_and_scattered_positions),
         cmocka_unit_test(test_wide_relative_window), cmocka_unit_test(test_block_edges),
-        cmocka_unit_test(test_head_dimensions),     cmocka_unit_test(test_long_sequences),
-        cmocka_unit_test(test_dropout_is_replayed), cmocka_unit_test(test_every_instruction_set),
+        cmocka_unit_test(test_head_dimensions),      cmocka_unit_test(test_long_sequences),
+        cmocka_unit_test(test_dropout_is_replayed),  cmocka_unit_test(test_every_instruction_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What packing must not change, and what a decoder must not see: a packed batch is its samples one by one, order is nothing,
- * later targets are hidden from earlier predictions, threads don't change a bit, bad batches are refused. */
+/* What packing must not change, and what a decoder must not see: a packed batch is its samples one by one, order is
+ * nothing, later targets are hidden from earlier predictions, threads don't change a bit, bad batches are refused. */
 #include "model/model_parts.h"
 #include <math.h>
 #include <setjmp.h>
@@ -26,7 +26,8 @@ static int32_t symbol(uint64_t index) {
 
 /* Samples `order[0 … count − 1]` laid end to end. */
 static void pack(packed *p, const size_t *order, size_t count) {
-    static const size_t inputs[SAMPLES] = {3, 1, 17, 40, 0, 8, 22, 5, 31}, targets[SAMPLES] = {4, 2, 30, 12, 5, 0, 40, 1, 7};
+    static const size_t inputs[SAMPLES] = {3, 1, 17, 40, 0, 8, 22, 5, 31},
+                        targets[SAMPLES] = {4, 2, 30, 12, 5, 0, 40, 1, 7};
     p->input_offsets[0] = p->target_offsets[0] = 0;
     for (size_t i = 0; i < count; ++i) {
         size_t s = order[i], n = p->input_offsets[i], m = p->target_offsets[i];
@@ -55,14 +56,16 @@ static lab_model *model_make(const char *encoding, lab_norm_place norm) {
     config.encoding = encoding;
     lab_model *model;
     locus_error error;
-    if (lab_model_create(&model, &config, 3, &error) != LOCUS_OK) fail_msg("%s: %s", encoding, error.message);
+    if (lab_model_create(&model, &config, 3, &error) != LOCUS_OK)
+        fail_msg("%s: %s", encoding, error.message);
     return model;
 }
 
 static lab_score evaluate(lab_model *model, const lab_batch *batch) {
     lab_score score;
     locus_error error;
-    if (lab_model_evaluate(model, batch, &score, &error) != LOCUS_OK) fail_msg("%s", error.message);
+    if (lab_model_evaluate(model, batch, &score, &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
     return score;
 }
 
@@ -140,8 +143,10 @@ static void threads_do_not_change_bits(void **state) {
             lab_model *model = model_make(encodings[e], e % 2 ? LAB_NORM_BEFORE : LAB_NORM_AFTER);
             size_t bytes = lab_model_elements(model) * sizeof(float);
             assert_int_equal(lab_model_train(model, &p.batch, 9, run == 2 ? 8 : 7, &scores[run], NULL), LOCUS_OK);
-            if (run == 0) kept = memcpy(malloc(bytes), lab_model_gradients(model), bytes);
-            if (run == 1) assert_memory_equal(kept, lab_model_gradients(model), bytes);
+            if (run == 0)
+                kept = memcpy(malloc(bytes), lab_model_gradients(model), bytes);
+            if (run == 1)
+                assert_memory_equal(kept, lab_model_gradients(model), bytes);
             lab_model_destroy(&model);
         }
         assert_true(scores[0].loss == scores[1].loss);

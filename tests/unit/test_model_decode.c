@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Greedy decoding with the cache gives, token for token, what full recomputation of every prefix gives; limits and end tokens
- * are kept. The model is trained a little first, so that its answers end at different lengths and are not one symbol. */
+/* Greedy decoding with the cache gives, token for token, what full recomputation of every prefix gives; limits and
+ * end tokens are kept. The model is trained a little first, so that its answers end at different lengths and are not
+ * one symbol. */
 #include "model/model_parts.h"
 #include "nn/loss.h"
 #include "train/optimizer.h"
@@ -46,7 +47,8 @@ static lab_model *trained(const char *encoding, lab_norm_place norm, uint32_t st
     lab_optimizer optimizer;
     lab_optimizer_config settings = lab_optimizer_default();
     locus_error error;
-    if (lab_model_create(&model, &config, 8, &error) != LOCUS_OK) fail_msg("%s: %s", encoding, error.message);
+    if (lab_model_create(&model, &config, 8, &error) != LOCUS_OK)
+        fail_msg("%s: %s", encoding, error.message);
     assert_int_equal(lab_optimizer_create(&optimizer, &settings, lab_model_elements(model), NULL), LOCUS_OK);
     for (uint32_t step = 0; step < steps; ++step) {
         samples set;
@@ -55,7 +57,8 @@ static lab_model *trained(const char *encoding, lab_norm_place norm, uint32_t st
         draw(&set, step);
         assert_int_equal(lab_model_train(model, &set.batch, 2, step, &score, NULL), LOCUS_OK);
         assert_int_equal(lab_optimizer_step(&optimizer, 3e-3, lab_model_values(model), lab_model_gradients(model),
-                                            &norm_before, NULL), LOCUS_OK);
+                                            &norm_before, NULL),
+                         LOCUS_OK);
         assert_int_equal(lab_model_update(model, NULL), LOCUS_OK);
     }
     lab_optimizer_destroy(&optimizer);
@@ -66,12 +69,14 @@ static lab_model *trained(const char *encoding, lab_norm_place norm, uint32_t st
 static size_t recompute(lab_model *model, const lab_batch *batch, size_t s, size_t limit, int32_t *output) {
     size_t length = 0;
     while (length < limit) {
-        size_t input_offsets[] = {0, batch->input_offsets[s + 1] - batch->input_offsets[s]}, target_offsets[] = {0, length};
+        size_t input_offsets[] = {0, batch->input_offsets[s + 1] - batch->input_offsets[s]},
+               target_offsets[] = {0, length};
         lab_batch one = {1, input_offsets, target_offsets, batch->input + batch->input_offsets[s], output};
         lab_score score;
         assert_int_equal(lab_model_evaluate(model, &one, &score, NULL), LOCUS_OK);
         size_t token = lab_argmax(VOCABULARY, model->step.logits + length * VOCABULARY);
-        if (token == VOCABULARY - 1) break;
+        if (token == VOCABULARY - 1)
+            break;
         output[length++] = (int32_t)token;
     }
     return length;
@@ -86,7 +91,8 @@ static void compare(lab_model *model, const char *encoding, size_t *ended, size_
         limits[s] = s * 5 % MOST; /* 0 is among them */
     lab_generation generation = {limits, output, offsets, lengths};
     locus_error error;
-    if (lab_model_generate(model, &set.batch, &generation, &error) != LOCUS_OK) fail_msg("%s: %s", encoding, error.message);
+    if (lab_model_generate(model, &set.batch, &generation, &error) != LOCUS_OK)
+        fail_msg("%s: %s", encoding, error.message);
     for (size_t s = 0; s < SAMPLES; ++s) {
         assert_int_equal(offsets[s + 1] - offsets[s], limits[s]);
         size_t length = recompute(model, &set.batch, s, limits[s], wanted);
@@ -100,9 +106,9 @@ static void compare(lab_model *model, const char *encoding, size_t *ended, size_
 
 static void the_cache_gives_what_recomputation_gives(void **state) {
     (void)state;
-    static const char *const encodings[] = {"none",  "sinusoidal", "learned(size=32)", "relative(window=4, values=on)",
-                                            "rope",  "roper",      "alibi",            "algebraic(group=seq)",
-                                            "rope + decay(rate=0.9)"};
+    static const char *const encodings[] = {
+        "none",  "sinusoidal", "learned(size=32)",     "relative(window=4, values=on)", "rope",
+        "roper", "alibi",      "algebraic(group=seq)", "rope + decay(rate=0.9)"};
     size_t ended = 0, cut = 0;
     for (size_t e = 0; e < sizeof encodings / sizeof *encodings; ++e) {
         lab_model *model = trained(encodings[e], e % 2 ? LAB_NORM_AFTER : LAB_NORM_BEFORE, 40);

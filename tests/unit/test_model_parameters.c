@@ -13,13 +13,15 @@
 static lab_model *make(const lab_model_config *config, uint64_t seed) {
     lab_model *model;
     locus_error error;
-    if (lab_model_create(&model, config, seed, &error) != LOCUS_OK) fail_msg("%s", error.message);
+    if (lab_model_create(&model, config, seed, &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
     return model;
 }
 
 static const lab_parameter *find(const lab_model *model, const char *name) {
     for (size_t i = 0; i < lab_model_parameter_count(model); ++i)
-        if (strcmp(lab_model_parameter(model, i)->name, name) == 0) return lab_model_parameter(model, i);
+        if (strcmp(lab_model_parameter(model, i)->name, name) == 0)
+            return lab_model_parameter(model, i);
     return NULL;
 }
 
@@ -80,7 +82,8 @@ static void names_are_the_documented_ones(void **state) {
         lab_model_config config = small((lab_norm_place)norm, "algebraic(group=seq)");
         lab_model *model = make(&config, 1);
         for (size_t i = 0; i < sizeof both / sizeof *both; ++i)
-            if (!find(model, both[i])) fail_msg("there is no %s", both[i]);
+            if (!find(model, both[i]))
+                fail_msg("there is no %s", both[i]);
         assert_true((find(model, "encoder.norm.weight") != NULL) == (norm == LAB_NORM_BEFORE));
         assert_true((find(model, "decoder.norm.bias") != NULL) == (norm == LAB_NORM_BEFORE));
         assert_null(find(model, "encoder.1.norm1.weight"));
@@ -97,8 +100,8 @@ static void the_published_model_has_its_size(void **state) {
     lab_model_config config = lab_model_default();
     lab_model *model = make(&config, 0);
     size_t D = 512, F = 2048, block = D * F + F + F * D + D, attention = 4 * (D * D + D), norm = 2 * D;
-    assert_int_equal(lab_model_elements(model), 22 * D + 2 * (attention + block + 2 * norm) +
-                                                    2 * (2 * attention + block + 3 * norm) + 2 * norm);
+    assert_int_equal(lab_model_elements(model),
+                     22 * D + 2 * (attention + block + 2 * norm) + 2 * (2 * attention + block + 3 * norm) + 2 * norm);
     lab_model_destroy(&model);
 }
 
@@ -128,7 +131,8 @@ static void first_values_are_drawn_as_documented(void **state) {
     const lab_parameter *key = find(model, "decoder.0.cross_attention.key.weight");
     assert_memory_not_equal(query->value, key->value, 64);
     assert_true(fabs(deviation(find(model, "embedding.weight")) * sqrt(48.0) - 1.0) < 0.06);
-    assert_true(find(model, "encoder.norm.weight")->value[7] == 1.0f && find(model, "encoder.norm.bias")->value[7] == 0.0f);
+    assert_true(find(model, "encoder.norm.weight")->value[7] == 1.0f &&
+                find(model, "encoder.norm.bias")->value[7] == 0.0f);
     assert_true(find(model, "encoder.0.feed_forward.up.bias")->value[3] == 0.0f);
     lab_model_destroy(&model);
     lab_model_destroy(&same);
@@ -157,7 +161,8 @@ static void refuse(lab_model_config config, locus_status wanted, const char *wor
     locus_error error = {0};
     assert_int_equal(lab_model_create(&model, &config, 0, &error), wanted);
     assert_null(model);
-    if (!strstr(error.message, word)) fail_msg("'%s' does not name %s", error.message, word);
+    if (!strstr(error.message, word))
+        fail_msg("'%s' does not name %s", error.message, word);
 }
 
 static void bad_configurations_are_refused(void **state) {
@@ -186,12 +191,9 @@ static void bad_configurations_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tensors_follow_each_other),
-        cmocka_unit_test(names_are_the_documented_ones),
-        cmocka_unit_test(the_published_model_has_its_size),
-        cmocka_unit_test(first_values_are_drawn_as_documented),
-        cmocka_unit_test(the_encoding_is_kept_as_a_copy),
-        cmocka_unit_test(bad_configurations_are_refused),
+        cmocka_unit_test(tensors_follow_each_other),        cmocka_unit_test(names_are_the_documented_ones),
+        cmocka_unit_test(the_published_model_has_its_size), cmocka_unit_test(first_values_are_drawn_as_documented),
+        cmocka_unit_test(the_encoding_is_kept_as_a_copy),   cmocka_unit_test(bad_configurations_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Matrix products against plain loops in double: every transposition, strides with gaps, keeping, tiles, depth 0, threads. */
+/* Matrix products against plain loops in double: every transposition, strides with gaps, keeping, tiles, depth 0,
+ * threads. */
 #include "nn/gemm.h"
 #include <locus/locus.h>
 #include <math.h>
@@ -90,7 +91,8 @@ static void products_match_plain_loops(void **state) {
     }
 }
 
-/* More than one tile in both directions, several products in one loop, and the same bits with one thread and with three. */
+/* More than one tile in both directions, several products in one loop, and the same bits with one thread and with
+ * three. */
 static void parallel_products_are_exact_in_tiles(void **state) {
     (void)state;
     enum { COUNT = 3 };

@@ -40,7 +40,8 @@ static void loss_and_gradient_match_double(void **state) {
         size_t target = (size_t)targets[r];
         bool inside = r >= 2 && r < ROWS - 3;
         double row = naive(kept + r * CLASSES, target, softmax);
-        if (inside) wanted += row;
+        if (inside)
+            wanted += row;
         assert_int_equal(correct[r], inside ? lab_argmax(CLASSES, kept + r * CLASSES) == target : 9);
         for (size_t j = 0; j < CLASSES; ++j) {
             double gradient = 0.25 * (softmax[j] - (j == target ? 1.0 : 0.0));

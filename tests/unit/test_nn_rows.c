@@ -23,7 +23,7 @@ static void chunks_cover_rows_once(void **state) {
         for (size_t chunk = 0; chunk < chunks; ++chunk) {
             lab_rows part = lab_chunk_at(rows, chunk);
             assert_int_equal(part.first, next);
-            assert_true(part.count > 0 && part.count <= 264);
+            assert_true(part.count > 0 && part.count <= 424);
             next += part.count;
         }
         assert_int_equal(next, rows);
@@ -75,7 +75,8 @@ static void embedding_gathers_and_scatters(void **state) {
         for (size_t j = 0; j < DIM; ++j) {
             float wanted = 1.0f;
             for (size_t t = 0; t < TOKENS; ++t)
-                if ((size_t)tokens[t] == s) wanted += 2.0f * x[t * DIM + j];
+                if ((size_t)tokens[t] == s)
+                    wanted += 2.0f * x[t * DIM + j];
             assert_true(gradient[s * DIM + j] == wanted); /* small integers: exact */
         }
     }

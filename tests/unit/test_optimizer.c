@@ -109,7 +109,8 @@ static void threads_do_not_change_bits(void **state) {
             values[i] = 1.0f;
         draw(3);
         assert_int_equal(lab_optimizer_step(&optimizer, 0.1, values, gradients, &norm, NULL), LOCUS_OK);
-        if (run == 0) memcpy(kept, values, sizeof values);
+        if (run == 0)
+            memcpy(kept, values, sizeof values);
         lab_optimizer_destroy(&optimizer);
     }
     assert_memory_equal(kept, values, sizeof values);
@@ -144,10 +145,8 @@ static void schedule_rises_and_falls(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_follow_the_formulas),
-        cmocka_unit_test(gradients_that_are_not_finite_change_nothing),
-        cmocka_unit_test(threads_do_not_change_bits),
-        cmocka_unit_test(bad_settings_are_refused),
+        cmocka_unit_test(steps_follow_the_formulas),  cmocka_unit_test(gradients_that_are_not_finite_change_nothing),
+        cmocka_unit_test(threads_do_not_change_bits), cmocka_unit_test(bad_settings_are_refused),
         cmocka_unit_test(schedule_rises_and_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line's options: values, defaults, lists, operands, and what is refused. Messages go to standard error, which
- * the tests of transcripts (tests/cli) read; here only the outcome counts. */
+/* The command line's options: values, defaults, lists, operands, and what is refused. Messages go to standard
+ * error, which the tests of transcripts (tests/cli) read; here only the outcome counts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +12,7 @@
 #include "options.h"
 #include "output.h"
 
-static int run_nothing(cli_arguments *arguments)
-{
+static int run_nothing(cli_arguments *arguments) {
     (void)arguments;
     return 0;
 }
@@ -37,21 +36,20 @@ static const cli_command command = {.name = "try",
                                     .run = run_nothing};
 
 #define COUNT(words) ((int)(sizeof(words) / sizeof *(words)))
-#define PARSE(arguments, ...)                                                                                          \
-    do {                                                                                                               \
-        static char *words[] = {__VA_ARGS__};                                                                          \
-        assert_int_equal(cli_arguments_parse(arguments, &command, COUNT(words), words), 0);                            \
+#define PARSE(arguments, ...) \
+    do { \
+        static char *words[] = {__VA_ARGS__}; \
+        assert_int_equal(cli_arguments_parse(arguments, &command, COUNT(words), words), 0); \
     } while (0)
-#define REFUSE(...)                                                                                                    \
-    do {                                                                                                               \
-        static char *words[] = {__VA_ARGS__};                                                                          \
-        cli_arguments refused;                                                                                         \
-        assert_int_equal(cli_arguments_parse(&refused, &command, COUNT(words), words), 2);                             \
-        cli_arguments_free(&refused);                                                                                  \
+#define REFUSE(...) \
+    do { \
+        static char *words[] = {__VA_ARGS__}; \
+        cli_arguments refused; \
+        assert_int_equal(cli_arguments_parse(&refused, &command, COUNT(words), words), 2); \
+        cli_arguments_free(&refused); \
     } while (0)
 
-static void defaults_are_there(void **state)
-{
+static void defaults_are_there(void **state) {
     (void)state;
     cli_arguments a;
     const int64_t *lengths;
@@ -72,8 +70,7 @@ static void defaults_are_there(void **state)
     cli_arguments_free(&a);
 }
 
-static void values_in_both_forms(void **state)
-{
+static void values_in_both_forms(void **state) {
     (void)state;
     cli_arguments a;
     PARSE(&a, "--output=a=b.npy", "rope", "--steps", "7", "-i", "--rate=0.25", "--setup", "code", "--json");
@@ -88,8 +85,7 @@ static void values_in_both_forms(void **state)
     cli_arguments_free(&a);
 }
 
-static void negative_numbers_are_values(void **state)
-{
+static void negative_numbers_are_values(void **state) {
     (void)state;
     cli_arguments a;
     PARSE(&a, "-5", "-.5", "--output", "-3:4", "-2+1", "-");
@@ -105,8 +101,7 @@ static void negative_numbers_are_values(void **state)
     cli_arguments_free(&a);
 }
 
-static void lists_split_outside_parentheses(void **state)
-{
+static void lists_split_outside_parentheses(void **state) {
     (void)state;
     cli_arguments a;
     char **items;
@@ -118,8 +113,7 @@ static void lists_split_outside_parentheses(void **state)
     cli_arguments_free(&a);
 }
 
-static void nonsense_is_refused(void **state)
-{
+static void nonsense_is_refused(void **state) {
     (void)state;
     REFUSE("rope", "--stepz", "3");
     REFUSE("rope", "-x");
@@ -145,8 +139,7 @@ static void nonsense_is_refused(void **state)
     cli_arguments_free(&a);
 }
 
-static void operands_are_counted(void **state)
-{
+static void operands_are_counted(void **state) {
     (void)state;
     static const cli_command none = {.name = "none", .operands = "", .details = "", .examples = ""};
     static const cli_command one = {.name = "one", .operands = "[NAME]", .details = "", .examples = ""};
@@ -165,8 +158,7 @@ static void operands_are_counted(void **state)
     cli_arguments_free(&a);
 }
 
-static void nearest_names(void **state)
-{
+static void nearest_names(void **state) {
     (void)state;
     static const char *const known[] = {"sinusoidal", "rope", "roper", "relative", "algebraic", "t5"};
     assert_string_equal(cli_nearest("sinusoid", known, 6), "sinusoidal");
@@ -178,8 +170,7 @@ static void nearest_names(void **state)
 }
 
 /* Every command's table must be one that the parser can hold: names once, letters once, defaults that parse. */
-static void all_tables_are_sound(void **state)
-{
+static void all_tables_are_sound(void **state) {
     (void)state;
     for (const cli_command *const *c = cli_commands; *c; c++) {
         cli_arguments a;
@@ -200,8 +191,7 @@ static void all_tables_are_sound(void **state)
     }
 }
 
-static void widths_and_numbers(void **state)
-{
+static void widths_and_numbers(void **state) {
     (void)state;
     char text[64];
     assert_int_equal(cli_width("99.9 ±0.1"), 9);
@@ -216,8 +206,7 @@ static void widths_and_numbers(void **state)
     assert_string_equal(cli_format_seconds(text, sizeof text, 7260), "2 h 01 min");
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_are_there),
         cmocka_unit_test(values_in_both_forms),

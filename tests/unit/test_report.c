@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Summaries and the page, from a store that is filled by hand: statistics against numbers worked out on paper, sections that
- * are never mixed, unfinished runs that are named and not scored, a page that is well formed, whole, and self-contained. */
+/* Summaries and the page, from a store that is filled by hand: statistics against numbers worked out on paper,
+ * sections that are never mixed, unfinished runs that are named and not scored, a page that is well formed, whole,
+ * and self-contained. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,12 +21,12 @@
 static char folder[] = "/tmp/locus-test-report-XXXXXX";
 static char store_path[64], page_path[64];
 
-#define OK(call)                                                                                                       \
-    do {                                                                                                               \
-        locus_error failed = {0};                                                                                      \
-        if ((call) != LOCUS_OK) {                                                                                      \
-            fail_msg("%s: %s", #call, failed.message);                                                                 \
-        }                                                                                                              \
+#define OK(call) \
+    do { \
+        locus_error failed = {0}; \
+        if ((call) != LOCUS_OK) { \
+            fail_msg("%s: %s", #call, failed.message); \
+        } \
     } while (0)
 
 typedef struct made_run {
@@ -36,13 +37,14 @@ typedef struct made_run {
     int dim;
 } made_run;
 
-static void insert(lab_store *store, const made_run *made)
-{
+static void insert(lab_store *store, const made_run *made) {
     char name[160], config[400];
-    snprintf(name, sizeof name, "%s-%s-%s-%d-s%d", made->task, made->encoding, made->budget, made->dim, (int)made->seed);
-    snprintf(config, sizeof config,
-             "{\"seed\":\"%d\",\"encoding\":\"%s\",\"length_mean\":16,\"length_deviation\":1.6,\"symbols\":20,\"dim\":%d}",
-             (int)made->seed, made->encoding, made->dim);
+    snprintf(name, sizeof name, "%s-%s-%s-%d-s%d", made->task, made->encoding, made->budget, made->dim,
+             (int)made->seed);
+    snprintf(
+        config, sizeof config,
+        "{\"seed\":\"%d\",\"encoding\":\"%s\",\"length_mean\":16,\"length_deviation\":1.6,\"symbols\":20,\"dim\":%d}",
+        (int)made->seed, made->encoding, made->dim);
     lab_run run = {.name = name,
                    .task = (char *)(uintptr_t)made->task,
                    .encoding = (char *)(uintptr_t)made->encoding,
@@ -88,8 +90,7 @@ static const made_run made[] = {
     {"repeat", "rope", "smoke", 0, LAB_RUN_STOPPED, 0.5, 64},
 };
 
-static int make_store(void **state)
-{
+static int make_store(void **state) {
     (void)state;
     lab_store *store = NULL;
     if (!mkdtemp(folder)) {
@@ -105,8 +106,7 @@ static int make_store(void **state)
     return 0;
 }
 
-static int drop_store(void **state)
-{
+static int drop_store(void **state) {
     static const char *const names[] = {"", "-wal", "-shm"};
     (void)state;
     for (size_t i = 0; i < 3; i++) {
@@ -118,8 +118,7 @@ static int drop_store(void **state)
     return rmdir(folder); /* fails if anything else was left */
 }
 
-static lab_summary summarise(const lab_summary_filter *filter)
-{
+static lab_summary summarise(const lab_summary_filter *filter) {
     lab_store *store = NULL;
     lab_summary summary;
     OK(lab_store_open(&store, store_path, &failed));
@@ -129,8 +128,7 @@ static lab_summary summarise(const lab_summary_filter *filter)
 }
 
 /* 2, 4, 9: mean 5, s² = (9 + 1 + 16)/2 = 13; t(2) = 4.3027. */
-static void statistics(void **state)
-{
+static void statistics(void **state) {
     (void)state;
     const double values[] = {2, 4, 9};
     lab_statistic s = lab_statistic_of(values, 3);
@@ -148,15 +146,15 @@ static void statistics(void **state)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         assert_true(fabs(lab_student_95(known[i].degrees) - known[i].t) < 1e-3);
     }
-    const lab_statistic a = {.count = 3, .mean = 1, .half_width = 0.1}, b = {.count = 3, .mean = 1.15, .half_width = 0.06};
+    const lab_statistic a = {.count = 3, .mean = 1, .half_width = 0.1},
+                        b = {.count = 3, .mean = 1.15, .half_width = 0.06};
     const lab_statistic c = {.count = 3, .mean = 1.2, .half_width = 0.05}, one = {.count = 1, .mean = 9};
     assert_true(lab_statistic_overlap(&a, &b));
     assert_false(lab_statistic_overlap(&a, &c));
     assert_true(lab_statistic_overlap(&a, &one));
 }
 
-static const lab_summary_section *find(const lab_summary *summary, const char *task, const char *budget)
-{
+static const lab_summary_section *find(const lab_summary *summary, const char *task, const char *budget) {
     for (size_t i = 0; i < summary->section_count; i++) {
         if (!strcmp(summary->sections[i].task, task) && !strcmp(summary->sections[i].budget, budget)) {
             return &summary->sections[i];
@@ -165,8 +163,7 @@ static const lab_summary_section *find(const lab_summary *summary, const char *t
     return NULL;
 }
 
-static void sections_are_never_mixed(void **state)
-{
+static void sections_are_never_mixed(void **state) {
     (void)state;
     const lab_summary_filter all = {0};
     lab_summary summary = summarise(&all);
@@ -204,8 +201,7 @@ static void sections_are_never_mixed(void **state)
     lab_summary_free(&summary);
 }
 
-static void filters(void **state)
-{
+static void filters(void **state) {
     (void)state;
     const int64_t ids[] = {1, 4};
     const lab_summary_filter copy = {.task = "copy", .budget = "smoke"}, two = {.runs = ids, .run_count = 2};
@@ -223,8 +219,7 @@ static void filters(void **state)
     lab_summary_free(&summary);
 }
 
-static void json_has_the_numbers(void **state)
-{
+static void json_has_the_numbers(void **state) {
     (void)state;
     const lab_summary_filter filter = {.task = "copy", .budget = "smoke"};
     lab_summary summary = summarise(&filter);
@@ -243,14 +238,12 @@ static void json_has_the_numbers(void **state)
 
 /* ---- the page ---- */
 
-static bool has_gnuplot(void)
-{
+static bool has_gnuplot(void) {
     return system("gnuplot --version >/dev/null 2>&1") == 0;
 }
 
 /* Tags must close in the order in which they were opened. */
-static void check_nesting(const char *html)
-{
+static void check_nesting(const char *html) {
     static const char *const void_tags[] = {"meta", "circle", "use", "path", "polygon", "rect", "!doctype"};
     char stack[64][24];
     size_t depth = 0;
@@ -280,8 +273,7 @@ static void check_nesting(const char *html)
     assert_int_equal(depth, 0);
 }
 
-static void page_is_whole(void **state)
-{
+static void page_is_whole(void **state) {
     (void)state;
     lab_store *store = NULL;
     const lab_report_options options = {.command = "locus report --title 'a<b'", .folder = folder};
@@ -300,10 +292,19 @@ static void page_is_whole(void **state)
     for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
         assert_null(strstr(html, outside[i]));
     }
-    static const char *const inside[] = {"92.00 <small>±2.00", "Not separated", "--title 'a&lt;b'", "a machine, 2 threads",
-                                         "<svg", "prefers-color-scheme:dark", "the loss was not finite &amp; &lt;nan&gt;",
-                                         "failed at step 40 of 100", "stopped at step 40 of 100", "budget paper",
-                                         "words of length N(16, 1.6) over 20 symbols", "length 32", "var(--s1)"};
+    static const char *const inside[] = {"92.00 <small>±2.00",
+                                         "not separated",
+                                         "--title 'a&lt;b'",
+                                         "a machine, 2 threads",
+                                         "<svg",
+                                         "prefers-color-scheme:dark",
+                                         "the loss was not finite &amp; &lt;nan&gt;",
+                                         "failed at step 40 of 100",
+                                         "stopped at step 40 of 100",
+                                         "budget paper",
+                                         "words of length N(16, 1.6) over 20 symbols",
+                                         "length 32",
+                                         "var(--s1)"};
     for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
         if (!strstr(html, inside[i])) {
             fail_msg("the page lacks '%s'", inside[i]);
@@ -315,8 +316,7 @@ static void page_is_whole(void **state)
     unlink(page_path);
 }
 
-static void failures_leave_nothing(void **state)
-{
+static void failures_leave_nothing(void **state) {
     (void)state;
     lab_store *store = NULL;
     locus_error error = {0};
@@ -336,15 +336,11 @@ static void failures_leave_nothing(void **state)
     lab_store_close(&store);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics),
-        cmocka_unit_test(sections_are_never_mixed),
-        cmocka_unit_test(filters),
-        cmocka_unit_test(json_has_the_numbers),
-        cmocka_unit_test(page_is_whole),
-        cmocka_unit_test(failures_leave_nothing),
+        cmocka_unit_test(statistics),    cmocka_unit_test(sections_are_never_mixed),
+        cmocka_unit_test(filters),       cmocka_unit_test(json_has_the_numbers),
+        cmocka_unit_test(page_is_whole), cmocka_unit_test(failures_leave_nothing),
     };
     return cmocka_run_group_tests(tests, make_store, drop_store);
 }

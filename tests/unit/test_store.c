@@ -19,8 +19,7 @@
 
 static char folder[64], path[128];
 
-static int setup(void **state)
-{
+static int setup(void **state) {
     (void)state;
     snprintf(folder, sizeof folder, "/tmp/locus-store-XXXXXX");
     if (mkdtemp(folder) == NULL) {
@@ -30,16 +29,14 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
+static int teardown(void **state) {
     (void)state;
     char command[160];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     return system(command);
 }
 
-static lab_store *open_store(void)
-{
+static lab_store *open_store(void) {
     lab_store *store;
     locus_error error = {0};
     if (lab_store_open(&store, path, &error) != LOCUS_OK) {
@@ -48,11 +45,12 @@ static lab_store *open_store(void)
     return store;
 }
 
-static lab_run make_run(const char *name)
-{
-    lab_run run = {.seed = UINT64_MAX - 3, .data_seed = 7, .state = LAB_RUN_STOPPED, .steps_total = 100, .steps_done = 40};
-    char **texts[] = {&run.name,   &run.task,    &run.encoding, &run.setup,   &run.embedding_init, &run.budget, &run.config,
-                      &run.command, &run.version, &run.machine,  &run.message, &run.started,        &run.ended};
+static lab_run make_run(const char *name) {
+    lab_run run = {
+        .seed = UINT64_MAX - 3, .data_seed = 7, .state = LAB_RUN_STOPPED, .steps_total = 100, .steps_done = 40};
+    char **texts[] = {&run.name,    &run.task,    &run.encoding, &run.setup,   &run.embedding_init,
+                      &run.budget,  &run.config,  &run.command,  &run.version, &run.machine,
+                      &run.message, &run.started, &run.ended};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char text[64];
         snprintf(text, sizeof text, i == 0 ? "%s" : "%s'\" ⌈p⌉ %zu", name, i);
@@ -66,8 +64,7 @@ static lab_run make_run(const char *name)
     return run;
 }
 
-static void assert_runs_equal(const lab_run *a, const lab_run *b)
-{
+static void assert_runs_equal(const lab_run *a, const lab_run *b) {
     assert_int_equal(a->id, b->id);
     assert_string_equal(a->name, b->name);
     assert_string_equal(a->task, b->task);
@@ -89,8 +86,7 @@ static void assert_runs_equal(const lab_run *a, const lab_run *b)
     assert_true(a->peak_bytes == b->peak_bytes && a->parameters == b->parameters);
 }
 
-static void test_runs(void **state)
-{
+static void test_runs(void **state) {
     (void)state;
     lab_store *store = open_store();
     locus_error error = {0};
@@ -121,8 +117,7 @@ static void test_runs(void **state)
     lab_store_close(&store);
 }
 
-static void test_filter(void **state)
-{
+static void test_filter(void **state) {
     (void)state;
     lab_store *store = open_store();
     locus_error error = {0};
@@ -155,8 +150,7 @@ static void test_filter(void **state)
     lab_store_close(&store);
 }
 
-static void test_metrics(void **state)
-{
+static void test_metrics(void **state) {
     (void)state;
     lab_store *store = open_store();
     locus_error error = {0};
@@ -210,8 +204,7 @@ static void test_metrics(void **state)
 }
 
 /* Four processes make the same store at once and write 50 transactions each: nothing is lost, nobody fails. */
-static void test_processes(void **state)
-{
+static void test_processes(void **state) {
     (void)state;
     pid_t children[4];
     for (int c = 0; c < 4; c++) {
@@ -256,8 +249,7 @@ static void test_processes(void **state)
     lab_store_close(&store);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_filter, setup, teardown),

@@ -14,16 +14,14 @@
 #include <math.h>
 #include <string.h>
 
-static lab_dataset draw(const char *task, lab_task_options options, lab_set which, size_t samples, uint64_t seed)
-{
+static lab_dataset draw(const char *task, lab_task_options options, lab_set which, size_t samples, uint64_t seed) {
     lab_dataset set;
     locus_error error;
     assert_int_equal(lab_dataset_generate(&set, lab_task_find(task), &options, which, samples, seed, &error), LOCUS_OK);
     return set;
 }
 
-static void test_targets(void **state)
-{
+static void test_targets(void **state) {
     (void)state;
     static const char *const names[] = {"copy", "reverse", "repeat"};
     for (size_t t = 0; t < 3; t++) {
@@ -43,14 +41,14 @@ static void test_targets(void **state)
 }
 
 /* Sample i is the same whether 10 or 1000 samples are drawn; sets and seeds differ; a task shares the words of another. */
-static void test_streams(void **state)
-{
+static void test_streams(void **state) {
     (void)state;
     lab_task_options options = lab_task_default();
     lab_dataset few = draw("copy", options, LAB_SET_DEV, 10, 5), many = draw("reverse", options, LAB_SET_DEV, 1000, 5);
     assert_memory_equal(few.input_offsets, many.input_offsets, 11 * sizeof(size_t));
     assert_memory_equal(few.input, many.input, few.input_offsets[10] * sizeof(int32_t));
-    lab_dataset other_set = draw("copy", options, LAB_SET_TEST, 10, 5), other_seed = draw("copy", options, LAB_SET_DEV, 10, 6);
+    lab_dataset other_set = draw("copy", options, LAB_SET_TEST, 10, 5),
+                other_seed = draw("copy", options, LAB_SET_DEV, 10, 6);
     assert_memory_not_equal(few.input, other_set.input, 20 * sizeof(int32_t));
     assert_memory_not_equal(few.input, other_seed.input, 20 * sizeof(int32_t));
     lab_dataset_destroy(&few);
@@ -61,8 +59,7 @@ static void test_streams(void **state)
 
 /* ⌊N(100, 10)⌋ has mean 99.5 and deviation √(100 + 1/12); with 20,000 draws their standard errors are 0.07 and 0.05. Symbols
  * are uniform: χ² with 19 degrees exceeds 43.8 once in a thousand. */
-static void test_moments(void **state)
-{
+static void test_moments(void **state) {
     (void)state;
     lab_dataset set = draw("copy", lab_task_default(), LAB_SET_TRAIN, 20000, 1);
     double n = (double)set.samples, sum = 0, squares = 0, counts[21] = {0}, square = 0;
@@ -84,8 +81,7 @@ static void test_moments(void **state)
     lab_dataset_destroy(&set);
 }
 
-static void test_lengths_at_least_one(void **state)
-{
+static void test_lengths_at_least_one(void **state) {
     (void)state;
     lab_task_options options = {1.0, 1.0, 2};
     lab_dataset set = draw("copy", options, LAB_SET_TRAIN, 500, 0);
@@ -98,8 +94,7 @@ static void test_lengths_at_least_one(void **state)
     lab_dataset_destroy(&set);
 }
 
-static void test_chance(void **state)
-{
+static void test_chance(void **state) {
     (void)state;
     lab_task_options options = {10.0, 0.0, 1};
     lab_dataset set = draw("copy", options, LAB_SET_TRAIN, 7, 0); /* 10 times symbol 1, then the end */
@@ -107,8 +102,7 @@ static void test_chance(void **state)
     lab_dataset_destroy(&set);
 }
 
-static void test_refusals(void **state)
-{
+static void test_refusals(void **state) {
     (void)state;
     const lab_task_options bad[] = {{0.0, 0.0, 20}, {NAN, 1.0, 20}, {10.0, -1.0, 20}, {10.0, 11.0, 20}, {10.0, 1.0, 0}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -121,8 +115,7 @@ static void test_refusals(void **state)
     }
 }
 
-static void test_registry(void **state)
-{
+static void test_registry(void **state) {
     (void)state;
     assert_int_equal(lab_task_count(), 3);
     assert_null(lab_task_at(3));
@@ -131,8 +124,7 @@ static void test_registry(void **state)
     assert_string_equal(lab_task_nearest("repeal"), "repeat");
 }
 
-static void test_published(void **state)
-{
+static void test_published(void **state) {
     (void)state;
     assert_int_equal(lab_published_count(), 12);
     const lab_published *found = lab_published_find("reverse", "relative(window=24)");
@@ -148,17 +140,12 @@ static void test_published(void **state)
     assert_null(lab_published_find("copy", "relative(window=)"));
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_targets),
-        cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_moments),
-        cmocka_unit_test(test_lengths_at_least_one),
-        cmocka_unit_test(test_chance),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_registry),
-        cmocka_unit_test(test_published),
+        cmocka_unit_test(test_targets),  cmocka_unit_test(test_streams),
+        cmocka_unit_test(test_moments),  cmocka_unit_test(test_lengths_at_least_one),
+        cmocka_unit_test(test_chance),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_registry), cmocka_unit_test(test_published),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Every allocation of parsing, initialising, binding, updating and planning refused in turn: the status is MEMORY, what was there
+ * before stays usable, and every block is given back. */
+#include "../property/encoding_rig.h"
+
+#include <pthread.h>
+
+typedef struct ledger {
+    size_t blocks, bytes, asked, refuse; /* refuse: number of the allocation that fails, from 1; 0: none */
+} ledger;
+
+static ledger books;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *book_allocate(void *state, size_t bytes, size_t alignment) {
+    (void)state;
+    pthread_mutex_lock(&lock);
+    bool refused = ++books.asked == books.refuse;
+    pthread_mutex_unlock(&lock);
+    if (refused)
+        return NULL;
+    void *block = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (block) {
+        memset(block, 0xA5, bytes); /* nothing may count on zeros */
+        pthread_mutex_lock(&lock);
+        books.blocks++;
+        books.bytes += bytes;
+        pthread_mutex_unlock(&lock);
+    }
+    return block;
+}
+
+static void book_release(void *state, void *block, size_t bytes) {
+    (void)state;
+    pthread_mutex_lock(&lock);
+    books.blocks--;
+    books.bytes -= bytes;
+    pthread_mutex_unlock(&lock);
+    free(block);
+}
+
+typedef struct scene {
+    const char *spec;
+    locus_shape shape;
+    locus_positions *queries, *keys;
+    size_t count;
+    locus_tensor values[RIG_TENSORS];
+} scene;
+
+/* The whole life of an encoding; returns the first failure, having given back everything. */
+static locus_status live(const scene *s, locus_error *error) {
+    locus_encoding *encoding = NULL;
+    locus_binding *binding = NULL;
+    locus_plan *plan = NULL;
+    locus_status status = locus_encoding_parse(s->spec, &encoding, error);
+    if (status == LOCUS_OK)
+        status = locus_encoding_initialise(encoding, &s->shape, 1, s->values, s->count, error);
+    if (status == LOCUS_OK)
+        status = locus_binding_create(&binding, encoding, &s->shape, s->values, s->count, error);
+    if (status == LOCUS_OK) {
+        status = locus_binding_update(binding, s->values, s->count, error);
+        if (status != LOCUS_OK) { /* the old state must still serve */
+            books.refuse = 0;
+            assert_int_equal(locus_plan_create(&plan, binding, s->queries, s->keys, NULL), LOCUS_OK);
+            locus_plan_destroy(&plan);
+        }
+    }
+    if (status == LOCUS_OK)
+        status = locus_plan_create(&plan, binding, s->queries, s->keys, error);
+    assert_true((status == LOCUS_OK) == (plan != NULL));
+    locus_plan_destroy(&plan);
+    locus_binding_destroy(&binding);
+    locus_encoding_destroy(&encoding);
+    return status;
+}
+
+static void test_all_fail(void **state) {
+    (void)state;
+    const locus_allocator allocator = {book_allocate, book_release, NULL};
+    const int64_t scattered[] = {3, 4, 900, 901, 2, 4, 5}, others[] = {0, 7, 9, 3};
+    const char *const specs[] = {"sinusoidal + learned(size=1000)", "relative(values=on, window=4) + alibi + decay(learned=on)",
+                                 "rope(learned=on) + alibi(group=seq)", "algebraic(group=seq, decay=0.9, values=on)",
+                                 "algebraic(init=random, heads=shared)", "algebraic(generator=fixed)",
+                                 "algebraic(generator=angles, init=random)", "algebraic(init=identity) + decay"};
+    locus_allocator_set(&allocator);
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+        scene s = {.spec = specs[i], .shape = rig_shape(2, 6, 0, 8)};
+        rig r;
+        books.refuse = 0;
+        rig_bind(&r, s.spec, s.shape, 1);
+        s.count = r.count;
+        memcpy(s.values, r.values, sizeof s.values);
+        s.queries = rig_positions(scattered, 7);
+        s.keys = rig_positions(others, 4);
+        const size_t blocks = books.blocks, bytes = books.bytes;
+        bool done = false;
+        for (size_t refuse = 1; !done; refuse++) {
+            locus_error error = {0};
+            books.asked = 0;
+            books.refuse = refuse;
+            locus_status status = live(&s, &error);
+            done = books.asked < refuse;
+            if (status != (done ? LOCUS_OK : LOCUS_ERROR_MEMORY) || (!done && error.status != LOCUS_ERROR_MEMORY))
+                fail_msg("'%s', allocation %zu: status %d, %s", specs[i], refuse, (int)status, error.message);
+            if (books.blocks != blocks || books.bytes != bytes)
+                fail_msg("'%s', allocation %zu: %zu blocks are left", specs[i], refuse, books.blocks - blocks);
+            assert_true(refuse < 1000);
+        }
+        books.refuse = 0;
+        locus_positions_destroy(&s.queries);
+        locus_positions_destroy(&s.keys);
+        rig_close(&r);
+    }
+    assert_int_equal(books.blocks, 0);
+    assert_int_equal(books.bytes, 0);
+    locus_allocator_set(NULL);
+}
+
+/* Execution asks for no memory at all. */
+static void test_execution_allocates_nothing(void **state) {
+    (void)state;
+    const locus_allocator allocator = {book_allocate, book_release, NULL};
+    const char *const specs[] = {"algebraic(values=on)", "rope(learned=on)", "algebraic(generator=angles)", "learned + sinusoidal"};
+    locus_allocator_set(&allocator);
+    for (size_t i = 0; i < 4; i++) {
+        rig r;
+        float x[50 * 16] = {0}, g[50 * 16] = {0};
+        locus_role role = i < 3 ? LOCUS_ROLE_QUERY : LOCUS_ROLE_TOKEN;
+        rig_open(&r, specs[i], rig_shape(2, 8, 0, 16), NULL, 50);
+        locus_tensor xt = rig_view(&r, role, x, LOCUS_FLOAT32, 50), gt = rig_view(&r, role, g, LOCUS_FLOAT32, 50);
+        locus_workspace workspace = rig_workspace(&r, role, LOCUS_FLOAT32);
+        locus_apply_gradients gradients = {&xt, &gt, &gt, r.gradients, r.count};
+        books.asked = 0;
+        rig_ok(locus_apply(r.plan, role, LOCUS_FORWARD, &xt, &xt, workspace, error));
+        rig_ok(locus_apply_backward(r.plan, role, LOCUS_FORWARD, &gradients, workspace, error));
+        assert_int_equal(books.asked, 0);
+        rig_workspace_free(workspace);
+        rig_close(&r);
+    }
+    locus_allocator_set(NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_fail), cmocka_unit_test(test_execution_allocates_nothing)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* Specs: what is accepted, what its canonical text is, and for everything else the status, the place and the words. */
+#include "../property/encoding_rig.h"
+
+#include <stdio.h>
+
+static void canonical(const char *spec, const char *want) {
+    locus_encoding *encoding = NULL, *again = NULL;
+    char text[256], back[256];
+    locus_error failure = {0};
+    if (locus_encoding_parse(spec, &encoding, &failure) != LOCUS_OK)
+        fail_msg("'%s': %s", spec, failure.message);
+    assert_int_equal(locus_encoding_text(encoding, text, sizeof text), strlen(want));
+    assert_string_equal(text, want);
+    rig_ok(locus_encoding_parse(text, &again, error));
+    (void)locus_encoding_text(again, back, sizeof back);
+    assert_string_equal(back, text);
+    assert_int_equal(locus_encoding_sites(encoding), locus_encoding_sites(again));
+    locus_encoding_destroy(&encoding);
+    locus_encoding_destroy(&again);
+    assert_null(again);
+}
+
+static void test_canonical(void **state) {
+    (void)state;
+    canonical("none", "none");
+    canonical("rope", "rope");
+    canonical("  rope  (  base = 10000 , pairs=half )  ", "rope(pairs=half)");
+    canonical("rope(pairs=half,base=500)", "rope(pairs=half, base=500)");
+    canonical("rope(base=5e2)", "rope(base=500)");
+    canonical("rope(base=0.1)", "rope(base=0.1)");
+    canonical("rope(base=1.0000000000000002)", "rope(base=1.0000000000000002)");
+    canonical("rope(base=1e+20)", "rope(base=1e+20)");
+    canonical("rope(base=.5e1)", "rope(base=5)");
+    canonical("rope(rotate=32)", "rope(rotate=32)");
+    canonical("rope(rotate=proportional:0.25)", "rope(rotate=proportional:0.25)");
+    canonical("rope(rotate=proportional:1,pairs=half)", "rope(pairs=half, rotate=proportional:1)");
+    canonical("rope(side=key, learned=on, values=off)", "rope(learned=on, side=key)");
+    canonical("roper(learned=on)", "roper(learned=on)");
+    canonical("algebraic(group=seq)", "algebraic");
+    canonical("algebraic(group=((seq)))", "algebraic");
+    canonical("algebraic(group=grid:1)", "algebraic");
+    canonical("algebraic(decay=0.98, values=on)", "algebraic(values=on, decay=0.98)");
+    canonical("algebraic(decay=off,generator=angles,init=identity,heads=shared)",
+              "algebraic(generator=angles, init=identity, heads=shared)");
+    canonical("relative(window=100)", "relative");
+    canonical("relative(scaled=off,values=on,window=3)", "relative(window=3, values=on, scaled=off)");
+    canonical("rope + alibi", "rope + alibi");
+    canonical("rope+alibi(group=seq)+decay(rate=0.9)", "rope + alibi + decay(rate=0.9)");
+    canonical("sinusoidal(layout=concatenated)", "sinusoidal(layout=concatenated)");
+    canonical("learned(size=7) + sinusoidal\n", "learned(size=7) + sinusoidal");
+    canonical("alibi+alibi+alibi+alibi+alibi+alibi+alibi+alibi",
+              "alibi + alibi + alibi + alibi + alibi + alibi + alibi + alibi");
+}
+
+static void bad(const char *spec, locus_status status, int offset, int length, const char *words) {
+    locus_encoding *encoding = (locus_encoding *)1;
+    locus_error error = {0};
+    locus_status got = locus_encoding_parse(spec, &encoding, &error);
+    assert_null(encoding);
+    if (got != status || error.status != status)
+        fail_msg("'%s' gave %d: %s", spec, (int)got, error.message);
+    if (error.offset != offset || error.length != length || !strstr(error.message, words))
+        fail_msg("'%s' points to %d+%d: %s", spec, (int)error.offset, (int)error.length, error.message);
+    assert_null(strchr(error.message, '\n'));
+    assert_int_equal(locus_encoding_parse(spec, &encoding, NULL), status);
+}
+
+static void test_grammar_errors(void **state) {
+    (void)state;
+    bad("", LOCUS_ERROR_SPEC, 0, 1, "the name of an encoding");
+    bad("   ", LOCUS_ERROR_SPEC, 3, 1, "the name of an encoding");
+    bad("+rope", LOCUS_ERROR_SPEC, 0, 1, "the name of an encoding");
+    bad("rope +", LOCUS_ERROR_SPEC, 6, 1, "the name of an encoding");
+    bad("rope + + alibi", LOCUS_ERROR_SPEC, 7, 1, "the name of an encoding");
+    bad("rope alibi", LOCUS_ERROR_SPEC, 5, 1, "'(', '+' or the end");
+    bad("rope(base=1) x", LOCUS_ERROR_SPEC, 13, 1, "'+' and another term, or the end");
+    bad("rope)", LOCUS_ERROR_SPEC, 4, 1, "'+'");
+    bad("rope(", LOCUS_ERROR_SPEC, 5, 1, "the name of an option");
+    bad("rope()", LOCUS_ERROR_SPEC, 5, 1, "the name of an option");
+    bad("rope(base", LOCUS_ERROR_SPEC, 9, 1, "'='");
+    bad("rope(base)", LOCUS_ERROR_SPEC, 9, 1, "'='");
+    bad("rope(base=", LOCUS_ERROR_SPEC, 10, 1, "a value");
+    bad("rope(base=)", LOCUS_ERROR_SPEC, 10, 1, "a value");
+    bad("rope(base= ,pairs=half)", LOCUS_ERROR_SPEC, 11, 1, "a value");
+    bad("rope(base=5", LOCUS_ERROR_SPEC, 4, 1, "not closed");
+    bad("rope(base=5,", LOCUS_ERROR_SPEC, 12, 1, "the name of an option");
+    bad("rope(base=5,)", LOCUS_ERROR_SPEC, 12, 1, "the name of an option");
+    bad("algebraic(group=(seq)", LOCUS_ERROR_SPEC, 9, 1, "not closed");
+    bad("algebraic(group=(seq", LOCUS_ERROR_SPEC, 16, 1, "not closed");
+    bad("r\xC3\xB6pe", LOCUS_ERROR_SPEC, 0, 1, "no encoding 'r'");
+    bad("\xC3\xB6", LOCUS_ERROR_SPEC, 0, 2, "not '\xC3\xB6'");
+    bad("alibi+alibi+alibi+alibi+alibi+alibi+alibi+alibi+alibi", LOCUS_ERROR_SPEC, 48, 1, "at most 8 terms");
+}
+
+static void test_name_errors(void **state) {
+    (void)state;
+    bad("rop", LOCUS_ERROR_SPEC, 0, 3, "did you mean 'rope'?");
+    bad("alibi + Rope", LOCUS_ERROR_SPEC, 8, 4, "did you mean 'rope'?");
+    bad("sinusodial", LOCUS_ERROR_SPEC, 0, 10, "did you mean 'sinusoidal'?");
+    bad("xyzzyplugh", LOCUS_ERROR_SPEC, 0, 10, "expected one of none sinusoidal");
+    bad("t5", LOCUS_ERROR_UNSUPPORTED, 0, 2, "not supported by this version");
+    bad("rope + shiv-quirk(depth=3)", LOCUS_ERROR_UNSUPPORTED, 7, 10, "not supported by this version");
+    bad("rope(bas=3)", LOCUS_ERROR_SPEC, 5, 3, "did you mean 'base'?");
+    bad("rope(base=3, qqqq=4)", LOCUS_ERROR_SPEC, 13, 4, "expected one of pairs base rotate");
+    bad("rope(scaling=yarn, factor=4)", LOCUS_ERROR_UNSUPPORTED, 5, 7, "not supported by this version");
+    bad("algebraic(split=4:4)", LOCUS_ERROR_UNSUPPORTED, 10, 5, "not supported by this version");
+    bad("rope(base=3, base=3)", LOCUS_ERROR_SPEC, 13, 4, "given twice");
+    bad("none(size=3)", LOCUS_ERROR_SPEC, 5, 4, "has no options");
+    bad("roper(values=on)", LOCUS_ERROR_SPEC, 6, 6, "'roper' has no option 'values'");
+}
+
+static void test_value_errors(void **state) {
+    (void)state;
+    bad("rope(base=abc)", LOCUS_ERROR_SPEC, 10, 3, "number > 0");
+    bad("rope(base=0)", LOCUS_ERROR_SPEC, 10, 1, "number > 0");
+    bad("rope(base=-3)", LOCUS_ERROR_SPEC, 10, 2, "number > 0");
+    bad("rope(base=nan)", LOCUS_ERROR_SPEC, 10, 3, "number > 0");
+    bad("rope(base=inf)", LOCUS_ERROR_SPEC, 10, 3, "number > 0");
+    bad("rope(base=1e999)", LOCUS_ERROR_SPEC, 10, 5, "number > 0");
+    bad("rope(base=0x10)", LOCUS_ERROR_SPEC, 10, 4, "number > 0");
+    bad("rope(base=1,5)", LOCUS_ERROR_SPEC, 12, 1, "has no option '5'");
+    bad("rope(pairs=haf)", LOCUS_ERROR_SPEC, 11, 3, "did you mean 'half'?");
+    bad("rope(pairs=both)", LOCUS_ERROR_SPEC, 11, 4, "interleaved|half");
+    bad("rope(learned=yes)", LOCUS_ERROR_SPEC, 13, 3, "off|on");
+    bad("rope(rotate=3)", LOCUS_ERROR_SPEC, 12, 1, "even integer");
+    bad("rope(rotate=0)", LOCUS_ERROR_SPEC, 12, 1, "even integer");
+    bad("rope(rotate=proportional:1.5)", LOCUS_ERROR_SPEC, 12, 16, "proportional:f");
+    bad("rope(rotate=proportional:)", LOCUS_ERROR_SPEC, 12, 13, "proportional:f");
+    bad("rope(pairs=interleaved, rotate=proportional:0.5)", LOCUS_ERROR_SPEC, 0, 48, "leave out pairs=interleaved");
+    bad("learned(size=0)", LOCUS_ERROR_SPEC, 13, 1, "integer");
+    bad("learned(size=2.5)", LOCUS_ERROR_SPEC, 13, 3, "integer");
+    bad("learned(size=99999999999)", LOCUS_ERROR_SPEC, 13, 11, "integer");
+    bad("decay(rate=1.01)", LOCUS_ERROR_SPEC, 11, 4, "0 < rate");
+    bad("algebraic(decay=on)", LOCUS_ERROR_SPEC, 16, 2, "off, or number");
+    bad("algebraic(decay=0)", LOCUS_ERROR_SPEC, 16, 1, "off, or number");
+    bad("algebraic(generator=cayley)", LOCUS_ERROR_UNSUPPORTED, 20, 6, "not supported by this version: use skew|angles|fixed");
+    bad("algebraic(group=tree:2)", LOCUS_ERROR_UNSUPPORTED, 16, 6, "use seq");
+    bad("algebraic(group=seq*tree:2, decay=0.98)", LOCUS_ERROR_UNSUPPORTED, 16, 10, "use seq");
+    bad("alibi(group=cycle:12)", LOCUS_ERROR_UNSUPPORTED, 12, 8, "use seq");
+}
+
+/* What is wrong inside a group is pointed at inside the group. */
+static void test_group_errors(void **state) {
+    (void)state;
+    const char *const specs[] = {"algebraic(group=seq*)", "algebraic(group=tre:2)", "algebraic(values=on, group=seq*tree:x)"};
+    const int least[] = {16, 16, 27};
+    for (size_t i = 0; i < 3; i++) {
+        locus_encoding *encoding = NULL;
+        locus_error error = {0};
+        assert_int_equal(locus_encoding_parse(specs[i], &encoding, &error), LOCUS_ERROR_SPEC);
+        assert_true(error.offset >= least[i] && error.offset < (ptrdiff_t)strlen(specs[i]));
+        assert_string_equal(error.argument, "group");
+    }
+}
+
+static void test_sums(void **state) {
+    (void)state;
+    bad("rope + algebraic", LOCUS_ERROR_SPEC, 7, 9, "both put an operator on queries and keys");
+    bad("alibi + rope + decay + roper", LOCUS_ERROR_SPEC, 23, 5, "'rope' and 'roper' both");
+    bad("relative + relative(window=3)", LOCUS_ERROR_SPEC, 11, 8, "both bring tables");
+    canonical("relative(values=on) + roper", "relative(values=on) + roper");
+    canonical("none + none + rope", "none + none + rope");
+}
+
+static void test_sites(void **state) {
+    (void)state;
+    const struct {
+        const char *spec;
+        unsigned sites;
+    } cases[] = {{"none", 0},
+                 {"sinusoidal", LOCUS_SITE_EMBEDDING},
+                 {"rope", LOCUS_SITE_QUERY_KEY},
+                 {"roper", LOCUS_SITE_QUERY_KEY | LOCUS_SITE_VALUE},
+                 {"rope(values=on) + alibi", LOCUS_SITE_QUERY_KEY | LOCUS_SITE_VALUE | LOCUS_SITE_SCORE},
+                 {"algebraic(decay=0.5)", LOCUS_SITE_QUERY_KEY | LOCUS_SITE_SCORE},
+                 {"relative + learned(size=3)", LOCUS_SITE_SCORE | LOCUS_SITE_EMBEDDING}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        locus_encoding *encoding = NULL;
+        rig_ok(locus_encoding_parse(cases[i].spec, &encoding, error));
+        assert_int_equal(locus_encoding_sites(encoding), cases[i].sites);
+        locus_encoding_destroy(&encoding);
+    }
+}
+
+/* Cut texts: always ended, never written past, full length returned. */
+static void test_text_is_cut(void **state) {
+    (void)state;
+    locus_encoding *encoding = NULL;
+    rig_ok(locus_encoding_parse("rope(base=500) + alibi", &encoding, error));
+    for (size_t size = 0; size < 30; size++) {
+        char text[32];
+        memset(text, '#', sizeof text);
+        assert_int_equal(locus_encoding_text(encoding, text, size), 22);
+        for (size_t i = size; i < sizeof text; i++)
+            assert_int_equal(text[i], '#');
+        if (size > 0)
+            assert_int_equal(strlen(text), size - 1 < 22 ? size - 1 : 22);
+    }
+    assert_int_equal(locus_encoding_text(encoding, NULL, 0), 22);
+    locus_encoding_destroy(&encoding);
+}
+
+/* Every default in the registry parses to what the option is without being given; every listed choice is accepted. */
+static void test_registry(void **state) {
+    (void)state;
+    assert_null(locus_encoding_registry_at(locus_encoding_registry_size()));
+    for (size_t i = 0; i < locus_encoding_registry_size(); i++) {
+        const locus_encoding_info *info = locus_encoding_registry_at(i);
+        assert_true(strlen(info->name) > 0 && strlen(info->summary) > 0 && info->learned && info->source);
+        canonical(info->name, info->name);
+        for (size_t j = 0; j < info->option_count; j++) {
+            const locus_option_info *option = &info->options[j];
+            char spec[128];
+            assert_true(strlen(option->meaning) > 0 && strlen(option->values) > 0);
+            if (strlen(option->initial) > 0) {
+                (void)snprintf(spec, sizeof spec, "%s(%s=%s)", info->name, option->name, option->initial);
+                canonical(spec, info->name);
+            }
+            if (!strchr(option->values, '|'))
+                continue;
+            for (const char *choice = option->values; choice; choice = strchr(choice, '|') ? strchr(choice, '|') + 1 : NULL) {
+                locus_encoding *encoding = NULL;
+                (void)snprintf(spec, sizeof spec, "%s(%s=%.*s)", info->name, option->name, (int)strcspn(choice, "|"), choice);
+                rig_ok(locus_encoding_parse(spec, &encoding, error));
+                locus_encoding_destroy(&encoding);
+            }
+        }
+    }
+}
+
+static void test_null(void **state) {
+    (void)state;
+    locus_encoding *encoding = NULL;
+    assert_int_equal(locus_encoding_parse(NULL, &encoding, NULL), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(locus_encoding_parse("rope", NULL, NULL), LOCUS_ERROR_ARGUMENT);
+    locus_encoding_destroy(NULL);
+    locus_encoding_destroy(&encoding);
+    assert_int_equal(locus_encoding_sites(NULL), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_canonical),    cmocka_unit_test(test_grammar_errors), cmocka_unit_test(test_name_errors),
+        cmocka_unit_test(test_value_errors), cmocka_unit_test(test_group_errors),   cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_sites),        cmocka_unit_test(test_text_is_cut),    cmocka_unit_test(test_registry),
+        cmocka_unit_test(test_null),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
