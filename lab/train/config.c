@@ -32,19 +32,19 @@ static void budget_paper(lab_train_config *config) {
 
 static void budget_quick(lab_train_config *config) {
     budget_paper(config);
-    config->model.dim = 128;
+    config->model.dim = 64;
     config->model.heads = 4;
-    config->model.feed_forward = 512;
-    config->data.length_mean = 40.0;
-    config->data.length_deviation = 4.0;
+    config->model.feed_forward = 256;
+    config->data.length_mean = 20.0;
+    config->data.length_deviation = 2.0;
     config->train_samples = 6000;
     config->dev_samples = 256;
     config->test_samples = 512;
     config->greedy_samples = 128;
     config->batch = 32;
-    config->steps = 1000;
+    config->steps = 2500;
     config->evaluate_every = 50;
-    config->rate_peak = 1e-3;
+    config->rate_peak = 2e-3;
 }
 
 static void budget_smoke(lab_train_config *config) {

@@ -68,6 +68,11 @@ locus_status lab_store_fail(lab_store *store, int code, locus_error *error) {
                         path);
     case SQLITE_NOMEM:
         return lab_fail_memory(error, "the run store");
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+        return lab_fail(
+            error, LOCUS_ERROR_IO, "store",
+            "the run store '%s' cannot be read or written: check the space left and its folder's permissions", path);
     default:
         return lab_fail(error, LOCUS_ERROR_IO, "store", "the run store '%s' failed: %s", path,
                         store->database != NULL ? sqlite3_errmsg(store->database) : sqlite3_errstr(code));

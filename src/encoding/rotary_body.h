@@ -132,9 +132,9 @@ static void T(turn_rows)(const locus_rotary_walk *walk, const T(turn) *turn) {
 /* ---- standard basis: all heads of a token at once ---- */
 
 static void T(turn_all)(const locus_rotary_walk *walk) {
-    const size_t count = walk->call->count, dim = walk->op->rotary->dim;
-    for (size_t t = 0; t < count; t += LOCUS_TURN_ROWS) {
-        size_t rows = least_rows(LOCUS_TURN_ROWS, count - t);
+    const size_t count = walk->call->count;
+    for (size_t t = 0; t < count; t += LOCUS_BASIS_ROWS) {
+        size_t rows = least_rows(LOCUS_BASIS_ROWS, count - t);
         const T(turn) turn = {{0, walk->heads->count}, t, rows, walk->sign, T(x_row)(walk, t, 0), walk->call->x_stride,
                               walk->heads->x_head, T(y_row)(walk, t, 0), walk->heads->y_stride, walk->heads->y_head};
         T(turn_rows)(walk, &turn);
@@ -147,7 +147,7 @@ static void T(learn_angles)(const locus_rotary_walk *walk) {
     const locus_operator_heads *heads = walk->heads;
     const size_t count = walk->call->count;
     double *weights = (double *)(void *)SCRATCH(walk, weights);
-    for (size_t t = 0; t < count; t += LOCUS_TURN_ROWS) {
+    for (size_t t = 0; t < count; t += LOCUS_BASIS_ROWS) {
         size_t rows = least_rows(LOCUS_TURN_ROWS, count - t), next = least_rows(LOCUS_TURN_ROWS, count - t - rows);
         for (size_t h = 0; next > 0 && h < heads->count; h++) {
             T(fetch)(T(x_row)(walk, t + rows, h), next, walk->call->x_stride, rotary->dim);

@@ -109,6 +109,20 @@ refuses 1 "not finite at step .*learning rate" "$locus" train --task copy --enco
     --rate 1e5 --warmup 0.5 --name wild
 "$locus" runs show wild | grep -q '^state  *failed' || fail "a failed run is not marked"
 
+# No space, as far as that can be had without a disk: files may not grow beyond 50 KB. The checkpoint cannot be written: one
+# line, and neither a part of it nor its temporary file is left.
+got=0
+# shellcheck disable=SC2086
+(
+    trap '' XFSZ
+    ulimit -f 100
+    exec "$locus" train --task copy --encoding rope $small --checkpoint-seconds 0 --store tight/locus.db --name full
+) >out 2>err || got=$?
+[ "$got" = 1 ] && [ "$(wc -l <err)" = 1 ] && [ ! -s out ] || fail "no space: $got, $(cat err)"
+grep -q "^locus: cannot write 'tight/full/last.safetensors'\|^locus: .*run store 'tight/locus.db'" err ||
+    fail "no space: $(cat err)"
+[ -z "$(find tight -name '*safetensors*')" ] || fail "no space: $(find tight)"
+
 # No permission: tried as somebody who may not write, if there is a way to be him.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     chmod 755 "$work"
