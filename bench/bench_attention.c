@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Times packed attention forward and backward, H = 8, d = 64, float32: one JSON object to a line, the same shapes and keys as
- * peer_attention.py. Work is counted on unmasked pairs: 4·d operations forward, 10·d backward. `share` is that of the kernels' matrix product
- * on blocks in the cache, on as many threads, measured in the same run.
+/* Times packed attention forward and backward, H = 8, d = 64, float32: one JSON object to a line, the same shapes and
+ * keys as peer_attention.py. Work is counted on unmasked pairs: 4·d operations forward, 10·d backward. `share` is that
+ * of the kernels' matrix product on blocks in the cache, on as many threads, measured in the same run.
  *
- *   bench_attention [--threads N] [--lengths 128,4096,…] [--tokens N] [--encodings "none;rope"] [--dropout P] [--repeats N] */
+ *   bench_attention [--threads N] [--lengths 128,4096,…] [--tokens N] [--encodings "none;rope"] [--dropout P]
+ *                   [--repeats N] */
 #include "kernels/kernels.h"
 
 #include <locus/locus.h>

@@ -2,7 +2,7 @@
 """Times PyTorch's scaled_dot_product_attention on the shapes of bench_attention and prints one JSON object to a line.
 Usage: python3 bench/peer_attention.py [--threads 2] [--lengths 128,256,…] [--tokens 8192] [--repeats 10]
 
-Tensors are laid out as a model has them after a fused projection: [batch, length, heads, dim], seen as [batch, heads, length,
+Tensors are laid out as after a projection: [batch, length, heads, dim], seen as [batch, heads, length,
 dim]. Ragged batches are padded, as PyTorch needs them on a CPU: its time is divided by the real pairs."""
 import argparse
 import json

@@ -15,12 +15,12 @@ typedef enum lab_embedding_init { LAB_EMBEDDING_SCALED = 0, LAB_EMBEDDING_UNIT =
  * unit: embeddings N(0, 1), times sqrt(D) at the input, unscaled as output projection (the published code). */
 typedef struct lab_model_config {
     size_t vocabulary, dim, heads, feed_forward, encoder_layers, decoder_layers;
-    lab_norm_place norm;             /* before: and one LayerNorm after each stack */
-    double dropout;                  /* on activations (embedding, sublayer outputs, feed-forward hidden) */
+    lab_norm_place norm; /* before: and one LayerNorm after each stack */
+    double dropout;      /* on activations (embedding, sublayer outputs, feed-forward hidden) */
     double attention_dropout;
     locus_dropout attention_dropout_on;
     lab_embedding_init embedding_init;
-    const char *encoding;            /* spec; kept as a copy */
+    const char *encoding; /* spec; kept as a copy */
 } lab_model_config;
 lab_model_config lab_model_default(void); /* the published sizes, set-up paper, encoding "none" */
 
@@ -38,9 +38,9 @@ typedef struct lab_parameter {
     char name[96];
     size_t rank;
     int64_t shape[LOCUS_MAX_RANK];
-    size_t count;       /* elements */
+    size_t count;            /* elements */
     float *value, *gradient; /* in the model's contiguous parameter and gradient blocks */
-    bool decay; /* takes part in weight decay: all do, as with AdamW in the published code */
+    bool decay;              /* takes part in weight decay: all do, as with AdamW in the published code */
 } lab_parameter;
 
 typedef struct lab_model lab_model;
@@ -64,10 +64,10 @@ typedef struct lab_batch {
 } lab_batch;
 
 typedef struct lab_score {
-    double loss;        /* summed cross-entropy, nats */
-    size_t tokens;      /* predicted tokens (target + end) */
-    size_t correct;     /* argmax right */
-    size_t exact;       /* samples whose every token is right */
+    double loss;    /* summed cross-entropy, nats */
+    size_t tokens;  /* predicted tokens (target + end) */
+    size_t correct; /* argmax right */
+    size_t exact;   /* samples whose every token is right */
     size_t samples;
 } lab_score;
 

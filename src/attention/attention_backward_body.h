@@ -146,21 +146,26 @@ static void strip_scores(backward_worker *w, const strip *s, const real *columns
     const lane *l = &w->l;
     strip_products(l, s, l->job->head_dim, w->query + s->row * l->ld_key, (ptrdiff_t)l->ld_key, columns);
     if (l->job->content_key)
-        content_products(l, s, content_keys(l->job), w->content_query + s->row * l->ld_key, (ptrdiff_t)l->ld_key,
-                         s->score);
+        content_products(l, s, content_keys(l->job), w->content_query + s->row * l->ld_key, (ptrdiff_t)l->ld_key);
 }
 
 static void strip_content_backward(backward_worker *w, const strip *s, const strip *g) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
-    const real *g_output = row_of(&job->g_output, l->span.query_first + s->row, l->head);
-    if (job->content_value && w->slot)
-        content_sums(l, s, content_values(job), s->score, NULL, 0, g_output, job->g_output.token,
-                     slot_at(w, job->slots.content_value));
-    if (job->content_key)
-        content_sums(l, s, content_keys(job), g->score, w->content_g_query + (ptrdiff_t)s->row * w->ld_g_query,
-                     w->ld_g_query, w->content_query + s->row * l->ld_key, (ptrdiff_t)l->ld_key,
-                     slot_at(w, job->slots.content_key));
+    if (job->content_value && w->slot) {
+        content_targets to = {.left = row_of(&job->g_output, l->span.query_first + s->row, l->head),
+                              .ld_left = job->g_output.token,
+                              .slot = slot_at(w, job->slots.content_value)};
+        content_sums(l, s, content_values(job), to);
+    }
+    if (job->content_key) {
+        content_targets to = {.rows = w->content_g_query + (ptrdiff_t)s->row * w->ld_g_query,
+                              .ld = w->ld_g_query,
+                              .left = w->content_query + s->row * l->ld_key,
+                              .ld_left = (ptrdiff_t)l->ld_key,
+                              .slot = slot_at(w, job->slots.content_key)};
+        content_sums(l, g, content_keys(job), to);
+    }
 }
 
 static void backward_strip(backward_worker *w, const strip *s, const strip *g, size_t panel_row) {
@@ -172,7 +177,7 @@ static void backward_strip(backward_worker *w, const strip *s, const strip *g, s
     strip_products(l, g, job->value_dim, g_output, ld_value, w->value_columns + panel_row * job->value_dim);
     if (job->content_value)
         content_products(l, g, content_values(job), row_of(&job->g_output, l->span.query_first + s->row, l->head),
-                         job->g_output.token, g->score);
+                         job->g_output.token);
     for (size_t i = 0; i < s->rows; i++)
         backward_row(w, s, i, g->score + i * ATTENTION_KEY_BLOCK);
     l->kernels->gemm(s->keys, job->value_dim, s->rows, s->score, 1, ATTENTION_KEY_BLOCK, g_output, ld_value,
@@ -257,11 +262,12 @@ static void subtract_content(backward_worker *w, size_t row, size_t rows, real *
                 l->kernels->multiply(count, weight, l->keep_row, weight);
             l->kernels->scale(count, -1, weight, weight);
         }
-        content_sums(l, &s, content_values(job), w->weight, target, (ptrdiff_t)l->ld_value, NULL, 0, NULL);
+        content_sums(l, &s, content_values(job), (content_targets){.rows = target, .ld = (ptrdiff_t)l->ld_value});
     }
 }
 
-/* What the value operator's inverse was given for these rows, got back from the output: operators on values are orthogonal. */
+/* What the value operator's inverse was given for these rows, got back from the output: operators on values are
+ * orthogonal. */
 static const real *operator_input(backward_worker *w, size_t row, size_t rows) {
     const lane *l = &w->l;
     const attention_job *job = l->job;

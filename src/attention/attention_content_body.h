@@ -3,10 +3,10 @@
  *
  *   s_mn += q_m · K[b],  o_m += Σ_n a_mn V[b],  b = clip(p_n − p_m, −w, w) + w
  *
- * For a strip the rows of a table that it can reach are a run [low, low + width). All products q_m · K[low + j] are one matrix
- * product; each pair then picks its own (consecutive positions: a shifted slice). Backward scatters the pairs back into
- * [rows][width] and is two matrix products. Where positions are scattered so widely that the run is longer than
- * ATTENTION_CONTENT_WIDTH, pairs are computed one by one. */
+ * For a few rows and a tile's keys the rows of a table that they can reach are a run [low, low + width). All products
+ * q_m · K[low + j] are one matrix product; each pair then picks its own (consecutive positions: a shifted slice).
+ * Backward scatters the pairs back into [rows][width] and is two matrix products. Where positions are scattered so
+ * widely that the run is longer than ATTENTION_CONTENT_WIDTH, pairs are computed one by one. */
 #ifndef LOCUS_ATTENTION_CONTENT_BODY_H
 #define LOCUS_ATTENTION_CONTENT_BODY_H
 
@@ -48,7 +48,7 @@ static content_range content_reach(const lane *l, const strip *s) {
     return range;
 }
 
-/* The columns of a row of pairs with consecutive keys: `before` at the first offset, a slice, the rest at the last one. */
+/* A row of pairs with consecutive keys: `before` at the first offset, a slice, the rest at the last one. */
 typedef struct content_slice {
     size_t before, until; /* pairs [before, until) are the slice */
     size_t start;         /* table row of pair `before` */
@@ -124,59 +124,86 @@ static size_t content_pair(const lane *l, const content_range *range, size_t row
     return content_index(range->key_positions[j] - range->query_positions[row], (int64_t)l->job->content->window);
 }
 
-/* target[m][n] += left_m · matrix[b(m, n)], over the keys that each row sees. */
-static void content_products(const lane *l, const strip *s, content_matrix matrix, const real *left, ptrdiff_t ld,
-                             real *target) {
+/* A strip's pairs are taken in parts of few rows: a part of r rows and n consecutive keys reaches r + n − 1 offsets. */
+static strip content_part(const strip *s, size_t first) {
+    strip part = *s;
+    part.row += first;
+    part.rows = smaller(s->rows - first, ATTENTION_STRIP);
+    part.score += first * ATTENTION_KEY_BLOCK;
+    return part;
+}
+
+static void part_products(const lane *l, const strip *s, content_matrix matrix, const real *left, ptrdiff_t ld) {
     content_range range = content_reach(l, s);
     size_t table_rows = 2 * l->job->content->window + 1;
     if (!range.wide)
         l->kernels->gemm(s->rows, range.width, matrix.dim, left, ld, 1, matrix.columns + range.low,
                          (ptrdiff_t)table_rows, l->content, ATTENTION_CONTENT_WIDTH, false);
-    for (size_t i = 0; i < s->rows; i++) {
+    for (size_t i = 0; i < s->rows; i++, left += ld) {
         size_t count = seen_of(l, s->row + i, s->key, s->keys);
-        real *pairs = target + i * ATTENTION_KEY_BLOCK;
+        real *pairs = s->score + i * ATTENTION_KEY_BLOCK;
         if (!range.wide)
             content_gather(l, &range, i, count, l->content + i * ATTENTION_CONTENT_WIDTH, pairs);
         for (size_t j = 0; range.wide && j < count; j++)
-            pairs[j] += l->kernels->dot(matrix.dim, left + (ptrdiff_t)i * ld,
-                                        matrix.rows + content_pair(l, &range, i, j) * matrix.dim);
+            pairs[j] += l->kernels->dot(matrix.dim, left, matrix.rows + content_pair(l, &range, i, j) * matrix.dim);
     }
 }
 
-/* Scatters a strip of pairs into the lane's [rows][width]. */
-static void content_collect(const lane *l, const strip *s, const content_range *range, const real *pairs) {
+/* pair[m][n] += left_m · matrix[b(m, n)], over the keys that each row of the strip sees. */
+static void content_products(const lane *l, const strip *s, content_matrix matrix, const real *left, ptrdiff_t ld) {
+    for (size_t first = 0; first < s->rows; first += ATTENTION_STRIP) {
+        strip part = content_part(s, first);
+        part_products(l, &part, matrix, left + (ptrdiff_t)first * ld, ld);
+    }
+}
+
+/* Where a strip's pairs are summed to; each may be left out (NULL). */
+typedef struct content_targets {
+    real *rows; /* row m += Σ_n pair[m][n] · matrix[b(m, n)] */
+    ptrdiff_t ld;
+    const real *left; /* slot[b(m, n)] += pair[m][n] · left_m */
+    ptrdiff_t ld_left;
+    real *slot;
+} content_targets;
+
+static void part_sums(const lane *l, const strip *s, const content_range *range, content_matrix matrix,
+                      const content_targets *to) {
     for (size_t i = 0; i < s->rows; i++) {
         real *products = l->content + i * ATTENTION_CONTENT_WIDTH;
         memset(products, 0, range->width * sizeof(real));
-        content_scatter(l, range, i, seen_of(l, s->row + i, s->key, s->keys), pairs + i * ATTENTION_KEY_BLOCK,
+        content_scatter(l, range, i, seen_of(l, s->row + i, s->key, s->keys), s->score + i * ATTENTION_KEY_BLOCK,
                         products);
     }
+    if (to->rows)
+        l->kernels->gemm(s->rows, matrix.dim, range->width, l->content, ATTENTION_CONTENT_WIDTH, 1,
+                         matrix.rows + range->low * matrix.dim, (ptrdiff_t)matrix.dim, to->rows, to->ld, true);
+    if (to->slot)
+        l->kernels->gemm(range->width, matrix.dim, s->rows, l->content, 1, ATTENTION_CONTENT_WIDTH, to->left,
+                         to->ld_left, to->slot + range->low * matrix.dim, (ptrdiff_t)matrix.dim, true);
 }
 
-/* target_m += Σ_n pairs[m][n] · matrix[b(m, n)] and, if there is a slot, slot[b(m, n)] += pairs[m][n] · left_m. */
-static void content_sums(const lane *l, const strip *s, content_matrix matrix, const real *pairs, real *target,
-                         ptrdiff_t ld_target, const real *left, ptrdiff_t ld_left, real *slot) {
-    content_range range = content_reach(l, s);
-    if (!range.wide) {
-        content_collect(l, s, &range, pairs);
-        if (target)
-            l->kernels->gemm(s->rows, matrix.dim, range.width, l->content, ATTENTION_CONTENT_WIDTH, 1,
-                             matrix.rows + range.low * matrix.dim, (ptrdiff_t)matrix.dim, target, ld_target, true);
-        if (slot)
-            l->kernels->gemm(range.width, matrix.dim, s->rows, l->content, 1, ATTENTION_CONTENT_WIDTH, left, ld_left,
-                             slot + range.low * matrix.dim, (ptrdiff_t)matrix.dim, true);
-        return;
-    }
+static void part_sums_by_pair(const lane *l, const strip *s, const content_range *range, content_matrix matrix,
+                              const content_targets *to) {
     for (size_t i = 0; i < s->rows; i++) {
         size_t count = seen_of(l, s->row + i, s->key, s->keys);
         for (size_t j = 0; j < count; j++) {
-            size_t at = content_pair(l, &range, i, j) * matrix.dim;
-            real weight = pairs[i * ATTENTION_KEY_BLOCK + j];
-            if (target)
-                l->kernels->axpy(matrix.dim, weight, matrix.rows + at, target + (ptrdiff_t)i * ld_target);
-            if (slot)
-                l->kernels->axpy(matrix.dim, weight, left + (ptrdiff_t)i * ld_left, slot + at);
+            size_t at = content_pair(l, range, i, j) * matrix.dim;
+            real weight = s->score[i * ATTENTION_KEY_BLOCK + j];
+            if (to->rows)
+                l->kernels->axpy(matrix.dim, weight, matrix.rows + at, to->rows + (ptrdiff_t)i * to->ld);
+            if (to->slot)
+                l->kernels->axpy(matrix.dim, weight, to->left + (ptrdiff_t)i * to->ld_left, to->slot + at);
         }
+    }
+}
+
+static void content_sums(const lane *l, const strip *s, content_matrix matrix, content_targets to) {
+    for (size_t first = 0; first < s->rows; first += ATTENTION_STRIP) {
+        strip part = content_part(s, first);
+        content_range range = content_reach(l, &part);
+        (range.wide ? part_sums_by_pair : part_sums)(l, &part, &range, matrix, &to);
+        to.rows = to.rows ? to.rows + (ptrdiff_t)ATTENTION_STRIP * to.ld : NULL;
+        to.left = to.left ? to.left + (ptrdiff_t)ATTENTION_STRIP * to.ld_left : NULL;
     }
 }
 

@@ -173,16 +173,15 @@ static void forward_strip(forward_worker *w, const strip *s, size_t chunk_row, c
     real *sum = w->sum + chunk_row * l->ld_value;
     strip_products(l, s, job->head_dim, w->query + chunk_row * l->ld_key, (ptrdiff_t)l->ld_key, columns);
     if (job->content_key)
-        content_products(l, s, content_keys(job), w->content_query + chunk_row * l->ld_key, (ptrdiff_t)l->ld_key,
-                         s->score);
+        content_products(l, s, content_keys(job), w->content_query + chunk_row * l->ld_key, (ptrdiff_t)l->ld_key);
     for (size_t i = 0; i < s->rows; i++)
         forward_row(w, s, chunk_row, i);
     /* Every row sees key 0 if it sees any: the first tile starts the sums. */
     l->kernels->gemm(s->rows, job->value_dim, s->keys, s->score, ATTENTION_KEY_BLOCK, 1, values, w->ld_panel, sum,
                      (ptrdiff_t)l->ld_value, s->key > 0);
     if (job->content_value)
-        content_sums(l, s, content_values(job), s->score, w->content_sum + chunk_row * l->ld_value,
-                     (ptrdiff_t)l->ld_value, NULL, 0, NULL);
+        content_sums(l, s, content_values(job),
+                     (content_targets){.rows = w->content_sum + chunk_row * l->ld_value, .ld = (ptrdiff_t)l->ld_value});
 }
 
 static void forward_tile(forward_worker *w, const attention_item *item, size_t chunk_row, size_t rows, size_t key,

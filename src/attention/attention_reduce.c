@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Folds gradient slots into the parameters' gradients: site after site, head after head, slot after slot. Terms may share a
- * parameter (a generator that acts on queries, keys and values), so they take turns; so do heads, unless the operator says that
- * they have parameters of their own. */
+/* Folds gradient slots into the parameters' gradients: site after site, head after head, slot after slot. Terms may
+ * share a parameter (a generator that acts on queries, keys and values), so they take turns; so do heads, unless the
+ * operator says that they have parameters of their own. */
 #include "attention/attention_work.h"
 
 #include <locus/memory.h>

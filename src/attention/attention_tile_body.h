@@ -18,7 +18,7 @@ typedef struct lane {
     size_t ld_key, ld_value; /* strides of scratch rows of head_dim and value_dim */
     void *operator_scratch;
     real *term_row, *product_row, *keep_row; /* [ATTENTION_KEY_BLOCK] */
-    real *content;                           /* [ATTENTION_QUERY_BLOCK][ATTENTION_CONTENT_WIDTH] */
+    real *content;                           /* [ATTENTION_STRIP][ATTENTION_CONTENT_WIDTH] */
 } lane;
 
 static size_t smaller(size_t a, size_t b) {
@@ -60,8 +60,7 @@ static void carve_lane(const attention_job *job, attention_carver *carver, lane 
     l->term_row = locus_attention_carve(carver, ATTENTION_KEY_BLOCK, sizeof(real));
     l->product_row = locus_attention_carve(carver, ATTENTION_KEY_BLOCK, sizeof(real));
     l->keep_row = locus_attention_carve(carver, ATTENTION_KEY_BLOCK, sizeof(real));
-    l->content =
-        locus_attention_carve(carver, content ? ATTENTION_QUERY_BLOCK * ATTENTION_CONTENT_WIDTH : 0, sizeof(real));
+    l->content = locus_attention_carve(carver, content ? ATTENTION_STRIP * ATTENTION_CONTENT_WIDTH : 0, sizeof(real));
 }
 
 /* ---- operators ---- */
@@ -87,7 +86,7 @@ static locus_operator_call operator_call(const lane *l, const run *r, const real
     return call;
 }
 
-/* The rows of one head lie heads·dim apart, too far for the processor to guess the next one: all are asked for at once. */
+/* Rows of one head lie heads·dim apart, too far for the processor to guess the next one: all are asked for at once. */
 static void prefetch_rows(const real *x, ptrdiff_t stride, size_t rows, size_t dim) {
     const size_t line = LOCUS_ALIGNMENT / sizeof(real);
     for (size_t i = 0; x && i < rows; i++)

@@ -150,7 +150,8 @@ static void build(const attention_job *job, attention_schedule *schedule) {
     if (threshold < SMALLEST_TASK)
         threshold = SMALLEST_TASK;
     builder b = {schedule, threshold * 0.999, 0.0, false};
-    /* A sequence alone with few heads is cut finer, so that many cores find work; the panels are made again for each cut. */
+    /* A sequence alone with few heads is cut finer, so that many cores find work; the panels are made again for each
+     * cut. */
     size_t chunk = job->sequences * job->heads * 4 > 64 ? ATTENTION_QUERY_CHUNK : ATTENTION_QUERY_CHUNK / 2;
     schedule->item_count = schedule->group_count = schedule->partial_rows = 0;
     schedule->max_queries = schedule->max_keys = 0;

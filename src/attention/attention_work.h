@@ -4,9 +4,9 @@
  *   item   a run of one sequence: queries (forward) or keys (backward)
  *   group  a run of items with about the same work; task (group, head) is one piece of the parallel loop
  *
- * Both depend on the plan and the mask only, never on threads, so sums come out the same on any number of them. A backward
- * group owns one gradient slot for each head. A long sequence among few is split over its keys: each part then writes its own
- * partial dL/dq', and a second loop adds the partials up in order. */
+ * Both depend on the plan and the mask only, never on threads, so sums come out the same on any number of them. A
+ * backward group owns one gradient slot for each head. A long sequence among few is split over its keys: each part then
+ * writes its own partial dL/dq', and a second loop adds the partials up in order. */
 #ifndef LOCUS_ATTENTION_WORK_H
 #define LOCUS_ATTENTION_WORK_H
 
@@ -89,7 +89,8 @@ typedef struct attention_carver {
 } attention_carver;
 void *locus_attention_carve(attention_carver *carver, size_t count, size_t size);
 
-/* Fills in everything but views and pointers from the plan and the options (which may be unchecked: their prefix is not read). */
+/* Fills in everything but views and pointers from the plan and the options (which may be unchecked: their prefix is not
+ * read). */
 void locus_attention_job_init(attention_job *job, const locus_plan *plan, const locus_attention_options *options,
                               locus_dtype dtype, locus_pass pass);
 

@@ -148,11 +148,7 @@ static void T(learn_angles)(const locus_rotary_walk *walk) {
     const size_t count = walk->call->count;
     double *weights = (double *)(void *)SCRATCH(walk, weights);
     for (size_t t = 0; t < count; t += LOCUS_BASIS_ROWS) {
-        size_t rows = least_rows(LOCUS_TURN_ROWS, count - t), next = least_rows(LOCUS_TURN_ROWS, count - t - rows);
-        for (size_t h = 0; next > 0 && h < heads->count; h++) {
-            T(fetch)(T(x_row)(walk, t + rows, h), next, walk->call->x_stride, rotary->dim);
-            T(fetch)(T(g_row)(walk, t + rows, h), next, heads->gy_stride, rotary->dim);
-        }
+        size_t rows = least_rows(LOCUS_BASIS_ROWS, count - t);
         const T(turn) turn = {{0, heads->count}, t, rows, -walk->sign, T(g_row)(walk, t, 0), heads->gy_stride,
                               heads->gy_head, T(y_row)(walk, t, 0), heads->y_stride, heads->y_head};
         T(turn_rows)(walk, &turn);

@@ -68,13 +68,13 @@ static void KERNEL(random_words)(size_t blocks, const locus_random *key, uint64_
 /* Two decisions for each word, low half first. The compiler's vectors serve: comparisons have no rounding to agree
  * on. */
 SIMD void dropout_decide(size_t halves, const uint32_t *words, uint32_t threshold, real kept, real *keep) {
-    size_t i = 0;
-    for (; i + 2 <= halves; i += 2) {
-        keep[i] = (words[i / 2] & 0xffffu) < threshold ? 0 : kept;
-        keep[i + 1] = words[i / 2] >> 16 < threshold ? 0 : kept;
+    for (size_t i = 0; i < halves / 2; i++) {
+        uint32_t low = words[i] & 0xffffu, high = words[i] >> 16;
+        keep[2 * i] = (real)(int)(low >= threshold) * kept; /* a product, not a choice, which compilers turn into jumps */
+        keep[2 * i + 1] = (real)(int)(high >= threshold) * kept;
     }
-    if (i < halves)
-        keep[i] = (words[i / 2] & 0xffffu) < threshold ? 0 : kept;
+    if (halves % 2 != 0)
+        keep[halves - 1] = (real)(int)((words[halves / 2] & 0xffffu) >= threshold) * kept;
 }
 
 static void KERNEL(dropout_row)(size_t n, const locus_random *key, uint64_t row, size_t first, double p, real *keep) {

@@ -76,60 +76,109 @@ SIMD void rotate_part(size_t pairs, const bool half_pairs, size_t i, vreal cosin
     }
 }
 
-/* One head's row of the table, and of the base where there is one. */
-typedef struct rotate_table {
-    const real *cosine, *sine, *base_cosine, *base_sine;
-} rotate_table;
-
-/* The sum of two angles. */
-SIMD void rotate_compose(vreal base_cosine, vreal base_sine, vreal *cosine, vreal *sine) {
-    vreal composed = v_fnma(base_sine, *sine, v_mul(base_cosine, *cosine));
-    *sine = v_fma(base_sine, *cosine, v_mul(base_cosine, *sine));
-    *cosine = composed;
-}
-
 /* One head with its table. */
-SIMD void rotate_head(size_t pairs, const bool half_pairs, const bool based, vreal cosine_factor, vreal sine_factor,
-                      const rotate_table *table, const real *source, real *target) {
+SIMD void rotate_head(size_t pairs, const bool half_pairs, vreal cosine_factor, vreal sine_factor, const real *cosine,
+                      const real *sine, const real *source, real *target) {
     size_t i = 0;
-    for (; i + LANES <= pairs; i += LANES) {
-        vreal cosine = v_load(table->cosine + i), sine = v_load(table->sine + i);
-        if (based)
-            rotate_compose(v_load(table->base_cosine + i), v_load(table->base_sine + i), &cosine, &sine);
-        rotate_vector(pairs, half_pairs, i, v_mul(cosine, cosine_factor), v_mul(sine, sine_factor), source, target);
-    }
+    for (; i + LANES <= pairs; i += LANES)
+        rotate_vector(pairs, half_pairs, i, v_mul(v_load(cosine + i), cosine_factor),
+                      v_mul(v_load(sine + i), sine_factor), source, target);
     if (i < pairs) {
         const vpart part = v_first(pairs - i);
-        vreal cosine = v_load_part(table->cosine + i, part), sine = v_load_part(table->sine + i, part);
-        if (based)
-            rotate_compose(v_load_part(table->base_cosine + i, part), v_load_part(table->base_sine + i, part), &cosine,
-                           &sine);
-        rotate_part(pairs, half_pairs, i, v_mul(cosine, cosine_factor), v_mul(sine, sine_factor), source, target);
+        rotate_part(pairs, half_pairs, i, v_mul(v_load_part(cosine + i, part), cosine_factor),
+                    v_mul(v_load_part(sine + i, part), sine_factor), source, target);
     }
 }
 
 /* Each head has its own row of the table. */
-SIMD void rotate_own(const rotate_call *call, const bool half_pairs, const bool based) {
+SIMD void rotate_own(const rotate_call *call, const bool half_pairs) {
     const locus_rotation *shape = &call->shape;
     const vreal cosine_factor = v_set(call->scale), sine_factor = v_set(call->sign * call->scale);
     const size_t pairs = shape->pairs, lines = shape->D * sizeof(real) / 64;
     for (size_t row = 0; row < shape->rows; row++) {
-        rotate_table table = {call->cosine + (ptrdiff_t)row * shape->table_row,
-                              call->sine + (ptrdiff_t)row * shape->table_row, shape->base_cosine, shape->base_sine};
+        const real *cosine = call->cosine + (ptrdiff_t)row * shape->table_row;
+        const real *sine = call->sine + (ptrdiff_t)row * shape->table_row;
         const real *source = call->source + (ptrdiff_t)row * shape->source_row;
         real *target = call->target + (ptrdiff_t)row * shape->target_row;
         for (size_t head = shape->heads; head > 0; head--) {
             rotate_ahead(source, lines);
-            rotate_head(pairs, half_pairs, based, cosine_factor, sine_factor, &table, source, target);
-            table.cosine += shape->table_head;
-            table.sine += shape->table_head;
-            if (based) {
-                table.base_cosine += shape->table_head;
-                table.base_sine += shape->table_head;
-            }
+            rotate_head(pairs, half_pairs, cosine_factor, sine_factor, cosine, sine, source, target);
+            cosine += shape->table_head;
+            sine += shape->table_head;
             source += shape->source_head;
             target += shape->target_head;
         }
+    }
+}
+
+/* A base's cosines and sines with scale and sign in them. */
+typedef struct rotate_base {
+    vreal cosine_scaled, sine_scaled, cosine_signed, sine_signed;
+} rotate_base;
+
+SIMD rotate_base rotate_base_of(const rotate_call *call, vreal cosine, vreal sine) {
+    const vreal factor = v_set(call->scale), signed_factor = v_set(call->sign * call->scale);
+    return (rotate_base){v_mul(cosine, factor), v_mul(sine, factor), v_mul(cosine, signed_factor),
+                         v_mul(sine, signed_factor)};
+}
+
+/* The sum of the base's angle and the table's. */
+SIMD void rotate_compose(const rotate_base *base, vreal *cosine, vreal *sine) {
+    vreal composed = v_fnma(base->sine_scaled, *sine, v_mul(base->cosine_scaled, *cosine));
+    *sine = v_fma(base->sine_signed, *cosine, v_mul(base->cosine_signed, *sine));
+    *cosine = composed;
+}
+
+/* `vectors` vectors of pairs from pair i on (cut: the last pairs, fewer than a vector) of one head in all rows. Asks for the
+ * same head as many rows ahead as there are here. */
+SIMD void rotate_based_columns(const rotate_call *call, const bool half_pairs, ptrdiff_t head, size_t i,
+                               const size_t vectors, const bool cut, size_t lines) {
+    const locus_rotation *shape = &call->shape;
+    const size_t pairs = shape->pairs, rows = shape->rows;
+    const ptrdiff_t table_row = shape->table_row, source_row = shape->source_row, target_row = shape->target_row;
+    const vpart part = v_first(cut ? pairs - i : 0);
+    const ptrdiff_t own = head * shape->table_head + (ptrdiff_t)i;
+    const real *base_cosine = (const real *)shape->base_cosine + own, *base_sine = (const real *)shape->base_sine + own;
+    const real *table_cosine = call->cosine + own, *table_sine = call->sine + own;
+    const real *source = call->source + head * shape->source_head;
+    real *target = call->target + head * shape->target_head;
+    const uintptr_t ahead = (uintptr_t)((ptrdiff_t)rows * source_row) * sizeof(real);
+    rotate_base base[ROTATE_VECTORS];
+    SIMD_UNROLL
+    for (size_t j = 0; j < vectors; j++)
+        base[j] = rotate_base_of(call, cut ? v_load_part(base_cosine, part) : v_load(base_cosine + j * LANES),
+                                 cut ? v_load_part(base_sine, part) : v_load(base_sine + j * LANES));
+    for (size_t row = rows; row > 0; row--) {
+        for (size_t line = 0; line < lines; line++)
+            __builtin_prefetch((const void *)((uintptr_t)source + ahead + 64 * line), 0, 2);
+        SIMD_UNROLL
+        for (size_t j = 0; j < vectors; j++) {
+            vreal cosine = cut ? v_load_part(table_cosine, part) : v_load(table_cosine + j * LANES);
+            vreal sine = cut ? v_load_part(table_sine, part) : v_load(table_sine + j * LANES);
+            rotate_compose(&base[j], &cosine, &sine);
+            if (cut)
+                rotate_part(pairs, half_pairs, i, cosine, sine, source, target);
+            else
+                rotate_vector(pairs, half_pairs, i + j * LANES, cosine, sine, source, target);
+        }
+        table_cosine += table_row;
+        table_sine += table_row;
+        source += source_row;
+        target += target_row;
+    }
+}
+
+/* Angles are sums of a base, one for all rows, and a table: a head at a time, its base in registers. */
+SIMD void rotate_based(const rotate_call *call, const bool half_pairs) {
+    const size_t pairs = call->shape.pairs, all_lines = call->shape.D * sizeof(real) / 64;
+    for (size_t head = 0; head < call->shape.heads; head++) {
+        size_t i = 0, lines = all_lines;
+        for (; i + ROTATE_VECTORS * LANES <= pairs; i += ROTATE_VECTORS * LANES, lines = 0)
+            rotate_based_columns(call, half_pairs, (ptrdiff_t)head, i, ROTATE_VECTORS, false, lines);
+        for (; i + LANES <= pairs; i += LANES, lines = 0)
+            rotate_based_columns(call, half_pairs, (ptrdiff_t)head, i, 1, false, lines);
+        if (i < pairs)
+            rotate_based_columns(call, half_pairs, (ptrdiff_t)head, i, 1, true, lines);
     }
 }
 
@@ -185,14 +234,14 @@ SIMD void rotate_shared(const rotate_call *call, const bool half_pairs) {
 }
 
 /* Functions of their own: inlined into one, they take the registers from each other. */
-#define ROTATE_LAYOUT(name, walk, ...) \
+#define ROTATE_LAYOUT(name, walk, half_pairs) \
     static __attribute__((noinline)) void KERNEL(name)(const rotate_call *call) { \
-        walk(call, __VA_ARGS__); \
+        walk(call, half_pairs); \
     }
-ROTATE_LAYOUT(rotate_own_half, rotate_own, true, false)
-ROTATE_LAYOUT(rotate_own_interleaved, rotate_own, false, false)
-ROTATE_LAYOUT(rotate_based_half, rotate_own, true, true)
-ROTATE_LAYOUT(rotate_based_interleaved, rotate_own, false, true)
+ROTATE_LAYOUT(rotate_own_half, rotate_own, true)
+ROTATE_LAYOUT(rotate_own_interleaved, rotate_own, false)
+ROTATE_LAYOUT(rotate_based_half, rotate_based, true)
+ROTATE_LAYOUT(rotate_based_interleaved, rotate_based, false)
 ROTATE_LAYOUT(rotate_shared_half, rotate_shared, true)
 ROTATE_LAYOUT(rotate_shared_interleaved, rotate_shared, false)
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Central differences of attention in double: dq, dk, dv and every parameter of every encoding, under masks and dropout.
+/* Central differences of attention in double: dq, dk, dv and every parameter of every encoding, under masks and
+ * dropout.
  *
- * Loss L = Σ do ∘ o. Step 1e-5 on values of order 1: truncation about 1e-10 (third derivatives of order 1 to 10), rounding about
- * 1e-16·|L|/1e-5 ≈ 1e-10; tolerance 2e-7 relative to 1 + |gradient|, which a wrong factor anywhere exceeds by far. */
+ * Loss L = Σ do ∘ o. Step 1e-5 on values of order 1: truncation about 1e-10 (third derivatives of order 1 to 10),
+ * rounding about 1e-16·|L|/1e-5 ≈ 1e-10; tolerance 2e-7 relative to 1 + |gradient|, which a wrong factor anywhere
+ * exceeds by far. */
 #include "unit/attention_case.h"
 
 #include <math.h>

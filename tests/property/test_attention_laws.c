@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Laws of attention that need no oracle: weights sum to 1, order does not matter without positions, only relative positions
- * matter with them, masked keys neither give nor get, dropout has its rate, packing changes nothing, NaN stays where it belongs. */
+/* Laws of attention that need no oracle: weights sum to 1, order does not matter without positions, only relative
+ * positions matter with them, masked keys neither give nor get, dropout has its rate, packing changes nothing, NaN
+ * stays where it belongs. */
 #include "unit/attention_case.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ static void assert_near(double got, double want, double tolerance) {
         fail_msg("%.17g is not %.17g", got, want);
 }
 
-/* Constant values come out as they went in, and a row's gradient of scores sums to 0, so that constant keys get none. */
+/* Constant values come out as they went in; the output then does not depend on the weights, so queries get nothing. */
 static void test_rows_sum_to_one(void **state) {
     static const char *const specs[] = {"none", "rope", "algebraic(group=seq)", "alibi", "decay", "relative(window=5)"};
     (void)state;
@@ -111,7 +112,8 @@ static void test_only_relative_positions_matter(void **state) {
         }
 }
 
-/* Values turn with their positions and are turned back at the query's: with one key, o = ⌈p_n − p_m⌉ v, which is v at p_m = p_n. */
+/* Values turn with their positions and are turned back at the query's: with one key, o = ⌈p_n − p_m⌉ v, which is v at
+ * p_m = p_n. */
 static void test_values_come_back(void **state) {
     static const char *const specs[] = {"roper", "algebraic(group=seq, values=on)"};
     const size_t one[] = {1};
@@ -132,7 +134,7 @@ static void test_values_come_back(void **state) {
     }
 }
 
-/* No loss at the last sequence's first 50 queries' futures: keys that only they could see get exactly zero. */
+/* The loss looks at the last sequence's first 50 outputs only: keys that these do not see get exactly zero. */
 static void test_masked_keys_get_nothing(void **state) {
     (void)state;
     attention_case test = base("rope");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A case of attention for tests: its plan, its data, the library's run of it, and a naive dense oracle in double that
- * stores all scores. The oracle takes operators from locus_apply and everything else from the formulas of the spec reference. */
+ * stores all scores. The oracle takes operators from locus_apply and everything else from the formulas of the spec
+ * reference. */
 #ifndef TESTS_ATTENTION_CASE_H
 #define TESTS_ATTENTION_CASE_H
 
@@ -51,8 +52,8 @@ typedef struct attention_world {
     locus_workspace workspace;                 /* kept from run to run */
 } attention_world;
 
-/* How the tensors lie in memory. FUSED: q, k, v in one [tokens, 3, heads, dim] buffer (self-attention of equal dimensions), o, do
- * and the gradients of inputs likewise; SCATTERED: odd strides with room between rows. */
+/* How the tensors lie in memory. FUSED: q, k, v in one [tokens, 3, heads, dim] buffer (self-attention of equal
+ * dimensions), o, do and the gradients of inputs likewise; SCATTERED: odd strides with room between rows. */
 typedef enum attention_memory { ATTENTION_PLAIN, ATTENTION_FUSED, ATTENTION_SCATTERED } attention_memory;
 
 void attention_world_make(attention_world *world, const attention_case *test);
@@ -65,12 +66,14 @@ attention_arrays attention_arrays_make(const attention_world *world);
 void attention_arrays_free(attention_arrays *arrays);
 size_t attention_parameter_size(const attention_world *world, size_t index);
 
-/* The library's forward and, unless `forward_only`, backward, from arrays->q, k, v, go into the results. Fails the test on an error. */
+/* The library's forward and, unless `forward_only`, backward, from arrays->q, k, v, go into the results. Fails the test
+ * on an error. */
 void attention_run(attention_world *world, attention_arrays *arrays, locus_dtype dtype, attention_memory memory,
                    bool forward_only);
 void attention_oracle(const attention_world *world, attention_arrays *arrays);
 
-/* Fails unless every element agrees within tolerance·(1 + |want|), NaN and infinities included. Only tokens of sequences. */
+/* Fails unless every element agrees within tolerance·(1 + |want|), NaN and infinities included. Only tokens of
+ * sequences. */
 void attention_compare(const attention_world *world, const attention_arrays *got, const attention_arrays *want,
                        double tolerance);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention as one would write it down: for each sequence and head all scores, a softmax, sums; then the same backward. */
+/* Attention as one would write it down: for each sequence and head all scores, a softmax, sums; then backward. */
 #include "attention_case.h"
 
 #include <math.h>

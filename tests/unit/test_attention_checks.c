@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bad arguments of attention: each is one clear error that names the culprit, and nothing is written. Views of one fused buffer
- * are no overlap. */
+/* Bad arguments of attention: each is one clear error that names the culprit, and nothing is written. Views of one
+ * fused buffer are no overlap. */
 #include <locus/locus.h>
 #include <math.h>
 #include <setjmp.h>

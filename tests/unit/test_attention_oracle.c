@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Packed attention, forward and backward, against the naive oracle: all masks, encodings, layouts, both types, every instruction set,
- * and lengths below, at and above each block's size. */
+/* Packed attention, forward and backward, against the naive oracle: all masks, encodings, layouts, both types, every
+ * instruction set, and lengths below, at and above each block's size. */
 #include "unit/attention_case.h"
 
 #include <setjmp.h>

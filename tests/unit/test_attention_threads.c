@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention gives the same bits on 1, 2 and 3 threads and from run to run, allocates nothing while it executes, and serves
- * callers on several threads at once. */
+/* Attention gives the same bits on 1, 2 and 3 threads and from run to run, allocates nothing while it executes, and
+ * serves callers on several threads at once. */
 #include "unit/attention_case.h"
 
 #include <pthread.h>

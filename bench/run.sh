@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Everything that docs/performance.md quotes, in one run: kernels, apply, attention, a training step, and PyTorch beside them
+# where it is installed (pip install torch==2.13.0). Usage: ./dev bench [kernels|apply|attention|step|peers …]
+set -eu
+build=build/release/bench
+[ $# -gt 0 ] || set -- kernels apply attention step peers
+
+peer() {
+    if python3 -c 'import torch' 2>/dev/null; then
+        python3 "$@"
+    else
+        echo "bench: PyTorch is not installed: no peer beside this (pip install torch==2.13.0)" >&2
+    fi
+}
+
+for part in "$@"; do
+    case $part in
+    kernels | apply | step)
+        echo "== $part"
+        "$build/bench_$part"
+        ;;
+    attention)
+        echo "== $part"
+        "$build/bench_attention"
+        peer bench/peer_attention.py
+        ;;
+    peers)
+        echo "== peers: a training step, rotate-half"
+        peer bench/peer_step.py
+        peer bench/peer_apply.py
+        ;;
+    *)
+        echo "bench: unknown part '$part': there are kernels, apply, attention, step and peers" >&2
+        exit 2
+        ;;
+    esac
+done
