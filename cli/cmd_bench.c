@@ -311,7 +311,7 @@ static void attention_close(attention_job *job, const bench *b, size_t tokens) {
 
 static int bench_attention_one(bench *b, cli_table *table, const char *spec, size_t tokens) {
     const size_t least = (size_t)cli_integer(b->arguments, "repeat");
-    measurement forward, backward;
+    measurement forward = {0}, backward = {0};
     attention_job job = {0};
     subject s;
     int status = subject_open(&s, spec, &b->shape, tokens);
@@ -378,7 +378,7 @@ static int bench_step_one(bench *b, cli_table *table, const char *spec, lab_trai
     locus_error error = {.offset = -1};
     lab_dataset set = {0};
     step_job job = {0};
-    measurement m;
+    measurement m = {0};
     config->model.encoding = spec;
     int status = 0;
     if (lab_dataset_generate(&set, lab_task_find("copy"), &config->data, LAB_SET_TRAIN, config->batch, 0, &error) !=

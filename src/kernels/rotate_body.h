@@ -150,7 +150,7 @@ SIMD void rotate_based_columns(const rotate_call *call, const bool half_pairs, p
                                  cut ? v_load_part(base_sine, part) : v_load(base_sine + j * LANES));
     for (size_t row = rows; row > 0; row--) {
         for (size_t line = 0; line < lines; line++)
-            __builtin_prefetch((const void *)((uintptr_t)source + ahead + 64 * line), 0, 2);
+            __builtin_prefetch((const void *)((uintptr_t)source + ahead + 64 * line));
         SIMD_UNROLL
         for (size_t j = 0; j < vectors; j++) {
             vreal cosine = cut ? v_load_part(table_cosine, part) : v_load(table_cosine + j * LANES);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Shell scripts are POSIX shell (those that say bash, bash): at least they parse; with shellcheck installed, it has no complaint.
+# Shell scripts are POSIX shell (those that say bash, bash): at least they parse; with shellcheck installed, it finds no error.
 set -eu
 cd "${LOCUS_SOURCE:-$(dirname "$0")/../..}"
 status=0
@@ -13,7 +13,7 @@ for script in dev .ci/run $(sh tools/lint-files.sh '*.sh'); do
     esac
     "$shell" -n "$script" || status=1
     if command -v shellcheck >/dev/null; then
-        shellcheck "$script" || status=1
+        shellcheck --severity=error "$script" || status=1
     fi
 done
 for script in dev .ci/run; do
