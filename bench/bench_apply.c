@@ -348,8 +348,8 @@ static bool outputs_agree(void) {
     locus_release(x, elements * sizeof *x);
     const bool agree = folded <= 1e-6 && worst <= 1e-3; /* products of hundreds of float matrices drift */
     if (!agree)
-        fprintf(stderr, "bench_apply: outputs differ: folded within %g of rotary, unfolded within %g of dense\n", folded,
-                worst);
+        fprintf(stderr, "bench_apply: outputs differ: folded within %g of rotary, unfolded within %g of dense\n",
+                folded, worst);
     return agree;
 }
 

@@ -2,7 +2,7 @@
 #include "cells.h"
 
 #include "output.h"
-#include "train_options.h"
+#include "stop.h"
 
 #include <errno.h>
 #include <locus/parallel.h>
@@ -40,7 +40,7 @@ static bool send_message(int pipe, const message *told) {
     ssize_t written;
     do {
         written = write(pipe, told, sizeof *told);
-    } while (written < 0 && errno == EINTR && !cli_stop_asked);
+    } while (written < 0 && errno == EINTR && !cli_stop_asked());
     return written == (ssize_t)sizeof *told || (written < 0 && errno == EINTR);
 }
 
@@ -50,7 +50,7 @@ static bool look(void *context, const lab_progress *now) {
     told.progress = *now;
     told.progress.phase = NULL;
     snprintf(told.phase, sizeof told.phase, "%s", now->phase);
-    return send_message(*(const int *)context, &told) && !cli_stop_asked;
+    return send_message(*(const int *)context, &told) && !cli_stop_asked();
 }
 
 static void run_child(const cli_cells *all, cli_cell *cell, int pipe) {
@@ -226,7 +226,7 @@ static void tell_end(const cli_cells *all, const cli_cell *cell, screen *view) {
         cli_note("[%zu/%zu] %s: %s%s", ended(all), all->count, cell->label,
                  cell->trained_now ? "done in " : "already done",
                  cell->trained_now ? cli_format_seconds(seconds, sizeof seconds, seconds_now() - cell->began) : "");
-    } else if (cell->status == LOCUS_ERROR_INTERRUPTED && cli_stop_asked) {
+    } else if (cell->status == LOCUS_ERROR_INTERRUPTED && cli_stop_asked()) {
         cli_note("%s: %s", cell->label, cell->message);
     } else {
         cli_failure("%s: %s", cell->label, cell->message);
@@ -284,14 +284,14 @@ static int train_all(cli_cells *all, struct pollfd *polls, size_t *owners) {
     screen view = {.bars = isatty(STDERR_FILENO) && !cli_quiet, .told = seconds_now()};
     int status = 0;
     for (;;) {
-        while (status == 0 && !cli_stop_asked && running < all->jobs && next < all->count) {
+        while (status == 0 && !cli_stop_asked() && running < all->jobs && next < all->count) {
             status = start(all, &all->cells[next++]);
             running += status == 0;
         }
         if (running == 0) {
             break;
         }
-        if ((cli_stop_asked || status != 0) && !asked) {
+        if ((cli_stop_asked() || status != 0) && !asked) {
             stop_children(all);
             asked = true;
         }

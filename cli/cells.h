@@ -39,7 +39,7 @@ typedef struct cli_cells {
 } cli_cells;
 
 /* Trains all that is not done. Progress: one bar for each running cell on a terminal, else a line when one ends and now
- * and then between. 0: all done; 1: some failed, told in a line each, or stopped (cli_stop_asked). */
+ * and then between. 0: all done; 1: some failed, told in a line each, or stopped (cli_stop_asked()). */
 int cli_cells_run(cli_cells *cells);
 
 #endif

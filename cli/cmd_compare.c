@@ -6,6 +6,7 @@
 #include "comparison_table.h"
 #include "output.h"
 #include "report/report.h"
+#include "stop.h"
 #include "store_argument.h"
 #include "train_options.h"
 
@@ -197,9 +198,10 @@ static int train_and_report(cli_arguments *arguments, cli_cells *all, const axes
     all->restart = cli_flag(arguments, "restart");
     status = cli_cells_run(all);
     cli_store_close(&store);
-    if (cli_stop_asked) {
+    if (cli_stop_asked()) {
         return cli_failure("stopped; to go on: %s", arguments->command_line);
     }
+    cli_stop_release();
     int reported = report(arguments, all, over);
     return status ? status : reported;
 }

@@ -2,6 +2,7 @@
 /* locus train: trains one model with one encoding on one task, or goes on where it was stopped or killed. */
 #include "command.h"
 #include "output.h"
+#include "stop.h"
 #include "store_argument.h"
 #include "train_options.h"
 
@@ -15,7 +16,7 @@
 
 static bool look(void *context, const lab_progress *now) {
     cli_progress_show(context, now);
-    return !cli_stop_asked;
+    return !cli_stop_asked();
 }
 
 /* The command line that goes on: the same, without --restart. */

@@ -5,23 +5,6 @@
 
 #include <string.h>
 
-volatile sig_atomic_t cli_stop_asked = 0;
-
-static void ask_stop(int signal_number) {
-    (void)signal_number;
-    cli_stop_asked = 1;
-}
-
-void cli_stop_catch(void) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = ask_stop;
-    action.sa_flags = (int)SA_RESETHAND;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
 /* ---- numbers over the budget's ---- */
 
 typedef struct override {

@@ -6,8 +6,6 @@
 #include "options.h"
 #include "train/train.h"
 
-#include <signal.h>
-
 #define CLI_TRAIN_OPTIONS \
     {"budget", 0, CLI_CHOICE, "smoke|quick|paper", NULL, "sizes and steps: docs/budgets.md", 0, 0}, \
         {"setup", 0, CLI_CHOICE, "paper|code", NULL, "as the paper says, or as its authors' code does it", 0, 0}, \
@@ -42,9 +40,5 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments);
 
 /* Checks the task's name and the encoding's text; `text` receives its canonical form, which `config` then points to. */
 int cli_train_subject(lab_train_config *config, const char *task, const char *encoding, char *text, size_t size);
-
-/* Ctrl-C and a polite kill ask for a clean stop; the second one ends the program. */
-extern volatile sig_atomic_t cli_stop_asked;
-void cli_stop_catch(void);
 
 #endif

@@ -50,9 +50,10 @@ static locus_status check(const locus_term *term, const locus_shape *shape, locu
                           "takes odd ones)",
                           shape->head_dim);
     if (term->options[VALUES].choice == 1 && locus_shape_value_dim(shape) != shape->head_dim)
-        return locus_fail(error, LOCUS_ERROR_SHAPE, "value_dim",
-                          "'algebraic(values=on)' acts on values as on queries: value_dim must be head_dim (%zu), not %zu",
-                          shape->head_dim, locus_shape_value_dim(shape));
+        return locus_fail(
+            error, LOCUS_ERROR_SHAPE, "value_dim",
+            "'algebraic(values=on)' acts on values as on queries: value_dim must be head_dim (%zu), not %zu",
+            shape->head_dim, locus_shape_value_dim(shape));
     return LOCUS_OK;
 }
 
@@ -126,7 +127,8 @@ static locus_status draw_generators(const locus_term *term, const locus_draw *dr
     for (size_t table = 0; status == LOCUS_OK && table < tables_of(term, draw->shape); table++) {
         status = draw_generator(term, draw, &index, A + table * dim * dim, work);
         if (status != LOCUS_OK)
-            (void)locus_fail(error, status, "generators", "a random generator could not be decomposed: try another seed");
+            (void)locus_fail(error, status, "generators",
+                             "a random generator could not be decomposed: try another seed");
     }
     locus_owned_release(&memory);
     return status;
@@ -189,8 +191,9 @@ static locus_status find_bases(locus_rotary *rotary, const double *A, double *th
     locus_parallel_for(tables, decompose, &job);
     for (size_t table = 0; table < tables && status == LOCUS_OK; table++)
         if (job.status[table] != LOCUS_OK)
-            status = locus_fail(error, job.status[table], "generators",
-                                "the generator of head %zu has no eigenbasis: are its values finite and not huge?", table);
+            status =
+                locus_fail(error, job.status[table], "generators",
+                           "the generator of head %zu has no eigenbasis: are its values finite and not huge?", table);
     rotary->basis_float64 = job.U;
     rotary->transposed_float64 = job.V;
     rotary->basis_float32 = job.U32;
@@ -264,7 +267,8 @@ static locus_status place(const void *bound, const locus_placement *placement, s
 
 static const locus_option_info options[] = {
     {"group", "group equal to seq", "seq", "the group that positions are elements of"},
-    {"generator", "skew|angles|fixed", "skew", "learned exp(A − Aᵀ), learned angles in the standard basis, or not learned"},
+    {"generator", "skew|angles|fixed", "skew",
+     "learned exp(A − Aᵀ), learned angles in the standard basis, or not learned"},
     {"init", "rope|identity|random", "rope", "rope's angles in a random basis, small noise, or Haar"},
     {"heads", "own|shared", "own", "generators for each head, or one set for all"},
     {"side", "both|query|key", "both", "which side is acted on; one alone makes positions absolute"},
@@ -272,9 +276,9 @@ static const locus_option_info options[] = {
     {"decay", "off, or number with 0 < c ≤ 1", "off", "multiplies scores by c^distance"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_GROUP, 0, 0, false, NULL},         {LOCUS_OPTION_CHOICE, 0, 0, false, "cayley|householder"},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},        {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},        {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
+    {LOCUS_OPTION_GROUP, 0, 0, false, NULL},        {LOCUS_OPTION_CHOICE, 0, 0, false, "cayley|householder"},
+    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},       {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
+    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},       {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
     {LOCUS_OPTION_OFF_OR_NUMBER, 0, 1, true, NULL},
 };
 

@@ -7,19 +7,19 @@
  * position 1,000,000 as at position 1. kernels->angles multiplies the levels for a run of tokens and rounds once.
  *
  *   fine    [tables, 64, pairs] (cos, sin)             belongs to the frequencies: made when parameters are bound
- *   steps   [16, tables, pairs] floats, cosines and sines apart: rows f < 16 of fine, rounded
+ *   steps   [8, tables, pairs] floats, cosines and sines apart: rows f < 8 of fine, rounded
  *   coarse  [tables, coarse_count, pairs] (cos, sin)   belongs to positions: made with the plan */
 #ifndef LOCUS_ANGLE_TABLE_H
 #define LOCUS_ANGLE_TABLE_H
 
 #include "encoding/placement.h"
 
-#define LOCUS_STEPS 16
+#define LOCUS_STEPS 8 /* more would push the data out of the first cache */
 
 typedef struct locus_angle_fine {
     size_t tables, pairs;
-    const double *theta; /* [tables, pairs] */
-    const double *fine;  /* [tables, 64, pairs, 2]: f·θ */
+    const double *theta;                  /* [tables, pairs] */
+    const double *fine;                   /* [tables, 64, pairs, 2]: f·θ */
     const float *step_cosine, *step_sine; /* if tables > 1 */
 } locus_angle_fine;
 

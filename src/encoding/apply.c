@@ -23,8 +23,8 @@ typedef struct locus_apply_site {
     locus_role role;
     size_t rank, tokens, heads, dim; /* what a tensor must be */
     const locus_token_side *side;
-    const locus_operator *op;  /* NULL: nothing turns */
-    size_t parameters;         /* where the operator's own begin */
+    const locus_operator *op; /* NULL: nothing turns */
+    size_t parameters;        /* where the operator's own begin */
     bool embeds;
 } locus_apply_site;
 
@@ -169,7 +169,8 @@ static locus_status check_pair(const locus_apply_site *site, const locus_tensor 
     if (status != LOCUS_OK)
         return status;
     if (from->dtype != to->dtype)
-        return locus_fail(error, LOCUS_ERROR_DTYPE, to_name, "%s and %s must have one element type", from_name, to_name);
+        return locus_fail(error, LOCUS_ERROR_DTYPE, to_name, "%s and %s must have one element type", from_name,
+                          to_name);
     for (size_t i = 0; from->data == to->data && i < site->rank; i++)
         if (from->stride[i] != to->stride[i] && from->shape[i] > 1)
             return locus_fail(error, LOCUS_ERROR_SHAPE, to_name,
@@ -375,8 +376,13 @@ locus_status locus_apply_backward(const locus_plan *plan, locus_role role, locus
         return status;
     if (!gradients)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "gradients", "gradients is NULL");
-    locus_apply_job job = {.plan = plan, .site = site_of(plan, role), .direction = direction, .x = gradients->x,
-                           .gy = gradients->gy, .y = gradients->gx, .parameters = gradients->parameters};
+    locus_apply_job job = {.plan = plan,
+                           .site = site_of(plan, role),
+                           .direction = direction,
+                           .x = gradients->x,
+                           .gy = gradients->gy,
+                           .y = gradients->gx,
+                           .parameters = gradients->parameters};
     status = check_pair(&job.site, job.gy, job.y, "gy", "gx", error);
     if (status == LOCUS_OK && job.parameters)
         status = locus_parameter_list_check(&plan->binding->list, job.parameters, gradients->parameter_count,

@@ -26,8 +26,8 @@ typedef enum locus_option_kind {
     LOCUS_OPTION_NUMBER = 2,        /* a number in (minimum, maximum] or [minimum, maximum] */
     LOCUS_OPTION_INTEGER = 3,       /* an integer in [minimum, maximum] */
     LOCUS_OPTION_OFF_OR_NUMBER = 4, /* `off` (choice 0) or a number (choice 1) */
-    LOCUS_OPTION_ROTATE = 5,        /* not given (choice 0), an even integer (1), or proportional:f with f in (0, 1] (2) */
-    LOCUS_OPTION_GROUP = 6          /* a group; this version accepts those equal to `seq` */
+    LOCUS_OPTION_ROTATE = 5, /* not given (choice 0), an even integer (1), or proportional:f with f in (0, 1] (2) */
+    LOCUS_OPTION_GROUP = 6   /* a group; this version accepts those equal to `seq` */
 } locus_option_kind;
 
 typedef struct locus_option_rule {

@@ -33,7 +33,8 @@ locus_status locus_shape_need_heads(const locus_shape *shape, const char *name, 
 locus_status locus_shape_need_model(const locus_shape *shape, const char *name, locus_error *error) {
     if (shape->model_dim > 0)
         return LOCUS_OK;
-    return locus_fail(error, LOCUS_ERROR_SHAPE, "model_dim", "'%s' acts on embeddings: give the shape's model_dim", name);
+    return locus_fail(error, LOCUS_ERROR_SHAPE, "model_dim", "'%s' acts on embeddings: give the shape's model_dim",
+                      name);
 }
 
 size_t locus_parameter_elements(const locus_parameter *parameter) {
@@ -103,8 +104,8 @@ locus_status locus_encoding_parameter(const locus_encoding *encoding, const locu
     if (status != LOCUS_OK)
         return status;
     if (index >= list.count)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "index", "there is no parameter %zu: the encoding has %zu", index,
-                          list.count);
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "index", "there is no parameter %zu: the encoding has %zu",
+                          index, list.count);
     *parameter = list.items[index];
     return LOCUS_OK;
 }

@@ -35,8 +35,8 @@ static locus_status parameters(const locus_term *term, const locus_shape *shape,
     locus_status status = locus_shape_need_model(shape, "learned", error);
     if (status != LOCUS_OK)
         return status;
-    list[0] = (locus_parameter){.name = "table", .rank = 2,
-                                .shape = {(int64_t)term->options[SIZE].number, (int64_t)shape->model_dim}};
+    list[0] = (locus_parameter){
+        .name = "table", .rank = 2, .shape = {(int64_t)term->options[SIZE].number, (int64_t)shape->model_dim}};
     *count = 1;
     return LOCUS_OK;
 }
@@ -73,17 +73,17 @@ static size_t scratch_bytes(const locus_embedding *embedding, locus_dtype dtype)
     return 0;
 }
 
-#define ADD_ROWS(real, field)                                                                                          \
-    static void add_##real(const locus_learned_embedding *own, const locus_embedding_call *call) {                     \
-        const size_t dim = own->learned->dim;                                                                          \
-        const real sign = (real)call->sign;                                                                            \
-        for (size_t t = 0; t < call->count; t++) {                                                                     \
-            const real *x = (const real *)call->x + (ptrdiff_t)t * call->x_stride;                                     \
-            const real *row = own->learned->field + (size_t)own->positions[call->first + t] * dim;                     \
-            real *y = (real *)call->y + (ptrdiff_t)t * call->y_stride;                                                 \
-            for (size_t i = 0; i < dim; i++)                                                                           \
-                y[i] = x[i] + sign * row[i];                                                                           \
-        }                                                                                                              \
+#define ADD_ROWS(real, field) \
+    static void add_##real(const locus_learned_embedding *own, const locus_embedding_call *call) { \
+        const size_t dim = own->learned->dim; \
+        const real sign = (real)call->sign; \
+        for (size_t t = 0; t < call->count; t++) { \
+            const real *x = (const real *)call->x + (ptrdiff_t)t * call->x_stride; \
+            const real *row = own->learned->field + (size_t)own->positions[call->first + t] * dim; \
+            real *y = (real *)call->y + (ptrdiff_t)t * call->y_stride; \
+            for (size_t i = 0; i < dim; i++) \
+                y[i] = x[i] + sign * row[i]; \
+        } \
     }
 ADD_ROWS(float, table_float32)
 ADD_ROWS(double, table_float64)
@@ -138,10 +138,11 @@ static locus_status check_positions(const locus_token_side *side, size_t size, l
         for (size_t i = 0; i < side->runs[r].count; i++) {
             int64_t position = side->values[side->runs[r].first + i];
             if (position < 0 || position >= (int64_t)size)
-                return locus_fail(error, LOCUS_ERROR_POSITION, "positions",
-                                  "position %lld of token %zu is outside the learned table of %zu rows (0 … %zu): raise "
-                                  "'size' or move the positions",
-                                  (long long)position, side->runs[r].first + i, size, size - 1);
+                return locus_fail(
+                    error, LOCUS_ERROR_POSITION, "positions",
+                    "position %lld of token %zu is outside the learned table of %zu rows (0 … %zu): raise "
+                    "'size' or move the positions",
+                    (long long)position, side->runs[r].first + i, size, size - 1);
         }
     return LOCUS_OK;
 }

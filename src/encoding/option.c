@@ -100,8 +100,8 @@ static locus_status fail_value(const locus_encoding_class *class, size_t option,
         return locus_fail_at(error, LOCUS_ERROR_UNSUPPORTED, info->name, text.offset, (ptrdiff_t)text.length,
                              "option '%s' of '%s': '%.*s' is not supported by this version: use %s", info->name,
                              class->info.name, (int)text.length, text.text, info->values);
-    locus_option_text nearest = locus_choice_nearest(rule->kind == LOCUS_OPTION_CHOICE ? info->values : NULL, text.text,
-                                                     text.length);
+    locus_option_text nearest =
+        locus_choice_nearest(rule->kind == LOCUS_OPTION_CHOICE ? info->values : NULL, text.text, text.length);
     if (nearest.length)
         return locus_fail_at(error, LOCUS_ERROR_SPEC, info->name, text.offset, (ptrdiff_t)text.length,
                              "option '%s' of '%s' cannot be '%.*s': expected %s (did you mean '%.*s'?)", info->name,

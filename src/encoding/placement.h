@@ -27,8 +27,9 @@ typedef struct locus_token_side {
     size_t used;
     const locus_token_run *runs;
     size_t run_count;
-    bool consecutive;       /* in every sequence positions rise by one */
-    const uint32_t *ahead;  /* [tokens], if not consecutive: how many tokens from here on, this one included, rise by one */
+    bool consecutive; /* in every sequence positions rise by one */
+    const uint32_t
+        *ahead; /* [tokens], if not consecutive: how many tokens from here on, this one included, rise by one */
     const uint32_t *coarse; /* [tokens] index into locus_placement.coarse; with fine only if angles were asked for */
     const uint32_t *fine;   /* [tokens] */
 } locus_token_side;
@@ -39,8 +40,9 @@ typedef struct locus_placement {
     locus_token_side query, key;
     const int64_t *coarse;
     size_t coarse_count;
-    double reach;                        /* max |p| over queries and keys */
-    int64_t nearest_apart, farthest_apart; /* extremes of key position − query position within sequences; 0, 0 if none */
+    double reach; /* max |p| over queries and keys */
+    int64_t nearest_apart,
+        farthest_apart; /* extremes of key position − query position within sequences; 0, 0 if none */
 } locus_placement;
 
 /* Positions must outlive the placement. `angles` asks for the two-level split. */

@@ -3,15 +3,8 @@
 #include "encoding/class.h"
 
 static const locus_encoding_class *const classes[] = {
-    &locus_none_class,
-    &locus_sinusoidal_class,
-    &locus_learned_class,
-    &locus_relative_class,
-    &locus_rope_class,
-    &locus_roper_class,
-    &locus_alibi_class,
-    &locus_decay_class,
-    &locus_algebraic_class,
+    &locus_none_class,  &locus_sinusoidal_class, &locus_learned_class, &locus_relative_class,  &locus_rope_class,
+    &locus_roper_class, &locus_alibi_class,      &locus_decay_class,   &locus_algebraic_class,
 };
 
 #define CLASS_COUNT (sizeof classes / sizeof classes[0])

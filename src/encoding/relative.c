@@ -66,8 +66,8 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
     table->scaled = term->options[SCALED].choice == 0;
     *bound = own;
     size_t rows = (size_t)rows_of(term);
-    locus_status status = copy_table(values[0], rows * shape->head_dim, &table->key_float64, &table->key_float32, memory,
-                                     error);
+    locus_status status =
+        copy_table(values[0], rows * shape->head_dim, &table->key_float64, &table->key_float32, memory, error);
     if (status != LOCUS_OK || term->options[VALUES].choice == 0)
         return status;
     return copy_table(values[1], rows * locus_shape_value_dim(shape), &table->value_float64, &table->value_float32,

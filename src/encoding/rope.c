@@ -46,8 +46,8 @@ static locus_status check(const locus_term *term, const locus_shape *shape, locu
     size_t dimensions = rotated(term, shape);
     if (dimensions % 2 != 0)
         return locus_fail(error, LOCUS_ERROR_SHAPE, "head_dim",
-                          "'%s' turns pairs: head_dim must be even, not %zu (or give rotate=%zu)", name, shape->head_dim,
-                          shape->head_dim - 1);
+                          "'%s' turns pairs: head_dim must be even, not %zu (or give rotate=%zu)", name,
+                          shape->head_dim, shape->head_dim - 1);
     if (dimensions > shape->head_dim)
         return locus_fail(error, LOCUS_ERROR_SHAPE, "rotate", "'%s' cannot turn %zu of %zu head dimensions", name,
                           dimensions, shape->head_dim);
@@ -123,12 +123,12 @@ static const locus_option_info options[] = {
     {"values", "off|on", "off", "turns values, too, and the output back (RoPER)"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},          {LOCUS_OPTION_NUMBER, 0, 1e300, true, NULL},
-    {LOCUS_OPTION_ROTATE, 2, 65536, false, NULL},      {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},          {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
+    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},     {LOCUS_OPTION_NUMBER, 0, 1e300, true, NULL},
+    {LOCUS_OPTION_ROTATE, 2, 65536, false, NULL}, {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
+    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},     {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
 };
-#define LATER                                                                                                          \
-    "scaling|factor|original|fast|slow|attention|mscale|mscale_all|truncate|low|high|short|long|axes|frequencies|"     \
+#define LATER \
+    "scaling|factor|original|fast|slow|attention|mscale|mscale_all|truncate|low|high|short|long|axes|frequencies|" \
     "sections|order|xpos|gamma|centre"
 
 const locus_encoding_class locus_rope_class = {

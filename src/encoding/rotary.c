@@ -100,7 +100,8 @@ static locus_rotary_walk walk_of(const locus_operator *op, const locus_operator_
     return walk;
 }
 
-static void forward_heads(const locus_operator *op, const locus_operator_call *call, const locus_operator_heads *heads) {
+static void forward_heads(const locus_operator *op, const locus_operator_call *call,
+                          const locus_operator_heads *heads) {
     const locus_rotary_walk walk = walk_of(op, call, heads);
     if (call->dtype == LOCUS_FLOAT32)
         locus_rotary_run_float32(&walk);
@@ -145,8 +146,8 @@ static void forward(const locus_operator *op, const locus_operator_call *call, v
 
 static void backward(const locus_operator *op, const locus_operator_call *call, const void *gy, ptrdiff_t gy_stride,
                      void *gx, ptrdiff_t gx_stride, void *slot) {
-    const locus_operator_heads one = {.count = 1, .gy = gy, .gy_stride = gy_stride, .y = gx, .y_stride = gx_stride,
-                                      .slots = slot};
+    const locus_operator_heads one = {
+        .count = 1, .gy = gy, .gy_stride = gy_stride, .y = gx, .y_stride = gx_stride, .slots = slot};
     backward_heads(op, call, &one);
 }
 

@@ -52,12 +52,12 @@ typedef struct locus_rotary_operator {
     const locus_kernels_float32 *kernels_float32;
     const locus_kernels_float64 *kernels_float64;
     /* for the gradient of S */
-    double span;               /* positions are divided by it: max |p|, at least 1 */
-    const double *span_theta;  /* [tables, pairs] span·θ */
-    size_t moments;            /* how many moments, 1 if no run is near */
-    const size_t *near_first;  /* [tables + 1] where each table's runs begin */
+    double span;              /* positions are divided by it: max |p|, at least 1 */
+    const double *span_theta; /* [tables, pairs] span·θ */
+    size_t moments;           /* how many moments, 1 if no run is near */
+    const size_t *near_first; /* [tables + 1] where each table's runs begin */
     const locus_near_run *near;
-    size_t near_widest;        /* most coordinates of a run, 0: none */
+    size_t near_widest;         /* most coordinates of a run, 0: none */
     locus_angle_fine half_fine; /* of θ/2, only if there are runs */
     locus_angle_table half;
 } locus_rotary_operator;
@@ -71,9 +71,9 @@ locus_status locus_rotary_place(const locus_rotary *rotary, const locus_placemen
 /* ---- gradients (rotary_reduce.c) ---- */
 
 /* Two blocks are near if span·|θ_i ∓ θ_j| is below this; then so many moments replace the quotient: the series stops short by
- * (x/2)⁸/9! = 2e-13, and the quotient's cancellation costs a factor 4 of the sums' rounding. */
-#define LOCUS_NEAR 0.25
-#define LOCUS_NEAR_MOMENTS 4
+ * (x/2)⁶/7! = 3e-12, and the quotient's cancellation costs a factor 10 of the sums' rounding. */
+#define LOCUS_NEAR 0.1
+#define LOCUS_NEAR_MOMENTS 3
 
 /* The slot of one head, in doubles. `inner` is scratch of reduce. */
 typedef struct locus_skew_slot {
@@ -92,14 +92,15 @@ locus_status locus_rotary_find_near(locus_rotary_operator *op, locus_owned *memo
 
 /* ---- one walk over tokens, written once for both element types (rotary_body.h) ---- */
 
-#define LOCUS_TURN_ROWS 16  /* tokens whose angles are computed at a time where all heads are turned together */
-#define LOCUS_BASE_ROWS 8   /* runs of tokens whose first angles are computed at a time */
-#define LOCUS_BASIS_ROWS 64 /* tokens of a block that changes basis */
+#define LOCUS_TURN_ROWS 16   /* tokens whose angles are computed at a time where all heads are turned together */
+#define LOCUS_BASE_ROWS 8    /* runs of tokens whose first angles are computed at a time */
+#define LOCUS_BASIS_ROWS 64  /* tokens of a block that changes basis */
 #define LOCUS_FLUSH_ROWS 256 /* tokens summed in the data's own type before they are added to doubles */
 
 /* Byte offsets into an operator's scratch. */
 typedef struct locus_rotary_scratch {
-    size_t cosine, sine, half_cosine, half_sine, x, g, turned, half_x, half_g, forward, backward, moments, weights, total;
+    size_t cosine, sine, half_cosine, half_sine, x, g, turned, half_x, half_g, forward, backward, moments, weights,
+        total;
 } locus_rotary_scratch;
 
 typedef struct locus_rotary_walk {
@@ -108,9 +109,9 @@ typedef struct locus_rotary_walk {
     const locus_operator_heads *heads;
     const locus_token_side *side;
     locus_rotary_scratch scratch;
-    bool acts;          /* else y = scale·x */
-    double sign;        /* of the positions: R(sign·pθ) */
-    bool into, out_of;  /* whether Uᵀ is applied before and U after */
+    bool acts;         /* else y = scale·x */
+    double sign;       /* of the positions: R(sign·pθ) */
+    bool into, out_of; /* whether Uᵀ is applied before and U after */
 } locus_rotary_walk;
 
 /* Of a walk's heads, some neighbours. */
@@ -118,7 +119,7 @@ typedef struct locus_heads_range {
     size_t first, count;
 } locus_heads_range;
 
-/* Tokens cut where positions stop rising by one, and where a block of 16 positions ends: the place of each run's block in the
+/* Tokens cut where positions stop rising by one, and where a block of 8 positions ends: the place of each run's block in the
  * two-level tables, and its length. */
 typedef struct locus_step_runs {
     size_t count;

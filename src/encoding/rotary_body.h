@@ -68,15 +68,21 @@ typedef struct T(turn) {
     ptrdiff_t to_row, to_head;
 } T(turn);
 
-static locus_rotation T(rotation)(const locus_rotary_walk *walk, const T(turn) *turn, size_t rows) {
+static locus_rotation T(rotation)(const locus_rotary_walk *walk, const T(turn) * turn, size_t rows) {
     const locus_rotary *rotary = walk->op->rotary;
-    return (locus_rotation){.rows = rows, .heads = turn->heads.count, .D = rotary->dim, .pairs = rotary->pairs,
-                            .half_pairs = rotary->half_pairs, .source_row = turn->from_row,
-                            .source_head = turn->from_head, .target_row = turn->to_row, .target_head = turn->to_head};
+    return (locus_rotation){.rows = rows,
+                            .heads = turn->heads.count,
+                            .D = rotary->dim,
+                            .pairs = rotary->pairs,
+                            .half_pairs = rotary->half_pairs,
+                            .source_row = turn->from_row,
+                            .source_head = turn->from_head,
+                            .target_row = turn->to_row,
+                            .target_head = turn->to_head};
 }
 
 /* Every token with angles of its own, rounded once from double. */
-static void T(turn_exactly)(const locus_rotary_walk *walk, const T(turn) *turn) {
+static void T(turn_exactly)(const locus_rotary_walk *walk, const T(turn) * turn) {
     const size_t most = turn->heads.count > 1 ? LOCUS_TURN_ROWS : LOCUS_BASIS_ROWS;
     REAL *cosine = SCRATCH(walk, cosine), *sine = SCRATCH(walk, sine);
     for (size_t done = 0; done < turn->rows; done += most) {
@@ -93,10 +99,10 @@ static void T(turn_exactly)(const locus_rotary_walk *walk, const T(turn) *turn) 
 
 #if COMPOSES
 /* Where every head has angles of its own, computing them all in double for every token would cost more than turning. So in
- * float p = 16b + f: the angle of 16b comes from double, once for up to 16 tokens, and the kernel multiplies it with step f.
+ * float p = 8b + f: the angle of 8b comes from double, once for up to 8 tokens, and the kernel multiplies it with step f.
  * An angle is then off by a rounding or two of float instead of half of one, at any position alike; and it depends on
  * the position alone, not on the tokens around it. */
-static void T(turn_by_steps)(const locus_rotary_walk *walk, const T(turn) *turn) {
+static void T(turn_by_steps)(const locus_rotary_walk *walk, const T(turn) * turn) {
     const locus_angle_fine *base = walk->op->angles.base;
     const size_t row = base->tables * base->pairs, width = turn->heads.count * base->pairs;
     const size_t own = (walk->call->head + turn->heads.first) * base->pairs, at = walk->call->first + turn->token;
@@ -119,7 +125,7 @@ static void T(turn_by_steps)(const locus_rotary_walk *walk, const T(turn) *turn)
 }
 #endif
 
-static void T(turn_rows)(const locus_rotary_walk *walk, const T(turn) *turn) {
+static void T(turn_rows)(const locus_rotary_walk *walk, const T(turn) * turn) {
 #if COMPOSES
     if (walk->op->rotary->tables > 1) {
         T(turn_by_steps)(walk, turn);
@@ -135,8 +141,16 @@ static void T(turn_all)(const locus_rotary_walk *walk) {
     const size_t count = walk->call->count;
     for (size_t t = 0; t < count; t += LOCUS_BASIS_ROWS) {
         size_t rows = least_rows(LOCUS_BASIS_ROWS, count - t);
-        const T(turn) turn = {{0, walk->heads->count}, t, rows, walk->sign, T(x_row)(walk, t, 0), walk->call->x_stride,
-                              walk->heads->x_head, T(y_row)(walk, t, 0), walk->heads->y_stride, walk->heads->y_head};
+        const T(turn) turn = {{0, walk->heads->count},
+                              t,
+                              rows,
+                              walk->sign,
+                              T(x_row)(walk, t, 0),
+                              walk->call->x_stride,
+                              walk->heads->x_head,
+                              T(y_row)(walk, t, 0),
+                              walk->heads->y_stride,
+                              walk->heads->y_head};
         T(turn_rows)(walk, &turn);
     }
 }
@@ -149,8 +163,16 @@ static void T(learn_angles)(const locus_rotary_walk *walk) {
     double *weights = (double *)(void *)SCRATCH(walk, weights);
     for (size_t t = 0; t < count; t += LOCUS_BASIS_ROWS) {
         size_t rows = least_rows(LOCUS_BASIS_ROWS, count - t);
-        const T(turn) turn = {{0, heads->count}, t, rows, -walk->sign, T(g_row)(walk, t, 0), heads->gy_stride,
-                              heads->gy_head, T(y_row)(walk, t, 0), heads->y_stride, heads->y_head};
+        const T(turn) turn = {{0, heads->count},
+                              t,
+                              rows,
+                              -walk->sign,
+                              T(g_row)(walk, t, 0),
+                              heads->gy_stride,
+                              heads->gy_head,
+                              T(y_row)(walk, t, 0),
+                              heads->y_stride,
+                              heads->y_head};
         T(turn_rows)(walk, &turn);
         for (size_t r = 0; r < rows; r++) /* the kernel sums gx·y − gy·x, the negative */
             weights[r] = -walk->sign * (double)walk->side->values[walk->call->first + t + r];
@@ -176,8 +198,8 @@ static const REAL *T(basis)(const locus_rotary_walk *walk, size_t head, bool tra
 }
 
 /* rows · U, into contiguous scratch; or the rows themselves if they are in the basis already. */
-static T(rows) T(enter)(const locus_rotary_walk *walk, size_t head, bool enters, T(rows) in, size_t count,
-                        REAL *scratch) {
+static T(rows)
+    T(enter)(const locus_rotary_walk *walk, size_t head, bool enters, T(rows) in, size_t count, REAL *scratch) {
     size_t dim = walk->op->rotary->dim;
     if (!enters)
         return in;
@@ -189,8 +211,8 @@ static T(rows) T(enter)(const locus_rotary_walk *walk, size_t head, bool enters,
 static void T(leave)(const locus_rotary_walk *walk, size_t head, const REAL *rows, size_t count, REAL *out,
                      ptrdiff_t stride) {
     size_t dim = walk->op->rotary->dim;
-    KERNELS(walk)->gemm(count, dim, dim, rows, (ptrdiff_t)dim, 1, T(basis)(walk, head, true), (ptrdiff_t)dim, out, stride,
-                        false);
+    KERNELS(walk)->gemm(count, dim, dim, rows, (ptrdiff_t)dim, 1, T(basis)(walk, head, true), (ptrdiff_t)dim, out,
+                        stride, false);
 }
 
 /* Rows of one head. */
@@ -203,7 +225,8 @@ static void T(turn_block)(const locus_rotary_walk *walk, size_t head, size_t tok
 static void T(basis_block)(const locus_rotary_walk *walk, size_t head, size_t token, size_t rows) {
     size_t dim = walk->op->rotary->dim;
     REAL *hat = SCRATCH(walk, x), *y = T(y_row)(walk, token, head);
-    T(rows) in = T(enter)(walk, head, walk->into, (T(rows)){T(x_row)(walk, token, head), walk->call->x_stride}, rows, hat);
+    T(rows)
+    in = T(enter)(walk, head, walk->into, (T(rows)){T(x_row)(walk, token, head), walk->call->x_stride}, rows, hat);
     if (!walk->out_of) {
         T(turn_block)(walk, head, token, rows, walk->sign, in, y, walk->heads->y_stride);
         return;
@@ -220,8 +243,9 @@ static void T(basis_all)(const locus_rotary_walk *walk) {
             if (h + 1 < heads)
                 T(fetch)(T(x_row)(walk, t, h + 1), rows, walk->call->x_stride, dim);
             else if (t + rows < count)
-                T(fetch)(T(x_row)(walk, t + rows, 0), least_rows(LOCUS_BASIS_ROWS, count - t - rows),
-                         walk->call->x_stride, dim);
+                T(fetch)
+                (T(x_row)(walk, t + rows, 0), least_rows(LOCUS_BASIS_ROWS, count - t - rows), walk->call->x_stride,
+                 dim);
             T(basis_block)(walk, h, t, rows);
         }
     }
@@ -241,7 +265,8 @@ void JOIN(locus_rotary_run_, WIDTH)(const locus_rotary_walk *walk) {
 /* c (+)= aᵀ b over `rows` tokens, for D columns of each. */
 static void T(outer_sum)(const locus_rotary_walk *walk, size_t columns, size_t rows, T(rows) a, T(rows) b, REAL *c,
                          bool accumulate) {
-    KERNELS(walk)->gemm(columns, columns, rows, a.data, 1, a.stride, b.data, b.stride, c, (ptrdiff_t)columns, accumulate);
+    KERNELS(walk)->gemm(columns, columns, rows, a.data, 1, a.stride, b.data, b.stride, c, (ptrdiff_t)columns,
+                        accumulate);
 }
 
 /* One run of near blocks: moments Σ u^(2m+1) (R(−pθ/2) ĝ)(R(pθ/2) x̂)ᵀ, u = p/span. */
@@ -250,19 +275,26 @@ static void T(moment_run)(const locus_rotary_walk *walk, const locus_near_run *n
     const locus_rotary *rotary = walk->op->rotary;
     const double *weights = (double *)(void *)SCRATCH(walk, weights);
     REAL *half_x = SCRATCH(walk, half_x), *half_g = SCRATCH(walk, half_g);
-    const REAL *cosine = SCRATCH(walk, half_cosine) + near->first / 2, *sine = SCRATCH(walk, half_sine) + near->first / 2;
-    locus_rotation shape = {.rows = rows, .heads = 1, .D = near->count, .pairs = near->pairs,
-                            .table_row = (ptrdiff_t)rotary->pairs, .source_row = x.stride,
+    const REAL *cosine = SCRATCH(walk, half_cosine) + near->first / 2,
+               *sine = SCRATCH(walk, half_sine) + near->first / 2;
+    locus_rotation shape = {.rows = rows,
+                            .heads = 1,
+                            .D = near->count,
+                            .pairs = near->pairs,
+                            .table_row = (ptrdiff_t)rotary->pairs,
+                            .source_row = x.stride,
                             .target_row = (ptrdiff_t)near->count};
     KERNELS(walk)->rotate(&shape, (REAL)walk->sign, 1, cosine, sine, x.data + near->first, half_x);
     shape.source_row = g.stride;
-    KERNELS(walk)->rotate(&shape, (REAL)-walk->sign, (REAL)walk->call->scale, cosine, sine, g.data + near->first, half_g);
+    KERNELS(walk)->rotate(&shape, (REAL)-walk->sign, (REAL)walk->call->scale, cosine, sine, g.data + near->first,
+                          half_g);
     for (size_t m = 0; m < LOCUS_NEAR_MOMENTS; m++) {
         for (size_t r = 0; r < rows; r++)
             KERNELS(walk)->scale(near->count, (REAL)(m == 0 ? weights[r] : weights[r] * weights[r]),
                                  half_g + r * near->count, half_g + r * near->count);
-        T(outer_sum)(walk, near->count, rows, (T(rows)){half_g, (ptrdiff_t)near->count},
-                     (T(rows)){half_x, (ptrdiff_t)near->count}, sums + m * near->count * near->count, accumulate);
+        T(outer_sum)
+        (walk, near->count, rows, (T(rows)){half_g, (ptrdiff_t)near->count}, (T(rows)){half_x, (ptrdiff_t)near->count},
+         sums + m * near->count * near->count, accumulate);
     }
 }
 
@@ -307,9 +339,11 @@ static void T(learn_block)(const locus_rotary_walk *walk, size_t head, size_t to
     const size_t dim = rotary->dim;
     double *weights = (double *)(void *)SCRATCH(walk, weights);
     REAL *turned = SCRATCH(walk, turned), *gx = T(y_row)(walk, token, head), *hat = SCRATCH(walk, x);
-    T(rows) x = T(enter)(walk, head, walk->into, (T(rows)){T(x_row)(walk, token, head), walk->call->x_stride}, rows, hat);
-    T(rows) g = T(enter)(walk, head, walk->out_of, (T(rows)){T(g_row)(walk, token, head), heads->gy_stride}, rows,
-                         SCRATCH(walk, g));
+    T(rows)
+    x = T(enter)(walk, head, walk->into, (T(rows)){T(x_row)(walk, token, head), walk->call->x_stride}, rows, hat);
+    T(rows)
+    g = T(enter)(walk, head, walk->out_of, (T(rows)){T(g_row)(walk, token, head), heads->gy_stride}, rows,
+                 SCRATCH(walk, g));
     if (!walk->into) { /* the products below want their right side packed */
         for (size_t r = 0; r < rows; r++)
             memcpy(hat + r * dim, x.data + (ptrdiff_t)r * x.stride, dim * sizeof(REAL));
@@ -323,7 +357,8 @@ static void T(learn_block)(const locus_rotary_walk *walk, size_t head, size_t to
     T(outer_sum)(walk, dim, rows, g, out, SCRATCH(walk, forward), accumulate);
     T(turn_block)(walk, head, token, rows, -walk->sign, g, turned, (ptrdiff_t)dim);
     T(outer_sum)(walk, dim, rows, out, x, SCRATCH(walk, backward), accumulate);
-    KERNELS(walk)->angle_gradient(rows, rotary->pairs, false, weights, x.data, x.stride, turned, (ptrdiff_t)dim, diagonal);
+    KERNELS(walk)->angle_gradient(rows, rotary->pairs, false, weights, x.data, x.stride, turned, (ptrdiff_t)dim,
+                                  diagonal);
     if (walk->into)
         T(leave)(walk, head, turned, rows, gx, heads->y_stride);
     else
@@ -336,7 +371,8 @@ static void T(learn_skew)(const locus_rotary_walk *walk) {
     for (size_t begin = 0; begin < count; begin += LOCUS_FLUSH_ROWS) {
         size_t end = begin + least_rows(LOCUS_FLUSH_ROWS, count - begin);
         for (size_t h = 0; h < walk->heads->count; h++) {
-            locus_skew_slot slot = locus_skew_slot_at(walk->op, (char *)walk->heads->slots + h * walk->heads->slot_stride);
+            locus_skew_slot slot =
+                locus_skew_slot_at(walk->op, (char *)walk->heads->slots + h * walk->heads->slot_stride);
             for (size_t t = begin; t < end; t += LOCUS_BASIS_ROWS) {
                 size_t rows = least_rows(LOCUS_BASIS_ROWS, end - t);
                 bool last = t + rows == end;

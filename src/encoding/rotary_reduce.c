@@ -113,7 +113,8 @@ static void reduce_angles(const locus_rotary *rotary, size_t head, const double 
         locus_tensor_add(parameter, first + i, sum[i]);
 }
 
-static void add_antisymmetric(const locus_rotary *rotary, size_t table, const double *G, const locus_tensor *parameter) {
+static void add_antisymmetric(const locus_rotary *rotary, size_t table, const double *G,
+                              const locus_tensor *parameter) {
     size_t dim = rotary->dim;
     for (size_t i = 0; i < dim; i++)
         for (size_t j = 0; j < dim; j++)

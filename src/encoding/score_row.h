@@ -22,7 +22,8 @@ locus_score_range locus_score_range_of(const locus_placement *placement);
 size_t locus_score_row_at(const locus_placement *placement, locus_score_range range, const locus_score_call *call);
 
 /* |n − m| of key number `index` of the call's run. */
-static inline double locus_score_distance(const locus_placement *placement, const locus_score_call *call, size_t index) {
+static inline double locus_score_distance(const locus_placement *placement, const locus_score_call *call,
+                                          size_t index) {
     int64_t apart = placement->key.values[call->key_first + index] - placement->query.values[call->query];
     return (double)(apart < 0 ? -apart : apart);
 }

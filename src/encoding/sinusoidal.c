@@ -61,21 +61,21 @@ static size_t scratch_bytes(const locus_embedding *embedding, locus_dtype dtype)
 }
 
 /* Where the sine and the cosine of pair i go. */
-#define ADD_ROWS(real)                                                                                                 \
-    static void add_##real(const locus_sinusoidal *own, const locus_embedding_call *call, const real *cosine,          \
-                           const real *sine) {                                                                         \
-        const size_t pairs = own->fine.pairs, step = own->concatenated ? 1 : 2;                                        \
-        const size_t second = own->concatenated ? pairs : 1;                                                           \
-        const real sign = (real)call->sign;                                                                            \
-        for (size_t t = 0; t < call->count; t++) {                                                                     \
-            const real *x = (const real *)call->x + (ptrdiff_t)t * call->x_stride;                                     \
-            real *y = (real *)call->y + (ptrdiff_t)t * call->y_stride;                                                 \
-            const real *c = cosine + t * pairs, *s = sine + t * pairs;                                                 \
-            for (size_t i = 0; i < pairs; i++) {                                                                       \
-                y[i * step] = x[i * step] + sign * s[i];                                                               \
-                y[i * step + second] = x[i * step + second] + sign * c[i];                                             \
-            }                                                                                                          \
-        }                                                                                                              \
+#define ADD_ROWS(real) \
+    static void add_##real(const locus_sinusoidal *own, const locus_embedding_call *call, const real *cosine, \
+                           const real *sine) { \
+        const size_t pairs = own->fine.pairs, step = own->concatenated ? 1 : 2; \
+        const size_t second = own->concatenated ? pairs : 1; \
+        const real sign = (real)call->sign; \
+        for (size_t t = 0; t < call->count; t++) { \
+            const real *x = (const real *)call->x + (ptrdiff_t)t * call->x_stride; \
+            real *y = (real *)call->y + (ptrdiff_t)t * call->y_stride; \
+            const real *c = cosine + t * pairs, *s = sine + t * pairs; \
+            for (size_t i = 0; i < pairs; i++) { \
+                y[i * step] = x[i * step] + sign * s[i]; \
+                y[i * step + second] = x[i * step + second] + sign * c[i]; \
+            } \
+        } \
     }
 ADD_ROWS(float)
 ADD_ROWS(double)

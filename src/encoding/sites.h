@@ -31,20 +31,20 @@ typedef struct locus_operator_call {
     size_t first, count; /* tokens of the role's buffer */
     const void *x;       /* [count] rows of the head's dimension */
     ptrdiff_t x_stride;
-    double scale;        /* the result is multiplied by it (the score's scale, folded into queries) */
-    void *scratch;       /* scratch_bytes(operator, dtype, count), aligned to LOCUS_ALIGNMENT */
+    double scale;  /* the result is multiplied by it (the score's scale, folded into queries) */
+    void *scratch; /* scratch_bytes(operator, dtype, count), aligned to LOCUS_ALIGNMENT */
 } locus_operator_call;
 
 /* Several heads at once. forward_heads: y from call->x. backward_heads: gx (y here) from gy, slots one for each head. */
 typedef struct locus_operator_heads {
     size_t count;
-    ptrdiff_t x_head;            /* elements between neighbouring heads of call->x */
-    const void *gy;              /* backward only */
+    ptrdiff_t x_head; /* elements between neighbouring heads of call->x */
+    const void *gy;   /* backward only */
     ptrdiff_t gy_stride, gy_head;
     void *y;
     ptrdiff_t y_stride, y_head;
-    void *slots;                 /* backward only, or NULL */
-    size_t slot_stride;          /* bytes between the slots of neighbouring heads */
+    void *slots;        /* backward only, or NULL */
+    size_t slot_stride; /* bytes between the slots of neighbouring heads */
 } locus_operator_heads;
 
 typedef struct locus_operator locus_operator;
@@ -64,7 +64,8 @@ typedef struct locus_operator_class {
      * computed once, and a token's row is walked in order. Scratch for it: heads_scratch_bytes. */
     size_t (*heads_scratch_bytes)(const locus_operator *op, locus_dtype dtype, size_t heads);
     void (*forward_heads)(const locus_operator *op, const locus_operator_call *call, const locus_operator_heads *heads);
-    void (*backward_heads)(const locus_operator *op, const locus_operator_call *call, const locus_operator_heads *heads);
+    void (*backward_heads)(const locus_operator *op, const locus_operator_call *call,
+                           const locus_operator_heads *heads);
 } locus_operator_class;
 struct locus_operator { /* embedded first in each encoding's own struct */
     const locus_operator_class *class;
@@ -104,11 +105,11 @@ struct locus_score_term {
  * Tables are shared by heads, [2·window + 1, dim] contiguous. q is the query before any operator. */
 typedef struct locus_content_table {
     size_t window;
-    bool scaled;                                /* the key term is scaled with the score, or left unscaled */
-    const float *key_float32, *value_float32;   /* value NULL: no value table */
+    bool scaled;                              /* the key term is scaled with the score, or left unscaled */
+    const float *key_float32, *value_float32; /* value NULL: no value table */
     const double *key_float64, *value_float64;
     const int64_t *query_positions, *key_positions; /* by token of the buffers */
-    size_t key_parameter, value_parameter;      /* index of the tables among the plan's parameters */
+    size_t key_parameter, value_parameter;          /* index of the tables among the plan's parameters */
 } locus_content_table;
 
 /* ---- what a plan has ---- */

@@ -169,9 +169,8 @@ static locus_status read_option(locus_spec_reader *reader, locus_term *term) {
         return fail_expected(reader, "'=' and a value");
     reader->at++;
     status = read_value(reader, &value);
-    return status == LOCUS_OK
-               ? locus_option_parse(term->class, option, value, &term->options[option], reader->error)
-               : status;
+    return status == LOCUS_OK ? locus_option_parse(term->class, option, value, &term->options[option], reader->error)
+                              : status;
 }
 
 static locus_status read_options(locus_spec_reader *reader, locus_term *term) {
@@ -222,11 +221,11 @@ static locus_status check_sum(locus_spec_reader *reader, const locus_encoding *e
     for (size_t i = 0; i + 1 < encoding->term_count; i++) {
         const locus_term *other = &encoding->terms[i];
         unsigned both = sites & locus_term_sites(other);
-        const char *what = both & LOCUS_SITE_QUERY_KEY ? "put an operator on queries and keys"
-                           : both & LOCUS_SITE_VALUE   ? "act on values"
-                           : last->class == &locus_relative_class && other->class == last->class
-                               ? "bring tables of relative positions"
-                               : NULL;
+        const char *what =
+            both & LOCUS_SITE_QUERY_KEY ? "put an operator on queries and keys"
+            : both & LOCUS_SITE_VALUE   ? "act on values"
+            : last->class == &locus_relative_class && other->class == last->class ? "bring tables of relative positions"
+                                                                                  : NULL;
         if (what)
             return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", name.offset, (ptrdiff_t)name.length,
                                  "'%s' and '%s' both %s: a sum can have one such term", other->class->info.name,

@@ -18,8 +18,8 @@
  *
  *   half_pairs:  x_0 … x_(pairs−1) | y_0 … y_(pairs−1) | rest      else  x_0 y_0 x_1 y_1 … | rest
  *
- * With a base, one row of cosines and sines laid out by heads as the table's rows are, each angle is the sum of the base's and the
- * table's: the two are multiplied as complex numbers. NULL: the table alone.
+ * With a base, one row of cosines and sines laid out by heads as the table's rows are, each angle is the sum of the
+ * base's and the table's: the two are multiplied as complex numbers. NULL: the table alone.
  *
  * The rest, elements 2·pairs … D − 1, is multiplied by scale only. */
 typedef struct locus_rotation {

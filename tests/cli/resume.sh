@@ -70,6 +70,25 @@ grep -q '^locus: to go on: locus train --task copy --encoding rope --store stopp
 "$locus" runs --store stopped/locus.db | grep -q 'stopped' || fail "the row does not say stopped"
 [ -n "$(find stopped -name last.safetensors)" ] || fail "there is no checkpoint"
 
+# Stopped again and again by both signals, at moments of which many lie inside a matrix product: always cleanly, and with the
+# same bits in the end.
+stops=0
+while [ "$stops" -lt 8 ]; do
+    (train --store asked/locus.db --name run) 2>err &
+    process=$!
+    sleep "0.$((stops + 2))"
+    if [ $((stops % 2)) = 0 ]; then kill -INT "$process" 2>/dev/null || break; else kill -TERM "$process" 2>/dev/null || break; fi
+    got=0
+    wait "$process" || got=$?
+    [ "$got" != 0 ] || break
+    case $got in 1 | 130 | 143) ;; *) fail "a signal ended it with $got: $(cat err)" ;; esac
+    stops=$((stops + 1))
+done
+(train --store asked/locus.db --name run)
+results asked run >asked.txt
+cmp whole/run/best.safetensors asked/run/best.safetensors || fail "other parameters after $stops stops"
+cmp whole.txt asked.txt || fail "other results after $stops stops: $(diff whole.txt asked.txt)"
+
 # A checkpoint that was cut: one line that names it, and nothing else is touched.
 checkpoint=$(find stopped -name last.safetensors)
 head -c 1000 "$checkpoint" >cut && cp cut "$checkpoint"
@@ -77,4 +96,4 @@ got=0
 "$locus" train --task copy --encoding rope --store stopped/locus.db --steps 100000 --threads 1 2>err || got=$?
 [ "$got" = 1 ] && grep -q "^locus: .*last.safetensors" err && [ "$(wc -l <err)" = 1 ] || fail "a cut checkpoint: $(cat err)"
 cmp cut "$checkpoint" || fail "the cut checkpoint was overwritten"
-echo "ok ($killed kills)"
+echo "ok ($killed kills, $stops stops)"

@@ -78,10 +78,11 @@ static void test_all_fail(void **state) {
     (void)state;
     const locus_allocator allocator = {book_allocate, book_release, NULL};
     const int64_t scattered[] = {3, 4, 900, 901, 2, 4, 5}, others[] = {0, 7, 9, 3};
-    const char *const specs[] = {"sinusoidal + learned(size=1000)", "relative(values=on, window=4) + alibi + decay(learned=on)",
-                                 "rope(learned=on) + alibi(group=seq)", "algebraic(group=seq, decay=0.9, values=on)",
-                                 "algebraic(init=random, heads=shared)", "algebraic(generator=fixed)",
-                                 "algebraic(generator=angles, init=random)", "algebraic(init=identity) + decay"};
+    const char *const specs[] = {
+        "sinusoidal + learned(size=1000)",          "relative(values=on, window=4) + alibi + decay(learned=on)",
+        "rope(learned=on) + alibi(group=seq)",      "algebraic(group=seq, decay=0.9, values=on)",
+        "algebraic(init=random, heads=shared)",     "algebraic(generator=fixed)",
+        "algebraic(generator=angles, init=random)", "algebraic(init=identity) + decay"};
     locus_allocator_set(&allocator);
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         scene s = {.spec = specs[i], .shape = rig_shape(2, 6, 0, 8)};
@@ -120,7 +121,8 @@ static void test_all_fail(void **state) {
 static void test_execution_allocates_nothing(void **state) {
     (void)state;
     const locus_allocator allocator = {book_allocate, book_release, NULL};
-    const char *const specs[] = {"algebraic(values=on)", "rope(learned=on)", "algebraic(generator=angles)", "learned + sinusoidal"};
+    const char *const specs[] = {"algebraic(values=on)", "rope(learned=on)", "algebraic(generator=angles)",
+                                 "learned + sinusoidal"};
     locus_allocator_set(&allocator);
     for (size_t i = 0; i < 4; i++) {
         rig r;
@@ -141,6 +143,7 @@ static void test_execution_allocates_nothing(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_fail), cmocka_unit_test(test_execution_allocates_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_fail),
+                                       cmocka_unit_test(test_execution_allocates_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

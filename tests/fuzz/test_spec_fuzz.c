@@ -13,14 +13,21 @@ static size_t below(size_t bound) {
 }
 
 static const char *const good[] = {
-    "none", "rope(pairs=half, base=500, rotate=32, learned=on, side=key, values=on)", "rope(rotate=proportional:0.25) + alibi",
+    "none",
+    "rope(pairs=half, base=500, rotate=32, learned=on, side=key, values=on)",
+    "rope(rotate=proportional:0.25) + alibi",
     "algebraic(group=seq, generator=skew, init=random, heads=shared, side=query, values=on, decay=0.98)",
-    "relative(window=100, values=on, scaled=off) + decay(rate=1e-3, learned=on)", "sinusoidal(base=1e4, layout=concatenated)",
-    "learned(size=512) + roper(learned=on)", "algebraic(group=(seq*tree:2), decay=off)",
+    "relative(window=100, values=on, scaled=off) + decay(rate=1e-3, learned=on)",
+    "sinusoidal(base=1e4, layout=concatenated)",
+    "learned(size=512) + roper(learned=on)",
+    "algebraic(group=(seq*tree:2), decay=off)",
 };
-static const char *const tokens[] = {"rope", "algebraic", "decay", "alibi", "(", ")", ",", "=", "+", "group", "seq", "tree:2", "*",
-                                     "base", "rate", "1e3", "-1", "0.5", "on", "off", " ", "\xCF\x89", "values", "rotate",
-                                     "proportional:", "generator", "cycle:", "999999999999999999999", "half", "none"};
+static const char *const tokens[] = {
+    "rope",     "algebraic", "decay",  "alibi",         "(",         ")",      ",",
+    "=",        "+",         "group",  "seq",           "tree:2",    "*",      "base",
+    "rate",     "1e3",       "-1",     "0.5",           "on",        "off",    " ",
+    "\xCF\x89", "values",    "rotate", "proportional:", "generator", "cycle:", "999999999999999999999",
+    "half",     "none"};
 
 static void damage(char *text, size_t size) {
     size_t length = strlen(text), at = length ? below(length) : 0;
@@ -54,7 +61,8 @@ static void make(char *text, size_t size) {
         break;
     case 1:
         for (size_t count = below(25); count > 0; count--)
-            length += (size_t)snprintf(text + length, size - length, "%s", tokens[below(sizeof tokens / sizeof tokens[0])]);
+            length +=
+                (size_t)snprintf(text + length, size - length, "%s", tokens[below(sizeof tokens / sizeof tokens[0])]);
         break;
     default:
         (void)snprintf(text, size, "%s", good[below(sizeof good / sizeof good[0])]);
@@ -82,7 +90,8 @@ static void check(const char *text, size_t *accepted) {
         assert_true(status == LOCUS_ERROR_SPEC || status == LOCUS_ERROR_UNSUPPORTED);
         if (failure.offset < 0 || failure.offset > (ptrdiff_t)strlen(text) || failure.length < 1 ||
             failure.offset + failure.length > (ptrdiff_t)strlen(text) + 1)
-            fail_msg("'%s' points to %td+%td of %zu: %s", text, failure.offset, failure.length, strlen(text), failure.message);
+            fail_msg("'%s' points to %td+%td of %zu: %s", text, failure.offset, failure.length, strlen(text),
+                     failure.message);
         assert_true(failure.message[0] != '\0' && !strchr(failure.message, '\n'));
         assert_null(encoding);
     }

@@ -131,9 +131,13 @@ static void check_spec(const char *spec, locus_shape shape, locus_role first, lo
 
 static void test_rotary(void **state) {
     (void)state;
-    const char *const specs[] = {"rope", "rope(learned=on)", "rope(learned=on, pairs=half, rotate=4)",
-                                 "rope(learned=on, rotate=proportional:0.4)", "rope(learned=on, side=query)",
-                                 "rope(learned=on, side=key)", "roper(learned=on)"};
+    const char *const specs[] = {"rope",
+                                 "rope(learned=on)",
+                                 "rope(learned=on, pairs=half, rotate=4)",
+                                 "rope(learned=on, rotate=proportional:0.4)",
+                                 "rope(learned=on, side=query)",
+                                 "rope(learned=on, side=key)",
+                                 "roper(learned=on)"};
     for (size_t i = 0; i < 7; i++)
         check_spec(specs[i], rig_shape(2, 6, 0, 0), LOCUS_ROLE_QUERY, LOCUS_ROLE_OUTPUT);
 }
@@ -185,10 +189,21 @@ static void set_angles(rig *r, const double *angles, size_t pairs) {
 
 static void test_near_angles(void **state) {
     (void)state;
-    const double sets[][3] = {
-        {0, 0, 0},       {0.3, 0.3, 0.3},       {0.3, 0.3, 0},          {0.3, 0.3 + 1e-9, 0.1},  {0.3, 0.3 + 1e-5, 1e-5},
-        {0.2, 0.203, 1}, {0.2, 0.2037, 0.2033}, {0.5, 0.5 + 1e-3, 3.1}, {1e-4, 2e-4, 3e-4},      {3.14159, 3.1415, 1e-12},
-        {2, 1, 0.00357}, {2, 2.0035, 2.0036},   {1e-7, 1, 2},           {0.25 / 70, 0.1, 0.1035}, {6.5, 9, 12.6}};
+    const double sets[][3] = {{0, 0, 0},
+                              {0.3, 0.3, 0.3},
+                              {0.3, 0.3, 0},
+                              {0.3, 0.3 + 1e-9, 0.1},
+                              {0.3, 0.3 + 1e-5, 1e-5},
+                              {0.2, 0.203, 1},
+                              {0.2, 0.2037, 0.2033},
+                              {0.5, 0.5 + 1e-3, 3.1},
+                              {1e-4, 2e-4, 3e-4},
+                              {3.14159, 3.1415, 1e-12},
+                              {2, 1, 0.00357},
+                              {2, 2.0035, 2.0036},
+                              {1e-7, 1, 2},
+                              {0.25 / 70, 0.1, 0.1035},
+                              {6.5, 9, 12.6}};
     for (size_t s = 0; s < sizeof sets / sizeof sets[0]; s++)
         for (size_t dim = 6; dim <= 7; dim++) {
             gradient_case c = {.role = LOCUS_ROLE_QUERY};

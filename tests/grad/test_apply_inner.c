@@ -6,10 +6,19 @@
 
 enum { TOKENS = 150, HEADS = 2, DIM = 7, ELEMENTS = TOKENS * HEADS * DIM };
 
-static locus_operator_call call_of(locus_role role, locus_coordinates coordinates, size_t head, const double *x, void *scratch) {
-    return (locus_operator_call){.role = role, .direction = LOCUS_FORWARD, .coordinates = coordinates, .dtype = LOCUS_FLOAT64,
-                                 .head = head, .first = 0, .count = TOKENS, .x = x + head * DIM, .x_stride = HEADS * DIM,
-                                 .scale = 0.5, .scratch = scratch};
+static locus_operator_call call_of(locus_role role, locus_coordinates coordinates, size_t head, const double *x,
+                                   void *scratch) {
+    return (locus_operator_call){.role = role,
+                                 .direction = LOCUS_FORWARD,
+                                 .coordinates = coordinates,
+                                 .dtype = LOCUS_FLOAT64,
+                                 .head = head,
+                                 .first = 0,
+                                 .count = TOKENS,
+                                 .x = x + head * DIM,
+                                 .x_stride = HEADS * DIM,
+                                 .scale = 0.5,
+                                 .scratch = scratch};
 }
 
 typedef struct run {
@@ -45,7 +54,8 @@ static void run_pair(const rig *r, locus_coordinates coordinates, const double *
                                           out->forward[1 - side][(n * HEADS + h) * DIM + i];
                 }
             const locus_operator_call call = call_of(roles[side], coordinates, h, x + side * ELEMENTS, scratch);
-            op->class->backward(op, &call, g, DIM, out->backward[side] + h * DIM, HEADS * DIM, slots + side * slot_bytes);
+            op->class->backward(op, &call, g, DIM, out->backward[side] + h * DIM, HEADS * DIM,
+                                slots + side * slot_bytes);
         }
         op->class->reduce(op, h, slots, 2, slot_bytes, &parameter);
     }
@@ -63,7 +73,8 @@ static void compare(const double *a, const double *b, size_t count, double toler
 
 static void test_scores(void **state) {
     (void)state;
-    const char *const specs[] = {"algebraic", "algebraic(side=query)", "algebraic(side=key)", "algebraic(init=identity)"};
+    const char *const specs[] = {"algebraic", "algebraic(side=query)", "algebraic(side=key)",
+                                 "algebraic(init=identity)"};
     uint64_t random = 0;
     run *outer = calloc(2, sizeof *outer), *inner = outer + 1;
     assert_non_null(outer);
@@ -92,12 +103,14 @@ static void test_scores(void **state) {
 }
 
 /* Values: v' and o in INNER coordinates. o = ⌈p⌉ᵀ a Σ v' for one matrix of weights. */
-static void run_values(const rig *r, locus_coordinates coordinates, const double *v, const double *go, const double *C, run *out) {
+static void run_values(const rig *r, locus_coordinates coordinates, const double *v, const double *go, const double *C,
+                       run *out) {
     const locus_operator *op = locus_plan_value_operator(r->plan);
     size_t slot_bytes = op->class->slot_bytes(op);
     void *scratch = locus_allocate(op->class->scratch_bytes(op, LOCUS_FLOAT64, TOKENS) + 1);
     char *slots = locus_allocate(2 * slot_bytes + 1);
-    double *turned = calloc(4 * TOKENS * DIM, sizeof *turned), *mixed = turned + TOKENS * DIM, *g = mixed + TOKENS * DIM;
+    double *turned = calloc(4 * TOKENS * DIM, sizeof *turned), *mixed = turned + TOKENS * DIM,
+           *g = mixed + TOKENS * DIM;
     double *gv = g + TOKENS * DIM;
     locus_tensor parameter = r->gradients[0];
     memset(out->parameters, 0, sizeof out->parameters);
@@ -136,7 +149,8 @@ static void test_values(void **state) {
     run *outer = calloc(2, sizeof *outer), *inner = outer + 1;
     assert_non_null(outer);
     rig_open(&r, "algebraic(values=on)", rig_shape(HEADS, DIM, 0, 0), NULL, TOKENS);
-    double *v = rig_normal(ELEMENTS, &random), *go = rig_normal(ELEMENTS, &random), *C = rig_normal(TOKENS * TOKENS, &random);
+    double *v = rig_normal(ELEMENTS, &random), *go = rig_normal(ELEMENTS, &random),
+           *C = rig_normal(TOKENS * TOKENS, &random);
     run_values(&r, LOCUS_OUTER, v, go, C, outer);
     run_values(&r, LOCUS_INNER, v, go, C, inner);
     compare(outer->forward[0], inner->forward[0], ELEMENTS, 1e-12);
@@ -171,11 +185,14 @@ static void test_heads_agree(void **state) {
         size_t dim = s == 0 ? DIM : 8, elements = TOKENS * HEADS * dim;
         rig_open(&r, specs[s], rig_shape(HEADS, dim, 0, 0), NULL, TOKENS);
         const locus_operator *op = locus_plan_query_key_operator(r.plan);
-        size_t bytes = op->class->heads_scratch_bytes(op, LOCUS_FLOAT64, HEADS) + op->class->scratch_bytes(op, LOCUS_FLOAT64, TOKENS) + 64;
-        double *x = rig_normal(elements, &random), *one = calloc(elements, sizeof *one), *all = calloc(elements, sizeof *all);
+        size_t bytes = op->class->heads_scratch_bytes(op, LOCUS_FLOAT64, HEADS) +
+                       op->class->scratch_bytes(op, LOCUS_FLOAT64, TOKENS) + 64;
+        double *x = rig_normal(elements, &random), *one = calloc(elements, sizeof *one),
+               *all = calloc(elements, sizeof *all);
         locus_operator_call call = call_of(LOCUS_ROLE_KEY, LOCUS_OUTER, 0, x, locus_allocate(bytes));
         call.x_stride = (ptrdiff_t)(HEADS * dim);
-        const locus_operator_heads heads = {.count = HEADS, .x_head = (ptrdiff_t)dim, .y = all, .y_stride = call.x_stride, .y_head = (ptrdiff_t)dim};
+        const locus_operator_heads heads = {
+            .count = HEADS, .x_head = (ptrdiff_t)dim, .y = all, .y_stride = call.x_stride, .y_head = (ptrdiff_t)dim};
         op->class->forward_heads(op, &call, &heads);
         for (size_t h = 0; h < HEADS; h++) {
             call.head = h;

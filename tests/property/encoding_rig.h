@@ -28,13 +28,13 @@ typedef struct rig {
     locus_plan *plan;
 } rig;
 
-#define rig_ok(call)                                                                                                   \
-    do {                                                                                                               \
-        locus_error rig_error = {0};                                                                                   \
-        locus_error *error = &rig_error;                                                                               \
-        (void)error;                                                                                                   \
-        if ((call) != LOCUS_OK)                                                                                        \
-            fail_msg("%s: %s", #call, rig_error.message);                                                              \
+#define rig_ok(call) \
+    do { \
+        locus_error rig_error = {0}; \
+        locus_error *error = &rig_error; \
+        (void)error; \
+        if ((call) != LOCUS_OK) \
+            fail_msg("%s: %s", #call, rig_error.message); \
     } while (0)
 
 static inline size_t rig_elements(const locus_parameter *parameter) {
@@ -111,7 +111,8 @@ static inline locus_tensor rig_view(const rig *r, locus_role role, void *data, l
         const int64_t shape[] = {(int64_t)tokens, (int64_t)r->shape.model_dim};
         return locus_tensor_view(data, dtype, 2, shape);
     }
-    const int64_t shape[] = {(int64_t)tokens, (int64_t)r->shape.heads, (int64_t)(value ? value_dim : r->shape.head_dim)};
+    const int64_t shape[] = {(int64_t)tokens, (int64_t)r->shape.heads,
+                             (int64_t)(value ? value_dim : r->shape.head_dim)};
     return locus_tensor_view(data, dtype, 3, shape);
 }
 

@@ -3,13 +3,25 @@
  * and long double angles, near the origin and a million positions away. */
 #include "encoding_rig.h"
 
-static const int64_t far_positions[] = {0, 1, -1, 2, 63, 64, 65, -63, -64, -65, 100, 1000000, -1000000, 999999, 4096, 262144};
+static const int64_t far_positions[] = {0,   1,   -1,  2,       63,       64,     65,   -63,
+                                        -64, -65, 100, 1000000, -1000000, 999999, 4096, 262144};
 #define FAR (sizeof far_positions / sizeof far_positions[0])
 
 static const char *const operator_specs[] = {
-    "rope", "rope(pairs=half)", "rope(base=500, rotate=4)", "rope(rotate=proportional:0.5)", "rope(learned=on)", "roper",
-    "algebraic", "algebraic(init=identity)", "algebraic(init=random)", "algebraic(heads=shared)", "algebraic(values=on)",
-    "algebraic(generator=angles)", "algebraic(generator=angles, init=random)", "algebraic(generator=fixed)",
+    "rope",
+    "rope(pairs=half)",
+    "rope(base=500, rotate=4)",
+    "rope(rotate=proportional:0.5)",
+    "rope(learned=on)",
+    "roper",
+    "algebraic",
+    "algebraic(init=identity)",
+    "algebraic(init=random)",
+    "algebraic(heads=shared)",
+    "algebraic(values=on)",
+    "algebraic(generator=angles)",
+    "algebraic(generator=angles, init=random)",
+    "algebraic(generator=fixed)",
 };
 #define SPECS (sizeof operator_specs / sizeof operator_specs[0])
 
@@ -252,9 +264,12 @@ static void test_sides(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_group_laws),   cmocka_unit_test(test_inverse),
-        cmocka_unit_test(test_relativity),   cmocka_unit_test(test_dense_powers),
-        cmocka_unit_test(test_rotary_is_exact_everywhere), cmocka_unit_test(test_long_tables),
+        cmocka_unit_test(test_group_laws),
+        cmocka_unit_test(test_inverse),
+        cmocka_unit_test(test_relativity),
+        cmocka_unit_test(test_dense_powers),
+        cmocka_unit_test(test_rotary_is_exact_everywhere),
+        cmocka_unit_test(test_long_tables),
         cmocka_unit_test(test_sides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,8 @@ static void test_parameters(void **state) {
     expect_parameter("learned(size=9)", shape, 0, "table", 2, (const int64_t[]){9, 10});
     expect_parameter("decay(learned=on)", shape, 0, "rate", 1, (const int64_t[]){1});
     expect_parameter("relative(window=2, values=on)", shape, 1, "value_table", 2, (const int64_t[]){5, 5});
-    expect_parameter("none + algebraic + decay(learned=on)", shape, 0, "1.generators", 4, (const int64_t[]){4, 1, 6, 6});
+    expect_parameter("none + algebraic + decay(learned=on)", shape, 0, "1.generators", 4,
+                     (const int64_t[]){4, 1, 6, 6});
     expect_parameter("none + algebraic + decay(learned=on)", shape, 1, "2.rate", 1, (const int64_t[]){1});
     locus_encoding *encoding = NULL;
     locus_parameter parameter;
@@ -242,14 +243,17 @@ static void test_apply_refuses(void **state) {
     locus_error failure = {0};
     double x[24] = {0}, y[24];
     rig_open(&r, "algebraic", rig_shape(2, 4, 0, 0), NULL, 3);
-    locus_workspace workspace = rig_workspace(&r, LOCUS_ROLE_QUERY, LOCUS_FLOAT64), small = {workspace.data, 8}, none = {NULL, 0};
-    locus_tensor xt = rig_view(&r, LOCUS_ROLE_QUERY, x, LOCUS_FLOAT64, 3), yt = rig_view(&r, LOCUS_ROLE_QUERY, y, LOCUS_FLOAT64, 3);
+    locus_workspace workspace = rig_workspace(&r, LOCUS_ROLE_QUERY, LOCUS_FLOAT64), small = {workspace.data, 8},
+                    none = {NULL, 0};
+    locus_tensor xt = rig_view(&r, LOCUS_ROLE_QUERY, x, LOCUS_FLOAT64, 3),
+                 yt = rig_view(&r, LOCUS_ROLE_QUERY, y, LOCUS_FLOAT64, 3);
     locus_tensor wrong = xt;
 #define refused(status, call) assert_int_equal(call, status)
     refused(LOCUS_ERROR_MEMORY, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &yt, small, &failure));
     refused(LOCUS_ERROR_MEMORY, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &yt, none, &failure));
     refused(LOCUS_ERROR_ARGUMENT, locus_apply(r.plan, (locus_role)0, LOCUS_FORWARD, &xt, &yt, workspace, &failure));
-    refused(LOCUS_ERROR_ARGUMENT, locus_apply(r.plan, LOCUS_ROLE_QUERY, (locus_direction)3, &xt, &yt, workspace, &failure));
+    refused(LOCUS_ERROR_ARGUMENT,
+            locus_apply(r.plan, LOCUS_ROLE_QUERY, (locus_direction)3, &xt, &yt, workspace, &failure));
     refused(LOCUS_ERROR_ARGUMENT, locus_apply(NULL, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &yt, workspace, &failure));
     refused(LOCUS_ERROR_ARGUMENT, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, NULL, &yt, workspace, &failure));
     refused(LOCUS_ERROR_SHAPE, locus_apply(r.plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &xt, &yt, workspace, &failure));
@@ -262,12 +266,15 @@ static void test_apply_refuses(void **state) {
     wrong = yt, wrong.dtype = LOCUS_FLOAT32;
     refused(LOCUS_ERROR_DTYPE, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &wrong, workspace, &failure));
     wrong = xt, wrong.dtype = (locus_dtype)7;
-    refused(LOCUS_ERROR_DTYPE, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &wrong, &wrong, workspace, &failure));
+    refused(LOCUS_ERROR_DTYPE,
+            locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &wrong, &wrong, workspace, &failure));
     locus_apply_gradients gradients = {NULL, &xt, &yt, r.gradients, 1};
-    refused(LOCUS_ERROR_ARGUMENT, locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, workspace, &failure));
+    refused(LOCUS_ERROR_ARGUMENT,
+            locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, workspace, &failure));
     assert_string_equal(failure.argument, "x");
     gradients.parameter_count = 2;
-    refused(LOCUS_ERROR_ARGUMENT, locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, workspace, &failure));
+    refused(LOCUS_ERROR_ARGUMENT,
+            locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, workspace, &failure));
     gradients = (locus_apply_gradients){NULL, &xt, &yt, NULL, 0}; /* not wanted: x may be missing */
     rig_ok(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, workspace, error));
     rig_workspace_free(workspace);
@@ -334,12 +341,14 @@ static void test_threads(void **state) {
     rig r;
     rig_open(&r, "algebraic", rig_shape(2, 8, 0, 0), NULL, SHARED_TOKENS);
     const size_t elements = SHARED_TOKENS * 16;
-    double *x = rig_normal(elements, &random), *want = calloc(elements, sizeof *want), *gradient = calloc(128, sizeof *gradient);
+    double *x = rig_normal(elements, &random), *want = calloc(elements, sizeof *want),
+           *gradient = calloc(128, sizeof *gradient);
     pthread_t threads[4];
     worker workers[4];
     rig_apply(&r, LOCUS_ROLE_QUERY, LOCUS_FORWARD, LOCUS_FLOAT64, SHARED_TOKENS, x, want);
     for (size_t i = 0; i < 4; i++) {
-        workers[i] = (worker){&r, x, calloc(elements, sizeof *x), rig_workspace(&r, LOCUS_ROLE_QUERY, LOCUS_FLOAT64), LOCUS_OK};
+        workers[i] =
+            (worker){&r, x, calloc(elements, sizeof *x), rig_workspace(&r, LOCUS_ROLE_QUERY, LOCUS_FLOAT64), LOCUS_OK};
         assert_int_equal(pthread_create(&threads[i], NULL, apply_in_thread, &workers[i]), 0);
     }
     for (size_t i = 0; i < 4; i++) {

@@ -100,7 +100,8 @@ static void test_decay_gradient(void **state) {
     for (int table = 0; table < 2; table++) {
         rig r;
         rig_open(&r, "decay(rate=0.95, learned=on)", rig_shape(1, 4, 0, 0), table ? NULL : scattered, 7);
-        double *g = rig_normal(49, &random), *rate = r.values[0].data, loss[2] = {0, 0}, scratch[7], slots[2][8] = {{0}};
+        double *g = rig_normal(49, &random), *rate = r.values[0].data, loss[2] = {0, 0}, scratch[7],
+               slots[2][8] = {{0}};
         assert_true(*rate == 0.95);
         const locus_score_term *term = locus_plan_score_term(r.plan, 0);
         assert_true(term->class->slot_bytes(term) <= sizeof slots[0]);
@@ -136,7 +137,8 @@ static void test_content_table(void **state) {
     assert_true(table->window == 3 && !table->scaled && table->key_parameter == 0 && table->value_parameter == 1);
     assert_string_equal(r.info[0].name, "1.key_table");
     assert_string_equal(r.info[1].name, "1.value_table");
-    assert_true(r.info[0].shape[0] == 7 && r.info[0].shape[1] == 4 && r.info[1].shape[0] == 7 && r.info[1].shape[1] == 6);
+    assert_true(r.info[0].shape[0] == 7 && r.info[0].shape[1] == 4 && r.info[1].shape[0] == 7 &&
+                r.info[1].shape[1] == 6);
     for (size_t i = 0; i < 28; i++) {
         assert_true(table->key_float64[i] == ((double *)r.values[0].data)[i]);
         assert_true(table->key_float32[i] == (float)table->key_float64[i]);
@@ -173,8 +175,9 @@ static void test_bad_rate(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alibi_slopes),   cmocka_unit_test(test_rows),          cmocka_unit_test(test_rows_are_shared),
-        cmocka_unit_test(test_decay_gradient), cmocka_unit_test(test_content_table), cmocka_unit_test(test_bad_rate),
+        cmocka_unit_test(test_alibi_slopes),    cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_rows_are_shared), cmocka_unit_test(test_decay_gradient),
+        cmocka_unit_test(test_content_table),   cmocka_unit_test(test_bad_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,7 +134,8 @@ static void test_value_errors(void **state) {
     bad("decay(rate=1.01)", LOCUS_ERROR_SPEC, 11, 4, "0 < rate");
     bad("algebraic(decay=on)", LOCUS_ERROR_SPEC, 16, 2, "off, or number");
     bad("algebraic(decay=0)", LOCUS_ERROR_SPEC, 16, 1, "off, or number");
-    bad("algebraic(generator=cayley)", LOCUS_ERROR_UNSUPPORTED, 20, 6, "not supported by this version: use skew|angles|fixed");
+    bad("algebraic(generator=cayley)", LOCUS_ERROR_UNSUPPORTED, 20, 6,
+        "not supported by this version: use skew|angles|fixed");
     bad("algebraic(group=tree:2)", LOCUS_ERROR_UNSUPPORTED, 16, 6, "use seq");
     bad("algebraic(group=seq*tree:2, decay=0.98)", LOCUS_ERROR_UNSUPPORTED, 16, 10, "use seq");
     bad("alibi(group=cycle:12)", LOCUS_ERROR_UNSUPPORTED, 12, 8, "use seq");
@@ -143,7 +144,8 @@ static void test_value_errors(void **state) {
 /* What is wrong inside a group is pointed at inside the group. */
 static void test_group_errors(void **state) {
     (void)state;
-    const char *const specs[] = {"algebraic(group=seq*)", "algebraic(group=tre:2)", "algebraic(values=on, group=seq*tree:x)"};
+    const char *const specs[] = {"algebraic(group=seq*)", "algebraic(group=tre:2)",
+                                 "algebraic(values=on, group=seq*tree:x)"};
     const int least[] = {16, 16, 27};
     for (size_t i = 0; i < 3; i++) {
         locus_encoding *encoding = NULL;
@@ -219,9 +221,11 @@ static void test_registry(void **state) {
             }
             if (!strchr(option->values, '|'))
                 continue;
-            for (const char *choice = option->values; choice; choice = strchr(choice, '|') ? strchr(choice, '|') + 1 : NULL) {
+            for (const char *choice = option->values; choice;
+                 choice = strchr(choice, '|') ? strchr(choice, '|') + 1 : NULL) {
                 locus_encoding *encoding = NULL;
-                (void)snprintf(spec, sizeof spec, "%s(%s=%.*s)", info->name, option->name, (int)strcspn(choice, "|"), choice);
+                (void)snprintf(spec, sizeof spec, "%s(%s=%.*s)", info->name, option->name, (int)strcspn(choice, "|"),
+                               choice);
                 rig_ok(locus_encoding_parse(spec, &encoding, error));
                 locus_encoding_destroy(&encoding);
             }

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "stop.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+static const int stop_signals[] = {SIGINT, SIGTERM};
+enum { STOP_SIGNALS = sizeof stop_signals / sizeof *stop_signals };
+
+static volatile sig_atomic_t asked = 0;
+
+/* Runs only in threads that are not ours, if there are any. */
+static void note(int signal_number) {
+    (void)signal_number;
+    asked = 1;
+}
+
+static void handle(int signal_number, void (*handler)(int)) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = (int)SA_RESETHAND;
+    sigemptyset(&action.sa_mask);
+    sigaction(signal_number, &action, NULL);
+}
+
+static void mask(int how, int signal_number) {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, signal_number);
+    pthread_sigmask(how, &one, NULL);
+}
+
+/* A shell starts background commands with SIGINT ignored; an ignored signal would not wait. */
+void cli_stop_catch(void) {
+    for (int i = 0; i < STOP_SIGNALS; i++) {
+        mask(SIG_BLOCK, stop_signals[i]);
+        handle(stop_signals[i], note);
+    }
+}
+
+bool cli_stop_asked(void) {
+    sigset_t pending;
+    if (asked || sigpending(&pending) != 0) {
+        return asked != 0;
+    }
+    for (int i = 0; i < STOP_SIGNALS; i++) {
+        sigset_t one;
+        int taken;
+        sigemptyset(&one);
+        sigaddset(&one, stop_signals[i]);
+        if (sigismember(&pending, stop_signals[i]) == 1 && sigwait(&one, &taken) == 0) {
+            asked = 1;
+            handle(stop_signals[i], SIG_DFL); /* another one of this kind ends the program */
+            mask(SIG_UNBLOCK, stop_signals[i]);
+        }
+    }
+    return asked != 0;
+}
+
+void cli_stop_release(void) {
+    for (int i = 0; i < STOP_SIGNALS; i++) {
+        handle(stop_signals[i], SIG_DFL);
+        mask(SIG_UNBLOCK, stop_signals[i]);
+    }
+}
