@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Speed of locus_apply, forward and forward + backward with gradients of the parameters, on [positions, 8 heads, 64] float32:
+/* Speed of locus_apply, forward and forward + backward with gradients of the parameters, on [positions, 8 heads, 64]
+ * float32:
  *
  *   rotary     rope, and rope(learned=on), whose backward has gradients of the frequencies
  *   folded     algebraic(generator=angles): the eigenbasis is folded into the projections, each head has its own angles
@@ -8,9 +9,10 @@
  *
  *   bench_apply [--json] [--quick] [--max POSITIONS] [--threads N]
  *
- * All in one run, buffers in place, fastest of several repetitions. Ratios: folded over rotary; unfolded over rotary (without
- * gradients) plus its own matrix products at the product peak measured here with oneDNN on all threads. Outputs are checked before
- * anything is timed: folded against rotary, unfolded against dense. Exit: 0 done, 1 differs or failed, 2 usage. */
+ * All in one run, buffers in place, fastest of several repetitions. Ratios: folded over rotary; unfolded over rotary
+ * (without gradients) plus its own matrix products at the product peak measured here with oneDNN on all threads.
+ * Outputs are checked before anything is timed: folded against rotary, unfolded against dense. Exit: 0 done, 1 differs
+ * or failed, 2 usage. */
 #include <locus/locus.h>
 
 #include "nn/gemm.h"

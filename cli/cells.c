@@ -190,7 +190,8 @@ static size_t ended(const cli_cells *all) {
     return count;
 }
 
-/* One bar for each running cell below a line that counts the cells; written over the last ones, so that nothing flickers. */
+/* One bar for each running cell below a line that counts the cells; written over the last ones, so that nothing
+ * flickers. */
 static void draw(cli_cells *all, screen *view) {
     double now = seconds_now();
     if (!view->bars || (view->lines > 0 && now - view->drawn < DRAW_SECONDS)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The cells of a comparison, each trained in a process of its own: its peak memory is its own, a crash costs one cell, and
- * several can run side by side. A child is a copy of this process, made before any thread is started; it tells how it
- * stands through a pipe and stops cleanly when the pipe's other end is gone. */
+/* The cells of a comparison, each trained in a process of its own: its peak memory is its own, a crash costs one cell,
+ * and several can run side by side. A child is a copy of this process, made before any thread is started; it tells how
+ * it stands through a pipe and stops cleanly when the pipe's other end is gone. */
 #ifndef CLI_CELLS_H
 #define CLI_CELLS_H
 

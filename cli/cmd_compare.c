@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* locus compare: trains every cell of tasks × encodings × seeds × embedding initialisations that is not done, then prints
- * tables and writes the page. */
+/* locus compare: trains every cell of tasks × encodings × seeds × embedding initialisations that is not done, then
+ * prints tables and writes the page. */
 #include "cells.h"
 #include "command.h"
 #include "comparison_table.h"
@@ -183,7 +183,8 @@ static size_t threads_of_each(const cli_arguments *arguments, size_t jobs) {
 }
 
 static int train_and_report(cli_arguments *arguments, cli_cells *all, const axes *over) {
-    /* Opened once, so that a store that is damaged or cannot be written is told once, and closed before the processes part. */
+    /* Opened once, so that a store that is damaged or cannot be written is told once, and closed before the processes
+     * part. */
     cli_store store;
     int status = cli_store_open(&store, arguments, true);
     if (status != 0) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* locus eval: scores of a trained run's best parameters on its test set, or on sets of other lengths. Nothing is recorded. */
+/* locus eval: scores of a trained run's best parameters on its test set, or on sets of other lengths. Nothing is
+ * recorded. */
 #include "command.h"
 #include "output.h"
 #include "store_argument.h"

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Ctrl-C and a polite kill (SIGINT, SIGTERM) as a question that is asked between steps; the second one ends the program.
+/* Ctrl-C and a polite kill (SIGINT, SIGTERM) as a question that is asked between steps; the second one ends the
+ * program.
  *
- * The computing threads never run a signal handler, on purpose: matrix kernels of oneDNN 2.6 keep data far below the stack
- * pointer, where a handler's frame is put, and a signal in the middle of a product destroys it (seen as a corrupted heap). Here
- * signals are blocked and asked for; a thread that some library started on its own may take one instead. */
+ * The computing threads never run a signal handler, on purpose: matrix kernels of oneDNN 2.6 keep data far below the
+ * stack pointer, where a handler's frame is put, and a signal in the middle of a product destroys it (seen as a
+ * corrupted heap). Here signals are blocked and asked for; a thread that some library started on its own may take one
+ * instead. */
 #ifndef CLI_STOP_H
 #define CLI_STOP_H
 

@@ -55,8 +55,8 @@ int main(void) {
     for (int t = 0; t < TOKENS; t++) {
         const float *row = y[t][0];
         double norm = sqrt((double)(row[0] * row[0] + row[1] * row[1] + row[2] * row[2] + row[3] * row[3]));
-        (void)printf("token %d: % .4f % .4f % .4f % .4f   norm %.6f\n", t, (double)row[0], (double)row[1], (double)row[2],
-                     (double)row[3], norm);
+        (void)printf("token %d: % .4f % .4f % .4f % .4f   norm %.6f\n", t, (double)row[0], (double)row[1],
+                     (double)row[2], (double)row[3], norm);
         wrong |= fabs(norm - 2) > 1e-5; /* operators are orthogonal: no norm changes */
     }
     locus_release(workspace.data, workspace.bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Example 2: causal attention of a packed batch, forward and backward, with a learned encoding: one generator for each head
- * and a decay of the scores with distance. The gradient of the generators comes out with the others. */
+/* Example 2: causal attention of a packed batch, forward and backward, with a learned encoding: one generator for each
+ * head and a decay of the scores with distance. The gradient of the generators comes out with the others. */
 #include <locus/locus.h>
 
 #include <math.h>
@@ -59,14 +59,16 @@ static locus_status attend(example *e, locus_error *error) {
     const locus_tensor query = tokens_of(e->query), key = tokens_of(e->key), value = tokens_of(e->value);
     const locus_tensor output = tokens_of(e->output), output_gradient = tokens_of(e->output_gradient);
     const locus_tensor query_gradient = tokens_of(e->query_gradient), key_gradient = tokens_of(e->key_gradient);
-    const locus_tensor value_gradient = tokens_of(e->value_gradient), generators = generators_of(e->generator_gradients);
+    const locus_tensor value_gradient = tokens_of(e->value_gradient),
+                       generators = generators_of(e->generator_gradients);
     const int64_t rows[] = {TOKENS, HEADS};
     const locus_tensor log_sum_exp = locus_tensor_view(e->log_sum_exp, LOCUS_FLOAT32, 2, rows);
     const locus_attention_tensors tensors = {&query, &key, &value, &output, &log_sum_exp};
     const locus_attention_gradients gradients = {&output_gradient, &query_gradient, &key_gradient,
                                                  &value_gradient,  &generators,     1};
 
-    locus_workspace workspace = {NULL, locus_attention_workspace(e->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD)};
+    locus_workspace workspace = {NULL,
+                                 locus_attention_workspace(e->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD)};
     size_t forward = locus_attention_workspace(e->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
     workspace.bytes = workspace.bytes > forward ? workspace.bytes : forward;
     workspace.data = locus_allocate(workspace.bytes);
@@ -109,9 +111,9 @@ int main(void) {
     if (status != LOCUS_OK) {
         (void)fprintf(stderr, "%s\n", error.message);
     } else {
-        (void)printf("|output| = %.4f  |dq| = %.4f  |dk| = %.4f  |dv| = %.4f  |dA| = %.4f\n", norm_of(e->output, NUMBERS),
-                     norm_of(e->query_gradient, NUMBERS), norm_of(e->key_gradient, NUMBERS),
-                     norm_of(e->value_gradient, NUMBERS),
+        (void)printf("|output| = %.4f  |dq| = %.4f  |dk| = %.4f  |dv| = %.4f  |dA| = %.4f\n",
+                     norm_of(e->output, NUMBERS), norm_of(e->query_gradient, NUMBERS),
+                     norm_of(e->key_gradient, NUMBERS), norm_of(e->value_gradient, NUMBERS),
                      norm_of(e->generator_gradients, sizeof e->generator_gradients / sizeof(float)));
     }
     locus_plan_destroy(&e->plan);

@@ -19,8 +19,9 @@ extern "C" {
 
 typedef enum locus_mask {
     LOCUS_MASK_FULL = 0,
-    LOCUS_MASK_CAUSAL = 1, /* query i of m sees keys j ≤ i + (n − m): aligned at the ends, so a cache works; by index, not position */
-    LOCUS_MASK_PREFIX = 2  /* causal, but the first prefix[s] keys of sequence s are seen by all its queries */
+    LOCUS_MASK_CAUSAL =
+        1, /* query i of m sees keys j ≤ i + (n − m): aligned at the ends, so a cache works; by index, not position */
+    LOCUS_MASK_PREFIX = 2 /* causal, but the first prefix[s] keys of sequence s are seen by all its queries */
 } locus_mask;
 
 typedef enum locus_dropout {
@@ -31,16 +32,16 @@ typedef enum locus_dropout {
 /* Start from locus_attention_default(): full mask, scale 1/sqrt(head_dim), no dropout. */
 typedef struct locus_attention_options {
     locus_mask mask;
-    const size_t *prefix;     /* [sequences], for LOCUS_MASK_PREFIX */
-    double scale;             /* 0: 1/sqrt(head_dim) */
-    double dropout;           /* probability in [0, 1) */
+    const size_t *prefix; /* [sequences], for LOCUS_MASK_PREFIX */
+    double scale;         /* 0: 1/sqrt(head_dim) */
+    double dropout;       /* probability in [0, 1) */
     locus_dropout dropout_on;
     locus_random dropout_key; /* the backward replays the same key */
 } locus_attention_options;
 LOCUS_API locus_attention_options locus_attention_default(void);
 
-/* T query tokens, N key tokens of the plan's buffers; all of one dtype, last stride 1. Inputs may be views into one fused
- * projection. Output must not overlap an input. A query that sees no key gets output 0 and log-sum-exp −∞. */
+/* T query tokens, N key tokens of the plan's buffers; all of one dtype, last stride 1. Inputs may be views into one
+ * fused projection. Output must not overlap an input. A query that sees no key gets output 0 and log-sum-exp −∞. */
 typedef struct locus_attention_tensors {
     const locus_tensor *query;       /* [T, heads, head_dim] */
     const locus_tensor *key;         /* [N, heads, head_dim] */

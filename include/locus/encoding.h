@@ -57,9 +57,10 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_encoding_parameter(const locus_encod
                                                                locus_error *error);
 
 /* Fills `parameters` (contiguous, float32 or float64, in the order above) with initial values drawn from `seed`. */
-LOCUS_API LOCUS_MUST_USE locus_status locus_encoding_initialise(const locus_encoding *encoding, const locus_shape *shape,
-                                                                uint64_t seed, const locus_tensor *parameters,
-                                                                size_t count, locus_error *error);
+LOCUS_API LOCUS_MUST_USE locus_status locus_encoding_initialise(const locus_encoding *encoding,
+                                                                const locus_shape *shape, uint64_t seed,
+                                                                const locus_tensor *parameters, size_t count,
+                                                                locus_error *error);
 
 /* ---- binding: an encoding with a shape and parameter values, made ready (eigenbases, frequencies, slopes) ---- */
 
@@ -81,7 +82,7 @@ LOCUS_API void locus_binding_destroy(locus_binding **binding); /* accepts NULL; 
 
 typedef struct locus_option_info {
     const char *name;
-    const char *values; /* "interleaved|half", "number > 0", "integer ≥ 1", "group": for people */
+    const char *values;  /* "interleaved|half", "number > 0", "integer ≥ 1", "group": for people */
     const char *initial; /* default as text; "" if the option has none and must be given or is derived */
     const char *meaning;
 } locus_option_info;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Plans: a binding prepared for a set of positions. Tables are chosen once, executed often. A plan is read-only while it
- * executes: one plan, many threads, distinct workspaces. It serves float32 and float64 tensors alike. */
+/* Plans: a binding prepared for a set of positions. Tables are chosen once, executed often. A plan is read-only while
+ * it executes: one plan, many threads, distinct workspaces. It serves float32 and float64 tensors alike. */
 #ifndef LOCUS_PLAN_H
 #define LOCUS_PLAN_H
 
@@ -13,9 +13,9 @@ extern "C" {
 
 typedef struct locus_plan locus_plan; /* opaque */
 
-/* `keys` NULL means that keys stand where the queries stand (self-attention). Queries and keys must have the same number
- * of sequences. The binding must outlive the plan; positions are copied. Fails with POSITION for a position that the
- * encoding does not have (outside a learned table), naming it. */
+/* `keys` NULL means that keys stand where the queries stand (self-attention). Queries and keys must have the same
+ * number of sequences. The binding must outlive the plan; positions are copied. Fails with POSITION for a position that
+ * the encoding does not have (outside a learned table), naming it. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_plan_create(locus_plan **plan, const locus_binding *binding,
                                                         const locus_positions *queries, const locus_positions *keys,
                                                         locus_error *error);
@@ -34,11 +34,11 @@ typedef struct locus_workspace {
 
 /* What a tensor of tokens is to the encoding, hence which site acts on it and at whose positions. */
 typedef enum locus_role {
-    LOCUS_ROLE_TOKEN = 1,  /* [tokens, model_dim]: the embedding site adds its vectors; query positions */
-    LOCUS_ROLE_QUERY = 2,  /* [tokens, heads, head_dim]: ⌈p⌉ q */
-    LOCUS_ROLE_KEY = 3,    /* [tokens, heads, head_dim]: ⌈p⌉ k, key positions */
-    LOCUS_ROLE_VALUE = 4,  /* [tokens, heads, value_dim]: ⌈p⌉ v, key positions */
-    LOCUS_ROLE_OUTPUT = 5  /* [tokens, heads, value_dim]: ⌈p⌉ᵀ o, query positions */
+    LOCUS_ROLE_TOKEN = 1, /* [tokens, model_dim]: the embedding site adds its vectors; query positions */
+    LOCUS_ROLE_QUERY = 2, /* [tokens, heads, head_dim]: ⌈p⌉ q */
+    LOCUS_ROLE_KEY = 3,   /* [tokens, heads, head_dim]: ⌈p⌉ k, key positions */
+    LOCUS_ROLE_VALUE = 4, /* [tokens, heads, value_dim]: ⌈p⌉ v, key positions */
+    LOCUS_ROLE_OUTPUT = 5 /* [tokens, heads, value_dim]: ⌈p⌉ᵀ o, query positions */
 } locus_role;
 
 typedef enum locus_direction { LOCUS_FORWARD = 0, LOCUS_INVERSE = 1 } locus_direction;
@@ -46,15 +46,16 @@ typedef enum locus_direction { LOCUS_FORWARD = 0, LOCUS_INVERSE = 1 } locus_dire
 /* Bytes of workspace for locus_apply and locus_apply_backward with tensors of `dtype`. */
 LOCUS_API size_t locus_apply_workspace(const locus_plan *plan, locus_role role, locus_dtype dtype);
 
-/* y = ⌈p⌉ x for every token (LOCUS_INVERSE: ⌈p⌉ᵀ x; for tokens: x − e; for outputs the other way round: forward is ⌈p⌉ᵀ). A role that the encoding does not act on is copied.
- * y may be x itself (same data and strides), but not overlap it otherwise. Tokens in gaps are not touched. */
+/* y = ⌈p⌉ x for every token (LOCUS_INVERSE: ⌈p⌉ᵀ x; for tokens: x − e; for outputs the other way round: forward is
+ * ⌈p⌉ᵀ). A role that the encoding does not act on is copied. y may be x itself (same data and strides), but not overlap
+ * it otherwise. Tokens in gaps are not touched. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_apply(const locus_plan *plan, locus_role role, locus_direction direction,
                                                   const locus_tensor *x, const locus_tensor *y,
                                                   locus_workspace workspace, locus_error *error);
 
-/* Gradients of the same. `x` is the input of locus_apply, `gy` dL/dy, `gx` receives dL/dx and may be `gy` itself. Parameter
- * gradients are added to `gradients` (as many and as shaped as the encoding's parameters; NULL: not wanted, and then x may
- * be NULL). */
+/* Gradients of the same. `x` is the input of locus_apply, `gy` dL/dy, `gx` receives dL/dx and may be `gy` itself.
+ * Parameter gradients are added to `gradients` (as many and as shaped as the encoding's parameters; NULL: not wanted,
+ * and then x may be NULL). */
 typedef struct locus_apply_gradients {
     const locus_tensor *x, *gy, *gx;
     const locus_tensor *parameters; /* [count], accumulated into, or NULL */

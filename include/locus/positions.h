@@ -3,8 +3,8 @@
  *
  *   tokens    | a0 a1 a2 | b0 b1 | c0 c1 c2 c3 |        offsets = { 0, 3, 5, 9 }
  *
- * With `lengths`, sequence s occupies tokens offsets[s] … offsets[s] + lengths[s] − 1 of a buffer with gaps (a key–value
- * cache with room to grow); without, it reaches to offsets[s + 1]. */
+ * With `lengths`, sequence s occupies tokens offsets[s] … offsets[s] + lengths[s] − 1 of a buffer with gaps (a
+ * key–value cache with room to grow); without, it reaches to offsets[s + 1]. */
 #ifndef LOCUS_POSITIONS_H
 #define LOCUS_POSITIONS_H
 
@@ -18,7 +18,8 @@ typedef struct locus_positions locus_positions; /* opaque, immutable, may be sha
 
 typedef struct locus_packing {
     size_t sequences;
-    const size_t *offsets; /* [sequences + 1], not decreasing, offsets[0] ≥ 0; offsets[sequences] = tokens of the buffer */
+    const size_t
+        *offsets; /* [sequences + 1], not decreasing, offsets[0] ≥ 0; offsets[sequences] = tokens of the buffer */
     const size_t *lengths; /* [sequences], or NULL */
 } locus_packing;
 

@@ -43,10 +43,10 @@ typedef enum locus_status {
  * function fails; nothing in it has to be freed. */
 typedef struct locus_error {
     locus_status status;
-    char argument[48];  /* the offending argument, option or tensor; may be empty */
-    char message[464];  /* one line without a line end: what is wrong, where, what to do */
-    ptrdiff_t offset;   /* for texts: byte offset of the offending place, else -1 */
-    ptrdiff_t length;   /* for texts: bytes of the offending place (at least 1), else 0 */
+    char argument[48]; /* the offending argument, option or tensor; may be empty */
+    char message[464]; /* one line without a line end: what is wrong, where, what to do */
+    ptrdiff_t offset;  /* for texts: byte offset of the offending place, else -1 */
+    ptrdiff_t length;  /* for texts: bytes of the offending place (at least 1), else 0 */
 } locus_error;
 
 /* The constant's name in words ("out of memory"). Static storage. Never NULL. */

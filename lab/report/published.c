@@ -25,8 +25,8 @@ static const lab_published published[] = {
     {"repeat", "algebraic (seq)", "paper", 0.9990, 0.000, algebraic_source},
 };
 
-/* Specs as `normal` makes them: without spaces, a window as '#' (the source sets it to the mean length of the words: 100
- * there, another number at a smaller budget). */
+/* Specs as `normal` makes them: without spaces, a window as '#' (the source sets it to the mean length of the words:
+ * 100 there, another number at a smaller budget). */
 static const struct {
     const char *spec, *scheme;
 } schemes[] = {

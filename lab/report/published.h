@@ -14,9 +14,9 @@ typedef struct lab_published {
     const char *source;
 } lab_published;
 
-/* The number for a task and an encoding spec (canonical or as typed), or NULL. A scheme covers the specs that the source
- * trained: its options at their published values, the decay on or off (`rope` fixed or learned: the paper says one, its
- * code does the other). Static storage. */
+/* The number for a task and an encoding spec (canonical or as typed), or NULL. A scheme covers the specs that the
+ * source trained: its options at their published values, the decay on or off (`rope` fixed or learned: the paper says
+ * one, its code does the other). Static storage. */
 const lab_published *lab_published_find(const char *task, const char *encoding);
 
 size_t lab_published_count(void);

@@ -2,8 +2,8 @@
 /* The registry of tasks, and data sets drawn from it.
  *
  * Sample i of a set has its own stream of random numbers, keyed by (seed, set, i): number 0 is the standard normal z of
- * its length max(1, ⌊mean + deviation · z⌋), number 1 + j its symbol j. A sample therefore depends neither on how many are drawn
- * nor on threads, and test sets of different mean lengths are prefixes or extensions of the same words. */
+ * its length max(1, ⌊mean + deviation · z⌋), number 1 + j its symbol j. A sample therefore depends neither on how many
+ * are drawn nor on threads, and test sets of different mean lengths are prefixes or extensions of the same words. */
 #include "task/task.h"
 
 #include "io/fail.h"

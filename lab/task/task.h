@@ -25,7 +25,8 @@ typedef struct lab_task lab_task;
 struct lab_task {
     const char *name;    /* "copy" */
     const char *summary; /* "w → w" */
-    /* Writes the target of one input word into `target` (room for target_length(n)), or NULL to ask for the length only. */
+    /* Writes the target of one input word into `target` (room for target_length(n)), or NULL to ask for the length
+     * only. */
     size_t (*transform)(size_t n, const int32_t *input, int32_t *target);
 };
 
@@ -34,12 +35,12 @@ const lab_task *lab_task_at(size_t index);
 const lab_task *lab_task_find(const char *name); /* NULL: unknown */
 const char *lab_task_nearest(const char *name);  /* the nearest known name, for messages */
 
-lab_task_options lab_task_default(void);                 /* length N(100,10), 20 symbols */
+lab_task_options lab_task_default(void);                     /* length N(100,10), 20 symbols */
 size_t lab_task_vocabulary(const lab_task_options *options); /* symbols + 2 */
 
 /* Draws `samples` samples of a set from `seed`; sample i of a set depends on (seed, set, i) only. */
-locus_status lab_dataset_generate(lab_dataset *set, const lab_task *task, const lab_task_options *options, lab_set which,
-                                  size_t samples, uint64_t seed, locus_error *error);
+locus_status lab_dataset_generate(lab_dataset *set, const lab_task *task, const lab_task_options *options,
+                                  lab_set which, size_t samples, uint64_t seed, locus_error *error);
 void lab_dataset_destroy(lab_dataset *set);
 
 /* Mean and most common token share of the targets: what guessing scores. */

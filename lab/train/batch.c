@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Batches. An epoch's order is a Fisher–Yates shuffle from numbers keyed by (seed, epoch); its last batch may be smaller. */
+/* Batches. An epoch's order is a Fisher–Yates shuffle from numbers keyed by (seed, epoch); its last batch may be
+ * smaller. */
 #include "train/batch.h"
 
 #include "io/fail.h"

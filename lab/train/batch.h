@@ -22,8 +22,8 @@ locus_status lab_batcher_create(lab_batcher *batcher, const lab_dataset *set, si
                                 locus_error *error);
 void lab_batcher_destroy(lab_batcher *batcher);
 
-/* The batch of training step `step`, counted from 0: a function of (seed, step) only, so that a resumed training goes on
- * in the middle of an epoch. Valid until the next call. */
+/* The batch of training step `step`, counted from 0: a function of (seed, step) only, so that a resumed training goes
+ * on in the middle of an epoch. Valid until the next call. */
 locus_status lab_batcher_step(lab_batcher *batcher, uint64_t step, const lab_batch **batch, locus_error *error);
 
 /* Samples first … first + count − 1 in the set's own order. */

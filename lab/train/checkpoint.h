@@ -33,8 +33,8 @@ typedef struct lab_checkpoint {
 locus_status lab_checkpoint_write(const lab_checkpoint *checkpoint, const lab_train_config *config, const char *path,
                                   locus_error *error);
 
-/* Fills all four, or fails with a clear line that names the file: damaged, of another configuration, of other shapes. The
- * texts of `config` are compared too. */
+/* Fills all four, or fails with a clear line that names the file: damaged, of another configuration, of other shapes.
+ * The texts of `config` are compared too. */
 locus_status lab_checkpoint_read(const lab_checkpoint *checkpoint, const lab_train_config *config, const char *path,
                                  locus_error *error);
 

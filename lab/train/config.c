@@ -63,8 +63,8 @@ static void budget_smoke(lab_train_config *config) {
     config->rate_peak = 2e-3;
 }
 
-/* tasks.md, "paper and code": the set-ups differ in where LayerNorm stands and what dropout acts on; the warm-up too, 5 %
- * of the steps against 5 epochs of 400. */
+/* tasks.md, "paper and code": the set-ups differ in where LayerNorm stands and what dropout acts on; the warm-up too, 5
+ * % of the steps against 5 epochs of 400. */
 static void apply_setup(lab_train_config *config, lab_setup setup) {
     config->setup = setup;
     config->model.norm = setup == LAB_SETUP_CODE ? LAB_NORM_AFTER : LAB_NORM_BEFORE;

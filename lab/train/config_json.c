@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One table of fields writes, reads, compares and hashes a configuration. Seeds are texts in the JSON: a double would cut
- * them at 53 bits. */
+/* One table of fields writes, reads, compares and hashes a configuration. Seeds are texts in the JSON: a double would
+ * cut them at 53 bits. */
 #include "train/config.h"
 
 #include "io/fail.h"

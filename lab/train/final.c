@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Scores of the best parameters on the test sets, and loading them again.
  *
- * Set "test" has the trained mean length, "test:200" another; "dev" holds what the development curve says: loss and accuracy at
- * the best step, best_step, and steps_to_90 and steps_to_99, the first evaluated step whose accuracy reached that
- * (absent: never). An encoding that cannot take a length leaves a note in the run's message instead of scores. */
+ * Set "test" has the trained mean length, "test:200" another; "dev" holds what the development curve says: loss and
+ * accuracy at the best step, best_step, and steps_to_90 and steps_to_99, the first evaluated step whose accuracy
+ * reached that (absent: never). An encoding that cannot take a length leaves a note in the run's message instead of
+ * scores. */
 #include "io/fail.h"
 #include "train/session.h"
 

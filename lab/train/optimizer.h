@@ -14,7 +14,7 @@ lab_optimizer_config lab_optimizer_default(void); /* 0.9, 0.999, 1e-8, 0.01, 0 *
 typedef struct lab_optimizer {
     lab_optimizer_config config;
     size_t elements;
-    uint64_t step; /* steps taken */
+    uint64_t step;         /* steps taken */
     float *first, *second; /* moments, [elements]; owned */
 } lab_optimizer;
 locus_status lab_optimizer_create(lab_optimizer *optimizer, const lab_optimizer_config *config, size_t elements,

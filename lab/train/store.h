@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The run store: SQLite, write-ahead log. A run is one training of one model with one encoding on one task with one seed. */
+/* The run store: SQLite, write-ahead log. A run is one training of one model with one encoding on one task with one
+ * seed. */
 #ifndef LAB_STORE_H
 #define LAB_STORE_H
 
@@ -11,18 +12,23 @@ typedef struct lab_store lab_store;
 locus_status lab_store_open(lab_store **store, const char *path, locus_error *error);
 void lab_store_close(lab_store **store);
 
-typedef enum lab_run_state { LAB_RUN_STARTED = 0, LAB_RUN_DONE = 1, LAB_RUN_STOPPED = 2, LAB_RUN_FAILED = 3 } lab_run_state;
+typedef enum lab_run_state {
+    LAB_RUN_STARTED = 0,
+    LAB_RUN_DONE = 1,
+    LAB_RUN_STOPPED = 2,
+    LAB_RUN_FAILED = 3
+} lab_run_state;
 
 /* Everything that identifies and describes a run. Texts are owned by the record (lab_run_free). */
 typedef struct lab_run {
     int64_t id;
-    char *name;      /* unique, readable: copy-rope-s0-… */
+    char *name; /* unique, readable: copy-rope-s0-… */
     char *task, *encoding, *setup, *embedding_init, *budget;
-    char *config;    /* JSON: every option of the training, as given or defaulted; what a resume reads */
-    char *command;   /* the exact command line */
-    char *version;   /* of locus, with the commit if known */
-    char *machine;   /* "AMD EPYC, 2 threads, avx512" */
-    char *message;   /* why it failed or stopped; "" */
+    char *config;  /* JSON: every option of the training, as given or defaulted; what a resume reads */
+    char *command; /* the exact command line */
+    char *version; /* of locus, with the commit if known */
+    char *machine; /* "AMD EPYC, 2 threads, avx512" */
+    char *message; /* why it failed or stopped; "" */
     uint64_t seed, data_seed;
     lab_run_state state;
     uint64_t steps_total, steps_done, tokens_seen;

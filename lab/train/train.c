@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The training loop.
  *
- * A step is a function of the checkpointed state alone: its batch follows from (seed, step), its dropout too, and sums of
- * metrics are part of the state. So a run that was killed and goes on from its last checkpoint writes the same metrics and
- * ends with the same parameters, bit for bit, as one that was not. Wall times and peak memory are the exception. */
+ * A step is a function of the checkpointed state alone: its batch follows from (seed, step), its dropout too, and sums
+ * of metrics are part of the state. So a run that was killed and goes on from its last checkpoint writes the same
+ * metrics and ends with the same parameters, bit for bit, as one that was not. Wall times and peak memory are the
+ * exception. */
 #include "train/train.h"
 
 #include "io/fail.h"

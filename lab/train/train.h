@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The training loop: batches, development-set selection, checkpoints, resume, final scores, all recorded in the store. */
+/* The training loop: batches, development-set selection, checkpoints, resume, final scores, all recorded in the
+ * store. */
 #ifndef LAB_TRAIN_H
 #define LAB_TRAIN_H
 
@@ -14,29 +15,30 @@
 typedef struct lab_train_config {
     const char *task, *encoding, *budget; /* budget: "smoke", "quick", "paper" or "custom" */
     lab_setup setup;
-    lab_model_config model;      /* vocabulary and encoding are filled in */
+    lab_model_config model; /* vocabulary and encoding are filled in */
     lab_task_options data;
     size_t train_samples, dev_samples, test_samples;
     uint64_t data_seed, seed;
-    size_t batch;                /* samples */
-    uint64_t steps;              /* 0: epochs · ⌈train_samples / batch⌉ */
+    size_t batch;   /* samples */
+    uint64_t steps; /* 0: epochs · ⌈train_samples / batch⌉ */
     uint64_t epochs;
     uint64_t evaluate_every;     /* steps; 0: once an epoch */
     uint64_t checkpoint_seconds; /* at most this long between resumable checkpoints */
     lab_optimizer_config optimizer;
     double rate_initial, rate_peak, rate_final, warmup_share;
-    size_t greedy_samples;       /* of the test set that are decoded greedily; 0: none */
+    size_t greedy_samples; /* of the test set that are decoded greedily; 0: none */
     size_t test_lengths[LAB_MAX_TEST_LENGTHS], test_length_count; /* further test sets of these mean lengths */
 } lab_train_config;
 
 /* Sizes of a budget. paper: tasks.md; quick and smoke: smaller, see docs/budgets.md. */
 locus_status lab_train_config_budget(lab_train_config *config, const char *budget, lab_setup setup, locus_error *error);
 
-/* The canonical text of a spec as a training uses it: a bare `algebraic` means algebraic(group=seq); with set-up code, rotary
- * frequencies are learned. SPEC with an offset into `spec` if it cannot be parsed. */
+/* The canonical text of a spec as a training uses it: a bare `algebraic` means algebraic(group=seq); with set-up code,
+ * rotary frequencies are learned. SPEC with an offset into `spec` if it cannot be parsed. */
 locus_status lab_train_encoding(const char *spec, lab_setup setup, char *text, size_t size, locus_error *error);
 
-/* What the caller sees while it runs. Called a few times a second at most; return false to stop cleanly (state STOPPED). */
+/* What the caller sees while it runs. Called a few times a second at most; return false to stop cleanly (state
+ * STOPPED). */
 typedef struct lab_progress {
     const char *phase; /* "train", "dev", "test", "greedy" */
     uint64_t step, steps;
@@ -44,9 +46,9 @@ typedef struct lab_progress {
 } lab_progress;
 typedef bool lab_progress_function(void *context, const lab_progress *progress);
 
-/* Trains, or goes on with, the run `name` below `folder` (checkpoints at folder/name/). A run that is done is not trained
- * again: its record is returned. `run` receives the final record. INTERRUPTED if progress asked to stop; NUMERIC if the
- * loss was not finite (the last good checkpoint is kept). */
+/* Trains, or goes on with, the run `name` below `folder` (checkpoints at folder/name/). A run that is done is not
+ * trained again: its record is returned. `run` receives the final record. INTERRUPTED if progress asked to stop;
+ * NUMERIC if the loss was not finite (the last good checkpoint is kept). */
 typedef struct lab_train_request {
     lab_train_config config;
     const char *folder, *name, *command;

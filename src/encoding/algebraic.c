@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* algebraic: positions of a group act as orthogonal operators, ⌈p⌉ = W^p (Kogkalidis, Bernardy and Garg 2024). In this version
- * the group is `seq`: one generator W = exp(S) for each head, S = A − Aᵀ.
+/* algebraic: positions of a group act as orthogonal operators, ⌈p⌉ = W^p (Kogkalidis, Bernardy and Garg 2024). In this
+ * version the group is `seq`: one generator W = exp(S) for each head, S = A − Aᵀ.
  *
- *   generator=skew    parameter `generators` [heads, 1, d, d] holds A; any d. S = U Λ Uᵀ is found when parameters are bound.
+ *   generator=skew    parameter `generators` [heads, 1, d, d] holds A; any d. bind finds S = U Λ Uᵀ.
  *   generator=angles  the normal form: parameter `angles` [heads, 1, d/2], U = I, pairs (2i, 2i + 1); d even.
  *   generator=fixed   nothing is learned: W is what `init` draws from seed 0.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See angle_table.h. Long coarse tables are themselves made in two levels (4096 and 64 positions), which replaces a cosine
- * and a sine by a complex product; two roundings more, far below float's and at double's own. */
+/* See angle_table.h. Long coarse tables are themselves made in two levels (4096 and 64 positions), which replaces a
+ * cosine and a sine by a complex product; two roundings more, far below float's and at double's own. */
 #include "encoding/angle_table.h"
 
 #include <locus/parallel.h>
@@ -93,8 +93,8 @@ static void fill_steps(void *context, size_t index, size_t worker) {
                   job->steps + (index * LOCUS_FINE + f) * pairs * 2);
 }
 
-/* Every 64th row of a piece is an anchor with cosines of its own; rows less than 64 blocks behind it are one product away, so
- * roundings never pile up. */
+/* Every 64th row of a piece is an anchor with cosines of its own; rows less than 64 blocks behind it are one product
+ * away, so roundings never pile up. */
 static void fill_coarse(void *context, size_t index, size_t worker) {
     const locus_coarse_job *job = context;
     (void)worker;

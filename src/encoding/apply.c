@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* locus_apply and its backward: one site, alone, on strided views.
  *
- * The tokens in use are cut into pieces of equal size by shape; pieces run in parallel, and each walks its tokens in order,
- * all heads together. Backward with a gradient of parameters gives each piece one slot for each head, folded in the order
- * of the pieces. So results do not depend on threads. Workspace:
+ * The tokens in use are cut into pieces of equal size by shape; pieces run in parallel, and each walks its tokens in
+ * order, all heads together. Backward with a gradient of parameters gives each piece one slot for each head, folded in
+ * the order of the pieces. So results do not depend on threads. Workspace:
  *
  *   slots [pieces, heads] | scratch [workers] */
 #include "encoding/plan_access.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of words "a|b|c", and the word that someone may have meant (Damerau–Levenshtein distance, adjacent swaps counted
- * once). */
+/* Lists of words "a|b|c", and the word that someone may have meant (Damerau–Levenshtein distance, adjacent swaps
+ * counted once). */
 #include "encoding/option.h"
 
 #include <string.h>

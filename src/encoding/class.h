@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What an encoding has to say of itself. Each encoding is one file that defines one locus_encoding_class, and one line in
- * registry.c. Life of an encoding:
+/* What an encoding has to say of itself. Each encoding is one file that defines one locus_encoding_class, and one line
+ * in registry.c. Life of an encoding:
  *
  *   text ─parse→ term (options) ─bind (shape, parameters)→ bound state ─place (positions)→ what acts at each site
  *
@@ -103,7 +103,8 @@ struct locus_encoding_class {
     bool angles;                    /* place needs the placement's two-level positions */
     /* NULL: all of info.sites. */
     unsigned (*sites)(const locus_term *term);
-    /* A contradiction between options: returns its text and which option to point at; NULL if there is none. May be NULL. */
+    /* A contradiction between options: returns its text and which option to point at; NULL if there is none. May be
+     * NULL. */
     const char *(*conflict)(const locus_term *term, size_t *option);
     /* Checks the shape and lists the learned tensors (names without prefix). */
     locus_status (*parameters)(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
@@ -142,7 +143,8 @@ static inline bool locus_term_on(const locus_term *term, size_t option) {
     return term->options[option].choice == 0;
 }
 
-/* All learned tensors of an encoding with their full names; count is at most LOCUS_TERMS_MAX·LOCUS_TERM_PARAMETERS_MAX. */
+/* All learned tensors of an encoding with their full names; count is at most
+ * LOCUS_TERMS_MAX·LOCUS_TERM_PARAMETERS_MAX. */
 typedef struct locus_parameter_list {
     size_t count;
     size_t first[LOCUS_TERMS_MAX + 1]; /* where each term's begin */
@@ -154,7 +156,8 @@ locus_status locus_parameter_list_get(const locus_encoding *encoding, const locu
 /* Elements of a parameter. */
 size_t locus_parameter_elements(const locus_parameter *parameter);
 
-/* The tensors that a caller hands in must be these, contiguous, of one of both dtypes. `what` is "parameters" or "gradients". */
+/* The tensors that a caller hands in must be these, contiguous, of one of both dtypes. `what` is "parameters" or
+ * "gradients". */
 locus_status locus_parameter_list_check(const locus_parameter_list *list, const locus_tensor *tensors, size_t count,
                                         const char *what, locus_error *error);
 

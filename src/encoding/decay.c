@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* decay: a score is multiplied by rate^|m − n| before the softmax (Kogkalidis et al. 2024). learned=on: parameter `rate` [1].
+/* decay: a score is multiplied by rate^|m − n| before the softmax (Kogkalidis et al. 2024). learned=on: parameter
+ * `rate` [1].
  *
  *   ds/drate = s · |m − n| · rate^(|m − n| − 1)
  *

@@ -48,7 +48,8 @@ void locus_skew_assemble(size_t n, const double *U, const double *theta, double 
         }
 }
 
-/* Gauss–Jordan with row pivots: X M = B for rows of X, through Mᵀ Xᵀ = Bᵀ. M is used up; B becomes Xᵀ. Returns det's sign. */
+/* Gauss–Jordan with row pivots: X M = B for rows of X, through Mᵀ Xᵀ = Bᵀ. M is used up; B becomes Xᵀ. Returns det's
+ * sign. */
 static double solve_transposed(size_t n, double *M, double *B) {
     double sign = 1;
     for (size_t k = 0; k < n; k++) {

@@ -13,7 +13,8 @@ void locus_haar_orthogonal(size_t n, const locus_random *random, uint64_t *index
 /* Doubles of scratch for locus_haar_logarithm. */
 size_t locus_haar_work(size_t n);
 
-/* S [n, n] skew with exp(S) Haar-distributed over SO(n), angles in [0, π]. LOCUS_ERROR_NUMERIC if the decomposition fails. */
+/* S [n, n] skew with exp(S) Haar-distributed over SO(n), angles in [0, π]. LOCUS_ERROR_NUMERIC if the decomposition
+ * fails. */
 locus_status locus_haar_logarithm(size_t n, const locus_random *random, uint64_t *index, double *S, double *theta,
                                   double *work);
 

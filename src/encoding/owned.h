@@ -11,8 +11,8 @@ typedef struct locus_owned {
     size_t bytes;            /* all of it */
 } locus_owned;
 
-/* `count` zeroed elements of `size` bytes, aligned to LOCUS_ALIGNMENT; for count 0 a valid pointer. NULL if memory is refused
- * or the size overflows; the caller reports it with locus_owned_fail. */
+/* `count` zeroed elements of `size` bytes, aligned to LOCUS_ALIGNMENT; for count 0 a valid pointer. NULL if memory is
+ * refused or the size overflows; the caller reports it with locus_owned_fail. */
 void *locus_owned_get(locus_owned *owned, size_t count, size_t size);
 
 /* Fills the error for a refused locus_owned_get(…, count, size). */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the tokens of a plan stand, prepared for all of its encodings: spans of sequences, the tokens in use, and positions
- * split in two levels for angle tables.
+/* Where the tokens of a plan stand, prepared for all of its encodings: spans of sequences, the tokens in use, and
+ * positions split in two levels for angle tables.
  *
  *   p = 64·c + f, 0 ≤ f < 64 (floor division)
  *
- * `coarse` lists the distinct c of queries and keys in rising order; each token has the index of its c and its f. So tables
- * need 64 fine rows and one coarse row for each c: about one for 64 positions in a row, never more than one for a token. */
+ * `coarse` lists the distinct c of queries and keys in rising order; each token has the index of its c and its f. So
+ * tables need 64 fine rows and one coarse row for each c: about one for 64 positions in a row, never more than one for
+ * a token. */
 #ifndef LOCUS_PLACEMENT_H
 #define LOCUS_PLACEMENT_H
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* relative: learned vectors for clipped distances, shared by heads (Shaw, Uszkoreit and Vaswani 2018, equations 3 to 5).
+/* relative: learned vectors for clipped distances, shared by heads (Shaw, Uszkoreit and Vaswani 2018, equations 3 to
+ * 5).
  *
  *   s_mn += q_m · K[clip(n − m, −w, w) + w] / sqrt(d)        scaled=off: without the division
  *   o_m  += Σ_n a_mn V[clip(n − m, −w, w) + w]               values=on
  *
- * Parameters `key_table` [2w + 1, head_dim], `value_table` [2w + 1, value_dim], drawn from N(0, 1/dim). Attention walks the
- * tables; this file only hands them over. */
+ * Parameters `key_table` [2w + 1, head_dim], `value_table` [2w + 1, value_dim], drawn from N(0, 1/dim). Attention walks
+ * the tables; this file only hands them over. */
 #include "encoding/class.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* rope: rotary encoding (Su et al. 2021, RoFormer, equation 34). Pairs of a head's first r dimensions turn by p·ω_i with
- * ω_i = base^(−2i/r), the same in all heads; the rest stands still. rotate=proportional:f: pairs (i, i + d/2), frequencies over
- * d, ω_i = 0 for i ≥ ⌊f·d/2⌋. learned=on: parameter `frequencies` [r/2].
+/* rope: rotary encoding (Su et al. 2021, RoFormer, equation 34). Pairs of a head's first r dimensions turn by p·ω_i
+ * with ω_i = base^(−2i/r), the same in all heads; the rest stands still. rotate=proportional:f: pairs (i, i + d/2),
+ * frequencies over d, ω_i = 0 for i ≥ ⌊f·d/2⌋. learned=on: parameter `frequencies` [r/2].
  *
  * roper is rope(values=on): values are turned by +p, the output by −p. */
 #include "encoding/class.h"

@@ -81,8 +81,8 @@ static size_t scratch_bytes(const locus_operator *op, locus_dtype dtype, size_t 
 
 /* ---- what a call means ---- */
 
-/* INNER is where the basis has been entered and not left: after the operator of queries, keys and values, before that of
- * the output. One-sided encodings have no such place: one side is never turned, so nothing cancels. */
+/* INNER is where the basis has been entered and not left: after the operator of queries, keys and values, before that
+ * of the output. One-sided encodings have no such place: one side is never turned, so nothing cancels. */
 static locus_rotary_walk walk_of(const locus_operator *op, const locus_operator_call *call,
                                  const locus_operator_heads *heads) {
     const locus_rotary_operator *own = (const locus_rotary_operator *)op;

@@ -3,11 +3,11 @@
  *
  *   ⌈p⌉ = U R(pθ) Uᵀ        R(a) turns pair i by a_i, (x, y) → (x cos a_i − y sin a_i, x sin a_i + y cos a_i)
  *
- * Rotary: U = I, θ the frequencies, shared by heads. Algebraic: U and θ from the block form of the generator's logarithm
- * S = A − Aᵀ, for each head. Coordinates without a pair stand still.
+ * Rotary: U = I, θ the frequencies, shared by heads. Algebraic: U and θ from the block form of the generator's
+ * logarithm S = A − Aᵀ, for each head. Coordinates without a pair stand still.
  *
  *   OUTER   y = U R(pθ) Uᵀ x               two products with d × d matrices for blocks of tokens
- *   INNER   ŷ = R(pθ) Uᵀ x, o = U R(−pθ) ô  one product; the outer U cancels between queries and keys, values and output
+ *   INNER   ŷ = R(pθ) Uᵀ x, o = U R(−pθ) ô  one product: the outer U cancels in scores, and in values and output
  *
  * The gradient of S is taken from sums over tokens in the basis U (linalg.h): see rotary_reduce.c. */
 #ifndef LOCUS_ROTARY_H
@@ -70,8 +70,8 @@ locus_status locus_rotary_place(const locus_rotary *rotary, const locus_placemen
 
 /* ---- gradients (rotary_reduce.c) ---- */
 
-/* Two blocks are near if span·|θ_i ∓ θ_j| is below this; then so many moments replace the quotient: the series stops short by
- * (x/2)⁶/7! = 3e-12, and the quotient's cancellation costs a factor 10 of the sums' rounding. */
+/* Two blocks are near if span·|θ_i ∓ θ_j| is below this; then so many moments replace the quotient: the series stops
+ * short by (x/2)⁶/7! = 3e-12, and the quotient's cancellation costs a factor 10 of the sums' rounding. */
 #define LOCUS_NEAR 0.1
 #define LOCUS_NEAR_MOMENTS 3
 
@@ -119,8 +119,8 @@ typedef struct locus_heads_range {
     size_t first, count;
 } locus_heads_range;
 
-/* Tokens cut where positions stop rising by one, and where a block of 8 positions ends: the place of each run's block in the
- * two-level tables, and its length. */
+/* Tokens cut where positions stop rising by one, and where a block of 8 positions ends: the place of each run's block
+ * in the two-level tables, and its length. */
 typedef struct locus_step_runs {
     size_t count;
     uint32_t coarse[LOCUS_BASE_ROWS], fine[LOCUS_BASE_ROWS];

@@ -36,7 +36,8 @@ static void T(fetch)(const REAL *rows, size_t count, ptrdiff_t stride, size_t di
     }
 }
 
-/* Cosines and sines of `rows` places in the two-level tables: those of all heads side by side, unless heads share them. */
+/* Cosines and sines of `rows` places in the two-level tables: those of all heads side by side, unless heads share
+ * them. */
 static size_t T(angles)(const locus_rotary_walk *walk, const locus_angle_table *table, locus_heads_range heads,
                         const uint32_t *coarse, const uint32_t *fine, size_t rows, REAL *cosine, REAL *sine) {
     const locus_rotary *rotary = walk->op->rotary;
@@ -98,10 +99,10 @@ static void T(turn_exactly)(const locus_rotary_walk *walk, const T(turn) * turn)
 }
 
 #if COMPOSES
-/* Where every head has angles of its own, computing them all in double for every token would cost more than turning. So in
- * float p = 8b + f: the angle of 8b comes from double, once for up to 8 tokens, and the kernel multiplies it with step f.
- * An angle is then off by a rounding or two of float instead of half of one, at any position alike; and it depends on
- * the position alone, not on the tokens around it. */
+/* Where every head has angles of its own, computing them all in double for every token would cost more than turning. So
+ * in float p = 8b + f: the angle of 8b comes from double, once for up to 8 tokens, and the kernel multiplies it with
+ * step f. An angle is then off by a rounding or two of float instead of half of one, at any position alike; and it
+ * depends on the position alone, not on the tokens around it. */
 static void T(turn_by_steps)(const locus_rotary_walk *walk, const T(turn) * turn) {
     const locus_angle_fine *base = walk->op->angles.base;
     const size_t row = base->tables * base->pairs, width = turn->heads.count * base->pairs;
@@ -244,8 +245,7 @@ static void T(basis_all)(const locus_rotary_walk *walk) {
                 T(fetch)(T(x_row)(walk, t, h + 1), rows, walk->call->x_stride, dim);
             else if (t + rows < count)
                 T(fetch)
-                (T(x_row)(walk, t + rows, 0), least_rows(LOCUS_BASIS_ROWS, count - t - rows), walk->call->x_stride,
-                 dim);
+            (T(x_row)(walk, t + rows, 0), least_rows(LOCUS_BASIS_ROWS, count - t - rows), walk->call->x_stride, dim);
             T(basis_block)(walk, h, t, rows);
         }
     }

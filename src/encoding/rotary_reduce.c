@@ -43,7 +43,8 @@ size_t locus_rotary_slot_bytes(const locus_operator *op) {
 
 /* ---- near runs ---- */
 
-/* A head's angles fall, and for odd dimensions a last coordinate turns by 0: neighbours closer than LOCUS_NEAR are chained. */
+/* A head's angles fall, and for odd dimensions a last coordinate turns by 0: neighbours closer than LOCUS_NEAR are
+ * chained. */
 static size_t chain_runs(const locus_rotary *rotary, const double *theta, locus_near_run *runs) {
     size_t blocks = (rotary->dim + 1) / 2, count = 0, begin = 0;
     for (size_t i = 1; i <= blocks; i++) {

@@ -4,7 +4,8 @@
  *
  *   table[n − m − first],  first ≤ n − m < first + count
  *
- * The table is left out where differences are spread much wider than tokens are many; rows are then computed one by one. */
+ * The table is left out where differences are spread much wider than tokens are many; rows are then computed one by
+ * one. */
 #ifndef LOCUS_SCORE_ROW_H
 #define LOCUS_SCORE_ROW_H
 

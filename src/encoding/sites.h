@@ -4,8 +4,8 @@
  * An encoding never includes attention. Attention never knows which encoding it has: it asks the plan for at most one
  * operator, any number of score terms, and at most one content table, and calls them on one head and a run of tokens.
  *
- * Pointers to data are void: `dtype` says whether they hold float or double. Strides are in elements, between the rows of
- * one head; a row's elements are next to each other. All functions are pure in the plan: read-only, no allocation.
+ * Pointers to data are void: `dtype` says whether they hold float or double. Strides are in elements, between the rows
+ * of one head; a row's elements are next to each other. All functions are pure in the plan: read-only, no allocation.
  *
  * Gradient slots: backward work is cut into groups by shape, never by thread. Each group adds into a slot of its own
  * (slot_bytes, zeroed by the caller, owned by one head), and `reduce` folds the slots of a head, in order, into
@@ -18,8 +18,8 @@
 
 /* ---- operators: query-key and value sites ---- */
 
-/* Which coordinates the result is wanted in. Scores only need q'·k', so a common outer basis of queries and keys cancels;
- * INNER leaves it out (and for values: v' INNER goes with OUTPUT INNER). OUTER is the operator itself. */
+/* Which coordinates the result is wanted in. Scores only need q'·k', so a common outer basis of queries and keys
+ * cancels; INNER leaves it out (and for values: v' INNER goes with OUTPUT INNER). OUTER is the operator itself. */
 typedef enum locus_coordinates { LOCUS_OUTER = 0, LOCUS_INNER = 1 } locus_coordinates;
 
 typedef struct locus_operator_call {
@@ -35,7 +35,8 @@ typedef struct locus_operator_call {
     void *scratch; /* scratch_bytes(operator, dtype, count), aligned to LOCUS_ALIGNMENT */
 } locus_operator_call;
 
-/* Several heads at once. forward_heads: y from call->x. backward_heads: gx (y here) from gy, slots one for each head. */
+/* Several heads at once. forward_heads: y from call->x. backward_heads: gx (y here) from gy, slots one for each
+ * head. */
 typedef struct locus_operator_heads {
     size_t count;
     ptrdiff_t x_head; /* elements between neighbouring heads of call->x */
@@ -52,12 +53,13 @@ typedef struct locus_operator_class {
     size_t (*scratch_bytes)(const locus_operator *op, locus_dtype dtype, size_t count);
     /* y = scale · op x. `y` may be `x`. */
     void (*forward)(const locus_operator *op, const locus_operator_call *call, void *y, ptrdiff_t y_stride);
-    /* gx = scale · opᵀ gy; `gx` may be `gy`. If slot is not NULL, adds the parameters' gradient to it (needs call->x). */
+    /* gx = scale · opᵀ gy; `gx` may be `gy`. If slot is not NULL, adds the parameters' gradient to it (needs
+     * call->x). */
     void (*backward)(const locus_operator *op, const locus_operator_call *call, const void *gy, ptrdiff_t gy_stride,
                      void *gx, ptrdiff_t gx_stride, void *slot);
     size_t (*slot_bytes)(const locus_operator *op); /* 0: nothing is learned */
-    /* Uses the slots up. `parameters`: the term's own, floats or doubles, accumulated into. Heads may share parameters: call
-     * it for one head after the other, unless `heads_apart`. */
+    /* Uses the slots up. `parameters`: the term's own, floats or doubles, accumulated into. Heads may share parameters:
+     * call it for one head after the other, unless `heads_apart`. */
     void (*reduce)(const locus_operator *op, size_t head, void *slots, size_t slot_count, size_t slot_stride,
                    const locus_tensor *parameters);
     /* The same for `heads` heads at once, beginning at call->head, for whole tensors of tokens: what heads share is
@@ -101,8 +103,8 @@ struct locus_score_term {
 
 /* ---- content tables: Shaw's relative keys and values ---- */
 
-/* s_mn += content_scale · q_m·key[b(m,n)], o_m += Σ_n a_mn value[b(m,n)], b(m,n) = clip(p_n − p_m, −window, window) + window.
- * Tables are shared by heads, [2·window + 1, dim] contiguous. q is the query before any operator. */
+/* s_mn += content_scale · q_m·key[b(m,n)], o_m += Σ_n a_mn value[b(m,n)], b(m,n) = clip(p_n − p_m, −window, window) +
+ * window. Tables are shared by heads, [2·window + 1, dim] contiguous. q is the query before any operator. */
 typedef struct locus_content_table {
     size_t window;
     bool scaled;                              /* the key term is scaled with the score, or left unscaled */

@@ -3,8 +3,8 @@
  *
  *   spec := term ("+" term)*;  term := name [ "(" key "=" value ("," key "=" value)* ")" ]
  *
- * Blanks may stand between any two tokens. A value reaches to the next ',' or ')' outside of its own parentheses, so groups
- * such as (seq*tree:2) need no quotes. Every failure points into the text and says what was expected there. */
+ * Blanks may stand between any two tokens. A value reaches to the next ',' or ')' outside of its own parentheses, so
+ * groups such as (seq*tree:2) need no quotes. Every failure points into the text and says what was expected there. */
 #include "encoding/class.h"
 #include "encoding/option.h"
 

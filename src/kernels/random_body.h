@@ -70,7 +70,8 @@ static void KERNEL(random_words)(size_t blocks, const locus_random *key, uint64_
 SIMD void dropout_decide(size_t halves, const uint32_t *words, uint32_t threshold, real kept, real *keep) {
     for (size_t i = 0; i < halves / 2; i++) {
         uint32_t low = words[i] & 0xffffu, high = words[i] >> 16;
-        keep[2 * i] = (real)(int)(low >= threshold) * kept; /* a product, not a choice, which compilers turn into jumps */
+        keep[2 * i] =
+            (real)(int)(low >= threshold) * kept; /* a product, not a choice, which compilers turn into jumps */
         keep[2 * i + 1] = (real)(int)(high >= threshold) * kept;
     }
     if (halves % 2 != 0)

@@ -129,8 +129,8 @@ SIMD void rotate_compose(const rotate_base *base, vreal *cosine, vreal *sine) {
     *cosine = composed;
 }
 
-/* `vectors` vectors of pairs from pair i on (cut: the last pairs, fewer than a vector) of one head in all rows. Asks for the
- * same head as many rows ahead as there are here. */
+/* `vectors` vectors of pairs from pair i on (cut: the last pairs, fewer than a vector) of one head in all rows. Asks
+ * for the same head as many rows ahead as there are here. */
 SIMD void rotate_based_columns(const rotate_call *call, const bool half_pairs, ptrdiff_t head, size_t i,
                                const size_t vectors, const bool cut, size_t lines) {
     const locus_rotation *shape = &call->shape;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every allocation of parsing, initialising, binding, updating and planning refused in turn: the status is MEMORY, what was there
- * before stays usable, and every block is given back. */
+/* Every allocation of parsing, initialising, binding, updating and planning refused in turn: the status is MEMORY, what
+ * was there before stays usable, and every block is given back. */
 #include "../property/encoding_rig.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A store that is damaged, cut, foreign, newer, or in an impossible place gives one clear line and is left as it was. */
+/* A store that is damaged, cut, foreign, newer, or in an impossible place gives one clear line and is left as it
+ * was. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Specs from random bytes, from the grammar's own tokens, and from good specs with small damage: parsing never crashes, a failure points
- * inside the text and is one line, a success prints a canonical text that parses to itself. LOCUS_FUZZ sets the number of specs. */
+/* Specs from random bytes, from the grammar's own tokens, and from good specs with small damage: parsing never crashes,
+ * a failure points inside the text and is one line, a success prints a canonical text that parses to itself. LOCUS_FUZZ
+ * sets the number of specs. */
 #include "../property/encoding_rig.h"
 
 #include <stdio.h>

@@ -71,15 +71,16 @@ locus_tensor golden_tensor(const lab_array *array, locus_dtype dtype) {
     return tensor;
 }
 
-void golden_compare(const golden_file *golden, size_t index, const char *key, const locus_tensor *got, double tolerance) {
+void golden_compare(const golden_file *golden, size_t index, const char *key, const locus_tensor *got,
+                    double tolerance) {
     const lab_array *want = golden_array(golden, index, key);
     assert_int_equal(lab_array_count(want), locus_tensor_count(got));
     for (size_t i = 0; i < lab_array_count(want); i++) {
         double a = value_at(got->data, i, got->dtype == LOCUS_FLOAT64);
         double b = value_at(want->data, i, want->dtype == LAB_F64);
         if (!(fabs(a - b) <= tolerance * (1 + fabs(b)))) {
-            fail_msg("case %zu (%s), %s[%zu]: got %.17g, PyTorch has %.17g", index, golden_text(golden, index, "spec"), key,
-                     i, a, b);
+            fail_msg("case %zu (%s), %s[%zu]: got %.17g, PyTorch has %.17g", index, golden_text(golden, index, "spec"),
+                     key, i, a, b);
         }
     }
 }

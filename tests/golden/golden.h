@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the golden files of tests/golden/, which the PyTorch scripts tools/golden_*.py make: case i has texts "i.spec" and
- * tensors "i.x". The folder is found through LOCUS_SOURCE, or from the current folder. */
+/* Reads the golden files of tests/golden/, which the PyTorch scripts tools/golden_*.py make: case i has texts "i.spec"
+ * and tensors "i.x". The folder is found through LOCUS_SOURCE, or from the current folder. */
 #ifndef TESTS_GOLDEN_H
 #define TESTS_GOLDEN_H
 
@@ -24,7 +24,8 @@ locus_tensor golden_tensor(const lab_array *array, locus_dtype dtype);
 locus_tensor golden_zeros(const lab_array *array, locus_dtype dtype);
 
 /* Fails unless |got − want| ≤ tolerance·(1 + |want|) everywhere; `what` and the case are named. */
-void golden_compare(const golden_file *golden, size_t index, const char *key, const locus_tensor *got, double tolerance);
+void golden_compare(const golden_file *golden, size_t index, const char *key, const locus_tensor *got,
+                    double tolerance);
 
 /* The encoding's parameters for a case: values from "i.parameter.NAME", in double so that angles at large positions are
  * PyTorch's, and zeros of `dtype` for the gradients. */
@@ -42,13 +43,13 @@ void golden_parameters_free(golden_parameters *parameters);
 /* Positions from integer arrays; offsets NULL: one sequence. */
 locus_positions *golden_positions(const lab_array *values, const lab_array *offsets);
 
-#define golden_ok(call)                                                                                                \
-    do {                                                                                                               \
-        locus_error golden_error = {0};                                                                                \
-        locus_error *error = &golden_error;                                                                            \
-        if ((call) != LOCUS_OK) {                                                                                      \
-            fail_msg("%s: %s", #call, golden_error.message);                                                           \
-        }                                                                                                              \
+#define golden_ok(call) \
+    do { \
+        locus_error golden_error = {0}; \
+        locus_error *error = &golden_error; \
+        if ((call) != LOCUS_OK) { \
+            fail_msg("%s: %s", #call, golden_error.message); \
+        } \
     } while (0)
 
 #endif

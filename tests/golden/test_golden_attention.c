@@ -13,7 +13,9 @@ enum { QUERY, KEY, VALUE, OUTPUT, OUTPUT_GRADIENT, QUERY_GRADIENT, KEY_GRADIENT,
 static const char *const names[TENSORS] = {"q", "k", "v", "o", "go", "dq", "dk", "dv"};
 
 static locus_mask mask_named(const char *name) {
-    return strcmp(name, "full") == 0 ? LOCUS_MASK_FULL : strcmp(name, "causal") == 0 ? LOCUS_MASK_CAUSAL : LOCUS_MASK_PREFIX;
+    return strcmp(name, "full") == 0     ? LOCUS_MASK_FULL
+           : strcmp(name, "causal") == 0 ? LOCUS_MASK_CAUSAL
+                                         : LOCUS_MASK_PREFIX;
 }
 
 static locus_tensor log_sum_exp_tensor(const locus_tensor *query) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Ten steps of training from the same first weights and batches as PyTorch (tools/golden_training.py): losses, gradient norms
- * and last weights agree, for both places of LayerNorm. PyTorch's run is in float64, ours in float32. */
+/* Ten steps of training from the same first weights and batches as PyTorch (tools/golden_training.py): losses, gradient
+ * norms and last weights agree, for both places of LayerNorm. PyTorch's run is in float64, ours in float32. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,8 @@ static lab_model *model_create(const golden_file *golden, size_t index) {
     return model;
 }
 
-static const lab_array *weight_of(const golden_file *golden, size_t index, const char *when, const lab_parameter *parameter) {
+static const lab_array *weight_of(const golden_file *golden, size_t index, const char *when,
+                                  const lab_parameter *parameter) {
     char key[160];
     (void)snprintf(key, sizeof key, "%s.%s", when, parameter->name);
     const lab_array *array = golden_array(golden, index, key);
@@ -72,7 +73,8 @@ static void train_steps(const golden_file *golden, size_t index, lab_model *mode
     config.clip = 1;
     lab_optimizer optimizer;
     golden_ok(lab_optimizer_create(&optimizer, &config, lab_model_elements(model), error));
-    const double *losses = golden_array(golden, index, "losses")->data, *norms = golden_array(golden, index, "norms")->data;
+    const double *losses = golden_array(golden, index, "losses")->data,
+                 *norms = golden_array(golden, index, "norms")->data;
     const double *rates = lab_safetensors_find(&golden->file, "rates")->data;
     for (size_t step = 0; step < number_of(golden, "steps"); step++) {
         size_t offsets[LARGEST_BATCH];
@@ -81,7 +83,8 @@ static void train_steps(const golden_file *golden, size_t index, lab_model *mode
         lab_score score;
         double norm = 0;
         golden_ok(lab_model_train(model, &batch, 1, (uint32_t)step, &score, error));
-        golden_ok(lab_optimizer_step(&optimizer, rates[step], lab_model_values(model), lab_model_gradients(model), &norm, error));
+        golden_ok(lab_optimizer_step(&optimizer, rates[step], lab_model_values(model), lab_model_gradients(model),
+                                     &norm, error));
         golden_ok(lab_model_update(model, error));
         double loss = score.loss / (double)score.tokens;
         if (fabs(loss - losses[step]) > 2e-5 * losses[step] || fabs(norm - norms[step]) > 2e-4 * norms[step]) {

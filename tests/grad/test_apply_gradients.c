@@ -2,7 +2,8 @@
 /* locus_apply_backward against central differences in double, for every encoding that acts on tensors, every role, both
  * directions, all inputs and all parameters; and float32 against float64.
  *
- * The loss is Σ w·y with fixed random w. y is smooth with third derivatives up to (max|p|)³, so the step is 1e-4/max|p| for parameters. */
+ * The loss is Σ w·y with fixed random w. y is smooth with third derivatives up to (max|p|)³, so the step is 1e-4/max|p|
+ * for parameters. */
 #include "../property/encoding_rig.h"
 
 static const int64_t positions[] = {0, 1, -3, 7, 70, 2, 64, -64};
@@ -27,7 +28,8 @@ static double loss_of(const gradient_case *c) {
     return sum;
 }
 
-/* gx into the result, parameter gradients into r.gradients (zeroed first, then a known 1 is added to see accumulation). */
+/* gx into the result, parameter gradients into r.gradients (zeroed first, then a known 1 is added to see
+ * accumulation). */
 static double *analytic(gradient_case *c) {
     double *gx = malloc(c->elements * sizeof *gx);
     assert_non_null(gx);
@@ -227,7 +229,8 @@ static void test_embeddings(void **state) {
     }
 }
 
-/* Many tokens, several pieces and flushes: the double gradient against differences along one direction, float beside it. */
+/* Many tokens, several pieces and flushes: the double gradient against differences along one direction, float beside
+ * it. */
 static void test_long_sums(void **state) {
     (void)state;
     enum { COUNT = 5000, HEADS = 2, DIM = 5 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Coordinates: what attention computes in INNER coordinates must be what it is in OUTER ones, scores, outputs, and the gradients of
- * inputs and generators alike; and the calls for one head must agree with those for all heads. */
+/* Coordinates: what attention computes in INNER coordinates must be what it is in OUTER ones, scores, outputs, and the
+ * gradients of inputs and generators alike; and the calls for one head must agree with those for all heads. */
 #include "../property/encoding_rig.h"
 #include "encoding/sites.h"
 
@@ -27,8 +27,8 @@ typedef struct run {
     double parameters[HEADS * DIM * DIM];
 } run;
 
-/* Two sides meet in Σ C_mn (a_m · b_n) for scores, or o = Σ … for values; the loss is linear in both, so upstream gradients are
- * C b and Cᵀ a in whatever coordinates they are. */
+/* Two sides meet in Σ C_mn (a_m · b_n) for scores, or o = Σ … for values; the loss is linear in both, so upstream
+ * gradients are C b and Cᵀ a in whatever coordinates they are. */
 static void run_pair(const rig *r, locus_coordinates coordinates, const double *x, const double *C, run *out) {
     const locus_operator *op = locus_plan_query_key_operator(r->plan);
     const locus_role roles[] = {LOCUS_ROLE_QUERY, LOCUS_ROLE_KEY};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* rotate with a base: at every level, both layouts, any number of pairs and heads, in place and out of place, the angle is the sum of
- * the base's and the table's; what stands behind the pairs is scaled only, and nothing past the end is touched. */
+/* rotate with a base: at every level, both layouts, any number of pairs and heads, in place and out of place, the angle
+ * is the sum of the base's and the table's; what stands behind the pairs is scaled only, and nothing past the end is
+ * touched. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What tests of encodings share: a spec made into a plan in one call, and dense oracles written as plainly as possible. */
+/* What tests of encodings share: a spec made into a plan in one call, and dense oracles written as plainly as
+ * possible. */
 #ifndef TESTS_ENCODING_RIG_H
 #define TESTS_ENCODING_RIG_H
 

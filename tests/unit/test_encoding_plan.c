@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Shapes, parameters, bindings, plans and apply from the caller's side: what is accepted and what is refused, gaps, strided
- * and in-place views, memory, threads. */
+/* Shapes, parameters, bindings, plans and apply from the caller's side: what is accepted and what is refused, gaps,
+ * strided and in-place views, memory, threads. */
 #include "../property/encoding_rig.h"
 
 #include <pthread.h>
@@ -75,7 +75,8 @@ static void test_parameters(void **state) {
     locus_encoding_destroy(&encoding);
 }
 
-/* The same seed the same numbers, in both types; another seed others; a term's stream does not depend on other terms' kind. */
+/* The same seed the same numbers, in both types; another seed others; a term's stream does not depend on other terms'
+ * kind. */
 static void test_initialise(void **state) {
     (void)state;
     const locus_shape shape = rig_shape(2, 6, 0, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks and data sets: transforms against definitions, streams that depend on (seed, set, i) only, moments of lengths and
- * symbols against their distribution. */
+/* Tasks and data sets: transforms against definitions, streams that depend on (seed, set, i) only, moments of lengths
+ * and symbols against their distribution. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -40,7 +40,8 @@ static void test_targets(void **state) {
     }
 }
 
-/* Sample i is the same whether 10 or 1000 samples are drawn; sets and seeds differ; a task shares the words of another. */
+/* Sample i is the same whether 10 or 1000 samples are drawn; sets and seeds differ; a task shares the words of
+ * another. */
 static void test_streams(void **state) {
     (void)state;
     lab_task_options options = lab_task_default();
@@ -57,8 +58,8 @@ static void test_streams(void **state) {
     lab_dataset_destroy(&other_seed);
 }
 
-/* ⌊N(100, 10)⌋ has mean 99.5 and deviation √(100 + 1/12); with 20,000 draws their standard errors are 0.07 and 0.05. Symbols
- * are uniform: χ² with 19 degrees exceeds 43.8 once in a thousand. */
+/* ⌊N(100, 10)⌋ has mean 99.5 and deviation √(100 + 1/12); with 20,000 draws their standard errors are 0.07 and 0.05.
+ * Symbols are uniform: χ² with 19 degrees exceeds 43.8 once in a thousand. */
 static void test_moments(void **state) {
     (void)state;
     lab_dataset set = draw("copy", lab_task_default(), LAB_SET_TRAIN, 20000, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The training loop. Every training runs in a process of its own, which may be killed; what is compared is what it leaves:
- * best.safetensors byte for byte, metrics and scores bit for bit. */
+/* The training loop. Every training runs in a process of its own, which may be killed; what is compared is what it
+ * leaves: best.safetensors byte for byte, metrics and scores bit for bit. */
 #include "io/file.h"
 #include "train/batch.h"
 #include "train/checkpoint.h"
