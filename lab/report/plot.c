@@ -58,7 +58,7 @@ static void put_axes(FILE *script, const lab_chart *chart) {
         }
         fputs(")\nset format y '%g'\n", script);
     }
-    fputs(chart->count_x ? "set format x '%.0s%c'\n" : "", script);
+    fputs(chart->count_x ? "set format x '%.0f'\n" : "", script);
 }
 
 static void put_data(FILE *script, const lab_chart *chart) {

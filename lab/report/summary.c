@@ -349,6 +349,28 @@ static locus_status score_section(lab_summary_section *section, lab_store *store
     return status;
 }
 
+/* Place of an encoding among all runs of the summary. */
+static size_t encoding_rank(const lab_summary *summary, const char *encoding) {
+    size_t rank = 0;
+    while (rank < summary->run_count && strcmp(summary->runs[rank].encoding, encoding) != 0) {
+        rank++;
+    }
+    return rank;
+}
+
+/* Rows stand in the same order, and so have the same colours, in every section; cells that ran side by side started in
+ * any order. */
+static void order_rows(const lab_summary *summary, lab_summary_section *section) {
+    for (size_t i = 1; i < section->row_count; i++) {
+        lab_summary_row row = section->rows[i];
+        size_t at = i, rank = encoding_rank(summary, row.encoding);
+        for (; at > 0 && encoding_rank(summary, section->rows[at - 1].encoding) > rank; at--) {
+            section->rows[at] = section->rows[at - 1];
+        }
+        section->rows[at] = row;
+    }
+}
+
 locus_status lab_summary_create(lab_summary *summary, lab_store *store, const lab_summary_filter *filter,
                                 locus_error *error) {
     *summary = (lab_summary){0};
@@ -357,6 +379,7 @@ locus_status lab_summary_create(lab_summary *summary, lab_store *store, const la
         status = sort_runs(summary, error);
     }
     for (size_t i = 0; i < summary->section_count && status == LOCUS_OK; i++) {
+        order_rows(summary, &summary->sections[i]);
         status = score_section(&summary->sections[i], store, error);
     }
     if (status != LOCUS_OK) {

@@ -58,7 +58,7 @@ static void budget_smoke(lab_train_config *config) {
     config->test_samples = 256;
     config->greedy_samples = 128;
     config->batch = 32;
-    config->steps = 600;
+    config->steps = 1500;
     config->evaluate_every = 25;
     config->rate_peak = 2e-3;
 }
