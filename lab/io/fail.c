@@ -44,19 +44,6 @@ locus_status lab_fail(locus_error *error, locus_status status, const char *argum
     return status;
 }
 
-locus_status lab_fail_at(locus_error *error, locus_status status, const char *argument, ptrdiff_t offset,
-                         ptrdiff_t length, const char *format, ...) {
-    if (error) {
-        va_list values;
-        va_start(values, format);
-        fill(error, status, argument, format, values);
-        va_end(values);
-        error->offset = offset;
-        error->length = length < 1 ? 1 : length;
-    }
-    return status;
-}
-
 /* The end of a long path says more than its beginning, and the reason must not be cut off. */
 static const char *path_end(const char *path) {
     size_t length = strlen(path);

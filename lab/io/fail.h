@@ -16,11 +16,6 @@
 LAB_PRINTF(4, 5)
 locus_status lab_fail(locus_error *error, locus_status status, const char *argument, const char *format, ...);
 
-/* The same for texts, with the offending place in bytes. */
-LAB_PRINTF(6, 7)
-locus_status lab_fail_at(locus_error *error, locus_status status, const char *argument, ptrdiff_t offset,
-                         ptrdiff_t length, const char *format, ...);
-
 /* A system call failed: "cannot <action> '<path>': <the system's reason>". `code` is errno's value. Returns IO, or
  * MEMORY for ENOMEM. */
 locus_status lab_fail_system(locus_error *error, const char *action, const char *path, int code);

@@ -36,11 +36,10 @@ LOCUS_MUST_USE locus_status locus_skew_exp(size_t n, const double *S, double *W,
  * double data are good with x = 0.01 and count of 2 (5e-12). Where powers of p could overflow or lose bits, hand in
  * positions p/s, angles s·θ, near·s and multiply G_inner by s.
  *
- * G_inner is dL/dΛ seen as a full matrix; it may not overlap its inputs. locus_skew_gradient_outer maps it back:
- * G = U G_inner Uᵀ (G may be G_inner). See the head of skew_gradient.c for the derivation. */
+ * G_inner is dL/dΛ seen as a full matrix; it may not overlap its inputs. dL/dS = U G_inner Uᵀ is left to the caller,
+ * who has faster products. See the head of skew_gradient.c for the derivation. */
 bool locus_skew_has_near(size_t n, const double *theta, double near);
 void locus_skew_gradient(size_t n, const double *theta, double near, const double *forward, const double *backward,
                          const double *const *moments, size_t count, double *G_inner);
-void locus_skew_gradient_outer(size_t n, const double *U, const double *G_inner, double *G, double *work);
 
 #endif

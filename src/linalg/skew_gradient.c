@@ -25,8 +25,6 @@
  * formulas hold as they are and the absent entries are not written. */
 #include "linalg/linalg.h"
 
-#include "linalg/dense.h"
-
 typedef struct number {
     double real, imaginary;
 } number;
@@ -128,11 +126,4 @@ void locus_skew_gradient(size_t n, const double *theta, double near, const doubl
             }
             join(&at, result, G_inner);
         }
-}
-
-void locus_skew_gradient_outer(size_t n, const double *U, const double *G_inner, double *G, double *work) {
-    double *product = work, *transposed = work + n * n;
-    locus_dense_multiply(n, U, G_inner, product);
-    locus_dense_transpose(n, U, transposed);
-    locus_dense_multiply(n, product, transposed, G);
 }

@@ -4,6 +4,7 @@
  * dexp(X)[E] in its corner), and central differences of the loss itself, and SciPy's values
  * (tools/golden_linalg.py). */
 #include "io/safetensors.h"
+#include "linalg/dense.h"
 #include "linalg/linalg.h"
 #include <locus/random.h>
 #include <math.h>
@@ -316,6 +317,14 @@ static void turn(size_t n, const double *theta, double p, const double *x, doubl
     }
 }
 
+/* G = U G Uᵀ; work holds 2n² */
+static void map_outer(size_t n, const double *U, double *G, double *work) {
+    double *product = work, *transposed = work + n * n;
+    locus_dense_multiply(n, U, G, product);
+    locus_dense_transpose(n, U, transposed);
+    locus_dense_multiply(n, product, transposed, G);
+}
+
 static void add_outer(size_t n, double weight, const double *g, const double *x, double *sum) {
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
@@ -352,7 +361,7 @@ static void gradient(const tokens *t, const double *S, double near, size_t count
     if (diagonal_only)
         assert_false(locus_skew_has_near(n, theta, near));
     locus_skew_gradient(n, theta, near, forward, backward, moments, count, G);
-    locus_skew_gradient_outer(n, U, G, G, work);
+    map_outer(n, U, G, work);
     free(U);
     free(theta);
     free(work);
