@@ -13,8 +13,8 @@ extern "C" {
 
 typedef struct locus_plan locus_plan; /* opaque */
 
-/* `keys` NULL means that keys stand where the queries stand (self-attention). Queries and keys must have the same number
- * of sequences. The binding must outlive the plan; positions may be destroyed afterwards. Fails with POSITION for a
+/* `keys` NULL means that keys stand where the queries stand (self-attention). Queries and keys must have as many
+ * sequences. The binding must outlive the plan; positions may be destroyed afterwards. Fails with POSITION for a
  * position that the encoding does not have (outside a learned table), naming it. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_plan_create(locus_plan **plan, const locus_binding *binding,
                                                         const locus_positions *queries, const locus_positions *keys,
