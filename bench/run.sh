@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Everything that docs/performance.md quotes, in one run: kernels, apply, attention, a training step, and PyTorch beside them
-# where it is installed (pip install torch==2.13.0). Usage: ./dev bench [kernels|apply|attention|step|peers …]
+# where it is installed (pip install torch==2.13.0). Usage: ./dev bench [kernels|apply|attention|trees|groups|scores|step|peers
+# …]
 set -eu
 build=build/release/bench
-[ $# -gt 0 ] || set -- kernels apply attention step peers
+[ $# -gt 0 ] || set -- kernels apply attention trees groups scores step peers
 
 peer() {
     if python3 -c 'import torch' 2>/dev/null; then
@@ -16,7 +17,7 @@ peer() {
 
 for part in "$@"; do
     case $part in
-    kernels | apply | step)
+    kernels | apply | groups | scores | step)
         echo "== $part"
         "$build/bench_$part"
         ;;
@@ -25,13 +26,22 @@ for part in "$@"; do
         "$build/bench_attention"
         peer bench/peer_attention.py
         ;;
+    trees) # both on the same batch, if there is someone to write it
+        echo "== $part"
+        if peer bench/peer_trees.py --write "$build/trees.txt" && [ -f "$build/trees.txt" ]; then
+            "$build/bench_trees" --batch "$build/trees.txt"
+            peer bench/peer_trees.py --read "$build/trees.txt"
+        else
+            "$build/bench_trees"
+        fi
+        ;;
     peers)
         echo "== peers: a training step, rotate-half"
         peer bench/peer_step.py
         peer bench/peer_apply.py
         ;;
     *)
-        echo "bench: unknown part '$part': there are kernels, apply, attention, step and peers" >&2
+        echo "bench: unknown part '$part': there are kernels, apply, attention, trees, groups, scores, step and peers" >&2
         exit 2
         ;;
     esac

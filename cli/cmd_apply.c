@@ -36,7 +36,8 @@ static int run(cli_arguments *arguments) {
     status = status ? status : cli_require(arguments, "output");
     status = status ? status : cli_encoding_parse(&encoding, arguments->operands[0]);
     status = status ? status : cli_encoding_need_site(&encoding, arguments, LOCUS_SITE_QUERY_KEY);
-    status = status ? status : cli_positions_read(&positions, arguments, "positions");
+    status = status ? status
+                    : cli_positions_read(&positions, arguments, "positions", locus_encoding_group(encoding.encoding));
     status =
         status ? status : cli_array_read(&x, "input", cli_text(arguments, "input"), 3, "[tokens, heads, head_dim]");
     if (status == 0 && (size_t)x.shape[0] != positions.count) {
@@ -57,7 +58,8 @@ static int run(cli_arguments *arguments) {
 
 static const cli_option options[] = {
     {"input", 'i', CLI_TEXT, "FILE", NULL, "the .npy to read: [tokens, heads, head_dim], float32 or float64", 0, 0},
-    {"positions", 'p', CLI_TEXT, "P", NULL, "0:100, 0,5,7, a .npy of integers, or a text file", 0, 0},
+    {"positions", 'p', CLI_TEXT, "P", NULL,
+     "0:100, 0,5,7, grid:4x6, a .npy of integers, or a text file with one path to a line", 0, 0},
     {"output", 'o', CLI_TEXT, "FILE", NULL, "the .npy to write (float32)", 0, 0},
     {"inverse", 0, CLI_FLAG, NULL, NULL, "apply the transpose", 0, 0},
     CLI_ENCODING_OPTIONS,

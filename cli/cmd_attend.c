@@ -92,9 +92,10 @@ static int check_shapes(const attend_job *job) {
 
 static int read_positions(attend_job *job) {
     bool own = cli_text(job->arguments, "key-positions") != NULL;
-    int status = cli_positions_read(&job->query_positions, job->arguments, "positions");
+    const locus_group *group = locus_encoding_group(job->encoding.encoding);
+    int status = cli_positions_read(&job->query_positions, job->arguments, "positions", group);
     if (status == 0 && own) {
-        status = cli_positions_read(&job->key_positions, job->arguments, "key-positions");
+        status = cli_positions_read(&job->key_positions, job->arguments, "key-positions", group);
     }
     const size_t counts[2] = {job->query_positions.count, own ? job->key_positions.count : job->query_positions.count};
     for (size_t i = 0; i < 2 && status == 0; i++) {
@@ -276,7 +277,8 @@ static const cli_option options[] = {
     {"query", 'q', CLI_TEXT, "FILE", NULL, "queries, .npy [tokens, heads, head_dim]", 0, 0},
     {"key", 'k', CLI_TEXT, "FILE", NULL, "keys, .npy [tokens, heads, head_dim]", 0, 0},
     {"value", 'v', CLI_TEXT, "FILE", NULL, "values, .npy [tokens, heads, value_dim]", 0, 0},
-    {"positions", 'p', CLI_TEXT, "P", NULL, "of the queries: 0:100, 0,5,7, a .npy of integers, or a text file", 0, 0},
+    {"positions", 'p', CLI_TEXT, "P", NULL,
+     "of the queries: 0:100, 0,5,7, grid:4x6, a .npy of integers, or a text file with one path to a line", 0, 0},
     {"key-positions", 0, CLI_TEXT, "P", NULL, "of the keys (default: those of the queries)", 0, 0},
     {"mask", 0, CLI_CHOICE, "full|causal|prefix", NULL, "which keys a query sees (default: full)", 0, 0},
     {"prefix", 0, CLI_INTEGER, "N", NULL, "with --mask prefix: the first N keys are seen by all queries", 0, CLI_MANY},

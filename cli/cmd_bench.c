@@ -142,7 +142,7 @@ static int subject_open(subject *s, const char *spec, const locus_shape *shape, 
         status = locus_binding_create(&s->binding, s->encoding, shape, s->parameters, s->count, &error);
     }
     if (status == LOCUS_OK) {
-        status = locus_positions_create(&positions, NULL, &packing, NULL, &error);
+        status = locus_positions_create(&positions, locus_encoding_group(s->encoding), &packing, NULL, &error);
     }
     if (status == LOCUS_OK) {
         status = locus_plan_create(&s->plan, s->binding, positions, NULL, &error);

@@ -135,25 +135,14 @@ static int score_row_arrays(score_row *row, const encode_job *job) {
 
 static int score_row_plan(score_row *row, const encode_job *job, size_t query) {
     locus_error error = {.offset = -1};
-    size_t n = job->positions.count;
     locus_positions *queries = NULL, *keys = NULL;
-    size_t *offsets = malloc((n + 1) * sizeof *offsets);
-    int64_t *same = malloc(n * sizeof *same);
-    int status = offsets && same ? 0 : cli_failure("out of memory for %zu positions", n);
-    for (size_t i = 0; i <= n && status == 0; i++) {
-        offsets[i] = i;
-        same[i < n ? i : 0] = job->positions.values[query];
-    }
-    const locus_packing packing = {.sequences = n, .offsets = offsets};
-    if (status == 0 && (locus_positions_create(&queries, NULL, &packing, same, &error) != LOCUS_OK ||
-                        locus_positions_create(&keys, NULL, &packing, job->positions.values, &error) != LOCUS_OK ||
-                        locus_plan_create(&row->plan, job->encoding.binding, queries, keys, &error) != LOCUS_OK)) {
+    int status = cli_positions_repeated(&queries, &job->positions, query);
+    status = status ? status : cli_positions_apart(&keys, &job->positions);
+    if (status == 0 && locus_plan_create(&row->plan, job->encoding.binding, queries, keys, &error) != LOCUS_OK) {
         status = cli_error(&error);
     }
     locus_positions_destroy(&queries);
     locus_positions_destroy(&keys);
-    free(offsets);
-    free(same);
     return status;
 }
 
@@ -245,9 +234,11 @@ static int write_scores(encode_job *job) {
         return status;
     }
     const int64_t heads = cli_integer(job->arguments, "heads"), n = (int64_t)job->positions.count;
-    const int64_t shape[3] = {heads, n, n};
-    const locus_shape sizes = {.heads = (size_t)heads, /* any head dimension will do: q·k is 0 or 1 */
-                               .head_dim = (size_t)cli_integer(job->arguments, "head-dim"),
+    const int64_t shape[3] = {heads, n, n}, dim = cli_integer(job->arguments, "head-dim");
+    const locus_group *group = locus_encoding_group(job->encoding.encoding);
+    /* Any head dimension will do: q·k is 0 or 1. Operators want a pair for each coordinate. */
+    const locus_shape sizes = {.heads = (size_t)heads,
+                               .head_dim = dim ? (size_t)dim : 2 * locus_group_coordinates(group),
                                .model_dim = (size_t)cli_integer(job->arguments, "dim")};
     score_row row = {0};
     status = cli_encoding_bind(&job->encoding, job->arguments, &sizes);
@@ -275,7 +266,9 @@ static int run(cli_arguments *arguments) {
     encode_job job = {.arguments = arguments};
     int status = check_modes(arguments);
     status = status ? status : cli_encoding_parse(&job.encoding, arguments->operands[0]);
-    status = status ? status : cli_positions_read(&job.positions, arguments, "positions");
+    status = status ? status
+                    : cli_positions_read(&job.positions, arguments, "positions",
+                                         locus_encoding_group(job.encoding.encoding));
     if (status == 0) {
         status = cli_flag(arguments, "operators") ? write_operators(&job)
                  : cli_flag(arguments, "scores")  ? write_scores(&job)
@@ -291,7 +284,8 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    {"positions", 'p', CLI_TEXT, "P", NULL, "0:100, 0,5,7, a .npy of integers, or a text file", 0, 0},
+    {"positions", 'p', CLI_TEXT, "P", NULL,
+     "0:100, 0,5,7, grid:4x6, a .npy of integers, or a text file with one path to a line", 0, 0},
     {"output", 'o', CLI_TEXT, "FILE", NULL, "the .npy to write (float32)", 0, 0},
     {"dim", 'd', CLI_INTEGER, "D", NULL, "model dimension, for the table added to tokens", 1, 1 << 24},
     {"heads", 'H', CLI_INTEGER, "H", NULL, "heads, for operators and scores", 1, 1 << 16},

@@ -50,7 +50,7 @@ int cli_encoding_need_site(const cli_encoding *encoding, const cli_arguments *ar
                            hint);
 }
 
-static int list_parameters(cli_encoding *encoding) {
+int cli_encoding_list(cli_encoding *encoding) {
     locus_error error = {.offset = -1};
     if (locus_encoding_parameter_count(encoding->encoding, &encoding->shape, &encoding->count, &error) != LOCUS_OK) {
         encoding->count = 0;
@@ -171,7 +171,7 @@ int cli_encoding_bind(cli_encoding *encoding, const cli_arguments *arguments, co
     }
     encoding->shape = *shape;
     complete_shape(&encoding->shape, &file);
-    int status = list_parameters(encoding);
+    int status = cli_encoding_list(encoding);
     if (path) {
         status = status ? status : read_parameters(encoding, &file, path);
         lab_safetensors_close(&file);

@@ -31,6 +31,8 @@ int cli_encoding_parse(cli_encoding *encoding, const char *spec);
  * does not use: it is filled in, since terms there must still have a shape; a table of --params decides the
  * model's dimension. */
 int cli_encoding_bind(cli_encoding *encoding, const cli_arguments *arguments, const locus_shape *shape);
+/* Lists the parameters for encoding->shape, all zero. */
+int cli_encoding_list(cli_encoding *encoding);
 /* Binds the values as they are now. */
 int cli_encoding_rebind(cli_encoding *encoding);
 void cli_encoding_close(cli_encoding *encoding);

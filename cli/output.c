@@ -61,9 +61,20 @@ int cli_error(const locus_error *error) {
     return error->status == LOCUS_ERROR_SPEC ? 2 : 1;
 }
 
+/* Short enough for a line of a terminal to show, and without anything that would break it. */
+static bool can_be_shown(const char *text) {
+    size_t length = 0;
+    for (; text[length] && length <= 1000; length++) {
+        if ((unsigned char)text[length] < 0x20 || text[length] == 0x7f) {
+            return false;
+        }
+    }
+    return length <= 1000;
+}
+
 int cli_error_in(const char *text, const locus_error *error) {
     int status = cli_error(error);
-    if (error->offset >= 0 && text && (size_t)error->offset <= strlen(text)) {
+    if (error->offset >= 0 && text && can_be_shown(text) && (size_t)error->offset <= strlen(text)) {
         char before[1024];
         snprintf(before, sizeof before, "%.*s", (int)error->offset, text);
         char place[1024];

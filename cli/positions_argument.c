@@ -15,15 +15,39 @@
 
 #define MOST_POSITIONS ((int64_t)1 << 30)
 
+/* What is being read, and from where. */
+typedef struct reader {
+    cli_position_list *list;
+    const char *option, *text;
+    size_t coordinates;
+    bool trees;
+    char group[64]; /* for messages */
+} reader;
+
 void cli_positions_free(cli_position_list *list) {
+    for (size_t i = 0; list->paths && i < list->count; i++) {
+        locus_path_destroy(&list->paths[i]);
+    }
+    free(list->paths);
     free(list->values);
     *list = (cli_position_list){0};
 }
 
-static int reserve(cli_position_list *list, size_t count) {
-    list->values = calloc(count ? count : 1, sizeof *list->values);
-    return list->values ? 0 : cli_failure("out of memory for %zu positions", count);
+static int reserve_values(reader *r, size_t count) {
+    size_t bytes = sizeof *r->list->values;
+    if (count <= SIZE_MAX / bytes / r->coordinates) {
+        r->list->values = calloc(count * r->coordinates, bytes);
+    }
+    r->list->count = count;
+    return r->list->values ? 0 : cli_failure("out of memory for %zu positions", count);
 }
+
+static int reserve_paths(reader *r, size_t count) {
+    r->list->paths = calloc(count ? count : 1, sizeof *r->list->paths);
+    return r->list->paths ? 0 : cli_failure("out of memory for %zu positions", count);
+}
+
+/* ---- ranges and boxes ---- */
 
 /* An integer at *text; moves *text behind it. */
 static bool take_integer(const char **text, int64_t *value) {
@@ -39,143 +63,324 @@ static bool take_integer(const char **text, int64_t *value) {
     return good;
 }
 
-static int unsupported(const char *option, const char *text) {
-    return cli_failure("--%s %s: grids, trees and products are not supported in this version; positions are integers "
-                       "(a range 0:100, a list 0,5,7, a .npy or a text file)",
-                       option, text);
-}
-
-static int bad_list(const char *option, const char *text) {
-    return cli_usage_error("--%s %s: not a range (0:100) nor a list of integers (0,5,7)", option, text);
-}
-
-static int read_range(cli_position_list *list, const char *option, const char *text) {
-    const char *at = text;
+static int read_range(reader *r) {
+    const char *at = r->text;
     int64_t first = 0, end = 0;
     if (!take_integer(&at, &first) || *at++ != ':' || !take_integer(&at, &end) || *at) {
-        return bad_list(option, text);
+        return cli_usage_error("--%s %s: not a range (0:100) nor a list of paths (0,5,7)", r->option, r->text);
+    }
+    if (r->trees || r->coordinates > 1) {
+        return cli_usage_error("--%s %s: '%s' has no ranges; give %s", r->option, r->text, r->group,
+                               r->trees ? "paths, such as 0,1,1+2, or a file" : "grid:4x6 or a file");
     }
     if (first >= end) {
         return cli_usage_error("--%s %s: the range is empty; it goes from its first number up to, without, its second",
-                               option, text);
+                               r->option, r->text);
     }
     if (first < INT64_MIN / 4 || end > INT64_MAX / 4 || end - first > MOST_POSITIONS) {
-        return cli_usage_error("--%s %s: more than %" PRId64 " positions", option, text, MOST_POSITIONS);
+        return cli_usage_error("--%s %s: more than %" PRId64 " positions", r->option, r->text, MOST_POSITIONS);
     }
-    list->count = (size_t)(end - first);
-    int status = reserve(list, list->count);
-    for (size_t i = 0; status == 0 && i < list->count; i++) {
-        list->values[i] = first + (int64_t)i;
+    int status = reserve_values(r, (size_t)(end - first));
+    for (size_t i = 0; status == 0 && i < r->list->count; i++) {
+        r->list->values[i] = first + (int64_t)i;
     }
     return status;
 }
 
-static int read_list(cli_position_list *list, const char *option, const char *text) {
-    size_t count = 1;
-    for (const char *c = text; *c; c++) {
-        count += *c == ',';
-    }
-    int status = reserve(list, count);
-    if (status) {
-        return status;
-    }
-    for (const char *at = text;; at++) {
-        if (!take_integer(&at, &list->values[list->count++]) || (*at && *at != ',')) {
-            return strpbrk(text, "+(") || strchr(text + 1, '-') ? unsupported(option, text) : bad_list(option, text);
-        }
-        if (!*at) {
+/* The sizes of "grid:4x6": their number, or 0 if that is not what it is. At most `room` are written. */
+static size_t take_sizes(const char *text, int64_t *sizes, size_t room) {
+    size_t count = 0;
+    for (const char *at = text + strlen("grid:");; at++) {
+        int64_t size = 0;
+        if (!isdigit((unsigned char)*at) || !take_integer(&at, &size) || size == 0) {
             return 0;
+        }
+        if (count < room) {
+            sizes[count] = size;
+        }
+        count++;
+        if (*at != 'x') {
+            return *at ? 0 : count;
         }
     }
 }
 
-static int read_npy(cli_position_list *list, const char *option, const char *path) {
+/* Row by row: the last coordinate runs fastest. */
+static void fill_box(reader *r, const int64_t *sizes) {
+    int64_t *values = r->list->values;
+    for (size_t i = 0; i < r->list->count; i++) {
+        size_t rest = i;
+        for (size_t c = r->coordinates; c-- > 0; rest /= (size_t)sizes[c]) {
+            values[i * r->coordinates + c] = (int64_t)(rest % (size_t)sizes[c]);
+        }
+    }
+}
+
+static int read_box(reader *r) {
+    enum { MOST_SIZES = 64 };
+    int64_t sizes[MOST_SIZES], total = 1;
+    size_t count = take_sizes(r->text, sizes, MOST_SIZES);
+    if (count == 0) {
+        return cli_usage_error("--%s %s: not a box; write its sizes, each from 1, as in grid:4x6", r->option, r->text);
+    }
+    if (r->trees) {
+        return cli_usage_error("--%s %s: '%s' has a tree, which no box describes; give paths or a text file", r->option,
+                               r->text, r->group);
+    }
+    if (count != r->coordinates || count > MOST_SIZES) {
+        return cli_usage_error("--%s %s: has %zu size%s, '%s' has %zu coordinate%s; give one for each", r->option,
+                               r->text, count, count == 1 ? "" : "s", r->group, r->coordinates,
+                               r->coordinates == 1 ? "" : "s");
+    }
+    for (size_t c = 0; c < count; c++) {
+        if (sizes[c] > MOST_POSITIONS / total) {
+            return cli_usage_error("--%s %s: more than %" PRId64 " positions", r->option, r->text, MOST_POSITIONS);
+        }
+        total *= sizes[c];
+    }
+    int status = reserve_values(r, (size_t)total);
+    if (status == 0) {
+        fill_box(r, sizes);
+    }
+    return status;
+}
+
+/* ---- lists ---- */
+
+/* The error of one item, which begins at `offset` of the argument, with the option's name. */
+static int bad_item(const reader *r, size_t offset, const locus_error *error) {
+    locus_error whole = *error;
+    whole.offset += error->offset >= 0 ? (ptrdiff_t)offset : 0;
+    snprintf(whole.message, sizeof whole.message, "--%s: %.400s", r->option, error->message);
+    return cli_error_in(r->text, &whole);
+}
+
+/* The end of the item at `text`: a comma outside parentheses, or the end. */
+static const char *item_end(const char *text) {
+    size_t depth = 0;
+    for (; *text && (*text != ',' || depth > 0); text++) {
+        depth += *text == '(';
+        depth -= *text == ')' && depth > 0;
+    }
+    return text;
+}
+
+static int read_list(reader *r) {
+    size_t count = 1;
+    for (const char *c = item_end(r->text); *c; c = item_end(c + 1)) {
+        count++;
+    }
+    char *copy = malloc(strlen(r->text) + 1);
+    int status = copy ? reserve_paths(r, count) : cli_failure("out of memory for %zu positions", count);
+    for (const char *at = r->text; status == 0; at++) {
+        locus_error error = {.offset = -1};
+        const char *end = item_end(at);
+        size_t length = (size_t)(end - at);
+        memcpy(copy, at, length);
+        copy[length] = '\0';
+        if (locus_path_parse(r->list->group, copy, &r->list->paths[r->list->count], &error) != LOCUS_OK) {
+            status = bad_item(r, (size_t)(at - r->text), &error);
+            break;
+        }
+        r->list->count++;
+        at = end;
+        if (!*at) {
+            break;
+        }
+    }
+    free(copy);
+    return status;
+}
+
+/* ---- .npy ---- */
+
+static int64_t element(const lab_array *array, size_t index) {
+    return array->dtype == LAB_I32 ? ((const int32_t *)array->data)[index] : ((const int64_t *)array->data)[index];
+}
+
+static int check_rank(const reader *r, const lab_array *array, size_t rank, const char *layout) {
+    if (array->rank == rank) {
+        return 0;
+    }
+    return cli_failure("--%s %s: has %zu dimension%s; positions on '%s' have %s", r->option, r->text, array->rank,
+                       array->rank == 1 ? "" : "s", r->group, layout);
+}
+
+static int read_integers(reader *r, const lab_array *array) {
+    int status = check_rank(r, array, r->coordinates > 1 ? 2 : 1,
+                            r->coordinates > 1 ? "two ([tokens, coordinates])" : "one ([tokens])");
+    if (status == 0 && r->coordinates > 1 && (size_t)array->shape[1] != r->coordinates) {
+        status = cli_failure("--%s %s: has %" PRId64 " columns; '%s' has %zu coordinates", r->option, r->text,
+                             array->shape[1], r->group, r->coordinates);
+    }
+    status = status ? status : reserve_values(r, (size_t)array->shape[0]);
+    for (size_t i = 0; status == 0 && i < lab_array_count(array); i++) {
+        r->list->values[i] = element(array, i);
+    }
+    return status;
+}
+
+/* A row of branch indices as text: 0 2 −1 becomes 1+3. */
+static int row_text(const reader *r, const lab_array *array, size_t row, int64_t branches, char *text) {
+    size_t depth = (size_t)array->shape[1], letters = 0;
+    strcpy(text, "0");
+    for (size_t i = 0; i < depth; i++) {
+        int64_t index = element(array, row * depth + i);
+        if (index == -1) {
+            continue;
+        }
+        if (letters < i) {
+            return cli_failure("--%s %s, row %zu: branch %" PRId64
+                               " stands behind a -1; only the end of a row is padded",
+                               r->option, r->text, row, index);
+        }
+        if (index < 0 || index >= branches) {
+            return cli_failure("--%s %s, row %zu: '%s' has no branch index %" PRId64 "; they count from 0 to %" PRId64
+                               ", and -1 pads",
+                               r->option, r->text, row, r->group, index, branches - 1);
+        }
+        letters++;
+        text += sprintf(text, "%s%" PRId64, letters > 1 ? "+" : "", index + 1);
+    }
+    return 0;
+}
+
+static int read_branches(reader *r, const lab_array *array) {
+    enum { MOST_DIGITS = 20 };
+    int status = check_rank(r, array, 2, "two ([tokens, depth], branches from 0, padded with -1)");
+    if (status) {
+        return status;
+    }
+    size_t rows = (size_t)array->shape[0];
+    char *text = malloc((size_t)array->shape[1] * (MOST_DIGITS + 1) + 2);
+    status = text ? reserve_paths(r, rows) : cli_failure("out of memory for %zu positions", rows);
+    int64_t branches = locus_group_coordinate(r->list->group, 0).size;
+    for (size_t row = 0; status == 0 && row < rows; row++) {
+        locus_error error = {.offset = -1};
+        status = row_text(r, array, row, branches, text);
+        if (status == 0 && locus_path_parse(r->list->group, text, &r->list->paths[row], &error) != LOCUS_OK) {
+            status = cli_error(&error);
+        }
+        r->list->count += status == 0;
+    }
+    free(text);
+    return status;
+}
+
+static int read_npy(reader *r) {
     lab_array array = {0};
-    locus_error error = {0};
-    if (lab_npy_read(&array, path, &error) != LOCUS_OK) {
+    locus_error error = {.offset = -1};
+    if (lab_npy_read(&array, r->text, &error) != LOCUS_OK) {
         return cli_error(&error);
     }
     int status = 0;
-    size_t count = lab_array_count(&array);
     if (array.dtype != LAB_I32 && array.dtype != LAB_I64) {
-        status = cli_failure("--%s %s: holds floating-point numbers; positions are int32 or int64", option, path);
-    } else if (array.rank != 1) {
-        status =
-            cli_failure("--%s %s: has %zu dimensions; positions on seq have one ([tokens])", option, path, array.rank);
-    } else if (count == 0) {
-        status = cli_failure("--%s %s: is empty", option, path);
-    } else if ((status = reserve(list, count)) == 0) {
-        list->count = count;
-        for (size_t i = 0; i < count; i++) {
-            list->values[i] =
-                array.dtype == LAB_I32 ? ((const int32_t *)array.data)[i] : ((const int64_t *)array.data)[i];
-        }
+        status = cli_failure("--%s %s: holds floating-point numbers; positions are int32 or int64", r->option, r->text);
+    } else if (array.rank > 0 && array.shape[0] == 0) {
+        status = cli_failure("--%s %s: is empty", r->option, r->text);
+    } else if (r->trees && r->coordinates > 1) {
+        status = cli_failure("--%s %s: a product with trees such as '%s' has no .npy form; give a text file with one "
+                             "path to a line, such as (3,1+2)",
+                             r->option, r->text, r->group);
+    } else {
+        status = r->trees ? read_branches(r, &array) : read_integers(r, &array);
     }
     lab_array_free(&array);
     return status;
 }
 
-static int bad_line(const char *option, const char *path, size_t number, const char *line) {
-    char shown[48];
-    snprintf(shown, sizeof shown, "%.*s", (int)strcspn(line, "\r\n"), line);
-    if (shown[strspn(shown, "0123456789+-(), ")] == '\0' && shown[0]) {
-        return cli_failure("--%s %s, line %zu: '%s' is a path on a tree or a product, which is not supported in this "
-                           "version; one integer to a line",
-                           option, path, number, shown);
+/* ---- text files ---- */
+
+static int bad_line(const reader *r, size_t number, const char *line, const locus_error *error) {
+    if (line[strspn(line, " \t")] == '\0') {
+        return cli_failure("--%s %s, line %zu: is empty; every line holds one path", r->option, r->text, number);
     }
-    return cli_failure("--%s %s, line %zu: '%s' is not an integer; one position to a line", option, path, number,
-                       shown);
+    return cli_failure("--%s %s, line %zu: %s", r->option, r->text, number, error->message);
 }
 
-static int read_text(cli_position_list *list, const char *option, const char *path) {
+/* Cuts `data` into its lines, each of them a path. */
+static int read_lines(reader *r, char *data) {
+    int status = 0;
+    size_t number = 0;
+    for (char *line = data; *line && status == 0;) {
+        locus_error error = {.offset = -1};
+        size_t length = strcspn(line, "\n");
+        bool last = line[length] == '\0';
+        line[length] = '\0';
+        if (length > 0 && line[length - 1] == '\r') {
+            line[length - 1] = '\0';
+        }
+        number++;
+        if (locus_path_parse(r->list->group, line, &r->list->paths[r->list->count], &error) != LOCUS_OK) {
+            status = bad_line(r, number, line, &error);
+        } else {
+            r->list->count++;
+        }
+        line += length + !last;
+    }
+    if (status == 0 && r->list->count == 0) {
+        status = cli_failure("--%s %s: is empty", r->option, r->text);
+    }
+    return status;
+}
+
+static int read_text(reader *r) {
     char *data = NULL;
-    size_t bytes = 0, lines = 1, number = 0;
-    locus_error error = {0};
-    if (lab_file_read(path, &data, &bytes, &error) != LOCUS_OK) {
+    size_t bytes = 0, lines = 1;
+    locus_error error = {.offset = -1};
+    if (lab_file_read(r->text, &data, &bytes, &error) != LOCUS_OK) {
         return cli_error(&error);
     }
     for (size_t i = 0; i < bytes; i++) {
         lines += data[i] == '\n';
     }
-    int status =
-        strlen(data) != bytes ? cli_failure("--%s %s: is not a text file", option, path) : reserve(list, lines);
-    for (const char *at = data; status == 0 && *at;) {
-        const char *line = at;
-        number++;
-        bool good = take_integer(&at, &list->values[list->count++]);
-        at += strspn(at, " \t\r");
-        if (!good || (*at && *at != '\n')) {
-            status = bad_line(option, path, number, line);
-        }
-        at += *at == '\n';
-    }
-    if (status == 0 && list->count == 0) {
-        status = cli_failure("--%s %s: is empty", option, path);
-    }
+    int status = strlen(data) != bytes ? cli_failure("--%s %s: is not a text file", r->option, r->text)
+                                       : reserve_paths(r, lines);
+    status = status ? status : read_lines(r, data);
     free(data);
     return status;
 }
+
+/* ---- all of them ---- */
 
 static bool ends_with(const char *text, const char *end) {
     size_t length = strlen(text), tail = strlen(end);
     return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-int cli_positions_read(cli_position_list *list, const cli_arguments *arguments, const char *option) {
-    *list = (cli_position_list){0};
+static int describe_group(reader *r) {
+    r->coordinates = locus_group_coordinates(r->list->group);
+    locus_group_text(r->list->group, r->group, sizeof r->group);
+    if (r->coordinates == SIZE_MAX) {
+        return cli_failure("--%s %s: '%s' has more axes than memory can hold", r->option, r->text, r->group);
+    }
+    for (size_t c = 0; c < r->coordinates && !r->trees; c++) {
+        r->trees = locus_group_coordinate(r->list->group, c).kind == LOCUS_COORDINATE_TREE;
+    }
+    return 0;
+}
+
+int cli_positions_read(cli_position_list *list, const cli_arguments *arguments, const char *option,
+                       const locus_group *group) {
+    *list = (cli_position_list){.group = group};
     int status = cli_require(arguments, option);
     if (status) {
         return status;
     }
     const char *text = cli_text(arguments, option);
+    reader r = {.list = list, .option = option, .text = text};
+    status = describe_group(&r);
+    if (status) {
+        return status;
+    }
     if (ends_with(text, ".npy")) {
-        status = read_npy(list, option, text);
+        status = read_npy(&r);
     } else if (strncmp(text, "grid:", 5) == 0) {
-        status = unsupported(option, text);
-    } else if (text[0] && text[strspn(text, "+-0123456789,:()")] == '\0') {
-        status = strchr(text, ':') ? read_range(list, option, text) : read_list(list, option, text);
+        status = read_box(&r);
+    } else if (text[0] && text[strspn(text, "+-0123456789,:() ")] == '\0') {
+        status = strchr(text, ':') ? read_range(&r) : read_list(&r);
     } else {
-        status = read_text(list, option, text);
+        status = read_text(&r);
     }
     if (status) {
         cli_positions_free(list);
@@ -183,10 +388,53 @@ int cli_positions_read(cli_position_list *list, const cli_arguments *arguments, 
     return status;
 }
 
+/* ---- positions of the library ---- */
+
+/* Token t of the packing is at position t of the list, or all of them at `index`, if it is given. */
+static int make(locus_positions **positions, const cli_position_list *list, const locus_packing *packing,
+                const size_t *index) {
+    locus_error error = {.offset = -1};
+    const size_t width = list->values ? locus_group_coordinates(list->group) : 1;
+    const size_t bytes = list->values ? width * sizeof *list->values : sizeof *list->paths;
+    const char *from = list->values ? (const char *)list->values : (const char *)list->paths;
+    char *copies = index ? malloc(list->count * bytes) : NULL;
+    if (index && !copies) {
+        return cli_failure("out of memory for %zu positions", list->count);
+    }
+    for (size_t i = 0; copies && i < list->count; i++) {
+        memcpy(copies + i * bytes, from + *index * bytes, bytes);
+    }
+    const void *rows = copies ? copies : from;
+    locus_status status = list->values ? locus_positions_create(positions, list->group, packing, rows, &error)
+                                       : locus_positions_create_paths(positions, list->group, packing, rows, &error);
+    free(copies);
+    return status == LOCUS_OK ? 0 : cli_error(&error);
+}
+
+static int make_apart(locus_positions **positions, const cli_position_list *list, const size_t *index) {
+    size_t *offsets = malloc((list->count + 1) * sizeof *offsets);
+    if (!offsets) {
+        return cli_failure("out of memory for %zu positions", list->count);
+    }
+    for (size_t i = 0; i <= list->count; i++) {
+        offsets[i] = i;
+    }
+    const locus_packing packing = {.sequences = list->count, .offsets = offsets};
+    int status = make(positions, list, &packing, index);
+    free(offsets);
+    return status;
+}
+
 int cli_positions_one_sequence(locus_positions **positions, const cli_position_list *list) {
-    locus_error error = {0};
     const size_t offsets[2] = {0, list->count};
     const locus_packing packing = {.sequences = 1, .offsets = offsets};
-    locus_status status = locus_positions_create(positions, NULL, &packing, list->values, &error);
-    return status == LOCUS_OK ? 0 : cli_error(&error);
+    return make(positions, list, &packing, NULL);
+}
+
+int cli_positions_apart(locus_positions **positions, const cli_position_list *list) {
+    return make_apart(positions, list, NULL);
+}
+
+int cli_positions_repeated(locus_positions **positions, const cli_position_list *list, size_t index) {
+    return make_apart(positions, list, &index);
 }

@@ -1,23 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* --positions P: a range 0:100 (without its end; ends may be negative), a list 0,5,7, a .npy of int32 or int64, or
- * a text file with one position to a line. Positions on other groups than `seq` (grid:4x6, paths, tuples) are
- * refused by name. */
+/* --positions P on the group of an encoding:
+ *
+ *   0:100        on seq and cycle: a range without its end, ends may be negative
+ *   0,5,7        on every group: a list of paths, such as 1+2,-1 or (3,1),(3,2)
+ *   grid:4x6     on groups without trees: all positions of a box, row by row, one size for each coordinate
+ *   P.npy        int32 or int64: [n] on seq and cycle, [n, coordinates] on their products, [n, depth] of branch
+ *                indices from 0, padded with −1, on a tree; products with trees come as text
+ *   P            on every group: a text file with one path to a line
+ *
+ * What cannot be read as an argument is bad usage (2); what is wrong in a file is a failure (1). */
 #ifndef CLI_POSITIONS_ARGUMENT_H
 #define CLI_POSITIONS_ARGUMENT_H
 
 #include "options.h"
 #include <locus/positions.h>
 
+/* Integers if they came as such, else paths. */
 typedef struct cli_position_list {
-    int64_t *values; /* from malloc */
-    size_t count;    /* at least 1 */
+    const locus_group *group; /* the caller's; NULL: seq */
+    size_t count;             /* at least 1 */
+    int64_t *values;          /* [count, coordinates], from malloc, or NULL */
+    locus_path **paths;       /* [count], or NULL */
 } cli_position_list;
 
-/* 0 and filled; else the exit status after one line on standard error. */
-int cli_positions_read(cli_position_list *list, const cli_arguments *arguments, const char *option);
+/* `group` is that of the encoding (locus_encoding_group) and must outlive the list. 0 and filled; else the exit status
+ * after one line on standard error. */
+int cli_positions_read(cli_position_list *list, const cli_arguments *arguments, const char *option,
+                       const locus_group *group);
 void cli_positions_free(cli_position_list *list);
 
 /* The positions of one sequence that fills a buffer. */
 int cli_positions_one_sequence(locus_positions **positions, const cli_position_list *list);
+/* One sequence for each position. */
+int cli_positions_apart(locus_positions **positions, const cli_position_list *list);
+/* As many sequences of one token as the list has positions, all of them at position `index`. */
+int cli_positions_repeated(locus_positions **positions, const cli_position_list *list, size_t index);
 
 #endif

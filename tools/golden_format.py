@@ -16,7 +16,7 @@ def write(path, arrays, metadata):
         header[name] = {"dtype": NAMES[str(data.dtype)], "shape": list(data.shape), "data_offsets": [end, end + len(raw)]}
         blocks.append(raw)
         end += len(raw)
-    text = json.dumps(header).encode()
+    text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text + b"".join(blocks))

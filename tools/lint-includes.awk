@@ -24,8 +24,8 @@ BEGIN {
 
     # The room that each public header belongs to.
     public("core", "cpu memory parallel random status tensor version")
-    public("algebra", "group positions")
-    public("encoding", "encoding plan")
+    public("algebra", "group path positions")
+    public("encoding", "encoding fold plan")
     public("attention", "attention locus")
 }
 

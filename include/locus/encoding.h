@@ -3,6 +3,7 @@
 #ifndef LOCUS_ENCODING_H
 #define LOCUS_ENCODING_H
 
+#include <locus/group.h>
 #include <locus/tensor.h>
 
 #ifdef __cplusplus
@@ -29,6 +30,9 @@ LOCUS_API void locus_encoding_destroy(locus_encoding **encoding); /* accepts NUL
  * `size` bytes with its final NUL; returns the full length. Parsing it gives an equal encoding. */
 LOCUS_API size_t locus_encoding_text(const locus_encoding *encoding, char *text, size_t size);
 LOCUS_API unsigned locus_encoding_sites(const locus_encoding *encoding); /* mask of locus_site */
+
+/* The group that positions must be of; NULL if any will do (`none`). Borrowed from the encoding. */
+LOCUS_API const locus_group *locus_encoding_group(const locus_encoding *encoding);
 
 /* What the encoding is used with. Start from locus_shape_default(): everything 0, which means "not used". */
 typedef struct locus_shape {
@@ -76,6 +80,8 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_binding_create(locus_binding **bindi
  * failure the binding keeps its old values. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_binding_update(locus_binding *binding, const locus_tensor *parameters,
                                                            size_t count, locus_error *error);
+/* As locus_encoding_group; borrowed from the binding. */
+LOCUS_API const locus_group *locus_binding_group(const locus_binding *binding);
 LOCUS_API void locus_binding_destroy(locus_binding **binding); /* accepts NULL; nulls the pointer */
 
 /* ---- registry: what there is, for listings and completions ---- */

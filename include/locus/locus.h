@@ -9,9 +9,11 @@
 #include <locus/attention.h>
 #include <locus/cpu.h>
 #include <locus/encoding.h>
+#include <locus/fold.h>
 #include <locus/group.h>
 #include <locus/memory.h>
 #include <locus/parallel.h>
+#include <locus/path.h>
 #include <locus/plan.h>
 #include <locus/positions.h>
 #include <locus/random.h>

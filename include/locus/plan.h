@@ -14,11 +14,25 @@ extern "C" {
 typedef struct locus_plan locus_plan; /* opaque */
 
 /* `keys` NULL means that keys stand where the queries stand (self-attention). Queries and keys must have as many
- * sequences. The binding must outlive the plan; positions may be destroyed afterwards. Fails with POSITION for a
- * position that the encoding does not have (outside a learned table), naming it. */
+ * sequences, of the encoding's group. The binding must outlive the plan; positions may be destroyed afterwards. Fails
+ * with POSITION for positions of another group and for a position that the encoding does not have (outside a learned
+ * table, beyond ±2^40), naming it. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_plan_create(locus_plan **plan, const locus_binding *binding,
                                                         const locus_positions *queries, const locus_positions *keys,
                                                         locus_error *error);
+
+/* Start from locus_plan_options_default(). */
+typedef struct locus_plan_options {
+    size_t
+        workspace; /* bytes that the workspace of locus_apply should stay below, with all threads: 2^30. Operators of a
+                         tree's nodes are made again and again in chunks rather than kept where they would not fit. */
+} locus_plan_options;
+LOCUS_API locus_plan_options locus_plan_options_default(void);
+LOCUS_API LOCUS_MUST_USE locus_status locus_plan_create_with(locus_plan **plan, const locus_binding *binding,
+                                                             const locus_positions *queries,
+                                                             const locus_positions *keys,
+                                                             const locus_plan_options *options, locus_error *error);
+
 LOCUS_API void locus_plan_destroy(locus_plan **plan); /* accepts NULL; nulls the pointer */
 
 /* Bytes that the plan holds. */

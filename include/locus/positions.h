@@ -4,11 +4,14 @@
  *   tokens    | a0 a1 a2 | b0 b1 | c0 c1 c2 c3 |        offsets = { 0, 3, 5, 9 }
  *
  * With `lengths`, sequence s occupies tokens offsets[s] … offsets[s] + lengths[s] − 1 of a buffer with gaps (a
- * key–value cache with room to grow); without, it reaches to offsets[s + 1]. */
+ * key–value cache with room to grow); without, it reaches to offsets[s + 1].
+ *
+ * A position is an element of a group: one value for each coordinate (group.h). Words on trees are kept as nodes of a
+ * trie, each distinct prefix once for the whole batch. */
 #ifndef LOCUS_POSITIONS_H
 #define LOCUS_POSITIONS_H
 
-#include <locus/group.h>
+#include <locus/path.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,18 +26,53 @@ typedef struct locus_packing {
     const size_t *lengths; /* [sequences], or NULL */
 } locus_packing;
 
-/* Copies what it is given. `values` holds one int64 for each token of the buffer (gaps included, their values are not
- * read); NULL means 0, 1, 2, … in each sequence. Values are positions on `group` (NULL means `seq`); |value| ≤ 2^40.
- * Fails with POSITION for a value out of range, UNSUPPORTED for a group other than `seq`. */
+/* For groups without trees; `group` NULL means `seq`. Copies what it is given. `values` is [tokens, coordinates], rows
+ * next to each other: one int64 for each token of the buffer and coordinate (gaps included, their values are not read).
+ * NULL, on `seq` and `cycle` only, means 0, 1, 2, … in each sequence. Values on a cycle are reduced mod n. On axes
+ * |value| ≤ 2^62, so that differences never overflow; POSITION for a value out of range. ARGUMENT if the group has a
+ * tree. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_positions_create(locus_positions **positions, const locus_group *group,
                                                              const locus_packing *packing, const int64_t *values,
                                                              locus_error *error);
 
+/* The values of one coordinate, for any group. Axes and cycles: `values` [tokens]. Trees, in one of two ways:
+ *
+ *   words   branches[starts[t]] … branches[starts[t + 1] − 1] is the word of token t: signed branches, ±1 … ±k, not
+ *           necessarily reduced; starts [tokens + 1].
+ *   nodes   values [tokens] names each token's node in a tree (or forest of one root) of `node_count` nodes: node i is
+ *           reached from node parents[i] < i by the signed branch branches[i]; node 0 is the root (parents[0] and
+ *           branches[0] are not read). Nodes may repeat one another; it costs a path of depth t no t² letters. */
+typedef struct locus_position_column {
+    const int64_t *values;   /* [tokens] axes, cycles, and trees by nodes */
+    const int64_t *branches; /* trees */
+    const size_t *starts;    /* trees by words, else NULL */
+    const size_t *parents;   /* trees by nodes, else NULL */
+    size_t node_count;
+} locus_position_column;
+
+/* `columns` [coordinates of the group]. POSITION for a value or a branch out of range, naming the token. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_positions_create_columns(locus_positions **positions,
+                                                                     const locus_group *group,
+                                                                     const locus_packing *packing,
+                                                                     const locus_position_column *columns,
+                                                                     locus_error *error);
+
+/* The same from paths, one for each token of the buffer (NULL in gaps). */
+LOCUS_API LOCUS_MUST_USE locus_status locus_positions_create_paths(locus_positions **positions,
+                                                                   const locus_group *group,
+                                                                   const locus_packing *packing,
+                                                                   const locus_path *const *paths, locus_error *error);
+
 /* Accepts NULL; nulls the pointer. */
 LOCUS_API void locus_positions_destroy(locus_positions **positions);
 
-LOCUS_API size_t locus_positions_tokens(const locus_positions *positions);    /* of the buffer, gaps included */
-LOCUS_API size_t locus_positions_sequences(const locus_positions *positions); /* number of sequences */
+LOCUS_API size_t locus_positions_tokens(const locus_positions *positions);            /* of the buffer, gaps included */
+LOCUS_API size_t locus_positions_sequences(const locus_positions *positions);         /* number of sequences */
+LOCUS_API const locus_group *locus_positions_group(const locus_positions *positions); /* borrowed; never NULL */
+
+/* The position of one token as a path of its own. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_positions_path(const locus_positions *positions, size_t token,
+                                                           locus_path **path, locus_error *error);
 
 #ifdef __cplusplus
 }

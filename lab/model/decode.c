@@ -98,14 +98,15 @@ typedef struct step_plans {
 
 static locus_status step_plans_create(step_plans *plans, const decoding *d, locus_error *error) {
     const locus_binding *binding = d->model->binding;
+    const locus_group *group = locus_binding_group(binding);
     locus_packing queries = {d->active_count, d->query_offsets, NULL};
     locus_packing keys = {d->active_count, d->key_offsets, d->key_lengths};
     locus_packing memory = {d->active_count, d->memory_offsets, d->memory_lengths};
-    locus_status status = locus_positions_create(&plans->queries, NULL, &queries, d->query_positions, error);
+    locus_status status = locus_positions_create(&plans->queries, group, &queries, d->query_positions, error);
     if (status == LOCUS_OK)
-        status = locus_positions_create(&plans->keys, NULL, &keys, NULL, error);
+        status = locus_positions_create(&plans->keys, group, &keys, NULL, error);
     if (status == LOCUS_OK)
-        status = locus_positions_create(&plans->memory, NULL, &memory, NULL, error);
+        status = locus_positions_create(&plans->memory, group, &memory, NULL, error);
     if (status == LOCUS_OK)
         status = locus_plan_create(&plans->self, binding, plans->queries, plans->keys, error);
     if (status == LOCUS_OK)
@@ -193,7 +194,7 @@ static locus_status decoding_step(decoding *d, locus_error *error) {
 static locus_status encode(lab_model *model, const lab_batch *batch, locus_error *error) {
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
-    locus_status status = lab_positions_make(&positions, batch->samples, batch->input_offsets, error);
+    locus_status status = lab_positions_make(model, &positions, batch->samples, batch->input_offsets, error);
     if (status == LOCUS_OK)
         status = locus_plan_create(&plan, model->binding, positions, NULL, error);
     lab_stack_run run = lab_run_make(model, &model->encoder, plan, NULL, false);

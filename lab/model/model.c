@@ -87,9 +87,22 @@ static locus_status stack_create(lab_stack *stack, const lab_model_config *confi
     return LOCUS_OK;
 }
 
+/* Tokens stand at 0, 1, 2, … of their sequence: integers, or integers mod n. */
+static locus_status group_check(const locus_group *group, locus_error *error) {
+    char text[64];
+    if (locus_group_coordinates(group) == 1 && locus_group_coordinate(group, 0).kind != LOCUS_COORDINATE_TREE)
+        return LOCUS_OK;
+    (void)locus_group_text(group, text, sizeof text);
+    return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "encoding",
+                    "the encoding acts on '%s', but the task's positions are 0, 1, 2, …: use seq or cycle:n", text);
+}
+
 static locus_status encoding_create(lab_model *model, locus_error *error) {
     const lab_model_config *config = &model->config;
     locus_status status = locus_encoding_parse(config->encoding, &model->encoding, error);
+    if (status != LOCUS_OK)
+        return status;
+    status = group_check(locus_encoding_group(model->encoding), error);
     if (status != LOCUS_OK)
         return status;
     model->embedding_site = (locus_encoding_sites(model->encoding) & LOCUS_SITE_EMBEDDING) != 0;

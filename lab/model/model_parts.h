@@ -66,8 +66,8 @@ locus_status lab_workspace_fit(lab_model *model, size_t bytes, locus_error *erro
 /* pass.c: what training, evaluation and decoding share. */
 void lab_dropout_arm(lab_model *model, bool training, uint64_t seed, uint32_t step);
 locus_status lab_batch_check(const lab_model *model, const lab_batch *batch, bool targets, locus_error *error);
-locus_status lab_positions_make(locus_positions **positions, size_t sequences, const size_t *offsets,
-                                locus_error *error);
+locus_status lab_positions_make(const lab_model *model, locus_positions **positions, size_t sequences,
+                                const size_t *offsets, locus_error *error);
 lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const locus_plan *self_plan,
                            const locus_plan *cross_plan, bool training);
 locus_status lab_tokens_embed(lab_model *model, lab_stack *stack, const int32_t *tokens, const locus_plan *plan,

@@ -32,9 +32,11 @@ static void plans_destroy(lab_plans *plans) {
 }
 
 static locus_status plans_create(lab_plans *plans, const lab_model *model, const lab_batch *batch, locus_error *error) {
-    locus_status status = lab_positions_make(&plans->encoder_positions, batch->samples, batch->input_offsets, error);
+    locus_status status =
+        lab_positions_make(model, &plans->encoder_positions, batch->samples, batch->input_offsets, error);
     if (status == LOCUS_OK)
-        status = lab_positions_make(&plans->decoder_positions, batch->samples, model->step.target_offsets, error);
+        status =
+            lab_positions_make(model, &plans->decoder_positions, batch->samples, model->step.target_offsets, error);
     if (status == LOCUS_OK)
         status = locus_plan_create(&plans->encoder, model->binding, plans->encoder_positions, NULL, error);
     if (status == LOCUS_OK)

@@ -61,10 +61,10 @@ locus_status lab_batch_check(const lab_model *model, const lab_batch *batch, boo
     return status == LOCUS_OK ? tokens_check("target", batch->target_offsets[n], batch->target, V, error) : status;
 }
 
-locus_status lab_positions_make(locus_positions **positions, size_t sequences, const size_t *offsets,
-                                locus_error *error) {
+locus_status lab_positions_make(const lab_model *model, locus_positions **positions, size_t sequences,
+                                const size_t *offsets, locus_error *error) {
     locus_packing packing = {.sequences = sequences, .offsets = offsets};
-    return locus_positions_create(positions, NULL, &packing, NULL, error);
+    return locus_positions_create(positions, locus_encoding_group(model->encoding), &packing, NULL, error);
 }
 
 lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const locus_plan *self_plan,

@@ -65,10 +65,10 @@ static locus_status plan_pairs(pairs *p, const lab_kernel *kernel, const locus_b
     }
     const locus_packing packing = {.sequences = p->count, .offsets = offsets};
     if (status == LOCUS_OK) {
-        status = locus_positions_create(&queries, NULL, &packing, here, error);
+        status = locus_positions_create(&queries, locus_binding_group(binding), &packing, here, error);
     }
     if (status == LOCUS_OK) {
-        status = locus_positions_create(&keys, NULL, &packing, there, error);
+        status = locus_positions_create(&keys, locus_binding_group(binding), &packing, there, error);
     }
     if (status == LOCUS_OK) {
         status = locus_plan_create(&p->plan, binding, queries, keys, error);
@@ -164,7 +164,7 @@ static locus_status table_rows(double *rows, size_t count, const locus_binding *
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
     locus_workspace workspace = {0};
-    locus_status status = locus_positions_create(&positions, NULL, &packing, NULL, error);
+    locus_status status = locus_positions_create(&positions, locus_binding_group(binding), &packing, NULL, error);
     if (status == LOCUS_OK) {
         status = locus_plan_create(&plan, binding, positions, NULL, error);
     }

@@ -1,38 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Drives gnuplot: script and picture are files in a fresh temporary folder, the program is started without a
- * shell.
- *
- * gnuplot is told colours that stand for roles (rgb(192, k, 1) is series k), and the picture's colours are then
- * replaced by CSS variables, so that one SVG serves light and dark. */
+/* Charts by gnuplot. It is told colours that stand for roles (rgb(192, k, 1) is series k), and the picture's colours
+ * are then replaced by CSS variables, so that one SVG serves light and dark. */
 #include "report/plot.h"
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "report/gnuplot.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <math.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 /* ---- the script ---- */
-
-/* A text in double quotes, as gnuplot reads it without enhanced markup. */
-static void put_text(FILE *script, const char *text) {
-    fputc('"', script);
-    for (const char *c = text; *c; c++) {
-        if (*c == '"' || *c == '\\') {
-            fputc('\\', script);
-        }
-        fputc((unsigned char)*c < 0x20 ? ' ' : *c, script);
-    }
-    fputc('"', script);
-}
 
 static void put_axes(FILE *script, const lab_chart *chart) {
     fprintf(script, "set border 3 lc rgb '#808001' lw 1\n"
@@ -41,9 +19,9 @@ static void put_axes(FILE *script, const lab_chart *chart) {
                     "set style fill solid 0.15 noborder\nunset key\nset samples 2\n"
                     "set bmargin 3.4\nset tmargin 1.2\nset rmargin 2.2\nset lmargin 8.2\n");
     fprintf(script, "set xlabel ");
-    put_text(script, chart->x_label);
+    lab_gnuplot_text(script, chart->x_label);
     fprintf(script, " textcolor rgb '#808003' offset 0,0.3\nset ylabel ");
-    put_text(script, chart->y_label);
+    lab_gnuplot_text(script, chart->y_label);
     fprintf(script, " textcolor rgb '#808003' offset 0.6,0\n");
     if (chart->x_low < chart->x_high) {
         fprintf(script, "set xrange [%.9g:%.9g]\n", chart->x_low, chart->x_high);
@@ -80,7 +58,7 @@ static void put_plots(FILE *script, const lab_chart *chart) {
         if (s->low && !s->points && s->count > 1) {
             fprintf(script, "%s$d%zu using 1:3:4 with filledcurves lc rgb '#c0%02x01' title ", comma, i,
                     (unsigned)(s->colour % LAB_PLOT_COLOURS + 1));
-            put_text(script, s->name);
+            lab_gnuplot_text(script, s->name);
             comma = ", \\\n ";
         }
     }
@@ -94,81 +72,20 @@ static void put_plots(FILE *script, const lab_chart *chart) {
         }
         fprintf(script, "%s$d%zu using 1:2 with %s lw 2 lc rgb '#c0%02x01' title ", comma, i,
                 s->points ? "linespoints pt 7 ps 0.55" : "lines", colour);
-        put_text(script, s->name);
+        lab_gnuplot_text(script, s->name);
         comma = ", \\\n ";
     }
     fputc('\n', script);
 }
 
-static locus_status write_script(const lab_chart *chart, const char *path, locus_error *error) {
-    FILE *script = fopen(path, "w");
-    if (!script) {
-        return lab_fail_system(error, "write", path, errno);
-    }
+static void write_script(const lab_chart *chart, FILE *script) {
     fprintf(script,
             "set encoding utf8\nset terminal svg noenhanced dynamic size %zu,%zu font 'sans-serif,12' name '%s'\n"
-            "set output 'chart.svg'\n",
+            "set output '" LAB_GNUPLOT_PICTURE "'\n",
             chart->width, chart->height, chart->id);
     put_axes(script, chart);
     put_data(script, chart);
     put_plots(script, chart);
-    bool good = !ferror(script);
-    if (fclose(script) != 0 || !good) {
-        return lab_fail_system(error, "write", path, errno);
-    }
-    return LOCUS_OK;
-}
-
-/* ---- the program ---- */
-
-/* What gnuplot complained of: the line of its log that says most, "…: undefined variable". */
-static locus_status complaint(const char *log, int state, locus_error *error) {
-    char *text = NULL, line[200] = "";
-    size_t bytes = 0;
-    if (lab_file_read(log, &text, &bytes, NULL) == LOCUS_OK) {
-        for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
-            if (strcspn(at, "\n") > 3 && strspn(at, " \t^") < strcspn(at, "\n")) {
-                snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
-            }
-        }
-    }
-    free(text);
-    return lab_fail(error, LOCUS_ERROR_IO, "gnuplot", "gnuplot failed (status %d)%s%s", state, line[0] ? ": " : "",
-                    line);
-}
-
-/* Runs gnuplot on a script in `folder`; the picture is written there too. Its complaints go to `log`. */
-static locus_status run_gnuplot(const char *folder, const char *log, locus_error *error) {
-    posix_spawn_file_actions_t actions;
-    char *const arguments[] = {(char *)"gnuplot", (char *)"-e", NULL, NULL};
-    char load[1024], *words[4];
-    memcpy(words, arguments, sizeof words);
-    snprintf(load, sizeof load, "cd '%s'; load 'script'", folder);
-    words[2] = load;
-    if (posix_spawn_file_actions_init(&actions) != 0) {
-        return lab_fail_memory(error, "starting gnuplot");
-    }
-    int code = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    code = code ? code : posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log, O_WRONLY | O_CREAT, 0600);
-    pid_t child = 0;
-    code = code ? code : posix_spawnp(&child, "gnuplot", &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    int state = 0;
-    if (code == 0) {
-        while (waitpid(child, &state, 0) < 0 && errno == EINTR) {
-        }
-    }
-    if (code == ENOENT || (WIFEXITED(state) && WEXITSTATUS(state) == 127)) {
-        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "gnuplot",
-                        "gnuplot is not on the PATH, and the page's plots need it: install it (Debian: gnuplot-nox)");
-    }
-    if (code != 0) {
-        return lab_fail_system(error, "start", "gnuplot", code);
-    }
-    if (!WIFEXITED(state) || WEXITSTATUS(state) != 0) {
-        return complaint(log, state, error);
-    }
-    return LOCUS_OK;
 }
 
 /* ---- the picture ---- */
@@ -245,29 +162,16 @@ static locus_status copy_svg(const lab_chart *chart, const char *path, FILE *pag
 }
 
 locus_status lab_chart_draw(const lab_chart *chart, FILE *page, locus_error *error) {
-    const char *base = getenv("TMPDIR");
-    char folder[512], script[560], picture[560], log[560];
-    if (!base || !base[0] || strlen(base) > 400 || strchr(base, '\'')) {
-        base = "/tmp";
-    }
-    snprintf(folder, sizeof folder, "%s/locus-plot-XXXXXX", base);
-    if (!mkdtemp(folder)) {
-        return lab_fail_system(error, "make a folder in", base, errno);
-    }
-    snprintf(script, sizeof script, "%s/script", folder);
-    snprintf(picture, sizeof picture, "%s/chart.svg", folder);
-    snprintf(log, sizeof log, "%s/log", folder);
-    locus_status status = write_script(chart, script, error);
+    lab_gnuplot plot;
+    locus_status status = lab_gnuplot_open(&plot, error);
     if (status == LOCUS_OK) {
-        status = run_gnuplot(folder, log, error);
+        write_script(chart, plot.stream);
+        status = lab_gnuplot_run(&plot, error);
     }
     if (status == LOCUS_OK) {
-        status = copy_svg(chart, picture, page, error);
+        status = copy_svg(chart, plot.picture, page, error);
     }
-    unlink(script);
-    unlink(picture);
-    unlink(log);
-    rmdir(folder);
+    lab_gnuplot_close(&plot);
     return status;
 }
 

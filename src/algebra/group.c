@@ -8,31 +8,46 @@
  * seq*seq and of (seq)*(grid:1) is `grid:2`, that of grid:1 is `seq`, and seq*tree:2*seq stays what it is. Factors that
  * are isomorphic but write their paths differently (tree:1 and seq) stay apart. Since parentheses dissolve, the parser
  * is a loop, not a recursion: no text can exhaust the stack, and LOCUS_MAX_NESTING only refuses texts that nobody
- * meant. */
+ * meant.
+ *
+ * A group is immutable and counts its owners. Coordinates are found by binary search over each factor's first one,
+ * which saturates: a group of absurdly many axes can be parsed and printed; it is refused where something would be
+ * stored. */
 #include <locus/memory.h>
 
 #include "algebra/group_access.h"
 #include "core/error.h"
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { LOCUS_MAX_NESTING = 1000 };
 
+#define LOCUS_MOST_COORDINATES ((size_t)1 << 31)
+
 struct locus_group {
-    size_t capacity, count;
-    locus_group_factor factors[];
+    atomic_size_t owners;
+    size_t bytes, count, coordinates;
+    bool has_tree;
+    const locus_group_factor *factors; /* [count] */
+    const size_t *first;               /* [count] each factor's first coordinate, SIZE_MAX where there are too many */
 };
 
-static size_t group_bytes(size_t capacity) {
-    return sizeof(locus_group) + capacity * sizeof(locus_group_factor);
+static const locus_group_factor sequence_factor = {LOCUS_FACTOR_GRID, 1};
+static const size_t sequence_first = 0;
+static const locus_group sequence = {
+    .count = 1, .coordinates = 1, .factors = &sequence_factor, .first = &sequence_first};
+
+static const locus_group *or_sequence(const locus_group *group) {
+    return group ? group : &sequence;
 }
 
 /* ---- parsing ---- */
 
 typedef struct parser {
     const char *text;
-    size_t at, depth;
-    locus_group *group;
+    size_t at, depth, count;
+    locus_group_factor *factors;
     locus_error *error;
 } parser;
 
@@ -106,10 +121,9 @@ static locus_status parse_size(parser *p, const char *name, int64_t *size) {
 
 /* Joins a grid to a grid on its left. */
 static locus_status append(parser *p, locus_group_factor factor, size_t start) {
-    locus_group *group = p->group;
-    locus_group_factor *last = group->count ? &group->factors[group->count - 1] : NULL;
+    locus_group_factor *last = p->count ? &p->factors[p->count - 1] : NULL;
     if (!last || last->kind != LOCUS_FACTOR_GRID || factor.kind != LOCUS_FACTOR_GRID) {
-        group->factors[group->count++] = factor;
+        p->factors[p->count++] = factor;
         return LOCUS_OK;
     }
     if (last->size > INT64_MAX - factor.size)
@@ -182,6 +196,36 @@ static locus_status parse_group(parser *p) {
     }
 }
 
+/* One block: the record, the factors, their first coordinates. */
+static locus_status allocate(locus_group **group, size_t capacity, locus_error *error) {
+    const size_t each = sizeof(locus_group_factor) + sizeof(size_t);
+    if (capacity > (SIZE_MAX - sizeof(locus_group)) / each)
+        return locus_fail_memory(error, SIZE_MAX);
+    size_t bytes = sizeof(locus_group) + capacity * each;
+    locus_group *fresh = locus_allocate(bytes);
+    if (!fresh)
+        return locus_fail_memory(error, bytes);
+    *fresh = (locus_group){.bytes = bytes};
+    atomic_init(&fresh->owners, 1);
+    *group = fresh;
+    return LOCUS_OK;
+}
+
+/* Numbers the coordinates of the factors that were parsed. */
+static void finish(locus_group *group, const parser *p, size_t capacity) {
+    size_t *first = (size_t *)(p->factors + capacity), next = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        uint64_t more = p->factors[i].kind == LOCUS_FACTOR_GRID ? (uint64_t)p->factors[i].size : 1;
+        first[i] = next;
+        next = more > LOCUS_MOST_COORDINATES || next > LOCUS_MOST_COORDINATES ? SIZE_MAX : next + (size_t)more;
+        group->has_tree = group->has_tree || p->factors[i].kind == LOCUS_FACTOR_TREE;
+    }
+    group->coordinates = next > LOCUS_MOST_COORDINATES ? SIZE_MAX : next;
+    group->count = p->count;
+    group->factors = p->factors;
+    group->first = first;
+}
+
 locus_status locus_group_parse(const char *text, locus_group **group, locus_error *error) {
     if (!group)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "group", "group is NULL: give a place for the result");
@@ -191,27 +235,42 @@ locus_status locus_group_parse(const char *text, locus_group **group, locus_erro
     size_t capacity = 1;
     for (const char *c = text; *c; c++)
         capacity += *c == '*';
-    if (capacity > (SIZE_MAX - sizeof(locus_group)) / sizeof(locus_group_factor))
-        return locus_fail_memory(error, SIZE_MAX);
-    locus_group *fresh = locus_allocate(group_bytes(capacity));
-    if (!fresh)
-        return locus_fail_memory(error, group_bytes(capacity));
-    fresh->capacity = capacity;
-    fresh->count = 0;
-    parser p = {.text = text, .group = fresh, .error = error};
-    locus_status status = parse_group(&p);
-    if (status == LOCUS_OK)
+    locus_group *fresh = NULL;
+    locus_status status = allocate(&fresh, capacity, error);
+    if (status != LOCUS_OK)
+        return status;
+    parser p = {.text = text, .factors = (locus_group_factor *)(fresh + 1), .error = error};
+    status = parse_group(&p);
+    if (status == LOCUS_OK) {
+        finish(fresh, &p, capacity);
         *group = fresh;
-    else
+    } else {
         locus_group_destroy(&fresh);
+    }
     return status;
 }
+
+/* ---- ownership ---- */
 
 void locus_group_destroy(locus_group **group) {
     if (!group || !*group)
         return;
-    locus_release(*group, group_bytes((*group)->capacity));
+    if (*group != &sequence && atomic_fetch_sub(&(*group)->owners, 1) == 1)
+        locus_release(*group, (*group)->bytes);
     *group = NULL;
+}
+
+const locus_group *locus_group_sequence(void) {
+    return &sequence;
+}
+
+/* The count of owners is the one thing about a group that changes, and `sequence`, which may be read-only memory, has
+ * none. */
+locus_group *locus_group_share(const locus_group *group) {
+    locus_group *shared = (locus_group *)(uintptr_t)or_sequence(group);
+    if (shared != &sequence)
+        atomic_fetch_add(&shared->owners, 1);
+    return shared;
 }
 
 /* ---- printing and reading ---- */
@@ -232,6 +291,7 @@ static int factor_text(locus_group_factor factor, char *text, size_t size) {
 size_t locus_group_text(const locus_group *group, char *text, size_t size) {
     size_t length = 0;
     char piece[40];
+    group = or_sequence(group);
     if (size > 0)
         text[0] = '\0';
     for (size_t i = 0; i < group->count; i++) {
@@ -246,13 +306,61 @@ size_t locus_group_text(const locus_group *group, char *text, size_t size) {
 }
 
 size_t locus_group_factor_count(const locus_group *group) {
-    return group->count;
+    return or_sequence(group)->count;
 }
 
 locus_group_factor locus_group_factor_at(const locus_group *group, size_t index) {
-    return group->factors[index];
+    return or_sequence(group)->factors[index];
 }
 
 bool locus_group_is_sequence(const locus_group *group) {
-    return !group || (group->count == 1 && group->factors[0].kind == LOCUS_FACTOR_GRID && group->factors[0].size == 1);
+    return locus_group_equal(group, &sequence);
+}
+
+bool locus_group_has_tree(const locus_group *group) {
+    return or_sequence(group)->has_tree;
+}
+
+int locus_group_equal(const locus_group *a, const locus_group *b) {
+    a = or_sequence(a);
+    b = or_sequence(b);
+    if (a->count != b->count)
+        return 0;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->factors[i].kind != b->factors[i].kind || a->factors[i].size != b->factors[i].size)
+            return 0;
+    return 1;
+}
+
+size_t locus_group_coordinates(const locus_group *group) {
+    return or_sequence(group)->coordinates;
+}
+
+locus_coordinate locus_group_coordinate(const locus_group *group, size_t index) {
+    group = or_sequence(group);
+    size_t low = 0, high = group->count; /* the factor is in low … high − 1 */
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (group->first[middle] <= index)
+            low = middle;
+        else
+            high = middle;
+    }
+    locus_group_factor factor = group->factors[low];
+    switch (factor.kind) {
+    case LOCUS_FACTOR_CYCLE:
+        return (locus_coordinate){LOCUS_COORDINATE_CYCLE, factor.size, low};
+    case LOCUS_FACTOR_TREE:
+        return (locus_coordinate){LOCUS_COORDINATE_TREE, factor.size, low};
+    case LOCUS_FACTOR_GRID:
+        break;
+    }
+    return (locus_coordinate){LOCUS_COORDINATE_AXIS, 0, low};
+}
+
+locus_status locus_group_check_size(const locus_group *group, locus_error *error) {
+    if (locus_group_coordinates(group) != SIZE_MAX)
+        return LOCUS_OK;
+    return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "group",
+                      "the group has more than 2^31 axes: no path or position on it can be stored; use fewer");
 }

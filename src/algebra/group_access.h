@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the rest of the library may see of a group: its canonical list of factors. */
+/* What the rest of the library may see of a group: its canonical list of factors, and shared ownership. */
 #ifndef LOCUS_GROUP_ACCESS_H
 #define LOCUS_GROUP_ACCESS_H
 
@@ -18,11 +18,21 @@ typedef struct locus_group_factor {
 } locus_group_factor;
 
 /* The factors from left to right, parentheses dissolved and neighbouring sequences joined into one grid: equal groups
- * have equal lists. At least one. */
+ * have equal lists. At least one. NULL stands for `seq`. */
 size_t locus_group_factor_count(const locus_group *group);
 locus_group_factor locus_group_factor_at(const locus_group *group, size_t index);
 
 /* Whether the group is `seq`. NULL, which stands for `seq` everywhere, is. */
 bool locus_group_is_sequence(const locus_group *group);
+bool locus_group_has_tree(const locus_group *group);
+
+/* `seq`, in static storage: sharing and destroying it changes nothing. */
+const locus_group *locus_group_sequence(void);
+
+/* UNSUPPORTED for a group of more than 2^31 coordinates, on which nothing can be stored. */
+locus_status locus_group_check_size(const locus_group *group, locus_error *error);
+
+/* One more owner, one more locus_group_destroy. Safe from any thread; NULL gives locus_group_sequence(). */
+locus_group *locus_group_share(const locus_group *group);
 
 #endif

@@ -3,11 +3,21 @@
 #include <locus/attention.h>
 
 #include "attention/attention_check.h"
+#include "attention/attention_whole.h"
 #include "attention/attention_work.h"
 
 locus_attention_options locus_attention_default(void) {
     locus_attention_options options = {.mask = LOCUS_MASK_FULL, .dropout_on = LOCUS_DROPOUT_WEIGHTS};
     return options;
+}
+
+/* Buffers of whole operators | what the loops work in, or those operators before and after them. */
+static size_t workspace_bytes(const attention_job *job) {
+    attention_job counted = *job;
+    attention_whole whole;
+    locus_attention_whole_init(&whole, job);
+    const size_t loops = locus_attention_job_place(&counted, NULL), around = locus_attention_whole_workspace(&whole);
+    return locus_attention_whole_place(&whole, NULL) + (loops > around ? loops : around);
 }
 
 size_t locus_attention_workspace(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype,
@@ -17,7 +27,7 @@ size_t locus_attention_workspace(const locus_plan *plan, const locus_attention_o
         locus_plan_shape(plan)->head_dim == 0)
         return 0;
     locus_attention_job_init(&job, plan, options, dtype, pass);
-    return locus_attention_job_place(&job, NULL);
+    return workspace_bytes(&job);
 }
 
 static attention_view view_of(const locus_tensor *tensor) {
@@ -38,20 +48,19 @@ static void take_tensors(attention_job *job, const locus_attention_tensors *tens
     job->log_sum_exp = view_of(tensors->log_sum_exp);
 }
 
-/* Counts what the job needs, checks the workspace, and lays the job out in it. */
-static locus_status place(attention_job *job, locus_workspace workspace, locus_error *error) {
-    attention_job counted = *job;
-    size_t needed = locus_attention_job_place(&counted, NULL);
-    locus_status status = locus_attention_check_workspace(workspace, needed, error);
-    if (status == LOCUS_OK)
-        locus_attention_job_place(job, workspace.data);
-    return status;
+/* Turns what whole operators act on, then lays the loops out in the memory that these have worked in. */
+static void begin(attention_job *job, attention_whole *whole, locus_workspace workspace) {
+    locus_attention_whole_init(whole, job);
+    whole->workspace = (char *)workspace.data + locus_attention_whole_place(whole, workspace.data);
+    locus_attention_whole_begin(whole, job, job->slots_wanted);
+    locus_attention_job_place(job, whole->workspace);
 }
 
 locus_status locus_attention_forward(const locus_plan *plan, const locus_attention_options *options,
                                      const locus_attention_tensors *tensors, locus_workspace workspace,
                                      locus_error *error) {
     attention_job job;
+    attention_whole whole;
     locus_status status = locus_attention_check_options(plan, options, error);
     if (status == LOCUS_OK)
         status = locus_attention_check_tensors(plan, tensors, LOCUS_PASS_FORWARD, error);
@@ -59,13 +68,15 @@ locus_status locus_attention_forward(const locus_plan *plan, const locus_attenti
         return status;
     locus_attention_job_init(&job, plan, options, tensors->query->dtype, LOCUS_PASS_FORWARD);
     take_tensors(&job, tensors);
-    status = place(&job, workspace, error);
+    status = locus_attention_check_workspace(workspace, workspace_bytes(&job), error);
     if (status != LOCUS_OK)
         return status;
+    begin(&job, &whole, workspace);
     if (job.dtype == LOCUS_FLOAT32)
         locus_attention_forward_float32(&job);
     else
         locus_attention_forward_float64(&job);
+    locus_attention_whole_end_forward(&whole);
     return LOCUS_OK;
 }
 
@@ -74,6 +85,7 @@ locus_status locus_attention_backward(const locus_plan *plan, const locus_attent
                                       const locus_attention_gradients *gradients, locus_workspace workspace,
                                       locus_error *error) {
     attention_job job;
+    attention_whole whole;
     locus_status status = locus_attention_check_options(plan, options, error);
     if (status == LOCUS_OK)
         status = locus_attention_check_tensors(plan, tensors, LOCUS_PASS_BACKWARD, error);
@@ -83,19 +95,21 @@ locus_status locus_attention_backward(const locus_plan *plan, const locus_attent
         return status;
     locus_attention_job_init(&job, plan, options, tensors->query->dtype, LOCUS_PASS_BACKWARD);
     take_tensors(&job, tensors);
-    job.g_output = view_of(gradients->output);
+    job.g_output = job.g_given = view_of(gradients->output);
     job.g_query = view_of(gradients->query);
     job.g_key = view_of(gradients->key);
     job.g_value = view_of(gradients->value);
     job.slots_wanted = gradients->parameters != NULL;
-    status = place(&job, workspace, error);
+    status = locus_attention_check_workspace(workspace, workspace_bytes(&job), error);
     if (status != LOCUS_OK)
         return status;
+    begin(&job, &whole, workspace);
     if (job.dtype == LOCUS_FLOAT32)
         locus_attention_backward_float32(&job);
     else
         locus_attention_backward_float64(&job);
     if (gradients->parameters && job.slots.bytes > 0)
         locus_attention_reduce(&job, gradients->parameters);
+    locus_attention_whole_end_backward(&whole, gradients->parameters);
     return LOCUS_OK;
 }

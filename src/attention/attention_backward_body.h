@@ -303,8 +303,9 @@ static void backward_queries_begin(backward_worker *w, size_t row, size_t rows, 
     run out = {LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, token, rows, 1};
     operate_backward(l, out, x, (ptrdiff_t)l->ld_value, g, job->g_output.token, w->g_output + row * l->ld_value,
                      (ptrdiff_t)l->ld_value, learn ? slot_at(w, job->slots.value) : NULL);
+    g = row_of(&job->g_given, token, l->head);
     for (size_t i = 0; i < rows; i++)
-        w->delta[row + i] = l->kernels->dot(job->value_dim, g + (ptrdiff_t)i * job->g_output.token,
+        w->delta[row + i] = l->kernels->dot(job->value_dim, g + (ptrdiff_t)i * job->g_given.token,
                                             o + (ptrdiff_t)i * job->output.token);
 }
 

@@ -36,6 +36,11 @@ locus_status locus_attention_check_options(const locus_plan *plan, const locus_a
         return locus_fail(error, LOCUS_ERROR_SHAPE, "plan",
                           "the plan was bound with %zu heads of dimension %zu; attention needs both to be at least 1",
                           shape->heads, shape->head_dim);
+    if (locus_plan_content_table(plan) && (locus_plan_query_key_whole(plan) || locus_plan_value_whole(plan)))
+        return locus_fail(
+            error, LOCUS_ERROR_UNSUPPORTED, "plan",
+            "'relative' cannot be combined with an operator that acts on whole tensors (liere, trees); use "
+            "one of them alone");
     if (options->mask != LOCUS_MASK_FULL && options->mask != LOCUS_MASK_CAUSAL && options->mask != LOCUS_MASK_PREFIX)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "mask", "mask %d is not a locus_mask", (int)options->mask);
     if (!isfinite(options->scale))

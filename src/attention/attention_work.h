@@ -77,6 +77,7 @@ typedef struct attention_job {
     size_t concurrency;
     attention_view query, key, value, output, log_sum_exp;   /* inputs, and the forward's results */
     attention_view g_output, g_query, g_key, g_value;        /* gradients of them */
+    attention_view g_given;                                  /* g_output as the caller gave it: D = do·o */
     char *slot_data, *partials, *content_partials, *workers; /* in the workspace */
     char *content_key_columns, *content_value_columns;       /* tables transposed, [dim][rows] */
     size_t worker_bytes;

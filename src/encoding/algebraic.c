@@ -1,301 +1,270 @@
 /* SPDX-License-Identifier: MIT */
-/* algebraic: positions of a group act as orthogonal operators, ⌈p⌉ = W^p (Kogkalidis, Bernardy and Garg 2024). In this
- * version the group is `seq`: one generator W = exp(S) for each head, S = A − Aᵀ.
+/* algebraic: positions of a group act as orthogonal operators (Kogkalidis, Bernardy and Garg 2024). A head falls into one
+ * block of dimensions for each coordinate of the group, ⌈(a, b)⌉ = ⌈a⌉ ⊕ ⌈b⌉:
  *
- *   generator=skew    parameter `generators` [heads, 1, d, d] holds A; any d. bind finds S = U Λ Uᵀ.
- *   generator=angles  the normal form: parameter `angles` [heads, 1, d/2], U = I, pairs (2i, 2i + 1); d even.
- *   generator=fixed   nothing is learned: W is what `init` draws from seed 0.
+ *   axis    ⌈p⌉ = W^p                    rotary.h, in the eigenbasis of W
+ *   cycle   ⌈p⌉ = Q R^p Qᵀ, R^n = I      rotary.h: R is fixed, Q learned
+ *   tree    ⌈b1 … bt⌉ = W_b1 … W_bt      tree.h
  *
- * heads=shared: one generator for all heads. decay=c multiplies scores by c^distance. Operators: rotary.h. */
-#include "encoding/class.h"
-#include "encoding/haar.h"
-#include "encoding/rotary.h"
-#include "encoding/score_row.h"
+ *   generator=skew         parameter A, W (or Q) = exp(A − Aᵀ); any b, on cycles even
+ *   generator=cayley       W = (I + S)(I − S)⁻¹, S = A − Aᵀ
+ *   generator=householder  W = a product of b reflections, whose vectors are the rows of A
+ *   generator=angles       the normal form: learned angles of the pairs (2i, 2i + 1), b even; cycles have none
+ *   generator=fixed        nothing is learned: A is what `init` draws from seed 0, as for skew
+ *
+ * heads=shared: one set of generators for all heads. decay=c multiplies scores by c^distance. Blocks and parameters:
+ * algebraic_blocks.c; initial values: algebraic_draw.c. */
+#include "encoding/algebraic_blocks.h"
+#include "encoding/tree.h"
 
 #include "core/error.h"
-#include "linalg/linalg.h"
 
-#include <locus/parallel.h>
+#include <string.h>
 
-enum { GROUP, GENERATOR, INIT, HEADS, SIDE, VALUES, DECAY };
-enum { GENERATOR_SKEW, GENERATOR_ANGLES, GENERATOR_FIXED };
-enum { INIT_ROPE, INIT_IDENTITY, INIT_RANDOM };
-
-#define NOISE 0.01 /* deviation of A and of angles for init=identity */
-#define BASE 10000.0
+typedef struct locus_algebraic_part {
+    size_t first, dim;
+    const locus_rotary *rotary; /* one of both */
+    const locus_tree *tree;
+} locus_algebraic_part;
 
 typedef struct locus_algebraic {
-    locus_rotary rotary;
-    bool values, decays;
-    double decay;
+    size_t heads, count;
+    locus_algebraic_part parts[LOCUS_LIST_MAX];
+    locus_turning turning;
 } locus_algebraic;
 
 static unsigned sites(const locus_term *term) {
-    unsigned mask = LOCUS_SITE_QUERY_KEY;
-    mask |= term->options[VALUES].choice == 1 ? (unsigned)LOCUS_SITE_VALUE : 0u;
-    return mask | (term->options[DECAY].choice == 1 ? (unsigned)LOCUS_SITE_SCORE : 0u);
-}
-
-static size_t tables_of(const locus_term *term, const locus_shape *shape) {
-    return term->options[HEADS].choice == 1 ? 1 : shape->heads;
-}
-
-static locus_status check(const locus_term *term, const locus_shape *shape, locus_error *error) {
-    locus_status status = locus_shape_need_heads(shape, "algebraic", error);
-    if (status != LOCUS_OK)
-        return status;
-    if (term->options[GENERATOR].choice == GENERATOR_ANGLES && shape->head_dim % 2 != 0)
-        return locus_fail(error, LOCUS_ERROR_SHAPE, "head_dim",
-                          "'algebraic(generator=angles)' turns pairs: head_dim must be even, not %zu (generator=skew "
-                          "takes odd ones)",
-                          shape->head_dim);
-    if (term->options[VALUES].choice == 1 && locus_shape_value_dim(shape) != shape->head_dim)
-        return locus_fail(
-            error, LOCUS_ERROR_SHAPE, "value_dim",
-            "'algebraic(values=on)' acts on values as on queries: value_dim must be head_dim (%zu), not %zu",
-            shape->head_dim, locus_shape_value_dim(shape));
-    return LOCUS_OK;
+    const locus_turning turning = locus_turning_of(term, LOCUS_ALGEBRAIC_HEADS);
+    return locus_turning_sites(&turning);
 }
 
 static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
                                locus_error *error) {
-    locus_status status = check(term, shape, error);
-    int64_t tables = (int64_t)tables_of(term, shape), dim = (int64_t)shape->head_dim;
-    if (status != LOCUS_OK || term->options[GENERATOR].choice == GENERATOR_FIXED)
+    const locus_turning turning = locus_turning_of(term, LOCUS_ALGEBRAIC_HEADS);
+    locus_algebraic_blocks blocks;
+    locus_status status = locus_algebraic_blocks_of(term, shape, &blocks, error);
+    if (status != LOCUS_OK)
         return status;
-    if (term->options[GENERATOR].choice == GENERATOR_ANGLES)
-        list[(*count)++] = (locus_parameter){"angles", 3, {tables, 1, dim / 2}};
-    else
-        list[(*count)++] = (locus_parameter){"generators", 4, {tables, 1, dim, dim}};
+    for (size_t i = 0; blocks.generator != LOCUS_GENERATOR_FIXED && i < blocks.tensor_count; i++)
+        list[(*count)++] = blocks.tensors[i];
+    locus_turning_parameter(&turning, list, count);
     return LOCUS_OK;
-}
-
-/* ---- initial values ---- */
-
-static locus_status draw_angles(const locus_term *term, const locus_draw *draw, double *theta, locus_error *error) {
-    const size_t dim = draw->shape->head_dim, pairs = dim / 2, tables = tables_of(term, draw->shape);
-    locus_owned memory = {0};
-    uint64_t index = 0;
-    locus_status status = LOCUS_OK;
-    double *work = locus_owned_get(&memory, dim * dim + locus_haar_work(dim), sizeof *work);
-    if (!work)
-        return locus_owned_fail(error, dim * dim + locus_haar_work(dim), sizeof *work);
-    for (size_t table = 0; table < tables && status == LOCUS_OK; table++) {
-        double *angles = theta + table * pairs;
-        if (term->options[INIT].choice == INIT_ROPE)
-            locus_rotary_frequencies(BASE, dim, pairs, angles);
-        else if (term->options[INIT].choice == INIT_IDENTITY)
-            for (size_t i = 0; i < pairs; i++)
-                angles[i] = NOISE * locus_random_normal(&draw->random, index++);
-        else
-            status = locus_haar_logarithm(dim, &draw->random, &index, work, angles, work + dim * dim);
-    }
-    locus_owned_release(&memory);
-    return status;
-}
-
-/* A of one head; S = A − Aᵀ, so a skew S is given by A = S/2. */
-static locus_status draw_generator(const locus_term *term, const locus_draw *draw, uint64_t *index, double *A,
-                                   double *work) {
-    const size_t dim = draw->shape->head_dim, square = dim * dim;
-    double *theta = work, *U = work + dim;
-    if (term->options[INIT].choice == INIT_IDENTITY) {
-        for (size_t i = 0; i < square; i++)
-            A[i] = NOISE * locus_random_normal(&draw->random, (*index)++);
-        return LOCUS_OK;
-    }
-    if (term->options[INIT].choice == INIT_ROPE) {
-        locus_rotary_frequencies(BASE, dim, dim / 2, theta);
-        locus_haar_orthogonal(dim, &draw->random, index, U);
-        locus_skew_assemble(dim, U, theta, A);
-    } else {
-        locus_status status = locus_haar_logarithm(dim, &draw->random, index, A, theta, U);
-        if (status != LOCUS_OK)
-            return status;
-    }
-    for (size_t i = 0; i < square; i++)
-        A[i] /= 2;
-    return LOCUS_OK;
-}
-
-static locus_status draw_generators(const locus_term *term, const locus_draw *draw, double *A, locus_error *error) {
-    const size_t dim = draw->shape->head_dim, work_size = dim + locus_haar_work(dim);
-    locus_owned memory = {0};
-    uint64_t index = 0;
-    double *work = locus_owned_get(&memory, work_size, sizeof *work);
-    locus_status status = work ? LOCUS_OK : locus_owned_fail(error, work_size, sizeof *work);
-    for (size_t table = 0; status == LOCUS_OK && table < tables_of(term, draw->shape); table++) {
-        status = draw_generator(term, draw, &index, A + table * dim * dim, work);
-        if (status != LOCUS_OK)
-            (void)locus_fail(error, status, "generators",
-                             "a random generator could not be decomposed: try another seed");
-    }
-    locus_owned_release(&memory);
-    return status;
 }
 
 static locus_status initialise(const locus_term *term, const locus_draw *draw, locus_error *error) {
-    if (term->options[GENERATOR].choice == GENERATOR_ANGLES)
-        return draw_angles(term, draw, draw->values[0], error);
-    return draw_generators(term, draw, draw->values[0], error);
+    const locus_turning turning = locus_turning_of(term, LOCUS_ALGEBRAIC_HEADS);
+    locus_algebraic_blocks blocks;
+    locus_status status = locus_algebraic_blocks_of(term, draw->shape, &blocks, error);
+    const bool fixed = status == LOCUS_OK && blocks.generator == LOCUS_GENERATOR_FIXED;
+    if (status == LOCUS_OK)
+        locus_turning_initialise(&turning, fixed ? 0 : blocks.tensor_count, draw->values);
+    return status != LOCUS_OK || fixed ? status
+                                       : locus_algebraic_draw(term, &blocks, &draw->random, draw->values, error);
 }
 
-/* ---- binding: eigenbases ---- */
+/* ---- binding ---- */
 
-typedef struct locus_eigen_job {
-    size_t dim, tables;
-    const double *A;
-    double *theta, *U, *V; /* V = Uᵀ */
-    float *U32, *V32;
-    double *work; /* for each table: S and what locus_skew_schur wants */
-    locus_status *status;
-} locus_eigen_job;
+/* One bind call. `values` are the generators' tensors, given or drawn. */
+typedef struct locus_algebraic_bind {
+    const locus_algebraic_blocks *blocks;
+    const double *const *values;
+    size_t heads;
+    locus_side side;
+    locus_owned *memory, *passing;
+    locus_error *error;
+} locus_algebraic_bind;
 
-static void decompose(void *context, size_t table, size_t worker) {
-    const locus_eigen_job *job = context;
-    const size_t dim = job->dim, square = dim * dim, at = table * square;
-    double *S = job->work + table * (square + locus_skew_work(dim));
-    const double *A = job->A + at;
-    (void)worker;
-    for (size_t i = 0; i < dim; i++)
-        for (size_t j = 0; j < dim; j++)
-            S[i * dim + j] = A[i * dim + j] - A[j * dim + i];
-    job->status[table] = locus_skew_schur(dim, S, job->U + at, job->theta + table * (dim / 2), S + square);
-    for (size_t i = 0; i < dim; i++)
-        for (size_t j = 0; j < dim; j++)
-            job->V[at + j * dim + i] = job->U[at + i * dim + j];
-    for (size_t i = 0; i < square; i++) {
-        job->U32[at + i] = (float)job->U[at + i];
-        job->V32[at + i] = (float)job->V[at + i];
-    }
+/* The generators of a block, [tables, generators, elements], in memory of their own. */
+static double *gather(const locus_algebraic_bind *bind, const locus_algebraic_block *block, locus_owned *memory) {
+    const size_t tables = bind->blocks->tables, row = block->generators * block->elements;
+    double *values = locus_owned_get(memory, tables * row, sizeof *values);
+    for (size_t table = 0; values && row > 0 && table < tables; table++)
+        memcpy(values + table * row,
+               bind->values[block->slice.tensor] + locus_parameter_slice_at(block->slice, table, 0, block->elements),
+               row * sizeof *values);
+    if (!values)
+        (void)locus_owned_fail(bind->error, tables * row, sizeof *values);
+    return values;
 }
 
-/* `theta` is filled too. */
-static locus_status find_bases(locus_rotary *rotary, const double *A, double *theta, locus_owned *memory,
-                               locus_error *error) {
-    const size_t dim = rotary->dim, tables = rotary->tables, elements = tables * dim * dim;
-    const size_t work = tables * (dim * dim + locus_skew_work(dim));
-    locus_owned passing = {0};
-    locus_eigen_job job = {.dim = dim, .tables = tables, .A = A, .theta = theta};
-    job.U = locus_owned_get(memory, elements, sizeof(double));
-    job.V = locus_owned_get(memory, elements, sizeof(double));
-    job.U32 = locus_owned_get(memory, elements, sizeof(float));
-    job.V32 = locus_owned_get(memory, elements, sizeof(float));
-    job.work = locus_owned_get(&passing, work, sizeof(double));
-    job.status = locus_owned_get(&passing, tables, sizeof *job.status);
+static locus_status bind_matrices(const locus_algebraic_bind *bind, const locus_algebraic_block *block,
+                                  locus_rotary *rotary) {
+    const locus_algebraic_blocks *blocks = bind->blocks;
+    const bool cycle = block->coordinate.kind == LOCUS_COORDINATE_CYCLE;
+    const double *A = gather(bind, block, bind->passing);
+    if (!A)
+        return LOCUS_ERROR_MEMORY;
+    if (blocks->generator != LOCUS_GENERATOR_FIXED)
+        rotary->learned = cycle ? LOCUS_LEARN_BASIS : LOCUS_LEARN_GENERATOR;
+    rotary->matrix_slice = block->slice;
+    if (!cycle)
+        return locus_rotary_bind_powers(rotary, blocks->kind, A, bind->memory, bind->error);
+    locus_status status = locus_rotary_bind_cycle(rotary, block->coordinate.size, bind->memory, bind->error);
+    return status == LOCUS_OK ? locus_rotary_bind_basis(rotary, blocks->kind, A, bind->memory, bind->error) : status;
+}
+
+static locus_status bind_angles(const locus_algebraic_bind *bind, const locus_algebraic_block *block,
+                                locus_rotary *rotary) {
+    if (block->coordinate.kind == LOCUS_COORDINATE_CYCLE)
+        return locus_rotary_bind_cycle(rotary, block->coordinate.size, bind->memory, bind->error);
+    const double *theta = gather(bind, block, bind->memory);
+    if (!theta)
+        return LOCUS_ERROR_MEMORY;
+    rotary->learned = LOCUS_LEARN_ANGLES;
+    rotary->angles_slice = block->slice;
+    return locus_rotary_bind_angles(rotary, theta, bind->memory, bind->error);
+}
+
+static locus_status bind_rotary(const locus_algebraic_bind *bind, const locus_algebraic_block *block,
+                                const locus_rotary **bound) {
+    locus_rotary *rotary = locus_owned_get(bind->memory, 1, sizeof *rotary);
+    if (!rotary)
+        return locus_owned_fail(bind->error, 1, sizeof *rotary);
+    *rotary = (locus_rotary){
+        .heads = bind->heads, .dim = block->dim, .tables = bind->blocks->tables, .side = bind->side};
+    *bound = rotary;
+    return bind->blocks->generator == LOCUS_GENERATOR_ANGLES ? bind_angles(bind, block, rotary)
+                                                             : bind_matrices(bind, block, rotary);
+}
+
+static locus_status bind_tree(const locus_algebraic_bind *bind, const locus_algebraic_block *block,
+                              const locus_tree **bound) {
+    static const unsigned sides[] = {[LOCUS_SIDE_BOTH] = 3, [LOCUS_SIDE_QUERY] = 1, [LOCUS_SIDE_KEY] = 2};
+    const locus_generator generator = bind->blocks->generator;
+    locus_tree *tree = locus_owned_get(bind->memory, 1, sizeof *tree);
+    if (!tree)
+        return locus_owned_fail(bind->error, 1, sizeof *tree);
+    *tree = (locus_tree){.heads = bind->heads,
+                         .dim = block->dim,
+                         .branches = block->generators,
+                         .tables = bind->blocks->tables,
+                         .sides = sides[bind->side],
+                         .learned = generator == LOCUS_GENERATOR_FIXED    ? LOCUS_TREE_FIXED
+                                    : generator == LOCUS_GENERATOR_ANGLES ? LOCUS_TREE_ANGLES
+                                                                          : LOCUS_TREE_ORTHOGONAL,
+                         .kind = bind->blocks->kind,
+                         .slice = block->slice};
+    *bound = tree;
+    if (generator != LOCUS_GENERATOR_FIXED)
+        return locus_tree_bind(tree, bind->values, NULL, bind->memory, bind->error);
+    const double *A = gather(bind, block, bind->passing);
+    return A ? locus_tree_bind(tree, NULL, A, bind->memory, bind->error) : LOCUS_ERROR_MEMORY;
+}
+
+static locus_status bind_parts(const locus_algebraic_bind *bind, locus_algebraic *own) {
     locus_status status = LOCUS_OK;
-    if (!job.U || !job.V || !job.U32 || !job.V32 || !job.work || !job.status) {
-        status = locus_owned_fail(error, work, sizeof(double));
-        goto done;
+    own->count = bind->blocks->count;
+    for (size_t i = 0; i < own->count && status == LOCUS_OK; i++) {
+        const locus_algebraic_block *block = &bind->blocks->items[i];
+        own->parts[i] = (locus_algebraic_part){.first = block->first, .dim = block->dim};
+        status = block->coordinate.kind == LOCUS_COORDINATE_TREE ? bind_tree(bind, block, &own->parts[i].tree)
+                                                                 : bind_rotary(bind, block, &own->parts[i].rotary);
     }
-    locus_parallel_for(tables, decompose, &job);
-    for (size_t table = 0; table < tables && status == LOCUS_OK; table++)
-        if (job.status[table] != LOCUS_OK)
-            status =
-                locus_fail(error, job.status[table], "generators",
-                           "the generator of head %zu has no eigenbasis: are its values finite and not huge?", table);
-    rotary->basis_float64 = job.U;
-    rotary->transposed_float64 = job.V;
-    rotary->basis_float32 = job.U32;
-    rotary->transposed_float32 = job.V32;
-done:
-    locus_owned_release(&passing);
     return status;
 }
 
-/* The A of generator=fixed. */
-static locus_status draw_fixed(const locus_term *term, const locus_shape *shape, double **A, locus_owned *passing,
-                               locus_error *error) {
-    size_t elements = tables_of(term, shape) * shape->head_dim * shape->head_dim;
-    *A = locus_owned_get(passing, elements, sizeof **A);
-    if (!*A)
-        return locus_owned_fail(error, elements, sizeof **A);
-    const locus_draw draw = {.shape = shape, .random = {.seed = 0, .purpose = 0x11u, .step = 0}};
-    return draw_generators(term, &draw, *A, error);
-}
-
-static locus_status make_rotary(const locus_term *term, const locus_shape *shape, const double *const *values,
-                                locus_rotary *rotary, locus_owned *memory, locus_error *error) {
-    const size_t angles = rotary->tables * rotary->pairs, generator = term->options[GENERATOR].choice;
-    locus_owned passing = {0};
-    double *theta = locus_owned_get(memory, angles, sizeof *theta), *drawn = NULL;
-    if (!theta)
-        return locus_owned_fail(error, angles, sizeof *theta);
-    locus_status status = LOCUS_OK;
-    if (generator == GENERATOR_ANGLES)
-        for (size_t i = 0; i < angles; i++)
-            theta[i] = values[0][i];
-    else if (generator == GENERATOR_FIXED)
-        status = draw_fixed(term, shape, &drawn, &passing, error);
-    if (status == LOCUS_OK && generator != GENERATOR_ANGLES)
-        status = find_bases(rotary, drawn ? drawn : values[0], theta, memory, error);
-    locus_owned_release(&passing);
-    return status == LOCUS_OK
-               ? locus_angle_fine_create(&rotary->fine, rotary->tables, rotary->pairs, theta, memory, error)
-               : status;
+/* The generators of generator=fixed. */
+static locus_status draw_fixed(const locus_term *term, const locus_algebraic_blocks *blocks, double **values,
+                               locus_owned *passing, locus_error *error) {
+    const locus_random random = {.seed = 0, .purpose = 0x11u, .step = 0};
+    for (size_t i = 0; i < blocks->tensor_count; i++) {
+        const size_t elements = locus_parameter_elements(&blocks->tensors[i]);
+        values[i] = locus_owned_get(passing, elements, sizeof **values);
+        if (!values[i])
+            return locus_owned_fail(error, elements, sizeof **values);
+    }
+    return locus_algebraic_draw(term, blocks, &random, values, error);
 }
 
 static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
                          locus_owned *memory, void **bound, locus_error *error) {
-    static const locus_rotary_learning learning[] = {LOCUS_LEARN_SKEW, LOCUS_LEARN_ANGLES, LOCUS_LEARN_NOTHING};
+    locus_algebraic_blocks blocks;
+    locus_owned passing = {0};
+    double *drawn[LOCUS_LIST_MAX] = {NULL};
     locus_algebraic *own = locus_owned_get(memory, 1, sizeof *own);
     if (!own)
         return locus_owned_fail(error, 1, sizeof *own);
-    own->values = term->options[VALUES].choice == 1;
-    own->decays = term->options[DECAY].choice == 1;
-    own->decay = term->options[DECAY].number;
-    own->rotary = (locus_rotary){.heads = shape->heads,
-                                 .dim = shape->head_dim,
-                                 .pairs = shape->head_dim / 2,
-                                 .tables = tables_of(term, shape),
-                                 .side = (locus_side)term->options[SIDE].choice,
-                                 .learned = learning[term->options[GENERATOR].choice]};
     *bound = own;
-    return make_rotary(term, shape, values, &own->rotary, memory, error);
-}
-
-static locus_status place(const void *bound, const locus_placement *placement, size_t first_parameter,
-                          locus_owned *memory, locus_placed *placed, locus_error *error) {
-    (void)first_parameter;
-    const locus_algebraic *own = bound;
-    locus_status status = locus_rotary_place(&own->rotary, placement, memory, &placed->query_key, error);
-    placed->value = own->values ? placed->query_key : NULL;
-    if (status == LOCUS_OK && own->decays)
-        status = locus_decay_place(own->decay, false, placement, memory, &placed->score, error);
+    own->heads = shape->heads;
+    own->turning = locus_turning_of(term, LOCUS_ALGEBRAIC_HEADS);
+    locus_status status = locus_algebraic_blocks_of(term, shape, &blocks, error);
+    if (status != LOCUS_OK)
+        return status;
+    const bool fixed = blocks.generator == LOCUS_GENERATOR_FIXED;
+    status = locus_turning_bind(&own->turning, term, fixed ? 0 : blocks.tensor_count, values, error);
+    if (status == LOCUS_OK && fixed)
+        status = draw_fixed(term, &blocks, drawn, &passing, error);
+    const locus_algebraic_bind parts = {.blocks = &blocks,
+                                        .values = fixed ? (const double *const *)drawn : values,
+                                        .heads = shape->heads,
+                                        .side = own->turning.side,
+                                        .memory = memory,
+                                        .passing = &passing,
+                                        .error = error};
+    if (status == LOCUS_OK)
+        status = bind_parts(&parts, own);
+    locus_owned_release(&passing);
     return status;
 }
 
+/* ---- placing ---- */
+
+static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
+                          locus_placed *placed, locus_error *error) {
+    const locus_algebraic *own = bound;
+    locus_operator_part parts[LOCUS_LIST_MAX];
+    locus_status status = LOCUS_OK;
+    (void)first_parameter;
+    for (size_t i = 0; i < own->count && status == LOCUS_OK; i++) {
+        const locus_algebraic_part *part = &own->parts[i];
+        parts[i] = (locus_operator_part){.first = part->first, .count = part->dim};
+        status = part->tree ? locus_tree_place(part->tree, places, i, memory, &parts[i].whole, error)
+                            : locus_rotary_place(part->rotary, &places->items[i], memory, &parts[i].local, error);
+    }
+    if (status == LOCUS_OK)
+        status = locus_product_place(parts, own->count, own->heads, places, memory, placed, error);
+    return status == LOCUS_OK ? locus_turning_place(&own->turning, places, memory, placed, error) : status;
+}
+
+static size_t normal(const void *bound, locus_normal_part parts[LOCUS_LIST_MAX]) {
+    const locus_algebraic *own = bound;
+    for (size_t i = 0; i < own->count; i++)
+        parts[i] = (locus_normal_part){own->parts[i].first, i, own->parts[i].rotary};
+    return own->count;
+}
+
 static const locus_option_info options[] = {
-    {"group", "group equal to seq", "seq", "the group that positions are elements of"},
-    {"generator", "skew|angles|fixed", "skew",
-     "learned exp(A − Aᵀ), learned angles in the standard basis, or not learned"},
-    {"init", "rope|identity|random", "rope", "rope's angles in a random basis, small noise, or Haar"},
-    {"heads", "own|shared", "own", "generators for each head, or one set for all"},
-    {"side", "both|query|key", "both", "which side is acted on; one alone makes positions absolute"},
-    {"values", "off|on", "off", "acts on values, too, and undoes it on the output"},
-    {"decay", "off, or number with 0 < c ≤ 1", "off", "multiplies scores by c^distance"},
+    {"group", "group", "seq", "the group that positions are elements of"},
+    {"generator", "skew|angles|cayley|householder|fixed", "skew",
+     "learned: exp(A − Aᵀ), angles in the standard basis, Cayley's transform, reflections; or not learned"},
+    {"init", "rope|identity|random", "rope",
+     "rope's angles in a random basis (angles of k branches: dealt out in turn from a head k times as wide), small "
+     "noise, or Haar"},
+    LOCUS_TURNING_OPTIONS,
+    {"split", "a:b:… (integers ≥ 1)", "", "head dimensions for each coordinate of the group; equal if not given"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_GROUP, 0, 0, false, NULL},        {LOCUS_OPTION_CHOICE, 0, 0, false, "cayley|householder"},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},       {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},       {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
-    {LOCUS_OPTION_OFF_OR_NUMBER, 0, 1, true, NULL},
+    {LOCUS_OPTION_GROUP, 0, 0, false, NULL},
+    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
+    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
+    LOCUS_TURNING_RULES,
+    {LOCUS_OPTION_LIST, 1, 65536, false, NULL},
 };
 
 const locus_encoding_class locus_algebraic_class = {
     .info = {.name = "algebraic",
-             .summary = "powers of learned orthogonal matrices act on queries and keys",
+             .summary = "paths of a group act on queries and keys as products of learned orthogonal matrices",
              .sites = LOCUS_SITE_QUERY_KEY | LOCUS_SITE_VALUE | LOCUS_SITE_SCORE,
-             .learned = "generators, or angles (generator=angles)",
+             .learned = "generators, or angles (generator=angles); rate (decay=learned:c)",
              .source = "Kogkalidis et al. 2024, Algebraic positional encodings",
              .options = options,
              .option_count = sizeof options / sizeof options[0]},
     .rules = rules,
-    .later = "split",
     .angles = true,
     .sites = sites,
     .parameters = parameters,
     .initialise = initialise,
     .bind = bind,
     .place = place,
+    .normal = normal,
 };

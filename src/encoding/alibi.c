@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* alibi: a bias that falls with distance (Press, Smith and Lewis 2022, section 3).
+/* alibi: a bias that falls with distance (Press, Smith and Lewis 2022, section 3); the distance is the group's.
  *
- *   s_mn −= slope_h · |m − n|
+ *   s_mn −= slope_h · distance
  *   n₂ = 2^⌊log₂ H⌋: slope_h = 2^(−8(h+1)/n₂) for h < n₂, else 2^(−4(2(h−n₂)+1)/n₂)
  *
- * Nothing is learned. Float rows are tables, one for each head; double rows, for reference, are computed. */
+ * Nothing is learned. Where distances have cells, float rows are tables, one for each head; other rows are computed. */
 #include "encoding/score_row.h"
 
 #include <math.h>
@@ -19,9 +19,8 @@ typedef struct locus_alibi {
 typedef struct locus_alibi_term {
     locus_score_term base;
     const locus_alibi *alibi;
-    const locus_placement *placement;
-    locus_score_range range;
-    const float *rows; /* [heads, range.count] */
+    locus_score_rows rows;
+    const float *tables; /* [heads, rows.cells] */
 } locus_alibi_term;
 
 static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
@@ -54,22 +53,47 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
     return LOCUS_OK;
 }
 
+static void bias_from_steps(const locus_alibi_term *own, const locus_score_call *call, double slope, float *out) {
+    int32_t steps[LOCUS_SCORE_RUN];
+    locus_distances_steps(own->rows.distances, call, steps);
+    for (size_t j = 0; j < call->count; j++)
+        out[j] = (float)(-slope * (double)steps[j]);
+}
+
+static void bias_from_distance(const locus_alibi_term *own, const locus_score_call *call, double slope, float *out) {
+    double distance[LOCUS_SCORE_RUN];
+    locus_distances_row(own->rows.distances, call, distance);
+    for (size_t j = 0; j < call->count; j++)
+        out[j] = (float)(-slope * distance[j]);
+}
+
 static const void *row(const locus_score_term *term, const locus_score_call *call, void *scratch) {
     const locus_alibi_term *own = (const locus_alibi_term *)term;
     const double slope = own->alibi->slopes[call->head];
     if (call->dtype == LOCUS_FLOAT64) {
         double *out = scratch;
+        locus_score_rows_distance(&own->rows, call, out);
         for (size_t j = 0; j < call->count; j++)
-            out[j] = -slope * locus_score_distance(own->placement, call, j);
+            out[j] *= -slope;
         return out;
     }
-    size_t at = locus_score_row_at(own->placement, own->range, call);
+    const float *table = own->tables + call->head * own->rows.cells;
+    const size_t at = locus_score_rows_at(&own->rows, call);
     if (at != SIZE_MAX)
-        return own->rows + call->head * own->range.count + at;
+        return table + at;
+    if (own->rows.cells > 0) {
+        locus_score_rows_copy_float32(&own->rows, call, table, scratch);
+        return scratch;
+    }
+    locus_score_call piece = *call;
     float *out = scratch;
-    for (size_t j = 0; j < call->count; j++)
-        out[j] = (float)(-slope * locus_score_distance(own->placement, call, j));
-    return out;
+    for (size_t left = call->count; left > 0; left -= piece.count) {
+        piece.count = left < LOCUS_SCORE_RUN ? left : LOCUS_SCORE_RUN;
+        (locus_distances_fit(own->rows.distances) ? bias_from_steps : bias_from_distance)(own, &piece, slope, out);
+        out += piece.count;
+        piece.key_first += piece.count;
+    }
+    return scratch;
 }
 
 static size_t slot_bytes(const locus_score_term *term) {
@@ -79,25 +103,31 @@ static size_t slot_bytes(const locus_score_term *term) {
 
 static const locus_score_class score_class = {.row = row, .slot_bytes = slot_bytes};
 
-static locus_status place(const void *bound, const locus_placement *placement, size_t first_parameter,
-                          locus_owned *memory, locus_placed *placed, locus_error *error) {
+static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
+                          locus_placed *placed, locus_error *error) {
     (void)first_parameter;
     const locus_alibi *alibi = bound;
-    const locus_score_range range = locus_score_range_of(placement);
     locus_alibi_term *own = locus_owned_get(memory, 1, sizeof *own);
-    float *rows = locus_owned_get(memory, alibi->heads * range.count, sizeof *rows);
-    if (!own || !rows)
-        return locus_owned_fail(error, alibi->heads * range.count, sizeof *rows);
+    if (!own)
+        return locus_owned_fail(error, 1, sizeof *own);
+    *own = (locus_alibi_term){.base = {&score_class, LOCUS_SCORE_BIAS}, .alibi = alibi};
+    locus_status status = locus_score_rows_create(&own->rows, places, alibi->heads, memory, error);
+    if (status != LOCUS_OK)
+        return status;
+    const size_t cells = own->rows.cells;
+    float *tables = locus_owned_get(memory, alibi->heads * cells, sizeof *tables);
+    if (!tables)
+        return locus_owned_fail(error, alibi->heads * cells, sizeof *tables);
     for (size_t h = 0; h < alibi->heads; h++)
-        for (size_t i = 0; i < range.count; i++)
-            rows[h * range.count + i] = (float)(-alibi->slopes[h] * fabs((double)(range.first + (int64_t)i)));
-    *own = (locus_alibi_term){{&score_class, LOCUS_SCORE_BIAS}, alibi, placement, range, rows};
+        for (size_t i = 0; i < cells; i++)
+            tables[h * cells + i] = (float)(-alibi->slopes[h] * own->rows.distance[i]);
+    own->tables = tables;
     placed->score = &own->base;
     return LOCUS_OK;
 }
 
 static const locus_option_info options[] = {
-    {"group", "group equal to seq", "seq", "whose distance the bias follows"},
+    {"group", "group", "seq", "whose distance the bias follows"},
 };
 static const locus_option_rule rules[] = {
     {LOCUS_OPTION_GROUP, 0, 0, false, NULL},

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#define QUARTER_TURN 1.57079632679489661923
+
 /* (cos, sin) of x·θ; x·θ = high + low exactly. */
 static void exact_angle(double x, double theta, double *out) {
     double high = x * theta, low = fma(x, theta, -high);
@@ -15,9 +17,43 @@ static void exact_angle(double x, double theta, double *out) {
     out[1] = sine + low * cosine;
 }
 
-static void angle_row(size_t pairs, double x, const double *theta, double *row) {
-    for (size_t i = 0; i < pairs; i++)
-        exact_angle(x, theta[i], row + 2 * i);
+/* a·b mod n, a, b < n < 2^63 */
+static uint64_t multiply_modulo(uint64_t a, uint64_t b, uint64_t n) {
+    if (n <= UINT32_MAX)
+        return a * b % n;
+    uint64_t product = 0;
+    for (; b > 0; b >>= 1) { /* doubling stays below 2^64 */
+        if (b & 1)
+            product = product + a < n ? product + a : product + a - n;
+        a = 2 * a < n ? 2 * a : 2 * a - n;
+    }
+    return product;
+}
+
+/* With r = m·x mod n, folds 2πr/n = π·s/n, s = 2r, into the first eighth of a turn by comparisons of integers. What is
+ * left is (π/2)·k/n with 0 ≤ k ≤ n/2. */
+void locus_angle_of_cycle(int64_t multiple, int64_t x, int64_t period, double *out) {
+    const uint64_t n = (uint64_t)period, r = multiply_modulo((uint64_t)multiple % n, (uint64_t)x % n, n);
+    const bool below = r > n - r, left = 2 * (below ? n - r : r) > n - 2 * (below ? n - r : r);
+    uint64_t s = 2 * (below ? n - r : r); /* at most n */
+    s = left ? n - s : s;                 /* at most n/2 */
+    const bool steep = 2 * s > n - 2 * s;
+    const double angle = QUARTER_TURN * ((double)(steep ? n - 2 * s : 2 * s) / (double)n);
+    const double cosine = steep ? sin(angle) : cos(angle), sine = steep ? cos(angle) : sin(angle);
+    out[0] = left ? -cosine : cosine;
+    out[1] = below ? -sine : sine;
+}
+
+/* The row of position x in one table. */
+static void angle_row(const locus_angle_rates *rates, size_t table, int64_t x, double *row) {
+    const size_t flips = rates->flip_pairs && x % 2 != 0 ? rates->flip_pairs[table] : rates->pairs;
+    for (size_t i = 0; i < rates->pairs; i++)
+        if (rates->period > 0)
+            locus_angle_of_cycle(rates->multiples[i], x, rates->period, row + 2 * i);
+        else
+            exact_angle((double)x, rates->theta[table * rates->pairs + i], row + 2 * i);
+    for (size_t i = 2 * flips; i < 2 * rates->pairs; i++)
+        row[i] = -row[i];
 }
 
 static void product_row(size_t pairs, const double *a, const double *b, double *row) {
@@ -30,8 +66,7 @@ static void product_row(size_t pairs, const double *a, const double *b, double *
 /* ---- fine ---- */
 
 typedef struct locus_fine_job {
-    size_t pairs;
-    const double *theta;
+    const locus_angle_rates *rates;
     double *rows;
 } locus_fine_job;
 
@@ -39,20 +74,19 @@ static void fill_fine(void *context, size_t index, size_t worker) {
     const locus_fine_job *job = context;
     (void)worker;
     for (size_t f = 0; f < LOCUS_FINE; f++)
-        angle_row(job->pairs, (double)f, job->theta + index * job->pairs,
-                  job->rows + (index * LOCUS_FINE + f) * job->pairs * 2);
+        angle_row(job->rates, index, (int64_t)f, job->rows + (index * LOCUS_FINE + f) * job->rates->pairs * 2);
 }
 
 /* In the order of a token's row: all heads of one step side by side. */
 static locus_status make_steps(locus_angle_fine *fine, locus_owned *memory, locus_error *error) {
-    const size_t row = fine->tables * fine->pairs;
+    const size_t pairs = fine->rates.pairs, row = fine->rates.tables * pairs;
     float *cosine = locus_owned_get(memory, LOCUS_STEPS * row, sizeof *cosine);
     float *sine = locus_owned_get(memory, LOCUS_STEPS * row, sizeof *sine);
     if (!cosine || !sine)
         return locus_owned_fail(error, LOCUS_STEPS * row, sizeof *sine);
     for (size_t f = 0; f < LOCUS_STEPS; f++)
         for (size_t i = 0; i < row; i++) {
-            const double *at = fine->fine + ((i / fine->pairs * LOCUS_FINE + f) * fine->pairs + i % fine->pairs) * 2;
+            const double *at = fine->fine + ((i / pairs * LOCUS_FINE + f) * pairs + i % pairs) * 2;
             cosine[f * row + i] = (float)at[0];
             sine[f * row + i] = (float)at[1];
         }
@@ -61,15 +95,22 @@ static locus_status make_steps(locus_angle_fine *fine, locus_owned *memory, locu
     return LOCUS_OK;
 }
 
+locus_status locus_angle_fine_make(locus_angle_fine *fine, const locus_angle_rates *rates, locus_owned *memory,
+                                   locus_error *error) {
+    const size_t elements = rates->tables * LOCUS_FINE * rates->pairs * 2;
+    double *rows = locus_owned_get(memory, elements, sizeof *rows);
+    if (!rows)
+        return locus_owned_fail(error, elements, sizeof *rows);
+    locus_fine_job job = {rates, rows};
+    locus_parallel_for(rates->tables, fill_fine, &job);
+    *fine = (locus_angle_fine){.rates = *rates, .fine = rows};
+    return rates->tables > 1 ? make_steps(fine, memory, error) : LOCUS_OK;
+}
+
 locus_status locus_angle_fine_create(locus_angle_fine *fine, size_t tables, size_t pairs, const double *theta,
                                      locus_owned *memory, locus_error *error) {
-    double *rows = locus_owned_get(memory, tables * LOCUS_FINE * pairs * 2, sizeof *rows);
-    if (!rows)
-        return locus_owned_fail(error, tables * LOCUS_FINE * pairs * 2, sizeof *rows);
-    locus_fine_job job = {pairs, theta, rows};
-    locus_parallel_for(tables, fill_fine, &job);
-    *fine = (locus_angle_fine){.tables = tables, .pairs = pairs, .theta = theta, .fine = rows};
-    return tables > 1 ? make_steps(fine, memory, error) : LOCUS_OK;
+    const locus_angle_rates rates = {.tables = tables, .pairs = pairs, .theta = theta};
+    return locus_angle_fine_make(fine, &rates, memory, error);
 }
 
 /* ---- coarse ---- */
@@ -86,10 +127,10 @@ typedef struct locus_coarse_job {
 
 static void fill_steps(void *context, size_t index, size_t worker) {
     const locus_coarse_job *job = context;
-    size_t pairs = job->base->pairs;
+    size_t pairs = job->base->rates.pairs;
     (void)worker;
     for (size_t f = 0; f < LOCUS_FINE; f++)
-        angle_row(pairs, (double)(f * LOCUS_FINE), job->base->theta + index * pairs,
+        angle_row(&job->base->rates, index, (int64_t)(f * LOCUS_FINE),
                   job->steps + (index * LOCUS_FINE + f) * pairs * 2);
 }
 
@@ -98,9 +139,9 @@ static void fill_steps(void *context, size_t index, size_t worker) {
 static void fill_coarse(void *context, size_t index, size_t worker) {
     const locus_coarse_job *job = context;
     (void)worker;
-    size_t table = index / job->pieces, first = index % job->pieces * PIECE, pairs = job->base->pairs;
+    size_t table = index / job->pieces, first = index % job->pieces * PIECE;
+    const size_t pairs = job->base->rates.pairs;
     size_t end = first + PIECE < job->count ? first + PIECE : job->count;
-    const double *theta = job->base->theta + table * pairs;
     double *rows = job->rows + table * job->count * pairs * 2;
     const double *steps = job->steps ? job->steps + table * LOCUS_FINE * pairs * 2 : NULL;
     for (size_t i = first; i < end; i++) {
@@ -111,27 +152,28 @@ static void fill_coarse(void *context, size_t index, size_t worker) {
         if (steps && i != anchor && apart < LOCUS_FINE)
             product_row(pairs, rows + anchor * pairs * 2, steps + (size_t)apart * pairs * 2, row);
         else
-            angle_row(pairs, (double)(block * LOCUS_FINE), theta, row);
+            angle_row(&job->base->rates, table, block * LOCUS_FINE, row);
     }
 }
 
 locus_status locus_angle_table_create(locus_angle_table *table, const locus_angle_fine *base,
                                       const locus_placement *placement, locus_owned *memory, locus_error *error) {
-    size_t count = placement->coarse_count, elements = base->tables * count * base->pairs * 2;
+    const size_t tables = base->rates.tables, pairs = base->rates.pairs;
+    size_t count = placement->coarse_count, elements = tables * count * pairs * 2;
     double *rows = locus_owned_get(memory, elements, sizeof *rows);
     if (!rows)
         return locus_owned_fail(error, elements, sizeof *rows);
-    size_t step_elements = count > 2 * LOCUS_FINE ? base->tables * LOCUS_FINE * base->pairs * 2 : 0;
+    size_t step_elements = count > 2 * LOCUS_FINE ? tables * LOCUS_FINE * pairs * 2 : 0;
     locus_owned passing = {0};
     double *steps = locus_owned_get(&passing, step_elements, sizeof *steps);
     if (!steps)
         return locus_owned_fail(error, step_elements, sizeof *steps);
     locus_coarse_job job = {base, placement->coarse, count, (count + PIECE - 1) / PIECE, rows, steps};
     if (step_elements > 0)
-        locus_parallel_for(base->tables, fill_steps, &job);
+        locus_parallel_for(tables, fill_steps, &job);
     else
         job.steps = NULL;
-    locus_parallel_for(base->tables * job.pieces, fill_coarse, &job);
+    locus_parallel_for(tables * job.pieces, fill_coarse, &job);
     locus_owned_release(&passing);
     *table = (locus_angle_table){base, count, rows};
     return LOCUS_OK;

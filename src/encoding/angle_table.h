@@ -4,7 +4,9 @@
  *   e^{ipθ} = e^{i64cθ} · e^{ifθ},  p = 64c + f
  *
  * Products with θ are carried out to twice double precision before the cosine is taken, so that an angle is as exact at
- * position 1,000,000 as at position 1. kernels->angles multiplies the levels for a run of tokens and rounds once.
+ * position 1,000,000 as at position 1. On a cycle of n the angles are 2π·(m·p mod n)/n, reduced in integers to the first
+ * eighth of a turn: quarters of a turn are exact, and n steps are none. kernels->angles multiplies the levels for a run
+ * of tokens and rounds once.
  *
  *   fine    [tables, 64, pairs] (cos, sin)             belongs to the frequencies: made when parameters are bound
  *   steps   [8, tables, pairs] floats, cosines and sines apart: rows f < 8 of fine, rounded
@@ -16,9 +18,17 @@
 
 #define LOCUS_STEPS 8 /* more would push the data out of the first cache */
 
-typedef struct locus_angle_fine {
+/* How far pairs turn in one step. */
+typedef struct locus_angle_rates {
     size_t tables, pairs;
-    const double *theta;                  /* [tables, pairs] */
+    const double *theta;      /* [tables, pairs]; NULL on a cycle */
+    const size_t *flip_pairs; /* [tables] pairs from this one on also change sign with every step; NULL: none do */
+    int64_t period;           /* n of a cycle, else 0 */
+    const int64_t *multiples; /* [pairs] m of a cycle, in [1, n], the same in all tables: a step is 2π·m/n */
+} locus_angle_rates;
+
+typedef struct locus_angle_fine {
+    locus_angle_rates rates;
     const double *fine;                   /* [tables, 64, pairs, 2]: f·θ */
     const float *step_cosine, *step_sine; /* if tables > 1 */
 } locus_angle_fine;
@@ -29,17 +39,24 @@ typedef struct locus_angle_table {
     const double *coarse;
 } locus_angle_table;
 
-/* `theta` must outlive the tables. */
+/* What `rates` points to must outlive the tables. */
+locus_status locus_angle_fine_make(locus_angle_fine *fine, const locus_angle_rates *rates, locus_owned *memory,
+                                   locus_error *error);
+
+/* The same for frequencies on an axis. */
 locus_status locus_angle_fine_create(locus_angle_fine *fine, size_t tables, size_t pairs, const double *theta,
                                      locus_owned *memory, locus_error *error);
 locus_status locus_angle_table_create(locus_angle_table *table, const locus_angle_fine *base,
                                       const locus_placement *placement, locus_owned *memory, locus_error *error);
 
+/* (cos, sin) of 2π·(multiple·x mod period)/period. */
+void locus_angle_of_cycle(int64_t multiple, int64_t x, int64_t period, double *out);
+
 static inline const double *locus_angle_fine_of(const locus_angle_table *table, size_t index) {
-    return table->base->fine + index * LOCUS_FINE * table->base->pairs * 2;
+    return table->base->fine + index * LOCUS_FINE * table->base->rates.pairs * 2;
 }
 static inline const double *locus_angle_coarse_of(const locus_angle_table *table, size_t index) {
-    return table->coarse + index * table->coarse_count * table->base->pairs * 2;
+    return table->coarse + index * table->coarse_count * table->base->rates.pairs * 2;
 }
 
 #endif

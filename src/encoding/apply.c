@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* locus_apply and its backward: one site, alone, on strided views.
  *
- * The tokens in use are cut into pieces of equal size by shape; pieces run in parallel, and each walks its tokens in
- * order, all heads together. Backward with a gradient of parameters gives each piece one slot for each head, folded in
- * the order of the pieces. So results do not depend on threads. Workspace:
- *
- *   slots [pieces, heads] | scratch [workers] */
+ * Operators are run by operate.c, or run themselves where they act on whole tensors. Embeddings and copies are walked
+ * here: the tokens in use are cut into pieces of equal size by shape, which run in parallel. So results do not depend
+ * on threads. Workspace: that of the operator, or the embeddings' scratch [workers]. */
+#include "encoding/operate.h"
 #include "encoding/plan_access.h"
 
 #include "core/error.h"
@@ -14,17 +13,16 @@
 
 #include <string.h>
 
-#define PIECE_BYTES 131072 /* of data, where the work is only to walk it */
-#define BASIS_TOKENS 64    /* or so many tokens, where there are products to do */
-#define GRADIENT_PIECES 16 /* so many slots for each head, at most */
-#define GRADIENT_TOKENS 256
+#define PIECE_BYTES 131072 /* of data */
+#define PIECE_TOKENS 64    /* at least */
 
 typedef struct locus_apply_site {
     locus_role role;
     size_t rank, tokens, heads, dim; /* what a tensor must be */
     const locus_token_side *side;
-    const locus_operator *op; /* NULL: nothing turns */
-    size_t parameters;        /* where the operator's own begin */
+    const locus_operator *op; /* NULL: nothing turns, or */
+    const locus_whole_operator *whole;
+    size_t parameters; /* where the operator's own begin */
     bool embeds;
 } locus_apply_site;
 
@@ -35,10 +33,9 @@ typedef struct locus_apply_job {
     locus_direction direction;
     const locus_tensor *x, *gy, *y; /* y is gx in backward; x may be NULL there */
     const locus_tensor *parameters; /* NULL: no gradient */
-    size_t piece_tokens, pieces;
-    char *slots, *scratch;
-    size_t slot_bytes, scratch_bytes;
     bool learns;
+    char *workspace;
+    size_t piece_tokens, pieces, scratch_bytes; /* of embeddings and copies */
 } locus_apply_job;
 
 /* ---- what a role means ---- */
@@ -54,7 +51,7 @@ static locus_apply_site site_of(const locus_plan *plan, locus_role role) {
     const locus_shape *shape = &plan->binding->shape;
     const bool keys = role == LOCUS_ROLE_KEY || role == LOCUS_ROLE_VALUE;
     locus_apply_site site = {.role = role, .rank = 3, .heads = shape->heads};
-    site.side = keys ? &plan->placement.key : &plan->placement.query;
+    site.side = keys ? &plan->places.items[0].key : &plan->places.items[0].query;
     site.tokens = site.side->tokens;
     switch (role) {
     case LOCUS_ROLE_TOKEN:
@@ -67,12 +64,14 @@ static locus_apply_site site_of(const locus_plan *plan, locus_role role) {
     case LOCUS_ROLE_KEY:
         site.dim = shape->head_dim;
         site.op = plan->query_key;
+        site.whole = plan->query_key_whole;
         site.parameters = locus_plan_query_key_parameters(plan);
         break;
     case LOCUS_ROLE_VALUE:
     case LOCUS_ROLE_OUTPUT:
         site.dim = shape->value_dim;
         site.op = plan->value;
+        site.whole = plan->value_whole;
         site.parameters = locus_plan_value_parameters(plan);
         break;
     }
@@ -85,56 +84,60 @@ static bool is_role(locus_role role) {
 
 /* ---- sizes, by shape only ---- */
 
-static size_t rounded(size_t bytes) {
-    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+static bool site_learns(const locus_apply_site *site) {
+    if (site->whole)
+        return site->whole->class->learns(site->whole);
+    return site->op && site->op->class->slot_bytes(site->op) > 0;
 }
 
-static size_t site_scratch(const locus_plan *plan, const locus_apply_site *site, locus_dtype dtype) {
-    size_t bytes = site->op ? site->op->class->heads_scratch_bytes(site->op, dtype, site->heads) : 0;
-    for (size_t i = 0; site->embeds && i < plan->term_count; i++) {
+static locus_operate operate_of(const locus_apply_job *job, locus_dtype dtype) {
+    const locus_apply_site *site = &job->site;
+    return (locus_operate){.op = site->op,
+                           .side = site->side,
+                           .heads = site->heads,
+                           .dim = site->dim,
+                           .dtype = dtype,
+                           .parameters = job->learns ? job->parameters + site->parameters : NULL};
+}
+
+static size_t embedding_scratch(const locus_plan *plan, locus_dtype dtype) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < plan->term_count; i++) {
         const locus_embedding *embedding = plan->placed[i].embedding;
         size_t own = embedding ? embedding->class->scratch_bytes(embedding, dtype) : 0;
         bytes = own > bytes ? own : bytes;
     }
-    return rounded(bytes);
+    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
 }
 
-static size_t quotient_up(size_t a, size_t b) {
-    return (a + b - 1) / b;
-}
-
-/* With slots: few pieces, each of whole groups of GRADIENT_TOKENS. */
 static void cut_pieces(locus_apply_job *job, locus_dtype dtype) {
     const locus_apply_site *site = &job->site;
-    const size_t used = site->side->used, token_bytes = site->heads * site->dim * locus_dtype_size(dtype);
+    const size_t token_bytes = site->heads * site->dim * locus_dtype_size(dtype);
     job->piece_tokens = PIECE_BYTES / (token_bytes ? token_bytes : 1);
-    if (job->piece_tokens < BASIS_TOKENS)
-        job->piece_tokens = BASIS_TOKENS;
-    if (job->learns) {
-        size_t groups = quotient_up(quotient_up(used, GRADIENT_TOKENS), GRADIENT_PIECES);
-        job->piece_tokens = GRADIENT_TOKENS * (groups ? groups : 1);
+    if (job->piece_tokens < PIECE_TOKENS)
+        job->piece_tokens = PIECE_TOKENS;
+    job->pieces = (site->side->used + job->piece_tokens - 1) / job->piece_tokens;
+    job->scratch_bytes = site->embeds ? embedding_scratch(job->plan, dtype) : 0;
+}
+
+static size_t workspace_bytes(locus_apply_job *job, locus_dtype dtype, bool backward, bool learns) {
+    const locus_apply_site *site = &job->site;
+    if (site->whole)
+        return site->whole->class->workspace_bytes(site->whole, dtype, &site->role, 1, backward);
+    if (site->op) {
+        locus_operate operate = operate_of(job, dtype);
+        return locus_operate_bytes(&operate, learns);
     }
-    job->pieces = quotient_up(used, job->piece_tokens);
-}
-
-static size_t workspace_bytes(locus_apply_job *job, locus_dtype dtype) {
     cut_pieces(job, dtype);
-    job->slot_bytes = job->learns ? rounded(job->site.op->class->slot_bytes(job->site.op)) : 0;
-    job->scratch_bytes = site_scratch(job->plan, &job->site, dtype);
-    return job->pieces * job->site.heads * job->slot_bytes + locus_threads() * job->scratch_bytes;
-}
-
-static bool site_learns(const locus_apply_site *site) {
-    return site->op && site->op->class->slot_bytes(site->op) > 0;
+    return locus_threads() * job->scratch_bytes;
 }
 
 size_t locus_apply_workspace(const locus_plan *plan, locus_role role, locus_dtype dtype) {
     if (!plan || !is_role(role))
         return 0;
     locus_apply_job job = {.plan = plan, .site = site_of(plan, role)};
-    size_t forward = workspace_bytes(&job, dtype);
-    job.learns = site_learns(&job.site);
-    size_t backward = workspace_bytes(&job, dtype);
+    size_t forward = workspace_bytes(&job, dtype, false, false);
+    size_t backward = workspace_bytes(&job, dtype, true, site_learns(&job.site));
     return forward > backward ? forward : backward;
 }
 
@@ -190,7 +193,7 @@ static locus_status check_role(const locus_plan *plan, locus_role role, locus_di
 }
 
 static locus_status take_workspace(locus_apply_job *job, locus_workspace workspace, locus_error *error) {
-    size_t needed = workspace_bytes(job, job->y->dtype);
+    size_t needed = workspace_bytes(job, job->y->dtype, job->gy != NULL, job->learns);
     if (needed == 0)
         return LOCUS_OK;
     if (!workspace.data || workspace.bytes < needed)
@@ -200,8 +203,7 @@ static locus_status take_workspace(locus_apply_job *job, locus_workspace workspa
     if ((uintptr_t)workspace.data % LOCUS_ALIGNMENT != 0)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "workspace", "the workspace must be aligned to %d bytes",
                           LOCUS_ALIGNMENT);
-    job->slots = workspace.data;
-    job->scratch = job->slots + job->pieces * job->site.heads * job->slot_bytes;
+    job->workspace = workspace.data;
     return LOCUS_OK;
 }
 
@@ -218,7 +220,7 @@ static ptrdiff_t head_stride(const locus_tensor *tensor) {
 
 typedef struct locus_apply_piece {
     const locus_apply_job *job;
-    size_t index, worker;
+    size_t worker;
 } locus_apply_piece;
 
 static void copy_tokens(const locus_apply_job *job, const locus_tensor *from, size_t first, size_t count) {
@@ -236,6 +238,7 @@ static void copy_tokens(const locus_apply_job *job, const locus_tensor *from, si
 static void embed_tokens(const locus_apply_piece *piece, size_t first, size_t count) {
     const locus_apply_job *job = piece->job;
     const locus_tensor *from = job->x;
+    char *scratch = job->scratch_bytes > 0 ? job->workspace + piece->worker * job->scratch_bytes : NULL;
     for (size_t i = 0; i < job->plan->term_count; i++) {
         const locus_embedding *embedding = job->plan->placed[i].embedding;
         if (!embedding)
@@ -250,54 +253,17 @@ static void embed_tokens(const locus_apply_piece *piece, size_t first, size_t co
                                                .x_stride = (ptrdiff_t)from->stride[0],
                                                .y = element(job->y, first + done),
                                                .y_stride = (ptrdiff_t)job->y->stride[0],
-                                               .scratch = job->scratch + piece->worker * job->scratch_bytes};
+                                               .scratch = scratch};
             embedding->class->add(embedding, &call);
         }
         from = job->y;
     }
 }
 
-static void operate(const locus_apply_piece *piece, size_t first, size_t count) {
-    const locus_apply_job *job = piece->job;
-    const locus_apply_site *site = &job->site;
-    const locus_operator *op = site->op;
-    locus_operator_call call = {.role = site->role,
-                                .direction = job->direction,
-                                .coordinates = LOCUS_OUTER,
-                                .dtype = job->y->dtype,
-                                .first = first,
-                                .count = count,
-                                .scale = 1,
-                                .scratch = job->scratch + piece->worker * job->scratch_bytes};
-    locus_operator_heads heads = {.count = site->heads,
-                                  .y = element(job->y, first),
-                                  .y_stride = (ptrdiff_t)job->y->stride[0],
-                                  .y_head = head_stride(job->y)};
-    if (job->x) {
-        call.x = element(job->x, first);
-        call.x_stride = (ptrdiff_t)job->x->stride[0];
-        heads.x_head = head_stride(job->x);
-    }
-    if (!job->gy) {
-        op->class->forward_heads(op, &call, &heads);
-        return;
-    }
-    heads.gy = element(job->gy, first);
-    heads.gy_stride = (ptrdiff_t)job->gy->stride[0];
-    heads.gy_head = head_stride(job->gy);
-    if (job->learns) {
-        heads.slots = job->slots + piece->index * site->heads * job->slot_bytes;
-        heads.slot_stride = job->slot_bytes;
-    }
-    op->class->backward_heads(op, &call, &heads);
-}
-
 static void visit_tokens(void *context, size_t first, size_t count) {
     const locus_apply_piece *piece = context;
     const locus_apply_job *job = piece->job;
-    if (job->site.op)
-        operate(piece, first, count);
-    else if (job->site.embeds && !job->gy)
+    if (job->site.embeds && !job->gy)
         embed_tokens(piece, first, count);
     else
         copy_tokens(job, job->gy ? job->gy : job->x, first, count);
@@ -307,27 +273,8 @@ static void run_piece(void *context, size_t index, size_t worker) {
     const locus_apply_job *job = context;
     const size_t begin = index * job->piece_tokens, used = job->site.side->used;
     const size_t end = begin + job->piece_tokens < used ? begin + job->piece_tokens : used;
-    locus_apply_piece piece = {job, index, worker};
-    if (job->learns)
-        memset(job->slots + index * job->site.heads * job->slot_bytes, 0, job->site.heads * job->slot_bytes);
+    locus_apply_piece piece = {job, worker};
     locus_token_side_walk(job->site.side, begin, end, visit_tokens, &piece);
-}
-
-static void reduce_head(void *context, size_t head, size_t worker) {
-    const locus_apply_job *job = context;
-    const locus_operator *op = job->site.op;
-    (void)worker;
-    op->class->reduce(op, head, job->slots + head * job->slot_bytes, job->pieces, job->site.heads * job->slot_bytes,
-                      job->parameters + job->site.parameters);
-}
-
-static void reduce_heads(locus_apply_job *job) {
-    if (job->site.op->heads_apart) {
-        locus_parallel_for(job->site.heads, reduce_head, job);
-        return;
-    }
-    for (size_t head = 0; head < job->site.heads; head++)
-        reduce_head(job, head, 0);
 }
 
 typedef struct locus_embedding_gradient_job {
@@ -354,6 +301,61 @@ static void embedding_gradients(const locus_apply_job *job) {
     }
 }
 
+/* ---- operators ---- */
+
+static locus_whole_stream stream_of(const locus_apply_job *job) {
+    locus_whole_stream stream = {.role = job->site.role,
+                                 .direction = job->direction,
+                                 .y = job->y->data,
+                                 .y_row = (ptrdiff_t)job->y->stride[0],
+                                 .y_head = head_stride(job->y)};
+    if (job->x) {
+        stream.x = job->x->data;
+        stream.x_row = (ptrdiff_t)job->x->stride[0];
+        stream.x_head = head_stride(job->x);
+    }
+    if (job->gy) {
+        stream.gy = job->gy->data;
+        stream.gy_row = (ptrdiff_t)job->gy->stride[0];
+        stream.gy_head = head_stride(job->gy);
+    }
+    return stream;
+}
+
+static void run_whole(const locus_apply_job *job) {
+    const locus_whole_operator *whole = job->site.whole;
+    const locus_whole_stream stream = stream_of(job);
+    const locus_whole_call call = {.dtype = job->y->dtype,
+                                   .count = 1,
+                                   .streams = &stream,
+                                   .parameters = job->learns ? job->parameters + job->site.parameters : NULL,
+                                   .workspace = job->workspace};
+    if (job->gy)
+        whole->class->backward(whole, &call);
+    else
+        whole->class->forward(whole, &call);
+}
+
+static void run_local(const locus_apply_job *job) {
+    const locus_operate operate = operate_of(job, job->y->dtype);
+    const locus_whole_stream stream = stream_of(job);
+    if (job->gy)
+        locus_operate_backward(&operate, &stream, job->workspace);
+    else
+        locus_operate_forward(&operate, &stream, job->workspace);
+}
+
+static void run(locus_apply_job *job) {
+    if (job->site.whole)
+        run_whole(job);
+    else if (job->site.op)
+        run_local(job);
+    else
+        locus_parallel_for(job->pieces, run_piece, job);
+}
+
+/* ---- the public calls ---- */
+
 locus_status locus_apply(const locus_plan *plan, locus_role role, locus_direction direction, const locus_tensor *x,
                          const locus_tensor *y, locus_workspace workspace, locus_error *error) {
     locus_status status = check_role(plan, role, direction, error);
@@ -364,7 +366,7 @@ locus_status locus_apply(const locus_plan *plan, locus_role role, locus_directio
     if (status == LOCUS_OK)
         status = take_workspace(&job, workspace, error);
     if (status == LOCUS_OK)
-        locus_parallel_for(job.pieces, run_piece, &job);
+        run(&job);
     return status;
 }
 
@@ -401,8 +403,6 @@ locus_status locus_apply_backward(const locus_plan *plan, locus_role role, locus
         job.x = NULL;
     if (job.parameters && job.site.embeds)
         embedding_gradients(&job);
-    locus_parallel_for(job.pieces, run_piece, &job);
-    if (job.learns)
-        reduce_heads(&job);
+    run(&job);
     return LOCUS_OK;
 }

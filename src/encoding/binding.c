@@ -80,6 +80,7 @@ locus_status locus_binding_create(locus_binding **binding, const locus_encoding 
         return locus_fail_memory(error, sizeof *fresh);
     memset(fresh, 0, sizeof *fresh);
     fresh->encoding = *encoding;
+    locus_encoding_share(&fresh->encoding);
     fresh->shape = *shape;
     fresh->shape.value_dim = locus_shape_value_dim(shape);
     fresh->list = list;
@@ -106,10 +107,15 @@ locus_status locus_binding_update(locus_binding *binding, const locus_tensor *pa
     return LOCUS_OK;
 }
 
+const locus_group *locus_binding_group(const locus_binding *binding) {
+    return binding ? binding->encoding.group : NULL;
+}
+
 void locus_binding_destroy(locus_binding **binding) {
     if (!binding || !*binding)
         return;
     locus_owned_release(&(*binding)->memory);
+    locus_encoding_release(&(*binding)->encoding);
     locus_release(*binding, sizeof **binding);
     *binding = NULL;
 }

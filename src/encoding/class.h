@@ -16,8 +16,9 @@
 #include <locus/random.h>
 
 #define LOCUS_TERMS_MAX 8
-#define LOCUS_OPTIONS_MAX 8
-#define LOCUS_TERM_PARAMETERS_MAX 2
+#define LOCUS_OPTIONS_MAX 10
+#define LOCUS_LIST_MAX 32 /* numbers of a list, and coordinates of a group that operators act on */
+#define LOCUS_TERM_PARAMETERS_MAX (LOCUS_LIST_MAX + 1)
 
 /* ---- options ---- */
 
@@ -27,7 +28,9 @@ typedef enum locus_option_kind {
     LOCUS_OPTION_INTEGER = 3,       /* an integer in [minimum, maximum] */
     LOCUS_OPTION_OFF_OR_NUMBER = 4, /* `off` (choice 0) or a number (choice 1) */
     LOCUS_OPTION_ROTATE = 5, /* not given (choice 0), an even integer (1), or proportional:f with f in (0, 1] (2) */
-    LOCUS_OPTION_GROUP = 6   /* a group; this version accepts those equal to `seq` */
+    LOCUS_OPTION_GROUP = 6,  /* a group */
+    LOCUS_OPTION_LIST = 7,   /* not given (choice 0), or a:b:… of integers in [minimum, maximum] (1) */
+    LOCUS_OPTION_DECAY = 8   /* off (choice 0), a number (1), or learned:number (2) */
 } locus_option_kind;
 
 typedef struct locus_option_rule {
@@ -41,6 +44,9 @@ typedef struct locus_option_value {
     bool given;    /* in the text */
     size_t choice; /* see the kinds */
     double number;
+    locus_group *group; /* owned; NULL: the default */
+    size_t count;       /* of a list */
+    uint32_t list[LOCUS_LIST_MAX];
 } locus_option_value;
 
 typedef struct locus_encoding_class locus_encoding_class;
@@ -84,6 +90,7 @@ struct locus_embedding {
 /* Everything that one term puts at the sites of a plan; NULL and 0 where it does not act. */
 typedef struct locus_placed {
     const locus_operator *query_key, *value;
+    const locus_whole_operator *query_key_whole, *value_whole; /* instead, where operators share work between tokens */
     const locus_score_term *score;
     const locus_content_table *content;
     const locus_embedding *embedding;
@@ -96,11 +103,20 @@ typedef struct locus_draw {
     double *const *values; /* [count] contiguous tensors, in the order of `parameters` */
 } locus_draw;
 
+/* A block of a head's dimensions whose operators are rotations in a basis; rotary NULL: they are not (a tree). */
+typedef struct locus_normal_part {
+    size_t first;      /* of the head's dimensions */
+    size_t coordinate; /* of the group: the first that it follows */
+    const struct locus_rotary *rotary;
+} locus_normal_part;
+
 struct locus_encoding_class {
     locus_encoding_info info;
     const locus_option_rule *rules; /* [info.option_count] */
     const char *later;              /* options of later versions, "a|b", or NULL */
     bool angles;                    /* place needs the placement's two-level positions */
+    bool any_group;                 /* positions of every group will do; others without an option `group` act on seq */
+    bool grids_only;                /* of the option `group` */
     /* NULL: all of info.sites. */
     unsigned (*sites)(const locus_term *term);
     /* A contradiction between options: returns its text and which option to point at; NULL if there is none. May be
@@ -115,12 +131,16 @@ struct locus_encoding_class {
     locus_status (*bind)(const locus_term *term, const locus_shape *shape, const double *const *values,
                          locus_owned *memory, void **bound, locus_error *error);
     /* first_parameter: the term's place in the plan's list. NULL if nothing acts. */
-    locus_status (*place)(const void *bound, const locus_placement *placement, size_t first_parameter,
-                          locus_owned *memory, locus_placed *placed, locus_error *error);
+    locus_status (*place)(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
+                          locus_placed *placed, locus_error *error);
+    /* The rotations that the operator on queries and keys is made of (fold.h), side by side over the head's dimensions;
+     * returns their number. NULL: it is not made of rotations. */
+    size_t (*normal)(const void *bound, locus_normal_part parts[LOCUS_LIST_MAX]);
 };
 
 extern const locus_encoding_class locus_none_class, locus_sinusoidal_class, locus_learned_class, locus_relative_class,
-    locus_rope_class, locus_roper_class, locus_alibi_class, locus_decay_class, locus_algebraic_class;
+    locus_rope_class, locus_roper_class, locus_alibi_class, locus_decay_class, locus_algebraic_class, locus_mixed_class,
+    locus_string_class, locus_liere_class;
 
 /* ---- the registry ---- */
 
@@ -132,11 +152,19 @@ const char *locus_classes_later(void);
 /* ---- the parsed spec ---- */
 
 struct locus_encoding {
+    locus_group *group; /* that positions must be of, owned; NULL: any */
     size_t term_count;
     locus_term terms[LOCUS_TERMS_MAX];
 };
 
 unsigned locus_term_sites(const locus_term *term);
+
+/* The group that a term's positions are of, borrowed; NULL: any. */
+const locus_group *locus_term_group(const locus_term *term);
+
+/* Groups of an encoding's options have owners: a copy becomes one of them, and lets go of them. */
+void locus_encoding_share(locus_encoding *copy);
+void locus_encoding_release(locus_encoding *encoding);
 
 /* Which options a bound term has, in short. */
 static inline bool locus_term_on(const locus_term *term, size_t option) {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* decay: a score is multiplied by rate^|m − n| before the softmax (Kogkalidis et al. 2024). learned=on: parameter
- * `rate` [1].
+/* decay: a score is multiplied by rate^distance before the softmax (Kogkalidis et al. 2024); the distance is the
+ * group's. learned=on: parameter `rate` [1].
  *
- *   ds/drate = s · |m − n| · rate^(|m − n| − 1)
+ *   ds/drate = s · distance · rate^(distance − 1)
  *
- * The slot sums gradient · |m − n| · rate^|m − n|; reduce divides by the rate once. */
+ * The slot sums gradient · distance · rate^distance; reduce divides by the rate once.
+ *
+ * Powers are listed by distance up to the longest one, or to where they stay 0, 1 or ∞ for good; only where that list
+ * would be longer than a few numbers for a token is pow called for each pair. All ways give the same bits. */
 #include "encoding/score_row.h"
 
 #include "core/error.h"
@@ -18,42 +21,144 @@ typedef struct locus_decay {
     bool learned;
 } locus_decay;
 
+/* rate^0, rate^1, …; what is longer has the last one. */
+typedef struct power_list {
+    size_t count; /* 0: none */
+    const float *narrow;
+    const double *wide;
+} power_list;
+
 typedef struct locus_decay_term {
     locus_score_term base;
-    const locus_placement *placement;
     double rate;
     bool learned;
-    locus_score_range range;
-    const float *row_float32; /* [range.count] */
-    const double *row_float64;
+    size_t parameter;
+    locus_score_rows rows;
+    const float *narrow; /* [rows.cells] */
+    const double *wide;
+    power_list powers; /* without cells */
 } locus_decay_term;
 
-static double factor_at(const locus_decay_term *own, const locus_score_call *call, size_t index) {
-    return pow(own->rate, locus_score_distance(own->placement, call, index));
+/* ---- powers ---- */
+
+static double power_of(const power_list *powers, double rate, double distance) {
+    if (powers->count == 0)
+        return pow(rate, distance);
+    const double last = (double)(powers->count - 1);
+    return powers->wide[(size_t)(distance < last ? distance : last)];
+}
+
+/* From which distance on powers no longer change. */
+static double settled_at(double rate) {
+    const double below = 746.0, above = 710.0; /* e^−746 is 0, e^710 is ∞ */
+    return rate == 1 ? 0 : rate < 1 ? ceil(below / -log(rate)) : ceil(above / log(rate));
+}
+
+static locus_status list_powers(power_list *powers, double rate, double last, locus_owned *memory, locus_error *error) {
+    const size_t count = (size_t)last + 1;
+    float *narrow = locus_owned_get(memory, count, sizeof *narrow);
+    double *wide = locus_owned_get(memory, count, sizeof *wide);
+    if (!narrow || !wide)
+        return locus_owned_fail(error, count, sizeof *wide);
+    for (size_t i = 0; i < count; i++) {
+        wide[i] = pow(rate, (double)i);
+        narrow[i] = (float)wide[i];
+    }
+    *powers = (power_list){count, narrow, wide};
+    return LOCUS_OK;
+}
+
+/* Lists nothing where the list would be too long. */
+static locus_status make_powers(power_list *powers, double rate, double most, const locus_places *places,
+                                locus_owned *memory, locus_error *error) {
+    const double settled = settled_at(rate), last = settled < most ? settled : most;
+    *powers = (power_list){0};
+    return last < locus_score_list_most(places) ? list_powers(powers, rate, last, memory, error) : LOCUS_OK;
+}
+
+/* ---- rows ---- */
+
+static void look_up(const locus_decay_term *own, const locus_score_call *call, void *out) {
+    int32_t steps[LOCUS_SCORE_RUN];
+    const float *narrow = own->powers.narrow;
+    const double *wide = own->powers.wide;
+    const int32_t last = own->powers.count <= INT32_MAX ? (int32_t)(own->powers.count - 1) : INT32_MAX;
+    locus_distances_steps(own->rows.distances, call, steps);
+    for (size_t j = 0; j < call->count; j++)
+        steps[j] = steps[j] < last ? steps[j] : last;
+    if (call->dtype == LOCUS_FLOAT32)
+        for (size_t j = 0; j < call->count; j++)
+            ((float *)out)[j] = narrow[steps[j]];
+    else
+        for (size_t j = 0; j < call->count; j++)
+            ((double *)out)[j] = wide[steps[j]];
+}
+
+static void compute(const locus_decay_term *own, const locus_score_call *call, void *out) {
+    double distance[LOCUS_SCORE_RUN];
+    locus_distances_row(own->rows.distances, call, distance);
+    for (size_t j = 0; j < call->count; j++) {
+        double factor = power_of(&own->powers, own->rate, distance[j]);
+        if (call->dtype == LOCUS_FLOAT32)
+            ((float *)out)[j] = (float)factor;
+        else
+            ((double *)out)[j] = factor;
+    }
 }
 
 static const void *row(const locus_score_term *term, const locus_score_call *call, void *scratch) {
     const locus_decay_term *own = (const locus_decay_term *)term;
-    size_t at = locus_score_row_at(own->placement, own->range, call);
+    const bool single = call->dtype == LOCUS_FLOAT32;
+    const size_t at = locus_score_rows_at(&own->rows, call);
     if (at != SIZE_MAX)
-        return call->dtype == LOCUS_FLOAT32 ? (const void *)(own->row_float32 + at) : own->row_float64 + at;
-    for (size_t j = 0; j < call->count; j++)
-        if (call->dtype == LOCUS_FLOAT32)
-            ((float *)scratch)[j] = (float)factor_at(own, call, j);
-        else
-            ((double *)scratch)[j] = factor_at(own, call, j);
+        return single ? (const void *)(own->narrow + at) : own->wide + at;
+    if (own->rows.cells > 0 && single)
+        locus_score_rows_copy_float32(&own->rows, call, own->narrow, scratch);
+    else if (own->rows.cells > 0)
+        locus_score_rows_copy_float64(&own->rows, call, own->wide, scratch);
+    else {
+        const bool listed = own->powers.count > 0 && locus_distances_fit(own->rows.distances);
+        locus_score_call piece = *call;
+        char *out = scratch;
+        for (size_t left = call->count; left > 0; left -= piece.count) {
+            piece.count = left < LOCUS_SCORE_RUN ? left : LOCUS_SCORE_RUN;
+            (listed ? look_up : compute)(own, &piece, out);
+            out += piece.count * locus_dtype_size(call->dtype);
+            piece.key_first += piece.count;
+        }
+    }
     return scratch;
+}
+
+/* One piece of at most LOCUS_SCORE_RUN keys: Σ gradient · distance · factor, added up from the left. */
+static double sum_backward(const locus_decay_term *own, const locus_score_call *call, const void *gradient,
+                           double sum) {
+    double distance[LOCUS_SCORE_RUN];
+    double factor[LOCUS_SCORE_RUN];
+    locus_score_rows_distance(&own->rows, call, distance);
+    if (own->rows.cells > 0)
+        locus_score_rows_copy_float64(&own->rows, call, own->wide, factor);
+    else
+        for (size_t j = 0; j < call->count; j++)
+            factor[j] = power_of(&own->powers, own->rate, distance[j]);
+    for (size_t j = 0; j < call->count; j++) {
+        double g = call->dtype == LOCUS_FLOAT32 ? (double)((const float *)gradient)[j] : ((const double *)gradient)[j];
+        if (g != 0) /* a masked key's factor may be infinite where a learned rate is above 1 */
+            sum += g * distance[j] * factor[j];
+    }
+    return sum;
 }
 
 static void row_backward(const locus_score_term *term, const locus_score_call *call, const void *gradient, void *slot) {
     const locus_decay_term *own = (const locus_decay_term *)term;
-    size_t at = locus_score_row_at(own->placement, own->range, call);
+    const char *from = gradient;
+    locus_score_call piece = *call;
     double sum = 0;
-    for (size_t j = 0; j < call->count; j++) {
-        double factor = at != SIZE_MAX ? own->row_float64[at + j] : factor_at(own, call, j);
-        double g = call->dtype == LOCUS_FLOAT32 ? (double)((const float *)gradient)[j] : ((const double *)gradient)[j];
-        if (g != 0) /* a masked key's factor may be infinite where a learned rate is above 1 */
-            sum += g * locus_score_distance(own->placement, call, j) * factor;
+    for (size_t left = call->count; left > 0; left -= piece.count) {
+        piece.count = left < LOCUS_SCORE_RUN ? left : LOCUS_SCORE_RUN;
+        sum = sum_backward(own, &piece, from, sum);
+        from += piece.count * locus_dtype_size(call->dtype);
+        piece.key_first += piece.count;
     }
     *(double *)slot += sum;
 }
@@ -69,28 +174,52 @@ static void reduce(const locus_score_term *term, size_t head, void *slots, size_
     (void)head;
     for (size_t s = 0; s < slot_count; s++)
         sum += *(const double *)(const void *)((const char *)slots + s * slot_stride);
-    locus_tensor_add(&tensors[0], 0, sum / own->rate);
+    locus_tensor_add(&tensors[own->parameter], 0, sum / own->rate);
 }
 
 static const locus_score_class score_class = {
     .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce};
 
-locus_status locus_decay_place(double rate, bool learned, const locus_placement *placement, locus_owned *memory,
-                               const locus_score_term **placed, locus_error *error) {
-    const locus_score_range range = locus_score_range_of(placement);
-    locus_decay_term *own = locus_owned_get(memory, 1, sizeof *own);
-    float *narrow = locus_owned_get(memory, range.count, sizeof *narrow);
-    double *wide = locus_owned_get(memory, range.count, sizeof *wide);
-    if (!own || !narrow || !wide)
-        return locus_owned_fail(error, range.count, sizeof *wide);
-    for (size_t i = 0; i < range.count; i++) {
-        wide[i] = pow(rate, fabs((double)(range.first + (int64_t)i)));
+/* ---- placing ---- */
+
+static locus_status fill_cells(locus_decay_term *own, const locus_places *places, locus_owned *memory,
+                               locus_error *error) {
+    const size_t cells = own->rows.cells;
+    float *narrow = locus_owned_get(memory, cells, sizeof *narrow);
+    double *wide = locus_owned_get(memory, cells, sizeof *wide);
+    if (!narrow || !wide)
+        return locus_owned_fail(error, cells, sizeof *wide);
+    locus_owned passing = {0};
+    power_list powers;
+    locus_status status = make_powers(&powers, own->rate, own->rows.most, places, &passing, error);
+    for (size_t i = 0; status == LOCUS_OK && i < cells; i++) {
+        wide[i] = power_of(&powers, own->rate, own->rows.distance[i]);
         narrow[i] = (float)wide[i];
     }
-    *own = (locus_decay_term){{&score_class, LOCUS_SCORE_FACTOR}, placement, rate, learned, range, narrow, wide};
-    *placed = &own->base;
-    return LOCUS_OK;
+    locus_owned_release(&passing);
+    own->narrow = narrow;
+    own->wide = wide;
+    return status;
 }
+
+locus_status locus_decay_place(double rate, bool learned, size_t parameter, const locus_places *places,
+                               locus_owned *memory, const locus_score_term **placed, locus_error *error) {
+    const size_t tables = 2; /* doubles and, at half the size, floats; distances are counted by their maker */
+    locus_decay_term *own = locus_owned_get(memory, 1, sizeof *own);
+    if (!own)
+        return locus_owned_fail(error, 1, sizeof *own);
+    *own = (locus_decay_term){
+        .base = {&score_class, LOCUS_SCORE_FACTOR}, .rate = rate, .learned = learned, .parameter = parameter};
+    locus_status status = locus_score_rows_create(&own->rows, places, tables, memory, error);
+    if (status == LOCUS_OK && own->rows.cells > 0)
+        status = fill_cells(own, places, memory, error);
+    else if (status == LOCUS_OK)
+        status = make_powers(&own->powers, rate, own->rows.most, places, memory, error);
+    *placed = &own->base;
+    return status;
+}
+
+/* ---- the encoding ---- */
 
 static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
                                locus_error *error) {
@@ -121,17 +250,17 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
     return locus_fail(error, LOCUS_ERROR_NUMERIC, "rate", "the rate of 'decay' is %g: it must be above 0", own->rate);
 }
 
-static locus_status place(const void *bound, const locus_placement *placement, size_t first_parameter,
-                          locus_owned *memory, locus_placed *placed, locus_error *error) {
+static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
+                          locus_placed *placed, locus_error *error) {
     (void)first_parameter;
     const locus_decay *own = bound;
-    return locus_decay_place(own->rate, own->learned, placement, memory, &placed->score, error);
+    return locus_decay_place(own->rate, own->learned, 0, places, memory, &placed->score, error);
 }
 
 static const locus_option_info options[] = {
     {"rate", "number with 0 < rate ≤ 1", "0.98", "the factor for one step of distance"},
     {"learned", "off|on", "off", "the rate is a parameter"},
-    {"group", "group equal to seq", "seq", "whose distance the decay follows"},
+    {"group", "group", "seq", "whose distance the decay follows"},
 };
 static const locus_option_rule rules[] = {
     {LOCUS_OPTION_NUMBER, 0, 1, true, NULL},

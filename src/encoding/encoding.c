@@ -18,6 +18,10 @@ unsigned locus_encoding_sites(const locus_encoding *encoding) {
     return sites;
 }
 
+const locus_group *locus_encoding_group(const locus_encoding *encoding) {
+    return encoding ? encoding->group : NULL;
+}
+
 locus_shape locus_shape_default(void) {
     return (locus_shape){0};
 }

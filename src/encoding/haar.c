@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Haar-distributed matrices (Stewart 1980): Gram and Schmidt on independent normal vectors, twice for orthogonality to
- * rounding. The logarithm goes through Cayley's transform: W = U R(θ) Uᵀ has (W − I)(W + I)⁻¹ = U tan(θ/2) Uᵀ, a skew
+ * rounding. The block form goes through Cayley's transform: W = U R(θ) Uᵀ has (W − I)(W + I)⁻¹ = U tan(θ/2) Uᵀ, a skew
  * matrix whose block form gives U and θ = 2 arctan. */
 #include "encoding/haar.h"
 
@@ -97,19 +97,16 @@ static double determinant_sign(size_t n, const double *W, double *copy, double *
     return solve_transposed(n, copy, other);
 }
 
-locus_status locus_haar_logarithm(size_t n, const locus_random *random, uint64_t *index, double *S, double *theta,
-                                  double *work) {
+locus_status locus_haar_blocks(size_t n, const locus_random *random, uint64_t *index, double *U, double *theta,
+                               double *work) {
     double *W = work, *sum = W + n * n, *skew = sum + n * n, *rest = skew + n * n;
     locus_haar_orthogonal(n, random, index, W);
     if (determinant_sign(n, W, sum, skew) < 0)
         for (size_t j = 0; j < n; j++)
             W[j] = -W[j];
     cayley(n, W, sum, skew);
-    locus_status status = locus_skew_schur(n, skew, W, theta, rest);
-    if (status != LOCUS_OK)
-        return status;
-    for (size_t i = 0; i < n / 2; i++)
+    locus_status status = locus_skew_schur(n, skew, U, theta, rest);
+    for (size_t i = 0; i < n / 2 && status == LOCUS_OK; i++)
         theta[i] = 2 * atan(theta[i]);
-    locus_skew_assemble(n, W, theta, S);
-    return LOCUS_OK;
+    return status;
 }

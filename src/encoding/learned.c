@@ -185,8 +185,9 @@ done:
     return status;
 }
 
-static locus_status place(const void *bound, const locus_placement *placement, size_t first_parameter,
-                          locus_owned *memory, locus_placed *placed, locus_error *error) {
+static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
+                          locus_placed *placed, locus_error *error) {
+    const locus_placement *placement = &places->items[0];
     (void)first_parameter;
     locus_learned_embedding *own = locus_owned_get(memory, 1, sizeof *own);
     if (!own)

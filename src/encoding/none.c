@@ -4,4 +4,5 @@
 
 const locus_encoding_class locus_none_class = {
     .info = {.name = "none", .summary = "no positional encoding", .learned = "", .source = ""},
+    .any_group = true,
 };

@@ -13,6 +13,7 @@
 #define NUMBER_TEXT_MAX 63
 #define GROUP_TEXT_MAX 255
 #define PROPORTIONAL "proportional:"
+#define LEARNED "learned:"
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -133,7 +134,7 @@ static bool parse_rotate(const locus_option_rule *rule, locus_option_text text, 
 }
 
 static locus_status parse_group(const locus_encoding_class *class, size_t option, locus_option_text text,
-                                locus_error *error) {
+                                locus_group **parsed, locus_error *error) {
     char copy[GROUP_TEXT_MAX + 1];
     const char *name = class->info.options[option].name;
     if (text.length > GROUP_TEXT_MAX)
@@ -154,13 +155,56 @@ static locus_status parse_group(const locus_encoding_class *class, size_t option
         return locus_fail_at(error, status, name, text.offset + (inner.offset > 0 ? inner.offset : 0),
                              inner.length > 0 ? inner.length : 1, "option '%s' of '%s': %s", name, class->info.name,
                              inner.message);
-    bool sequence = locus_group_is_sequence(group);
+    const bool grid = locus_group_factor_count(group) == 1 && locus_group_factor_at(group, 0).kind == LOCUS_FACTOR_GRID;
+    const size_t coordinates = locus_group_coordinates(group);
+    if ((!class->grids_only || grid) && coordinates <= LOCUS_LIST_MAX) {
+        *parsed = group;
+        return LOCUS_OK;
+    }
     locus_group_destroy(&group);
-    if (!sequence)
+    if (coordinates > LOCUS_LIST_MAX)
         return locus_fail_at(error, LOCUS_ERROR_UNSUPPORTED, name, text.offset, (ptrdiff_t)text.length,
-                             "option '%s' of '%s': the group '%s' is not supported by this version: use seq", name,
-                             class->info.name, copy);
-    return LOCUS_OK;
+                             "option '%s' of '%s': the group '%s' has more than %d axes, cycles and trees", name,
+                             class->info.name, copy, LOCUS_LIST_MAX);
+    return locus_fail_at(error, LOCUS_ERROR_SPEC, name, text.offset, (ptrdiff_t)text.length,
+                         "option '%s' of '%s' cannot be '%s': expected seq or grid:r", name, class->info.name, copy);
+}
+
+/* a:b:… */
+static bool parse_list(const locus_option_rule *rule, locus_option_text text, locus_option_value *value) {
+    value->choice = 1;
+    for (size_t at = 0;; at++) {
+        const char *colon = memchr(text.text + at, ':', text.length - at);
+        const size_t end = colon ? (size_t)(colon - text.text) : text.length;
+        double number = 0;
+        if (value->count == LOCUS_LIST_MAX ||
+            !parse_number(rule, (locus_option_text){text.text + at, end - at, 0}, true, &number))
+            return false;
+        value->list[value->count++] = (uint32_t)number;
+        at = end;
+        if (!colon)
+            return true;
+    }
+}
+
+static size_t print_list(const locus_option_value *value, char *text, size_t size) {
+    size_t length = 0;
+    for (size_t i = 0; i < value->count; i++)
+        length += (size_t)snprintf(text + length, length < size ? size - length : 0, "%s%u", i ? ":" : "",
+                                   (unsigned)value->list[i]);
+    return length;
+}
+
+static bool parse_decay(const locus_option_rule *rule, locus_option_text text, locus_option_value *value) {
+    const size_t prefix = strlen(LEARNED);
+    if (text.length == 3 && memcmp(text.text, "off", 3) == 0)
+        return true;
+    if (text.length <= prefix || memcmp(text.text, LEARNED, prefix) != 0) {
+        value->choice = 1;
+        return parse_number(rule, text, false, &value->number);
+    }
+    value->choice = 2;
+    return parse_number(rule, (locus_option_text){text.text + prefix, text.length - prefix, 0}, false, &value->number);
 }
 
 locus_status locus_option_parse(const locus_encoding_class *class, size_t option, locus_option_text text,
@@ -187,12 +231,18 @@ locus_status locus_option_parse(const locus_encoding_class *class, size_t option
         good = parse_rotate(rule, text, &fresh);
         break;
     case LOCUS_OPTION_GROUP: {
-        locus_status status = parse_group(class, option, text, error);
+        locus_status status = parse_group(class, option, text, &fresh.group, error);
         if (status != LOCUS_OK)
             return status;
         good = true;
         break;
     }
+    case LOCUS_OPTION_LIST:
+        good = parse_list(rule, text, &fresh);
+        break;
+    case LOCUS_OPTION_DECAY:
+        good = parse_decay(rule, text, &fresh);
+        break;
     }
     if (!good)
         return fail_value(class, option, text, error);
@@ -203,7 +253,7 @@ locus_status locus_option_parse(const locus_encoding_class *class, size_t option
 locus_option_value locus_option_initial(const locus_encoding_class *class, size_t option) {
     locus_option_value value = {0};
     const char *initial = class->info.options[option].initial;
-    /* A group's default is seq, whose value carries nothing; and parsing a group would allocate. */
+    /* A group's default is NULL, which spec.c resolves: parsing a group would allocate. */
     if (*initial && class->rules[option].kind != LOCUS_OPTION_GROUP)
         (void)(locus_option_parse(class, option, (locus_option_text){initial, strlen(initial), 0}, &value, NULL) ==
                LOCUS_OK);
@@ -212,7 +262,9 @@ locus_option_value locus_option_initial(const locus_encoding_class *class, size_
 }
 
 bool locus_option_equal(const locus_option_value *a, const locus_option_value *b) {
-    return a->choice == b->choice && a->number == b->number;
+    bool groups = (!a->group && !b->group) || (a->group && b->group && locus_group_equal(a->group, b->group));
+    return a->choice == b->choice && a->number == b->number && groups && a->count == b->count &&
+           memcmp(a->list, b->list, a->count * sizeof *a->list) == 0;
 }
 
 size_t locus_option_print(const locus_encoding_class *class, size_t option, const locus_option_value *value, char *text,
@@ -231,7 +283,16 @@ size_t locus_option_print(const locus_encoding_class *class, size_t option, cons
         return prefix + print_number(value->number, text + prefix, size - prefix);
     }
     case LOCUS_OPTION_GROUP:
-        return (size_t)snprintf(text, size, "seq");
+        return value->group ? locus_group_text(value->group, text, size)
+                            : (size_t)snprintf(text, size, "%s", class->info.options[option].initial);
+    case LOCUS_OPTION_LIST:
+        return print_list(value, text, size);
+    case LOCUS_OPTION_DECAY: {
+        if (value->choice == 0)
+            return (size_t)snprintf(text, size, "off");
+        size_t prefix = value->choice == 2 ? (size_t)snprintf(text, size, LEARNED) : 0;
+        return prefix + print_number(value->number, text + prefix, size - prefix);
+    }
     case LOCUS_OPTION_NUMBER:
     case LOCUS_OPTION_INTEGER:
         break;

@@ -6,11 +6,16 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SIDES 2
 
+#define MAX_POSITION ((int64_t)1 << 40)
+
 typedef struct locus_side_source {
     const locus_positions *positions;
+    size_t coordinate;
+    const int64_t *values;
     locus_token_side *side;
 } locus_side_source;
 
@@ -26,13 +31,14 @@ static locus_status collect_runs(locus_side_source source, size_t sequences, loc
     if (!runs)
         return locus_owned_fail(error, sequences, sizeof *runs);
     locus_token_side *side = source.side;
-    side->values = locus_positions_values(source.positions);
+    side->values = source.values;
     side->tokens = locus_positions_tokens(source.positions);
     side->runs = runs;
     side->consecutive = true;
     for (size_t s = 0; s < sequences; s++) {
         locus_positions_run run = locus_positions_sequence(source.positions, s);
-        side->consecutive = side->consecutive && (run.consecutive || run.count < 2);
+        side->consecutive =
+            side->consecutive && (run.count < 2 || locus_positions_consecutive(source.positions, source.coordinate, s));
         if (run.count == 0)
             continue;
         locus_token_run *last = side->run_count ? &runs[side->run_count - 1] : NULL;
@@ -200,31 +206,125 @@ static locus_status split_positions(locus_placement *placement, bool shared, loc
     return LOCUS_OK;
 }
 
-static double reach_of(const locus_positions *positions) {
-    double low = fabs((double)locus_positions_minimum(positions));
-    double high = fabs((double)locus_positions_maximum(positions));
+static double reach_of(const locus_positions *positions, size_t coordinate) {
+    double low = fabs((double)locus_positions_minimum(positions, coordinate));
+    double high = fabs((double)locus_positions_maximum(positions, coordinate));
     return low > high ? low : high;
 }
 
-locus_status locus_placement_create(locus_placement *placement, const locus_positions *queries,
-                                    const locus_positions *keys, bool angles, locus_owned *memory, locus_error *error) {
-    *placement = (locus_placement){.sequences = locus_positions_sequences(queries)};
-    bool shared = keys == queries;
-    const locus_side_source sources[SIDES] = {{queries, &placement->query}, {keys, &placement->key}};
-    for (size_t i = 0; i < (shared ? 1u : 2u); i++) {
-        locus_status status = collect_runs(sources[i], placement->sequences, memory, error);
+/* ---- limits ---- */
+
+static locus_status fail_far(const locus_side_source *source, locus_error *error) {
+    for (size_t s = 0; s < locus_positions_sequences(source->positions); s++) {
+        locus_positions_run run = locus_positions_sequence(source->positions, s);
+        for (size_t t = run.first; t < run.first + run.count; t++)
+            if (source->values[t] > MAX_POSITION || source->values[t] < -MAX_POSITION)
+                return locus_fail(error, LOCUS_ERROR_POSITION, "positions",
+                                  "position %lld of token %zu (sequence %zu) is out of range for an encoding: use "
+                                  "-2^40 to 2^40",
+                                  (long long)source->values[t], t, s);
+    }
+    return LOCUS_OK;
+}
+
+static locus_status check_reach(const locus_side_source *source, locus_coordinate coordinate, locus_error *error) {
+    bool far = locus_positions_maximum(source->positions, source->coordinate) > MAX_POSITION ||
+               locus_positions_minimum(source->positions, source->coordinate) < -MAX_POSITION;
+    return far && coordinate.kind == LOCUS_COORDINATE_AXIS ? fail_far(source, error) : LOCUS_OK;
+}
+
+/* ---- one trie of queries and keys ---- */
+
+static locus_status copy_trie(const locus_trie *trie, locus_trie_view *view, locus_owned *memory, locus_error *error) {
+    const locus_trie_view from = locus_trie_look(trie);
+    uint32_t *parent = locus_owned_get(memory, from.count, sizeof *parent);
+    int64_t *branch = locus_owned_get(memory, from.count, sizeof *branch);
+    uint32_t *depth = locus_owned_get(memory, from.count, sizeof *depth);
+    if (!parent || !branch || !depth)
+        return locus_owned_fail(error, from.count, sizeof *branch);
+    memcpy(parent, from.parent, from.count * sizeof *parent);
+    memcpy(branch, from.branch, from.count * sizeof *branch);
+    memcpy(depth, from.depth, from.count * sizeof *depth);
+    *view = (locus_trie_view){from.count, parent, branch, depth};
+    return LOCUS_OK;
+}
+
+/* The values of `source` as nodes of `trie`, which takes in the nodes that it lacks. */
+static locus_status join_side(locus_trie *trie, locus_side_source *source, locus_owned *memory, locus_error *error) {
+    const locus_trie *own = locus_positions_trie(source->positions, source->coordinate);
+    const size_t count = locus_trie_look(own).count, tokens = locus_positions_tokens(source->positions);
+    locus_owned passing = {0};
+    uint32_t *map = locus_owned_get(&passing, count, sizeof *map);
+    int64_t *values = locus_owned_get(memory, tokens, sizeof *values);
+    locus_status status = map && values ? LOCUS_OK : locus_owned_fail(error, tokens, sizeof *values);
+    if (status == LOCUS_OK)
+        status = locus_trie_join(trie, own, map, error);
+    for (size_t t = 0; status == LOCUS_OK && t < tokens; t++)
+        values[t] = map[source->values[t]];
+    source->values = values;
+    locus_owned_release(&passing);
+    return status;
+}
+
+static locus_status join_tries(locus_placement *placement, locus_side_source *sources, bool shared, locus_owned *memory,
+                               locus_error *error) {
+    if (shared)
+        return copy_trie(locus_positions_trie(sources[0].positions, sources[0].coordinate), &placement->trie, memory,
+                         error);
+    locus_trie *trie = NULL;
+    locus_status status = locus_trie_create(&trie, error);
+    for (size_t i = 0; i < SIDES && status == LOCUS_OK; i++)
+        status = join_side(trie, &sources[i], memory, error);
+    if (status == LOCUS_OK)
+        status = copy_trie(trie, &placement->trie, memory, error);
+    locus_trie_destroy(&trie);
+    return status;
+}
+
+/* ---- all coordinates ---- */
+
+static locus_status create_placement(locus_placement *placement, locus_side_source *sources, bool angles,
+                                     locus_owned *memory, locus_error *error) {
+    const locus_positions *queries = sources[0].positions, *keys = sources[1].positions;
+    const bool shared = keys == queries, tree = placement->coordinate.kind == LOCUS_COORDINATE_TREE;
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; i < SIDES && status == LOCUS_OK; i++)
+        status = check_reach(&sources[i], placement->coordinate, error);
+    if (status == LOCUS_OK && tree)
+        status = join_tries(placement, sources, shared, memory, error);
+    for (size_t i = 0; i < (shared ? 1u : 2u) && status == LOCUS_OK; i++) {
+        status = collect_runs(sources[i], placement->sequences, memory, error);
         if (status == LOCUS_OK)
             status = measure_ahead(sources[i], placement->sequences, memory, error);
-        if (status != LOCUS_OK)
-            return status;
     }
     if (shared)
         placement->key = placement->query;
-    placement->reach = fmax(reach_of(queries), reach_of(keys));
-    locus_status status = collect_spans(placement, queries, keys, memory, error);
-    if (status != LOCUS_OK || !angles)
+    placement->reach = fmax(reach_of(queries, sources[0].coordinate), reach_of(keys, sources[1].coordinate));
+    if (status == LOCUS_OK)
+        status = collect_spans(placement, queries, keys, memory, error);
+    if (status != LOCUS_OK || !angles || tree)
         return status;
     return split_positions(placement, shared, memory, error);
+}
+
+locus_status locus_places_create(locus_places *places, const locus_positions *queries, const locus_positions *keys,
+                                 bool angles, locus_owned *memory, locus_error *error) {
+    const locus_group *group = locus_positions_group(queries);
+    const size_t count = locus_group_coordinates(group);
+    locus_placement *items = locus_owned_get(memory, count, sizeof *items);
+    if (!items)
+        return locus_owned_fail(error, count, sizeof *items);
+    *places = (locus_places){.group = group, .count = count, .items = items, .shared = keys == queries};
+    for (size_t c = 0; c < count; c++) {
+        items[c] = (locus_placement){.coordinate = locus_group_coordinate(group, c),
+                                     .sequences = locus_positions_sequences(queries)};
+        locus_side_source sources[SIDES] = {{queries, c, locus_positions_values(queries, c), &items[c].query},
+                                            {keys, c, locus_positions_values(keys, c), &items[c].key}};
+        locus_status status = create_placement(&items[c], sources, angles, memory, error);
+        if (status != LOCUS_OK)
+            return status;
+    }
+    return LOCUS_OK;
 }
 
 void locus_token_side_walk(const locus_token_side *side, size_t begin, size_t end, locus_token_visit *visit,

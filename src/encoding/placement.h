@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the tokens of a plan stand, prepared for all of its encodings: spans of sequences, the tokens in use, and
- * positions split in two levels for angle tables.
+/* Where the tokens of a plan stand, prepared for all of its encodings: spans of sequences, the tokens in use, and for
+ * each coordinate of the group the tokens' values, split in two levels for angle tables; for trees one trie of queries
+ * and keys together.
  *
  *   p = 64·c + f, 0 ≤ f < 64 (floor division)
  *
@@ -23,7 +24,7 @@ typedef struct locus_token_run {
 } locus_token_run;
 
 typedef struct locus_token_side {
-    const int64_t *values; /* [tokens] */
+    const int64_t *values; /* [tokens]; of a tree: nodes of the placement's trie */
     size_t tokens;         /* of the buffer */
     size_t used;
     const locus_token_run *runs;
@@ -35,7 +36,9 @@ typedef struct locus_token_side {
     const uint32_t *fine;   /* [tokens] */
 } locus_token_side;
 
+/* One coordinate of the group. */
 typedef struct locus_placement {
+    locus_coordinate coordinate;
     size_t sequences;
     const locus_sequence_span *spans;
     locus_token_side query, key;
@@ -43,12 +46,23 @@ typedef struct locus_placement {
     size_t coarse_count;
     double reach; /* max |p| over queries and keys */
     int64_t nearest_apart,
-        farthest_apart; /* extremes of key position − query position within sequences; 0, 0 if none */
+        farthest_apart;   /* extremes of key position − query position within sequences; 0, 0 if none */
+    locus_trie_view trie; /* trees: the nodes that values name; count 0 for other coordinates */
 } locus_placement;
 
-/* Positions must outlive the placement. `angles` asks for the two-level split. */
-locus_status locus_placement_create(locus_placement *placement, const locus_positions *queries,
-                                    const locus_positions *keys, bool angles, locus_owned *memory, locus_error *error);
+/* All coordinates. Tokens in use and spans are the same in each. */
+typedef struct locus_places {
+    const locus_group *group;
+    size_t count;
+    const locus_placement *items; /* [count] */
+    bool shared;                  /* keys stand where queries stand */
+    size_t workspace;             /* bytes that an execution's workspace should stay below */
+} locus_places;
+
+/* Positions must outlive the places. `angles` asks for the two-level split of axes and cycles. POSITION for an axis'
+ * value beyond ±2^40, naming the token. */
+locus_status locus_places_create(locus_places *places, const locus_positions *queries, const locus_positions *keys,
+                                 bool angles, locus_owned *memory, locus_error *error);
 
 /* Calls visit(context, first, count) for tokens number begin … end − 1 of those in use, in unbroken pieces. */
 typedef void locus_token_visit(void *context, size_t first, size_t count);

@@ -6,9 +6,25 @@
 
 #include <string.h>
 
-static locus_status check_positions(const locus_positions *queries, const locus_positions *keys, locus_error *error) {
+static locus_status fail_group(const char *which, const locus_group *found, const char *wants,
+                               const locus_group *wanted, locus_error *error) {
+    char have[96], want[96];
+    (void)locus_group_text(found, have, sizeof have);
+    (void)locus_group_text(wanted, want, sizeof want);
+    return locus_fail(error, LOCUS_ERROR_POSITION, which, "the positions of %s are on '%s', %s '%s'", which, have,
+                      wants, want);
+}
+
+/* `group` NULL: any. */
+static locus_status check_positions(const locus_group *group, const locus_positions *queries,
+                                    const locus_positions *keys, locus_error *error) {
     if (!queries)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "queries", "queries is NULL: give the queries' positions");
+    const locus_group *own = locus_positions_group(queries);
+    if (group && !locus_group_equal(own, group))
+        return fail_group("queries", own, "the encoding acts on", group, error);
+    if (keys && !locus_group_equal(locus_positions_group(keys), own))
+        return fail_group("keys", locus_positions_group(keys), "those of queries on", own, error);
     if (keys && locus_positions_sequences(keys) != locus_positions_sequences(queries))
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "keys", "keys have %zu sequences, queries %zu: give as many",
                           locus_positions_sequences(keys), locus_positions_sequences(queries));
@@ -31,41 +47,54 @@ static void collect(locus_plan *plan) {
                 add_score(plan, plan->placed[i].score, i);
     for (size_t i = 0; i < plan->term_count; i++) {
         const locus_placed *placed = &plan->placed[i];
-        if (placed->query_key) {
+        if (placed->query_key || placed->query_key_whole) {
             plan->query_key = placed->query_key;
+            plan->query_key_whole = placed->query_key_whole;
             plan->query_key_term = i;
         }
-        if (placed->value) {
+        if (placed->value || placed->value_whole) {
             plan->value = placed->value;
+            plan->value_whole = placed->value_whole;
             plan->value_term = i;
         }
         plan->content = placed->content ? placed->content : plan->content;
     }
 }
 
-static locus_status place_terms(locus_plan *plan, locus_error *error) {
+static locus_status place_terms(locus_plan *plan, size_t workspace, locus_error *error) {
     const locus_binding *binding = plan->binding;
     bool angles = false;
     for (size_t i = 0; i < plan->term_count; i++)
         angles = angles || binding->encoding.terms[i].class->angles;
-    locus_status status =
-        locus_placement_create(&plan->placement, plan->queries, plan->keys, angles, &plan->memory, error);
+    locus_status status = locus_places_create(&plan->places, plan->queries, plan->keys, angles, &plan->memory, error);
+    plan->places.workspace = workspace;
     for (size_t i = 0; i < plan->term_count && status == LOCUS_OK; i++) {
         const locus_encoding_class *class = binding->encoding.terms[i].class;
         if (class->place)
-            status = class->place(binding->bound[i], &plan->placement, binding->list.first[i], &plan->memory,
+            status = class->place(binding->bound[i], &plan->places, binding->list.first[i], &plan->memory,
                                   &plan->placed[i], error);
     }
     return status;
 }
 
+locus_plan_options locus_plan_options_default(void) {
+    return (locus_plan_options){.workspace = (size_t)1 << 30};
+}
+
 locus_status locus_plan_create(locus_plan **plan, const locus_binding *binding, const locus_positions *queries,
                                const locus_positions *keys, locus_error *error) {
+    return locus_plan_create_with(plan, binding, queries, keys, NULL, error);
+}
+
+locus_status locus_plan_create_with(locus_plan **plan, const locus_binding *binding, const locus_positions *queries,
+                                    const locus_positions *keys, const locus_plan_options *options,
+                                    locus_error *error) {
     if (!plan || !binding)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, plan ? "binding" : "plan", "%s is NULL",
                           plan ? "binding" : "plan");
     *plan = NULL;
-    locus_status status = check_positions(queries, keys, error);
+    const locus_plan_options chosen = options ? *options : locus_plan_options_default();
+    locus_status status = check_positions(binding->encoding.group, queries, keys, error);
     if (status != LOCUS_OK)
         return status;
     locus_plan *fresh = locus_allocate(sizeof *fresh);
@@ -76,7 +105,7 @@ locus_status locus_plan_create(locus_plan **plan, const locus_binding *binding, 
     fresh->term_count = binding->encoding.term_count;
     fresh->queries = locus_positions_share(queries);
     fresh->keys = keys && keys != queries ? locus_positions_share(keys) : fresh->queries;
-    status = place_terms(fresh, error);
+    status = place_terms(fresh, chosen.workspace, error);
     if (status == LOCUS_OK)
         collect(fresh);
     else
@@ -101,8 +130,9 @@ void locus_plan_destroy(locus_plan **plan) {
 size_t locus_plan_bytes(const locus_plan *plan) {
     if (!plan)
         return 0;
-    size_t tokens = plan->placement.query.tokens + (plan->keys == plan->queries ? 0 : plan->placement.key.tokens);
-    return sizeof *plan + plan->memory.bytes + tokens * sizeof(int64_t);
+    size_t positions =
+        locus_positions_bytes(plan->queries) + (plan->keys == plan->queries ? 0 : locus_positions_bytes(plan->keys));
+    return sizeof *plan + plan->memory.bytes + positions;
 }
 
 /* ---- sites.h ---- */
@@ -112,19 +142,19 @@ const locus_shape *locus_plan_shape(const locus_plan *plan) {
 }
 
 size_t locus_plan_sequences(const locus_plan *plan) {
-    return plan->placement.sequences;
+    return plan->places.items[0].sequences;
 }
 
 locus_sequence_span locus_plan_span(const locus_plan *plan, size_t sequence) {
-    return plan->placement.spans[sequence];
+    return plan->places.items[0].spans[sequence];
 }
 
 size_t locus_plan_query_tokens(const locus_plan *plan) {
-    return plan->placement.query.tokens;
+    return plan->places.items[0].query.tokens;
 }
 
 size_t locus_plan_key_tokens(const locus_plan *plan) {
-    return plan->placement.key.tokens;
+    return plan->places.items[0].key.tokens;
 }
 
 const locus_operator *locus_plan_query_key_operator(const locus_plan *plan) {
@@ -133,6 +163,14 @@ const locus_operator *locus_plan_query_key_operator(const locus_plan *plan) {
 
 const locus_operator *locus_plan_value_operator(const locus_plan *plan) {
     return plan->value;
+}
+
+const locus_whole_operator *locus_plan_query_key_whole(const locus_plan *plan) {
+    return plan->query_key_whole;
+}
+
+const locus_whole_operator *locus_plan_value_whole(const locus_plan *plan) {
+    return plan->value_whole;
 }
 
 size_t locus_plan_score_terms(const locus_plan *plan) {

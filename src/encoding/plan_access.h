@@ -8,12 +8,13 @@
 struct locus_plan {
     const locus_binding *binding;
     locus_positions *queries, *keys; /* shared with their owner; the same if keys stand where queries stand */
-    locus_placement placement;
+    locus_places places;
     locus_owned memory;
     size_t term_count;
     locus_placed placed[LOCUS_TERMS_MAX];
     /* what the terms add up to */
     const locus_operator *query_key, *value;
+    const locus_whole_operator *query_key_whole, *value_whole;
     size_t query_key_term, value_term;
     const locus_content_table *content;
     size_t score_count;

@@ -3,8 +3,9 @@
 #include "encoding/class.h"
 
 static const locus_encoding_class *const classes[] = {
-    &locus_none_class,  &locus_sinusoidal_class, &locus_learned_class, &locus_relative_class,  &locus_rope_class,
-    &locus_roper_class, &locus_alibi_class,      &locus_decay_class,   &locus_algebraic_class,
+    &locus_none_class,      &locus_sinusoidal_class, &locus_learned_class, &locus_relative_class,
+    &locus_rope_class,      &locus_roper_class,      &locus_alibi_class,   &locus_decay_class,
+    &locus_algebraic_class, &locus_mixed_class,      &locus_string_class,  &locus_liere_class,
 };
 
 #define CLASS_COUNT (sizeof classes / sizeof classes[0])
@@ -14,7 +15,7 @@ const locus_encoding_class *locus_class_at(size_t index) {
 }
 
 const char *locus_classes_later(void) {
-    return "chebyshev|shiv-quirk|mixed|string|liere|t5|kerple|cope|fire";
+    return "chebyshev|shiv-quirk|t5|kerple|cope|fire";
 }
 
 size_t locus_encoding_registry_size(void) {

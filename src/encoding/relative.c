@@ -75,8 +75,9 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
                       memory, error);
 }
 
-static locus_status place(const void *bound, const locus_placement *placement, size_t first_parameter,
-                          locus_owned *memory, locus_placed *placed, locus_error *error) {
+static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
+                          locus_placed *placed, locus_error *error) {
+    const locus_placement *placement = &places->items[0];
     locus_content_table *table = locus_owned_get(memory, 1, sizeof *table);
     if (!table)
         return locus_owned_fail(error, 1, sizeof *table);

@@ -85,7 +85,8 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
     size_t pairs = rotated(term, shape) / 2;
     locus_rope *own = locus_owned_get(memory, 1, sizeof *own);
     double *theta = locus_owned_get(memory, pairs, sizeof *theta);
-    if (!own || !theta)
+    locus_angle_fine *fine = locus_owned_get(memory, 1, sizeof *fine);
+    if (!own || !theta || !fine)
         return locus_owned_fail(error, pairs, sizeof *theta);
     const bool learned = term->options[LEARNED].choice == 1;
     if (learned)
@@ -100,18 +101,27 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
                                  .tables = 1,
                                  .half_pairs = term->options[PAIRS].choice == 1 || term->options[ROTATE].choice == 2,
                                  .side = (locus_side)term->options[SIDE].choice,
-                                 .learned = learned ? LOCUS_LEARN_ANGLES : LOCUS_LEARN_NOTHING};
+                                 .learned = learned ? LOCUS_LEARN_ANGLES : LOCUS_LEARN_NOTHING,
+                                 .angles_slice = {0, 1, 0},
+                                 .axes = 1,
+                                 .fine = fine};
     *bound = own;
-    return locus_angle_fine_create(&own->rotary.fine, 1, pairs, theta, memory, error);
+    return locus_angle_fine_create(fine, 1, pairs, theta, memory, error);
 }
 
-static locus_status place(const void *bound, const locus_placement *placement, size_t first_parameter,
-                          locus_owned *memory, locus_placed *placed, locus_error *error) {
-    (void)first_parameter;
+static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
+                          locus_placed *placed, locus_error *error) {
     const locus_rope *own = bound;
-    locus_status status = locus_rotary_place(&own->rotary, placement, memory, &placed->query_key, error);
+    (void)first_parameter;
+    locus_status status = locus_rotary_place(&own->rotary, &places->items[0], memory, &placed->query_key, error);
     placed->value = own->values ? placed->query_key : NULL;
     return status;
+}
+
+static size_t normal(const void *bound, locus_normal_part parts[LOCUS_LIST_MAX]) {
+    const locus_rope *own = bound;
+    parts[0] = (locus_normal_part){.rotary = &own->rotary};
+    return 1;
 }
 
 static const locus_option_info options[] = {
@@ -148,6 +158,7 @@ const locus_encoding_class locus_rope_class = {
     .initialise = initialise,
     .bind = bind,
     .place = place,
+    .normal = normal,
 };
 
 /* All of rope's options but the last, which it implies. */
@@ -168,4 +179,5 @@ const locus_encoding_class locus_roper_class = {
     .initialise = initialise,
     .bind = bind,
     .place = place,
+    .normal = normal,
 };

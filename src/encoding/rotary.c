@@ -4,25 +4,36 @@
 
 #include "core/error.h"
 
-#include <math.h>
-
-void locus_rotary_frequencies(double base, size_t rotated, size_t pairs, double *theta) {
-    for (size_t i = 0; i < pairs; i++)
-        theta[i] = pow(base, -2.0 * (double)i / (double)rotated);
+/* Whether all axes but the last stand where they stood a token before. */
+static bool others_stand(const locus_rotary_walk *walk, size_t token) {
+    for (size_t axis = 0; axis + 1 < walk->op->rotary->axes; axis++) {
+        const int64_t *values = locus_rotary_side(walk, axis)->values;
+        if (values[token] != values[token - 1])
+            return false;
+    }
+    return true;
 }
 
-locus_step_runs locus_step_runs_find(const locus_token_side *side, size_t first, size_t count) {
+/* Tokens from `first` on whose last axis rises by `rise` from one to the next; at most `most`. */
+static size_t run_length(const locus_rotary_walk *walk, size_t first, size_t most, int64_t rise) {
+    const int64_t *values = locus_rotary_side(walk, walk->op->rotary->axes - 1)->values;
+    size_t rows = 1;
+    while (rows < most && values[first + rows] - values[first + rows - 1] == rise && others_stand(walk, first + rows))
+        rows++;
+    return rows;
+}
+
+locus_step_runs locus_step_runs_find(const locus_rotary_walk *walk, size_t first, size_t count) {
+    const locus_token_side *last = locus_rotary_side(walk, walk->op->rotary->axes - 1);
     locus_step_runs runs = {.count = 0};
     const size_t end = first + count;
     while (first < end && runs.count < LOCUS_BASE_ROWS) {
-        const uint32_t step = side->fine[first] & (LOCUS_STEPS - 1);
-        size_t rows = 1, most = LOCUS_STEPS - step < end - first ? LOCUS_STEPS - step : end - first;
-        while (rows < most && side->values[first + rows] == side->values[first] + (int64_t)rows)
-            rows++;
-        runs.coarse[runs.count] = side->coarse[first];
-        runs.fine[runs.count] = side->fine[first] - step;
-        runs.rows[runs.count++] = rows;
-        first += rows;
+        const size_t steps = LOCUS_STEPS - (last->fine[first] & (LOCUS_STEPS - 1)), left = end - first;
+        const bool rises = left < 2 || last->values[first + 1] != last->values[first];
+        runs.first[runs.count] = first;
+        runs.rises[runs.count] = rises;
+        runs.rows[runs.count] = run_length(walk, first, rises && steps < left ? steps : left, rises ? 1 : 0);
+        first += runs.rows[runs.count++];
     }
     return runs;
 }
@@ -48,23 +59,23 @@ static size_t moment_elements(const locus_rotary_operator *op) {
 
 static locus_rotary_scratch scratch_layout(const locus_rotary_operator *op, locus_dtype dtype, size_t heads) {
     const locus_rotary *rotary = op->rotary;
-    const size_t size = locus_dtype_size(dtype), dim = rotary->dim;
-    const bool basis = rotary->basis_float64 != NULL, skew = rotary->learned == LOCUS_LEARN_SKEW;
-    const size_t rows = LOCUS_BASIS_ROWS, many = LOCUS_TURN_ROWS * heads;
-    const size_t angles = rotary->pairs * size * (many > rows && rotary->tables > 1 && !basis ? many : rows);
-    const size_t block = basis ? rows * dim * size : 0, half = op->near_widest > 0 ? angles : 0;
+    const size_t size = locus_dtype_size(dtype), dim = rotary->dim, rows = LOCUS_BASIS_ROWS;
+    const bool basis = rotary->basis_float64 != NULL, own = rotary->fine[0].rates.tables > 1;
+    const bool matrices = rotary->learned & (LOCUS_LEARN_GENERATOR | LOCUS_LEARN_BASIS);
+    const size_t many = own && !basis ? LOCUS_TURN_ROWS * heads : 0;
+    const size_t angles = 2 * rotary->pairs * size * (many > rows ? many : rows);
+    const size_t block = basis ? rows * dim * size : 0;
     locus_rotary_scratch scratch = {0};
-    scratch.cosine = take(&scratch.total, angles);
-    scratch.sine = take(&scratch.total, angles);
-    scratch.half_cosine = take(&scratch.total, half);
-    scratch.half_sine = take(&scratch.total, half);
+    scratch.phase = take(&scratch.total, angles);
+    scratch.factor = take(&scratch.total, rotary->axes > 1 ? angles : 0);
+    scratch.half = take(&scratch.total, op->near_widest > 0 ? angles : 0);
     scratch.x = take(&scratch.total, block);
-    scratch.g = take(&scratch.total, skew ? block : 0);
-    scratch.turned = take(&scratch.total, skew ? block : 0);
+    scratch.g = take(&scratch.total, matrices ? block : 0);
+    scratch.turned = take(&scratch.total, matrices ? block : 0);
     scratch.half_x = take(&scratch.total, rows * op->near_widest * size);
     scratch.half_g = take(&scratch.total, rows * op->near_widest * size);
-    scratch.forward = take(&scratch.total, skew ? dim * dim * size : 0);
-    scratch.backward = take(&scratch.total, skew ? dim * dim * size : 0);
+    scratch.forward = take(&scratch.total, matrices ? dim * dim * size : 0);
+    scratch.backward = take(&scratch.total, matrices ? dim * dim * size : 0);
     scratch.moments = take(&scratch.total, moment_elements(op) * size);
     scratch.weights = take(&scratch.total, LOCUS_BASIS_ROWS * sizeof(double));
     return scratch;
@@ -91,7 +102,7 @@ static locus_rotary_walk walk_of(const locus_operator *op, const locus_operator_
     const locus_side side = own->rotary->side;
     const bool inner = call->coordinates == LOCUS_INNER && !(query_key && side != LOCUS_SIDE_BOTH);
     locus_rotary_walk walk = {.op = own, .call = call, .heads = heads};
-    walk.side = queries ? &own->placement->query : &own->placement->key;
+    walk.queries = queries;
     walk.scratch = scratch_layout(own, call->dtype, heads->count);
     walk.acts = !query_key || side == LOCUS_SIDE_BOTH || (side == LOCUS_SIDE_QUERY) == queries;
     walk.sign = (call->role == LOCUS_ROLE_OUTPUT) == (call->direction == LOCUS_INVERSE) ? 1 : -1;
@@ -165,16 +176,20 @@ static const locus_operator_class rotary_operator_class = {
 locus_status locus_rotary_place(const locus_rotary *rotary, const locus_placement *placement, locus_owned *memory,
                                 const locus_operator **placed, locus_error *error) {
     locus_rotary_operator *op = locus_owned_get(memory, 1, sizeof *op);
-    if (!op)
-        return locus_owned_fail(error, 1, sizeof *op);
+    locus_angle_table *angles = locus_owned_get(memory, rotary->axes, sizeof *angles);
+    if (!op || !angles)
+        return locus_owned_fail(error, rotary->axes, sizeof *angles);
     op->base.class = &rotary_operator_class;
     op->base.heads_apart = rotary->tables == rotary->heads;
     op->rotary = rotary;
     op->placement = placement;
+    op->angles = angles;
     op->kernels_float32 = locus_kernels_float32_get();
     op->kernels_float64 = locus_kernels_float64_get();
-    locus_status status = locus_angle_table_create(&op->angles, &rotary->fine, placement, memory, error);
-    if (status == LOCUS_OK && rotary->learned == LOCUS_LEARN_SKEW)
+    locus_status status = LOCUS_OK;
+    for (size_t axis = 0; axis < rotary->axes && status == LOCUS_OK; axis++)
+        status = locus_angle_table_create(&angles[axis], &rotary->fine[axis], &placement[axis], memory, error);
+    if (status == LOCUS_OK && (rotary->learned & LOCUS_LEARN_GENERATOR))
         status = locus_rotary_find_near(op, memory, error);
     *placed = &op->base;
     return status;

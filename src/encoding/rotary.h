@@ -1,62 +1,101 @@
 /* SPDX-License-Identifier: MIT */
-/* The one mechanism of rotary and algebraic encodings of a sequence:
+/* The one mechanism of rotary and algebraic encodings of sequences, cycles and grids:
  *
- *   ⌈p⌉ = U R(pθ) Uᵀ        R(a) turns pair i by a_i, (x, y) → (x cos a_i − y sin a_i, x sin a_i + y cos a_i)
+ *   ⌈p⌉ = U R(p) Uᵀ        R(p) turns pair i by a_i(p), (x, y) → (x cos a_i − y sin a_i, x sin a_i + y cos a_i)
  *
- * Rotary: U = I, θ the frequencies, shared by heads. Algebraic: U and θ from the block form of the generator's
- * logarithm S = A − Aᵀ, for each head. Coordinates without a pair stand still.
+ * Coordinates without a pair stand still. What U and a are:
  *
- *   OUTER   y = U R(pθ) Uᵀ x               two products with d × d matrices for blocks of tokens
- *   INNER   ŷ = R(pθ) Uᵀ x, o = U R(−pθ) ô  one product: the outer U cancels in scores, and in values and output
+ *   rope        U = I                              a = p·θ, θ the frequencies, shared by heads
+ *   axis        U, θ from the block form of W      a = p·θ, and where W reflects, a factor (−1)^p (orthogonal.h)
+ *   cycle of n  U = Q from its own parameters      a = 2π·(m·p mod n)/n, m whole, the same in all heads
+ *   mixed       U = I                              a = Σ_a p_a·θ_a over several axes
+ *   string      U from its own parameters          a = Σ_a p_a·θ_a
  *
- * The gradient of S is taken from sums over tokens in the basis U (linalg.h): see rotary_reduce.c. */
+ *   OUTER   y = U R(p) Uᵀ x               two products with d × d matrices for blocks of tokens
+ *   INNER   ŷ = R(p) Uᵀ x, o = U R(−p) ô  one product: the outer U cancels in scores, and in values and output
+ *
+ * Gradients are taken from sums over tokens in the basis U: see rotary_reduce.c. */
 #ifndef LOCUS_ROTARY_H
 #define LOCUS_ROTARY_H
 
 #include "encoding/angle_table.h"
-#include "encoding/sites.h"
+#include "encoding/product.h"
 #include "kernels/kernels.h"
+#include "linalg/orthogonal.h"
 
 typedef enum locus_side { LOCUS_SIDE_BOTH = 0, LOCUS_SIDE_QUERY = 1, LOCUS_SIDE_KEY = 2 } locus_side;
 
+/* A mask. */
 typedef enum locus_rotary_learning {
     LOCUS_LEARN_NOTHING = 0,
-    LOCUS_LEARN_ANGLES = 1, /* θ, first parameter of the term: [tables, …, pairs] */
-    LOCUS_LEARN_SKEW = 2    /* A of S = A − Aᵀ, first parameter of the term: [tables, 1, dim, dim] */
+    LOCUS_LEARN_ANGLES = 1,    /* θ: [tables, axes, pairs] */
+    LOCUS_LEARN_GENERATOR = 2, /* A of W, whose powers turn: [tables, dim, dim], one axis */
+    LOCUS_LEARN_BASIS = 4      /* A of U: [tables, dim, dim] */
 } locus_rotary_learning;
 
 /* Bound: read-only, shared by plans. */
 typedef struct locus_rotary {
     size_t heads, dim, pairs;
-    size_t tables;   /* heads, or 1: all heads alike */
+    size_t tables;   /* of parameters and bases: heads, or 1: all heads alike */
     bool half_pairs; /* pairs (i, i + pairs), else (2i, 2i + 1) */
     locus_side side; /* of queries and keys, which one is turned; values are always */
-    locus_rotary_learning learned;
-    locus_angle_fine fine; /* with θ, [tables, pairs] */
+    unsigned learned;
+    locus_parameter_slice angles_slice, matrix_slice; /* where the parameters stand among the term's */
+    size_t axes;                                      /* whose angles add up: 1, or several */
+    const locus_angle_fine *fine; /* [axes], each with as many tables as the rotary, or with one for all heads */
     /* [tables, dim, dim], U and Uᵀ row-major; NULL: the standard basis */
     const double *basis_float64, *transposed_float64;
     const float *basis_float32, *transposed_float32;
+    /* of generators and bases that are learned */
+    locus_orthogonal_kind kind;
+    const double *A;     /* [tables, dim, dim] */
+    const double *sigma; /* generators: [tables, pairs] */
+    const size_t *flip;  /* [tables] coordinates from this one on change sign with every step; NULL: none do */
 } locus_rotary;
 
-/* Neighbouring blocks of S whose angles are so near for the plan's positions that their gradient needs moments. */
+/* ---- binding (rotary_bind.c); heads, dim, side and tables are set by the caller ---- */
+
+/* Angles of an axis in the standard basis, pairs (2i, 2i + 1); theta [tables, pairs] outlives the rotary. */
+locus_status locus_rotary_bind_angles(locus_rotary *rotary, const double *theta, locus_owned *memory,
+                                      locus_error *error);
+
+/* Several axes: theta [tables, axes, pairs], copied. */
+locus_status locus_rotary_bind_axes(locus_rotary *rotary, size_t axes, const double *theta, locus_owned *memory,
+                                    locus_error *error);
+
+/* A cycle of n: pair i turns by 2π·m_i/n, m_i = max(1, round(n·ω_i/2π)), ω_i rope's frequencies. */
+locus_status locus_rotary_bind_cycle(locus_rotary *rotary, int64_t n, locus_owned *memory, locus_error *error);
+
+/* U from A [tables, dim, dim], copied. NUMERIC names the head. */
+locus_status locus_rotary_bind_basis(locus_rotary *rotary, locus_orthogonal_kind kind, const double *A,
+                                     locus_owned *memory, locus_error *error);
+
+/* U and angles of the powers of W from A [tables, dim, dim], copied. NUMERIC names the head. */
+locus_status locus_rotary_bind_powers(locus_rotary *rotary, locus_orthogonal_kind kind, const double *A,
+                                      locus_owned *memory, locus_error *error);
+
+/* ---- placed ---- */
+
+/* Neighbouring blocks of W whose angles are so near for the plan's positions that their gradient needs moments. */
 typedef struct locus_near_run {
     size_t first, count; /* coordinates */
     size_t pairs;
+    bool flips; /* among those that change sign with every step */
 } locus_near_run;
 
 typedef struct locus_rotary_operator {
     locus_operator base;
     const locus_rotary *rotary;
-    const locus_placement *placement;
-    locus_angle_table angles;
+    const locus_placement *placement; /* [axes] */
+    const locus_angle_table *angles;  /* [axes] */
     const locus_kernels_float32 *kernels_float32;
     const locus_kernels_float64 *kernels_float64;
-    /* for the gradient of S */
-    double span;              /* positions are divided by it: max |p|, at least 1 */
-    const double *span_theta; /* [tables, pairs] span·θ */
-    size_t moments;           /* how many moments, 1 if no run is near */
-    const size_t *near_first; /* [tables + 1] where each table's runs begin */
-    const locus_near_run *near;
+    /* for the gradient of W */
+    double span;                /* positions are divided by it: max |p|, at least 1 */
+    const double *span_theta;   /* [tables, pairs] span·θ */
+    size_t moments;             /* how many moments, 1 if no run is near */
+    const size_t *near_first;   /* [tables + 1] where each table's runs begin; NULL: no generators are learned */
+    const locus_near_run *near; /* by table */
     size_t near_widest;         /* most coordinates of a run, 0: none */
     locus_angle_fine half_fine; /* of θ/2, only if there are runs */
     locus_angle_table half;
@@ -65,6 +104,7 @@ typedef struct locus_rotary_operator {
 /* The frequencies base^(−2i/r), i < r/2. */
 void locus_rotary_frequencies(double base, size_t rotated, size_t pairs, double *theta);
 
+/* `placement` are the rotary's axes, or its one coordinate. */
 locus_status locus_rotary_place(const locus_rotary *rotary, const locus_placement *placement, locus_owned *memory,
                                 const locus_operator **placed, locus_error *error);
 
@@ -75,13 +115,16 @@ locus_status locus_rotary_place(const locus_rotary *rotary, const locus_placemen
 #define LOCUS_NEAR 0.1
 #define LOCUS_NEAR_MOMENTS 3
 
-/* The slot of one head, in doubles. `inner` is scratch of reduce. */
-typedef struct locus_skew_slot {
-    double *forward, *backward, *inner;
+/* The slot of one head, in doubles: sums, and scratch of reduce. Parts that the rotary does not learn are empty. */
+typedef struct locus_rotary_slot {
+    double *angles;             /* [axes, pairs] */
+    double *forward, *backward; /* [dim, dim] */
     double *moment[LOCUS_NEAR_MOMENTS];
     double *diagonal; /* [pairs] */
-} locus_skew_slot;
-locus_skew_slot locus_skew_slot_at(const locus_rotary_operator *op, void *slot);
+    double *inner, *gradient, *work;
+    size_t sums, total; /* doubles: what is summed stands first */
+} locus_rotary_slot;
+locus_rotary_slot locus_rotary_slot_at(const locus_rotary_operator *op, void *slot);
 
 size_t locus_rotary_slot_bytes(const locus_operator *op);
 void locus_rotary_reduce(const locus_operator *op, size_t head, void *slots, size_t slot_count, size_t slot_stride,
@@ -97,20 +140,20 @@ locus_status locus_rotary_find_near(locus_rotary_operator *op, locus_owned *memo
 #define LOCUS_BASIS_ROWS 64  /* tokens of a block that changes basis */
 #define LOCUS_FLUSH_ROWS 256 /* tokens summed in the data's own type before they are added to doubles */
 
-/* Byte offsets into an operator's scratch. */
+/* Byte offsets into an operator's scratch. `phase` holds cosines, and sines right behind them; `factor` those of one
+ * axis more, `half` those of half angles. */
 typedef struct locus_rotary_scratch {
-    size_t cosine, sine, half_cosine, half_sine, x, g, turned, half_x, half_g, forward, backward, moments, weights,
-        total;
+    size_t phase, factor, half, x, g, turned, half_x, half_g, forward, backward, moments, weights, total;
 } locus_rotary_scratch;
 
 typedef struct locus_rotary_walk {
     const locus_rotary_operator *op;
     const locus_operator_call *call;
     const locus_operator_heads *heads;
-    const locus_token_side *side;
+    bool queries; /* stands where queries stand */
     locus_rotary_scratch scratch;
     bool acts;         /* else y = scale·x */
-    double sign;       /* of the positions: R(sign·pθ) */
+    double sign;       /* of the positions: R(sign·p) */
     bool into, out_of; /* whether Uᵀ is applied before and U after */
 } locus_rotary_walk;
 
@@ -119,14 +162,20 @@ typedef struct locus_heads_range {
     size_t first, count;
 } locus_heads_range;
 
-/* Tokens cut where positions stop rising by one, and where a block of 8 positions ends: the place of each run's block
- * in the two-level tables, and its length. */
+/* Where the walk's tokens stand on an axis. */
+static inline const locus_token_side *locus_rotary_side(const locus_rotary_walk *walk, size_t axis) {
+    const locus_placement *placement = &walk->op->placement[axis];
+    return walk->queries ? &placement->query : &placement->key;
+}
+
+/* Tokens cut into runs on which the last axis rises by one, within a block of 8 positions, or stands still, and all
+ * other axes stand still. */
 typedef struct locus_step_runs {
     size_t count;
-    uint32_t coarse[LOCUS_BASE_ROWS], fine[LOCUS_BASE_ROWS];
-    size_t rows[LOCUS_BASE_ROWS];
+    size_t first[LOCUS_BASE_ROWS], rows[LOCUS_BASE_ROWS];
+    bool rises[LOCUS_BASE_ROWS];
 } locus_step_runs;
-locus_step_runs locus_step_runs_find(const locus_token_side *side, size_t first, size_t count);
+locus_step_runs locus_step_runs_find(const locus_rotary_walk *walk, size_t first, size_t count);
 
 /* y from call->x */
 void locus_rotary_run_float32(const locus_rotary_walk *walk);

@@ -36,18 +36,44 @@ static void T(fetch)(const REAL *rows, size_t count, ptrdiff_t stride, size_t di
     }
 }
 
-/* Cosines and sines of `rows` places in the two-level tables: those of all heads side by side, unless heads share
- * them. */
-static size_t T(angles)(const locus_rotary_walk *walk, const locus_angle_table *table, locus_heads_range heads,
-                        const uint32_t *coarse, const uint32_t *fine, size_t rows, REAL *cosine, REAL *sine) {
-    const locus_rotary *rotary = walk->op->rotary;
-    size_t tables = rotary->tables == 1 ? 1 : heads.count;
-    size_t first = rotary->tables == 1 ? 0 : walk->call->head + heads.first;
+/* Cosines of `rows` places in the two-level tables of one axis, and the sines right behind them; those of all heads side
+ * by side, unless heads share them. Returns the width of a row. */
+static size_t T(axis_phases)(const locus_rotary_walk *walk, const locus_angle_table *table, locus_heads_range heads,
+                             const uint32_t *coarse, const uint32_t *fine, size_t rows, REAL *phase) {
+    const size_t pairs = walk->op->rotary->pairs;
+    const bool shared = table->base->rates.tables == 1;
+    const size_t tables = shared ? 1 : heads.count, first = shared ? 0 : walk->call->head + heads.first;
+    const size_t width = tables * pairs;
     for (size_t i = 0; i < tables; i++)
-        KERNELS(walk)->angles(rows, rotary->pairs, locus_angle_coarse_of(table, first + i), coarse,
-                              locus_angle_fine_of(table, first + i), fine, cosine + i * rotary->pairs,
-                              sine + i * rotary->pairs, (ptrdiff_t)(tables * rotary->pairs));
-    return tables;
+        KERNELS(walk)->angles(rows, pairs, locus_angle_coarse_of(table, first + i), coarse,
+                              locus_angle_fine_of(table, first + i), fine, phase + i * pairs,
+                              phase + rows * width + i * pairs, (ptrdiff_t)width);
+    return width;
+}
+
+/* The same for the sum of all axes' angles: the phases are multiplied, which is to turn one by the other. With `runs`,
+ * rows are those of the runs' first tokens, with the last axis at the beginning of its block of 8. */
+static size_t T(phases)(const locus_rotary_walk *walk, locus_heads_range heads, size_t first, size_t rows,
+                        const locus_step_runs *runs) {
+    const locus_rotary *rotary = walk->op->rotary;
+    REAL *phase = SCRATCH(walk, phase), *factor = SCRATCH(walk, factor);
+    size_t width = 0;
+    for (size_t axis = 0; axis < rotary->axes; axis++) {
+        const locus_token_side *side = locus_rotary_side(walk, axis);
+        uint32_t coarse[LOCUS_BASE_ROWS], fine[LOCUS_BASE_ROWS];
+        for (size_t i = 0; runs && i < rows; i++) {
+            coarse[i] = side->coarse[runs->first[i]];
+            fine[i] = side->fine[runs->first[i]];
+            fine[i] -= axis + 1 == rotary->axes ? fine[i] & (LOCUS_STEPS - 1) : 0;
+        }
+        width = T(axis_phases)(walk, &walk->op->angles[axis], heads, runs ? coarse : side->coarse + first,
+                               runs ? fine : side->fine + first, rows, axis == 0 ? phase : factor);
+        const locus_rotation all = {
+            .rows = 1, .heads = 1, .D = 2 * rows * width, .pairs = rows * width, .half_pairs = true};
+        if (axis > 0)
+            KERNELS(walk)->rotate(&all, 1, 1, factor, factor + rows * width, phase, phase);
+    }
+    return width;
 }
 
 static void T(copy)(const locus_rotary_walk *walk) {
@@ -67,6 +93,7 @@ typedef struct T(turn) {
     ptrdiff_t from_row, from_head;
     REAL *to;
     ptrdiff_t to_row, to_head;
+    bool ready; /* the phases of these rows are there already */
 } T(turn);
 
 static locus_rotation T(rotation)(const locus_rotary_walk *walk, const T(turn) * turn, size_t rows) {
@@ -84,16 +111,16 @@ static locus_rotation T(rotation)(const locus_rotary_walk *walk, const T(turn) *
 
 /* Every token with angles of its own, rounded once from double. */
 static void T(turn_exactly)(const locus_rotary_walk *walk, const T(turn) * turn) {
+    const size_t pairs = walk->op->rotary->pairs;
     const size_t most = turn->heads.count > 1 ? LOCUS_TURN_ROWS : LOCUS_BASIS_ROWS;
-    REAL *cosine = SCRATCH(walk, cosine), *sine = SCRATCH(walk, sine);
+    const REAL *phase = SCRATCH(walk, phase);
     for (size_t done = 0; done < turn->rows; done += most) {
-        size_t rows = least_rows(most, turn->rows - done), at = walk->call->first + turn->token + done;
-        size_t tables = T(angles)(walk, &walk->op->angles, turn->heads, walk->side->coarse + at, walk->side->fine + at,
-                                  rows, cosine, sine);
+        const size_t rows = least_rows(most, turn->rows - done), at = walk->call->first + turn->token + done;
+        const size_t width = turn->ready ? pairs : T(phases)(walk, turn->heads, at, rows, NULL);
         locus_rotation shape = T(rotation)(walk, turn, rows);
-        shape.table_row = (ptrdiff_t)(tables * walk->op->rotary->pairs);
-        shape.table_head = tables == 1 ? 0 : (ptrdiff_t)walk->op->rotary->pairs;
-        KERNELS(walk)->rotate(&shape, (REAL)turn->sign, (REAL)walk->call->scale, cosine, sine,
+        shape.table_row = (ptrdiff_t)width;
+        shape.table_head = width == pairs ? 0 : (ptrdiff_t)pairs;
+        KERNELS(walk)->rotate(&shape, (REAL)turn->sign, (REAL)walk->call->scale, phase, phase + rows * width,
                               turn->from + (ptrdiff_t)done * turn->from_row, turn->to + (ptrdiff_t)done * turn->to_row);
     }
 }
@@ -101,23 +128,26 @@ static void T(turn_exactly)(const locus_rotary_walk *walk, const T(turn) * turn)
 #if COMPOSES
 /* Where every head has angles of its own, computing them all in double for every token would cost more than turning. So
  * in float p = 8b + f: the angle of 8b comes from double, once for up to 8 tokens, and the kernel multiplies it with
- * step f. An angle is then off by a rounding or two of float instead of half of one, at any position alike; and it
- * depends on the position alone, not on the tokens around it. */
+ * step f; a run that stands still takes one step for all. An angle is then off by a rounding or two of float instead of
+ * half of one, at any position alike; and it depends on the position alone, not on the tokens around it. Of several
+ * axes the last is the one that steps: it is what rises along the rows of a grid. */
 static void T(turn_by_steps)(const locus_rotary_walk *walk, const T(turn) * turn) {
-    const locus_angle_fine *base = walk->op->angles.base;
-    const size_t row = base->tables * base->pairs, width = turn->heads.count * base->pairs;
-    const size_t own = (walk->call->head + turn->heads.first) * base->pairs, at = walk->call->first + turn->token;
-    REAL *cosine = SCRATCH(walk, cosine), *sine = SCRATCH(walk, sine);
+    const locus_rotary *rotary = walk->op->rotary;
+    const locus_angle_fine *base = &rotary->fine[rotary->axes - 1];
+    const locus_token_side *last = locus_rotary_side(walk, rotary->axes - 1);
+    const size_t row = base->rates.tables * rotary->pairs, at = walk->call->first + turn->token;
+    const size_t own = (walk->call->head + turn->heads.first) * rotary->pairs;
+    const REAL *phase = SCRATCH(walk, phase);
     for (size_t done = 0; done < turn->rows;) {
-        const locus_step_runs runs = locus_step_runs_find(walk->side, at + done, turn->rows - done);
-        (void)T(angles)(walk, &walk->op->angles, turn->heads, runs.coarse, runs.fine, runs.count, cosine, sine);
+        const locus_step_runs runs = locus_step_runs_find(walk, at + done, turn->rows - done);
+        const size_t width = T(phases)(walk, turn->heads, 0, runs.count, &runs);
         for (size_t i = 0; i < runs.count; done += runs.rows[i++]) {
             locus_rotation shape = T(rotation)(walk, turn, runs.rows[i]);
-            size_t step = (walk->side->fine[at + done] & (LOCUS_STEPS - 1)) * row + own;
-            shape.table_row = (ptrdiff_t)row;
-            shape.table_head = (ptrdiff_t)base->pairs;
-            shape.base_cosine = cosine + i * width;
-            shape.base_sine = sine + i * width;
+            size_t step = (last->fine[at + done] & (LOCUS_STEPS - 1)) * row + own;
+            shape.table_row = runs.rises[i] ? (ptrdiff_t)row : 0;
+            shape.table_head = (ptrdiff_t)rotary->pairs;
+            shape.base_cosine = phase + i * width;
+            shape.base_sine = phase + (runs.count + i) * width;
             KERNELS(walk)->rotate(&shape, (REAL)turn->sign, (REAL)walk->call->scale, base->step_cosine + step,
                                   base->step_sine + step, turn->from + (ptrdiff_t)done * turn->from_row,
                                   turn->to + (ptrdiff_t)done * turn->to_row);
@@ -126,14 +156,29 @@ static void T(turn_by_steps)(const locus_rotary_walk *walk, const T(turn) * turn
 }
 #endif
 
-static void T(turn_rows)(const locus_rotary_walk *walk, const T(turn) * turn) {
-#if COMPOSES
-    if (walk->op->rotary->tables > 1) {
-        T(turn_by_steps)(walk, turn);
-        return;
+/* An odd last coordinate that changes sign with every step; pairs that do have it in their angles. */
+static void T(flip_last)(const locus_rotary_walk *walk, const T(turn) * turn) {
+    const locus_rotary *rotary = walk->op->rotary;
+    const int64_t *values = locus_rotary_side(walk, 0)->values + walk->call->first + turn->token;
+    for (size_t head = 0; head < turn->heads.count; head++) {
+        const size_t table = rotary->tables == 1 ? 0 : walk->call->head + turn->heads.first + head;
+        REAL *column = turn->to + (ptrdiff_t)head * turn->to_head + rotary->dim - 1;
+        for (size_t r = 0; rotary->flip[table] < rotary->dim && r < turn->rows; r++)
+            if (values[r] % 2 != 0)
+                column[(ptrdiff_t)r * turn->to_row] = -column[(ptrdiff_t)r * turn->to_row];
     }
+}
+
+static void T(turn_rows)(const locus_rotary_walk *walk, const T(turn) * turn) {
+    const locus_rotary *rotary = walk->op->rotary;
+#if COMPOSES
+    if (rotary->fine[0].rates.tables > 1)
+        T(turn_by_steps)(walk, turn);
+    else
 #endif
-    T(turn_exactly)(walk, turn);
+        T(turn_exactly)(walk, turn);
+    if (rotary->flip && rotary->dim % 2 != 0)
+        T(flip_last)(walk, turn);
 }
 
 /* ---- standard basis: all heads of a token at once ---- */
@@ -151,17 +196,30 @@ static void T(turn_all)(const locus_rotary_walk *walk) {
                               walk->heads->x_head,
                               T(y_row)(walk, t, 0),
                               walk->heads->y_stride,
-                              walk->heads->y_head};
+                              walk->heads->y_head,
+                              false};
         T(turn_rows)(walk, &turn);
     }
 }
 
-/* gx = R(−pθ) gy; dL/dθ += Σ p·(x̂ ∧ gx), the wedge product of pairs: it is that of y and gy, both turned back. */
-static void T(learn_angles)(const locus_rotary_walk *walk) {
+/* dL/dθ += Σ p·(x̂ ∧ gx) on every axis, the wedge product of pairs: it is that of y and gy, both turned back. */
+static void T(sum_angles)(const locus_rotary_walk *walk, size_t token, size_t rows, const REAL *x, ptrdiff_t x_stride,
+                          const REAL *gx, ptrdiff_t gx_stride, double *sums) {
     const locus_rotary *rotary = walk->op->rotary;
+    double *weights = (double *)(void *)SCRATCH(walk, weights);
+    for (size_t axis = 0; axis < rotary->axes; axis++) {
+        const int64_t *values = locus_rotary_side(walk, axis)->values + walk->call->first + token;
+        for (size_t r = 0; r < rows; r++) /* the kernel sums gx·y − gy·x, the negative */
+            weights[r] = -walk->sign * (double)values[r];
+        KERNELS(walk)->angle_gradient(rows, rotary->pairs, rotary->half_pairs, weights, x, x_stride, gx, gx_stride,
+                                      sums + axis * rotary->pairs);
+    }
+}
+
+/* gx = R(−p) gy, and the sums. */
+static void T(learn_angles)(const locus_rotary_walk *walk) {
     const locus_operator_heads *heads = walk->heads;
     const size_t count = walk->call->count;
-    double *weights = (double *)(void *)SCRATCH(walk, weights);
     for (size_t t = 0; t < count; t += LOCUS_BASIS_ROWS) {
         size_t rows = least_rows(LOCUS_BASIS_ROWS, count - t);
         const T(turn) turn = {{0, heads->count},
@@ -173,14 +231,13 @@ static void T(learn_angles)(const locus_rotary_walk *walk) {
                               heads->gy_head,
                               T(y_row)(walk, t, 0),
                               heads->y_stride,
-                              heads->y_head};
+                              heads->y_head,
+                              false};
         T(turn_rows)(walk, &turn);
-        for (size_t r = 0; r < rows; r++) /* the kernel sums gx·y − gy·x, the negative */
-            weights[r] = -walk->sign * (double)walk->side->values[walk->call->first + t + r];
         for (size_t h = 0; h < heads->count; h++)
-            KERNELS(walk)->angle_gradient(rows, rotary->pairs, rotary->half_pairs, weights, T(x_row)(walk, t, h),
-                                          walk->call->x_stride, T(y_row)(walk, t, h), heads->y_stride,
-                                          (double *)(void *)((char *)heads->slots + h * heads->slot_stride));
+            T(sum_angles)
+        (walk, t, rows, T(x_row)(walk, t, h), walk->call->x_stride, T(y_row)(walk, t, h), heads->y_stride,
+         locus_rotary_slot_at(walk->op, (char *)heads->slots + h * heads->slot_stride).angles);
     }
 }
 
@@ -216,23 +273,38 @@ static void T(leave)(const locus_rotary_walk *walk, size_t head, const REAL *row
                         stride, false);
 }
 
-/* Rows of one head. */
-static void T(turn_block)(const locus_rotary_walk *walk, size_t head, size_t token, size_t count, double sign,
-                          T(rows) from, REAL *to, ptrdiff_t to_stride) {
-    const T(turn) turn = {{head, 1}, token, count, sign, from.data, from.stride, 0, to, to_stride, 0};
+/* Heads that share angles find the phases of a block ready. */
+static bool T(prepare)(const locus_rotary_walk *walk, size_t token, size_t rows) {
+    if (walk->op->rotary->fine[0].rates.tables > 1)
+        return false;
+    (void)T(phases)(walk, (locus_heads_range){0, 1}, walk->call->first + token, rows, NULL);
+    return true;
+}
+
+/* Some tokens of one head. */
+typedef struct T(block) {
+    size_t head, token, rows;
+    bool ready; /* see prepare */
+} T(block);
+
+static void T(turn_block)(const locus_rotary_walk *walk, T(block) block, double sign, T(rows) from, REAL *to,
+                          ptrdiff_t to_stride) {
+    const T(turn) turn = {{block.head, 1}, block.token, block.rows, sign, from.data, from.stride, 0, to, to_stride, 0,
+                          block.ready};
     T(turn_rows)(walk, &turn);
 }
 
-static void T(basis_block)(const locus_rotary_walk *walk, size_t head, size_t token, size_t rows) {
-    size_t dim = walk->op->rotary->dim;
-    REAL *hat = SCRATCH(walk, x), *y = T(y_row)(walk, token, head);
+static void T(basis_block)(const locus_rotary_walk *walk, T(block) block) {
+    const size_t head = block.head, rows = block.rows, dim = walk->op->rotary->dim;
+    REAL *hat = SCRATCH(walk, x), *y = T(y_row)(walk, block.token, head);
     T(rows)
-    in = T(enter)(walk, head, walk->into, (T(rows)){T(x_row)(walk, token, head), walk->call->x_stride}, rows, hat);
+    in = T(enter)(walk, head, walk->into, (T(rows)){T(x_row)(walk, block.token, head), walk->call->x_stride}, rows,
+                  hat);
     if (!walk->out_of) {
-        T(turn_block)(walk, head, token, rows, walk->sign, in, y, walk->heads->y_stride);
+        T(turn_block)(walk, block, walk->sign, in, y, walk->heads->y_stride);
         return;
     }
-    T(turn_block)(walk, head, token, rows, walk->sign, in, hat, (ptrdiff_t)dim);
+    T(turn_block)(walk, block, walk->sign, in, hat, (ptrdiff_t)dim);
     T(leave)(walk, head, hat, rows, y, walk->heads->y_stride);
 }
 
@@ -240,13 +312,14 @@ static void T(basis_all)(const locus_rotary_walk *walk) {
     const size_t count = walk->call->count, heads = walk->heads->count, dim = walk->op->rotary->dim;
     for (size_t t = 0; t < count; t += LOCUS_BASIS_ROWS) {
         size_t rows = least_rows(LOCUS_BASIS_ROWS, count - t);
+        const bool ready = T(prepare)(walk, t, rows);
         for (size_t h = 0; h < heads; h++) {
             if (h + 1 < heads)
                 T(fetch)(T(x_row)(walk, t, h + 1), rows, walk->call->x_stride, dim);
             else if (t + rows < count)
                 T(fetch)
             (T(x_row)(walk, t + rows, 0), least_rows(LOCUS_BASIS_ROWS, count - t - rows), walk->call->x_stride, dim);
-            T(basis_block)(walk, h, t, rows);
+            T(basis_block)(walk, (T(block)){h, t, rows, ready});
         }
     }
 }
@@ -260,7 +333,7 @@ void JOIN(locus_rotary_run_, WIDTH)(const locus_rotary_walk *walk) {
         T(turn_all)(walk);
 }
 
-/* ---- sums over tokens for the gradient of S ---- */
+/* ---- sums over tokens for the gradients of matrices ---- */
 
 /* c (+)= aᵀ b over `rows` tokens, for D columns of each. */
 static void T(outer_sum)(const locus_rotary_walk *walk, size_t columns, size_t rows, T(rows) a, T(rows) b, REAL *c,
@@ -269,14 +342,16 @@ static void T(outer_sum)(const locus_rotary_walk *walk, size_t columns, size_t r
                         accumulate);
 }
 
-/* One run of near blocks: moments Σ u^(2m+1) (R(−pθ/2) ĝ)(R(pθ/2) x̂)ᵀ, u = p/span. */
-static void T(moment_run)(const locus_rotary_walk *walk, const locus_near_run *near, size_t rows, T(rows) x, T(rows) g,
-                          REAL *sums, bool accumulate) {
+/* One run of near blocks: moments Σ u^(2m+1) (R(−pθ/2) ĝ)(R(pθ/2) x̂)ᵀ, u = p/span. What flips is multiplied by (−1)^p
+ * on the side of ĝ. */
+static void T(moment_run)(const locus_rotary_walk *walk, const locus_near_run *near, T(block) block, T(rows) x,
+                          T(rows) g, REAL *sums, bool accumulate) {
     const locus_rotary *rotary = walk->op->rotary;
+    const size_t rows = block.rows;
+    const int64_t *values = locus_rotary_side(walk, 0)->values + walk->call->first + block.token;
     const double *weights = (double *)(void *)SCRATCH(walk, weights);
     REAL *half_x = SCRATCH(walk, half_x), *half_g = SCRATCH(walk, half_g);
-    const REAL *cosine = SCRATCH(walk, half_cosine) + near->first / 2,
-               *sine = SCRATCH(walk, half_sine) + near->first / 2;
+    const REAL *cosine = SCRATCH(walk, half) + near->first / 2, *sine = cosine + rows * rotary->pairs;
     locus_rotation shape = {.rows = rows,
                             .heads = 1,
                             .D = near->count,
@@ -289,55 +364,78 @@ static void T(moment_run)(const locus_rotary_walk *walk, const locus_near_run *n
     KERNELS(walk)->rotate(&shape, (REAL)-walk->sign, (REAL)walk->call->scale, cosine, sine, g.data + near->first,
                           half_g);
     for (size_t m = 0; m < LOCUS_NEAR_MOMENTS; m++) {
-        for (size_t r = 0; r < rows; r++)
-            KERNELS(walk)->scale(near->count, (REAL)(m == 0 ? weights[r] : weights[r] * weights[r]),
+        for (size_t r = 0; r < rows; r++) {
+            const double first = near->flips && values[r] % 2 != 0 ? -weights[r] : weights[r];
+            KERNELS(walk)->scale(near->count, (REAL)(m == 0 ? first : weights[r] * weights[r]),
                                  half_g + r * near->count, half_g + r * near->count);
+        }
         T(outer_sum)
         (walk, near->count, rows, (T(rows)){half_g, (ptrdiff_t)near->count}, (T(rows)){half_x, (ptrdiff_t)near->count},
          sums + m * near->count * near->count, accumulate);
     }
 }
 
-static void T(moment_runs)(const locus_rotary_walk *walk, size_t head, size_t token, size_t rows, T(rows) x, T(rows) g,
-                           bool accumulate) {
+static size_t T(table_of)(const locus_rotary_walk *walk, size_t head) {
+    return walk->op->rotary->tables == 1 ? 0 : walk->call->head + head;
+}
+
+static void T(moment_runs)(const locus_rotary_walk *walk, T(block) block, T(rows) x, T(rows) g, bool accumulate) {
     const locus_rotary_operator *op = walk->op;
-    size_t table = op->rotary->tables == 1 ? 0 : walk->call->head + head;
+    const size_t table = T(table_of)(walk, block.head), at = walk->call->first + block.token;
+    const locus_token_side *side = locus_rotary_side(walk, 0);
     REAL *sums = SCRATCH(walk, moments);
     if (op->near_first[table] == op->near_first[table + 1])
         return;
-    const size_t at = walk->call->first + token;
-    (void)T(angles)(walk, &op->half, (locus_heads_range){head, 1}, walk->side->coarse + at, walk->side->fine + at, rows,
-                    SCRATCH(walk, half_cosine), SCRATCH(walk, half_sine));
+    (void)T(axis_phases)(walk, &op->half, (locus_heads_range){block.head, 1}, side->coarse + at, side->fine + at,
+                         block.rows, SCRATCH(walk, half));
     for (size_t i = op->near_first[table]; i < op->near_first[table + 1]; i++) {
-        T(moment_run)(walk, &op->near[i], rows, x, g, sums, accumulate);
+        T(moment_run)(walk, &op->near[i], block, x, g, sums, accumulate);
         sums += LOCUS_NEAR_MOMENTS * op->near[i].count * op->near[i].count;
     }
 }
 
-static void T(flush)(const locus_rotary_walk *walk, size_t head, locus_skew_slot slot) {
+static void T(flush)(const locus_rotary_walk *walk, size_t head, const locus_rotary_slot *slot) {
     const locus_rotary_operator *op = walk->op;
-    size_t dim = op->rotary->dim, table = op->rotary->tables == 1 ? 0 : walk->call->head + head;
+    size_t dim = op->rotary->dim, table = T(table_of)(walk, head);
     const REAL *forward = SCRATCH(walk, forward), *backward = SCRATCH(walk, backward), *sums = SCRATCH(walk, moments);
     for (size_t i = 0; i < dim * dim; i++)
-        slot.forward[i] += (double)forward[i];
+        slot->forward[i] += (double)forward[i];
     for (size_t i = 0; i < dim * dim; i++)
-        slot.backward[i] += (double)backward[i];
-    for (size_t n = op->near_first[table]; n < op->near_first[table + 1]; n++) {
+        slot->backward[i] += (double)backward[i];
+    for (size_t n = op->near_first ? op->near_first[table] : 0; op->near_first && n < op->near_first[table + 1]; n++) {
         const locus_near_run *near = &op->near[n];
         for (size_t m = 0; m < LOCUS_NEAR_MOMENTS; m++)
             for (size_t i = 0; i < near->count; i++)
                 for (size_t j = 0; j < near->count; j++)
-                    slot.moment[m][(near->first + i) * dim + near->first + j] += (double)*sums++;
+                    slot->moment[m][(near->first + i) * dim + near->first + j] += (double)*sums++;
     }
 }
 
-/* y = scale·U R(pθ) Uᵀ x, by blocks: gx = scale·U R(−pθ) Uᵀ gy, and the sums that dL/dS is made of. */
-static void T(learn_block)(const locus_rotary_walk *walk, size_t head, size_t token, size_t rows, bool accumulate,
-                           double *diagonal) {
-    const locus_rotary *rotary = walk->op->rotary;
-    const locus_operator_heads *heads = walk->heads;
-    const size_t dim = rotary->dim;
+/* Weights p/span, and the moments of near angles. */
+static void T(begin_powers)(const locus_rotary_walk *walk, T(block) block, T(rows) x, T(rows) g, bool accumulate) {
+    const int64_t *values = locus_rotary_side(walk, 0)->values + walk->call->first + block.token;
     double *weights = (double *)(void *)SCRATCH(walk, weights);
+    for (size_t r = 0; r < block.rows; r++)
+        weights[r] = walk->sign * (double)values[r] / walk->op->span;
+    T(moment_runs)(walk, block, x, g, accumulate);
+}
+
+/* What is summed of x̂ and R(−p)ĝ alone. */
+static void T(sum_wedges)(const locus_rotary_walk *walk, T(block) block, T(rows) x, const REAL *turned,
+                          const locus_rotary_slot *slot) {
+    const locus_rotary *rotary = walk->op->rotary;
+    if (rotary->learned & LOCUS_LEARN_GENERATOR)
+        KERNELS(walk)->angle_gradient(block.rows, rotary->pairs, false, (double *)(void *)SCRATCH(walk, weights),
+                                      x.data, x.stride, turned, (ptrdiff_t)rotary->dim, slot->diagonal);
+    if (rotary->learned & LOCUS_LEARN_ANGLES)
+        T(sum_angles)(walk, block.token, block.rows, x.data, x.stride, turned, (ptrdiff_t)rotary->dim, slot->angles);
+}
+
+/* y = scale·U R(p) Uᵀ x, by blocks: gx = scale·U R(−p) Uᵀ gy, and the sums that gradients are made of. */
+static void T(learn_block)(const locus_rotary_walk *walk, T(block) block, bool accumulate,
+                           const locus_rotary_slot *slot) {
+    const locus_operator_heads *heads = walk->heads;
+    const size_t dim = walk->op->rotary->dim, head = block.head, token = block.token, rows = block.rows;
     REAL *turned = SCRATCH(walk, turned), *gx = T(y_row)(walk, token, head), *hat = SCRATCH(walk, x);
     T(rows)
     x = T(enter)(walk, head, walk->into, (T(rows)){T(x_row)(walk, token, head), walk->call->x_stride}, rows, hat);
@@ -349,16 +447,14 @@ static void T(learn_block)(const locus_rotary_walk *walk, size_t head, size_t to
             memcpy(hat + r * dim, x.data + (ptrdiff_t)r * x.stride, dim * sizeof(REAL));
         x = (T(rows)){hat, (ptrdiff_t)dim};
     }
-    for (size_t r = 0; r < rows; r++)
-        weights[r] = walk->sign * (double)walk->side->values[walk->call->first + token + r] / walk->op->span;
-    T(moment_runs)(walk, head, token, rows, x, g, accumulate);
+    if (walk->op->rotary->learned & LOCUS_LEARN_GENERATOR)
+        T(begin_powers)(walk, block, x, g, accumulate);
     const T(rows) out = {turned, (ptrdiff_t)dim};
-    T(turn_block)(walk, head, token, rows, walk->sign, x, turned, (ptrdiff_t)dim);
+    T(turn_block)(walk, block, walk->sign, x, turned, (ptrdiff_t)dim);
     T(outer_sum)(walk, dim, rows, g, out, SCRATCH(walk, forward), accumulate);
-    T(turn_block)(walk, head, token, rows, -walk->sign, g, turned, (ptrdiff_t)dim);
+    T(turn_block)(walk, block, -walk->sign, g, turned, (ptrdiff_t)dim);
     T(outer_sum)(walk, dim, rows, out, x, SCRATCH(walk, backward), accumulate);
-    KERNELS(walk)->angle_gradient(rows, rotary->pairs, false, weights, x.data, x.stride, turned, (ptrdiff_t)dim,
-                                  diagonal);
+    T(sum_wedges)(walk, block, x, turned, slot);
     if (walk->into)
         T(leave)(walk, head, turned, rows, gx, heads->y_stride);
     else
@@ -366,32 +462,38 @@ static void T(learn_block)(const locus_rotary_walk *walk, size_t head, size_t to
             memcpy(gx + (ptrdiff_t)r * heads->y_stride, turned + r * dim, dim * sizeof(REAL));
 }
 
-static void T(learn_skew)(const locus_rotary_walk *walk) {
-    const size_t count = walk->call->count, dim = walk->op->rotary->dim;
+/* Asks for the rows that come next: of the same head, or of the next one from the group's first token on. */
+static void T(fetch_next)(const locus_rotary_walk *walk, T(block) block, size_t begin, size_t end) {
+    const bool last = block.token + block.rows == end;
+    const size_t token = last ? begin : block.token + block.rows, head = last ? block.head + 1 : block.head;
+    if (head >= walk->heads->count)
+        return;
+    const size_t next = least_rows(LOCUS_BASIS_ROWS, end - token), dim = walk->op->rotary->dim;
+    T(fetch)(T(x_row)(walk, token, head), next, walk->call->x_stride, dim);
+    T(fetch)(T(g_row)(walk, token, head), next, walk->heads->gy_stride, dim);
+}
+
+static void T(learn_matrices)(const locus_rotary_walk *walk) {
+    const size_t count = walk->call->count;
     for (size_t begin = 0; begin < count; begin += LOCUS_FLUSH_ROWS) {
         size_t end = begin + least_rows(LOCUS_FLUSH_ROWS, count - begin);
         for (size_t h = 0; h < walk->heads->count; h++) {
-            locus_skew_slot slot =
-                locus_skew_slot_at(walk->op, (char *)walk->heads->slots + h * walk->heads->slot_stride);
+            const locus_rotary_slot slot =
+                locus_rotary_slot_at(walk->op, (char *)walk->heads->slots + h * walk->heads->slot_stride);
             for (size_t t = begin; t < end; t += LOCUS_BASIS_ROWS) {
-                size_t rows = least_rows(LOCUS_BASIS_ROWS, end - t);
-                bool last = t + rows == end;
-                size_t token = last ? begin : t + rows, head = last ? h + 1 : h; /* what comes next */
-                size_t next = head < walk->heads->count ? least_rows(LOCUS_BASIS_ROWS, end - token) : 0;
-                if (next > 0) {
-                    T(fetch)(T(x_row)(walk, token, head), next, walk->call->x_stride, dim);
-                    T(fetch)(T(g_row)(walk, token, head), next, walk->heads->gy_stride, dim);
-                }
-                T(learn_block)(walk, h, t, rows, t > begin, slot.diagonal);
+                T(block) block = {h, t, least_rows(LOCUS_BASIS_ROWS, end - t), false};
+                T(fetch_next)(walk, block, begin, end);
+                block.ready = T(prepare)(walk, t, block.rows);
+                T(learn_block)(walk, block, t > begin, &slot);
             }
-            T(flush)(walk, h, slot);
+            T(flush)(walk, h, &slot);
         }
     }
 }
 
 void JOIN(locus_rotary_learn_, WIDTH)(const locus_rotary_walk *walk) {
-    if (walk->op->rotary->learned == LOCUS_LEARN_SKEW)
-        T(learn_skew)(walk);
+    if (walk->op->rotary->learned & (LOCUS_LEARN_GENERATOR | LOCUS_LEARN_BASIS))
+        T(learn_matrices)(walk);
     else
         T(learn_angles)(walk);
 }

@@ -1,63 +1,90 @@
 /* SPDX-License-Identifier: MIT */
-/* From sums over tokens to the gradient of the parameters.
+/* From sums over tokens to the gradients of the parameters. In the basis U, with ŷ = R(p)x̂:
  *
- * Angles: dL/dθ_i is the sum itself. Generators: with G the gradient of S seen as a full matrix, S = A − Aᵀ gives
- * dL/dA = G − Gᵀ, so only the antisymmetric part of G matters. In the basis U it comes from quotients of two sums, and
- * from moments where angles are near (linalg.h). A block of two coordinates is always near to itself; the antisymmetric
- * part of its moment is the sum for its angle alone, so no moment has to be computed for it:
+ *   forward = Σ ĝ ŷᵀ,  backward = Σ (R(−p)ĝ) x̂ᵀ
+ *
+ * Angles: dL/dθ_i = Σ p·(x̂ ∧ R(−p)ĝ)_i is summed itself.
+ *
+ * A basis that has parameters of its own: y = U R Uᵀ x gives Uᵀ dL/dU = forward + backwardᵀ, and locus_orthogonal_backward
+ * goes on. In INNER coordinates one of the two is missing for each of queries and keys, but the missing parts add up to
+ * a symmetric matrix, which no orthogonal matrix can follow.
+ *
+ * Generators: W^p. Quotients of the two sums, and moments where angles are near (orthogonal.h). A block of two coordinates
+ * is always near to itself; only the antisymmetric part of its moment matters, because W stays orthogonal, and that part
+ * is the sum for its angle alone, so no moment has to be computed for it:
  *
  *   m_10 − m_01 = Σ u ((R(−a/2)ĝ)_y (R(a/2)x̂)_x − (R(−a/2)ĝ)_x (R(a/2)x̂)_y) = Σ u (R(−a)ĝ)_y x̂_x − (R(−a)ĝ)_x x̂_y
  *
- * because turning both sides of a wedge product changes nothing. The block's symmetric part is lost in G − Gᵀ. */
+ * because turning both sides of a wedge product changes nothing. */
 #include "encoding/class.h"
 #include "encoding/rotary.h"
 
 #include "linalg/linalg.h"
 
+#include <assert.h>
 #include <math.h>
 
-static size_t padded(size_t doubles) {
-    return (doubles + 7) / 8 * 8;
+static double *take(size_t *total, double *base, size_t doubles) {
+    double *at = base ? base + *total : NULL;
+    *total += (doubles + 7) / 8 * 8;
+    return at;
 }
 
-locus_skew_slot locus_skew_slot_at(const locus_rotary_operator *op, void *slot) {
-    size_t square = padded(op->rotary->dim * op->rotary->dim);
-    double *at = slot;
-    locus_skew_slot parts = {.forward = at, .backward = at + square, .inner = at + 2 * square};
-    for (size_t m = 0; m < op->moments; m++)
-        parts.moment[m] = at + (3 + m) * square;
-    parts.diagonal = at + (3 + op->moments) * square;
+locus_rotary_slot locus_rotary_slot_at(const locus_rotary_operator *op, void *slot) {
+    const locus_rotary *rotary = op->rotary;
+    const bool angles = rotary->learned & LOCUS_LEARN_ANGLES, powers = rotary->learned & LOCUS_LEARN_GENERATOR;
+    const bool matrices = powers || (rotary->learned & LOCUS_LEARN_BASIS);
+    const bool mapped = matrices && !(powers && rotary->kind == LOCUS_ORTHOGONAL_SKEW);
+    const size_t square = rotary->dim * rotary->dim;
+    locus_rotary_slot parts = {.total = 0};
+    parts.angles = take(&parts.total, slot, angles ? rotary->axes * rotary->pairs : 0);
+    parts.forward = take(&parts.total, slot, matrices ? square : 0);
+    parts.backward = take(&parts.total, slot, matrices ? square : 0);
+    for (size_t m = 0; powers && m < op->moments; m++)
+        parts.moment[m] = take(&parts.total, slot, square);
+    parts.diagonal = take(&parts.total, slot, powers ? rotary->pairs : 0);
+    parts.sums = parts.total;
+    parts.inner = take(&parts.total, slot, matrices ? square : 0);
+    parts.gradient = take(&parts.total, slot, mapped ? square : 0);
+    parts.work = take(&parts.total, slot, mapped ? locus_orthogonal_work(rotary->dim) : 0);
     return parts;
 }
 
 size_t locus_rotary_slot_bytes(const locus_operator *op) {
-    const locus_rotary_operator *own = (const locus_rotary_operator *)op;
-    const locus_rotary *rotary = own->rotary;
-    size_t doubles = 0;
-    if (rotary->learned == LOCUS_LEARN_ANGLES)
-        doubles = padded(rotary->pairs);
-    if (rotary->learned == LOCUS_LEARN_SKEW)
-        doubles = (3 + own->moments) * padded(rotary->dim * rotary->dim) + padded(rotary->pairs);
-    return doubles * sizeof(double);
+    return locus_rotary_slot_at((const locus_rotary_operator *)op, NULL).total * sizeof(double);
 }
 
 /* ---- near runs ---- */
 
-/* A head's angles fall, and for odd dimensions a last coordinate turns by 0: neighbours closer than LOCUS_NEAR are
+typedef struct locus_block_range {
+    size_t begin, end;
+    bool flips;
+} locus_block_range;
+
+/* Angles fall within a range of blocks, and an odd last coordinate turns by 0: neighbours closer than LOCUS_NEAR are
  * chained. */
-static size_t chain_runs(const locus_rotary *rotary, const double *theta, locus_near_run *runs) {
-    size_t blocks = (rotary->dim + 1) / 2, count = 0, begin = 0;
-    for (size_t i = 1; i <= blocks; i++) {
-        double angle = i < rotary->pairs ? theta[i] : 0;
-        if (i < blocks && theta[i - 1] - angle < LOCUS_NEAR)
+static size_t chain_runs(const locus_rotary *rotary, const double *span_theta, locus_block_range range,
+                         locus_near_run *runs) {
+    size_t count = 0, begin = range.begin;
+    for (size_t i = begin + 1; i <= range.end; i++) {
+        double angle = i < rotary->pairs ? span_theta[i] : 0;
+        if (i < range.end && span_theta[i - 1] - angle < LOCUS_NEAR)
             continue;
         if (i - begin > 1) {
             size_t end = 2 * i < rotary->dim ? 2 * i : rotary->dim;
-            runs[count++] = (locus_near_run){2 * begin, end - 2 * begin, (end - 2 * begin) / 2};
+            runs[count++] = (locus_near_run){2 * begin, end - 2 * begin, (end - 2 * begin) / 2, range.flips};
         }
         begin = i;
     }
     return count;
+}
+
+/* Eigenvalues on different sides of the flip are never near. */
+static size_t find_runs(const locus_rotary *rotary, size_t table, const double *span_theta, locus_near_run *runs) {
+    const size_t blocks = (rotary->dim + 1) / 2;
+    const size_t flip = rotary->flip && rotary->flip[table] < rotary->dim ? rotary->flip[table] / 2 : blocks;
+    const size_t still = chain_runs(rotary, span_theta, (locus_block_range){0, flip, false}, runs);
+    return still + chain_runs(rotary, span_theta, (locus_block_range){flip, blocks, true}, runs + still);
 }
 
 static locus_status make_half_angles(locus_rotary_operator *op, locus_owned *memory, locus_error *error) {
@@ -67,7 +94,7 @@ static locus_status make_half_angles(locus_rotary_operator *op, locus_owned *mem
     if (!half)
         return locus_owned_fail(error, angles, sizeof *half);
     for (size_t i = 0; i < angles; i++)
-        half[i] = rotary->fine.theta[i] / 2;
+        half[i] = rotary->fine[0].rates.theta[i] / 2;
     locus_status status = locus_angle_fine_create(&op->half_fine, rotary->tables, rotary->pairs, half, memory, error);
     if (status != LOCUS_OK)
         return status;
@@ -76,6 +103,7 @@ static locus_status make_half_angles(locus_rotary_operator *op, locus_owned *mem
 
 locus_status locus_rotary_find_near(locus_rotary_operator *op, locus_owned *memory, locus_error *error) {
     const locus_rotary *rotary = op->rotary;
+    const double *theta = rotary->fine[0].rates.theta;
     size_t angles = rotary->tables * rotary->pairs, runs_most = rotary->tables * (rotary->pairs / 2 + 1);
     double *span_theta = locus_owned_get(memory, angles, sizeof *span_theta);
     size_t *first = locus_owned_get(memory, rotary->tables + 1, sizeof *first);
@@ -84,9 +112,10 @@ locus_status locus_rotary_find_near(locus_rotary_operator *op, locus_owned *memo
         return locus_owned_fail(error, runs_most, sizeof *runs);
     op->span = fmax(op->placement->reach, 1);
     for (size_t i = 0; i < angles; i++)
-        span_theta[i] = op->span * rotary->fine.theta[i];
+        span_theta[i] = op->span * theta[i];
     for (size_t table = 0; table < rotary->tables; table++)
-        first[table + 1] = first[table] + chain_runs(rotary, span_theta + table * rotary->pairs, runs + first[table]);
+        first[table + 1] =
+            first[table] + find_runs(rotary, table, span_theta + table * rotary->pairs, runs + first[table]);
     for (size_t i = 0; i < first[rotary->tables]; i++)
         op->near_widest = runs[i].count > op->near_widest ? runs[i].count : op->near_widest;
     op->span_theta = span_theta;
@@ -108,49 +137,102 @@ static void fold(void *slots, size_t count, size_t stride, size_t doubles) {
     }
 }
 
-static void reduce_angles(const locus_rotary *rotary, size_t head, const double *sum, const locus_tensor *parameter) {
-    size_t first = rotary->tables == 1 ? 0 : head * rotary->pairs;
-    for (size_t i = 0; i < rotary->pairs; i++)
-        locus_tensor_add(parameter, first + i, sum[i]);
+static void reduce_angles(const locus_rotary *rotary, size_t table, const double *sum, const locus_tensor *parameters) {
+    const locus_parameter_slice slice = rotary->angles_slice;
+    for (size_t axis = 0; axis < rotary->axes; axis++)
+        for (size_t i = 0; i < rotary->pairs; i++)
+            locus_tensor_add(&parameters[slice.tensor],
+                             locus_parameter_slice_at(slice, table, axis, rotary->pairs) + i,
+                             sum[axis * rotary->pairs + i]);
 }
 
-static void add_antisymmetric(const locus_rotary *rotary, size_t table, const double *G,
-                              const locus_tensor *parameter) {
-    size_t dim = rotary->dim;
+/* The parameter's gradient from G, dL/dW or, for functions of a skew S, dL/dS. */
+static void add_matrix(const locus_rotary *rotary, size_t table, const double *gradient,
+                       const locus_tensor *parameters) {
+    const size_t square = rotary->dim * rotary->dim;
+    const size_t first = locus_parameter_slice_at(rotary->matrix_slice, table, 0, square);
+    for (size_t i = 0; i < square; i++)
+        locus_tensor_add(&parameters[rotary->matrix_slice.tensor], first + i, gradient[i]);
+}
+
+/* S = A − Aᵀ: dL/dA = G − Gᵀ, into `antisymmetric`. */
+static void subtract_transpose(size_t dim, const double *G, double *antisymmetric) {
     for (size_t i = 0; i < dim; i++)
         for (size_t j = 0; j < dim; j++)
-            locus_tensor_add(parameter, (table * dim + i) * dim + j, G[i * dim + j] - G[j * dim + i]);
+            antisymmetric[i * dim + j] = G[i * dim + j] - G[j * dim + i];
 }
 
-static void reduce_skew(const locus_rotary_operator *op, size_t head, locus_skew_slot slot,
-                        const locus_tensor *parameter) {
+static void reduce_powers(const locus_rotary_operator *op, size_t table, const locus_rotary_slot *slot,
+                          const locus_tensor *parameters) {
     const locus_rotary *rotary = op->rotary;
-    const size_t dim = rotary->dim, table = rotary->tables == 1 ? 0 : head, square = dim * dim;
+    const size_t dim = rotary->dim, square = dim * dim, angles = table * rotary->pairs;
     const double *U = rotary->basis_float64 + table * square, *V = rotary->transposed_float64 + table * square;
     for (size_t i = 0; i < rotary->pairs; i++) { /* the kernel's sum is the wedge the other way round */
-        double *block = slot.moment[0] + 2 * i * dim + 2 * i;
+        double *block = slot->moment[0] + 2 * i * dim + 2 * i;
         block[0] = block[dim + 1] = 0;
-        block[1] = slot.diagonal[i] / 2;
+        block[1] = slot->diagonal[i] / 2;
         block[dim] = -block[1];
     }
-    locus_skew_gradient(dim, op->span_theta + table * rotary->pairs, LOCUS_NEAR, slot.forward, slot.backward,
-                        (const double *const *)slot.moment, op->moments, slot.inner);
-    for (size_t i = 0; i < square; i++)
-        slot.inner[i] *= op->span;
+    const locus_power_sums sums = {slot->forward, slot->backward, (const double *const *)slot->moment,
+                                   op->moments,   op->span,       LOCUS_NEAR};
+    if (rotary->kind == LOCUS_ORTHOGONAL_SKEW) {
+        locus_skew_gradient(dim, op->span_theta + angles, LOCUS_NEAR, sums.forward, sums.backward, sums.moments,
+                            sums.count, slot->inner);
+        for (size_t i = 0; i < square; i++)
+            slot->inner[i] *= op->span;
+    } else {
+        locus_orthogonal_gradient(rotary->kind, dim, rotary->fine[0].rates.theta + angles, rotary->sigma + angles,
+                                  rotary->flip ? rotary->flip[table] : dim, &sums, slot->inner);
+    }
     const ptrdiff_t ld = (ptrdiff_t)dim;
-    op->kernels_float64->gemm(dim, dim, dim, U, ld, 1, slot.inner, ld, slot.forward, ld, false);
-    op->kernels_float64->gemm(dim, dim, dim, slot.forward, ld, 1, V, ld, slot.backward, ld, false);
-    add_antisymmetric(rotary, table, slot.backward, parameter);
+    op->kernels_float64->gemm(dim, dim, dim, U, ld, 1, slot->inner, ld, slot->forward, ld, false);
+    op->kernels_float64->gemm(dim, dim, dim, slot->forward, ld, 1, V, ld, slot->backward, ld, false);
+    if (rotary->kind == LOCUS_ORTHOGONAL_SKEW) {
+        subtract_transpose(dim, slot->backward, slot->inner);
+        add_matrix(rotary, table, slot->inner, parameters);
+        return;
+    }
+    for (size_t i = 0; i < square; i++)
+        slot->gradient[i] = 0;
+    locus_status status = locus_orthogonal_spread(rotary->kind, dim, rotary->A + table * square, slot->backward,
+                                                  slot->gradient, slot->work);
+    assert(status == LOCUS_OK); /* it was decomposed before */
+    if (status == LOCUS_OK)
+        add_matrix(rotary, table, slot->gradient, parameters);
+}
+
+static void reduce_basis(const locus_rotary_operator *op, size_t table, const locus_rotary_slot *slot,
+                         const locus_tensor *parameters) {
+    const locus_rotary *rotary = op->rotary;
+    const size_t dim = rotary->dim, square = dim * dim;
+    const ptrdiff_t ld = (ptrdiff_t)dim;
+    for (size_t i = 0; i < dim; i++)
+        for (size_t j = 0; j < dim; j++) {
+            slot->inner[i * dim + j] = slot->forward[i * dim + j] + slot->backward[j * dim + i];
+            slot->gradient[i * dim + j] = 0;
+        }
+    op->kernels_float64->gemm(dim, dim, dim, rotary->basis_float64 + table * square, ld, 1, slot->inner, ld,
+                              slot->forward, ld, false);
+    locus_status status = locus_orthogonal_backward(rotary->kind, dim, rotary->A + table * square, slot->forward,
+                                                    slot->gradient, slot->work);
+    assert(status == LOCUS_OK); /* it was decomposed before */
+    if (status == LOCUS_OK)
+        add_matrix(rotary, table, slot->gradient, parameters);
 }
 
 void locus_rotary_reduce(const locus_operator *op, size_t head, void *slots, size_t slot_count, size_t slot_stride,
                          const locus_tensor *parameters) {
     const locus_rotary_operator *own = (const locus_rotary_operator *)op;
-    if (slot_count == 0 || own->rotary->learned == LOCUS_LEARN_NOTHING)
+    const unsigned learned = own->rotary->learned;
+    const size_t table = own->rotary->tables == 1 ? 0 : head;
+    if (slot_count == 0 || learned == LOCUS_LEARN_NOTHING)
         return;
-    fold(slots, slot_count, slot_stride, locus_rotary_slot_bytes(op) / sizeof(double));
-    if (own->rotary->learned == LOCUS_LEARN_ANGLES)
-        reduce_angles(own->rotary, head, slots, &parameters[0]);
-    else
-        reduce_skew(own, head, locus_skew_slot_at(own, slots), &parameters[0]);
+    const locus_rotary_slot slot = locus_rotary_slot_at(own, slots);
+    fold(slots, slot_count, slot_stride, slot.sums);
+    if (learned & LOCUS_LEARN_ANGLES)
+        reduce_angles(own->rotary, table, slot.angles, parameters);
+    if (learned & LOCUS_LEARN_GENERATOR)
+        reduce_powers(own, table, &slot, parameters);
+    if (learned & LOCUS_LEARN_BASIS)
+        reduce_basis(own, table, &slot, parameters);
 }

@@ -2,21 +2,230 @@
 /* See score_row.h. */
 #include "encoding/score_row.h"
 
-#define RANGE_FOR_TOKEN 4
-#define RANGE_ALWAYS 65536
+#include <string.h>
 
-locus_score_range locus_score_range_of(const locus_placement *placement) {
-    size_t tokens = placement->query.used > placement->key.used ? placement->query.used : placement->key.used;
-    uint64_t range = (uint64_t)(placement->farthest_apart - placement->nearest_apart) + 1;
-    if (tokens == 0 || range > (uint64_t)tokens * RANGE_FOR_TOKEN + RANGE_ALWAYS)
-        return (locus_score_range){0, 0};
-    return (locus_score_range){placement->nearest_apart, (size_t)range};
+/* Cells by difference: of one coordinate, and of several. */
+#define LINE_FOR_TOKEN 4
+#define LINE_ALWAYS 65536
+#define GRID_FOR_TOKEN 16
+#define GRID_ALWAYS 16384
+/* Numbers in all tables over cells by pair. */
+#define PAIR_NUMBERS_FOR_TOKEN 512
+#define PAIR_NUMBERS_ALWAYS ((size_t)1 << 22)
+
+#define SHORT_PIECE 8
+
+static size_t tokens_of(const locus_places *places) {
+    const locus_placement *first = &places->items[0];
+    return first->query.used > first->key.used ? first->query.used : first->key.used;
 }
 
-size_t locus_score_row_at(const locus_placement *placement, locus_score_range range, const locus_score_call *call) {
-    const locus_token_side *keys = &placement->key;
-    bool consecutive = keys->consecutive || (call->count > 0 && keys->ahead[call->key_first] >= call->count);
-    if (range.count == 0 || call->count == 0 || !consecutive)
-        return SIZE_MAX;
-    return (size_t)(keys->values[call->key_first] - placement->query.values[call->query] - range.first);
+double locus_score_list_most(const locus_places *places) {
+    return (double)tokens_of(places) * LINE_FOR_TOKEN + LINE_ALWAYS;
+}
+
+/* ---- cells by difference ---- */
+
+static uint64_t spread_of(const locus_placement *axis) {
+    return (uint64_t)axis->farthest_apart - (uint64_t)axis->nearest_apart + 1; /* 0: 2^64 */
+}
+
+/* How many; 0 if they are too many. */
+static size_t count_differences(const locus_places *places) {
+    const size_t tokens = tokens_of(places);
+    const size_t most = places->count == 1 ? tokens * LINE_FOR_TOKEN + LINE_ALWAYS
+                                           : tokens * GRID_FOR_TOKEN + GRID_ALWAYS;
+    size_t count = tokens > 0;
+    for (size_t c = 0; c < places->count && count > 0; c++) {
+        const uint64_t spread = spread_of(&places->items[c]);
+        const bool fits = places->items[c].coordinate.kind != LOCUS_COORDINATE_TREE && spread > 0 &&
+                          spread <= most / count && count * spread <= INT32_MAX;
+        count = fits ? count * (size_t)spread : 0;
+    }
+    return count;
+}
+
+/* cells[t] = `sign` · Σ (value − origin) · stride; the last coordinate's stride is 1. */
+static void add_strides(const locus_places *places, bool keys, uint32_t *cells) {
+    uint32_t stride = 1;
+    for (size_t c = places->count; c-- > 0;) {
+        const locus_placement *axis = &places->items[c];
+        const locus_token_side *side = keys ? &axis->key : &axis->query;
+        for (size_t t = 0; t < side->tokens; t++) {
+            const uint32_t value = (uint32_t)((uint64_t)side->values[t]);
+            cells[t] += keys ? value * stride : ((uint32_t)0 - value - (uint32_t)(uint64_t)axis->nearest_apart) * stride;
+        }
+        stride *= (uint32_t)spread_of(axis);
+    }
+}
+
+/* Walks all tuples of differences in the order of the cells. */
+static bool next_difference(const locus_places *places, int64_t *apart) {
+    for (size_t c = places->count; c-- > 0;) {
+        if (apart[c] < places->items[c].farthest_apart) {
+            apart[c]++;
+            return true;
+        }
+        apart[c] = places->items[c].nearest_apart;
+    }
+    return false;
+}
+
+static locus_status fill_differences(const locus_places *places, const locus_distances *distances, double *distance,
+                                     locus_error *error) {
+    locus_owned passing = {0};
+    int64_t *apart = locus_owned_get(&passing, places->count, sizeof *apart);
+    if (!apart)
+        return locus_owned_fail(error, places->count, sizeof *apart);
+    for (size_t c = 0; c < places->count; c++)
+        apart[c] = places->items[c].nearest_apart;
+    do
+        *distance++ = locus_distances_of(distances, apart);
+    while (next_difference(places, apart));
+    locus_owned_release(&passing);
+    return LOCUS_OK;
+}
+
+/* ---- cells by pair ---- */
+
+static bool same_values(const int64_t *values, size_t first, size_t before, size_t count) {
+    return memcmp(values + first, values + before, count * sizeof *values) == 0;
+}
+
+/* Whether a sequence stands where the one before it stands. */
+static bool repeats(const locus_places *places, size_t sequence) {
+    if (sequence == 0)
+        return false;
+    const locus_sequence_span *span = &places->items[0].spans[sequence], *before = span - 1;
+    bool same = span->query_count == before->query_count && span->key_count == before->key_count;
+    for (size_t c = 0; c < places->count && same; c++) {
+        const locus_placement *axis = &places->items[c];
+        same = same_values(axis->query.values, span->query_first, before->query_first, span->query_count) &&
+               same_values(axis->key.values, span->key_first, before->key_first, span->key_count);
+    }
+    return same;
+}
+
+static size_t count_pairs(const locus_places *places, size_t tables) {
+    const size_t tokens = tokens_of(places);
+    const size_t most = (tokens * PAIR_NUMBERS_FOR_TOKEN + PAIR_NUMBERS_ALWAYS) / (tables + 1);
+    size_t count = 0;
+    for (size_t s = 0; s < places->items[0].sequences; s++) {
+        const locus_sequence_span *span = &places->items[0].spans[s];
+        if (span->query_count == 0 || span->key_count == 0)
+            continue;
+        if (span->key_count > (most - count) / span->query_count) {
+            if (!repeats(places, s))
+                return 0;
+            continue;
+        }
+        count += repeats(places, s) ? 0 : span->query_count * span->key_count;
+    }
+    return count <= INT32_MAX ? count : 0;
+}
+
+static void fill_pairs(const locus_places *places, const locus_distances *distances, uint32_t *query, uint32_t *key,
+                       double *distance) {
+    size_t base = 0, end = 0;
+    for (size_t s = 0; s < places->items[0].sequences; s++) {
+        const locus_sequence_span *span = &places->items[0].spans[s];
+        const bool fresh = !repeats(places, s);
+        base = fresh ? end : base;
+        for (size_t j = 0; j < span->key_count; j++)
+            key[span->key_first + j] = (uint32_t)j;
+        for (size_t i = 0; i < span->query_count; i++) {
+            const locus_score_call call = {LOCUS_FLOAT64, 0, span->query_first + i, span->key_first, span->key_count};
+            query[span->query_first + i] = (uint32_t)(base + i * span->key_count);
+            if (fresh)
+                locus_distances_row(distances, &call, distance + base + i * span->key_count);
+        }
+        end = base + span->query_count * span->key_count;
+    }
+}
+
+/* ---- both ---- */
+
+/* Returns whether the pieces are so short that keys had better go one by one. */
+static bool measure_ahead(const locus_placement *first, const uint32_t *key, uint32_t *ahead) {
+    size_t pieces = 0;
+    for (size_t s = 0; s < first->sequences; s++)
+        for (size_t i = first->spans[s].key_count; i-- > 0;) {
+            const size_t t = first->spans[s].key_first + i;
+            const bool follows = i + 1 < first->spans[s].key_count && key[t + 1] - key[t] == 1;
+            ahead[t] = follows && ahead[t + 1] < UINT32_MAX ? ahead[t + 1] + 1 : 1;
+            pieces += !follows;
+        }
+    return pieces * SHORT_PIECE > first->key.used;
+}
+
+static locus_status create_cells(locus_score_rows *rows, const locus_places *places, bool by_pair, locus_owned *memory,
+                                 locus_error *error) {
+    const locus_placement *first = &places->items[0];
+    uint32_t *query = locus_owned_get(memory, first->query.tokens, sizeof *query);
+    uint32_t *key = locus_owned_get(memory, first->key.tokens, sizeof *key);
+    uint32_t *ahead = locus_owned_get(memory, first->key.tokens, sizeof *ahead);
+    double *distance = locus_owned_get(memory, rows->cells, sizeof *distance);
+    if (!query || !key || !ahead || !distance)
+        return locus_owned_fail(error, rows->cells, sizeof *distance);
+    locus_owned passing = {0};
+    const locus_distances *distances = NULL;
+    locus_status status = locus_distances_create(places, &passing, &distances, error);
+    if (status == LOCUS_OK) {
+        rows->most = locus_distances_most(distances);
+        if (by_pair) {
+            fill_pairs(places, distances, query, key, distance);
+        } else {
+            add_strides(places, false, query);
+            add_strides(places, true, key);
+            status = fill_differences(places, distances, distance, error);
+        }
+        rows->scattered = measure_ahead(first, key, ahead);
+    }
+    locus_owned_release(&passing);
+    rows->query = query;
+    rows->key = key;
+    rows->ahead = ahead;
+    rows->distance = distance;
+    return status;
+}
+
+locus_status locus_score_rows_create(locus_score_rows *rows, const locus_places *places, size_t tables,
+                                     locus_owned *memory, locus_error *error) {
+    *rows = (locus_score_rows){0};
+    const size_t differences = count_differences(places);
+    size_t pairs = 0;
+    if (places->count > 1 || differences == 0)
+        pairs = count_pairs(places, tables);
+    rows->cells = pairs > 0 ? pairs : differences;
+    if (rows->cells > 0)
+        return create_cells(rows, places, pairs > 0, memory, error);
+    locus_status status = locus_distances_create(places, memory, &rows->distances, error);
+    rows->most = status == LOCUS_OK ? locus_distances_most(rows->distances) : 0;
+    return status;
+}
+
+/* ---- rows ---- */
+
+#define COPY_ROWS(real, name) \
+    void name(const locus_score_rows *rows, const locus_score_call *call, const real *table, real *out) { \
+        const uint32_t base = rows->query[call->query], *keys = rows->key + call->key_first; \
+        size_t length; \
+        for (size_t j = 0; rows->scattered && j < call->count; j++) \
+            out[j] = table[base + keys[j]]; \
+        for (size_t j = 0; !rows->scattered && j < call->count; j += length) { \
+            const size_t ahead = rows->ahead[call->key_first + j], left = call->count - j; \
+            const real *piece = table + (uint32_t)(base + keys[j]); \
+            length = ahead < left ? ahead : left; \
+            for (size_t i = 0; i < length; i++) \
+                out[j + i] = piece[i]; \
+        } \
+    }
+COPY_ROWS(float, locus_score_rows_copy_float32)
+COPY_ROWS(double, locus_score_rows_copy_float64)
+
+void locus_score_rows_distance(const locus_score_rows *rows, const locus_score_call *call, double *out) {
+    if (rows->cells > 0)
+        locus_score_rows_copy_float64(rows, call, rows->distance, out);
+    else
+        locus_distances_row(rows->distances, call, out);
 }

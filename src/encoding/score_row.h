@@ -1,36 +1,60 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of scores that depend on the difference n − m of two positions only (Toeplitz). Where a run of keys stands at
- * consecutive positions, its row is a piece of one table over all differences:
+/* Rows of scores that depend on the distance of two positions only. Where it is cheap, distances stand in cells, so that
+ * a term tabulates its values once and a row is a pointer to them, whatever the head:
  *
- *   table[n − m − first],  first ≤ n − m < first + count
+ *   cell(query, key) = query[m] + key[n]  (mod 2^32)
  *
- * The table is left out where differences are spread much wider than tokens are many; rows are then computed one by
- * one. */
+ *   by difference   sequences, cycles, grids and their products: a cell for each difference (Toeplitz), strides as in an
+ *                   array of all differences
+ *   by pair         any group: a cell for each query and key of a sequence; sequences that stand where their left
+ *                   neighbour stands (images) share its cells
+ *
+ * A run of keys whose cells are neighbours has its row in one piece. Cells by pair are taken as long as all tables
+ * together stay linear in the tokens; else rows are computed: distances as whole numbers, values looked up. */
 #ifndef LOCUS_SCORE_ROW_H
 #define LOCUS_SCORE_ROW_H
 
-#include "encoding/class.h"
+#include "encoding/distance.h"
 
-typedef struct locus_score_range {
-    int64_t first;
-    size_t count; /* 0: no table */
-} locus_score_range;
+#define LOCUS_SCORE_RUN 128 /* keys of a computed row at a time: as attention asks */
 
-/* The differences of a plan, if a table of them stays linear in its tokens. */
-locus_score_range locus_score_range_of(const locus_placement *placement);
+typedef struct locus_score_rows {
+    size_t cells;             /* 0: none */
+    const uint32_t *query;    /* [query tokens] */
+    const uint32_t *key;      /* [key tokens] */
+    const uint32_t *ahead;    /* [key tokens] how many keys from here on, this one included, have neighbouring cells */
+    bool scattered;           /* few keys have neighbouring cells */
+    const double *distance;   /* [cells] */
+    const locus_distances *distances; /* NULL if there are cells */
+    double most;              /* no distance is longer */
+} locus_score_rows;
 
-/* Where the row of a call begins in the table, or SIZE_MAX if there is none for it. */
-size_t locus_score_row_at(const locus_placement *placement, locus_score_range range, const locus_score_call *call);
+/* `tables`: how many numbers a term keeps for each cell. */
+locus_status locus_score_rows_create(locus_score_rows *rows, const locus_places *places, size_t tables,
+                                     locus_owned *memory, locus_error *error);
 
-/* |n − m| of key number `index` of the call's run. */
-static inline double locus_score_distance(const locus_placement *placement, const locus_score_call *call,
-                                          size_t index) {
-    int64_t apart = placement->key.values[call->key_first + index] - placement->query.values[call->query];
-    return (double)(apart < 0 ? -apart : apart);
+/* Longest list of values by distance that a term should keep. */
+double locus_score_list_most(const locus_places *places);
+
+/* Where the row of a call begins in a table over cells, or SIZE_MAX if it does not lie there in one piece. */
+static inline size_t locus_score_rows_at(const locus_score_rows *rows, const locus_score_call *call) {
+    if (rows->cells == 0 || call->count == 0 || rows->ahead[call->key_first] < call->count)
+        return SIZE_MAX;
+    return (uint32_t)(rows->query[call->query] + rows->key[call->key_first]);
 }
 
-/* The factor rate^|n − m| as a score term (decay.c). If learned, the term's first parameter is the rate. */
-locus_status locus_decay_place(double rate, bool learned, const locus_placement *placement, locus_owned *memory,
-                               const locus_score_term **placed, locus_error *error);
+/* Row of a call from a table over cells, piece by piece; needs cells. */
+void locus_score_rows_copy_float32(const locus_score_rows *rows, const locus_score_call *call, const float *table,
+                                   float *out);
+void locus_score_rows_copy_float64(const locus_score_rows *rows, const locus_score_call *call, const double *table,
+                                   double *out);
+
+/* Distances of a call, with cells or without. */
+void locus_score_rows_distance(const locus_score_rows *rows, const locus_score_call *call, double *out);
+
+/* The factor rate^distance as a score term (decay.c), with the distance of the places' group. If learned, the rate is
+ * number `parameter` of the term's own parameters. */
+locus_status locus_decay_place(double rate, bool learned, size_t parameter, const locus_places *places,
+                               locus_owned *memory, const locus_score_term **placed, locus_error *error);
 
 #endif

@@ -57,14 +57,14 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
 
 static size_t scratch_bytes(const locus_embedding *embedding, locus_dtype dtype) {
     const locus_sinusoidal_embedding *own = (const locus_sinusoidal_embedding *)embedding;
-    return 2 * LOCUS_EMBEDDING_ROWS * own->sinusoidal->fine.pairs * locus_dtype_size(dtype);
+    return 2 * LOCUS_EMBEDDING_ROWS * own->sinusoidal->fine.rates.pairs * locus_dtype_size(dtype);
 }
 
 /* Where the sine and the cosine of pair i go. */
 #define ADD_ROWS(real) \
     static void add_##real(const locus_sinusoidal *own, const locus_embedding_call *call, const real *cosine, \
                            const real *sine) { \
-        const size_t pairs = own->fine.pairs, step = own->concatenated ? 1 : 2; \
+        const size_t pairs = own->fine.rates.pairs, step = own->concatenated ? 1 : 2; \
         const size_t second = own->concatenated ? pairs : 1; \
         const real sign = (real)call->sign; \
         for (size_t t = 0; t < call->count; t++) { \
@@ -83,7 +83,7 @@ ADD_ROWS(double)
 static void add(const locus_embedding *embedding, const locus_embedding_call *call) {
     const locus_sinusoidal_embedding *own = (const locus_sinusoidal_embedding *)embedding;
     const locus_angle_table *table = &own->table;
-    const size_t pairs = table->base->pairs, block = LOCUS_EMBEDDING_ROWS * pairs;
+    const size_t pairs = table->base->rates.pairs, block = LOCUS_EMBEDDING_ROWS * pairs;
     const uint32_t *coarse = own->side->coarse + call->first, *fine = own->side->fine + call->first;
     if (call->dtype == LOCUS_FLOAT32) {
         float *cosine = call->scratch, *sine = cosine + block;
@@ -100,8 +100,9 @@ static void add(const locus_embedding *embedding, const locus_embedding_call *ca
 
 static const locus_embedding_class embedding_class = {.scratch_bytes = scratch_bytes, .add = add};
 
-static locus_status place(const void *bound, const locus_placement *placement, size_t first_parameter,
-                          locus_owned *memory, locus_placed *placed, locus_error *error) {
+static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
+                          locus_placed *placed, locus_error *error) {
+    const locus_placement *placement = &places->items[0];
     (void)first_parameter;
     locus_sinusoidal_embedding *own = locus_owned_get(memory, 1, sizeof *own);
     if (!own)

@@ -74,6 +74,47 @@ struct locus_operator { /* embedded first in each encoding's own struct */
     bool heads_apart; /* no two heads share a parameter: reduce may run for several heads at the same time */
 };
 
+/* ---- operators on whole tensors ----
+ *
+ * Where tokens share work (the operators of a tree's nodes), an operator is not called for a head and a run of tokens
+ * but once for everything: all tokens of one or more roles, all heads. It runs its own parallel loops. Executors let it
+ * write to buffers of their own and go on without an operator. Tokens in gaps are not touched. */
+
+/* One tensor [tokens of the role's buffer, heads, dim]; strides in elements, a head's elements next to each other. */
+typedef struct locus_whole_stream {
+    locus_role role;
+    locus_direction direction; /* as in locus_operator_call */
+    const void *x;             /* backward: the input of forward, NULL if `parameters` is */
+    ptrdiff_t x_row, x_head;
+    const void *gy; /* backward only */
+    ptrdiff_t gy_row, gy_head;
+    void *y; /* forward: op x, may be x. Backward: gx = opᵀ gy, may be gy. */
+    ptrdiff_t y_row, y_head;
+} locus_whole_stream;
+
+#define LOCUS_WHOLE_STREAMS_MAX 5 /* query, key, value, output, and the output's gradient */
+
+typedef struct locus_whole_call {
+    locus_dtype dtype;
+    size_t count; /* streams: what they share is computed once */
+    const locus_whole_stream *streams;
+    const locus_tensor *parameters; /* backward: the term's own gradients, accumulated into; NULL: not wanted */
+    void *workspace;                /* workspace_bytes, aligned to LOCUS_ALIGNMENT */
+} locus_whole_call;
+
+typedef struct locus_whole_operator locus_whole_operator;
+typedef struct locus_whole_class {
+    /* For streams of these roles, with locus_threads() as it is now. */
+    size_t (*workspace_bytes)(const locus_whole_operator *op, locus_dtype dtype, const locus_role *roles, size_t count,
+                              bool backward);
+    void (*forward)(const locus_whole_operator *op, const locus_whole_call *call);
+    void (*backward)(const locus_whole_operator *op, const locus_whole_call *call);
+    bool (*learns)(const locus_whole_operator *op);
+} locus_whole_class;
+struct locus_whole_operator { /* embedded first in each operator's own struct */
+    const locus_whole_class *class;
+};
+
 /* ---- score terms: factors and biases that depend on two positions and the head ---- */
 
 typedef enum locus_score_kind { LOCUS_SCORE_FACTOR = 0, LOCUS_SCORE_BIAS = 1 } locus_score_kind;
@@ -129,6 +170,9 @@ size_t locus_plan_key_tokens(const locus_plan *plan);
 /* NULL where nothing acts. The query-key operator is asked for queries and keys even if it is one-sided. */
 const locus_operator *locus_plan_query_key_operator(const locus_plan *plan);
 const locus_operator *locus_plan_value_operator(const locus_plan *plan);
+/* Instead of those, where operators act on whole tensors. */
+const locus_whole_operator *locus_plan_query_key_whole(const locus_plan *plan);
+const locus_whole_operator *locus_plan_value_whole(const locus_plan *plan);
 size_t locus_plan_score_terms(const locus_plan *plan); /* factors first, then biases */
 const locus_score_term *locus_plan_score_term(const locus_plan *plan, size_t index);
 const locus_content_table *locus_plan_content_table(const locus_plan *plan);

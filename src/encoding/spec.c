@@ -8,6 +8,7 @@
 #include "encoding/class.h"
 #include "encoding/option.h"
 
+#include "algebra/group_access.h"
 #include "core/error.h"
 
 #include <stdio.h>
@@ -191,6 +192,14 @@ static locus_status read_options(locus_spec_reader *reader, locus_term *term) {
     }
 }
 
+/* A group that the text does not give is the class's default. */
+static locus_status resolve_group(locus_spec_reader *reader, locus_term *term) {
+    for (size_t i = 0; i < term->class->info.option_count; i++)
+        if (term->class->rules[i].kind == LOCUS_OPTION_GROUP && !term->options[i].group)
+            return locus_group_parse(term->class->info.options[i].initial, &term->options[i].group, reader->error);
+    return LOCUS_OK;
+}
+
 static locus_status read_term(locus_spec_reader *reader, locus_term *term, locus_option_text *name) {
     locus_status status = find_class(reader, &term->class, name);
     if (status != LOCUS_OK)
@@ -198,6 +207,8 @@ static locus_status read_term(locus_spec_reader *reader, locus_term *term, locus
     for (size_t i = 0; i < term->class->info.option_count; i++)
         term->options[i] = locus_option_initial(term->class, i);
     status = read_options(reader, term);
+    if (status == LOCUS_OK)
+        status = resolve_group(reader, term);
     if (status != LOCUS_OK || !term->class->conflict)
         return status;
     size_t option = 0;
@@ -206,6 +217,28 @@ static locus_status read_term(locus_spec_reader *reader, locus_term *term, locus
         return LOCUS_OK;
     return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, term->class->info.options[option].name, name->offset,
                          (ptrdiff_t)reader->at - name->offset, "%s", conflict);
+}
+
+/* ---- owners of groups ---- */
+
+static void release_term(locus_term *term) {
+    for (size_t i = 0; i < LOCUS_OPTIONS_MAX; i++)
+        locus_group_destroy(&term->options[i].group);
+}
+
+void locus_encoding_release(locus_encoding *encoding) {
+    for (size_t i = 0; i < encoding->term_count; i++)
+        release_term(&encoding->terms[i]);
+    locus_group_destroy(&encoding->group);
+}
+
+void locus_encoding_share(locus_encoding *copy) {
+    for (size_t i = 0; i < copy->term_count; i++)
+        for (size_t j = 0; j < LOCUS_OPTIONS_MAX; j++)
+            if (copy->terms[i].options[j].group)
+                copy->terms[i].options[j].group = locus_group_share(copy->terms[i].options[j].group);
+    if (copy->group)
+        copy->group = locus_group_share(copy->group);
 }
 
 /* ---- sums ---- */
@@ -234,17 +267,57 @@ static locus_status check_sum(locus_spec_reader *reader, const locus_encoding *e
     return LOCUS_OK;
 }
 
+static bool takes_group(const locus_encoding_class *class) {
+    for (size_t i = 0; i < class->info.option_count; i++)
+        if (class->rules[i].kind == LOCUS_OPTION_GROUP)
+            return true;
+    return false;
+}
+
+const locus_group *locus_term_group(const locus_term *term) {
+    for (size_t i = 0; i < term->class->info.option_count; i++)
+        if (term->class->rules[i].kind == LOCUS_OPTION_GROUP)
+            return term->options[i].group;
+    return term->class->any_group ? NULL : locus_group_sequence();
+}
+
+/* Terms meet on the same positions, so they must mean the same group. */
+static locus_status join_group(locus_spec_reader *reader, locus_encoding *encoding, locus_option_text name) {
+    const locus_term *last = &encoding->terms[encoding->term_count - 1];
+    const locus_group *group = locus_term_group(last);
+    if (!group)
+        return LOCUS_OK;
+    if (!encoding->group) {
+        encoding->group = locus_group_share(group);
+        return LOCUS_OK;
+    }
+    if (locus_group_equal(encoding->group, group))
+        return LOCUS_OK;
+    char own[96], other[96];
+    (void)locus_group_text(group, own, sizeof own);
+    (void)locus_group_text(encoding->group, other, sizeof other);
+    return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", name.offset, (ptrdiff_t)name.length,
+                         "'%s' acts on '%s', the terms before it on '%s': a sum needs one group%s%s",
+                         last->class->info.name, own, other, takes_group(last->class) ? ", say group=" : "",
+                         takes_group(last->class) ? other : "");
+}
+
 static locus_status read_sum(locus_spec_reader *reader, locus_encoding *encoding) {
     for (;;) {
         locus_option_text name;
         if (encoding->term_count == LOCUS_TERMS_MAX)
             return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", (ptrdiff_t)reader->at, 1,
                                  "a sum has at most %d terms", LOCUS_TERMS_MAX);
-        locus_status status = read_term(reader, &encoding->terms[encoding->term_count], &name);
-        if (status != LOCUS_OK)
+        locus_term *term = &encoding->terms[encoding->term_count];
+        locus_status status = read_term(reader, term, &name);
+        if (status != LOCUS_OK) {
+            release_term(term);
             return status;
+        }
         encoding->term_count++;
         status = check_sum(reader, encoding, name);
+        if (status == LOCUS_OK)
+            status = join_group(reader, encoding, name);
         if (status != LOCUS_OK)
             return status;
         bool closed = reader->text[reader->at - 1] == ')';
@@ -278,6 +351,7 @@ locus_status locus_encoding_parse(const char *spec, locus_encoding **encoding, l
 void locus_encoding_destroy(locus_encoding **encoding) {
     if (!encoding || !*encoding)
         return;
+    locus_encoding_release(*encoding);
     locus_release(*encoding, sizeof **encoding);
     *encoding = NULL;
 }
@@ -302,8 +376,11 @@ static void write_term(locus_spec_writer *writer, const locus_term *term) {
         locus_option_value initial = locus_option_initial(term->class, i);
         if (locus_option_equal(&term->options[i], &initial))
             continue;
-        char value[96];
+        char value[512];
         (void)locus_option_print(term->class, i, &term->options[i], value, sizeof value);
+        if (term->class->rules[i].kind == LOCUS_OPTION_GROUP &&
+            strcmp(value, term->class->info.options[i].initial) == 0)
+            continue;
         write_text(writer, before);
         write_text(writer, term->class->info.options[i].name);
         write_text(writer, "=");

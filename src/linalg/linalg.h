@@ -37,7 +37,7 @@ LOCUS_MUST_USE locus_status locus_skew_exp(size_t n, const double *S, double *W,
  * positions p/s, angles s·θ, near·s and multiply G_inner by s.
  *
  * G_inner is dL/dΛ seen as a full matrix; it may not overlap its inputs. dL/dS = U G_inner Uᵀ is left to the caller,
- * who has faster products. See the head of skew_gradient.c for the derivation. */
+ * who has faster products. See the head of orthogonal_gradient.c for the derivation. */
 bool locus_skew_has_near(size_t n, const double *theta, double near);
 void locus_skew_gradient(size_t n, const double *theta, double near, const double *forward, const double *backward,
                          const double *const *moments, size_t count, double *G_inner);

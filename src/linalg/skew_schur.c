@@ -14,6 +14,7 @@
  * S is scaled by a power of two first, so that nothing over- or underflows on the way. */
 #include "linalg/linalg.h"
 
+#include "linalg/block_form.h"
 #include "linalg/dense.h"
 #include <lapacke.h>
 #include <math.h>
@@ -196,23 +197,16 @@ locus_status locus_skew_schur(size_t n, const double *S, double *U, double *thet
 
 /* ---- exponential ---- */
 
-/* W = (U R(θ)) Uᵀ. What the decomposition worked in is free again when its result is multiplied out. */
+/* W = U R(θ) Uᵀ. What the decomposition worked in is free again when its result is multiplied out. */
 locus_status locus_skew_exp(size_t n, const double *S, double *W, double *work) {
-    double *U = work, *theta = U + n * n, *turned = theta + n, *transposed = turned + n * n;
-    locus_status status = locus_skew_schur(n, S, U, theta, theta + n);
+    double *U = work, *theta = U + n * n, *sine = theta + n / 2, *rest = theta + n;
+    locus_status status = locus_skew_schur(n, S, U, theta, rest);
     if (status != LOCUS_OK)
         return status;
     for (size_t i = 0; i < n / 2; i++) {
-        double c = cos(theta[i]), s = sin(theta[i]);
-        for (size_t r = 0; r < n; r++) {
-            double x = U[r * n + 2 * i], y = U[r * n + 2 * i + 1];
-            turned[r * n + 2 * i] = c * x + s * y;
-            turned[r * n + 2 * i + 1] = c * y - s * x;
-        }
+        sine[i] = sin(theta[i]);
+        theta[i] = cos(theta[i]);
     }
-    for (size_t r = 0; n % 2 && r < n; r++)
-        turned[r * n + n - 1] = U[r * n + n - 1];
-    locus_dense_transpose(n, U, transposed);
-    locus_dense_multiply(n, turned, transposed, W);
+    locus_block_compose(&(locus_block_form){n, U, theta, sine, 1.0}, W, rest);
     return LOCUS_OK;
 }

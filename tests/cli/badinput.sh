@@ -24,21 +24,21 @@ caret 'rope)' 5
 caret '' 1
 
 e() { refuses "$1" "$2" encode sinusoidal --dim 8 --positions "$3" -o no.npy; }
-e 1 'not supported in this version' grid:4x6
-e 1 'not supported in this version' 1+2
-e 1 'not supported in this version' '(3,1)'
+e 2 "has 2 sizes, 'seq' has 1 coordinate" grid:4x6
+e 2 'a path here is one integer' 1+2
+e 2 'more components than the 1' '(3,1)'
 e 2 'the range is empty' 4:4
 e 2 'the range is empty' 4:-4
 e 2 'not a range' 1:2:3
 e 2 'not a range' 1:
-e 2 'not a range\|not a list' 1,,2
+e 2 'ends too early' 1,,2
 e 2 'more than' 0:99999999999
 e 1 'missing.txt' missing.txt
 e 1 'missing.npy' missing.npy
 printf '1\n2\nthree\n' >words.txt
-e 1 "words.txt, line 3: 'three' is not an integer" words.txt
+e 1 "words.txt, line 3: unexpected 'three'" words.txt
 printf '1\n1+2\n' >paths.txt
-e 1 "paths.txt, line 2: '1+2' is a path" paths.txt
+e 1 "paths.txt, line 2: unexpected '+2'" paths.txt
 printf '1\n99999999999999999999\n' >large.txt
 e 1 'line 2' large.txt
 : >empty.txt

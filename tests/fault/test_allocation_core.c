@@ -87,6 +87,95 @@ static locus_status make_positions(locus_error *error) {
     return status;
 }
 
+/* A product with a tree whose trie has to grow. */
+static locus_status make_tree_positions(locus_error *error) {
+    enum { NODES = 100 };
+    size_t parents[NODES];
+    int64_t branches[NODES], values[NODES], axis[NODES];
+    for (size_t i = 0; i < NODES; i++) {
+        parents[i] = i ? i - 1 : 0;
+        branches[i] = 1 + (int64_t)(i % 3);
+        values[i] = axis[i] = (int64_t)i;
+    }
+    const size_t offsets[] = {0, NODES};
+    const locus_position_column columns[] = {
+        {.values = axis}, {.values = values, .branches = branches, .parents = parents, .node_count = NODES}};
+    locus_group *group;
+    locus_positions *positions;
+    locus_path *path = NULL;
+    locus_status status = locus_group_parse("seq*tree:3", &group, error);
+    if (status != LOCUS_OK)
+        return status;
+    status = locus_positions_create_columns(&positions, group, &(locus_packing){1, offsets, NULL}, columns, error);
+    locus_group_destroy(&group);
+    assert_true((status == LOCUS_OK) == (positions != NULL));
+    if (status == LOCUS_OK)
+        status = locus_positions_path(positions, NODES - 1, &path, error);
+    assert_true((status == LOCUS_OK) == (path != NULL));
+    locus_path_destroy(&path);
+    locus_positions_destroy(&positions);
+    return status;
+}
+
+static locus_status work_with_paths(locus_error *error) {
+    const size_t offsets[] = {0, 2};
+    locus_group *group = NULL;
+    locus_path *a = NULL, *b = NULL, *sum = NULL, *back = NULL;
+    locus_positions *positions = NULL;
+    int64_t length;
+    locus_status status = locus_group_parse("seq*tree:3", &group, error);
+    if (status == LOCUS_OK)
+        status = locus_path_parse(group, "(1,1+2)", &a, error);
+    if (status == LOCUS_OK)
+        status = locus_path_parse(group, "(2,-2+3)", &b, error);
+    if (status == LOCUS_OK)
+        status = locus_path_compose(a, b, &sum, error);
+    if (status == LOCUS_OK)
+        status = locus_path_inverse(sum, &back, error);
+    if (status == LOCUS_OK)
+        status = locus_path_distance(sum, back, &length, error);
+    const locus_path *const paths[] = {sum, back};
+    if (status == LOCUS_OK)
+        status = locus_positions_create_paths(&positions, group, &(locus_packing){1, offsets, NULL}, paths, error);
+    locus_positions_destroy(&positions);
+    locus_path_destroy(&back);
+    locus_path_destroy(&sum);
+    locus_path_destroy(&b);
+    locus_path_destroy(&a);
+    locus_group_destroy(&group);
+    return status;
+}
+
+/* A step that finds no memory leaves the trie as it was, and works when it is taken again. */
+static void steps_can_be_taken_again(void **state) {
+    (void)state;
+    locus_trie *trie;
+    budget b = {.refused = SIZE_MAX};
+    locus_allocator_set(&(locus_allocator){limited_allocate, limited_release, &b});
+    assert_int_equal(locus_trie_create(&trie, NULL), LOCUS_OK);
+    uint32_t node = LOCUS_TRIE_ROOT, refusals = 0;
+    while (locus_trie_look(trie).count < 1000) {
+        const uint32_t count = locus_trie_look(trie).count;
+        uint32_t next;
+        b.refused = b.calls; /* the next one */
+        if (locus_trie_step(trie, node, 5, &next, NULL) == LOCUS_ERROR_MEMORY) {
+            refusals++;
+            assert_int_equal(locus_trie_look(trie).count, count);
+            b.refused = SIZE_MAX;
+            assert_int_equal(locus_trie_step(trie, node, 5, &next, NULL), LOCUS_OK);
+        }
+        assert_int_equal(locus_trie_look(trie).count, count + 1);
+        node = next;
+    }
+    assert_true(refusals > 3);
+    for (uint32_t i = 1; i < 1000; i++)
+        assert_int_equal(locus_trie_look(trie).parent[i], i - 1);
+    locus_trie_destroy(&trie);
+    locus_allocator_set(NULL);
+    assert_int_equal(b.live, 0);
+    assert_int_equal(b.bytes, 0);
+}
+
 static locus_status make_bad_positions(locus_error *error) {
     const size_t offsets[] = {0, 2};
     const int64_t values[] = {0, INT64_MAX};
@@ -119,6 +208,12 @@ static void positions_survive(void **state) {
     (void)state;
     refuse_each(make_positions, 2);
     refuse_each(make_bad_positions, 1);
+    refuse_each(make_tree_positions, 8);
+}
+
+static void paths_survive(void **state) {
+    (void)state;
+    refuse_each(work_with_paths, 8);
 }
 
 static void loops_allocate_nothing(void **state) {
@@ -132,8 +227,8 @@ static void loops_allocate_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_survive),
-        cmocka_unit_test(positions_survive),
+        cmocka_unit_test(groups_survive),         cmocka_unit_test(positions_survive),
+        cmocka_unit_test(paths_survive),          cmocka_unit_test(steps_can_be_taken_again),
         cmocka_unit_test(loops_allocate_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,13 +22,18 @@ static const char *const good[] = {
     "sinusoidal(base=1e4, layout=concatenated)",
     "learned(size=512) + roper(learned=on)",
     "algebraic(group=(seq*tree:2), decay=off)",
+    "algebraic(group=cycle:6*grid:2*tree:3, generator=householder, split=8:4:4:6, decay=learned:0.97)",
+    "mixed(group=grid:3, heads=shared) + alibi(group=seq*seq*seq)",
+    "string + decay(group=grid:2, learned=on)",
+    "liere(group=seq, values=on, side=key)",
 };
 static const char *const tokens[] = {
     "rope",     "algebraic", "decay",  "alibi",         "(",         ")",      ",",
     "=",        "+",         "group",  "seq",           "tree:2",    "*",      "base",
     "rate",     "1e3",       "-1",     "0.5",           "on",        "off",    " ",
     "\xCF\x89", "values",    "rotate", "proportional:", "generator", "cycle:", "999999999999999999999",
-    "half",     "none"};
+    "half",     "none",      "split",  "4:4:8",         "learned:",  "grid:2", "mixed",
+    "string",   "liere"};
 
 static void damage(char *text, size_t size) {
     size_t length = strlen(text), at = length ? below(length) : 0;

@@ -1,130 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* locus_apply_backward against central differences in double, for every encoding that acts on tensors, every role, both
- * directions, all inputs and all parameters; and float32 against float64.
- *
- * The loss is Σ w·y with fixed random w. y is smooth with third derivatives up to (max|p|)³, so the step is 1e-4/max|p|
- * for parameters. */
-#include "../property/encoding_rig.h"
+/* Gradients of every encoding that acts on tensors, every role, both directions (gradient_case.h); angles that are near
+ * or equal; and sums over many tokens. */
+#include "gradient_case.h"
 
 static const int64_t positions[] = {0, 1, -3, 7, 70, 2, 64, -64};
 #define TOKENS (sizeof positions / sizeof positions[0])
 #define REACH 70.0
 
-typedef struct gradient_case {
-    rig r;
-    locus_role role;
-    locus_direction direction;
-    size_t elements;
-    double *x, *w;
-} gradient_case;
-
-static double loss_of(const gradient_case *c) {
-    double *y = malloc(c->elements * sizeof *y), sum = 0;
-    assert_non_null(y);
-    rig_apply(&c->r, c->role, c->direction, LOCUS_FLOAT64, TOKENS, c->x, y);
-    for (size_t i = 0; i < c->elements; i++)
-        sum += c->w[i] * y[i];
-    free(y);
-    return sum;
-}
-
-/* gx into the result, parameter gradients into r.gradients (zeroed first, then a known 1 is added to see
- * accumulation). */
-static double *analytic(gradient_case *c) {
-    double *gx = malloc(c->elements * sizeof *gx);
-    assert_non_null(gx);
-    for (size_t i = 0; i < c->r.count; i++)
-        for (size_t j = 0; j < rig_elements(&c->r.info[i]); j++)
-            ((double *)c->r.gradients[i].data)[j] = 1;
-    locus_tensor x = rig_view(&c->r, c->role, c->x, LOCUS_FLOAT64, TOKENS);
-    locus_tensor gy = rig_view(&c->r, c->role, c->w, LOCUS_FLOAT64, TOKENS);
-    locus_tensor out = rig_view(&c->r, c->role, gx, LOCUS_FLOAT64, TOKENS);
-    locus_workspace workspace = rig_workspace(&c->r, c->role, LOCUS_FLOAT64);
-    locus_apply_gradients gradients = {&x, &gy, &out, c->r.gradients, c->r.count};
-    rig_ok(locus_apply_backward(c->r.plan, c->role, c->direction, &gradients, workspace, error));
-    rig_workspace_free(workspace);
-    return gx;
-}
-
-static void check_inputs(gradient_case *c, const double *gx) {
-    for (size_t i = 0; i < c->elements; i += 5) { /* y is linear in x: any step will do */
-        double before = c->x[i];
-        c->x[i] = before + 1;
-        double above = loss_of(c);
-        c->x[i] = before - 1;
-        double below = loss_of(c);
-        c->x[i] = before;
-        if (fabs((above - below) / 2 - gx[i]) > 1e-10)
-            fail_msg("input %zu: differences %.12g, backward %.12g", i, (above - below) / 2, gx[i]);
-    }
-}
-
-static void check_parameters(gradient_case *c, double tolerance) {
-    const double step = 1e-4 / REACH;
-    for (size_t p = 0; p < c->r.count; p++)
-        for (size_t i = 0; i < rig_elements(&c->r.info[p]); i++) {
-            double *value = (double *)c->r.values[p].data + i, before = *value;
-            double got = ((const double *)c->r.gradients[p].data)[i] - 1;
-            *value = before + step;
-            rig_update(&c->r);
-            double above = loss_of(c);
-            *value = before - step;
-            rig_update(&c->r);
-            double below = loss_of(c);
-            *value = before;
-            double want = (above - below) / (2 * step);
-            if (fabs(want - got) > tolerance * (REACH + fabs(want)))
-                fail_msg("%s[%zu]: differences %.12g, backward %.12g", c->r.info[p].name, i, want, got);
-        }
-    rig_update(&c->r);
-}
-
-/* The same in float32, from the same numbers. */
-static void check_float32(gradient_case *c, const double *gx) {
-    float *x = rig_narrow(c->x, c->elements), *w = rig_narrow(c->w, c->elements);
-    locus_tensor gradients[RIG_TENSORS];
-    for (size_t i = 0; i < c->r.count; i++)
-        gradients[i] = locus_tensor_view(calloc(rig_elements(&c->r.info[i]), sizeof(float)), LOCUS_FLOAT32,
-                                         c->r.info[i].rank, c->r.info[i].shape);
-    locus_tensor xt = rig_view(&c->r, c->role, x, LOCUS_FLOAT32, TOKENS);
-    locus_tensor gt = rig_view(&c->r, c->role, w, LOCUS_FLOAT32, TOKENS);
-    locus_workspace workspace = rig_workspace(&c->r, c->role, LOCUS_FLOAT32);
-    locus_apply_gradients all = {&xt, &gt, &gt, c->r.count ? gradients : NULL, c->r.count}; /* gx in gy's place */
-    rig_ok(locus_apply_backward(c->r.plan, c->role, c->direction, &all, workspace, error));
-    for (size_t i = 0; i < c->elements; i++)
-        assert_true(fabs((double)w[i] - gx[i]) < 5e-6);
-    for (size_t p = 0; p < c->r.count; p++)
-        for (size_t i = 0; i < rig_elements(&c->r.info[p]); i++) {
-            double want = ((const double *)c->r.gradients[p].data)[i] - 1;
-            double got = (double)((const float *)gradients[p].data)[i];
-            if (fabs(want - got) > 3e-6 * (REACH * 4 + fabs(want)))
-                fail_msg("float %s[%zu]: %.9g, double %.9g", c->r.info[p].name, i, got, want);
-        }
-    for (size_t i = 0; i < c->r.count; i++)
-        free(gradients[i].data);
-    rig_workspace_free(workspace);
-    free(x), free(w);
-}
-
-static void check_case(gradient_case *c, double tolerance) {
-    static uint64_t random = 1000;
-    locus_tensor view = rig_view(&c->r, c->role, NULL, LOCUS_FLOAT64, TOKENS);
-    c->elements = locus_tensor_count(&view);
-    c->x = rig_normal(c->elements, &random);
-    c->w = rig_normal(c->elements, &random);
-    for (c->direction = LOCUS_FORWARD; c->direction <= LOCUS_INVERSE; c->direction++) {
-        double *gx = analytic(c);
-        check_inputs(c, gx);
-        check_float32(c, gx);
-        check_parameters(c, tolerance);
-        free(gx);
-    }
-    free(c->x), free(c->w);
-}
-
 static void check_spec(const char *spec, locus_shape shape, locus_role first, locus_role last) {
     for (locus_role role = first; role <= last; role++) {
-        gradient_case c = {.role = role};
+        gradient_case c = {.role = role, .tokens = TOKENS, .reach = REACH};
         rig_open(&c.r, spec, shape, positions, TOKENS);
         check_case(&c, 2e-8);
         rig_close(&c.r);
@@ -208,7 +93,7 @@ static void test_near_angles(void **state) {
                               {6.5, 9, 12.6}};
     for (size_t s = 0; s < sizeof sets / sizeof sets[0]; s++)
         for (size_t dim = 6; dim <= 7; dim++) {
-            gradient_case c = {.role = LOCUS_ROLE_QUERY};
+            gradient_case c = {.role = LOCUS_ROLE_QUERY, .tokens = TOKENS, .reach = REACH};
             rig_open(&c.r, "algebraic", rig_shape(1, dim, 0, 0), positions, TOKENS);
             set_angles(&c.r, sets[s], 3);
             check_case(&c, 1e-7);
@@ -222,7 +107,7 @@ static void test_embeddings(void **state) {
     const char *const specs[] = {"sinusoidal", "sinusoidal(layout=concatenated)", "learned(size=16)",
                                  "learned(size=16) + sinusoidal"};
     for (size_t i = 0; i < 4; i++) {
-        gradient_case c = {.role = LOCUS_ROLE_TOKEN};
+        gradient_case c = {.role = LOCUS_ROLE_TOKEN, .tokens = TOKENS, .reach = REACH};
         rig_open(&c.r, specs[i], rig_shape(0, 0, 0, 6), rows, TOKENS);
         check_case(&c, 1e-7);
         rig_close(&c.r);

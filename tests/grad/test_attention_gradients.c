@@ -26,6 +26,8 @@ static const char *const specs[] = {
     "algebraic(group=seq, values=on)",
     "algebraic(group=seq, heads=shared)",
     "algebraic(group=seq, generator=angles, values=on)",
+    "liere(group=seq, values=on)",
+    "liere(group=seq, heads=shared, side=key, values=on, decay=learned:0.9)",
     "relative(window=2)",
     "relative(window=3, values=on)",
     "relative(window=2, values=on, scaled=off)",

@@ -83,13 +83,9 @@ static void test_permutation_equivariance(void **state) {
 }
 
 static void test_only_relative_positions_matter(void **state) {
-    static const char *const specs[] = {"rope",
-                                        "roper",
-                                        "algebraic(group=seq, values=on)",
-                                        "alibi",
-                                        "decay(rate=0.9)",
-                                        "relative(window=5, values=on)",
-                                        "rope + decay(rate=0.97)"};
+    static const char *const specs[] = {
+        "rope",  "roper",           "algebraic(group=seq, values=on)", "liere(group=seq, values=on)",
+        "alibi", "decay(rate=0.9)", "relative(window=5, values=on)",   "rope + decay(rate=0.97)"};
     (void)state;
     for (size_t e = 0; e < sizeof specs / sizeof specs[0]; e++)
         for (int m = 0; m < 2; m++) {
@@ -115,10 +111,10 @@ static void test_only_relative_positions_matter(void **state) {
 /* Values turn with their positions and are turned back at the query's: with one key, o = ⌈p_n − p_m⌉ v, which is v at
  * p_m = p_n. */
 static void test_values_come_back(void **state) {
-    static const char *const specs[] = {"roper", "algebraic(group=seq, values=on)"};
+    static const char *const specs[] = {"roper", "algebraic(group=seq, values=on)", "liere(group=seq, values=on)"};
     const size_t one[] = {1};
     (void)state;
-    for (size_t e = 0; e < 2; e++) {
+    for (size_t e = 0; e < sizeof specs / sizeof specs[0]; e++) {
         attention_case test = {.spec = specs[e], .heads = 2, .head_dim = 8, .sequences = 1, .query_lengths = one};
         test.query_start = test.key_start = 37;
         attention_world world;

@@ -59,6 +59,8 @@ static void test_same_bits_on_any_number_of_threads(void **state) {
     (void)state;
     attention_case test = case_of("algebraic(group=seq, values=on) + decay(rate=0.99, learned=on)", 0);
     same_bits(&test, LOCUS_FLOAT32);
+    test = case_of("liere(group=seq, values=on)", 0);
+    same_bits(&test, LOCUS_FLOAT32);
     test = case_of("relative(window=30, values=on) + rope(learned=on)", 30);
     same_bits(&test, LOCUS_FLOAT64);
     test.sequences = 1; /* split over its keys */
@@ -142,6 +144,7 @@ static void test_execution_allocates_nothing(void **state) {
                                         "rope(learned=on)",
                                         "algebraic(group=seq, values=on, decay=0.98)",
                                         "relative(window=20, values=on)",
+                                        "liere(group=seq, values=on)",
                                         "alibi + decay(learned=on)"};
     (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
@@ -159,9 +162,8 @@ static void test_execution_allocates_nothing(void **state) {
     }
 }
 
-static void test_concurrent_callers(void **state) {
-    (void)state;
-    attention_case test = case_of("algebraic(group=seq, values=on)", 0);
+static void concurrent_callers(const char *spec) {
+    attention_case test = case_of(spec, 0);
     hands callers[3];
     pthread_t threads[3];
     for (int i = 0; i < 3; i++)
@@ -183,6 +185,12 @@ static void test_concurrent_callers(void **state) {
     }
     for (int i = 2; i >= 0; i--)
         drop_hands(&callers[i]);
+}
+
+static void test_concurrent_callers(void **state) {
+    (void)state;
+    concurrent_callers("algebraic(group=seq, values=on)");
+    concurrent_callers("liere(group=seq, values=on)");
 }
 
 int main(void) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Score terms row by row: ALiBi's slopes, decay's factors and their gradient, tables against computed rows, content
- * tables. */
-#include "../property/encoding_rig.h"
+/* Score terms row by row: ALiBi's slopes, decay's factors and their gradient on every group, tables against computed
+ * rows, content tables. */
+#include "../property/group_positions.h"
 #include "encoding/sites.h"
+
+#include <stdio.h>
 
 static void *row_of(const rig *r, size_t term, locus_score_call call, void *scratch) {
     const locus_score_term *score = locus_plan_score_term(r->plan, term);
@@ -126,6 +128,129 @@ static void test_decay_gradient(void **state) {
     }
 }
 
+/* ---- other groups ---- */
+
+enum { GROUP_TOKENS = 30 };
+
+static const char *const groups[] = {"cycle:6",       "cycle:1000000007", "grid:2", "grid:3", "tree:1", "tree:2",
+                                     "cycle:5*cycle:4", "seq*tree:3", "grid:2*cycle:7*tree:2", "tree:4*tree:2"};
+
+/* Both dtypes and heads of `alibi + decay` against the formula, all queries, runs that begin anywhere. */
+static void check_group_rows(const rig *r, size_t sequence) {
+    const locus_sequence_span span = locus_plan_span(r->plan, sequence);
+    const locus_positions *keys = r->keys ? r->keys : r->queries;
+    double wide[GROUP_TOKENS];
+    float narrow[GROUP_TOKENS];
+    for (size_t q = span.query_first; q < span.query_first + span.query_count; q++)
+        for (size_t first = 0; first < span.key_count; first += 1 + q % 7)
+            for (size_t head = 0; head < 2; head++)
+                for (size_t term = 0; term < 2; term++) {
+                    const locus_score_call call = {LOCUS_FLOAT64, head, q, span.key_first + first,
+                                                   span.key_count - first};
+                    locus_score_call short_call = call;
+                    short_call.dtype = LOCUS_FLOAT32;
+                    const double *d = row_of(r, term, call, wide);
+                    const float *f = row_of(r, term, short_call, narrow);
+                    for (size_t j = 0; j < call.count; j++) {
+                        const double distance = group_distance(r->queries, q, keys, call.key_first + j);
+                        const double want = term ? alibi_of(distance, head) : decay_of(distance, head);
+                        assert_true(d[j] == want && f[j] == (float)want);
+                    }
+                }
+}
+
+static void open_group(rig *r, const char *spec, const char *group, locus_shape shape) {
+    char text[160];
+    size_t length = 0;
+    for (; *spec; spec++) /* '@' stands for the group */
+        length += (size_t)snprintf(text + length, sizeof text - length, *spec == '@' ? "%s" : "%.1s",
+                                   *spec == '@' ? group : spec);
+    rig_bind(r, text, shape, 1);
+}
+
+/* Cells by difference and by pair, shared by sequences or not, and rows computed from positions near and far. */
+static void test_groups(void **state) {
+    (void)state;
+    static const int64_t reaches[] = {3, 1000, 3000000, (int64_t)1 << 36};
+    const size_t own[] = {GROUP_TOKENS, 7, 1, GROUP_TOKENS}, same[] = {20, 20, 20, 20}, other[] = {3, 25, 0, 11};
+    uint64_t random = 0;
+    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
+        for (size_t reach = 0; reach < 4; reach++)
+            for (int way = 0; way < 3; way++) {
+                rig r;
+                const group_drawing queries = {groups[g], 4, way == 1 ? same : own, reaches[reach], way == 1};
+                const group_drawing keys = {groups[g], 4, other, reaches[reach], false};
+                open_group(&r, "alibi(group=@) + decay(rate=0.9, group=@)", groups[g], rig_shape(2, 4, 0, 0));
+                rig_place(&r, group_positions(&queries, &random), way == 2 ? group_positions(&keys, &random) : NULL);
+                for (size_t s = 0; s < 4; s++)
+                    check_group_rows(&r, s);
+                rig_close(&r);
+            }
+}
+
+/* A row of a short sequence, bit for bit the same beside a long one, which leaves no room for tables. */
+static void test_ways_agree(void **state) {
+    (void)state;
+    enum { LONG = 2200, KEYS = 25 };
+    const size_t lengths[] = {KEYS, LONG};
+    size_t pointers = 0, computed = 0;
+    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
+        for (int far = 0; far < 2; far++) {
+            rig alone, beside;
+            uint64_t random = 5;
+            const group_drawing one = {groups[g], 1, lengths, far ? (int64_t)1 << 36 : 9000, false};
+            const group_drawing both = {groups[g], 2, lengths, one.reach, false};
+            open_group(&alone, "alibi(group=@) + decay(rate=0.999, group=@)", groups[g], rig_shape(2, 4, 0, 0));
+            open_group(&beside, "alibi(group=@) + decay(rate=0.999, group=@)", groups[g], rig_shape(2, 4, 0, 0));
+            rig_place(&alone, group_positions(&one, &random), NULL);
+            random = 5;
+            rig_place(&beside, group_positions(&both, &random), NULL);
+            for (size_t i = 0; i < 2 * KEYS * 4; i++) {
+                double wide[2][KEYS];
+                const size_t term = i % 2, q = i / 8;
+                const locus_dtype dtype = i % 4 < 2 ? LOCUS_FLOAT32 : LOCUS_FLOAT64;
+                const locus_score_call call = {dtype, i / 4 % 2, q, 0, KEYS};
+                const void *a = row_of(&alone, term, call, wide[0]), *b = row_of(&beside, term, call, wide[1]);
+                pointers += a != wide[0];
+                computed += b == wide[1];
+                assert_memory_equal(a, b, KEYS * locus_dtype_size(dtype));
+            }
+            rig_close(&alone);
+            rig_close(&beside);
+        }
+    assert_true(pointers > 2000 && computed > 2000);
+}
+
+/* Learned rates on other groups, with tables and without. */
+static void test_group_gradient(void **state) {
+    (void)state;
+    const size_t lengths[] = {9, 2200};
+    uint64_t random = 3, noise = 1;
+    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
+        for (size_t sequences = 1; sequences <= 2; sequences++) {
+            rig r;
+            const group_drawing drawing = {groups[g], sequences, lengths, 40, false};
+            open_group(&r, "decay(rate=0.95, learned=on, group=@)", groups[g], rig_shape(1, 4, 0, 0));
+            rig_place(&r, group_positions(&drawing, &random), NULL);
+            double *g_row = rig_normal(9, &noise), *rate = r.values[0].data, loss[2] = {0, 0}, scratch[9], slot[8] = {0};
+            const locus_score_term *term = locus_plan_score_term(r.plan, 0);
+            const locus_score_call call = {LOCUS_FLOAT64, 0, 4, 0, 9};
+            term->class->row_backward(term, &call, g_row, slot);
+            term->class->reduce(term, 0, slot, 1, sizeof slot, r.gradients);
+            for (int side = 0; side < 2; side++) {
+                *rate = 0.95 + (side ? -1e-6 : 1e-6);
+                rig_update(&r);
+                const double *row = row_of(&r, 0, call, scratch);
+                for (size_t j = 0; j < 9; j++)
+                    loss[side] += g_row[j] * row[j];
+            }
+            const double numeric = (loss[0] - loss[1]) / 2e-6, got = *(double *)r.gradients[0].data;
+            assert_true(fabs(numeric - got) < 1e-7 * (1 + fabs(got)) && (got != 0 || numeric == 0));
+            free(g_row);
+            rig_close(&r);
+        }
+}
+
 static void test_content_table(void **state) {
     (void)state;
     const int64_t queries[] = {4, -2, 9}, keys[] = {0, 1};
@@ -178,6 +303,8 @@ int main(void) {
         cmocka_unit_test(test_alibi_slopes),    cmocka_unit_test(test_rows),
         cmocka_unit_test(test_rows_are_shared), cmocka_unit_test(test_decay_gradient),
         cmocka_unit_test(test_content_table),   cmocka_unit_test(test_bad_rate),
+        cmocka_unit_test(test_groups),          cmocka_unit_test(test_ways_agree),
+        cmocka_unit_test(test_group_gradient),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

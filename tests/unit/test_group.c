@@ -304,6 +304,95 @@ static void garbage_is_refused_with_a_place(void **state) {
     assert_true(parsed > 100); /* the garbage is not so bad that only refusals are tested */
 }
 
+/* ---- coordinates, equality, shares ---- */
+
+static locus_group *parse(const char *text) {
+    locus_group *group;
+    assert_int_equal(locus_group_parse(text, &group, NULL), LOCUS_OK);
+    return group;
+}
+
+static void coordinates_stand_from_left_to_right(void **state) {
+    (void)state;
+    const locus_coordinate want[] = {{LOCUS_COORDINATE_AXIS, 0, 0}, {LOCUS_COORDINATE_AXIS, 0, 0},
+                                     {LOCUS_COORDINATE_TREE, 7, 1}, {LOCUS_COORDINATE_CYCLE, 6, 2},
+                                     {LOCUS_COORDINATE_AXIS, 0, 3}, {LOCUS_COORDINATE_AXIS, 0, 3},
+                                     {LOCUS_COORDINATE_AXIS, 0, 3}, {LOCUS_COORDINATE_CYCLE, 9, 4}};
+    locus_group *group = parse("seq*seq*(tree:7*cycle:6)*grid:3*cycle:9");
+    assert_int_equal(locus_group_coordinates(group), 8);
+    for (size_t i = 0; i < 8; i++) {
+        locus_coordinate coordinate = locus_group_coordinate(group, i);
+        assert_int_equal(coordinate.kind, want[i].kind);
+        assert_int_equal(coordinate.size, want[i].size);
+        assert_int_equal(coordinate.factor, want[i].factor);
+    }
+    assert_true(locus_group_has_tree(group));
+    locus_group_destroy(&group);
+    assert_int_equal(locus_group_coordinates(NULL), 1);
+    assert_int_equal(locus_group_coordinate(NULL, 0).kind, LOCUS_COORDINATE_AXIS);
+    assert_false(locus_group_has_tree(NULL));
+}
+
+static void expect_coordinates(const char *text, size_t coordinates, locus_status status) {
+    locus_group *group = parse(text);
+    locus_error error = {0};
+    assert_true(locus_group_coordinates(group) == coordinates);
+    assert_int_equal(locus_group_check_size(group, &error), status);
+    locus_group_destroy(&group);
+}
+
+static void absurdly_many_axes_are_counted_as_such(void **state) {
+    (void)state;
+    expect_coordinates("grid:2147483648", (size_t)1 << 31, LOCUS_OK);
+    expect_coordinates("grid:2147483649", SIZE_MAX, LOCUS_ERROR_UNSUPPORTED);
+    expect_coordinates("grid:2147483648*cycle:2", SIZE_MAX, LOCUS_ERROR_UNSUPPORTED);
+    expect_coordinates("grid:2147483647*cycle:2", (size_t)1 << 31, LOCUS_OK);
+    expect_coordinates("cycle:2*grid:9223372036854775807*tree:1*grid:9223372036854775807", SIZE_MAX,
+                       LOCUS_ERROR_UNSUPPORTED);
+}
+
+static void equality_is_of_the_canonical_form(void **state) {
+    (void)state;
+    const char *const same[][2] = {
+        {"seq*seq", "grid:2"}, {"(seq*(grid:2))*tree:2", "grid:3*tree:2"}, {"cycle:3*cycle:4", "(cycle:3)*(cycle:4)"}};
+    const char *const different[][2] = {
+        {"seq", "tree:1"}, {"cycle:3*cycle:4", "cycle:4*cycle:3"}, {"seq*tree:2", "seq*tree:2*seq"}, {"grid:2", "seq"}};
+    for (size_t i = 0; i < 3; i++) {
+        locus_group *a = parse(same[i][0]), *b = parse(same[i][1]);
+        assert_true(locus_group_equal(a, b) && locus_group_equal(b, a));
+        locus_group_destroy(&a);
+        locus_group_destroy(&b);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        locus_group *a = parse(different[i][0]), *b = parse(different[i][1]);
+        assert_false(locus_group_equal(a, b) || locus_group_equal(b, a));
+        locus_group_destroy(&a);
+        locus_group_destroy(&b);
+    }
+    locus_group *one = parse("grid:1");
+    assert_true(locus_group_equal(NULL, one) && locus_group_equal(one, NULL) && locus_group_equal(NULL, NULL));
+    locus_group_destroy(&one);
+}
+
+static void shares_live_on(void **state) {
+    (void)state;
+    locus_group *group = parse("tree:5"), *shared = locus_group_share(group);
+    assert_ptr_equal(group, shared);
+    locus_group_destroy(&group);
+    assert_int_equal(locus_group_coordinate(shared, 0).size, 5); /* the address sanitizer watches */
+    locus_group_destroy(&shared);
+    for (int i = 0; i < 3; i++) {
+        locus_group *sequence = locus_group_share(NULL);
+        assert_ptr_equal(sequence, locus_group_sequence());
+        locus_group_destroy(&sequence);
+        assert_null(sequence);
+    }
+    assert_true(locus_group_is_sequence(locus_group_sequence()));
+    char text[8];
+    assert_int_equal(locus_group_text(NULL, text, sizeof text), 3);
+    assert_string_equal(text, "seq");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_print_canonically),
@@ -315,6 +404,10 @@ int main(void) {
         cmocka_unit_test(factors_can_be_read),
         cmocka_unit_test(random_groups_parse_and_print),
         cmocka_unit_test(garbage_is_refused_with_a_place),
+        cmocka_unit_test(coordinates_stand_from_left_to_right),
+        cmocka_unit_test(absurdly_many_axes_are_counted_as_such),
+        cmocka_unit_test(equality_is_of_the_canonical_form),
+        cmocka_unit_test(shares_live_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

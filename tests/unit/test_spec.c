@@ -104,7 +104,6 @@ static void test_name_errors(void **state) {
     bad("rope(bas=3)", LOCUS_ERROR_SPEC, 5, 3, "did you mean 'base'?");
     bad("rope(base=3, qqqq=4)", LOCUS_ERROR_SPEC, 13, 4, "expected one of pairs base rotate");
     bad("rope(scaling=yarn, factor=4)", LOCUS_ERROR_UNSUPPORTED, 5, 7, "not supported by this version");
-    bad("algebraic(split=4:4)", LOCUS_ERROR_UNSUPPORTED, 10, 5, "not supported by this version");
     bad("rope(base=3, base=3)", LOCUS_ERROR_SPEC, 13, 4, "given twice");
     bad("none(size=3)", LOCUS_ERROR_SPEC, 5, 4, "has no options");
     bad("roper(values=on)", LOCUS_ERROR_SPEC, 6, 6, "'roper' has no option 'values'");
@@ -132,13 +131,17 @@ static void test_value_errors(void **state) {
     bad("learned(size=2.5)", LOCUS_ERROR_SPEC, 13, 3, "integer");
     bad("learned(size=99999999999)", LOCUS_ERROR_SPEC, 13, 11, "integer");
     bad("decay(rate=1.01)", LOCUS_ERROR_SPEC, 11, 4, "0 < rate");
-    bad("algebraic(decay=on)", LOCUS_ERROR_SPEC, 16, 2, "off, or number");
-    bad("algebraic(decay=0)", LOCUS_ERROR_SPEC, 16, 1, "off, or number");
-    bad("algebraic(generator=cayley)", LOCUS_ERROR_UNSUPPORTED, 20, 6,
-        "not supported by this version: use skew|angles|fixed");
-    bad("algebraic(group=tree:2)", LOCUS_ERROR_UNSUPPORTED, 16, 6, "use seq");
-    bad("algebraic(group=seq*tree:2, decay=0.98)", LOCUS_ERROR_UNSUPPORTED, 16, 10, "use seq");
-    bad("alibi(group=cycle:12)", LOCUS_ERROR_UNSUPPORTED, 12, 8, "use seq");
+    bad("algebraic(decay=on)", LOCUS_ERROR_SPEC, 16, 2, "expected off, number with 0 < c ≤ 1, or learned:c");
+    bad("algebraic(decay=0)", LOCUS_ERROR_SPEC, 16, 1, "learned:c");
+    bad("algebraic(decay=learned:)", LOCUS_ERROR_SPEC, 16, 8, "learned:c");
+    bad("algebraic(decay=learned:1.5)", LOCUS_ERROR_SPEC, 16, 11, "learned:c");
+    bad("algebraic(group=grid:2, split=4:)", LOCUS_ERROR_SPEC, 30, 2, "a:b:");
+    bad("algebraic(group=grid:2, split=4:0)", LOCUS_ERROR_SPEC, 30, 3, "a:b:");
+    bad("algebraic(group=grid:99)", LOCUS_ERROR_UNSUPPORTED, 16, 7, "more than 32 axes, cycles and trees");
+    bad("mixed(group=tree:2)", LOCUS_ERROR_SPEC, 12, 6, "expected seq or grid:r");
+    bad("algebraic(group=tree:2) + alibi", LOCUS_ERROR_SPEC, 26, 5, "a sum needs one group, say group=tree:2");
+    bad("rope + decay(group=cycle:3)", LOCUS_ERROR_SPEC, 7, 5, "'decay' acts on 'cycle:3'");
+    bad("algebraic(group=tree:2) + sinusoidal", LOCUS_ERROR_SPEC, 26, 10, "'sinusoidal' acts on 'seq'");
 }
 
 /* What is wrong inside a group is pointed at inside the group. */

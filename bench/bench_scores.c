@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* Times rows of score terms on every kind of group, float32, one thread: nanoseconds for a pair of a query and a key,
+ * for decay and ALiBi, beside what attention takes for a pair of one head with and without decay (d = 64, forward). One
+ * JSON object to a line. Short cases are batches of short sequences, long ones one sequence; of long ones a part of the
+ * queries is taken. `plan_ms` and `plan_mib` are of a plan with decay.
+ *
+ *   bench_scores [--repeats N] */
+#include "encoding/sites.h"
+
+#include <locus/locus.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { DIM = 64, RUN = 128, COLUMNS = 3 };
+
+typedef struct bench_case {
+    const char *name, *group;
+    size_t sequences, length, every; /* every so many-th token is a query */
+    void (*fill)(const struct bench_case *self, size_t token, int64_t *values); /* a value for each coordinate */
+    size_t reach; /* trees: node i hangs from one of so many before it; 0: no tree, or all before it */
+} bench_case;
+
+static void must(locus_status status, const locus_error *error) {
+    if (status == LOCUS_OK)
+        return;
+    fprintf(stderr, "bench_scores: %s\n", error->message);
+    exit(1);
+}
+
+static void *room(size_t bytes) {
+    void *block = locus_allocate(bytes + 1);
+    if (!block) {
+        fprintf(stderr, "bench_scores: out of memory (%zu bytes)\n", bytes);
+        exit(1);
+    }
+    return block;
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static uint64_t noise(uint64_t index) {
+    static const locus_random stream = {1, LOCUS_RANDOM_USER, 0};
+    return (uint64_t)(locus_random_uniform(&stream, index) * 0x1p48);
+}
+
+/* ---- cases ---- */
+
+static void fill_count(const bench_case *self, size_t token, int64_t *values) {
+    values[0] = values[1] = (int64_t)(token % self->length);
+}
+
+static void fill_square(const bench_case *self, size_t token, int64_t *values) {
+    size_t edge = 1;
+    while (edge * edge < self->length)
+        edge++;
+    values[0] = (int64_t)(token % self->length / edge);
+    values[1] = (int64_t)(token % self->length % edge);
+}
+
+static void fill_scattered(const bench_case *self, size_t token, int64_t *values) {
+    (void)self;
+    for (size_t c = 0; c < COLUMNS; c++)
+        values[c] = (int64_t)(noise(token * COLUMNS + c) % 2048);
+}
+
+static const bench_case cases[] = {
+    {"seq short", "seq", 64, 100, 1, fill_count, 0},
+    {"seq long", "seq", 1, 20000, 8, fill_count, 0},
+    {"seq scattered", "seq", 1, 20000, 8, fill_scattered, 0},
+    {"cycle short", "cycle:6", 512, 6, 1, fill_count, 0},
+    {"cycle long", "cycle:4096", 1, 4096, 1, fill_count, 0},
+    {"grid short", "grid:2", 64, 196, 1, fill_square, 0},
+    {"grid long", "grid:2", 1, 65536, 32, fill_square, 0},
+    {"grid scattered", "grid:2", 1, 8192, 4, fill_scattered, 0},
+    {"grid:3 scattered", "grid:3", 1, 8192, 4, fill_scattered, 0},
+    {"tree short", "tree:64", 64, 33, 1, NULL, 0},
+    {"tree long", "tree:100000", 1, 20000, 8, NULL, 0},
+    {"tree deep", "tree:100000", 1, 20000, 8, NULL, 3},
+    {"tree 10^5 nodes", "tree:1000000", 1, 100000, 100, NULL, 40},
+    {"seq * tree long", "seq*tree:100000", 1, 20000, 8, fill_count, 0},
+};
+
+/* ---- positions ---- */
+
+typedef struct tree_columns {
+    int64_t *nodes, *branches;
+    size_t *parents, count;
+} tree_columns;
+
+/* A tree of a node for each token of a sequence; its sequences share it. */
+static tree_columns grow_tree(const bench_case *c) {
+    tree_columns tree = {.count = c->length};
+    tree.branches = room(tree.count * sizeof *tree.branches);
+    tree.parents = room(tree.count * sizeof *tree.parents);
+    tree.nodes = room(c->sequences * c->length * sizeof *tree.nodes);
+    for (size_t i = 0; i < tree.count; i++) {
+        const size_t reach = c->reach && c->reach < i ? c->reach : i;
+        tree.parents[i] = i ? i - 1 - noise(i) % reach : 0;
+        tree.branches[i] = i ? (int64_t)i : 1;
+    }
+    for (size_t t = 0; t < c->sequences * c->length; t++)
+        tree.nodes[t] = (int64_t)(t % c->length);
+    return tree;
+}
+
+static locus_positions *make_positions(const bench_case *c, size_t every) {
+    const size_t length = c->length / every, tokens = c->sequences * length;
+    size_t *offsets = room((c->sequences + 1) * sizeof *offsets);
+    for (size_t s = 0; s <= c->sequences; s++)
+        offsets[s] = s * length;
+    locus_error error;
+    locus_group *group = NULL;
+    locus_positions *positions = NULL;
+    must(locus_group_parse(c->group, &group, &error), &error);
+    int64_t *values[COLUMNS], row[COLUMNS];
+    for (size_t i = 0; i < COLUMNS; i++)
+        values[i] = room(tokens * sizeof **values);
+    tree_columns tree = grow_tree(c);
+    for (size_t t = 0; t < tokens; t++) {
+        if (c->fill)
+            c->fill(c, t * every, row);
+        for (size_t i = 0; i < COLUMNS && c->fill; i++)
+            values[i][t] = row[i];
+        tree.nodes[t] = tree.nodes[t * every];
+    }
+    locus_position_column columns[COLUMNS] = {{0}};
+    for (size_t i = 0; i < locus_group_coordinates(group); i++) {
+        columns[i].values = values[i];
+        if (locus_group_coordinate(group, i).kind == LOCUS_COORDINATE_TREE)
+            columns[i] = (locus_position_column){
+                .values = tree.nodes, .branches = tree.branches, .parents = tree.parents, .node_count = tree.count};
+    }
+    const locus_packing packing = {c->sequences, offsets, NULL};
+    must(locus_positions_create_columns(&positions, group, &packing, columns, &error), &error);
+    locus_group_destroy(&group);
+    for (size_t i = 0; i < COLUMNS; i++)
+        locus_release(values[i], tokens * sizeof **values + 1);
+    locus_release(tree.nodes, c->sequences * c->length * sizeof *tree.nodes + 1);
+    locus_release(tree.branches, tree.count * sizeof *tree.branches + 1);
+    locus_release(tree.parents, tree.count * sizeof *tree.parents + 1);
+    locus_release(offsets, (c->sequences + 1) * sizeof *offsets + 1);
+    return positions;
+}
+
+/* ---- plans ---- */
+
+typedef struct world {
+    locus_encoding *encoding;
+    locus_binding *binding;
+    locus_plan *plan;
+    double seconds; /* to make the plan */
+} world;
+
+static world open_world(const bench_case *c, const char *name, const locus_positions *queries,
+                        const locus_positions *keys) {
+    char spec[128];
+    locus_error error;
+    world w = {0};
+    const locus_shape shape = {1, DIM, DIM, 0};
+    (void)snprintf(spec, sizeof spec, strcmp(name, "none") == 0 ? "%s" : "%s(group=%s)", name, c->group);
+    must(locus_encoding_parse(spec, &w.encoding, &error), &error);
+    must(locus_binding_create(&w.binding, w.encoding, &shape, NULL, 0, &error), &error);
+    const double start = now();
+    must(locus_plan_create(&w.plan, w.binding, queries, keys == queries ? NULL : keys, &error), &error);
+    w.seconds = now() - start;
+    return w;
+}
+
+static void close_world(world *w) {
+    locus_plan_destroy(&w->plan);
+    locus_binding_destroy(&w->binding);
+    locus_encoding_destroy(&w->encoding);
+}
+
+/* ---- times ---- */
+
+/* One pass over all rows in attention's order; adds up a number of each row, so that none is left out. */
+static double pass_rows(const locus_plan *plan, double *sum) {
+    const locus_score_term *term = locus_plan_score_term(plan, 0);
+    float scratch[RUN];
+    const double start = now();
+    for (size_t s = 0; s < locus_plan_sequences(plan); s++) {
+        const locus_sequence_span span = locus_plan_span(plan, s);
+        for (size_t first = 0; first < span.key_count; first += RUN)
+            for (size_t q = 0; q < span.query_count; q++) {
+                const size_t left = span.key_count - first;
+                const locus_score_call call = {LOCUS_FLOAT32, 0, span.query_first + q, span.key_first + first,
+                                               left < RUN ? left : RUN};
+                const float *row = term->class->row(term, &call, scratch);
+                *sum += (double)row[call.count - 1];
+            }
+    }
+    return now() - start;
+}
+
+static double time_rows(const world *w, size_t repeats, double pairs) {
+    double best = 0, sum = 0;
+    for (size_t i = 0; i < repeats; i++) {
+        double seconds = pass_rows(w->plan, &sum);
+        best = i == 0 || seconds < best ? seconds : best;
+    }
+    if (sum != sum) /* NaN: a row was wrong */
+        exit(1);
+    return best * 1e9 / pairs;
+}
+
+static double time_attention(const world *w, size_t repeats, double pairs) {
+    locus_error error;
+    const locus_attention_options options = locus_attention_default();
+    const size_t tokens[4] = {locus_plan_query_tokens(w->plan), locus_plan_key_tokens(w->plan),
+                              locus_plan_key_tokens(w->plan), locus_plan_query_tokens(w->plan)};
+    locus_tensor tensors[4];
+    for (size_t i = 0; i < 4; i++) {
+        const int64_t shape[] = {(int64_t)tokens[i], 1, DIM};
+        float *data = room(tokens[i] * DIM * sizeof *data);
+        for (size_t j = 0; j < tokens[i] * DIM; j++)
+            data[j] = (float)(j * 7919 % 1000) * 0.002f - 1.0f;
+        tensors[i] = locus_tensor_view(data, LOCUS_FLOAT32, 3, shape);
+    }
+    const locus_attention_tensors call = {&tensors[0], &tensors[1], &tensors[2], &tensors[3], NULL};
+    locus_workspace workspace = {
+        NULL, locus_attention_workspace(w->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD)};
+    workspace.data = room(workspace.bytes);
+    double best = 0;
+    for (size_t i = 0; i < repeats; i++) {
+        const double start = now();
+        must(locus_attention_forward(w->plan, &options, &call, workspace, &error), &error);
+        const double seconds = now() - start;
+        best = i == 0 || seconds < best ? seconds : best;
+    }
+    for (size_t i = 0; i < 4; i++)
+        locus_release(tensors[i].data, tokens[i] * DIM * sizeof(float) + 1);
+    locus_release(workspace.data, workspace.bytes + 1);
+    return best * 1e9 / pairs;
+}
+
+static void measure(const bench_case *c, size_t repeats) {
+    locus_positions *keys = make_positions(c, 1), *queries = c->every > 1 ? make_positions(c, c->every) : keys;
+    const double pairs = (double)c->sequences * (double)(c->length / c->every) * (double)c->length;
+    world none = open_world(c, "none", queries, keys), decay = open_world(c, "decay", queries, keys);
+    world alibi = open_world(c, "alibi", queries, keys);
+    printf("{\"case\": \"%s\", \"group\": \"%s\", \"sequences\": %zu, \"length\": %zu, \"plan_ms\": %.2f, "
+           "\"plan_mib\": %.2f, \"decay_ns\": %.3f, \"alibi_ns\": %.3f, \"attention_ns\": %.3f, "
+           "\"attention_with_decay_ns\": %.3f}\n",
+           c->name, c->group, c->sequences, c->length, decay.seconds * 1e3,
+           (double)locus_plan_bytes(decay.plan) / 1048576, time_rows(&decay, repeats, pairs),
+           time_rows(&alibi, repeats, pairs), time_attention(&none, repeats, pairs),
+           time_attention(&decay, repeats, pairs));
+    fflush(stdout);
+    close_world(&none);
+    close_world(&decay);
+    close_world(&alibi);
+    if (queries != keys)
+        locus_positions_destroy(&queries);
+    locus_positions_destroy(&keys);
+}
+
+int main(int argc, char **argv) {
+    size_t repeats = 5;
+    if (argc == 3 && strcmp(argv[1], "--repeats") == 0)
+        repeats = (size_t)strtoul(argv[2], NULL, 10);
+    else if (argc > 1)
+        repeats = 0;
+    if (repeats == 0 || locus_threads_set(1) != LOCUS_OK) {
+        fprintf(stderr, "usage: bench_scores [--repeats N]\n");
+        return 2;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        measure(&cases[i], repeats);
+    return 0;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* locus path: a path's normal form, inverse and length; of two paths also the relative path −a + b and the distance. */
+#include "command.h"
+#include "output.h"
+
+#include <inttypes.h>
+#include <locus/path.h>
+#include <stdlib.h>
+
+/* Everything is worked out before anything is printed: a failure leaves standard output empty. */
+typedef struct path_job {
+    locus_group *group;
+    locus_path *first, *second, *inverse, *relative;
+    int64_t length, distance;
+} path_job;
+
+static int read_path(const path_job *job, const char *text, locus_path **path) {
+    locus_error error = {.offset = -1};
+    return locus_path_parse(job->group, text, path, &error) == LOCUS_OK ? 0 : cli_error_in(text, &error);
+}
+
+static int read_operands(path_job *job, const cli_arguments *arguments) {
+    locus_error error = {.offset = -1};
+    char *const *words = arguments->operands;
+    if (locus_group_parse(words[0], &job->group, &error) != LOCUS_OK) {
+        return cli_error_in(words[0], &error);
+    }
+    int status = read_path(job, words[1], &job->first);
+    return status || arguments->operand_count < 3 ? status : read_path(job, words[2], &job->second);
+}
+
+static int compute(path_job *job) {
+    locus_error error = {.offset = -1};
+    locus_status status = locus_path_inverse(job->first, &job->inverse, &error);
+    if (status == LOCUS_OK) {
+        status = locus_path_length(job->first, &job->length, &error);
+    }
+    if (status == LOCUS_OK && job->second) {
+        status = locus_path_relative(job->first, job->second, &job->relative, &error);
+    }
+    if (status == LOCUS_OK && job->second) {
+        status = locus_path_distance(job->first, job->second, &job->distance, &error);
+    }
+    return status == LOCUS_OK ? 0 : cli_error(&error);
+}
+
+/* From malloc, NULL without memory. */
+static char *text_of(const locus_path *path) {
+    size_t size = locus_path_text(path, NULL, 0) + 1;
+    char *text = malloc(size);
+    if (text) {
+        locus_path_text(path, text, size);
+    }
+    return text;
+}
+
+static int print_path(const char *label, const locus_path *path) {
+    char *text = text_of(path);
+    if (!text) {
+        return cli_failure("out of memory for a path's text");
+    }
+    printf("%-8s  %s\n", label, text);
+    free(text);
+    return 0;
+}
+
+static int print_lines(const path_job *job) {
+    int status = print_path("path", job->first);
+    status = status ? status : print_path("inverse", job->inverse);
+    if (status) {
+        return status;
+    }
+    printf("%-8s  %" PRId64 "\n", "length", job->length);
+    if (job->second) {
+        status = print_path("to", job->second);
+        status = status ? status : print_path("relative", job->relative);
+        printf("%-8s  %" PRId64 "\n", "distance", job->distance);
+    }
+    return status;
+}
+
+/* cJSON's numbers are doubles, in which 64 bits have no room. */
+static bool add_integer(cJSON *object, const char *name, int64_t value) {
+    char digits[24];
+    snprintf(digits, sizeof digits, "%" PRId64, value);
+    return cJSON_AddRawToObject(object, name, digits) != NULL;
+}
+
+static bool add_path(cJSON *object, const char *name, const locus_path *path) {
+    char *text = text_of(path);
+    bool added = text && cJSON_AddStringToObject(object, name, text);
+    free(text);
+    return added;
+}
+
+static int print_json(const path_job *job) {
+    cJSON *object = cJSON_CreateObject();
+    bool whole = object && add_path(object, "path", job->first) && add_path(object, "inverse", job->inverse) &&
+                 add_integer(object, "length", job->length);
+    if (whole && job->second) {
+        whole = add_path(object, "relative", job->relative) && add_integer(object, "distance", job->distance);
+    }
+    if (!whole) {
+        cJSON_Delete(object);
+        object = NULL;
+    }
+    return cli_json_print(object);
+}
+
+static int run(cli_arguments *arguments) {
+    path_job job = {0};
+    int status = read_operands(&job, arguments);
+    status = status ? status : compute(&job);
+    if (status == 0) {
+        status = cli_flag(arguments, "json") ? print_json(&job) : print_lines(&job);
+    }
+    locus_path_destroy(&job.relative);
+    locus_path_destroy(&job.inverse);
+    locus_path_destroy(&job.second);
+    locus_path_destroy(&job.first);
+    locus_group_destroy(&job.group);
+    return status;
+}
+
+const cli_command cli_command_path = {
+    .name = "path",
+    .summary = "a path's normal form, inverse, length; relative path and distance of two",
+    .operands = "GROUP EXPR [EXPR]",
+    .details = "GROUP is seq, cycle:N, tree:K, grid:R or a product of them, such as 'seq*tree:2'.\n\n"
+               "A path EXPR is an integer on seq and cycle; signed branches on a tree, such as 1+2-2, or 0; a tuple "
+               "such as '(3,1+2)' on a product. With two paths a and b, the relative path is -a + b.",
+    .examples = "locus path tree:2 1+2-2\n"
+                "locus path cycle:6 5 -3\n"
+                "locus path 'seq*tree:2' '(3,1+2)' '(4,1)' --json\n",
+    .shared = CLI_JSON,
+    .run = run,
+};

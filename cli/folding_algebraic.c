@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* To algebraic: generators A whose W = exp(A − Aᵀ) has the pairs of a normal form as its own, in a basis B of choice.
+ *
+ *   axis    A = ½ B Λ Bᵀ, Λ the blocks [0 −θ; θ 0]
+ *   cycle   R is fixed, the parameter is the A of Q: 0, or a random one, and then B = Q
+ *
+ * A random B is what init=random draws, taken from its normal form. x = U Bᵀ x′, so T = U Bᵀ. */
+#include "folding.h"
+#include "output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static cli_term *folded_term(cli_folding *folding) {
+    return &folding->spec.terms[folding->shape.term];
+}
+
+int cli_folding_algebraic_spec(cli_folding *folding) {
+    static const char *const from_rope[] = {"pairs", "base", "rotate", "learned"};
+    cli_term *term = folded_term(folding);
+    int status = 0;
+    if (strcmp(term->name, "algebraic") == 0) {
+        status = cli_term_set(term, "init", NULL);
+        return status ? status : cli_term_set(term, "generator", NULL);
+    }
+    if (strcmp(term->name, "rope") != 0 && strcmp(term->name, "roper") != 0) {
+        return cli_failure("fold: a pair of '%s' follows several axes, and a generator of 'algebraic' one; 'string' is "
+                           "'mixed' in a learned basis",
+                           term->name);
+    }
+    if (strcmp(term->name, "roper") == 0) {
+        status = cli_term_set(term, "values", "on");
+    }
+    for (size_t i = 0; i < sizeof from_rope / sizeof *from_rope && status == 0; i++) {
+        status = cli_term_set(term, from_rope[i], NULL);
+    }
+    return status ? status : cli_term_rename(term, "algebraic");
+}
+
+/* ---- bases ---- */
+
+/* Column j of the standard basis in the order of a normal form: pairs block by block, then what is unpaired. */
+static void standard_basis(const cli_folding *folding, double *B) {
+    const size_t dim = folding->shape.head_dim;
+    size_t pair = 0, alone = 0;
+    for (size_t c = 0; c < folding->shape.coordinates; c++) {
+        pair += cli_folding_block(folding, c).dim / 2;
+    }
+    alone = 2 * pair;
+    for (size_t c = 0, column = 0; c < folding->shape.coordinates; c++) {
+        const cli_fold_block block = cli_folding_block(folding, c);
+        for (size_t i = 0; i < block.dim; i++) {
+            size_t at = i < block.dim / 2 * 2 ? column++ : alone++;
+            for (size_t h = 0; h < folding->shape.heads; h++) {
+                B[(h * dim + block.first + i) * dim + at] = 1;
+            }
+        }
+    }
+}
+
+/* Draws the target's parameters with init=random; B is the basis that they have. */
+static int random_basis(cli_folding *folding, uint64_t seed, double *B) {
+    locus_error error = {.offset = -1};
+    cli_term *term = folded_term(folding);
+    cli_folding drawn = {.source = folding->source, .shape = folding->shape, .spec = folding->spec};
+    int status = cli_term_set(term, "init", "random");
+    drawn.spec = folding->spec;
+    status = status ? status : cli_folding_parse(&drawn);
+    if (status == 0 && locus_encoding_initialise(drawn.target.encoding, &drawn.target.shape, seed, drawn.target.values,
+                                                 drawn.target.count, &error) != LOCUS_OK) {
+        status = cli_error(&error);
+    }
+    status = status ? status : cli_encoding_rebind(&drawn.target);
+    if (status == 0 && locus_fold(drawn.target.binding, B, NULL, NULL, &error) != LOCUS_OK) {
+        status = cli_error(&error);
+    }
+    for (size_t i = 0; status == 0 && i < drawn.target.count; i++) {
+        if (cli_folding_own(folding, i)) { /* of which cycles keep theirs */
+            memcpy(folding->target.values[i].data, drawn.target.values[i].data,
+                   locus_tensor_count(&drawn.target.values[i]) * sizeof(double));
+        }
+    }
+    cli_encoding_close(&drawn.target);
+    int restored = cli_term_set(term, "init", NULL);
+    return status ? status : restored;
+}
+
+/* ---- generators ---- */
+
+/* A = ½ Σ_i θ_i (b_{2i+1} b_{2i}ᵀ − b_{2i} b_{2i+1}ᵀ) over the block's pairs and rows. */
+static void fill_generator(const cli_folding *folding, const cli_fold_block *block, const double *B,
+                           const double *angles, double *A) {
+    const size_t dim = folding->shape.head_dim;
+    memset(A, 0, block->dim * block->dim * sizeof *A);
+    for (size_t i = block->pair; i < block->pair + block->dim / 2 && i < folding->shape.pairs; i++) {
+        for (size_t r = 0; r < block->dim; r++) {
+            const double *row = B + (block->first + r) * dim + 2 * i;
+            for (size_t c = 0; c < block->dim; c++) {
+                const double *other = B + (block->first + c) * dim + 2 * i;
+                A[r * block->dim + c] += angles[i] / 2 * (row[1] * other[0] - row[0] * other[1]);
+            }
+        }
+    }
+}
+
+/* generators [tables, generators, b, b], or generators.F of coordinate F alone */
+static void fill_generators(const cli_folding *folding, const char *name, const double *B,
+                            const locus_tensor *tensor) {
+    const bool one = strchr(name, '.') != NULL;
+    const size_t only = one ? strtoul(strchr(name, '.') + 1, NULL, 10) : 0, generators = (size_t)tensor->shape[1];
+    const size_t square = (size_t)(tensor->shape[2] * tensor->shape[3]), dim = folding->shape.head_dim;
+    for (size_t table = 0; table < (size_t)tensor->shape[0]; table++) {
+        size_t generator = 0;
+        for (size_t c = 0; c < folding->shape.coordinates; c++) {
+            const cli_fold_block block = cli_folding_block(folding, c);
+            if (one && c != only) {
+                continue;
+            }
+            double *A = (double *)tensor->data + (table * generators + generator++) * square;
+            if (block.coordinate.kind != LOCUS_COORDINATE_CYCLE) {
+                fill_generator(folding, &block, B + table * dim * dim,
+                               folding->angles + (table * folding->shape.coordinates + c) * folding->shape.pairs, A);
+            }
+        }
+    }
+}
+
+static void fill_turn(const cli_folding *folding, const double *B) {
+    const size_t dim = folding->shape.head_dim;
+    for (size_t i = 0; i < folding->shape.heads * dim * dim; i++) {
+        const double *u = folding->basis + i / dim * dim, *b = B + (i / dim / dim * dim + i % dim) * dim;
+        double sum = 0;
+        for (size_t k = 0; k < dim; k++) {
+            sum += u[k] * b[k];
+        }
+        folding->turn[i] = sum;
+    }
+}
+
+int cli_folding_algebraic_fill(cli_folding *folding, const cli_folding_wish *wish) {
+    const size_t dim = folding->shape.head_dim;
+    double *B = calloc(folding->shape.heads * dim * dim, sizeof *B);
+    int status = B ? 0 : cli_failure("out of memory for a basis");
+    if (status == 0 && wish->random_basis) {
+        status = random_basis(folding, wish->seed, B);
+    } else if (status == 0) {
+        standard_basis(folding, B);
+    }
+    for (size_t i = 0; status == 0 && i < folding->target.count; i++) {
+        const char *name = cli_folding_own(folding, i);
+        if (name && strncmp(name, "generators", 10) == 0) {
+            fill_generators(folding, name, B, &folding->target.values[i]);
+        }
+    }
+    if (status == 0) {
+        fill_turn(folding, B);
+        status = cli_encoding_rebind(&folding->target);
+    }
+    free(B);
+    return status;
+}

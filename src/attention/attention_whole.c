@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* See attention_whole.h. Streams of both sites are listed first, then run in one call or in two. */
+#include "attention/attention_whole.h"
+
+#include <locus/memory.h>
+#include <string.h>
+
+typedef enum attention_site { SITE_QUERY_KEY = 0, SITE_VALUE = 1, SITES = 2 } attention_site;
+
+typedef struct attention_streams {
+    size_t count[SITES];
+    locus_whole_stream items[SITES][LOCUS_WHOLE_STREAMS_MAX];
+} attention_streams;
+
+void locus_attention_whole_init(attention_whole *whole, const attention_job *job) {
+    memset(whole, 0, sizeof *whole);
+    whole->plan = job->plan;
+    whole->query_key = locus_plan_query_key_whole(job->plan);
+    whole->value = locus_plan_value_whole(job->plan);
+    whole->query_tokens = locus_plan_query_tokens(job->plan);
+    whole->key_tokens = locus_plan_key_tokens(job->plan);
+    whole->heads = job->heads;
+    whole->head_dim = job->head_dim;
+    whole->value_dim = job->value_dim;
+    whole->dtype = job->dtype;
+    whole->pass = job->pass;
+    whole->learns = whole->value && job->pass == LOCUS_PASS_BACKWARD && whole->value->class->learns(whole->value);
+}
+
+/* ---- memory ---- */
+
+static attention_view carve_view(const attention_whole *whole, attention_carver *carver, size_t tokens, size_t dim) {
+    attention_view view = {.token = (ptrdiff_t)dim, .head = (ptrdiff_t)(tokens * dim)};
+    view.data = locus_attention_carve(carver, whole->heads * tokens * dim, locus_dtype_size(whole->dtype));
+    return view;
+}
+
+size_t locus_attention_whole_place(attention_whole *whole, void *base) {
+    attention_carver carver = {base, 0};
+    attention_whole_views *turned = &whole->turned;
+    if (whole->query_key) {
+        turned->query = carve_view(whole, &carver, whole->query_tokens, whole->head_dim);
+        turned->key = carve_view(whole, &carver, whole->key_tokens, whole->head_dim);
+    }
+    if (whole->value)
+        turned->value = carve_view(whole, &carver, whole->key_tokens, whole->value_dim);
+    if (whole->value && whole->pass == LOCUS_PASS_BACKWARD)
+        turned->g_output = carve_view(whole, &carver, whole->query_tokens, whole->value_dim);
+    if (whole->learns)
+        turned->output = carve_view(whole, &carver, whole->query_tokens, whole->value_dim);
+    return carver.used;
+}
+
+size_t locus_attention_whole_workspace(const attention_whole *whole) {
+    /* The most that one call has: see begin. */
+    static const locus_role roles[] = {LOCUS_ROLE_QUERY, LOCUS_ROLE_KEY, LOCUS_ROLE_VALUE, LOCUS_ROLE_OUTPUT,
+                                       LOCUS_ROLE_OUTPUT};
+    const bool backward = whole->pass == LOCUS_PASS_BACKWARD, one = whole->query_key == whole->value;
+    const locus_whole_operator *operators[SITES] = {whole->query_key, whole->value};
+    const size_t first[SITES] = {0, one ? 0 : 2}, end[SITES] = {one ? 5 : 2, 5};
+    size_t most = 0;
+    for (size_t site = 0; site < SITES; site++)
+        for (int pass = 0; operators[site] && pass <= backward; pass++) {
+            const locus_whole_class *class = operators[site]->class;
+            size_t bytes = class->workspace_bytes(operators[site], whole->dtype, roles + first[site],
+                                                  end[site] - first[site], pass == 1);
+            most = bytes > most ? bytes : most;
+        }
+    return (most + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+}
+
+/* ---- streams ---- */
+
+static void add_forward(attention_streams *streams, attention_site site, locus_role role, locus_direction direction,
+                        attention_view x, attention_view y) {
+    streams->items[site][streams->count[site]++] = (locus_whole_stream){.role = role,
+                                                                        .direction = direction,
+                                                                        .x = x.data,
+                                                                        .x_row = x.token,
+                                                                        .x_head = x.head,
+                                                                        .y = y.data,
+                                                                        .y_row = y.token,
+                                                                        .y_head = y.head};
+}
+
+static void add_backward(attention_streams *streams, attention_site site, locus_role role, attention_view x,
+                         attention_view gy, attention_view gx) {
+    add_forward(streams, site, role, LOCUS_FORWARD, x, gx);
+    locus_whole_stream *stream = &streams->items[site][streams->count[site] - 1];
+    stream->gy = gy.data;
+    stream->gy_row = gy.token;
+    stream->gy_head = gy.head;
+}
+
+/* parameters NULL in a backward: their gradients are not wanted. */
+static void run_operator(const attention_whole *whole, const locus_whole_operator *op, locus_whole_stream *streams,
+                         size_t count, const locus_tensor *parameters) {
+    const bool backward = streams[0].gy != NULL, learns = parameters && op->class->learns(op);
+    for (size_t i = 0; backward && !learns && i < count; i++)
+        streams[i].x = NULL;
+    const locus_whole_call call = {.dtype = whole->dtype,
+                                   .count = count,
+                                   .streams = streams,
+                                   .parameters = learns ? parameters : NULL,
+                                   .workspace = whole->workspace};
+    if (backward)
+        op->class->backward(op, &call);
+    else
+        op->class->forward(op, &call);
+}
+
+static void run_streams(const attention_whole *whole, attention_streams *streams, const locus_tensor *parameters) {
+    const locus_whole_operator *operators[SITES] = {whole->query_key, whole->value};
+    const size_t own[SITES] = {locus_plan_query_key_parameters(whole->plan), locus_plan_value_parameters(whole->plan)};
+    if (operators[SITE_QUERY_KEY] == operators[SITE_VALUE]) {
+        const size_t first = streams->count[SITE_QUERY_KEY];
+        memcpy(streams->items[SITE_QUERY_KEY] + first, streams->items[SITE_VALUE],
+               streams->count[SITE_VALUE] * sizeof streams->items[0][0]);
+        streams->count[SITE_QUERY_KEY] += streams->count[SITE_VALUE];
+        streams->count[SITE_VALUE] = 0;
+    }
+    for (size_t site = 0; site < SITES; site++)
+        if (streams->count[site] > 0)
+            run_operator(whole, operators[site], streams->items[site], streams->count[site],
+                         parameters ? parameters + own[site] : NULL);
+}
+
+/* ---- before and after the loops ---- */
+
+static void keep_given(attention_whole *whole, const attention_job *job) {
+    whole->given = (attention_whole_views){job->query, job->key, job->value, job->output, job->g_output};
+    whole->g_query = job->g_query;
+    whole->g_key = job->g_key;
+    whole->g_value = job->g_value;
+}
+
+void locus_attention_whole_begin(attention_whole *whole, attention_job *job, bool parameters) {
+    const attention_whole_views *turned = &whole->turned;
+    attention_streams streams = {.count = {0}};
+    keep_given(whole, job);
+    if (whole->query_key) {
+        add_forward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_QUERY, LOCUS_FORWARD, job->query, turned->query);
+        add_forward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_KEY, LOCUS_FORWARD, job->key, turned->key);
+        job->query = turned->query;
+        job->key = turned->key;
+    }
+    if (whole->value) {
+        add_forward(&streams, SITE_VALUE, LOCUS_ROLE_VALUE, LOCUS_FORWARD, job->value, turned->value);
+        job->value = turned->value;
+    }
+    if (whole->value && whole->pass == LOCUS_PASS_BACKWARD) {
+        if (whole->learns && parameters)
+            add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, job->output, turned->output);
+        add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, job->g_output, turned->g_output);
+        job->g_output = turned->g_output;
+    }
+    run_streams(whole, &streams, NULL);
+}
+
+void locus_attention_whole_end_forward(const attention_whole *whole) {
+    attention_streams streams = {.count = {0}};
+    if (whole->value)
+        add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, whole->given.output, whole->given.output);
+    run_streams(whole, &streams, NULL);
+}
+
+/* The output's gradient do' is known by now, and made again over itself: this stream is there for the parameters. */
+void locus_attention_whole_end_backward(const attention_whole *whole, const locus_tensor *parameters) {
+    const attention_whole_views *given = &whole->given, *turned = &whole->turned;
+    attention_streams streams = {.count = {0}};
+    if (whole->query_key) {
+        add_backward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_QUERY, given->query, whole->g_query, whole->g_query);
+        add_backward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_KEY, given->key, whole->g_key, whole->g_key);
+    }
+    if (whole->value)
+        add_backward(&streams, SITE_VALUE, LOCUS_ROLE_VALUE, given->value, whole->g_value, whole->g_value);
+    if (whole->learns && parameters)
+        add_backward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, turned->output, given->g_output, turned->g_output);
+    run_streams(whole, &streams, parameters);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Distances between query and key positions of any group, for decays and biases: |m − n| on an axis, the shorter way
+ * round on a cycle, the floor of the Euclidean norm over the axes of a grid (exact), through the lowest common ancestor
+ * on a tree, the sum over the factors of a product. No table over all pairs is needed: a tree's trie is prepared once so
+ * that any pair takes constant time (ancestor.h). */
+#ifndef LOCUS_DISTANCE_H
+#define LOCUS_DISTANCE_H
+
+#include "encoding/class.h"
+
+typedef struct locus_distances locus_distances; /* lives in the plan's memory */
+
+locus_status locus_distances_create(const locus_places *places, locus_owned *memory, const locus_distances **distances,
+                                    locus_error *error);
+
+/* out[j] = distance of the call's query and key number j of its run, as whole numbers; rounded to a double above 2^53.
+ * The call's query and keys are of one sequence, here and below. */
+void locus_distances_row(const locus_distances *distances, const locus_score_call *call, double *out);
+
+/* An upper bound over all pairs of a query and a key of one sequence. */
+double locus_distances_most(const locus_distances *distances);
+
+/* Whether all distances are below 2^31. */
+bool locus_distances_fit(const locus_distances *distances);
+
+/* The same as whole numbers, several times faster, where they fit. */
+void locus_distances_steps(const locus_distances *distances, const locus_score_call *call, int32_t *steps);
+
+/* Distance of two positions that lie so far apart, [coordinates of the group], on a group without trees. */
+double locus_distances_of(const locus_distances *distances, const int64_t *apart);
+
+#endif

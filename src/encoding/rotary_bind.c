@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* Rotaries from parameter values: angle tables and bases. Heads are decomposed in parallel. */
+#include "encoding/rotary.h"
+
+#include "core/error.h"
+
+#include <locus/parallel.h>
+
+#include <math.h>
+#include <string.h>
+
+#define BASE 10000.0 /* of a cycle's angles */
+#define TURN 6.28318530717958647693
+
+void locus_rotary_frequencies(double base, size_t rotated, size_t pairs, double *theta) {
+    for (size_t i = 0; i < pairs; i++)
+        theta[i] = pow(base, -2.0 * (double)i / (double)rotated);
+}
+
+/* ---- angles ---- */
+
+/* One axis or cycle. */
+static locus_status make_angles(locus_rotary *rotary, const locus_angle_rates *rates, locus_owned *memory,
+                                locus_error *error) {
+    locus_angle_fine *fine = locus_owned_get(memory, 1, sizeof *fine);
+    if (!fine)
+        return locus_owned_fail(error, 1, sizeof *fine);
+    rotary->pairs = rates->pairs;
+    rotary->axes = 1;
+    rotary->fine = fine;
+    return locus_angle_fine_make(fine, rates, memory, error);
+}
+
+locus_status locus_rotary_bind_angles(locus_rotary *rotary, const double *theta, locus_owned *memory,
+                                      locus_error *error) {
+    const locus_angle_rates rates = {.tables = rotary->tables, .pairs = rotary->dim / 2, .theta = theta};
+    return make_angles(rotary, &rates, memory, error);
+}
+
+locus_status locus_rotary_bind_axes(locus_rotary *rotary, size_t axes, const double *theta, locus_owned *memory,
+                                    locus_error *error) {
+    const size_t tables = rotary->tables, pairs = rotary->dim / 2, elements = axes * tables * pairs;
+    locus_angle_fine *fine = locus_owned_get(memory, axes, sizeof *fine);
+    double *copy = locus_owned_get(memory, elements, sizeof *copy); /* [axes, tables, pairs] */
+    if (!fine || !copy)
+        return locus_owned_fail(error, elements, sizeof *copy);
+    locus_status status = LOCUS_OK;
+    for (size_t axis = 0; axis < axes && status == LOCUS_OK; axis++) {
+        double *own = copy + axis * tables * pairs;
+        for (size_t table = 0; table < tables; table++)
+            for (size_t i = 0; i < pairs; i++)
+                own[table * pairs + i] = theta[(table * axes + axis) * pairs + i];
+        status = locus_angle_fine_create(&fine[axis], tables, pairs, own, memory, error);
+    }
+    rotary->pairs = pairs;
+    rotary->axes = axes;
+    rotary->fine = fine;
+    return status;
+}
+
+/* max(1, round(n·ω/2π)); beyond 2^53 a double holds every value that it can take. */
+static int64_t multiple_of(int64_t n, double omega) {
+    double multiple = round((double)n * omega / TURN);
+    return multiple < 1 ? 1 : (int64_t)multiple;
+}
+
+locus_status locus_rotary_bind_cycle(locus_rotary *rotary, int64_t n, locus_owned *memory, locus_error *error) {
+    const size_t pairs = rotary->dim / 2;
+    double *omega = locus_owned_get(memory, pairs, sizeof *omega);
+    int64_t *multiples = locus_owned_get(memory, pairs, sizeof *multiples);
+    if (!omega || !multiples)
+        return locus_owned_fail(error, pairs, sizeof *multiples);
+    locus_rotary_frequencies(BASE, rotary->dim, pairs, omega);
+    for (size_t i = 0; i < pairs; i++)
+        multiples[i] = multiple_of(n, omega[i]);
+    const locus_angle_rates rates = {.tables = 1, .pairs = pairs, .period = n, .multiples = multiples};
+    return make_angles(rotary, &rates, memory, error);
+}
+
+/* ---- matrices ---- */
+
+typedef struct locus_matrix_job {
+    locus_orthogonal_kind kind;
+    size_t dim;
+    bool powers; /* else the matrix itself is the basis */
+    const double *A;
+    double *U, *V; /* V = Uᵀ */
+    float *U32, *V32;
+    double *theta, *sigma; /* powers */
+    size_t *flip;
+    double *work; /* locus_orthogonal_work for each table */
+    locus_status *status;
+} locus_matrix_job;
+
+static void make_matrix(void *context, size_t table, size_t worker) {
+    const locus_matrix_job *job = context;
+    const size_t dim = job->dim, square = dim * dim, at = table * square, pairs = dim / 2;
+    double *work = job->work + table * locus_orthogonal_work(dim);
+    (void)worker;
+    job->status[table] = job->powers
+                             ? locus_orthogonal_powers(job->kind, dim, job->A + at, job->U + at,
+                                                       job->theta + table * pairs, job->sigma + table * pairs,
+                                                       &job->flip[table], work)
+                             : locus_orthogonal_make(job->kind, dim, job->A + at, job->U + at, work);
+    for (size_t i = 0; i < dim; i++)
+        for (size_t j = 0; j < dim; j++)
+            job->V[at + j * dim + i] = job->U[at + i * dim + j];
+    for (size_t i = 0; i < square; i++) {
+        job->U32[at + i] = (float)job->U[at + i];
+        job->V32[at + i] = (float)job->V[at + i];
+    }
+}
+
+static locus_status run_job(locus_matrix_job *job, size_t tables, locus_error *error) {
+    locus_parallel_for(tables, make_matrix, job);
+    for (size_t table = 0; table < tables; table++)
+        if (job->status[table] != LOCUS_OK)
+            return locus_fail(error, job->status[table], job->powers ? "generators" : "basis",
+                              "the %s of head %zu has no eigenbasis: are its values finite and not huge%s?",
+                              job->powers ? "generator" : "basis", table,
+                              job->kind == LOCUS_ORTHOGONAL_HOUSEHOLDER ? ", and its rows not 0" : "");
+    return LOCUS_OK;
+}
+
+/* U, Uᵀ and the copy of A, by `job`, whose other outputs the caller has set. */
+static locus_status make_matrices(locus_rotary *rotary, locus_matrix_job *job, const double *A, locus_owned *memory,
+                                  locus_error *error) {
+    const size_t dim = rotary->dim, tables = rotary->tables, elements = tables * dim * dim;
+    const size_t work = tables * locus_orthogonal_work(dim);
+    locus_owned passing = {0};
+    double *copy = locus_owned_get(memory, elements, sizeof *copy);
+    job->dim = dim;
+    job->A = copy;
+    job->U = locus_owned_get(memory, elements, sizeof(double));
+    job->V = locus_owned_get(memory, elements, sizeof(double));
+    job->U32 = locus_owned_get(memory, elements, sizeof(float));
+    job->V32 = locus_owned_get(memory, elements, sizeof(float));
+    job->work = locus_owned_get(&passing, work, sizeof(double));
+    job->status = locus_owned_get(&passing, tables, sizeof *job->status);
+    locus_status status = LOCUS_OK;
+    if (!copy || !job->U || !job->V || !job->U32 || !job->V32 || !job->work || !job->status) {
+        status = locus_owned_fail(error, work, sizeof(double));
+    } else {
+        memcpy(copy, A, elements * sizeof *copy);
+        status = run_job(job, tables, error);
+    }
+    locus_owned_release(&passing);
+    rotary->kind = job->kind;
+    rotary->A = copy;
+    rotary->basis_float64 = job->U;
+    rotary->transposed_float64 = job->V;
+    rotary->basis_float32 = job->U32;
+    rotary->transposed_float32 = job->V32;
+    return status;
+}
+
+locus_status locus_rotary_bind_basis(locus_rotary *rotary, locus_orthogonal_kind kind, const double *A,
+                                     locus_owned *memory, locus_error *error) {
+    locus_matrix_job job = {.kind = kind};
+    return make_matrices(rotary, &job, A, memory, error);
+}
+
+/* From which pair on each table flips. An odd last coordinate, which also does, is no pair. */
+static locus_status find_flips(const locus_rotary *rotary, locus_angle_rates *rates, locus_owned *memory,
+                               locus_error *error) {
+    size_t *pairs = locus_owned_get(memory, rotary->tables, sizeof *pairs);
+    if (!pairs)
+        return locus_owned_fail(error, rotary->tables, sizeof *pairs);
+    for (size_t table = 0; table < rotary->tables; table++)
+        pairs[table] = rotary->flip[table] / 2;
+    rates->flip_pairs = pairs;
+    return LOCUS_OK;
+}
+
+locus_status locus_rotary_bind_powers(locus_rotary *rotary, locus_orthogonal_kind kind, const double *A,
+                                      locus_owned *memory, locus_error *error) {
+    const size_t pairs = rotary->dim / 2, tables = rotary->tables;
+    locus_matrix_job job = {.kind = kind, .powers = true};
+    job.theta = locus_owned_get(memory, tables * pairs, sizeof *job.theta);
+    job.sigma = locus_owned_get(memory, tables * pairs, sizeof *job.sigma);
+    job.flip = locus_owned_get(memory, tables, sizeof *job.flip);
+    if (!job.theta || !job.sigma || !job.flip)
+        return locus_owned_fail(error, tables * pairs, sizeof *job.theta);
+    locus_angle_rates rates = {.tables = tables, .pairs = pairs, .theta = job.theta};
+    locus_status status = make_matrices(rotary, &job, A, memory, error);
+    rotary->sigma = job.sigma;
+    if (status == LOCUS_OK && kind == LOCUS_ORTHOGONAL_HOUSEHOLDER) {
+        rotary->flip = job.flip;
+        status = find_flips(rotary, &rates, memory, error);
+    }
+    return status == LOCUS_OK ? make_angles(rotary, &rates, memory, error) : status;
+}

@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: MIT */
+/* Operators of trees against the plainest oracle there is: each token's generators applied to its vector one after
+ * another, in double. Positions are made by hand, so that every shape of tree occurs: bushes with signed branches, stars,
+ * combs, paths, one node alone, nothing at all. Gradients by central differences; results in chunks, by threads, in
+ * place and in float32 against those in double. */
+#include "encoding/tree_layout.h"
+
+#include <locus/parallel.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- random numbers ---- */
+
+static const locus_random stream = {.seed = 31, .purpose = LOCUS_RANDOM_USER};
+static uint64_t drawn;
+
+static double normal(void) {
+    return locus_random_normal(&stream, drawn++);
+}
+
+static size_t below(size_t bound) {
+    return (size_t)locus_random_below(&stream, drawn++, bound);
+}
+
+static void *grab(size_t count, size_t size) {
+    void *block = calloc(count + 1, size);
+    assert_non_null(block);
+    return block;
+}
+
+static double *normals(size_t count, double deviation) {
+    double *values = grab(count, sizeof *values);
+    for (size_t i = 0; i < count; i++)
+        values[i] = deviation * normal();
+    return values;
+}
+
+/* ---- positions by hand ---- */
+
+typedef enum shape { BUSH, STAR, COMB, PATH, LONE, CROWD, NOTHING } shape;
+
+#define GAP 3 /* unused tokens before, between and behind the two sequences */
+
+typedef struct grove {
+    locus_trie *trie;
+    int64_t *values[2];
+    locus_token_run runs[2][2];
+    locus_placement placement;
+    locus_places places;
+} grove;
+
+static uint32_t step(grove *g, uint32_t node, int64_t branch) {
+    uint32_t next = 0;
+    assert_int_equal(locus_trie_step(g->trie, node, branch, &next, NULL), LOCUS_OK);
+    return next;
+}
+
+static int64_t any_branch(size_t branches) {
+    int64_t branch = (int64_t)below(branches) + 1;
+    return below(3) == 0 ? -branch : branch;
+}
+
+static uint32_t wander(grove *g, size_t steps, size_t branches) {
+    uint32_t node = 0;
+    for (size_t i = 0; i < steps; i++)
+        node = step(g, node, any_branch(branches));
+    return node;
+}
+
+static uint32_t along(grove *g, size_t steps) {
+    uint32_t node = 0;
+    for (size_t i = 0; i < steps; i++)
+        node = step(g, node, i % 5 == 4 ? -2 : 1);
+    return node;
+}
+
+/* The node of token number `index`. */
+static uint32_t place_token(grove *g, shape kind, size_t index, size_t size, size_t branches) {
+    switch (kind) {
+    case BUSH:
+        return wander(g, below(size + 1), branches);
+    case STAR:
+        return step(g, 0, any_branch(branches));
+    case COMB:
+        return step(g, along(g, index % size), 3);
+    case PATH:
+        return along(g, index % size);
+    case LONE:
+        return along(g, index == 0 ? size : index % 3);
+    case CROWD:
+        return along(g, size);
+    case NOTHING:
+        break;
+    }
+    return 0;
+}
+
+static void fill_side(grove *g, size_t s, size_t tokens, shape kind, size_t size, size_t branches) {
+    locus_token_side *side = s ? &g->placement.key : &g->placement.query;
+    size_t first = tokens / 3, second = tokens - first;
+    g->runs[s][0] = (locus_token_run){GAP, first, 0};
+    g->runs[s][1] = (locus_token_run){2 * GAP + first, second, first};
+    g->values[s] = grab(tokens + 3 * GAP, sizeof(int64_t));
+    for (size_t i = 0; i < tokens; i++)
+        g->values[s][GAP + i + (i >= first ? GAP : 0)] = place_token(g, kind, i, size, branches);
+    *side = (locus_token_side){.values = g->values[s],
+                               .tokens = tokens + 3 * GAP,
+                               .used = tokens,
+                               .runs = g->runs[s],
+                               .run_count = tokens ? 2 : 0};
+}
+
+/* keys == SIZE_MAX: where queries stand. */
+static void plant(grove *g, shape kind, size_t size, size_t branches, size_t queries, size_t keys) {
+    memset(g, 0, sizeof *g);
+    assert_int_equal(locus_trie_create(&g->trie, NULL), LOCUS_OK);
+    fill_side(g, 0, queries, kind, size, branches);
+    if (keys == SIZE_MAX)
+        g->placement.key = g->placement.query;
+    else
+        fill_side(g, 1, keys, kind, size, branches);
+    g->placement.trie = locus_trie_look(g->trie);
+    g->places =
+        (locus_places){.count = 1, .items = &g->placement, .shared = keys == SIZE_MAX, .workspace = (size_t)1 << 30};
+}
+
+static void fell(grove *g) {
+    locus_trie_destroy(&g->trie);
+    free(g->values[0]);
+    free(g->values[1]);
+}
+
+/* ---- generators and plans ---- */
+
+typedef struct bench {
+    locus_tree tree;
+    size_t
+        elements; /* of the parameter: [tables, generators, …] with one generator before this tree's and one behind */
+    double *parameter;
+    locus_owned bound, placed;
+    const locus_whole_operator *op;
+} bench;
+
+typedef struct make {
+    size_t heads, tables, dim, branches;
+    unsigned sides;
+    locus_tree_learning learned;
+    locus_orthogonal_kind kind;
+} make;
+
+static void bind(bench *b) {
+    const double *values[2] = {NULL, b->parameter};
+    locus_owned_release(&b->bound);
+    locus_error error = {0};
+    locus_status status = locus_tree_bind(&b->tree, values, b->parameter, &b->bound, &error);
+    if (status != LOCUS_OK)
+        fail_msg("%s", error.message);
+}
+
+static void put(bench *b, const grove *g) {
+    locus_owned_release(&b->placed);
+    assert_int_equal(locus_tree_place(&b->tree, &g->places, 0, &b->placed, &b->op, NULL), LOCUS_OK);
+}
+
+static void open_bench(bench *b, make m, const grove *g) {
+    const bool angles = m.learned == LOCUS_TREE_ANGLES, fixed = m.learned == LOCUS_TREE_FIXED;
+    *b = (bench){.tree = {.heads = m.heads,
+                          .dim = m.dim,
+                          .branches = m.branches,
+                          .tables = m.tables,
+                          .sides = m.sides,
+                          .learned = m.learned,
+                          .kind = m.kind,
+                          .slice = {1, m.branches + (fixed ? 0 : 2), fixed ? 0 : 1}}};
+    b->elements = m.tables * b->tree.slice.generators * (angles ? m.dim / 2 : m.dim * m.dim);
+    b->parameter = normals(b->elements, 0.4);
+    bind(b);
+    put(b, g);
+}
+
+static void close_bench(bench *b) {
+    locus_owned_release(&b->bound);
+    locus_owned_release(&b->placed);
+    free(b->parameter);
+}
+
+/* ---- streams ---- */
+
+typedef struct flow {
+    locus_role role;
+    locus_direction direction;
+    double *x, *gy, *y; /* [tokens, heads, dim] with a head stride of dim + 1, tokens last to first where role is KEY */
+} flow;
+
+static bool on_keys(locus_role role) {
+    return role == LOCUS_ROLE_KEY || role == LOCUS_ROLE_VALUE;
+}
+
+static const locus_token_side *side_of(const grove *g, locus_role role) {
+    return on_keys(role) ? &g->placement.key : &g->placement.query;
+}
+
+static size_t row_of(const bench *b) {
+    return b->tree.heads * (b->tree.dim + 1) + 2;
+}
+
+static size_t numbers_of(const bench *b, const grove *g, locus_role role) {
+    return side_of(g, role)->tokens * row_of(b);
+}
+
+static void fill_flow(const bench *b, const grove *g, flow *f, locus_role role, locus_direction direction) {
+    const size_t count = numbers_of(b, g, role);
+    *f = (flow){role, direction, normals(count, 1), normals(count, 1), normals(count, 1)};
+}
+
+static void drain(flow *f) {
+    free(f->x);
+    free(f->gy);
+    free(f->y);
+}
+
+/* Runs the operator over `count` flows; float32 through narrow copies. gradients NULL: forward, unless backward. */
+typedef struct job {
+    locus_dtype dtype;
+    bool backward, in_place;
+    double *gradients; /* [elements], accumulated into; NULL: not wanted */
+} job;
+
+static void *as_dtype(const double *from, size_t count, locus_dtype dtype) {
+    void *copy = grab(count, sizeof(double));
+    for (size_t i = 0; i < count; i++) {
+        if (dtype == LOCUS_FLOAT64)
+            ((double *)copy)[i] = from[i];
+        else
+            ((float *)copy)[i] = (float)from[i];
+    }
+    return copy;
+}
+
+static void back_to_double(const void *from, size_t count, locus_dtype dtype, double *to) {
+    for (size_t i = 0; i < count; i++)
+        to[i] = dtype == LOCUS_FLOAT64 ? ((const double *)from)[i] : (double)((const float *)from)[i];
+}
+
+static void operate(const bench *b, const grove *g, flow *flows, size_t count, const job *what) {
+    locus_whole_stream streams[LOCUS_WHOLE_STREAMS_MAX];
+    locus_role roles[LOCUS_WHOLE_STREAMS_MAX];
+    void *data[LOCUS_WHOLE_STREAMS_MAX][3];
+    const ptrdiff_t row = (ptrdiff_t)row_of(b), head = (ptrdiff_t)b->tree.dim + 1;
+    const bool learns = what->backward && what->gradients;
+    for (size_t i = 0; i < count; i++) {
+        const size_t numbers = numbers_of(b, g, flows[i].role);
+        double *from[3] = {flows[i].x, flows[i].gy, flows[i].y};
+        for (size_t k = 0; k < 3; k++)
+            data[i][k] = as_dtype(from[k], numbers, what->dtype);
+        void *out = what->in_place ? data[i][what->backward ? 1 : 0] : data[i][2];
+        roles[i] = flows[i].role;
+        streams[i] = (locus_whole_stream){.role = flows[i].role,
+                                          .direction = flows[i].direction,
+                                          .x = learns || !what->backward ? data[i][0] : NULL,
+                                          .x_row = row,
+                                          .x_head = head,
+                                          .gy = what->backward ? data[i][1] : NULL,
+                                          .gy_row = row,
+                                          .gy_head = head,
+                                          .y = out,
+                                          .y_row = row,
+                                          .y_head = head};
+    }
+    const int64_t extent[1] = {(int64_t)b->elements};
+    void *gradients = as_dtype(learns ? what->gradients : b->parameter, b->elements, what->dtype);
+    const locus_tensor tensors[2] = {{0}, locus_tensor_view(gradients, what->dtype, 1, extent)};
+    const size_t bytes = b->op->class->workspace_bytes(b->op, what->dtype, roles, count, what->backward) + 1;
+    const locus_whole_call call = {.dtype = what->dtype,
+                                   .count = count,
+                                   .streams = streams,
+                                   .parameters = learns ? tensors : NULL,
+                                   .workspace = locus_allocate(bytes)};
+    assert_non_null(call.workspace);
+    memset(call.workspace, 0x7f, bytes); /* nothing may count on zeros */
+    if (what->backward)
+        b->op->class->backward(b->op, &call);
+    else
+        b->op->class->forward(b->op, &call);
+    locus_release(call.workspace, bytes);
+    for (size_t i = 0; i < count; i++) {
+        back_to_double(streams[i].y, numbers_of(b, g, flows[i].role), what->dtype, flows[i].y);
+        for (size_t k = 0; k < 3; k++)
+            free(data[i][k]);
+    }
+    if (learns)
+        back_to_double(gradients, b->elements, what->dtype, what->gradients);
+    free(gradients);
+}
+
+/* ---- the oracle ---- */
+
+static void apply_generator(const bench *b, size_t table, int64_t branch, bool transposed, double *v) {
+    const size_t dim = b->tree.dim, index = (size_t)(branch < 0 ? -branch : branch) - 1;
+    const double *W = b->tree.generators + (table * b->tree.branches + index) * dim * dim;
+    double *out = grab(dim, sizeof *out);
+    for (size_t i = 0; i < dim; i++)
+        for (size_t j = 0; j < dim; j++)
+            out[i] += (transposed != (branch < 0) ? W[j * dim + i] : W[i * dim + j]) * v[j];
+    memcpy(v, out, dim * sizeof *v);
+    free(out);
+}
+
+/* v ← W_b1 … W_bt v, or its transpose. */
+static void apply_word(const bench *b, const grove *g, size_t table, uint32_t node, bool transposed, double *v) {
+    const locus_trie_view *trie = &g->placement.trie;
+    const size_t depth = trie->depth[node];
+    int64_t *word = grab(depth, sizeof *word);
+    for (size_t i = depth; i-- > 0; node = trie->parent[node])
+        word[i] = trie->branch[node];
+    for (size_t i = 0; i < depth; i++)
+        apply_generator(b, table, word[transposed ? i : depth - 1 - i], transposed, v);
+    free(word);
+}
+
+static bool acts(const bench *b, locus_role role) {
+    return role == LOCUS_ROLE_QUERY ? (b->tree.sides & 1) : role == LOCUS_ROLE_KEY ? (b->tree.sides & 2) : true;
+}
+
+static bool is_used(const locus_token_side *side, size_t token) {
+    for (size_t r = 0; r < side->run_count; r++)
+        if (token >= side->runs[r].first && token < side->runs[r].first + side->runs[r].count)
+            return true;
+    return false;
+}
+
+/* The largest difference between f->y and what it must be, `before` where nothing is to be written. */
+static double worst(const bench *b, const grove *g, const flow *f, const double *from, const double *before,
+                    bool backward) {
+    const locus_token_side *side = side_of(g, f->role);
+    const size_t dim = b->tree.dim, row = row_of(b);
+    const bool transposed = ((f->role == LOCUS_ROLE_OUTPUT) != (f->direction == LOCUS_INVERSE)) != backward;
+    double largest = 0, *expected = grab(row, sizeof *expected);
+    for (size_t t = 0; t < side->tokens; t++) {
+        memcpy(expected, before + t * row, row * sizeof *expected);
+        for (size_t h = 0; h < b->tree.heads && is_used(side, t); h++) {
+            double *v = expected + h * (dim + 1);
+            memcpy(v, from + t * row + h * (dim + 1), dim * sizeof *v);
+            if (acts(b, f->role))
+                apply_word(b, g, b->tree.tables == 1 ? 0 : h, (uint32_t)side->values[t], transposed, v);
+        }
+        for (size_t i = 0; i < row; i++)
+            largest = fmax(largest, fabs(expected[i] - f->y[t * row + i]));
+    }
+    free(expected);
+    return largest;
+}
+
+static void check_flows(const bench *b, const grove *g, const locus_role *roles, size_t count,
+                        locus_direction direction, const job *what, double tolerance) {
+    flow flows[LOCUS_WHOLE_STREAMS_MAX];
+    double *before[LOCUS_WHOLE_STREAMS_MAX];
+    for (size_t i = 0; i < count; i++) {
+        fill_flow(b, g, &flows[i], roles[i], direction);
+        const double *target = !what->in_place ? flows[i].y : what->backward ? flows[i].gy : flows[i].x;
+        before[i] = as_dtype(target, numbers_of(b, g, roles[i]), LOCUS_FLOAT64);
+    }
+    operate(b, g, flows, count, what);
+    for (size_t i = 0; i < count; i++) {
+        const double found =
+            worst(b, g, &flows[i], what->backward ? flows[i].gy : flows[i].x, before[i], what->backward);
+        if (!(found < tolerance))
+            fail_msg("role %d direction %d: off by %g", (int)roles[i], (int)direction, found);
+        drain(&flows[i]);
+        free(before[i]);
+    }
+}
+
+static const locus_role all_roles[] = {LOCUS_ROLE_QUERY, LOCUS_ROLE_KEY, LOCUS_ROLE_VALUE, LOCUS_ROLE_OUTPUT};
+
+/* Every role alone and together, both directions and dtypes, forward and backward, in place and out of place. */
+static void check_everything(const bench *b, const grove *g) {
+    double *gradients = grab(b->elements, sizeof *gradients);
+    for (unsigned bits = 0; bits < 32; bits++) {
+        const locus_direction direction = bits & 1 ? LOCUS_INVERSE : LOCUS_FORWARD;
+        const bool wide = (bits & 2) != 0, learns = (bits & 16) != 0 && b->tree.learned != LOCUS_TREE_FIXED;
+        const job what = {wide ? LOCUS_FLOAT64 : LOCUS_FLOAT32, (bits & 4) != 0, (bits & 8) != 0,
+                          learns ? gradients : NULL};
+        const double tolerance = wide ? 1e-11 : 3e-5;
+        check_flows(b, g, all_roles, 4, direction, &what, tolerance);
+        check_flows(b, g, all_roles, 2, direction, &what, tolerance);
+        check_flows(b, g, all_roles + bits % 4, 1, direction, &what, tolerance);
+    }
+    free(gradients);
+}
+
+static void test_every_shape(void **state) {
+    (void)state;
+    static const struct {
+        shape kind;
+        size_t size, branches, queries, keys, dim;
+    } cases[] = {{BUSH, 6, 2, 60, SIZE_MAX, 6},  {BUSH, 5, 3, 41, 23, 5},         {BUSH, 9, 5, 7, 90, 16},
+                 {STAR, 1, 5, 50, 20, 7},        {COMB, 30, 3, 60, SIZE_MAX, 4},  {PATH, 90, 2, 90, 45, 8},
+                 {LONE, 150, 2, 2, SIZE_MAX, 9}, {CROWD, 4, 2, 70, 1, 3},         {NOTHING, 0, 1, 9, SIZE_MAX, 4},
+                 {BUSH, 3, 2, 0, 12, 6},         {NOTHING, 0, 1, 0, SIZE_MAX, 4}, {BUSH, 4, 1, 30, SIZE_MAX, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t shared = 0; shared < 2; shared++) {
+            grove g;
+            bench b;
+            plant(&g, cases[i].kind, cases[i].size, cases[i].branches, cases[i].queries, cases[i].keys);
+            const make m = {3,
+                            shared ? 1 : 3,
+                            cases[i].dim,
+                            cases[i].branches,
+                            3,
+                            i % 2 ? LOCUS_TREE_FIXED : LOCUS_TREE_ORTHOGONAL,
+                            LOCUS_ORTHOGONAL_SKEW};
+            open_bench(&b, m, &g);
+            check_everything(&b, &g);
+            close_bench(&b);
+            fell(&g);
+        }
+}
+
+/* Enough tokens for several blocks, parts and pieces of one anchor. */
+static void test_many_blocks(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        grove g;
+        bench b;
+        plant(&g, i == 0 ? BUSH : i == 1 ? CROWD : PATH, i == 2 ? 700 : 5, 3, 2500, i == 1 ? 1500 : SIZE_MAX);
+        open_bench(&b, (make){2, i == 0 ? 1 : 2, 8, 3, 3, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW}, &g);
+        double *gradients = grab(b.elements, sizeof *gradients);
+        const job forward = {LOCUS_FLOAT32, false, false, NULL}, back = {LOCUS_FLOAT32, true, true, gradients};
+        check_flows(&b, &g, all_roles, 2, LOCUS_FORWARD, &forward, 3e-5);
+        check_flows(&b, &g, all_roles + 2, 2, LOCUS_FORWARD, &back, 3e-5);
+        free(gradients);
+        close_bench(&b);
+        fell(&g);
+    }
+}
+
+static void test_sides(void **state) {
+    (void)state;
+    for (unsigned sides = 0; sides < 4; sides++) {
+        grove g;
+        bench b;
+        plant(&g, BUSH, 5, 2, 40, sides % 2 ? 30 : SIZE_MAX);
+        open_bench(&b, (make){2, 2, 6, 2, sides, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW}, &g);
+        check_everything(&b, &g);
+        close_bench(&b);
+        fell(&g);
+    }
+}
+
+/* ---- gradients of parameters ---- */
+
+static double loss(const bench *b, const grove *g, flow *flows, size_t count) {
+    const job what = {LOCUS_FLOAT64, false, false, NULL};
+    double sum = 0;
+    operate(b, g, flows, count, &what);
+    for (size_t i = 0; i < count; i++) {
+        const locus_token_side *side = side_of(g, flows[i].role);
+        for (size_t t = 0; t < side->tokens; t++)
+            for (size_t h = 0; h < b->tree.heads && is_used(side, t); h++)
+                for (size_t j = 0; j < b->tree.dim; j++) {
+                    size_t at = t * row_of(b) + h * (b->tree.dim + 1) + j;
+                    sum += flows[i].y[at] * flows[i].gy[at];
+                }
+    }
+    return sum;
+}
+
+/* dL/dp by differences of fourth order. Depth multiplies what a step does, so steps are the smaller. */
+static double slope(bench *b, const grove *g, flow *flows, size_t count, double *parameter) {
+    static const double offsets[] = {-2, -1, 1, 2}, weights[] = {1, -8, 8, -1};
+    const double kept = *parameter;
+    uint32_t deepest = 0;
+    for (uint32_t i = 0; i < g->placement.trie.count; i++)
+        deepest = g->placement.trie.depth[i] > deepest ? g->placement.trie.depth[i] : deepest;
+    const double size = 3e-3 / (deepest + 1.0);
+    double sum = 0;
+    for (size_t i = 0; i < 4; i++) {
+        *parameter = kept + offsets[i] * size;
+        bind(b);
+        put(b, g);
+        sum += weights[i] * loss(b, g, flows, count);
+    }
+    *parameter = kept;
+    return sum / (12 * size);
+}
+
+/* All elements if there are few, else some of them; those of generators that are not this tree's must stay. */
+static void check_gradients(bench *b, const grove *g, const locus_role *roles, size_t count) {
+    flow flows[LOCUS_WHOLE_STREAMS_MAX];
+    for (size_t i = 0; i < count; i++)
+        fill_flow(b, g, &flows[i], roles[i], i % 2 ? LOCUS_INVERSE : LOCUS_FORWARD);
+    double *gradients = grab(b->elements, sizeof *gradients), *narrow = grab(b->elements, sizeof *narrow);
+    const job what = {LOCUS_FLOAT64, true, false, gradients}, single = {LOCUS_FLOAT32, true, false, narrow};
+    for (size_t i = 0; i < b->elements; i++)
+        gradients[i] = narrow[i] = 0.25; /* accumulated into */
+    operate(b, g, flows, count, &what);
+    operate(b, g, flows, count, &single);
+    double largest = 1;
+    for (size_t i = 0; i < b->elements; i++)
+        largest = fmax(largest, fabs(gradients[i]));
+    for (size_t i = 0; i < b->elements; i++)
+        if (!(fabs(gradients[i] - narrow[i]) < 1e-4 * largest))
+            fail_msg("element %zu: %g in float32, %g in float64", i, narrow[i], gradients[i]);
+    for (size_t i = 0; i<b->elements; i += b->elements> 150 ? 1 + below(b->elements / 60) : 1) {
+        const double measured = slope(b, g, flows, count, &b->parameter[i]);
+        if (!(fabs(measured - (gradients[i] - 0.25)) < 1e-8 * largest))
+            fail_msg("element %zu: %.10g by difference, %.10g", i, measured, gradients[i] - 0.25);
+    }
+    bind(b);
+    put(b, g);
+    for (size_t i = 0; i < count; i++)
+        drain(&flows[i]);
+    free(gradients);
+    free(narrow);
+}
+
+static void test_gradients(void **state) {
+    (void)state;
+    static const struct {
+        shape kind;
+        size_t size, branches, queries, keys, dim, tables;
+        locus_tree_learning learned;
+        locus_orthogonal_kind generator;
+    } cases[] = {{BUSH, 5, 3, 20, 15, 5, 2, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW},
+                 {BUSH, 6, 2, 50, SIZE_MAX, 4, 1, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW},
+                 {BUSH, 4, 2, 20, 10, 4, 2, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_CAYLEY},
+                 {BUSH, 4, 2, 20, 10, 5, 2, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_HOUSEHOLDER},
+                 {BUSH, 4, 3, 20, SIZE_MAX, 6, 2, LOCUS_TREE_ANGLES, LOCUS_ORTHOGONAL_SKEW},
+                 {COMB, 12, 3, 24, SIZE_MAX, 3, 2, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW},
+                 {LONE, 80, 2, 1, SIZE_MAX, 4, 2, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW},
+                 {LONE, 2500, 2, 1, SIZE_MAX, 3, 1, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        grove g;
+        bench b;
+        plant(&g, cases[i].kind, cases[i].size, cases[i].branches, cases[i].queries, cases[i].keys);
+        open_bench(&b,
+                   (make){2, cases[i].tables, cases[i].dim, cases[i].branches, 3, cases[i].learned, cases[i].generator},
+                   &g);
+        check_gradients(&b, &g, all_roles, cases[i].size > 1000 ? 2 : 4);
+        close_bench(&b);
+        fell(&g);
+    }
+}
+
+/* ---- chunks and threads ---- */
+
+static double *learned_gradients(const bench *b, const grove *g, flow *flows, size_t count, locus_dtype dtype) {
+    double *gradients = grab(b->elements, sizeof *gradients);
+    const job what = {dtype, true, false, gradients};
+    operate(b, g, flows, count, &what);
+    return gradients;
+}
+
+/* The workspace in which all matrices can just not be kept. */
+static size_t just_too_small(const bench *b) {
+    const locus_tree_operator *op = (const locus_tree_operator *)b->op;
+    return 4 * 16 * b->tree.tables * op->layout.anchor_count * b->tree.dim * b->tree.dim - 1;
+}
+
+/* With a workspace so small that matrices are made in chunks, or hardly at all. */
+static void test_chunks(void **state) {
+    (void)state;
+    static const shape kinds[] = {BUSH, COMB, PATH, LONE};
+    for (size_t k = 0; k < 4; k++)
+        for (size_t w = 0; w < 4; w++) {
+            grove g;
+            bench b;
+            plant(&g, kinds[k], kinds[k] == BUSH ? 9 : 130, 3, 400, k % 2 ? SIZE_MAX : 300);
+            open_bench(&b, (make){3, w == 1 ? 1 : 3, 4, 3, 3, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW}, &g);
+            flow flows[2];
+            fill_flow(&b, &g, &flows[0], LOCUS_ROLE_KEY, LOCUS_FORWARD);
+            fill_flow(&b, &g, &flows[1], LOCUS_ROLE_OUTPUT, LOCUS_FORWARD);
+            double *whole = learned_gradients(&b, &g, flows, 2, LOCUS_FLOAT64);
+            g.places.workspace = just_too_small(&b) >> (2 * w);
+            put(&b, &g);
+            const locus_tree_operator *op = (const locus_tree_operator *)b.op;
+            if (w == 0 && kinds[k] != LONE)
+                assert_true(!op->keeps && op->layout.chunk_count > 3);
+            double *pieces = learned_gradients(&b, &g, flows, 2, LOCUS_FLOAT64), largest = 1;
+            for (size_t i = 0; i < b.elements; i++)
+                largest = fmax(largest, fabs(whole[i]));
+            for (size_t i = 0; i < b.elements; i++)
+                if (!(fabs(whole[i] - pieces[i]) < 1e-11 * largest))
+                    fail_msg("element %zu: %.12g whole, %.12g in chunks", i, whole[i], pieces[i]);
+            const job forward = {LOCUS_FLOAT64, false, false, NULL}, back = {LOCUS_FLOAT64, true, false, NULL};
+            check_flows(&b, &g, all_roles, 4, LOCUS_FORWARD, &forward, 1e-11);
+            check_flows(&b, &g, all_roles, 4, LOCUS_INVERSE, &back, 1e-11);
+            free(whole);
+            free(pieces);
+            drain(&flows[0]);
+            drain(&flows[1]);
+            close_bench(&b);
+            fell(&g);
+        }
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    for (size_t w = 0; w < 2; w++) {
+        grove g;
+        bench b;
+        plant(&g, BUSH, 8, 3, 3000, SIZE_MAX);
+        g.places.workspace = w ? 300000 : (size_t)1 << 30;
+        open_bench(&b, (make){3, 3, 8, 3, 3, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW}, &g);
+        double *gradients[2], *y[2];
+        for (size_t i = 0; i < 2; i++) {
+            flow f;
+            drawn = 1000000;
+            assert_int_equal(locus_threads_set(i ? 3 : 1), LOCUS_OK);
+            fill_flow(&b, &g, &f, LOCUS_ROLE_QUERY, LOCUS_FORWARD);
+            put(&b, &g);
+            gradients[i] = learned_gradients(&b, &g, &f, 1, LOCUS_FLOAT32);
+            y[i] = f.y;
+            f.y = NULL;
+            drain(&f);
+        }
+        assert_memory_equal(gradients[0], gradients[1], b.elements * sizeof(double));
+        assert_memory_equal(y[0], y[1], numbers_of(&b, &g, LOCUS_ROLE_QUERY) * sizeof(double));
+        for (size_t i = 0; i < 2; i++)
+            free(gradients[i]), free(y[i]);
+        assert_int_equal(locus_threads_set(0), LOCUS_OK);
+        close_bench(&b);
+        fell(&g);
+    }
+}
+
+/* ---- exactness ---- */
+
+/* Paths of 1,000 steps in float32: tails in double, and matrices made in double, against the oracle in double. */
+static void test_depth(void **state) {
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        grove g;
+        bench b;
+        plant(&g, i ? PATH : LONE, 1000, 2, i ? 1000 : 2, SIZE_MAX);
+        open_bench(&b, (make){1, 1, 16, 2, 3, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW}, &g);
+        const job what = {LOCUS_FLOAT32, false, false, NULL};
+        check_flows(&b, &g, all_roles, 2, LOCUS_FORWARD, &what, 3e-6);
+        close_bench(&b);
+        fell(&g);
+    }
+}
+
+/* A token 20,000 steps down costs 20,000 products with a vector, and keeps its length. */
+static void test_very_long(void **state) {
+    (void)state;
+    grove g;
+    bench b;
+    plant(&g, LONE, 20000, 2, 3, SIZE_MAX);
+    open_bench(&b, (make){1, 1, 8, 2, 3, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_HOUSEHOLDER}, &g);
+    double *gradients = grab(b.elements, sizeof *gradients);
+    const job what = {LOCUS_FLOAT32, true, true, gradients};
+    check_flows(&b, &g, all_roles, 1, LOCUS_FORWARD, &what, 3e-6);
+    free(gradients);
+    close_bench(&b);
+    fell(&g);
+}
+
+static void test_bad_generator(void **state) {
+    (void)state;
+    locus_tree tree = {.heads = 2, .dim = 3, .branches = 2, .tables = 2, .kind = LOCUS_ORTHOGONAL_HOUSEHOLDER};
+    double A[36];
+    for (size_t i = 0; i < 36; i++)
+        A[i] = i / 9 == 3 ? 0 : (double)i + 1;
+    locus_owned memory = {0};
+    locus_error error = {0};
+    assert_int_equal(locus_tree_bind(&tree, NULL, A, &memory, &error), LOCUS_ERROR_NUMERIC);
+    assert_non_null(strstr(error.message, "branch 2 of head 1"));
+    locus_owned_release(&memory);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_shape), cmocka_unit_test(test_many_blocks), cmocka_unit_test(test_sides),
+        cmocka_unit_test(test_gradients),   cmocka_unit_test(test_chunks),      cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_depth),       cmocka_unit_test(test_very_long),   cmocka_unit_test(test_bad_generator),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
