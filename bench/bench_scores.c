@@ -17,7 +17,7 @@ enum { DIM = 64, RUN = 128, COLUMNS = 3 };
 
 typedef struct bench_case {
     const char *name, *group;
-    size_t sequences, length, every; /* every so many-th token is a query */
+    size_t sequences, length, every;                                            /* every so many-th token is a query */
     void (*fill)(const struct bench_case *self, size_t token, int64_t *values); /* a value for each coordinate */
     size_t reach; /* trees: node i hangs from one of so many before it; 0: no tree, or all before it */
 } bench_case;
@@ -224,8 +224,7 @@ static double time_attention(const world *w, size_t repeats, double pairs) {
         tensors[i] = locus_tensor_view(data, LOCUS_FLOAT32, 3, shape);
     }
     const locus_attention_tensors call = {&tensors[0], &tensors[1], &tensors[2], &tensors[3], NULL};
-    locus_workspace workspace = {
-        NULL, locus_attention_workspace(w->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD)};
+    locus_workspace workspace = {NULL, locus_attention_workspace(w->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD)};
     workspace.data = room(workspace.bytes);
     double best = 0;
     for (size_t i = 0; i < repeats; i++) {

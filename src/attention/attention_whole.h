@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators that act on whole tensors (sites.h), around attention's own loops, which then run as if nothing acted there:
+/* Operators that act on whole tensors (sites.h), around attention's loops, which then run as if nothing acted there:
  *
  *   forward    q', k', v' into buffers;            loops;   o = ⌈p⌉ᵀ o' in place
  *   backward   q', k', v', do' = ⌈p⌉ do likewise;  loops;   dq, dk, dv from dq', dk', dv' in place, and parameters

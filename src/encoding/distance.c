@@ -241,7 +241,7 @@ static double prepare_grid(part *p) {
     for (size_t a = 0; a < p->count; a++)
         sum += (wide_sum)widest(&p->axes[a]) * widest(&p->axes[a]);
     const double bound = (double)sum;
-    p->kind = p->count == 1         ? PART_LINE
+    p->kind = p->count == 1        ? PART_LINE
               : bound < FLOAT_SUM  ? PART_GRID_FLOAT
               : bound < DOUBLE_SUM ? PART_GRID_DOUBLE
                                    : PART_GRID_WIDE;

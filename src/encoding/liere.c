@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* liere: positions of a grid act as ⌈p⌉ = exp(Σ_a p_a S_a) with a free skew S_a = A_a − A_aᵀ for each axis (Ostmeier et
- * al. 2024, LieRE). The S_a do not commute, so ⌈p + q⌉ is not ⌈p⌉⌈q⌉ and scores do not depend on relative positions only.
+ * al. 2024, LieRE). The S_a do not commute, so ⌈p + q⌉ is not ⌈p⌉⌈q⌉, and scores depend on more than relative
+ * positions.
  *
  *   generators [heads, axes, d, d]   holds A_a; heads=shared: one set for all heads
  *   rate [1]                         decay=learned:c

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* LieRE's operator on a grid: ⌈p⌉ = exp(Σ_a p_a S_a), S_a = A_a − A_aᵀ free and not commuting (Ostmeier et al. 2024). It
- * is no homomorphism and has no eigenbasis for all positions: each distinct position has a matrix of its own,
+/* LieRE's operator on a grid: ⌈p⌉ = exp(Σ_a p_a S_a), S_a = A_a − A_aᵀ free and not commuting (Ostmeier et al. 2024).
+ * It is no homomorphism and has no eigenbasis for all positions: each distinct position has a matrix of its own,
  *
  *   M = exp(S(p)) = U R(θ) Uᵀ,   S(p) = Σ_a p_a S_a = U Λ Uᵀ
  *

@@ -33,8 +33,8 @@ static uint64_t spread_of(const locus_placement *axis) {
 /* How many; 0 if they are too many. */
 static size_t count_differences(const locus_places *places) {
     const size_t tokens = tokens_of(places);
-    const size_t most = places->count == 1 ? tokens * LINE_FOR_TOKEN + LINE_ALWAYS
-                                           : tokens * GRID_FOR_TOKEN + GRID_ALWAYS;
+    const size_t most =
+        places->count == 1 ? tokens * LINE_FOR_TOKEN + LINE_ALWAYS : tokens * GRID_FOR_TOKEN + GRID_ALWAYS;
     size_t count = tokens > 0;
     for (size_t c = 0; c < places->count && count > 0; c++) {
         const uint64_t spread = spread_of(&places->items[c]);
@@ -53,7 +53,8 @@ static void add_strides(const locus_places *places, bool keys, uint32_t *cells) 
         const locus_token_side *side = keys ? &axis->key : &axis->query;
         for (size_t t = 0; t < side->tokens; t++) {
             const uint32_t value = (uint32_t)((uint64_t)side->values[t]);
-            cells[t] += keys ? value * stride : ((uint32_t)0 - value - (uint32_t)(uint64_t)axis->nearest_apart) * stride;
+            cells[t] +=
+                keys ? value * stride : ((uint32_t)0 - value - (uint32_t)(uint64_t)axis->nearest_apart) * stride;
         }
         stride *= (uint32_t)spread_of(axis);
     }

@@ -19,14 +19,14 @@
 #define LOCUS_SCORE_RUN 128 /* keys of a computed row at a time: as attention asks */
 
 typedef struct locus_score_rows {
-    size_t cells;             /* 0: none */
-    const uint32_t *query;    /* [query tokens] */
-    const uint32_t *key;      /* [key tokens] */
-    const uint32_t *ahead;    /* [key tokens] how many keys from here on, this one included, have neighbouring cells */
-    bool scattered;           /* few keys have neighbouring cells */
-    const double *distance;   /* [cells] */
+    size_t cells;           /* 0: none */
+    const uint32_t *query;  /* [query tokens] */
+    const uint32_t *key;    /* [key tokens] */
+    const uint32_t *ahead;  /* [key tokens] how many keys from here on, this one included, have neighbouring cells */
+    bool scattered;         /* few keys have neighbouring cells */
+    const double *distance; /* [cells] */
     const locus_distances *distances; /* NULL if there are cells */
-    double most;              /* no distance is longer */
+    double most;                      /* no distance is longer */
 } locus_score_rows;
 
 /* `tables`: how many numbers a term keeps for each cell. */

@@ -24,10 +24,10 @@ struct locus_tree_distance {
     uint64_t most;
     bool blocked;
     const tree_block *blocks;
-    const uint32_t *block_of;  /* [key tokens] */
-    const uint32_t *sorted;    /* [key tokens], a block's next to each other */
-    const uint8_t *which;      /* [key tokens] */
-    const int32_t *key_depth;  /* [key tokens] */
+    const uint32_t *block_of; /* [key tokens] */
+    const uint32_t *sorted;   /* [key tokens], a block's next to each other */
+    const uint8_t *which;     /* [key tokens] */
+    const int32_t *key_depth; /* [key tokens] */
     const int16_t *tables;
 };
 
@@ -232,8 +232,8 @@ static size_t find_nearest(const locus_tree_distance *distance, const tree_block
     }
     *shared = locus_ancestor_depth(&distance->ancestors, node, key_node(distance, block->first + which[nearest]));
     if (at > 0 && at < block->count) {
-        uint32_t before = locus_ancestor_depth(&distance->ancestors, node,
-                                               key_node(distance, block->first + which[at - 1]));
+        uint32_t before =
+            locus_ancestor_depth(&distance->ancestors, node, key_node(distance, block->first + which[at - 1]));
         nearest = before > *shared ? at - 1 : nearest;
         *shared = before > *shared ? before : *shared;
     }

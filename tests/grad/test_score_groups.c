@@ -164,7 +164,7 @@ static void test_memory(void **state) {
     (void)state;
     size_t bytes[2];
     for (size_t i = 0; i < 2; i++) {
-        const size_t lengths[] = {16000 << i};
+        const size_t lengths[] = {(size_t)16000 << i};
         uint64_t random = 0;
         rig r;
         const group_drawing drawing = {"seq*tree:300", 1, lengths, 1000000, false};

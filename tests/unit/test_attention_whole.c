@@ -123,8 +123,8 @@ static void test_split_sequence(void **state) {
     check(&test, FACE_QUERY_KEY | FACE_VALUE, LOCUS_FLOAT64, ATTENTION_PLAIN);
 }
 
-/* What shares work is called once: queries, keys and values; then the output. Backward: the same with the output and its
- * gradient, then all four. */
+/* What shares work is called once: queries, keys and values; then the output. Backward: the same with the output and
+ * its gradient, then all four. */
 static void test_calls(void **state) {
     attention_case test = base("algebraic(group=seq, values=on)");
     attention_world world;

@@ -25,8 +25,9 @@ typedef struct domain {
 } domain;
 
 static domain draw_domain(uint64_t *state) {
-    static const char *const factors[] = {"seq",     "grid:2", "grid:3",          "cycle:1", "cycle:6",
-                                          "cycle:9223372036854775807", "cycle:3000000000", "tree:1",  "tree:2", "tree:50"};
+    static const char *const factors[] = {
+        "seq",    "grid:2", "grid:3", "cycle:1", "cycle:6", "cycle:9223372036854775807", "cycle:3000000000",
+        "tree:1", "tree:2", "tree:50"};
     static const int64_t reaches[] = {3, 300, 5000, 1 << 20, (int64_t)1 << 31, (int64_t)1 << 40};
     domain d = {.reach = reaches[draw(state, 6)]};
     const size_t count = 1 + draw(state, FACTORS_MAX);
@@ -171,7 +172,8 @@ static void check_path(const side *queries, const side *keys, size_t query, size
     rig_ok(locus_positions_path(keys->positions, key, &b, error));
     locus_error overflow;
     if (locus_path_distance(a, b, &distance, &overflow) == LOCUS_OK)
-        assert_true(got == (double)distance || (distance > (int64_t)1 << 52 && fabs(got / (double)distance - 1) < 1e-15));
+        assert_true(got == (double)distance ||
+                    (distance > (int64_t)1 << 52 && fabs(got / (double)distance - 1) < 1e-15));
     locus_path_destroy(&a);
     locus_path_destroy(&b);
 }

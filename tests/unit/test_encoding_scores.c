@@ -132,8 +132,9 @@ static void test_decay_gradient(void **state) {
 
 enum { GROUP_TOKENS = 30 };
 
-static const char *const groups[] = {"cycle:6",       "cycle:1000000007", "grid:2", "grid:3", "tree:1", "tree:2",
-                                     "cycle:5*cycle:4", "seq*tree:3", "grid:2*cycle:7*tree:2", "tree:4*tree:2"};
+static const char *const groups[] = {
+    "cycle:6",    "cycle:1000000007",      "grid:2",       "grid:3", "tree:1", "tree:2", "cycle:5*cycle:4",
+    "seq*tree:3", "grid:2*cycle:7*tree:2", "tree:4*tree:2"};
 
 /* Both dtypes and heads of `alibi + decay` against the formula, all queries, runs that begin anywhere. */
 static void check_group_rows(const rig *r, size_t sequence) {
@@ -232,7 +233,8 @@ static void test_group_gradient(void **state) {
             const group_drawing drawing = {groups[g], sequences, lengths, 40, false};
             open_group(&r, "decay(rate=0.95, learned=on, group=@)", groups[g], rig_shape(1, 4, 0, 0));
             rig_place(&r, group_positions(&drawing, &random), NULL);
-            double *g_row = rig_normal(9, &noise), *rate = r.values[0].data, loss[2] = {0, 0}, scratch[9], slot[8] = {0};
+            double *g_row = rig_normal(9, &noise), *rate = r.values[0].data, loss[2] = {0, 0}, scratch[9],
+                   slot[8] = {0};
             const locus_score_term *term = locus_plan_score_term(r.plan, 0);
             const locus_score_call call = {LOCUS_FLOAT64, 0, 4, 0, 9};
             term->class->row_backward(term, &call, g_row, slot);

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* locus plot: a group with a relative path, the similarity of positions to one of them, the spectrum of generators. */
+#include "command.h"
+#include "encoding_argument.h"
+#include "output.h"
+#include "positions_argument.h"
+#include "report/figure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FACTOR_DIM 32 /* head dimensions for each coordinate of the group, unless said */
+#define MOST_GENERATORS 24
+
+/* A path given as text; a text that cannot be parsed is bad usage. */
+static int parse_path(const locus_group *group, const char *text, locus_path **path) {
+    locus_error error = {.offset = -1};
+    return locus_path_parse(group, text, path, &error) == LOCUS_OK ? 0 : cli_error_in(text, &error);
+}
+
+/* ---- plot group ---- */
+
+static int run_group(cli_arguments *arguments) {
+    locus_error error = {.offset = -1};
+    locus_group *group = NULL;
+    locus_path *from = NULL, *to = NULL;
+    const char *from_text = cli_text(arguments, "from"), *to_text = cli_text(arguments, "to");
+    int status = cli_require(arguments, "output");
+    if (status == 0 && (from_text != NULL) != (to_text != NULL)) {
+        status = cli_usage_error("plot group: --from and --to go together: a relative path has two ends");
+    }
+    if (status == 0 && locus_group_parse(arguments->operands[0], &group, &error) != LOCUS_OK) {
+        status = cli_error_in(arguments->operands[0], &error);
+    }
+    status = status || !from_text ? status : parse_path(group, from_text, &from);
+    status = status || !to_text ? status : parse_path(group, to_text, &to);
+    if (status == 0 && lab_figure_group(group, from, to, cli_text(arguments, "output"), &error) != LOCUS_OK) {
+        status = cli_error(&error);
+    }
+    locus_path_destroy(&from);
+    locus_path_destroy(&to);
+    locus_group_destroy(&group);
+    return status;
+}
+
+static const cli_option group_options[] = {
+    {"from", 0, CLI_TEXT, "PATH", NULL, "where a relative path begins: 4, 1+2, (3,1+2)", 0, 0},
+    {"to", 0, CLI_TEXT, "PATH", NULL, "where it ends", 0, 0},
+    {"output", 'o', CLI_TEXT, "FILE", NULL, "the .svg or .png to write", 0, 0},
+};
+
+const cli_command cli_command_plot_group = {
+    .name = "plot group",
+    .summary = "draws the points of a group and a relative path",
+    .operands = "GROUP",
+    .details = "A sequence is a line, a cycle a ring, a grid a grid, a tree a tree, two cycles a torus, a sequence and a "
+               "cycle a tube. In other products the last coordinates make a panel that those before repeat. A path is "
+               "walked step by step, coordinate by coordinate; on a cycle the shorter way round.",
+    .examples = "locus plot group tree:2 --from 2 --to 1+2 -o tree.svg\n"
+                "locus plot group 'cycle:8*cycle:16' --from '(1,2)' --to '(3,6)' -o torus.png\n",
+    CLI_OPTIONS(group_options),
+    .run = run_group,
+};
+
+/* ---- encodings ---- */
+
+typedef struct plot_job {
+    cli_arguments *arguments;
+    cli_encoding encoding;
+    locus_group *own; /* the group, if the encoding takes any */
+    const locus_group *group;
+    char title[256];
+} plot_job;
+
+static int open_job(plot_job *job, cli_arguments *arguments) {
+    locus_error error = {.offset = -1};
+    *job = (plot_job){.arguments = arguments};
+    int status = cli_require(arguments, "output");
+    status = status ? status : cli_encoding_parse(&job->encoding, arguments->operands[0]);
+    if (status) {
+        return status;
+    }
+    job->group = locus_encoding_group(job->encoding.encoding);
+    if (!job->group && locus_group_parse("seq", &job->own, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    job->group = job->group ? job->group : job->own;
+    locus_encoding_text(job->encoding.encoding, job->title, sizeof job->title);
+    const size_t dim = cli_given_by_user(arguments, "head-dim") ? (size_t)cli_integer(arguments, "head-dim")
+                                                                : FACTOR_DIM * locus_group_coordinates(job->group);
+    const locus_shape shape = {
+        .heads = (size_t)cli_integer(arguments, "heads"), .head_dim = dim, .model_dim = (size_t)cli_integer(arguments, "dim")};
+    return cli_encoding_bind(&job->encoding, arguments, &shape);
+}
+
+static void close_job(plot_job *job) {
+    cli_encoding_close(&job->encoding);
+    locus_group_destroy(&job->own);
+}
+
+#define ENCODING_OPTIONS \
+    {"heads", 'H', CLI_INTEGER, "H", "4", "heads", 1, 1 << 10}, \
+        {"head-dim", 0, CLI_INTEGER, "D", NULL, "dimension of a head (default: 32 for each factor of the group)", 1, \
+         1 << 12}, \
+        {"dim", 'd', CLI_INTEGER, "D", NULL, "model dimension, for encodings at the embedding", 1, 1 << 20}, \
+        {"output", 'o', CLI_TEXT, "FILE", NULL, "the .svg or .png to write", 0, 0}, CLI_ENCODING_OPTIONS
+
+/* ---- plot similarity ---- */
+
+/* The positions as paths of their own. */
+static int take_paths(const plot_job *job, const cli_position_list *list, locus_path ***paths) {
+    locus_error error = {.offset = -1};
+    locus_positions *positions = NULL;
+    *paths = calloc(list->count + 1, sizeof **paths);
+    int status = *paths ? cli_positions_one_sequence(&positions, list)
+                        : cli_failure("out of memory for %zu positions", list->count);
+    (void)job;
+    for (size_t i = 0; i < list->count && status == 0; i++) {
+        if (locus_positions_path(positions, i, &(*paths)[i], &error) != LOCUS_OK) {
+            status = cli_error(&error);
+        }
+    }
+    locus_positions_destroy(&positions);
+    return status;
+}
+
+static int draw_similarity(plot_job *job, const cli_position_list *list, const locus_path *origin) {
+    locus_error error = {.offset = -1};
+    lab_similarity similarity = {0};
+    locus_path **paths = NULL;
+    int status = take_paths(job, list, &paths);
+    if (status == 0) {
+        const locus_path *const *all = (const locus_path *const *)paths;
+        locus_status done =
+            lab_similarity_compute(&similarity, job->encoding.binding, locus_encoding_sites(job->encoding.encoding),
+                                   &job->encoding.shape, all, list->count, origin, &error);
+        if (done == LOCUS_OK) {
+            done = lab_figure_similarity(&similarity, all, origin, job->title, cli_text(job->arguments, "output"), &error);
+        }
+        status = done == LOCUS_OK ? 0 : cli_error(&error);
+    }
+    for (size_t i = 0; paths && i < list->count; i++) {
+        locus_path_destroy(&paths[i]);
+    }
+    free(paths);
+    lab_similarity_free(&similarity);
+    return status;
+}
+
+static int run_similarity(cli_arguments *arguments) {
+    plot_job job;
+    cli_position_list list = {0};
+    locus_path *origin = NULL;
+    int status = open_job(&job, arguments);
+    status = status ? status : cli_require(arguments, "positions");
+    status = status ? status : cli_require(arguments, "origin");
+    status = status ? status : cli_positions_read(&list, arguments, "positions", job.group);
+    status = status ? status : parse_path(job.group, cli_text(arguments, "origin"), &origin);
+    status = status ? status : draw_similarity(&job, &list, origin);
+    locus_path_destroy(&origin);
+    cli_positions_free(&list);
+    close_job(&job);
+    return status;
+}
+
+static const cli_option similarity_options[] = {
+    {"positions", 'p', CLI_TEXT, "P", NULL, "0:100, 0,5,7, grid:16x16, a .npy, or a text file of paths", 0, 0},
+    {"origin", 0, CLI_TEXT, "PATH", NULL, "the position that all are compared with", 0, 0},
+    ENCODING_OPTIONS,
+};
+
+const cli_command cli_command_plot_similarity = {
+    .name = "plot similarity",
+    .summary = "draws how similar an encoding makes positions to one of them",
+    .operands = "SPEC",
+    .details =
+        "The score of a query on the same vector as key, of length 1, unscaled, with factors and biases: the mean over "
+        "heads and random directions, and on a sequence a band of one deviation. Of encodings at the embedding, the "
+        "cosine between two vectors. A curve on a sequence, a field on a grid, coloured points elsewhere.",
+    .examples = "locus plot similarity 'algebraic(group=grid:2)' --positions grid:32x32 --origin '(16,16)' -o grid.svg\n"
+                "locus plot similarity rope --positions -64:65 --origin 0 -o rope.svg\n",
+    .shared = CLI_THREADS,
+    CLI_OPTIONS(similarity_options),
+    .run = run_similarity,
+};
+
+/* ---- plot spectrum ---- */
+
+static int run_spectrum(cli_arguments *arguments) {
+    locus_error error = {.offset = -1};
+    lab_spectrum spectrum = {0};
+    plot_job job;
+    int status = open_job(&job, arguments);
+    status = status ? status : cli_encoding_need_site(&job.encoding, arguments, LOCUS_SITE_QUERY_KEY);
+    if (status == 0 && !(locus_encoding_sites(job.encoding.encoding) & LOCUS_SITE_QUERY_KEY)) {
+        status = cli_usage_error("plot spectrum: '%s' has no generators", arguments->operands[0]);
+    }
+    if (status == 0 && (lab_spectrum_compute(&spectrum, job.encoding.encoding, job.encoding.binding, &job.encoding.shape,
+                                             MOST_GENERATORS, &error) != LOCUS_OK ||
+                        lab_figure_spectrum(&spectrum, job.title, cli_text(arguments, "output"), &error) != LOCUS_OK)) {
+        status = cli_error(&error);
+    }
+    lab_spectrum_free(&spectrum);
+    close_job(&job);
+    return status;
+}
+
+static const cli_option spectrum_options[] = {ENCODING_OPTIONS};
+
+const cli_command cli_command_plot_spectrum = {
+    .name = "plot spectrum",
+    .summary = "draws the angles by which an encoding's generators turn, head by head",
+    .operands = "SPEC",
+    .details = "One panel for each generator (a step along a coordinate, a branch of a tree; 24 at most), its angles by "
+               "size, beside the frequencies that rope would have.",
+    .examples = "locus plot spectrum 'algebraic(group=grid:2)' --params trained.safetensors --heads 8 --head-dim 64 -o "
+                "spectrum.svg\n"
+                "locus plot spectrum 'algebraic(group=tree:2, init=random)' -o spectrum.png\n",
+    .shared = CLI_THREADS,
+    CLI_OPTIONS(spectrum_options),
+    .run = run_spectrum,
+};

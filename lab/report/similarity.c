@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* Measures how similar positions of any group are to one of them, through the public calls: every pair of the origin
+ * and a position is a packed sequence of one token each, so that attention's log-sum-exp is the score itself. */
+#include "report/figure.h"
+
+#include "io/fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define DIRECTIONS 32
+#define PURPOSE (LOCUS_RANDOM_USER + 0x54u)
+
+void lab_similarity_free(lab_similarity *similarity) {
+    free(similarity->mean);
+    *similarity = (lab_similarity){0};
+}
+
+typedef struct similarity_job {
+    lab_similarity *result;
+    const locus_shape *shape;
+    size_t count;
+    locus_positions *origins, *positions; /* one token for each sequence */
+    locus_plan *plan;
+    float *vectors, *output, *scores;
+    locus_workspace workspace;
+} similarity_job;
+
+static void close_job(similarity_job *job) {
+    locus_positions_destroy(&job->origins);
+    locus_positions_destroy(&job->positions);
+    locus_plan_destroy(&job->plan);
+    locus_release(job->workspace.data, job->workspace.bytes);
+    free(job->vectors);
+    free(job->output);
+    free(job->scores);
+}
+
+static locus_status place(similarity_job *job, const locus_path *const *paths, const locus_path *origin,
+                          locus_error *error) {
+    const locus_group *group = locus_path_group(origin);
+    size_t *offsets = calloc(job->count + 1, sizeof *offsets);
+    const locus_path **same = calloc(job->count + 1, sizeof *same);
+    locus_status status = offsets && same ? LOCUS_OK : lab_fail_memory(error, "positions");
+    for (size_t i = 0; status == LOCUS_OK && i <= job->count; i++) {
+        offsets[i] = i;
+        same[i] = origin;
+    }
+    const locus_packing packing = {.sequences = job->count, .offsets = offsets};
+    if (status == LOCUS_OK) {
+        status = locus_positions_create_paths(&job->origins, group, &packing, same, error);
+    }
+    if (status == LOCUS_OK) {
+        status = locus_positions_create_paths(&job->positions, group, &packing, paths, error);
+    }
+    free(offsets);
+    free(same);
+    return status;
+}
+
+static locus_status take_workspace(similarity_job *job, size_t bytes, locus_error *error) {
+    job->workspace = (locus_workspace){bytes ? locus_allocate(bytes) : NULL, bytes};
+    if (bytes && !job->workspace.data) {
+        job->workspace.bytes = 0;
+        return lab_fail_memory(error, "a workspace");
+    }
+    return LOCUS_OK;
+}
+
+/* ---- scores ---- */
+
+/* One direction of length 1 for each head, at every position. */
+static void draw_direction(similarity_job *job, size_t direction) {
+    const locus_random random = {.seed = 0, .purpose = PURPOSE, .step = (uint32_t)direction};
+    const size_t dim = job->shape->head_dim, width = job->shape->heads * dim;
+    for (size_t h = 0; h < job->shape->heads; h++) {
+        double norm = 0;
+        for (size_t i = 0; i < dim; i++) {
+            double x = locus_random_normal(&random, h * dim + i);
+            job->vectors[h * dim + i] = (float)x;
+            norm += x * x;
+        }
+        for (size_t i = 0; i < dim; i++) {
+            job->vectors[h * dim + i] = (float)(job->vectors[h * dim + i] / sqrt(norm));
+        }
+    }
+    for (size_t i = width; i < job->count * width; i++) {
+        job->vectors[i] = job->vectors[i - width];
+    }
+}
+
+static locus_status score_direction(similarity_job *job, size_t direction, locus_error *error) {
+    const size_t heads = job->shape->heads;
+    const int64_t sizes[3] = {(int64_t)job->count, (int64_t)heads, (int64_t)job->shape->head_dim};
+    locus_tensor q = locus_tensor_view(job->vectors, LOCUS_FLOAT32, 3, sizes), o = q;
+    locus_tensor s = locus_tensor_view(job->scores, LOCUS_FLOAT32, 2, sizes);
+    const locus_attention_tensors tensors = {&q, &q, &q, &o, &s};
+    locus_attention_options options = locus_attention_default();
+    o.data = job->output;
+    options.scale = 1;
+    draw_direction(job, direction);
+    locus_status status = LOCUS_OK;
+    if (direction == 0) {
+        status = take_workspace(
+            job, locus_attention_workspace(job->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD), error);
+    }
+    if (status == LOCUS_OK) {
+        status = locus_attention_forward(job->plan, &options, &tensors, job->workspace, error);
+    }
+    for (size_t i = 0; status == LOCUS_OK && i < job->count * heads; i++) {
+        double score = job->scores[i];
+        job->result->mean[i / heads] += score;
+        job->result->deviation[i / heads] += score * score;
+    }
+    return status;
+}
+
+static locus_status compute_scores(similarity_job *job, const locus_binding *binding, locus_error *error) {
+    const size_t heads = job->shape->heads, elements = job->count * heads * job->shape->head_dim;
+    job->vectors = calloc(elements, sizeof *job->vectors);
+    job->output = calloc(elements, sizeof *job->output);
+    job->scores = calloc(job->count * heads, sizeof *job->scores);
+    if (!job->vectors || !job->output || !job->scores) {
+        return lab_fail_memory(error, "vectors");
+    }
+    locus_status status = locus_plan_create(&job->plan, binding, job->origins, job->positions, error);
+    for (size_t i = 0; i < DIRECTIONS && status == LOCUS_OK; i++) {
+        status = score_direction(job, i, error);
+    }
+    for (size_t i = 0; i < job->count; i++) {
+        double mean = job->result->mean[i] / (double)(DIRECTIONS * heads);
+        double square = job->result->deviation[i] / (double)(DIRECTIONS * heads);
+        job->result->mean[i] = mean;
+        job->result->deviation[i] = sqrt(fmax(0, square - mean * mean));
+    }
+    return status;
+}
+
+/* ---- embeddings ---- */
+
+static locus_status table_rows(similarity_job *job, const locus_binding *binding, const locus_positions *positions,
+                               double *rows, locus_error *error) {
+    const int64_t sizes[2] = {(int64_t)job->count, (int64_t)job->shape->model_dim};
+    locus_tensor x = locus_tensor_view(rows, LOCUS_FLOAT64, 2, sizes);
+    locus_plan_destroy(&job->plan);
+    locus_release(job->workspace.data, job->workspace.bytes);
+    job->workspace = (locus_workspace){0};
+    locus_status status = locus_plan_create(&job->plan, binding, positions, NULL, error);
+    if (status == LOCUS_OK) {
+        status = take_workspace(job, locus_apply_workspace(job->plan, LOCUS_ROLE_TOKEN, LOCUS_FLOAT64), error);
+    }
+    if (status == LOCUS_OK) {
+        status = locus_apply(job->plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &x, &x, job->workspace, error);
+    }
+    return status;
+}
+
+static locus_status compute_table(similarity_job *job, const locus_binding *binding, locus_error *error) {
+    const size_t dim = job->shape->model_dim;
+    double *rows = calloc(2 * job->count * dim, sizeof *rows), *origin = rows ? rows + job->count * dim : NULL;
+    locus_status status =
+        rows ? table_rows(job, binding, job->positions, rows, error) : lab_fail_memory(error, "a table");
+    if (status == LOCUS_OK) {
+        status = table_rows(job, binding, job->origins, origin, error);
+    }
+    for (size_t i = 0; status == LOCUS_OK && i < job->count; i++) {
+        double xy = 0, xx = 0, yy = 0;
+        for (size_t j = 0; j < dim; j++) {
+            xy += rows[i * dim + j] * origin[j];
+            xx += rows[i * dim + j] * rows[i * dim + j];
+            yy += origin[j] * origin[j];
+        }
+        job->result->mean[i] = xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 0;
+    }
+    free(rows);
+    return status;
+}
+
+locus_status lab_similarity_compute(lab_similarity *similarity, const locus_binding *binding, unsigned sites,
+                                    const locus_shape *shape, const locus_path *const *paths, size_t count,
+                                    const locus_path *origin, locus_error *error) {
+    const unsigned at_scores = LOCUS_SITE_QUERY_KEY | LOCUS_SITE_SCORE;
+    *similarity = (lab_similarity){.count = count, .embedding = (sites & LOCUS_SITE_EMBEDDING) && !(sites & at_scores)};
+    similarity->mean = calloc(2 * count + 1, sizeof *similarity->mean);
+    if (!similarity->mean) {
+        return lab_fail_memory(error, "a similarity");
+    }
+    similarity->deviation = similarity->mean + count;
+    similarity_job job = {.result = similarity, .shape = shape, .count = count};
+    locus_status status = place(&job, paths, origin, error);
+    if (status == LOCUS_OK) {
+        status = similarity->embedding ? compute_table(&job, binding, error) : compute_scores(&job, binding, error);
+    }
+    close_job(&job);
+    if (status != LOCUS_OK) {
+        lab_similarity_free(similarity);
+    }
+    return status;
+}
