@@ -101,7 +101,8 @@ const cli_command cli_command_check = {
         "Draws random elements of the group (short and long words, integers of every magnitude, residues) and measures "
         "whether the encoding is a homomorphism to orthogonal operators, and whether scores move when both positions "
         "are shifted by one path. Each law is printed with its largest error, whether the encoding promises it, and a "
-        "verdict.\n\nlong_homomorphism and drift are measured in float32 on paths of 1,000,000 steps and words of 1,000 "
+        "verdict.\n\nlong_homomorphism and drift are measured in float32 on paths of 1,000,000 steps and words of "
+        "1,000 "
         "letters, all else in float64. liere promises no homomorphism; side=query|key and encodings at the embedding "
         "promise no relativity. Exit status 1 if a promised law fails.",
     .examples = "locus check 'algebraic(group=tree:2)'\n"

@@ -49,10 +49,10 @@ static int find_layout(const fold_job *job, size_t which, fold_layout *layout) {
     if (array->rank == 2) {
         size_t own = rows_outside ? 1 : 0;
         *(rows_outside ? &layout->outer : &layout->inner) = (size_t)array->shape[1 - own];
-        return array->shape[own] == width
-                   ? 0
-                   : wrong_shape(job, which,
-                                 rows_outside ? "must be [model_dim, heads*head_dim]" : "must be [heads*head_dim, model_dim]");
+        return array->shape[own] == width ? 0
+                                          : wrong_shape(job, which,
+                                                        rows_outside ? "must be [model_dim, heads*head_dim]"
+                                                                     : "must be [heads*head_dim, model_dim]");
     }
     layout->outer = (size_t)array->shape[0];
     return array->shape[1] == (int64_t)job->heads && array->shape[2] == (int64_t)job->dim
@@ -96,8 +96,9 @@ static int check_projections(const fold_job *job) {
                                arguments->operands[0]);
     }
     if (values && given[QUERY] && !given[VALUE]) {
-        return cli_usage_error("fold: '%s' acts on values, too: give --value and --out-projection, or their basis is lost",
-                               arguments->operands[0]);
+        return cli_usage_error(
+            "fold: '%s' acts on values, too: give --value and --out-projection, or their basis is lost",
+            arguments->operands[0]);
     }
     if (cli_choice(arguments, "to") == CLI_FOLD_ALGEBRAIC && cli_given_by_user(arguments, "pairs")) {
         return cli_usage_error("fold: --pairs goes with --to rotary");
@@ -168,8 +169,7 @@ static void add(fold_tensors *list, const char *name, lab_array array) {
 }
 
 static lab_array view(double *data, size_t rank, size_t a, size_t b, size_t c) {
-    return (lab_array){
-        .dtype = LAB_F64, .rank = rank, .shape = {(int64_t)a, (int64_t)b, (int64_t)c}, .data = data};
+    return (lab_array){.dtype = LAB_F64, .rank = rank, .shape = {(int64_t)a, (int64_t)b, (int64_t)c}, .data = data};
 }
 
 /* The parameters of the new spec under their names, so that the file serves as --params; then what was folded. */
@@ -310,20 +310,22 @@ const cli_command cli_command_fold = {
     .summary = "folds an encoding's bases into projections: algebraic to rotary and back",
     .operands = "SPEC",
     .details =
-        "On a sequence, a cycle, a grid and products of these, the operators of an encoding are rotations in a basis of "
+        "On a sequence, a cycle, a grid and products of these, the operators of an encoding are rotations in a basis "
+        "of "
         "each head. The basis goes into the projections, exactly; what is left are angles, at the cost of rope. Prints "
         "the new spec; its parameters are written under their own names, so that the file serves as --params. Beside "
         "them: fold.basis, T [heads, head_dim, head_dim], with x = T x' for vectors x before and x' after; fold.angles "
         "[heads, coordinates, pairs]; and the projections given, as query, key, value, output.\n\n"
         "A projection W is [heads*head_dim, model_dim], q = W x, and the output's [model_dim, heads*head_dim]; "
         "--transposed turns all round. An array [tokens, heads, head_dim] (queries themselves) and a bias "
-        "[heads*head_dim] are turned likewise. Parameters come from --params or --seed, which also draws --basis random."
+        "[heads*head_dim] are turned likewise. Parameters come from --params or --seed, which also draws --basis "
+        "random."
         "\n\nHalf pairs are rope's: they serve seq where all heads have the same angles. Trees have no such basis.",
-    .examples =
-        "locus fold 'algebraic(group=grid:2)' --heads 8 --head-dim 64 --params trained.safetensors --query wq.npy --key "
-        "wk.npy -o folded.safetensors\n"
-        "locus fold rope --heads 8 --head-dim 64 --pairs half --query wq.npy --key wk.npy -o half/\n"
-        "locus fold rope --heads 8 --head-dim 64 --to algebraic --basis random -o generators.safetensors\n",
+    .examples = "locus fold 'algebraic(group=grid:2)' --heads 8 --head-dim 64 --params trained.safetensors --query "
+                "wq.npy --key "
+                "wk.npy -o folded.safetensors\n"
+                "locus fold rope --heads 8 --head-dim 64 --pairs half --query wq.npy --key wk.npy -o half/\n"
+                "locus fold rope --heads 8 --head-dim 64 --to algebraic --basis random -o generators.safetensors\n",
     .shared = CLI_JSON | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,

@@ -53,9 +53,10 @@ const cli_command cli_command_plot_group = {
     .name = "plot group",
     .summary = "draws the points of a group and a relative path",
     .operands = "GROUP",
-    .details = "A sequence is a line, a cycle a ring, a grid a grid, a tree a tree, two cycles a torus, a sequence and a "
-               "cycle a tube. In other products the last coordinates make a panel that those before repeat. A path is "
-               "walked step by step, coordinate by coordinate; on a cycle the shorter way round.",
+    .details =
+        "A sequence is a line, a cycle a ring, a grid a grid, a tree a tree, two cycles a torus, a sequence and a "
+        "cycle a tube. In other products the last coordinates make a panel that those before repeat. A path is "
+        "walked step by step, coordinate by coordinate; on a cycle the shorter way round.",
     .examples = "locus plot group tree:2 --from 2 --to 1+2 -o tree.svg\n"
                 "locus plot group 'cycle:8*cycle:16' --from '(1,2)' --to '(3,6)' -o torus.png\n",
     CLI_OPTIONS(group_options),
@@ -88,8 +89,9 @@ static int open_job(plot_job *job, cli_arguments *arguments) {
     locus_encoding_text(job->encoding.encoding, job->title, sizeof job->title);
     const size_t dim = cli_given_by_user(arguments, "head-dim") ? (size_t)cli_integer(arguments, "head-dim")
                                                                 : FACTOR_DIM * locus_group_coordinates(job->group);
-    const locus_shape shape = {
-        .heads = (size_t)cli_integer(arguments, "heads"), .head_dim = dim, .model_dim = (size_t)cli_integer(arguments, "dim")};
+    const locus_shape shape = {.heads = (size_t)cli_integer(arguments, "heads"),
+                               .head_dim = dim,
+                               .model_dim = (size_t)cli_integer(arguments, "dim")};
     return cli_encoding_bind(&job->encoding, arguments, &shape);
 }
 
@@ -100,8 +102,8 @@ static void close_job(plot_job *job) {
 
 #define ENCODING_OPTIONS \
     {"heads", 'H', CLI_INTEGER, "H", "4", "heads", 1, 1 << 10}, \
-        {"head-dim", 0, CLI_INTEGER, "D", NULL, "dimension of a head (default: 32 for each factor of the group)", 1, \
-         1 << 12}, \
+        {"head-dim", 0,      CLI_INTEGER, "D", NULL, "dimension of a head (default: 32 for each factor of the group)", \
+         1,          1 << 12}, \
         {"dim", 'd', CLI_INTEGER, "D", NULL, "model dimension, for encodings at the embedding", 1, 1 << 20}, \
         {"output", 'o', CLI_TEXT, "FILE", NULL, "the .svg or .png to write", 0, 0}, CLI_ENCODING_OPTIONS
 
@@ -135,7 +137,8 @@ static int draw_similarity(plot_job *job, const cli_position_list *list, const l
             lab_similarity_compute(&similarity, job->encoding.binding, locus_encoding_sites(job->encoding.encoding),
                                    &job->encoding.shape, all, list->count, origin, &error);
         if (done == LOCUS_OK) {
-            done = lab_figure_similarity(&similarity, all, origin, job->title, cli_text(job->arguments, "output"), &error);
+            done =
+                lab_figure_similarity(&similarity, all, origin, job->title, cli_text(job->arguments, "output"), &error);
         }
         status = done == LOCUS_OK ? 0 : cli_error(&error);
     }
@@ -177,8 +180,9 @@ const cli_command cli_command_plot_similarity = {
         "The score of a query on the same vector as key, of length 1, unscaled, with factors and biases: the mean over "
         "heads and random directions, and on a sequence a band of one deviation. Of encodings at the embedding, the "
         "cosine between two vectors. A curve on a sequence, a field on a grid, coloured points elsewhere.",
-    .examples = "locus plot similarity 'algebraic(group=grid:2)' --positions grid:32x32 --origin '(16,16)' -o grid.svg\n"
-                "locus plot similarity rope --positions -64:65 --origin 0 -o rope.svg\n",
+    .examples =
+        "locus plot similarity 'algebraic(group=grid:2)' --positions grid:32x32 --origin '(16,16)' -o grid.svg\n"
+        "locus plot similarity rope --positions -64:65 --origin 0 -o rope.svg\n",
     .shared = CLI_THREADS,
     CLI_OPTIONS(similarity_options),
     .run = run_similarity,
@@ -195,8 +199,8 @@ static int run_spectrum(cli_arguments *arguments) {
     if (status == 0 && !(locus_encoding_sites(job.encoding.encoding) & LOCUS_SITE_QUERY_KEY)) {
         status = cli_usage_error("plot spectrum: '%s' has no generators", arguments->operands[0]);
     }
-    if (status == 0 && (lab_spectrum_compute(&spectrum, job.encoding.encoding, job.encoding.binding, &job.encoding.shape,
-                                             MOST_GENERATORS, &error) != LOCUS_OK ||
+    if (status == 0 && (lab_spectrum_compute(&spectrum, job.encoding.encoding, job.encoding.binding,
+                                             &job.encoding.shape, MOST_GENERATORS, &error) != LOCUS_OK ||
                         lab_figure_spectrum(&spectrum, job.title, cli_text(arguments, "output"), &error) != LOCUS_OK)) {
         status = cli_error(&error);
     }
@@ -211,8 +215,9 @@ const cli_command cli_command_plot_spectrum = {
     .name = "plot spectrum",
     .summary = "draws the angles by which an encoding's generators turn, head by head",
     .operands = "SPEC",
-    .details = "One panel for each generator (a step along a coordinate, a branch of a tree; 24 at most), its angles by "
-               "size, beside the frequencies that rope would have.",
+    .details =
+        "One panel for each generator (a step along a coordinate, a branch of a tree; 24 at most), its angles by "
+        "size, beside the frequencies that rope would have.",
     .examples = "locus plot spectrum 'algebraic(group=grid:2)' --params trained.safetensors --heads 8 --head-dim 64 -o "
                 "spectrum.svg\n"
                 "locus plot spectrum 'algebraic(group=tree:2, init=random)' -o spectrum.png\n",

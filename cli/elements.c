@@ -34,8 +34,7 @@ static int reserve(element_text *out, size_t bytes) {
 static int put_integer(element_text *out, const char *before, int64_t value) {
     int status = reserve(out, LETTER_BYTES + strlen(before));
     if (status == 0) {
-        out->length +=
-            (size_t)snprintf(out->text + out->length, out->size - out->length, "%s%" PRId64, before, value);
+        out->length += (size_t)snprintf(out->text + out->length, out->size - out->length, "%s%" PRId64, before, value);
     }
     return status;
 }
@@ -78,17 +77,6 @@ static int put_coordinate(cli_elements *elements, cli_element_kind kind, locus_c
     return put_word(elements, (uint64_t)coordinate.size, (size_t)below(elements, most + 1), elements->forward, out);
 }
 
-static int put_far(cli_elements *elements, int64_t steps, size_t letters, locus_coordinate coordinate,
-                   element_text *out) {
-    if (coordinate.kind == LOCUS_COORDINATE_AXIS) {
-        return put_integer(out, "", steps);
-    }
-    if (coordinate.kind == LOCUS_COORDINATE_CYCLE) {
-        return put_integer(out, "", (int64_t)below(elements, (uint64_t)coordinate.size));
-    }
-    return put_word(elements, (uint64_t)coordinate.size, letters, true, out);
-}
-
 static int put_mark(element_text *out, const char *mark) {
     int status = reserve(out, strlen(mark));
     if (status == 0) {
@@ -119,17 +107,41 @@ int cli_element_draw(cli_elements *elements, cli_element_kind kind, locus_path *
     return parse(elements, &text, status, path);
 }
 
-int cli_element_far(cli_elements *elements, int64_t steps, size_t letters, locus_path **path) {
-    element_text text = {0};
-    size_t count = locus_group_coordinates(elements->group);
-    int status = put_mark(&text, count > 1 ? "(" : "");
-    for (size_t i = 0; i < count && status == 0; i++) {
-        status = put_mark(&text, i ? "," : "");
-        status =
-            status ? status : put_far(elements, steps, letters, locus_group_coordinate(elements->group, i), &text);
+/* The part of one coordinate that a gets and the part that b gets, drawn anew for each coordinate: paths on a grid are
+ * not on one line. */
+static int put_far(cli_elements *elements, int64_t steps, size_t letters, locus_coordinate coordinate,
+                   element_text *texts) {
+    const uint64_t part = below(elements, (uint64_t)steps + 1);
+    const size_t word = (size_t)((double)letters * (double)part / (double)steps);
+    int status = 0;
+    for (size_t i = 0; i < 2 && status == 0; i++) {
+        if (coordinate.kind == LOCUS_COORDINATE_TREE) {
+            status = put_word(elements, (uint64_t)coordinate.size, i ? letters - word : word, true, &texts[i]);
+        } else if (coordinate.kind == LOCUS_COORDINATE_CYCLE) {
+            status = put_integer(&texts[i], "", (int64_t)below(elements, (uint64_t)coordinate.size));
+        } else {
+            status = put_integer(&texts[i], "", i ? steps - (int64_t)part : (int64_t)part);
+        }
     }
-    status = status ? status : put_mark(&text, count > 1 ? ")" : "");
-    return parse(elements, &text, status, path);
+    return status;
+}
+
+static int put_marks(element_text *texts, const char *mark) {
+    int status = put_mark(&texts[0], mark);
+    return status ? status : put_mark(&texts[1], mark);
+}
+
+int cli_element_far(cli_elements *elements, int64_t steps, size_t letters, locus_path **a, locus_path **b) {
+    element_text texts[2] = {{0}, {0}};
+    size_t count = locus_group_coordinates(elements->group);
+    int status = put_marks(texts, count > 1 ? "(" : "");
+    for (size_t i = 0; i < count && status == 0; i++) {
+        status = put_marks(texts, i ? "," : "");
+        status = status ? status : put_far(elements, steps, letters, locus_group_coordinate(elements->group, i), texts);
+    }
+    status = status ? status : put_marks(texts, count > 1 ? ")" : "");
+    status = parse(elements, &texts[0], status, a);
+    return parse(elements, &texts[1], status, b);
 }
 
 /* ---- lists ---- */

@@ -7,24 +7,25 @@
 #include <stdbool.h>
 
 typedef enum cli_element_kind {
-    CLI_ELEMENT_ANY = 0,  /* short and long: integers of both signs of every magnitude up to `reach`, words up to `depth` */
+    CLI_ELEMENT_ANY =
+        0, /* short and long: integers of both signs of every magnitude up to `reach`, words up to `depth` */
     CLI_ELEMENT_SHORT = 1 /* a few steps, so that paths meet and cancel */
 } cli_element_kind;
 
 typedef struct cli_elements {
     const locus_group *group;
     locus_random random;
-    uint64_t next;  /* number of the stream that is drawn next */
-    int64_t reach;  /* of integers */
-    size_t depth;   /* letters of a word, at most */
-    bool forward;   /* no negative integers and no inverse branches */
+    uint64_t next; /* number of the stream that is drawn next */
+    int64_t reach; /* of integers */
+    size_t depth;  /* letters of a word, at most */
+    bool forward;  /* no negative integers and no inverse branches */
 } cli_elements;
 
 /* 0 and *path; else 1 after a line on standard error. */
 int cli_element_draw(cli_elements *elements, cli_element_kind kind, locus_path **path);
 
-/* A path away from the origin: `steps` on every axis, words of `letters` branches, any residue. */
-int cli_element_far(cli_elements *elements, int64_t steps, size_t letters, locus_path **path);
+/* Two paths away from the origin that make one of `steps` on every axis, and of `letters` branches on every tree. */
+int cli_element_far(cli_elements *elements, int64_t steps, size_t letters, locus_path **a, locus_path **b);
 
 /* Paths that are destroyed together. */
 typedef struct cli_paths {

@@ -162,7 +162,7 @@ int cli_folding_open(cli_folding *folding, const cli_encoding *source, const cli
     const bool rotary = wish->to == CLI_FOLD_ROTARY;
     int status = cli_spec_open(&folding->spec, source->encoding);
     status = status ? status : read_normal_form(folding);
-    status = status ? status
+    status = status   ? status
              : rotary ? cli_folding_rotary_spec(folding, wish->half)
                       : cli_folding_algebraic_spec(folding);
     status = status ? status : cli_folding_parse(folding);

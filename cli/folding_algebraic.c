@@ -104,8 +104,7 @@ static void fill_generator(const cli_folding *folding, const cli_fold_block *blo
 }
 
 /* generators [tables, generators, b, b], or generators.F of coordinate F alone */
-static void fill_generators(const cli_folding *folding, const char *name, const double *B,
-                            const locus_tensor *tensor) {
+static void fill_generators(const cli_folding *folding, const char *name, const double *B, const locus_tensor *tensor) {
     const bool one = strchr(name, '.') != NULL;
     const size_t only = one ? strtoul(strchr(name, '.') + 1, NULL, 10) : 0, generators = (size_t)tensor->shape[1];
     const size_t square = (size_t)(tensor->shape[2] * tensor->shape[3]), dim = folding->shape.head_dim;

@@ -68,9 +68,10 @@ static int single_rope_spec(cli_folding *folding, bool half) {
     char rotate[24], decay[64] = "";
     if (shape->coordinates != 1 ||
         locus_group_coordinate(locus_encoding_group(folding->source->encoding), 0).kind != LOCUS_COORDINATE_AXIS) {
-        return cli_failure(half ? "fold: half pairs are rope's, which acts on seq only; leave out --pairs half"
-                                : "fold: a block of odd size has a direction that stands still, which pairs of a product "
-                                  "cannot have; choose even blocks (split, head-dim)");
+        return cli_failure(
+            half ? "fold: half pairs are rope's, which acts on seq only; leave out --pairs half"
+                 : "fold: a block of odd size has a direction that stands still, which pairs of a product "
+                   "cannot have; choose even blocks (split, head-dim)");
     }
     if (!folding->shared) {
         return cli_failure("fold: %s rope's, which has one list of frequencies, and here each head has its own; "

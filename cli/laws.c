@@ -12,8 +12,7 @@
  *   period               ⌈p + n⌉ = ⌈p⌉ to the last bit on cycles, float32 and float64
  *   relativity           scores and outputs at (c + a, c + b) are those at (a, b)                    float64 */
 #include "laws.h"
-#include "elements.h"
-#include "law_promises.h"
+#include "law_job.h"
 #include "output.h"
 
 #include <math.h>
@@ -37,31 +36,18 @@
 #define SAMPLES_LEAST 6
 #define SAMPLE_WORK 3e9 /* multiplications that the samples of a law may cost */
 #define LONG_SAMPLES 3
-#define PAIRS 96   /* positions whose scores are compared */
+#define NORMS 96   /* vectors whose norms are compared */
 #define PERIODS 64 /* positions on cycles */
 
 #define PURPOSE_ELEMENTS (LOCUS_RANDOM_USER + 0x60u)
 #define PURPOSE_VECTORS (LOCUS_RANDOM_USER + 0x61u)
-
-typedef struct law_job {
-    const cli_encoding *encoding;
-    const locus_group *group; /* what positions are drawn from */
-    locus_group *own;         /* it, if the encoding takes any */
-    cli_elements elements;
-    locus_role role;
-    size_t heads, dim;
-    bool trees, cycles, abelian;
-    cli_promises promises;
-    cli_laws *laws;
-} law_job;
 
 static void add(law_job *job, const char *name, const char *meaning, double error, double tolerance, bool promised) {
     job->laws->items[job->laws->count++] =
         (cli_law){name, meaning, error, tolerance, promised, error <= tolerance}; /* NaN does not hold */
 }
 
-/* Keeps the larger; NaN stays. */
-static void raise_to(double *most, double value) {
+void law_raise(double *most, double value) {
     value = fabs(value);
     if (!(value <= *most)) {
         *most = value;
@@ -93,13 +79,11 @@ static double *matrix(const law_matrices *m, size_t element, size_t head) {
     return m->data + (element * m->heads + head) * m->dim * m->dim;
 }
 
-/* Applies the operators of `plan` to x [tokens, heads, dim] in place. */
-static int apply_in_place(const law_job *job, const locus_plan *plan, locus_role role, lab_array *x) {
+int law_apply(const locus_plan *plan, locus_role role, const lab_array *x) {
     locus_error error = {.offset = -1};
     locus_workspace workspace;
     locus_tensor tensor = cli_array_tensor(x);
     int status = cli_workspace_open(&workspace, locus_apply_workspace(plan, role, tensor.dtype));
-    (void)job;
     if (status == 0 && locus_apply(plan, role, LOCUS_FORWARD, &tensor, &tensor, workspace, &error) != LOCUS_OK) {
         status = cli_error(&error);
     }
@@ -131,12 +115,11 @@ static int fill_matrices(law_matrices *m, const law_job *job, lab_dtype dtype) {
     for (size_t i = 0; status == 0 && i < tokens * m->heads; i++) {
         set_at(&x, i * dim + i / m->heads % dim, 1);
     }
-    if (status == 0 &&
-        (cli_paths_positions(&m->paths, job->group, dim, false, &positions, &error) != LOCUS_OK ||
-         locus_plan_create(&plan, job->encoding->binding, positions, NULL, &error) != LOCUS_OK)) {
+    if (status == 0 && (cli_paths_positions(&m->paths, job->group, dim, false, &positions, &error) != LOCUS_OK ||
+                        locus_plan_create(&plan, job->encoding->binding, positions, NULL, &error) != LOCUS_OK)) {
         status = cli_error(&error);
     }
-    status = status ? status : apply_in_place(job, plan, job->role, &x);
+    status = status ? status : law_apply(plan, job->role, &x);
     for (size_t i = 0; status == 0 && i < tokens * m->heads; i++) {
         size_t element = i / m->heads / dim, column = i / m->heads % dim, head = i % m->heads;
         for (size_t row = 0; row < dim; row++) {
@@ -164,13 +147,13 @@ static void multiply(size_t n, const double *A, bool transposed, const double *B
 
 static void raise_to_difference(double *most, size_t count, const double *a, const double *b) {
     for (size_t i = 0; i < count; i++) {
-        raise_to(most, a[i] - b[i]);
+        law_raise(most, a[i] - b[i]);
     }
 }
 
 static void raise_to_identity(double *most, size_t n, const double *A) {
     for (size_t i = 0; i < n * n; i++) {
-        raise_to(most, A[i] - (i / n == i % n));
+        law_raise(most, A[i] - (i / n == i % n));
     }
 }
 
@@ -242,20 +225,16 @@ static int measure_long(law_job *job, operator_errors *errors) {
     int status = 0;
     for (size_t i = 0; i < LONG_SAMPLES && status == 0; i++) {
         law_matrices m;
-        int64_t part = (int64_t)locus_random_below(&job->elements.random, job->elements.next++, REACH);
-        size_t letters = LONG_LETTERS * (size_t)(part + 1) / (REACH + 1);
         status = matrices_open(&m, job, ELEMENTS);
-        status = status ? status : cli_element_far(&job->elements, part, letters, &m.paths.items[A]);
-        status = status
-                     ? status
-                     : cli_element_far(&job->elements, REACH - part, LONG_LETTERS - letters, &m.paths.items[B]);
+        status = status ? status
+                        : cli_element_far(&job->elements, REACH, LONG_LETTERS, &m.paths.items[A], &m.paths.items[B]);
         status = status ? status : measure_sample(job, &m, LAB_F32, errors);
         matrices_close(&m);
     }
     return status;
 }
 
-static void draw_vectors(lab_array *x, uint64_t seed, uint32_t step) {
+void law_draw_vectors(lab_array *x, uint64_t seed, uint32_t step) {
     const locus_random random = {.seed = seed, .purpose = PURPOSE_VECTORS, .step = step};
     for (size_t i = 0; i < lab_array_count(x); i++) {
         set_at(x, i, locus_random_normal(&random, i));
@@ -269,21 +248,21 @@ static void compare_norms(const lab_array *before, const lab_array *after, size_
             x += value_at(before, row * dim + i) * value_at(before, row * dim + i);
             y += value_at(after, row * dim + i) * value_at(after, row * dim + i);
         }
-        raise_to(error, sqrt(y / x) - 1);
+        law_raise(error, sqrt(y / x) - 1);
     }
 }
 
 static int measure_norm(law_job *job, double *most) {
-    const int64_t shape[3] = {PAIRS, (int64_t)job->heads, (int64_t)job->dim};
+    const int64_t shape[3] = {NORMS, (int64_t)job->heads, (int64_t)job->dim};
     locus_error error = {.offset = -1};
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
     cli_paths paths;
     lab_array x = {0}, y = {0};
-    int status = cli_paths_open(&paths, PAIRS);
+    int status = cli_paths_open(&paths, NORMS);
     status = status ? status : cli_array_like(&x, LAB_F64, 3, shape);
     status = status ? status : cli_array_like(&y, LAB_F64, 3, shape);
-    for (size_t i = 0; i < PAIRS && status == 0; i++) {
+    for (size_t i = 0; i < NORMS && status == 0; i++) {
         status = cli_element_draw(&job->elements, CLI_ELEMENT_ANY, &paths.items[i]);
     }
     if (status == 0 && (cli_paths_positions(&paths, job->group, 1, false, &positions, &error) != LOCUS_OK ||
@@ -291,9 +270,9 @@ static int measure_norm(law_job *job, double *most) {
         status = cli_error(&error);
     }
     if (status == 0) {
-        draw_vectors(&x, job->elements.random.seed, 0);
-        draw_vectors(&y, job->elements.random.seed, 0);
-        status = apply_in_place(job, plan, job->role, &y);
+        law_draw_vectors(&x, job->elements.random.seed, 0);
+        law_draw_vectors(&y, job->elements.random.seed, 0);
+        status = law_apply(plan, job->role, &y);
         compare_norms(&x, &y, job->dim, most);
     }
     locus_plan_destroy(&plan);
@@ -350,13 +329,13 @@ static int compare_halves(law_job *job, const locus_plan *plan, lab_dtype dtype,
     lab_array x = {0};
     int status = cli_array_like(&x, dtype, 3, shape);
     if (status == 0) {
-        draw_vectors(&x, job->elements.random.seed, 1);
+        law_draw_vectors(&x, job->elements.random.seed, 1);
         for (size_t i = 0; i < half; i++) {
             set_at(&x, half + i, value_at(&x, i));
         }
-        status = apply_in_place(job, plan, job->role, &x);
+        status = law_apply(plan, job->role, &x);
         for (size_t i = 0; i < half; i++) {
-            raise_to(most, value_at(&x, half + i) - value_at(&x, i));
+            law_raise(most, value_at(&x, half + i) - value_at(&x, i));
         }
     }
     lab_array_free(&x);
@@ -378,156 +357,6 @@ static int measure_period(law_job *job, double *most) {
     locus_plan_destroy(&plan);
     locus_positions_destroy(&positions);
     free(values);
-    return status;
-}
-
-/* ---- relativity ---- */
-
-/* Packed pairs of one query and one key: the first half at (a, b), the second at (c + a, c + b), with the same
- * vectors. */
-typedef struct law_pairs {
-    cli_paths queries, keys;       /* [2·PAIRS] */
-    locus_plan *plan, *swapped;    /* swapped: the keys' positions as queries, for their embedding */
-    lab_array query, key, value, output, score;
-} law_pairs;
-
-static void pairs_close(law_pairs *pairs) {
-    lab_array *const arrays[] = {&pairs->query, &pairs->key, &pairs->value, &pairs->output, &pairs->score};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-        lab_array_free(arrays[i]);
-    }
-    locus_plan_destroy(&pairs->plan);
-    locus_plan_destroy(&pairs->swapped);
-    cli_paths_close(&pairs->queries);
-    cli_paths_close(&pairs->keys);
-}
-
-static int draw_pairs(law_job *job, law_pairs *pairs) {
-    locus_error error = {.offset = -1};
-    int status = cli_paths_open(&pairs->queries, 2 * PAIRS);
-    status = status ? status : cli_paths_open(&pairs->keys, 2 * PAIRS);
-    for (size_t i = 0; i < PAIRS && status == 0; i++) {
-        locus_path *shift = NULL;
-        cli_element_kind kind = i % 2 ? CLI_ELEMENT_ANY : CLI_ELEMENT_SHORT;
-        locus_path **q = &pairs->queries.items[i], **k = &pairs->keys.items[i];
-        status = cli_element_draw(&job->elements, CLI_ELEMENT_ANY, &shift);
-        status = status ? status : cli_element_draw(&job->elements, kind, q);
-        status = status ? status : cli_element_draw(&job->elements, kind, k);
-        if (status == 0 && (locus_path_compose(shift, *q, &q[PAIRS], &error) != LOCUS_OK ||
-                            locus_path_compose(shift, *k, &k[PAIRS], &error) != LOCUS_OK)) {
-            status = cli_error(&error);
-        }
-        locus_path_destroy(&shift);
-    }
-    return status;
-}
-
-static locus_status plan_pairs(const law_job *job, law_pairs *pairs, locus_error *error) {
-    const locus_binding *binding = job->encoding->binding;
-    locus_positions *queries = NULL, *keys = NULL;
-    locus_status status = cli_paths_positions(&pairs->queries, job->group, 1, true, &queries, error);
-    if (status == LOCUS_OK) {
-        status = cli_paths_positions(&pairs->keys, job->group, 1, true, &keys, error);
-    }
-    if (status == LOCUS_OK) {
-        status = locus_plan_create(&pairs->plan, binding, queries, keys, error);
-    }
-    if (status == LOCUS_OK) {
-        status = locus_plan_create(&pairs->swapped, binding, keys, queries, error);
-    }
-    locus_positions_destroy(&queries);
-    locus_positions_destroy(&keys);
-    return status;
-}
-
-static int fill_pairs(const law_job *job, law_pairs *pairs) {
-    const int64_t shape[3] = {2 * PAIRS, (int64_t)job->heads, (int64_t)job->dim};
-    lab_array *const arrays[] = {&pairs->query, &pairs->key, &pairs->value};
-    int status = cli_array_like(&pairs->output, LAB_F64, 3, shape);
-    status = status ? status : cli_array_like(&pairs->score, LAB_F64, 2, shape);
-    for (size_t i = 0; i < 3 && status == 0; i++) {
-        status = cli_array_like(arrays[i], LAB_F64, 3, shape);
-        if (status == 0) {
-            size_t half = lab_array_count(arrays[i]) / 2;
-            draw_vectors(arrays[i], job->elements.random.seed, (uint32_t)(2 + i));
-            memcpy((double *)arrays[i]->data + half, arrays[i]->data, half * sizeof(double));
-        }
-    }
-    return status;
-}
-
-/* Vectors of tokens, seen as [tokens, heads·dim], get what the embedding adds. */
-static int embed(const law_job *job, const locus_plan *plan, const lab_array *array) {
-    lab_array tokens = *array;
-    tokens.rank = 2;
-    tokens.shape[1] = array->shape[1] * array->shape[2];
-    return apply_in_place(job, plan, LOCUS_ROLE_TOKEN, &tokens);
-}
-
-static int attend_pairs(const law_job *job, law_pairs *pairs) {
-    locus_error error = {.offset = -1};
-    locus_workspace workspace = {0};
-    const locus_attention_options options = locus_attention_default();
-    locus_tensor query = cli_array_tensor(&pairs->query), key = cli_array_tensor(&pairs->key);
-    locus_tensor value = cli_array_tensor(&pairs->value), output = cli_array_tensor(&pairs->output);
-    locus_tensor score = cli_array_tensor(&pairs->score);
-    const locus_attention_tensors tensors = {&query, &key, &value, &output, &score};
-    int status = 0;
-    if (locus_encoding_sites(job->encoding->encoding) & LOCUS_SITE_EMBEDDING) {
-        status = embed(job, pairs->plan, &pairs->query);
-        status = status ? status : embed(job, pairs->swapped, &pairs->key);
-        status = status ? status : embed(job, pairs->swapped, &pairs->value);
-    }
-    status = status ? status
-                    : cli_workspace_open(&workspace, locus_attention_workspace(pairs->plan, &options, LOCUS_FLOAT64,
-                                                                               LOCUS_PASS_FORWARD));
-    if (status == 0 && locus_attention_forward(pairs->plan, &options, &tensors, workspace, &error) != LOCUS_OK) {
-        status = cli_error(&error);
-    }
-    cli_workspace_close(&workspace);
-    return status;
-}
-
-/* Scores may be large (a bias of 10⁶ steps): their error is relative beyond 1. */
-static void compare_pairs(const lab_array *array, double *most) {
-    size_t half = lab_array_count(array) / 2;
-    const double *x = array->data;
-    for (size_t i = 0; i < half; i++) {
-        raise_to(most, (x[half + i] - x[i]) / fmax(1, fabs(x[i])));
-    }
-}
-
-/* Tables have an end, and only one side of the origin: elements are drawn ever smaller until all positions exist. */
-static int measure_relativity(law_job *job, double *most) {
-    locus_error error = {.offset = -1};
-    locus_status planned = LOCUS_ERROR_POSITION;
-    law_pairs pairs = {0};
-    const cli_elements before = job->elements;
-    int status = 0;
-    while (status == 0 && planned == LOCUS_ERROR_POSITION) {
-        pairs_close(&pairs);
-        pairs = (law_pairs){0};
-        status = draw_pairs(job, &pairs);
-        planned = status ? LOCUS_OK : plan_pairs(job, &pairs, &error);
-        if (planned == LOCUS_ERROR_POSITION && job->elements.forward && job->elements.reach <= 1) {
-            break;
-        }
-        job->elements.reach = job->elements.forward && job->elements.reach > 1 ? job->elements.reach / 2
-                                                                              : job->elements.reach;
-        job->elements.depth = job->elements.forward ? job->elements.depth / 2 : job->elements.depth;
-        job->elements.forward = true;
-    }
-    job->elements.reach = before.reach;
-    job->elements.depth = before.depth;
-    job->elements.forward = before.forward;
-    status = status == 0 && planned != LOCUS_OK ? cli_error(&error) : status;
-    status = status ? status : fill_pairs(job, &pairs);
-    status = status ? status : attend_pairs(job, &pairs);
-    if (status == 0) {
-        compare_pairs(&pairs.score, most);
-        compare_pairs(&pairs.output, most);
-    }
-    pairs_close(&pairs);
     return status;
 }
 
@@ -587,7 +416,7 @@ int cli_laws_measure(cli_laws *laws, const cli_encoding *encoding, uint64_t seed
     if (status == 0 && (locus_encoding_sites(encoding->encoding) & LOCUS_SITE_QUERY_KEY)) {
         status = laws_of_operators(&job);
     }
-    status = status ? status : measure_relativity(&job, &relativity);
+    status = status ? status : law_relativity(&job, &relativity);
     add(&job, "relativity", "score(c+a, c+b) = score(a, b)", relativity, TOLERANCE_EXACT, job.promises.relativity);
     locus_group_destroy(&job.own);
     return status;

@@ -13,11 +13,12 @@ double lab_round_step(double range, double count) {
 }
 
 lab_point lab_axes_point(const lab_axes *axes, double x, double y) {
-    double low = axes->log_y ? log10(axes->y_low) : axes->y_low, high = axes->log_y ? log10(axes->y_high) : axes->y_high;
+    double low = axes->log_y ? log10(axes->y_low) : axes->y_low,
+           high = axes->log_y ? log10(axes->y_high) : axes->y_high;
     double at = axes->log_y ? log10(y) : y;
-    return (lab_point){
-        axes->corner.x + (x - axes->x_low) / (axes->x_high - axes->x_low) * (axes->opposite.x - axes->corner.x),
-        axes->opposite.y - (at - low) / (high - low) * (axes->opposite.y - axes->corner.y)};
+    return (lab_point){axes->corner.x +
+                           (x - axes->x_low) / (axes->x_high - axes->x_low) * (axes->opposite.x - axes->corner.x),
+                       axes->opposite.y - (at - low) / (high - low) * (axes->opposite.y - axes->corner.y)};
 }
 
 /* "−0.5"; 0 is never "-0". */
@@ -25,6 +26,17 @@ static void format_tick(double value, double step, char *text, size_t size) {
     int digits = step >= 1 ? 0 : (int)ceil(-log10(step) - 1e-9);
     value = fabs(value) < step / 2 ? 0 : value;
     snprintf(text, size, "%s%.*f", value < 0 ? "−" : "", digits, fabs(value));
+}
+
+/* 0.001 … 1000, else 10⁻⁴. */
+static void format_power(int power, char *text, size_t size) {
+    static const char *const digits[10] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+    unsigned rest = (unsigned)(power < 0 ? -power : power) % 100;
+    if (rest <= 3) {
+        snprintf(text, size, "%g", pow(10, power));
+    } else {
+        snprintf(text, size, "10%s%s%s", power < 0 ? "⁻" : "", rest > 9 ? digits[rest / 10] : "", digits[rest % 10]);
+    }
 }
 
 static void tick_x(const lab_axes *axes, lab_drawing *drawing, double x, const char *text) {
@@ -46,7 +58,7 @@ static void draw_ticks(const lab_axes *axes, lab_drawing *drawing) {
     double step = lab_round_step(axes->y_high - axes->y_low, 5);
     if (axes->log_y) {
         for (double power = round(log10(axes->y_low)); power <= log10(axes->y_high) + 1e-9; power++) {
-            snprintf(text, sizeof text, power >= -3 && power <= 3 ? "%g" : "%.0e", pow(10, power));
+            format_power((int)power, text, sizeof text);
             tick_y(axes, drawing, pow(10, power), text);
         }
     } else {

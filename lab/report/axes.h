@@ -8,7 +8,7 @@
 typedef struct lab_axes {
     lab_point corner, opposite; /* upper left and lower right of the field */
     double x_low, x_high, y_low, y_high;
-    bool log_y; /* y_low, y_high are powers of ten, ticks at each */
+    bool log_y;                            /* y_low, y_high are powers of ten, ticks at each */
     const char *x_label, *y_label, *title; /* may be NULL */
 } lab_axes;
 

@@ -8,7 +8,7 @@
 #define LAB_COORDINATES_MAX 4 /* that a figure can show */
 
 typedef struct lab_part {
-    int64_t value; /* axes and cycles */
+    int64_t value;         /* axes and cycles */
     size_t first, letters; /* trees: the word */
 } lab_part;
 

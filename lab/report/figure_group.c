@@ -118,7 +118,8 @@ static void route_coordinate(route *r, const group_figure *figure, size_t coordi
 /* The arrow's point must not lie under the mark of its end. */
 static void shorten(route *r) {
     lab_point end = r->count ? r->points[r->count - 1] : (lab_point){0, 0};
-    while (r->count > 2 && hypot(end.x - r->points[r->count - 2].x, end.y - r->points[r->count - 2].y) < END_RADIUS + 1) {
+    while (r->count > 2 &&
+           hypot(end.x - r->points[r->count - 2].x, end.y - r->points[r->count - 2].y) < END_RADIUS + 1) {
         r->count--;
     }
     if (r->count > 1) {
@@ -246,7 +247,8 @@ static locus_status lay_out(group_figure *figure, const locus_group *group, cons
 static locus_status draw_all(group_figure *figure, const locus_group *group, const locus_path *from,
                              const locus_path *to, locus_error *error) {
     double width = fmax(lab_layout_width(&figure->layout) + 2 * LEFT, figure->route ? 560 : 260);
-    figure->drawing = lab_drawing_create(width, TOP + lab_layout_height(&figure->layout) + (figure->route ? CAPTION : 14));
+    figure->drawing =
+        lab_drawing_create(width, TOP + lab_layout_height(&figure->layout) + (figure->route ? CAPTION : 14));
     if (!figure->drawing) {
         return lab_fail_memory(error, "a drawing");
     }
@@ -254,7 +256,7 @@ static locus_status draw_all(group_figure *figure, const locus_group *group, con
     put_title(figure, group);
     lab_panels_edges(&figure->layout, figure->drawing);
     lab_panels_walk(&figure->layout, draw_point, figure);
-    lab_panels_labels(&figure->layout, figure->drawing);
+    lab_panels_labels(&figure->layout, figure->drawing, lab_panels_radius(&figure->layout));
     locus_status status = figure->route ? draw_route(figure, error) : LOCUS_OK;
     if (status == LOCUS_OK && figure->route) {
         draw_end(figure, &figure->from, LAB_FROM, "a");

@@ -21,7 +21,8 @@ typedef struct similarity_figure {
     const locus_path *const *paths;
     lab_layout layout;
     lab_drawing *drawing;
-    double most; /* of |similarity|: where the colours end */
+    double low, high; /* where the colours end: if nothing has another sign, they serve the values there are */
+    bool both;        /* signs: white is 0 */
 } similarity_figure;
 
 static void put_title(lab_drawing *drawing, const lab_similarity *similarity, const locus_path *origin,
@@ -29,9 +30,10 @@ static void put_title(lab_drawing *drawing, const lab_similarity *similarity, co
     char text[400], *at = lab_path_text(origin);
     snprintf(text, sizeof text, "%.90s", title);
     lab_draw_text(drawing, (lab_point){LEFT, 26}, (lab_label){.size = 15, .colour = LAB_INK, .bold = true}, text);
-    snprintf(text, sizeof text, similarity->embedding ? "cosine between the vectors of each position and of %.60s"
-                                                      : "score of q = k, |q| = 1, mean over heads and directions, "
-                                                        "between each position and %.60s",
+    snprintf(text, sizeof text,
+             similarity->embedding ? "cosine between the vectors of each position and of %.60s"
+                                   : "score of q = k, |q| = 1, mean over heads and directions, "
+                                     "between each position and %.60s",
              at ? at : "?");
     lab_draw_text(drawing, (lab_point){LEFT, 45}, (lab_label){.size = 12, .colour = LAB_MUTED}, text);
     free(at);
@@ -48,8 +50,8 @@ static int by_x(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void draw_curve(lab_drawing *drawing, const lab_axes *axes, const curve_point *points, size_t count, double origin,
-                       bool band) {
+static void draw_curve(lab_drawing *drawing, const lab_axes *axes, const curve_point *points, size_t count,
+                       double origin, bool band) {
     lab_point *line = calloc(2 * count + 1, sizeof *line);
     if (!line) {
         return;
@@ -116,20 +118,32 @@ static locus_status draw_line(similarity_figure *figure, const locus_path *origi
 
 /* ---- points in colours ---- */
 
+static unsigned colour_of(const similarity_figure *figure, double value) {
+    double range = figure->high - figure->low;
+    if (figure->both) {
+        return lab_diverging_colour(value / figure->high);
+    }
+    return lab_diverging_colour(range > 0 ? (value - figure->low) / range : 1);
+}
+
+static double disc_radius(const lab_layout *layout) {
+    return fmin(10, 2.4 * lab_panels_radius(layout));
+}
+
 static void draw_mark(const similarity_figure *figure, const lab_element *element, double value) {
     const lab_layout *layout = &figure->layout;
     double values[LAB_COORDINATES_MAX], nearness = 1;
-    const unsigned colour = lab_diverging_colour(value / figure->most);
+    const unsigned colour = colour_of(figure, value);
     lab_layout_values(layout, element, values);
     lab_point at = lab_layout_point(layout, values, &nearness);
     if (layout->kind == LAB_PANEL_GRID) {
-        double half = layout->step / 2;
+        double half = layout->step / 2 + 0.25; /* no seams */
         lab_draw_box(figure->drawing, (lab_point){at.x - half, at.y - half}, (lab_point){at.x + half, at.y + half},
                      colour);
     } else {
-        double radius = fmin(10, 2.4 * lab_panels_radius(layout));
-        lab_draw_disc(figure->drawing, at, radius * (0.75 + 0.25 * nearness), colour, lab_panels_shade(LAB_MUTED, nearness),
-                      radius > 3 ? 0.8 : 0.3);
+        double radius = disc_radius(layout);
+        lab_draw_disc(figure->drawing, at, radius * (0.75 + 0.25 * nearness), colour,
+                      lab_panels_shade(LAB_MUTED, nearness), radius > 3 ? 0.8 : 0.3);
     }
 }
 
@@ -140,13 +154,16 @@ static void mark_origin(const similarity_figure *figure, const lab_element *elem
     lab_point at = lab_layout_point(layout, values, NULL);
     if (layout->kind == LAB_PANEL_GRID) {
         double h = layout->step / 2;
-        const lab_point frame[5] = {
-            {at.x - h, at.y - h}, {at.x + h, at.y - h}, {at.x + h, at.y + h}, {at.x - h, at.y + h}, {at.x - h, at.y - h}};
+        const lab_point frame[5] = {{at.x - h, at.y - h},
+                                    {at.x + h, at.y - h},
+                                    {at.x + h, at.y + h},
+                                    {at.x - h, at.y + h},
+                                    {at.x - h, at.y - h}};
         lab_draw_line(figure->drawing, frame, 5, (lab_stroke){.colour = LAB_ACCENT, .width = 2});
         return;
     }
     lab_point ring[41];
-    double radius = fmin(10, 2.4 * lab_panels_radius(layout)) + 3;
+    double radius = disc_radius(layout) + 3;
     for (size_t i = 0; i < 41; i++) {
         double angle = (double)i * 3.14159265358979 / 20;
         ring[i] = (lab_point){at.x + radius * cos(angle), at.y + radius * sin(angle)};
@@ -155,23 +172,28 @@ static void mark_origin(const similarity_figure *figure, const lab_element *elem
 }
 
 static void draw_bar(const similarity_figure *figure, double x, double y, double height) {
-    enum { STEPS = 60 };
-    const double low = figure->most, piece = height / STEPS;
+    enum { STEPS = 60, TICKS = 4 };
+    const double low = figure->low, range = figure->high - low, piece = height / STEPS;
     for (size_t i = 0; i < STEPS; i++) {
-        double value = 1 - 2 * ((double)i + 0.5) / STEPS;
+        double value = figure->high - range * ((double)i + 0.5) / STEPS;
         lab_draw_box(figure->drawing, (lab_point){x, y + (double)i * piece},
-                     (lab_point){x + 16, y + (double)(i + 1) * piece + 0.3}, lab_diverging_colour(value));
+                     (lab_point){x + 16, y + (double)(i + 1) * piece + 0.3}, colour_of(figure, value));
     }
-    for (int i = -2; i <= 2; i++) {
+    for (size_t i = 0; i <= TICKS && range > 0; i++) {
         char text[32];
-        snprintf(text, sizeof text, "%s%.2g", i < 0 ? "−" : "", fabs(low * i / 2));
-        lab_draw_text(figure->drawing, (lab_point){x + 22, y + height / 2 - (double)i * height / 4 + 4},
+        double value = low + range * (double)i / TICKS;
+        int digits = (int)fmax(0, ceil(1 - log10(range / TICKS)));
+        snprintf(text, sizeof text, "%s%.*f", value < 0 ? "−" : "", digits > 9 ? 9 : digits, fabs(value));
+        lab_draw_text(figure->drawing, (lab_point){x + 22, y + height - (double)i * height / TICKS + 4},
                       (lab_label){.size = 11, .colour = LAB_MUTED}, text);
     }
 }
 
 static locus_status show_all(similarity_figure *figure, const locus_path *origin, locus_error *error) {
     locus_status status = lab_layout_open(&figure->layout, locus_path_group(origin), error);
+    if (figure->layout.kind == LAB_PANEL_TORUS || figure->layout.kind == LAB_PANEL_TUBE) {
+        figure->layout.kind = LAB_PANEL_GRID; /* unrolled: nothing lies behind */
+    }
     for (size_t i = 0; i <= figure->similarity->count && status == LOCUS_OK; i++) {
         lab_element element = {0};
         status = lab_element_read(&element, i < figure->similarity->count ? figure->paths[i] : origin, error);
@@ -214,21 +236,33 @@ static locus_status draw_points(similarity_figure *figure, const locus_path *ori
         }
         lab_element_free(&element);
     }
-    lab_panels_labels(&figure->layout, figure->drawing);
+    lab_panels_labels(&figure->layout, figure->drawing, disc_radius(&figure->layout));
     double bar = fmin(fmax(height, 200) - 40, 260);
     draw_bar(figure, width + LEFT + 14, TOP + (fmax(height, 200) - bar) / 2, bar);
     return status;
+}
+
+static void find_range(similarity_figure *figure) {
+    const double *values = figure->similarity->mean;
+    figure->low = figure->high = values[0];
+    for (size_t i = 0; i < figure->similarity->count; i++) {
+        figure->low = fmin(figure->low, values[i]);
+        figure->high = fmax(figure->high, values[i]);
+    }
+    figure->both = figure->low < 0 && figure->high > 0;
+    if (figure->both) {
+        figure->high = fmax(figure->high, -figure->low);
+        figure->low = -figure->high;
+    }
 }
 
 locus_status lab_figure_similarity(const lab_similarity *similarity, const locus_path *const *paths,
                                    const locus_path *origin, const char *title, const char *path, locus_error *error) {
     similarity_figure figure = {.similarity = similarity, .paths = paths};
     const locus_group *group = locus_path_group(origin);
-    for (size_t i = 0; i < similarity->count; i++) {
-        figure.most = fmax(figure.most, fabs(similarity->mean[i]));
-    }
-    figure.most = figure.most > 0 ? figure.most : 1;
-    const bool line = locus_group_coordinates(group) == 1 && locus_group_coordinate(group, 0).kind == LOCUS_COORDINATE_AXIS;
+    find_range(&figure);
+    const bool line =
+        locus_group_coordinates(group) == 1 && locus_group_coordinate(group, 0).kind == LOCUS_COORDINATE_AXIS;
     locus_status status = line ? draw_line(&figure, origin, error) : draw_points(&figure, origin, error);
     if (status == LOCUS_OK) {
         put_title(figure.drawing, similarity, origin, title);

@@ -17,6 +17,7 @@
 #define GAP_X 66.0
 #define GAP_Y 74.0
 #define COLUMNS 3
+#define LEGEND_ITEM 82.0
 #define FLOOR 1e-6 /* smaller angles stand on the lower edge */
 #define ROPE_BASE 10000.0
 
@@ -63,8 +64,8 @@ static void draw_rope(lab_drawing *drawing, const lab_axes *axes, size_t count) 
     lab_draw_line(drawing, points, used, (lab_stroke){.colour = LAB_MUTED, .width = 1.2, .dashed = true});
 }
 
-static locus_status draw_heads(lab_drawing *drawing, const lab_axes *axes, const lab_spectrum_panel *panel, size_t heads,
-                               locus_error *error) {
+static locus_status draw_heads(lab_drawing *drawing, const lab_axes *axes, const lab_spectrum_panel *panel,
+                               size_t heads, locus_error *error) {
     lab_point *points = calloc(panel->count + 1, sizeof *points);
     if (!points) {
         return lab_fail_memory(error, "a spectrum");
@@ -90,7 +91,7 @@ static void draw_legend(lab_drawing *drawing, size_t heads, bool alike, double y
         lab_draw_segment(drawing, (lab_point){x, y - 4}, (lab_point){x + 18, y - 4},
                          (lab_stroke){.colour = lab_series_colour(h), .width = 2});
         lab_draw_text(drawing, (lab_point){x + 23, y}, (lab_label){.size = 11.5, .colour = LAB_INK}, text);
-        x += 82;
+        x += LEGEND_ITEM;
     }
     if (heads > 8) {
         lab_draw_text(drawing, (lab_point){x, y}, (lab_label){.size = 11.5, .colour = LAB_INK}, "…");
@@ -101,16 +102,18 @@ static void draw_legend(lab_drawing *drawing, size_t heads, bool alike, double y
     lab_draw_text(drawing, (lab_point){x + 23, y}, (lab_label){.size = 11.5, .colour = LAB_INK}, "rope's frequencies");
 }
 
-locus_status lab_figure_spectrum(const lab_spectrum *spectrum, const char *title, const char *path, locus_error *error) {
+locus_status lab_figure_spectrum(const lab_spectrum *spectrum, const char *title, const char *path,
+                                 locus_error *error) {
     const size_t columns = spectrum->count < COLUMNS ? spectrum->count : COLUMNS;
     const size_t rows = columns ? (spectrum->count + columns - 1) / columns : 1;
     const bool alike = heads_agree(spectrum);
     const size_t heads = alike || !spectrum->count ? 1 : spectrum->panels[0].heads;
     const double width = LEFT + (double)columns * (PANEL_WIDTH + GAP_X);
+    const double legend = LEFT + 46 + LEGEND_ITEM * (double)(heads > 8 ? 8 : heads) + 24 + 150;
     lab_axes axes = {0};
     char text[200];
     lab_drawing *drawing =
-        lab_drawing_create(fmax(width, 540) + 12, TOP + (double)rows * (PANEL_HEIGHT + GAP_Y) + 30);
+        lab_drawing_create(fmax(width, legend) + 12, TOP + (double)rows * (PANEL_HEIGHT + GAP_Y) + 30);
     locus_status status = drawing ? LOCUS_OK : lab_fail_memory(error, "a drawing");
     find_range(spectrum, &axes);
     for (size_t i = 0; i < spectrum->count && status == LOCUS_OK; i++) {

@@ -38,8 +38,8 @@ static locus_status add_node(lab_range *range, size_t parent, int64_t branch, lo
         int64_t *branches = realloc(range->branch, room * sizeof *branches);
         range->branch = branches ? branches : range->branch;
         if (!parents || !depths || !branches || room > 4 * MOST_POINTS) {
-            return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "group", "the tree is too large to be drawn: at most %d nodes",
-                            MOST_POINTS);
+            return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "group",
+                            "the tree is too large to be drawn: at most %d nodes", MOST_POINTS);
         }
         range->room = room;
     }
@@ -155,9 +155,7 @@ static lab_panel_kind panel_of(const lab_layout *layout, size_t *inner) {
                : last == LOCUS_COORDINATE_CYCLE ? LAB_PANEL_RING
                                                 : LAB_PANEL_TREE;
     }
-    return before != last                 ? LAB_PANEL_TUBE
-           : last == LOCUS_COORDINATE_AXIS ? LAB_PANEL_GRID
-                                           : LAB_PANEL_TORUS;
+    return before != last ? LAB_PANEL_TUBE : last == LOCUS_COORDINATE_AXIS ? LAB_PANEL_GRID : LAB_PANEL_TORUS;
 }
 
 locus_status lab_layout_open(lab_layout *layout, const locus_group *group, locus_error *error) {
@@ -303,10 +301,11 @@ locus_status lab_layout_measure(lab_layout *layout, double across, locus_error *
         }
     }
     if (points > MOST_POINTS || panels > MOST_PANELS) {
-        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "group",
-                        "%.0f points in %.0f panels are too many to be drawn (at most %d in %d): choose a smaller cycle "
-                        "or nearer positions",
-                        points, panels, MOST_POINTS, MOST_PANELS);
+        return lab_fail(
+            error, LOCUS_ERROR_UNSUPPORTED, "group",
+            "%.0f points in %.0f panels are too many to be drawn (at most %d in %d): choose a smaller cycle "
+            "or nearer positions",
+            points, panels, MOST_POINTS, MOST_PANELS);
     }
     measure_panel(layout, panels > 1 ? fmax(120, across / sqrt(panels)) : across);
     return LOCUS_OK;
@@ -353,7 +352,8 @@ static lab_point torus_point(const lab_layout *layout, const double *values, dou
     if (nearness) {
         *nearness = clamp(0.5 + 0.30 * depth + 0.35 * sin(small) + 0.12 * cos(small) * sin(big), 0, 1);
     }
-    return (lab_point){layout->width / 2 + ring * cos(big), layout->height / 2 + TORUS_TILT * ring * sin(big) - 0.83 * up};
+    return (lab_point){layout->width / 2 + ring * cos(big),
+                       layout->height / 2 + TORUS_TILT * ring * sin(big) - 0.83 * up};
 }
 
 static lab_point tube_point(const lab_layout *layout, const double *values, double *nearness) {
@@ -376,7 +376,8 @@ static lab_point panel_point(const lab_layout *layout, const double *values, dou
         return (lab_point){MARGIN + (values[0] - (double)first->low) * layout->step, layout->height - MARGIN - 6};
     case LAB_PANEL_RING: {
         double angle = 2 * PI * values[0] / extent(first) - PI / 2;
-        return (lab_point){layout->width / 2 + layout->step * cos(angle), layout->height / 2 + layout->step * sin(angle)};
+        return (lab_point){layout->width / 2 + layout->step * cos(angle),
+                           layout->height / 2 + layout->step * sin(angle)};
     }
     case LAB_PANEL_GRID:
         return (lab_point){MARGIN + (values[1] - (double)inner_range(layout, 1)->low) * layout->step,

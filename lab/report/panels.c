@@ -5,10 +5,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #define SAMPLES 8 /* pieces of a curved edge */
 #define LABEL_SIZE 10.5
+#define LETTER_WIDTH 5.4 /* of a label, about */
+#define LETTERS_MOST 12  /* of a word that is written out */
 
 void lab_panels_walk(const lab_layout *layout, lab_panels_visit *visit, void *context) {
     double values[LAB_COORDINATES_MAX] = {0};
@@ -42,7 +44,8 @@ double lab_panels_radius(const lab_layout *layout) {
     if (layout->kind == LAB_PANEL_RING) {
         step = 2 * 3.14159 * layout->step / (double)(layout->ranges[layout->outer].high + 1);
     } else if (layout->kind == LAB_PANEL_TORUS) {
-        double n = (double)layout->ranges[layout->outer].high + 1, m = (double)layout->ranges[layout->outer + 1].high + 1;
+        double n = (double)layout->ranges[layout->outer].high + 1,
+               m = (double)layout->ranges[layout->outer + 1].high + 1;
         step = fmin(2 * layout->step / n * 2, layout->step / m * 2);
     } else if (layout->kind == LAB_PANEL_TUBE) {
         step = fmin(step, 24);
@@ -154,47 +157,66 @@ static void put_number(lab_drawing *drawing, lab_point at, lab_anchor anchor, in
     lab_draw_text(drawing, at, (lab_label){.size = LABEL_SIZE, .colour = LAB_MUTED, .anchor = anchor}, text);
 }
 
-/* The word of a node, from malloc; words longer than fits are cut at their front. */
-static void node_text(const lab_range *range, size_t node, size_t most, char *text, size_t size) {
-    int64_t letters[8];
-    size_t count = 0, used = 0, depth = range->depth[node];
-    for (size_t at = node; at != 0 && count < 8 && count < most; at = range->parent[at]) {
+/* The word of a node; false if it is longer than fits. */
+static bool node_text(const lab_range *range, size_t node, char *text, size_t size) {
+    int64_t letters[LETTERS_MOST];
+    size_t count = 0, used = 0;
+    if (range->depth[node] > LETTERS_MOST) {
+        return false;
+    }
+    for (size_t at = node; at != 0; at = range->parent[at]) {
         letters[count++] = range->branch[at];
     }
-    text[0] = '\0';
-    if (depth > count) {
-        used += (size_t)snprintf(text, size, "…");
+    snprintf(text, size, "0");
+    for (size_t i = count; i-- > 0 && used + 24 < size;) {
+        used +=
+            (size_t)snprintf(text + used, size - used, used && letters[i] > 0 ? "+%" PRId64 : "%" PRId64, letters[i]);
     }
-    if (depth == 0) {
-        snprintf(text, size, "0");
-    }
-    while (count-- > 0 && used + 24 < size) {
-        bool plus = used > 0 && letters[count] > 0;
-        used += (size_t)snprintf(text + used, size - used, plus ? "+%" PRId64 : "%" PRId64, letters[count]);
-    }
+    return true;
 }
 
 typedef struct label_job {
     const lab_layout *layout;
     lab_drawing *drawing;
     int64_t every[2];
+    double radius;
 } label_job;
 
+/* Pixels from a node to the nearest of its level. */
+static double node_room(const lab_layout *layout, const lab_range *range, size_t node) {
+    double nearest = 4;
+    for (size_t i = 0; i < range->nodes; i++) {
+        if (i != node && range->depth[i] == range->depth[node]) {
+            nearest = fmin(nearest, fabs(range->across[i] - range->across[node]));
+        }
+    }
+    return nearest * layout->step;
+}
+
+/* Under a leaf; beside another node, on the side where its parent is not. */
 static void label_node(const label_job *job, const double *values) {
-    const lab_range *range = &job->layout->ranges[job->layout->outer];
-    size_t node = (size_t)values[job->layout->outer];
-    lab_point at = lab_layout_point(job->layout, values, NULL);
-    bool leaf = true;
+    const lab_layout *layout = job->layout;
+    const lab_range *range = &layout->ranges[layout->outer];
+    const size_t node = (size_t)values[layout->outer];
+    const lab_point at = lab_layout_point(layout, values, NULL);
+    const double clear = job->radius > 4 ? job->radius : 4;
+    bool leaf = true, right = node > 0 && range->across[node] > range->across[range->parent[node]];
     char text[160];
     for (size_t i = node + 1; i < range->nodes; i++) {
         leaf = leaf && range->parent[i] != node;
     }
-    if (job->layout->step < 26 && !(node == 0 && job->layout->step >= 12)) {
+    double room = node_room(layout, range, node);
+    if (!node_text(range, node, text, sizeof text) ||
+        LETTER_WIDTH * (double)strlen(text) > (leaf ? room - 3 : room / 2 - clear - 5)) {
         return;
     }
-    node_text(range, node, job->layout->step < 40 ? 3 : 5, text, sizeof text);
-    const lab_label label = {.size = LABEL_SIZE - 0.5, .colour = LAB_MUTED, .anchor = leaf ? LAB_MIDDLE : LAB_END};
-    lab_draw_text(job->drawing, leaf ? (lab_point){at.x, at.y + 18} : (lab_point){at.x - 8, at.y - 5}, label, text);
+    const lab_label label = {.size = LABEL_SIZE - 0.5,
+                             .colour = LAB_MUTED,
+                             .anchor = leaf    ? LAB_MIDDLE
+                                       : right ? LAB_START
+                                               : LAB_END};
+    const lab_point beside = {at.x + (right ? clear + 4 : -clear - 4), at.y - 5};
+    lab_draw_text(job->drawing, leaf ? (lab_point){at.x, at.y + clear + 13} : beside, label, text);
 }
 
 /* Outside of the ring. */
@@ -206,7 +228,7 @@ static void label_ring(const label_job *job, const double *values) {
     }
     centre[layout->outer] = fmod(values[layout->outer] + n / 2, n);
     lab_point at = lab_layout_point(layout, values, NULL), other = lab_layout_point(layout, centre, NULL);
-    double dx = at.x - other.x, dy = at.y - other.y, length = hypot(dx, dy), out = 17;
+    double dx = at.x - other.x, dy = at.y - other.y, length = hypot(dx, dy), out = job->radius + 12;
     if ((int64_t)values[layout->outer] % job->every[0] == 0 && length > 0) {
         put_number(job->drawing, (lab_point){at.x + out * dx / length, at.y + out * dy / length + 4}, LAB_MIDDLE,
                    (int64_t)values[layout->outer]);
@@ -219,11 +241,11 @@ static void label_point(void *context, const double *values) {
     const double *inner = values + layout->outer;
     const lab_range *ranges = layout->ranges + layout->outer;
     lab_point at = lab_layout_point(layout, values, NULL);
-    double gap = lab_panels_radius(layout) + 7;
+    double gap = job->radius + 7;
     switch (layout->kind) {
     case LAB_PANEL_LINE:
         if ((int64_t)inner[0] % job->every[0] == 0) {
-            put_number(job->drawing, (lab_point){at.x, at.y + 19}, LAB_MIDDLE, (int64_t)inner[0]);
+            put_number(job->drawing, (lab_point){at.x, at.y + job->radius + 14}, LAB_MIDDLE, (int64_t)inner[0]);
         }
         break;
     case LAB_PANEL_RING:
@@ -259,25 +281,29 @@ static void label_panels(const lab_layout *layout, lab_drawing *drawing) {
                 used = (size_t)snprintf(text, sizeof text, "%" PRId64 ", ", layout->ranges[0].low + (int64_t)row);
             }
             if (is_tree(along)) {
-                node_text(along, (size_t)column, 8, last, sizeof last);
+                if (!node_text(along, (size_t)column, last, sizeof last)) {
+                    snprintf(last, sizeof last, "…");
+                }
             } else {
                 snprintf(last, sizeof last, "%" PRId64, along->low + (int64_t)column);
             }
             snprintf(text + used, sizeof text - used, "%s", last);
-            lab_draw_text(drawing,
-                          (lab_point){layout->origin.x + (column + 0.5) * layout->width,
-                                      layout->origin.y + row * layout->height + 12},
-                          (lab_label){.size = 12, .colour = LAB_INK, .anchor = LAB_MIDDLE, .bold = true}, text);
+            lab_draw_text(
+                drawing,
+                (lab_point){layout->origin.x + (column + 0.5) * layout->width,
+                            layout->origin.y + row * layout->height + (layout->kind == LAB_PANEL_GRID ? -3 : 12)},
+                (lab_label){.size = 12, .colour = LAB_INK, .anchor = LAB_MIDDLE, .bold = true}, text);
         }
     }
 }
 
-void lab_panels_labels(const lab_layout *layout, lab_drawing *drawing) {
+void lab_panels_labels(const lab_layout *layout, lab_drawing *drawing, double radius) {
     double step = layout->step;
     if (layout->kind == LAB_PANEL_RING) {
         step = 2 * 3.14159 * layout->step / (double)(layout->ranges[layout->outer].high + 1);
     }
-    label_job job = {layout, drawing, {label_every(step, layout->kind == LAB_PANEL_GRID ? 15 : 22), label_every(step, 22)}};
+    label_job job = {
+        layout, drawing, {label_every(step, layout->kind == LAB_PANEL_GRID ? 15 : 22), label_every(step, 22)}, radius};
     lab_panels_walk(layout, label_point, &job);
     if (layout->outer > 0) {
         label_panels(layout, drawing);

@@ -12,8 +12,9 @@ void lab_panels_walk(const lab_layout *layout, lab_panels_visit *visit, void *co
 /* Lines between neighbours: axes and cycles all along, the edges of trees. */
 void lab_panels_edges(const lab_layout *layout, lab_drawing *drawing);
 
-/* Numbers along lines, rings and grids, branches and words on trees, and over each panel where it stands. */
-void lab_panels_labels(const lab_layout *layout, lab_drawing *drawing);
+/* Numbers along lines, rings and grids, words on trees, and over each panel where it stands. They keep clear of points
+ * of this radius; words that would touch are left out. */
+void lab_panels_labels(const lab_layout *layout, lab_drawing *drawing, double radius);
 
 /* Points behind are paler. */
 unsigned lab_panels_shade(unsigned colour, double nearness);

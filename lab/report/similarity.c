@@ -101,8 +101,8 @@ static locus_status score_direction(similarity_job *job, size_t direction, locus
     draw_direction(job, direction);
     locus_status status = LOCUS_OK;
     if (direction == 0) {
-        status = take_workspace(
-            job, locus_attention_workspace(job->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD), error);
+        status = take_workspace(job, locus_attention_workspace(job->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD),
+                                error);
     }
     if (status == LOCUS_OK) {
         status = locus_attention_forward(job->plan, &options, &tensors, job->workspace, error);

@@ -95,8 +95,8 @@ static locus_status take_angles(lab_spectrum_panel *panel, const locus_fold_shap
     return status;
 }
 
-static locus_status from_normal_form(lab_spectrum *spectrum, const locus_binding *binding, const locus_fold_shape *shape,
-                                     const generator *generators, locus_error *error) {
+static locus_status from_normal_form(lab_spectrum *spectrum, const locus_binding *binding,
+                                     const locus_fold_shape *shape, const generator *generators, locus_error *error) {
     double *angles = calloc(shape->heads * shape->coordinates * shape->pairs + 1, sizeof *angles);
     locus_status status = angles ? LOCUS_OK : lab_fail_memory(error, "a spectrum");
     if (status == LOCUS_OK) {

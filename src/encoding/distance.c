@@ -3,8 +3,8 @@
  * up.
  *
  * The floor of a square root is exact where the sum of squares is: sqrt is rounded correctly, and √(k² − 1) lies more
- * than half a unit in the last place below k as long as k² < 2^24 in floats, k² < 2^52 in doubles. Larger sums are whole
- * numbers of 64 or 128 bits, and the root of their rounded value is put right. */
+ * than half a unit in the last place below k as long as k² < 2^24 in floats, k² < 2^52 in doubles. Larger sums are
+ * whole numbers of 128 bits, and the root of their rounded value is put right. */
 #include "encoding/distance.h"
 
 #include "core/error.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Distances between query and key positions of any group, for decays and biases: |m − n| on an axis, the shorter way
  * round on a cycle, the floor of the Euclidean norm over the axes of a grid (exact), through the lowest common ancestor
- * on a tree, the sum over the factors of a product. No table over all pairs is needed: a tree's trie is prepared once so
- * that any pair takes constant time (ancestor.h). */
+ * on a tree, the sum over the factors of a product. No table over all pairs is needed: a tree's trie is prepared once
+ * so that any pair takes constant time (ancestor.h). */
 #ifndef LOCUS_DISTANCE_H
 #define LOCUS_DISTANCE_H
 

@@ -53,10 +53,11 @@ static locus_status find_parts(const locus_binding *binding, locus_fold_parts *p
                                       .coordinates = locus_group_coordinates(locus_term_group(term))};
     for (size_t i = 0; i < parts->count; i++) {
         if (!parts->items[i].rotary)
-            return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "encoding",
-                              "'%s' has no normal form: the generators of a tree's branches do not commute, so no basis "
-                              "makes them all rotations (fold serves seq, cycle, grid and products of these)",
-                              name);
+            return locus_fail(
+                error, LOCUS_ERROR_UNSUPPORTED, "encoding",
+                "'%s' has no normal form: the generators of a tree's branches do not commute, so no basis "
+                "makes them all rotations (fold serves seq, cycle, grid and products of these)",
+                name);
         parts->shape.pairs += parts->items[i].rotary->pairs;
     }
     return LOCUS_OK;
@@ -91,7 +92,7 @@ static size_t source_of(const locus_fold_block *block, size_t column) {
     if (column >= all) {
         size_t index = column - all;
         return index >= block->alone && index < block->alone + alone ? 2 * rotary->pairs + index - block->alone
-                                                                      : rotary->dim;
+                                                                     : rotary->dim;
     }
     size_t pair = column / 2, second = column % 2;
     if (pair < block->pair || pair >= block->pair + rotary->pairs)
@@ -103,8 +104,7 @@ static size_t source_of(const locus_fold_block *block, size_t column) {
 static void fill_basis(const locus_fold_block *block, size_t head, double *U) {
     const locus_rotary *rotary = block->part->rotary;
     const size_t dim = block->shape->head_dim, own = rotary->dim;
-    const double *basis =
-        rotary->basis_float64 ? rotary->basis_float64 + table_of(rotary, head) * own * own : NULL;
+    const double *basis = rotary->basis_float64 ? rotary->basis_float64 + table_of(rotary, head) * own * own : NULL;
     for (size_t column = 0; column < dim; column++) {
         size_t source = source_of(block, column);
         for (size_t row = 0; source < own && row < own; row++)

@@ -16,8 +16,11 @@ static bool others_stand(const locus_rotary_walk *walk, size_t token) {
 
 /* Tokens from `first` on whose last axis rises by `rise` from one to the next; at most `most`. */
 static size_t run_length(const locus_rotary_walk *walk, size_t first, size_t most, int64_t rise) {
-    const int64_t *values = locus_rotary_side(walk, walk->op->rotary->axes - 1)->values;
+    const locus_token_side *last = locus_rotary_side(walk, walk->op->rotary->axes - 1);
+    const int64_t *values = last->values;
     size_t rows = 1;
+    if (walk->op->rotary->axes == 1 && rise == 1 && last->ahead)
+        return last->ahead[first] < most ? last->ahead[first] : most;
     while (rows < most && values[first + rows] - values[first + rows - 1] == rise && others_stand(walk, first + rows))
         rows++;
     return rows;
@@ -68,16 +71,18 @@ static locus_rotary_scratch scratch_layout(const locus_rotary_operator *op, locu
     locus_rotary_scratch scratch = {0};
     scratch.phase = take(&scratch.total, angles);
     scratch.factor = take(&scratch.total, rotary->axes > 1 ? angles : 0);
-    scratch.half = take(&scratch.total, op->near_widest > 0 ? angles : 0);
+    scratch.half = take(&scratch.total, 2 * op->half_fine.rates.pairs * size * rows);
     scratch.x = take(&scratch.total, block);
     scratch.g = take(&scratch.total, matrices ? block : 0);
     scratch.turned = take(&scratch.total, matrices ? block : 0);
     scratch.half_x = take(&scratch.total, rows * op->near_widest * size);
     scratch.half_g = take(&scratch.total, rows * op->near_widest * size);
+    scratch.weighted = take(&scratch.total, LOCUS_NEAR_MOMENTS * rows * op->near_widest * size);
     scratch.forward = take(&scratch.total, matrices ? dim * dim * size : 0);
     scratch.backward = take(&scratch.total, matrices ? dim * dim * size : 0);
     scratch.moments = take(&scratch.total, moment_elements(op) * size);
     scratch.weights = take(&scratch.total, LOCUS_BASIS_ROWS * sizeof(double));
+    scratch.standing = take(&scratch.total, locus_rotary_may_stand(rotary) ? locus_rotary_standing_bytes(rotary) : 0);
     return scratch;
 }
 

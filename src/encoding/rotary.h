@@ -97,7 +97,7 @@ typedef struct locus_rotary_operator {
     const size_t *near_first;   /* [tables + 1] where each table's runs begin; NULL: no generators are learned */
     const locus_near_run *near; /* by table */
     size_t near_widest;         /* most coordinates of a run, 0: none */
-    locus_angle_fine half_fine; /* of θ/2, only if there are runs */
+    locus_angle_fine half_fine; /* of θ/2 of the pairs in runs, in their order; only if there are runs */
     locus_angle_table half;
 } locus_rotary_operator;
 
@@ -143,7 +143,8 @@ locus_status locus_rotary_find_near(locus_rotary_operator *op, locus_owned *memo
 /* Byte offsets into an operator's scratch. `phase` holds cosines, and sines right behind them; `factor` those of one
  * axis more, `half` those of half angles. */
 typedef struct locus_rotary_scratch {
-    size_t phase, factor, half, x, g, turned, half_x, half_g, forward, backward, moments, weights, total;
+    size_t phase, factor, half, x, g, turned, half_x, half_g, weighted, forward, backward, moments, weights, standing,
+        total;
 } locus_rotary_scratch;
 
 typedef struct locus_rotary_walk {
@@ -176,6 +177,23 @@ typedef struct locus_step_runs {
     bool rises[LOCUS_BASE_ROWS];
 } locus_step_runs;
 locus_step_runs locus_step_runs_find(const locus_rotary_walk *walk, size_t first, size_t count);
+
+/* ---- runs of tokens at one place (rotary_standing.c) ---- */
+
+bool locus_rotary_may_stand(const locus_rotary *rotary);
+size_t locus_rotary_standing_bytes(const locus_rotary *rotary); /* of scratch */
+
+/* How many tokens from number `token` of the call's on stand at one place, at most `most`; 0 if they are too few to be
+ * worth while. */
+size_t locus_rotary_standing_rows(const locus_rotary_walk *walk, size_t token, size_t most);
+
+/* [dim, dim], in scratch: gx = g·matrix for rows of such tokens. */
+const double *locus_rotary_standing_matrix(const locus_rotary_walk *walk, size_t head, size_t token);
+
+/* In scratch, for the caller to fill with Σ g xᵀ [dim, dim] of a run, which standing_add folds into the slot and uses
+ * up. */
+double *locus_rotary_standing_sum(const locus_rotary_walk *walk);
+void locus_rotary_standing_add(const locus_rotary_walk *walk, size_t head, size_t token, const locus_rotary_slot *slot);
 
 /* y from call->x */
 void locus_rotary_run_float32(const locus_rotary_walk *walk);

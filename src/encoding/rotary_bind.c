@@ -97,11 +97,10 @@ static void make_matrix(void *context, size_t table, size_t worker) {
     const size_t dim = job->dim, square = dim * dim, at = table * square, pairs = dim / 2;
     double *work = job->work + table * locus_orthogonal_work(dim);
     (void)worker;
-    job->status[table] = job->powers
-                             ? locus_orthogonal_powers(job->kind, dim, job->A + at, job->U + at,
-                                                       job->theta + table * pairs, job->sigma + table * pairs,
-                                                       &job->flip[table], work)
-                             : locus_orthogonal_make(job->kind, dim, job->A + at, job->U + at, work);
+    job->status[table] =
+        job->powers ? locus_orthogonal_powers(job->kind, dim, job->A + at, job->U + at, job->theta + table * pairs,
+                                              job->sigma + table * pairs, &job->flip[table], work)
+                    : locus_orthogonal_make(job->kind, dim, job->A + at, job->U + at, work);
     for (size_t i = 0; i < dim; i++)
         for (size_t j = 0; j < dim; j++)
             job->V[at + j * dim + i] = job->U[at + i * dim + j];

@@ -40,7 +40,7 @@ static void T(fetch)(const REAL *rows, size_t count, ptrdiff_t stride, size_t di
  * by side, unless heads share them. Returns the width of a row. */
 static size_t T(axis_phases)(const locus_rotary_walk *walk, const locus_angle_table *table, locus_heads_range heads,
                              const uint32_t *coarse, const uint32_t *fine, size_t rows, REAL *phase) {
-    const size_t pairs = walk->op->rotary->pairs;
+    const size_t pairs = table->base->rates.pairs;
     const bool shared = table->base->rates.tables == 1;
     const size_t tables = shared ? 1 : heads.count, first = shared ? 0 : walk->call->head + heads.first;
     const size_t width = tables * pairs;
@@ -289,8 +289,8 @@ typedef struct T(block) {
 
 static void T(turn_block)(const locus_rotary_walk *walk, T(block) block, double sign, T(rows) from, REAL *to,
                           ptrdiff_t to_stride) {
-    const T(turn) turn = {{block.head, 1}, block.token, block.rows, sign, from.data, from.stride, 0, to, to_stride, 0,
-                          block.ready};
+    const T(turn) turn = {{block.head, 1}, block.token, block.rows, sign, from.data, from.stride, 0, to,
+                          to_stride,       0,           block.ready};
     T(turn_rows)(walk, &turn);
 }
 
@@ -298,8 +298,8 @@ static void T(basis_block)(const locus_rotary_walk *walk, T(block) block) {
     const size_t head = block.head, rows = block.rows, dim = walk->op->rotary->dim;
     REAL *hat = SCRATCH(walk, x), *y = T(y_row)(walk, block.token, head);
     T(rows)
-    in = T(enter)(walk, head, walk->into, (T(rows)){T(x_row)(walk, block.token, head), walk->call->x_stride}, rows,
-                  hat);
+    in =
+        T(enter)(walk, head, walk->into, (T(rows)){T(x_row)(walk, block.token, head), walk->call->x_stride}, rows, hat);
     if (!walk->out_of) {
         T(turn_block)(walk, block, walk->sign, in, y, walk->heads->y_stride);
         return;
@@ -335,44 +335,49 @@ void JOIN(locus_rotary_run_, WIDTH)(const locus_rotary_walk *walk) {
 
 /* ---- sums over tokens for the gradients of matrices ---- */
 
-/* c (+)= aᵀ b over `rows` tokens, for D columns of each. */
-static void T(outer_sum)(const locus_rotary_walk *walk, size_t columns, size_t rows, T(rows) a, T(rows) b, REAL *c,
-                         bool accumulate) {
-    KERNELS(walk)->gemm(columns, columns, rows, a.data, 1, a.stride, b.data, b.stride, c, (ptrdiff_t)columns,
-                        accumulate);
+/* c (+)= aᵀ b over `rows` tokens, for dim columns of each. */
+static void T(outer_sum)(const locus_rotary_walk *walk, size_t rows, T(rows) a, T(rows) b, REAL *c, bool accumulate) {
+    const size_t dim = walk->op->rotary->dim;
+    KERNELS(walk)->gemm(dim, dim, rows, a.data, 1, a.stride, b.data, b.stride, c, (ptrdiff_t)dim, accumulate);
 }
 
-/* One run of near blocks: moments Σ u^(2m+1) (R(−pθ/2) ĝ)(R(pθ/2) x̂)ᵀ, u = p/span. What flips is multiplied by (−1)^p
- * on the side of ĝ. */
-static void T(moment_run)(const locus_rotary_walk *walk, const locus_near_run *near, T(block) block, T(rows) x,
-                          T(rows) g, REAL *sums, bool accumulate) {
-    const locus_rotary *rotary = walk->op->rotary;
-    const size_t rows = block.rows;
+/* Rows of ĝ by u, u³ and u⁵ side by side, u = p/span. What flips is also multiplied by (−1)^p. */
+static void T(weigh)(const locus_rotary_walk *walk, const locus_near_run *near, T(block) block, const REAL *g,
+                     REAL *weighted) {
     const int64_t *values = locus_rotary_side(walk, 0)->values + walk->call->first + block.token;
     const double *weights = (double *)(void *)SCRATCH(walk, weights);
-    REAL *half_x = SCRATCH(walk, half_x), *half_g = SCRATCH(walk, half_g);
-    const REAL *cosine = SCRATCH(walk, half) + near->first / 2, *sine = cosine + rows * rotary->pairs;
+    const size_t count = near->count;
+    for (size_t r = 0; r < block.rows; r++) {
+        const REAL first = (REAL)(near->flips && values[r] % 2 != 0 ? -weights[r] : weights[r]);
+        const REAL square = (REAL)(weights[r] * weights[r]);
+        REAL *row = weighted + r * LOCUS_NEAR_MOMENTS * count;
+        for (size_t i = 0; i < count; i++)
+            row[i] = first * g[r * count + i];
+        for (size_t i = count; i < LOCUS_NEAR_MOMENTS * count; i++)
+            row[i] = square * row[i - count];
+    }
+}
+
+/* One run of near blocks: moments Σ u^(2m+1) (R(−pθ/2) ĝ)(R(pθ/2) x̂)ᵀ, all of them in one product. `half` are the half
+ * angles of the run's first pair. */
+static void T(moment_run)(const locus_rotary_walk *walk, const locus_near_run *near, T(block) block, T(rows) x,
+                          T(rows) g, const REAL *half, REAL *sums, bool accumulate) {
+    const size_t pairs = walk->op->half_fine.rates.pairs, rows = block.rows, count = near->count;
+    REAL *half_x = SCRATCH(walk, half_x), *half_g = SCRATCH(walk, half_g), *weighted = SCRATCH(walk, weighted);
+    const REAL *sine = half + rows * pairs;
     locus_rotation shape = {.rows = rows,
                             .heads = 1,
-                            .D = near->count,
+                            .D = count,
                             .pairs = near->pairs,
-                            .table_row = (ptrdiff_t)rotary->pairs,
+                            .table_row = (ptrdiff_t)pairs,
                             .source_row = x.stride,
-                            .target_row = (ptrdiff_t)near->count};
-    KERNELS(walk)->rotate(&shape, (REAL)walk->sign, 1, cosine, sine, x.data + near->first, half_x);
+                            .target_row = (ptrdiff_t)count};
+    KERNELS(walk)->rotate(&shape, (REAL)walk->sign, 1, half, sine, x.data + near->first, half_x);
     shape.source_row = g.stride;
-    KERNELS(walk)->rotate(&shape, (REAL)-walk->sign, (REAL)walk->call->scale, cosine, sine, g.data + near->first,
-                          half_g);
-    for (size_t m = 0; m < LOCUS_NEAR_MOMENTS; m++) {
-        for (size_t r = 0; r < rows; r++) {
-            const double first = near->flips && values[r] % 2 != 0 ? -weights[r] : weights[r];
-            KERNELS(walk)->scale(near->count, (REAL)(m == 0 ? first : weights[r] * weights[r]),
-                                 half_g + r * near->count, half_g + r * near->count);
-        }
-        T(outer_sum)
-        (walk, near->count, rows, (T(rows)){half_g, (ptrdiff_t)near->count}, (T(rows)){half_x, (ptrdiff_t)near->count},
-         sums + m * near->count * near->count, accumulate);
-    }
+    KERNELS(walk)->rotate(&shape, (REAL)-walk->sign, (REAL)walk->call->scale, half, sine, g.data + near->first, half_g);
+    T(weigh)(walk, near, block, half_g, weighted);
+    KERNELS(walk)->gemm(LOCUS_NEAR_MOMENTS * count, count, rows, weighted, 1, (ptrdiff_t)(LOCUS_NEAR_MOMENTS * count),
+                        half_x, (ptrdiff_t)count, sums, (ptrdiff_t)count, accumulate);
 }
 
 static size_t T(table_of)(const locus_rotary_walk *walk, size_t head) {
@@ -383,13 +388,14 @@ static void T(moment_runs)(const locus_rotary_walk *walk, T(block) block, T(rows
     const locus_rotary_operator *op = walk->op;
     const size_t table = T(table_of)(walk, block.head), at = walk->call->first + block.token;
     const locus_token_side *side = locus_rotary_side(walk, 0);
-    REAL *sums = SCRATCH(walk, moments);
+    REAL *sums = SCRATCH(walk, moments), *half = SCRATCH(walk, half);
     if (op->near_first[table] == op->near_first[table + 1])
         return;
     (void)T(axis_phases)(walk, &op->half, (locus_heads_range){block.head, 1}, side->coarse + at, side->fine + at,
-                         block.rows, SCRATCH(walk, half));
+                         block.rows, half);
     for (size_t i = op->near_first[table]; i < op->near_first[table + 1]; i++) {
-        T(moment_run)(walk, &op->near[i], block, x, g, sums, accumulate);
+        T(moment_run)(walk, &op->near[i], block, x, g, half, sums, accumulate);
+        half += op->near[i].pairs;
         sums += LOCUS_NEAR_MOMENTS * op->near[i].count * op->near[i].count;
     }
 }
@@ -451,9 +457,9 @@ static void T(learn_block)(const locus_rotary_walk *walk, T(block) block, bool a
         T(begin_powers)(walk, block, x, g, accumulate);
     const T(rows) out = {turned, (ptrdiff_t)dim};
     T(turn_block)(walk, block, walk->sign, x, turned, (ptrdiff_t)dim);
-    T(outer_sum)(walk, dim, rows, g, out, SCRATCH(walk, forward), accumulate);
+    T(outer_sum)(walk, rows, g, out, SCRATCH(walk, forward), accumulate);
     T(turn_block)(walk, block, -walk->sign, g, turned, (ptrdiff_t)dim);
-    T(outer_sum)(walk, dim, rows, out, x, SCRATCH(walk, backward), accumulate);
+    T(outer_sum)(walk, rows, out, x, SCRATCH(walk, backward), accumulate);
     T(sum_wedges)(walk, block, x, turned, slot);
     if (walk->into)
         T(leave)(walk, head, turned, rows, gx, heads->y_stride);
@@ -473,22 +479,59 @@ static void T(fetch_next)(const locus_rotary_walk *walk, T(block) block, size_t 
     T(fetch)(T(g_row)(walk, token, head), next, walk->heads->gy_stride, dim);
 }
 
-static void T(learn_matrices)(const locus_rotary_walk *walk) {
-    const size_t count = walk->call->count;
-    for (size_t begin = 0; begin < count; begin += LOCUS_FLUSH_ROWS) {
-        size_t end = begin + least_rows(LOCUS_FLUSH_ROWS, count - begin);
-        for (size_t h = 0; h < walk->heads->count; h++) {
-            const locus_rotary_slot slot =
-                locus_rotary_slot_at(walk->op, (char *)walk->heads->slots + h * walk->heads->slot_stride);
-            for (size_t t = begin; t < end; t += LOCUS_BASIS_ROWS) {
-                T(block) block = {h, t, least_rows(LOCUS_BASIS_ROWS, end - t), false};
-                T(fetch_next)(walk, block, begin, end);
-                block.ready = T(prepare)(walk, t, block.rows);
-                T(learn_block)(walk, block, t > begin, &slot);
-            }
-            T(flush)(walk, h, &slot);
+/* Tokens at one place: see rotary_standing.c. gx may be g: it goes through scratch. */
+static void T(learn_standing)(const locus_rotary_walk *walk, T(block) block, const locus_rotary_slot *slot) {
+    const locus_operator_heads *heads = walk->heads;
+    const size_t dim = walk->op->rotary->dim, square = dim * dim;
+    const ptrdiff_t ld = (ptrdiff_t)dim, x_stride = walk->call->x_stride, g_stride = heads->gy_stride;
+    const double *matrix = locus_rotary_standing_matrix(walk, block.head, block.token);
+    REAL *turn = SCRATCH(walk, x), *sum = SCRATCH(walk, g), *turned = SCRATCH(walk, turned);
+    for (size_t i = 0; i < square; i++)
+        turn[i] = (REAL)matrix[i];
+    for (size_t done = 0; done < block.rows; done += LOCUS_BASIS_ROWS) {
+        const size_t rows = least_rows(LOCUS_BASIS_ROWS, block.rows - done), token = block.token + done;
+        const REAL *x = T(x_row)(walk, token, block.head), *g = T(g_row)(walk, token, block.head);
+        REAL *gx = T(y_row)(walk, token, block.head);
+        if (done + rows < block.rows)
+            T(fetch_next)(walk, (T(block)){block.head, token, rows, false}, block.token, block.token + block.rows);
+        KERNELS(walk)->gemm(dim, dim, rows, g, 1, g_stride, x, x_stride, sum, ld, done > 0);
+        KERNELS(walk)->gemm(rows, dim, dim, g, g_stride, 1, turn, ld, turned, ld, false);
+        for (size_t r = 0; r < rows; r++)
+            memcpy(gx + (ptrdiff_t)r * heads->y_stride, turned + r * dim, dim * sizeof(REAL));
+    }
+    double *wide = locus_rotary_standing_sum(walk);
+    for (size_t i = 0; i < square; i++)
+        wide[i] = (double)sum[i];
+    locus_rotary_standing_add(walk, block.head, block.token, slot);
+}
+
+/* A group of tokens of one head. */
+static void T(learn_group)(const locus_rotary_walk *walk, size_t head, size_t begin, size_t end) {
+    const locus_rotary_slot slot =
+        locus_rotary_slot_at(walk->op, (char *)walk->heads->slots + head * walk->heads->slot_stride);
+    bool summed = false;
+    for (size_t t = begin, rows; t < end; t += rows) {
+        const size_t standing = locus_rotary_standing_rows(walk, t, end - t);
+        rows = standing > 0 ? standing : least_rows(LOCUS_BASIS_ROWS, end - t);
+        T(block) block = {head, t, rows, false};
+        T(fetch_next)(walk, block, begin, end);
+        if (standing > 0) {
+            T(learn_standing)(walk, block, &slot);
+        } else {
+            block.ready = T(prepare)(walk, t, rows);
+            T(learn_block)(walk, block, summed, &slot);
+            summed = true;
         }
     }
+    if (summed)
+        T(flush)(walk, head, &slot);
+}
+
+static void T(learn_matrices)(const locus_rotary_walk *walk) {
+    const size_t count = walk->call->count;
+    for (size_t begin = 0; begin < count; begin += LOCUS_FLUSH_ROWS)
+        for (size_t h = 0; h < walk->heads->count; h++)
+            T(learn_group)(walk, h, begin, begin + least_rows(LOCUS_FLUSH_ROWS, count - begin));
 }
 
 void JOIN(locus_rotary_learn_, WIDTH)(const locus_rotary_walk *walk) {

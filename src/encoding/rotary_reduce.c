@@ -87,15 +87,27 @@ static size_t find_runs(const locus_rotary *rotary, size_t table, const double *
     return still + chain_runs(rotary, span_theta, (locus_block_range){flip, blocks, true}, runs + still);
 }
 
+/* Half angles of the near pairs alone, side by side: as many for each table as the fullest has. */
 static locus_status make_half_angles(locus_rotary_operator *op, locus_owned *memory, locus_error *error) {
     const locus_rotary *rotary = op->rotary;
-    size_t angles = rotary->tables * rotary->pairs;
-    double *half = locus_owned_get(memory, angles, sizeof *half);
+    size_t pairs = 0;
+    for (size_t table = 0; table < rotary->tables; table++) {
+        size_t own = 0;
+        for (size_t i = op->near_first[table]; i < op->near_first[table + 1]; i++)
+            own += op->near[i].pairs;
+        pairs = own > pairs ? own : pairs;
+    }
+    double *half = locus_owned_get(memory, rotary->tables * pairs, sizeof *half);
     if (!half)
-        return locus_owned_fail(error, angles, sizeof *half);
-    for (size_t i = 0; i < angles; i++)
-        half[i] = rotary->fine[0].rates.theta[i] / 2;
-    locus_status status = locus_angle_fine_create(&op->half_fine, rotary->tables, rotary->pairs, half, memory, error);
+        return locus_owned_fail(error, rotary->tables * pairs, sizeof *half);
+    for (size_t table = 0; table < rotary->tables; table++) {
+        double *to = half + table * pairs;
+        const double *theta = rotary->fine[0].rates.theta + table * rotary->pairs;
+        for (size_t i = op->near_first[table]; i < op->near_first[table + 1]; i++)
+            for (size_t j = 0; j < op->near[i].pairs; j++)
+                *to++ = theta[op->near[i].first / 2 + j] / 2;
+    }
+    locus_status status = locus_angle_fine_create(&op->half_fine, rotary->tables, pairs, half, memory, error);
     if (status != LOCUS_OK)
         return status;
     return locus_angle_table_create(&op->half, &op->half_fine, op->placement, memory, error);
@@ -141,8 +153,7 @@ static void reduce_angles(const locus_rotary *rotary, size_t table, const double
     const locus_parameter_slice slice = rotary->angles_slice;
     for (size_t axis = 0; axis < rotary->axes; axis++)
         for (size_t i = 0; i < rotary->pairs; i++)
-            locus_tensor_add(&parameters[slice.tensor],
-                             locus_parameter_slice_at(slice, table, axis, rotary->pairs) + i,
+            locus_tensor_add(&parameters[slice.tensor], locus_parameter_slice_at(slice, table, axis, rotary->pairs) + i,
                              sum[axis * rotary->pairs + i]);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of scores that depend on the distance of two positions only. Where it is cheap, distances stand in cells, so that
- * a term tabulates its values once and a row is a pointer to them, whatever the head:
+/* Rows of scores that depend on the distance of two positions only. Where it is cheap, distances stand in cells, so
+ * that a term tabulates its values once and a row is a pointer to them, whatever the head:
  *
  *   cell(query, key) = query[m] + key[n]  (mod 2^32)
  *
- *   by difference   sequences, cycles, grids and their products: a cell for each difference (Toeplitz), strides as in an
- *                   array of all differences
+ *   by difference   sequences, cycles, grids and their products: a cell for each difference (Toeplitz), strides as in
+ *                   an array of all differences
  *   by pair         any group: a cell for each query and key of a sequence; sequences that stand where their left
  *                   neighbour stands (images) share its cells
  *

@@ -33,6 +33,7 @@ typedef struct locus_tree {
     /* Wᵀ, and both rounded once: products want their right factor by rows */
     const double *transposed;
     const float *generators_float32, *transposed_float32;
+    const double *bases; /* SKEW, learned: U [dim, dim] and θ [dim/2] of each, one behind the other; else NULL */
 } locus_tree;
 
 /* Fills `generators` and what follows (and keeps the copies) from `values`, the term's parameters, or for LOCUS_TREE_FIXED from `A`

@@ -77,7 +77,8 @@ static void sort_block(const block_maker *maker, const tree_block *block) {
     }
 }
 
-/* shared[i]: depth of the common ancestor of keys i and i + 1 in depth-first order. Whether they spread little enough. */
+/* shared[i]: depth of the common ancestor of keys i and i + 1 in depth-first order. Returns whether depths spread
+ * little enough for a table. */
 static bool measure_block(const block_maker *maker, tree_block *block, uint32_t *shared) {
     const uint8_t *which = maker->which + block->first;
     uint32_t low = UINT32_MAX, high = 0;

@@ -103,7 +103,7 @@ typedef struct locus_tree_layout {
 } locus_tree_layout;
 
 /* Vectors that must pass through a node, in units of dim, for its matrix to be made. */
-#define LOCUS_TREE_VECTORS 4.0
+#define LOCUS_TREE_VECTORS 2
 /* Rows of a block: many enough for products of a level's groups, few enough for the second cache level. */
 #define LOCUS_TREE_BLOCK_VECTORS 1024
 /* Tails longer than this are walked in double: rounding W to float turns it by about 1e-8. */

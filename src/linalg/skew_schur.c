@@ -22,8 +22,6 @@
 
 enum { MAX_SIZE = 30000 }; /* LAPACK's indices are 32 bits wide */
 
-#define NEGLIGIBLE 1e-140 /* beside a matrix of norm near 1; larger numbers have squares with all their bits */
-
 /* The decomposition takes 3n² + 8n: A, Q, the evens and odds together, six vectors, and 2n for dbdsqr. The exponential
  * adds U and its angles. */
 size_t locus_skew_work(size_t n) {
@@ -31,24 +29,6 @@ size_t locus_skew_work(size_t n) {
 }
 
 /* ---- to tridiagonal form ---- */
-
-/* The reflector that maps x to (β, 0, …, 0): v (v[0] = 1) replaces x. Returns τ; 0 where there is nothing to do. */
-static double make_reflector(size_t length, double *x, double *beta) {
-    double largest = 0.0, sum = 0.0, first = x[0];
-    for (size_t i = 1; i < length; i++)
-        largest = fmax(largest, fabs(x[i]));
-    *beta = first;
-    if (largest < NEGLIGIBLE)
-        return 0.0;
-    for (size_t i = 1; i < length; i++)
-        sum += x[i] * x[i];
-    *beta = -copysign(hypot(first, sqrt(sum)), first);
-    double factor = 1.0 / (first - *beta);
-    x[0] = 1.0;
-    for (size_t i = 1; i < length; i++)
-        x[i] *= factor;
-    return (*beta - first) / *beta;
-}
 
 /* A ← H A H on the trailing block that begins at `from`; w is scratch. */
 static void apply_two_sided(size_t n, size_t from, double *A, const double *v, double tau, double *w) {
@@ -68,7 +48,7 @@ static void apply_two_sided(size_t n, size_t from, double *A, const double *v, d
 static void reduce(size_t n, double *A, double *tau, double *e, double *w) {
     for (size_t k = 0; k + 1 < n; k++) {
         double *v = A + k * n + k + 1, beta; /* the row is minus the column */
-        tau[k] = make_reflector(n - k - 1, v, &beta);
+        tau[k] = locus_dense_reflector(n - k - 1, v, &beta);
         e[k] = -beta;
         if (tau[k] != 0.0)
             apply_two_sided(n, k + 1, A, v, tau[k], w);

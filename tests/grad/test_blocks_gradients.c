@@ -97,6 +97,46 @@ static void test_mixtures(void **state) {
     check_spec("string(values=on)", rig_shape(2, 4, 0, 0), LOCUS_ROLE_VALUE, LOCUS_ROLE_OUTPUT, 8e-8);
 }
 
+/* Rows of a grid that are long enough for a way of their own (rotary_standing.c), among others that are not; x moves on
+ * axis 0 alone now and then. */
+static void check_rows(const char *spec, locus_shape shape, locus_role role) {
+    enum { COUNT = 75 };
+    gradient_case c = {.role = role, .tokens = COUNT, .reach = 64, .steep = 8}; /* more tokens to sum */
+    const size_t offsets[] = {0, COUNT};
+    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    locus_positions *positions = NULL;
+    int64_t values[COUNT][2];
+    for (int64_t t = 0; t < COUNT; t++) {
+        values[t][0] = t < 20 ? 3 : t < 40 ? -7 : t < 45 ? t : 64;
+        values[t][1] = t < 40 ? t % 20 : t;
+    }
+    rig_bind(&c.r, spec, shape, 7);
+    const locus_group *group = locus_encoding_group(c.r.encoding);
+    if (locus_group_coordinates(group) == 1) /* everything stands */
+        for (size_t t = 0; t < COUNT; t++)
+            values[t / 2][t % 2] = t < 10 ? 1 : t < 30 ? 5 : t < 50 ? -3 : 33;
+    rig_ok(locus_positions_create(&positions, group, &packing, values[0], error));
+    rig_place(&c.r, positions, NULL);
+    check_case(&c, 4e-7);
+    rig_close(&c.r);
+}
+
+static void test_rows(void **state) {
+    (void)state;
+    for (locus_role role = LOCUS_ROLE_QUERY; role <= LOCUS_ROLE_OUTPUT; role++) {
+        check_rows("algebraic(group=grid:2, values=on)", rig_shape(2, 8, 0, 0), role);
+        check_rows("algebraic(group=seq*cycle:7, generator=cayley, values=on)", rig_shape(1, 8, 0, 0), role);
+        check_rows("algebraic(group=grid:2, generator=householder, split=5:3, values=on)", rig_shape(1, 8, 0, 0), role);
+        check_rows("string(values=on)", rig_shape(2, 4, 0, 0), role);
+        check_rows("string(group=seq, values=on)", rig_shape(1, 4, 0, 0), role);
+    }
+    check_rows("algebraic", rig_shape(2, 5, 0, 0), LOCUS_ROLE_KEY);
+    check_rows("algebraic(generator=householder)", rig_shape(1, 7, 0, 0), LOCUS_ROLE_QUERY);
+    check_rows("algebraic(generator=householder, init=identity)", rig_shape(1, 7, 0, 0), LOCUS_ROLE_QUERY);
+    check_rows("algebraic(init=identity, heads=shared)", rig_shape(2, 6, 0, 0), LOCUS_ROLE_QUERY);
+    check_rows("algebraic(group=cycle:12)", rig_shape(1, 6, 0, 0), LOCUS_ROLE_QUERY);
+}
+
 /* ---- near angles ---- */
 
 /* Generators whose eigenvalues collide: A for S with angles a and b in planes that are not the axes'. */
@@ -154,9 +194,9 @@ static void test_near_reflections(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sequences),       cmocka_unit_test(test_cycles),
-                                       cmocka_unit_test(test_grids),           cmocka_unit_test(test_splits),
-                                       cmocka_unit_test(test_mixtures),        cmocka_unit_test(test_near_angles),
-                                       cmocka_unit_test(test_near_reflections)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sequences),   cmocka_unit_test(test_cycles),
+                                       cmocka_unit_test(test_grids),       cmocka_unit_test(test_splits),
+                                       cmocka_unit_test(test_mixtures),    cmocka_unit_test(test_rows),
+                                       cmocka_unit_test(test_near_angles), cmocka_unit_test(test_near_reflections)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

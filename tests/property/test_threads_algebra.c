@@ -58,6 +58,7 @@ static void test_threads(void **state) {
         size_t dim;
     } cases[] = {{"algebraic(group=tree:2, decay=learned:0.9)", "tree:2", 8},
                  {"algebraic(group=tree:3, values=on, generator=householder)", "tree:3", 6},
+                 {"algebraic(group=grid:2, generator=householder)", "grid:2", 14},
                  {"algebraic(group=cycle:5*tree:2*seq, decay=0.9)", "cycle:5*tree:2*seq", 12},
                  {"algebraic(group=grid:2, generator=cayley, values=on)", "grid:2", 8},
                  {"algebraic(group=cycle:64, heads=shared)", "cycle:64", 8},

@@ -46,15 +46,103 @@ static int64_t *make_values(const attention_case *test, const size_t *offsets, c
     return values;
 }
 
-static locus_positions *make_positions(const attention_case *test, const size_t *offsets, const size_t *lengths,
+/* ---- positions of any group ---- */
+
+static bool on_sequence(const attention_world *world) {
+    const locus_group *group = locus_binding_group(world->binding);
+    return !group || locus_group_equal(group, NULL);
+}
+
+/* Some number below `below`: small integers, words of up to 5 letters. */
+static size_t made_up(size_t token, size_t salt, int64_t start, size_t below) {
+    locus_random random = {(uint64_t)start, LOCUS_RANDOM_USER + 3, (uint32_t)salt};
+    uint32_t words[4];
+    locus_random_block(&random, token, words);
+    return words[0] % below;
+}
+
+static void make_words(locus_position_column *column, size_t tokens, size_t branches, int64_t start) {
+    size_t *starts = room(tokens + 1, sizeof *starts);
+    int64_t *letters = room(5 * tokens, sizeof *letters);
+    for (size_t t = 0; t < tokens; t++) {
+        starts[t + 1] = starts[t] + made_up(t, 100, start, 6);
+        for (size_t i = starts[t]; i < starts[t + 1]; i++) {
+            const int64_t branch = 1 + (int64_t)made_up(t, i - starts[t], start, branches);
+            letters[i] = made_up(t, 200 + i - starts[t], start, 4) == 0 ? -branch : branch;
+        }
+    }
+    column->branches = letters;
+    column->starts = starts;
+}
+
+static locus_positions *make_up_positions(const attention_world *world, const locus_packing *packing, int64_t start) {
+    enum { COLUMNS = 8 };
+    const locus_group *group = locus_binding_group(world->binding);
+    const size_t count = locus_group_coordinates(group), tokens = packing->offsets[packing->sequences];
+    locus_position_column columns[COLUMNS] = {{NULL, NULL, NULL, NULL, 0}};
+    locus_positions *positions = NULL;
+    locus_error error;
+    assert_in_range(count, 1, COLUMNS);
+    for (size_t c = 0; c < count; c++) {
+        const locus_coordinate coordinate = locus_group_coordinate(group, c);
+        if (coordinate.kind == LOCUS_COORDINATE_TREE) {
+            make_words(&columns[c], tokens, (size_t)coordinate.size, start);
+            continue;
+        }
+        int64_t *values = room(tokens, sizeof *values);
+        for (size_t t = 0; t < tokens; t++)
+            values[t] = (int64_t)made_up(t, 10 + c, start, 9) - 4;
+        columns[c].values = values;
+    }
+    ok(locus_positions_create_columns(&positions, group, packing, columns, &error), &error);
+    for (size_t c = 0; c < count; c++) {
+        free((void *)(uintptr_t)columns[c].values);
+        free((void *)(uintptr_t)columns[c].branches);
+        free((void *)(uintptr_t)columns[c].starts);
+    }
+    return positions;
+}
+
+static locus_positions *make_positions(const attention_world *world, const size_t *offsets, const size_t *lengths,
                                        const int64_t *values, int64_t start) {
+    const attention_case *test = world->test;
     locus_packing packing = {test->sequences, offsets, test->gap ? lengths : NULL};
     locus_positions *positions = NULL;
     locus_error error;
     bool plain = test->step == 0 && start == 0;
+    if (!on_sequence(world))
+        return make_up_positions(world, &packing, start);
     ok(locus_positions_create(&positions, NULL, &packing, plain ? NULL : values, &error), &error);
     return positions;
 }
+
+static double path_distance(const locus_path *query, const locus_positions *keys, size_t key) {
+    locus_path *path = NULL;
+    int64_t distance = 0;
+    locus_error error;
+    ok(locus_positions_path(keys, key, &path, &error), &error);
+    ok(locus_path_distance(query, path, &distance, &error), &error);
+    locus_path_destroy(&path);
+    return (double)distance;
+}
+
+static void measure_distances(attention_world *world) {
+    locus_error error;
+    world->distances = room(world->T * world->N, sizeof *world->distances);
+    for (size_t s = 0; s < world->test->sequences; s++)
+        for (size_t i = 0; i < world->query_lengths[s]; i++) {
+            const size_t query = world->query_offsets[s] + i;
+            locus_path *path = NULL;
+            ok(locus_positions_path(world->queries, query, &path, &error), &error);
+            for (size_t j = 0; j < world->key_lengths[s]; j++) {
+                const size_t key = world->key_offsets[s] + j;
+                world->distances[query * world->N + key] = path_distance(path, world->keys, key);
+            }
+            locus_path_destroy(&path);
+        }
+}
+
+/* ---- the rest of a world ---- */
 
 static void make_parameters(attention_world *world) {
     locus_error error;
@@ -97,8 +185,8 @@ void attention_world_make(attention_world *world, const attention_case *test) {
     world->query_values = make_values(test, world->query_offsets, world->query_lengths, test->query_start);
     world->key_values = make_values(test, world->key_offsets, world->key_lengths, test->key_start);
     world->queries =
-        make_positions(test, world->query_offsets, world->query_lengths, world->query_values, test->query_start);
-    world->keys = make_positions(test, world->key_offsets, world->key_lengths, world->key_values, test->key_start);
+        make_positions(world, world->query_offsets, world->query_lengths, world->query_values, test->query_start);
+    world->keys = make_positions(world, world->key_offsets, world->key_lengths, world->key_values, test->key_start);
     world->T = world->query_offsets[test->sequences];
     world->N = world->key_offsets[test->sequences];
     world->shape.value_dim = test->value_dim ? test->value_dim : test->head_dim;
@@ -110,6 +198,8 @@ void attention_world_make(attention_world *world, const attention_case *test) {
     world->options.dropout_on = test->dropout_on;
     world->options.dropout_key = (locus_random){20240607, LOCUS_RANDOM_USER + 1, 3};
     make_plan(world);
+    if (!on_sequence(world))
+        measure_distances(world);
 }
 
 void attention_world_update(attention_world *world) {
@@ -134,6 +224,7 @@ void attention_world_free(attention_world *world) {
     free(world->key_lengths);
     free(world->query_values);
     free(world->key_values);
+    free(world->distances);
 }
 
 size_t attention_parameter_size(const attention_world *world, size_t index) {

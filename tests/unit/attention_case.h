@@ -10,7 +10,7 @@
 
 #define ATTENTION_PARAMETERS 8
 
-/* Zero means: the default, or none. */
+/* Zero means: the default, or none. On groups other than `seq` positions are made up, each start giving others. */
 typedef struct attention_case {
     const char *spec;
     size_t heads, head_dim, value_dim;
@@ -45,7 +45,8 @@ typedef struct attention_world {
     locus_shape shape;
     locus_attention_options options;
     size_t *query_offsets, *key_offsets, *query_lengths, *key_lengths;
-    int64_t *query_values, *key_values; /* by token */
+    int64_t *query_values, *key_values; /* by token, on `seq` */
+    double *distances;                  /* [T, N] on other groups, else NULL */
     size_t T, N, parameter_count;
     locus_parameter parameters[ATTENTION_PARAMETERS];
     locus_tensor values[ATTENTION_PARAMETERS]; /* float64 */

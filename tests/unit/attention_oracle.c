@@ -121,6 +121,8 @@ static double keep(const attention_world *world, size_t token, size_t head, size
 }
 
 static double distance(const attention_world *world, size_t query, size_t key) {
+    if (world->distances)
+        return world->distances[query * world->N + key];
     return fabs((double)(world->key_values[key] - world->query_values[query]));
 }
 

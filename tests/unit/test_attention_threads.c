@@ -59,7 +59,9 @@ static void test_same_bits_on_any_number_of_threads(void **state) {
     (void)state;
     attention_case test = case_of("algebraic(group=seq, values=on) + decay(rate=0.99, learned=on)", 0);
     same_bits(&test, LOCUS_FLOAT32);
-    test = case_of("liere(group=seq, values=on)", 0);
+    test = case_of("liere(values=on)", 0);
+    same_bits(&test, LOCUS_FLOAT32);
+    test = case_of("algebraic(group=cycle:7*tree:2, values=on, decay=0.98)", 0);
     same_bits(&test, LOCUS_FLOAT32);
     test = case_of("relative(window=30, values=on) + rope(learned=on)", 30);
     same_bits(&test, LOCUS_FLOAT64);
@@ -144,7 +146,8 @@ static void test_execution_allocates_nothing(void **state) {
                                         "rope(learned=on)",
                                         "algebraic(group=seq, values=on, decay=0.98)",
                                         "relative(window=20, values=on)",
-                                        "liere(group=seq, values=on)",
+                                        "liere(values=on)",
+                                        "algebraic(group=cycle:7*tree:2, values=on, decay=0.98)",
                                         "alibi + decay(learned=on)"};
     (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
@@ -190,7 +193,8 @@ static void concurrent_callers(const char *spec) {
 static void test_concurrent_callers(void **state) {
     (void)state;
     concurrent_callers("algebraic(group=seq, values=on)");
-    concurrent_callers("liere(group=seq, values=on)");
+    concurrent_callers("liere(values=on)");
+    concurrent_callers("algebraic(group=seq*tree:2, values=on)");
 }
 
 int main(void) {

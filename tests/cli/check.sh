@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# locus check: laws hold where they are promised, for every kind of group; figures show where they are not.
+. "${LOCUS_SOURCE:?}/tests/cli/transcript.inc"
+
+# law NAME FIELD: a field of the last run's JSON
+law() {
+    tr -d ' \t\n' <.out/stdout | sed "s/.*\"$1\":{\([^}]*\)}.*/\1/" | tr ',' '\n' | sed -n "s/\"$2\":\(.*\)/\1/p"
+}
+
+# says NAME PROMISED HOLDS
+says() {
+    checks=$((checks + 1))
+    [ "$(law "$1" promised)" = "$2" ] || complain "$1: promised is '$(law "$1" promised)', not $2"
+    [ "$(law "$1" holds)" = "$3" ] || complain "$1: holds is '$(law "$1" holds)', not $3 (error $(law "$1" error))"
+}
+
+# lacks NAME: the law makes no sense there
+lacks() {
+    checks=$((checks + 1))
+    ! grep -q "\"$1\"" .out/stdout || complain "$1 is measured"
+}
+
+# Homomorphisms to orthogonal operators: all laws are promised; commutators on abelian groups.
+for spec in rope roper mixed 'string(group=grid:3)' 'algebraic(group=seq)' 'algebraic(group=cycle:6, generator=cayley)' \
+    'algebraic(group=grid:2, generator=householder, init=random, decay=0.98)' 'algebraic(group=tree:1)' \
+    'algebraic(group=seq*cycle:1000000, generator=angles, values=on)' 'rope + alibi + decay'; do
+    works check "$spec" --json
+    for name in homomorphism inverse orthogonality norm commutators long_homomorphism drift relativity; do
+        says "$name" true true
+    done
+done
+
+# A tree's branches do not commute; all else holds, also for words of 1,000 letters.
+for spec in 'algebraic(group=tree:2)' 'algebraic(group=tree:3, generator=householder, init=random)' \
+    'algebraic(group=seq*tree:2*cycle:5, values=on, decay=0.9)'; do
+    works check "$spec" --json
+    for name in homomorphism inverse orthogonality norm long_homomorphism drift relativity; do
+        says "$name" true true
+    done
+    says commutators false false
+done
+says period true true
+[ "$(law period error)" = 0 ] || complain "cycles differ by $(law period error), not by 0"
+works check 'algebraic(group=seq)' --json
+lacks period
+
+# LieRE is orthogonal and no homomorphism; the figure shows it.
+works check 'liere(group=grid:2)' --json
+for name in inverse orthogonality norm drift; do says "$name" true true; done
+for name in homomorphism long_homomorphism commutators relativity; do says "$name" false false; done
+awk -v e="$(law homomorphism error)" 'BEGIN { exit !(e > 0.1) }' || complain "liere is almost a homomorphism"
+
+# One side alone: absolute positions.
+works check 'algebraic(group=grid:2, side=query)' --json
+says homomorphism true true
+says relativity false false
+works check 'rope(side=key)' --json
+says relativity false false
+
+# At the score: relative, and no operators. At the embedding: neither.
+for spec in alibi 'alibi(group=tree:2)' 'decay(group=grid:2)' 'relative(window=5, values=on)' none; do
+    works check "$spec" --json
+    says relativity true true
+    lacks homomorphism
+done
+for spec in sinusoidal 'learned(size=64)'; do
+    works check "$spec" --json
+    says relativity false false
+    lacks homomorphism
+done
+
+# Shapes, seeds, and the table for people.
+works check 'algebraic(group=grid:2)' --heads 3 --head-dim 10 --seed 7
+prints '^homomorphism .* yes  *holds$'
+works check 'algebraic(group=tree:2)'
+prints '^commutators .* no  *does not hold, and is not promised$'
+works check 'algebraic(group=tree:2)' --seed 4 --json
+cp .out/stdout once
+works check 'algebraic(group=tree:2)' --seed 4 --json --threads 3
+cmp -s once .out/stdout || complain 'threads change what is measured'
+prints '"spec":.*"algebraic(group=tree:2)"'
+
+refuses 2 'SPEC is missing' check
+refuses 2 'cycle' check 'algebraic(group=cycle:0)'
+refuses 1 'head_dim' check rope --head-dim 5
+refuses 1 'params' check 'algebraic(group=seq)' --params nowhere/params.safetensors
+finish

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* Every allocation of a plan with decay and ALiBi refused in turn, on groups whose rows come from tables by difference,
+ * by pair, and from nowhere: the status is MEMORY and every block is given back. */
+#include "../property/group_positions.h"
+
+#include <stdio.h>
+
+typedef struct ledger {
+    size_t blocks, asked, refuse; /* refuse: number of the allocation that fails, from 1; 0: none */
+} ledger;
+
+static void *book_allocate(void *state, size_t bytes, size_t alignment) {
+    ledger *books = state;
+    if (++books->asked == books->refuse)
+        return NULL;
+    void *block = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    books->blocks += block != NULL;
+    return block ? memset(block, 0xA5, bytes) : NULL; /* nothing may count on zeros */
+}
+
+static void book_release(void *state, void *block, size_t bytes) {
+    ledger *books = state;
+    (void)bytes;
+    books->blocks--;
+    free(block);
+}
+
+static void refuse_all(rig *r, ledger *books, const char *group) {
+    const size_t before = books->blocks;
+    for (size_t refuse = 1;; refuse++) {
+        locus_plan *plan = NULL;
+        locus_error error = {0};
+        books->asked = 0;
+        books->refuse = refuse;
+        const locus_status status = locus_plan_create(&plan, r->binding, r->queries, r->keys, &error);
+        books->refuse = 0;
+        locus_plan_destroy(&plan);
+        if (books->blocks != before)
+            fail_msg("%s, allocation %zu: %zu blocks are left", group, refuse, books->blocks - before);
+        if (status == LOCUS_OK) {
+            assert_true(refuse > 10 && books->asked < refuse);
+            return;
+        }
+        assert_int_equal(status, LOCUS_ERROR_MEMORY);
+        assert_int_equal(error.status, LOCUS_ERROR_MEMORY);
+    }
+}
+
+static void test_scores(void **state) {
+    (void)state;
+    static const char *const groups[] = {"seq", "cycle:9", "grid:2", "tree:3", "seq*tree:2"};
+    const size_t short_one[] = {7, 9}, long_one[] = {1500, 9};
+    ledger books = {0, 0, 0};
+    const locus_allocator allocator = {book_allocate, book_release, &books};
+    locus_allocator_set(&allocator);
+    for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
+        for (int size = 0; size < 2; size++) {
+            char spec[96];
+            uint64_t random = 0;
+            rig r;
+            const group_drawing queries = {groups[g], 2, size ? long_one : short_one, 1 << 20, false};
+            const group_drawing keys = {groups[g], 2, short_one, 1 << 20, false};
+            (void)snprintf(spec, sizeof spec, "decay(group=%s) + alibi(group=%s)", groups[g], groups[g]);
+            rig_bind(&r, spec, rig_shape(2, 4, 0, 0), 1);
+            rig_place(&r, group_positions(&queries, &random), size ? NULL : group_positions(&keys, &random));
+            refuse_all(&r, &books, groups[g]);
+            rig_close(&r);
+        }
+    assert_int_equal(books.blocks, 0);
+    locus_allocator_set(NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scores)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
