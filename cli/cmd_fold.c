@@ -3,7 +3,7 @@
  *
  *   W_q ↦ Tᵀ W_q,  W_k ↦ Tᵀ W_k;  with values=on also  W_v ↦ Tᵀ W_v,  W_o ↦ W_o T       for each head
  *
- * An array is any of the four seen as [outer, heads, head_dim, inner]: what stands at the head's dimension is turned. */
+ * An array is any of the four seen as [outer, heads, head_dim, inner]: what stands at the head's dimension turns. */
 #include "command.h"
 #include "encoding_argument.h"
 #include "folding.h"

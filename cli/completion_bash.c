@@ -22,6 +22,10 @@ static void put_commands(void) {
     }
 }
 
+static void end_family(void) {
+    printf("\"; fi\n        command=\"$command ${COMP_WORDS[2]}\" ;;\n");
+}
+
 /* The second words of two-word commands: "data" has "make" and "inspect". */
 static void put_families(void) {
     const char *last = "";
@@ -30,8 +34,10 @@ static void put_families(void) {
         const char *space = strchr((*command)->name, ' ');
         size_t length = space ? (size_t)(space - (*command)->name) : 0;
         if (space && (length != last_length || strncmp(last, (*command)->name, length) != 0)) {
-            printf("%s    %.*s)\n        if [ \"$COMP_CWORD\" -eq 2 ]; then words=\"", last_length ? "\";" : "",
-                   (int)length, (*command)->name);
+            if (last_length) {
+                end_family();
+            }
+            printf("    %.*s)\n        if [ \"$COMP_CWORD\" -eq 2 ]; then words=\"", (int)length, (*command)->name);
         }
         if (space) {
             printf(" %s", space + 1);
@@ -40,7 +46,7 @@ static void put_families(void) {
         }
     }
     if (last_length) {
-        printf("\"; fi\n        command=\"$command ${COMP_WORDS[2]}\" ;;\n");
+        end_family();
     }
 }
 

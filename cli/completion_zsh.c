@@ -92,6 +92,12 @@ static void put_command(const cli_command *command) {
     printf(" ;;\n");
 }
 
+/* What the commands of a family do together. */
+static const char *family_summary(const char *name) {
+    return strncmp(name, "plot ", 5) == 0 ? "draws groups, similarities and spectra"
+                                          : "makes or shows samples of a task";
+}
+
 /* Names and summaries for _describe: of one word, or the second words of the family `first`. */
 static void put_descriptions(const char *first) {
     const char *last = "";
@@ -103,7 +109,7 @@ static void put_descriptions(const char *first) {
             put_quoted((*command)->summary);
             printf("'\n");
         } else if (!first && strncmp(last, name, strcspn(name, " ") + 1) != 0) {
-            printf("        '%.*s:%s'\n", (int)strcspn(name, " "), name, "makes or shows samples of a task");
+            printf("        '%.*s:%s'\n", (int)strcspn(name, " "), name, family_summary(name));
         }
         last = name;
     }

@@ -76,18 +76,9 @@ int cli_folding_parse(cli_folding *folding) {
     return status;
 }
 
-/* "2.angles" belongs to term 2; without a number to term 0. */
-static const char *split_name(const char *name, size_t *term) {
-    char *end;
-    unsigned long number = strtoul(name, &end, 10);
-    bool prefixed = end != name && *end == '.';
-    *term = prefixed ? number : 0;
-    return prefixed ? end + 1 : name;
-}
-
 const char *cli_folding_own(const cli_folding *folding, size_t index) {
     size_t term;
-    const char *name = split_name(folding->target.infos[index].name, &term);
+    const char *name = cli_parameter_base(folding->target.infos[index].name, &term);
     return term == folding->shape.term && strcmp(name, "rate") != 0 ? name : NULL;
 }
 
@@ -95,7 +86,7 @@ const char *cli_folding_own(const cli_folding *folding, size_t index) {
 static const locus_tensor *source_tensor(const cli_folding *folding, size_t term, const char *name) {
     for (size_t i = 0; i < folding->source->count; i++) {
         size_t own;
-        const char *base = split_name(folding->source->infos[i].name, &own);
+        const char *base = cli_parameter_base(folding->source->infos[i].name, &own);
         if (own == term && strcmp(base, name) == 0) {
             return &folding->source->values[i];
         }
@@ -112,7 +103,7 @@ void cli_folding_copy(cli_folding *folding) {
     cli_spec_close(&source);
     for (size_t i = 0; i < folding->target.count; i++) {
         size_t term;
-        const char *name = split_name(folding->target.infos[i].name, &term);
+        const char *name = cli_parameter_base(folding->target.infos[i].name, &term);
         const locus_tensor *from = source_tensor(folding, term < before ? term : folding->shape.term, name);
         locus_tensor *to = &folding->target.values[i];
         if (!cli_folding_own(folding, i) && from && locus_tensor_count(from) == locus_tensor_count(to)) {

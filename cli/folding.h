@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An encoding rewritten: plain rotary angles in place of generators, or generators in place of angles, and the change of
- * basis that takes projections from one to the other. */
+/* An encoding rewritten: plain rotary angles in place of generators, or generators in place of angles, and the change
+ * of basis that takes projections from one to the other. */
 #ifndef CLI_FOLDING_H
 #define CLI_FOLDING_H
 

@@ -66,6 +66,9 @@ static int single_rope_spec(cli_folding *folding, bool half) {
     cli_term *term = folded_term(folding);
     const locus_fold_shape *shape = &folding->shape;
     char rotate[24], decay[64] = "";
+    if (shape->pairs == 0) {
+        return cli_failure("fold: a head of one dimension has no pair to turn");
+    }
     if (shape->coordinates != 1 ||
         locus_group_coordinate(locus_encoding_group(folding->source->encoding), 0).kind != LOCUS_COORDINATE_AXIS) {
         return cli_failure(

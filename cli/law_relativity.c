@@ -125,24 +125,25 @@ static void compare_pairs(const lab_array *array, double *most) {
 }
 
 /* Tables have an end, and only one side of the origin: elements are drawn ever smaller until all positions exist. */
+static void draw_smaller(cli_elements *elements) {
+    elements->reach = elements->forward ? elements->reach / 2 : elements->reach;
+    elements->depth = elements->forward ? elements->depth / 2 : elements->depth;
+    elements->forward = true;
+}
+
 int law_relativity(law_job *job, double *most) {
     locus_error error = {.offset = -1};
     locus_status planned = LOCUS_ERROR_POSITION;
     law_pairs pairs = {0};
     const cli_elements before = job->elements;
     int status = 0;
-    while (status == 0 && planned == LOCUS_ERROR_POSITION) {
+    for (bool last = false; status == 0 && planned == LOCUS_ERROR_POSITION && !last;) {
+        last = job->elements.forward && job->elements.reach == 0 && job->elements.depth == 0;
         pairs_close(&pairs);
         pairs = (law_pairs){0};
         status = draw_pairs(job, &pairs);
         planned = status ? LOCUS_OK : plan_pairs(job, &pairs, &error);
-        if (planned == LOCUS_ERROR_POSITION && job->elements.forward && job->elements.reach <= 1) {
-            break;
-        }
-        job->elements.reach =
-            job->elements.forward && job->elements.reach > 1 ? job->elements.reach / 2 : job->elements.reach;
-        job->elements.depth = job->elements.forward ? job->elements.depth / 2 : job->elements.depth;
-        job->elements.forward = true;
+        draw_smaller(&job->elements);
     }
     job->elements.reach = before.reach;
     job->elements.depth = before.depth;

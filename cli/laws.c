@@ -12,6 +12,7 @@
  *   period               ⌈p + n⌉ = ⌈p⌉ to the last bit on cycles, float32 and float64
  *   relativity           scores and outputs at (c + a, c + b) are those at (a, b)                    float64 */
 #include "laws.h"
+#include "acting.h"
 #include "law_job.h"
 #include "output.h"
 
@@ -287,12 +288,13 @@ static int measure_norm(law_job *job, double *most) {
 
 /* Raw values of one coordinate: on cycles r in the first half of the tokens, r + m·n in the second. */
 static void fill_column(law_job *job, locus_coordinate coordinate, int64_t *values) {
-    const int64_t n = coordinate.size, turns = n < INT64_MAX / (4 * REACH) ? REACH : 1;
+    const int64_t n = coordinate.size, turns = n < INT64_MAX / (4 * REACH) ? REACH : n < INT64_MAX / 4;
     for (size_t i = 0; i < PERIODS; i++) {
         uint64_t *next = &job->elements.next;
         const locus_random *random = &job->elements.random;
         int64_t value = (int64_t)locus_random_below(random, (*next)++, n > 0 ? (uint64_t)n : REACH);
-        int64_t turn = i == 0 ? 1 : (int64_t)locus_random_below(random, (*next)++, 2 * (uint64_t)turns + 1) - turns;
+        int64_t turn =
+            i == 0 ? turns > 0 : (int64_t)locus_random_below(random, (*next)++, 2 * (uint64_t)turns + 1) - turns;
         values[i] = value;
         values[PERIODS + i] = coordinate.kind == LOCUS_COORDINATE_CYCLE ? value + turn * n : value;
     }
@@ -414,7 +416,12 @@ int cli_laws_measure(cli_laws *laws, const cli_encoding *encoding, uint64_t seed
     double relativity = 0;
     int status = cli_promises_read(&job.promises, encoding->encoding);
     if (status == 0 && (locus_encoding_sites(encoding->encoding) & LOCUS_SITE_QUERY_KEY)) {
-        status = laws_of_operators(&job);
+        cli_encoding acting;
+        status = cli_acting_open(&acting, encoding);
+        job.encoding = &acting;
+        status = status ? status : laws_of_operators(&job);
+        job.encoding = encoding;
+        cli_encoding_close(&acting);
     }
     status = status ? status : law_relativity(&job, &relativity);
     add(&job, "relativity", "score(c+a, c+b) = score(a, b)", relativity, TOLERANCE_EXACT, job.promises.relativity);

@@ -30,7 +30,7 @@ static size_t list_commands(const char *word) {
     for (const cli_command *const *command = cli_commands; *command; command++) {
         const char *name = (*command)->name;
         if (!word || (strncmp(name, word, length) == 0 && name[length] == ' ')) {
-            printf("  %-14s %s\n", name, (*command)->summary);
+            printf("  %-15s %s\n", name, (*command)->summary);
             found++;
         }
     }

@@ -190,3 +190,11 @@ size_t cli_spec_text(const cli_spec *spec, char *text, size_t size) {
     }
     return out.length;
 }
+
+const char *cli_parameter_base(const char *name, size_t *term) {
+    char *end;
+    unsigned long number = strtoul(name, &end, 10);
+    const bool prefixed = end != name && *end == '.';
+    *term = prefixed ? number : 0;
+    return prefixed ? end + 1 : name;
+}

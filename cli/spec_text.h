@@ -41,4 +41,8 @@ int cli_spec_append(cli_spec *spec, const char *name, cli_term **term);
 /* Writes "name(key=value, …) + …", cut to `size` bytes; returns the full length. */
 size_t cli_spec_text(const cli_spec *spec, char *text, size_t size);
 
+/* A parameter's name without its term, which *term receives: "2.angles" is "angles" of term 2; without a number the
+ * term is 0. */
+const char *cli_parameter_base(const char *name, size_t *term);
+
 #endif

@@ -7,23 +7,31 @@ _locus()
     local options= operands= words= value=
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W " encodings encode apply attend data train eval generate compare runs report bench completion --help --version" -- "$current"))
+        COMPREPLY=($(compgen -W " encodings path encode apply attend check fold data train eval generate compare runs report plot bench completion --help --version" -- "$current"))
         return
     fi
     case $command in
     data)
         if [ "$COMP_CWORD" -eq 2 ]; then words=" make inspect get"; fi
         command="$command ${COMP_WORDS[2]}" ;;
+    plot)
+        if [ "$COMP_CWORD" -eq 2 ]; then words=" group similarity spectrum"; fi
+        command="$command ${COMP_WORDS[2]}" ;;
     esac
     case $command in
     "encodings")
         options=" --json --help"
-        operands=" none sinusoidal learned relative rope roper alibi decay algebraic"
+        operands=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"
+        case $previous in
+        esac ;;
+    "path")
+        options=" --json --help"
+        operands=""
         case $previous in
         esac ;;
     "encode")
         options=" --positions --output --dim --heads --head-dim --operators --scores --decay --params --seed --length --threads --help"
-        operands=" none sinusoidal learned relative rope roper alibi decay algebraic"
+        operands=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"
         case $previous in
         -p|--positions) return ;;
         -o|--output) return ;;
@@ -37,7 +45,7 @@ _locus()
         esac ;;
     "apply")
         options=" --input --positions --output --inverse --params --seed --length --threads --help"
-        operands=" none sinusoidal learned relative rope roper alibi decay algebraic"
+        operands=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"
         case $previous in
         -i|--input) return ;;
         -p|--positions) return ;;
@@ -49,7 +57,7 @@ _locus()
         esac ;;
     "attend")
         options=" --query --key --value --positions --key-positions --mask --prefix --output --grad-output --grad-dir --params --seed --length --threads --help"
-        operands=" none sinusoidal learned relative rope roper alibi decay algebraic"
+        operands=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"
         case $previous in
         -q|--query) return ;;
         -k|--key) return ;;
@@ -61,6 +69,36 @@ _locus()
         -o|--output) return ;;
         --grad-output) return ;;
         --grad-dir) return ;;
+        --params) return ;;
+        --seed) words=""; value=1 ;;
+        --length) words=""; value=1 ;;
+        --threads) words=""; value=1 ;;
+        esac ;;
+    "check")
+        options=" --heads --head-dim --params --seed --length --json --threads --help"
+        operands=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"
+        case $previous in
+        -H|--heads) words=""; value=1 ;;
+        --head-dim) words=""; value=1 ;;
+        --params) return ;;
+        --seed) words=""; value=1 ;;
+        --length) words=""; value=1 ;;
+        --threads) words=""; value=1 ;;
+        esac ;;
+    "fold")
+        options=" --heads --head-dim --query --key --value --out-projection --transposed --to --pairs --basis --output --params --seed --length --json --threads --help"
+        operands=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"
+        case $previous in
+        -H|--heads) words=""; value=1 ;;
+        --head-dim) words=""; value=1 ;;
+        -q|--query) return ;;
+        -k|--key) return ;;
+        -v|--value) return ;;
+        --out-projection) return ;;
+        --to) words=" rotary algebraic"; value=1 ;;
+        --pairs) words=" interleaved half"; value=1 ;;
+        --basis) words=" identity random"; value=1 ;;
+        -o|--output) return ;;
         --params) return ;;
         --seed) words=""; value=1 ;;
         --length) words=""; value=1 ;;
@@ -100,7 +138,7 @@ _locus()
         operands=""
         case $previous in
         -t|--task) words=" copy reverse repeat"; value=1 ;;
-        -e|--encoding) words=" none sinusoidal learned relative rope roper alibi decay algebraic"; value=1 ;;
+        -e|--encoding) words=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"; value=1 ;;
         -s|--seed) words=""; value=1 ;;
         --embedding-init) words=" scaled unit"; value=1 ;;
         --budget) words=" smoke quick paper"; value=1 ;;
@@ -158,7 +196,7 @@ _locus()
         operands=""
         case $previous in
         -t|--task) words=" copy reverse repeat"; value=1 ;;
-        -e|--encodings) words=" none sinusoidal learned relative rope roper alibi decay algebraic"; value=1 ;;
+        -e|--encodings) words=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"; value=1 ;;
         --seeds) words=""; value=1 ;;
         -s|--seed) words=""; value=1 ;;
         --embedding-init) words=" scaled unit both"; value=1 ;;
@@ -197,7 +235,7 @@ _locus()
         operands=" show delete"
         case $previous in
         -t|--task) words=" copy reverse repeat"; value=1 ;;
-        -e|--encoding) words=" none sinusoidal learned relative rope roper alibi decay algebraic"; value=1 ;;
+        -e|--encoding) words=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"; value=1 ;;
         --store) return ;;
         esac ;;
     "report")
@@ -212,11 +250,47 @@ _locus()
         --embedding-init) words=""; value=1 ;;
         --title) words=""; value=1 ;;
         esac ;;
+    "plot group")
+        options=" --from --to --output --help"
+        operands=""
+        case $previous in
+        --from) words=""; value=1 ;;
+        --to) words=""; value=1 ;;
+        -o|--output) return ;;
+        esac ;;
+    "plot similarity")
+        options=" --positions --origin --heads --head-dim --dim --output --params --seed --length --threads --help"
+        operands=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"
+        case $previous in
+        -p|--positions) return ;;
+        --origin) words=""; value=1 ;;
+        -H|--heads) words=""; value=1 ;;
+        --head-dim) words=""; value=1 ;;
+        -d|--dim) words=""; value=1 ;;
+        -o|--output) return ;;
+        --params) return ;;
+        --seed) words=""; value=1 ;;
+        --length) words=""; value=1 ;;
+        --threads) words=""; value=1 ;;
+        esac ;;
+    "plot spectrum")
+        options=" --heads --head-dim --dim --output --params --seed --length --threads --help"
+        operands=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"
+        case $previous in
+        -H|--heads) words=""; value=1 ;;
+        --head-dim) words=""; value=1 ;;
+        -d|--dim) words=""; value=1 ;;
+        -o|--output) return ;;
+        --params) return ;;
+        --seed) words=""; value=1 ;;
+        --length) words=""; value=1 ;;
+        --threads) words=""; value=1 ;;
+        esac ;;
     "bench")
         options=" --encodings --tokens --lengths --heads --head-dim --budget --repeat --json --threads --help"
         operands=" apply attention step"
         case $previous in
-        -e|--encodings) words=" none sinusoidal learned relative rope roper alibi decay algebraic"; value=1 ;;
+        -e|--encodings) words=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"; value=1 ;;
         -n|--tokens) words=""; value=1 ;;
         -l|--lengths) words=""; value=1 ;;
         -H|--heads) words=""; value=1 ;;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A group's points and a relative path, −a + b, walked step by step: coordinate by coordinate, on a cycle the shorter way
- * round, on a tree through the last ancestor that both have. */
+/* A group's points and a relative path, −a + b, walked step by step: coordinate by coordinate, on a cycle the shorter
+ * way round, on a tree through the last ancestor that both have. */
 #include "report/figure.h"
 
 #include "io/fail.h"
@@ -130,11 +130,35 @@ static void shorten(route *r) {
     }
 }
 
-/* An arc over a line: the line itself would hide it. */
-static void lift(route *r) {
-    for (size_t i = 0; i < r->count && r->count > 1; i++) {
-        double t = (double)i / (double)(r->count - 1), width = fabs(r->points[r->count - 1].x - r->points[0].x);
-        r->points[i].y -= 12 + fmin(0.2 * width, 70) * sin(3.14159265358979 * t);
+/* An arc over a line, which would hide it: from x to y at the line's height, `high` at its top, its steps beside it. */
+static void draw_arc(const group_figure *figure, lab_point from, lab_point to, double high, lab_stroke stroke) {
+    lab_point points[61];
+    char text[40];
+    route arc = {.points = points, .count = 61, .room = 61};
+    const double steps = (to.x - from.x) / figure->layout.step;
+    for (size_t i = 0; i < 61; i++) {
+        double t = (double)i / 60;
+        points[i] = (lab_point){from.x + (to.x - from.x) * t, from.y - 12 - high * sin(3.14159265358979 * t)};
+    }
+    shorten(&arc);
+    lab_draw_line(figure->drawing, points, arc.count, stroke);
+    snprintf(text, sizeof text, "%s%.0f", steps < 0 ? "−" : "+", fabs(steps));
+    lab_draw_text(figure->drawing, (lab_point){(from.x + to.x) / 2, from.y - 12 - high - 7},
+                  (lab_label){.size = 12, .colour = stroke.colour, .anchor = LAB_MIDDLE, .bold = true}, text);
+}
+
+/* There, and back above it. */
+static void draw_arcs(const group_figure *figure) {
+    double from, to;
+    lab_layout_values(&figure->layout, &figure->from, &from);
+    lab_layout_values(&figure->layout, &figure->to, &to);
+    const lab_point a = lab_layout_point(&figure->layout, &from, NULL),
+                    b = lab_layout_point(&figure->layout, &to, NULL);
+    const double high = fmin(0.13 * fabs(b.x - a.x) + 4, 50);
+    if (from != to) {
+        draw_arc(figure, b, a, 2 * high + 14,
+                 (lab_stroke){.colour = LAB_MUTED, .width = 1.6, .dashed = true, .arrow = true});
+        draw_arc(figure, a, b, high, (lab_stroke){.colour = LAB_ACCENT, .width = 2.6, .arrow = true});
     }
 }
 
@@ -146,9 +170,6 @@ static locus_status draw_route(const group_figure *figure, locus_error *error) {
     route_add(&r, &figure->layout);
     for (size_t i = 0; i < figure->layout.count; i++) {
         route_coordinate(&r, figure, i, target[i]);
-    }
-    if (figure->layout.kind == LAB_PANEL_LINE && figure->layout.count == 1) {
-        lift(&r);
     }
     shorten(&r);
     if (!r.broken) {
@@ -257,7 +278,11 @@ static locus_status draw_all(group_figure *figure, const locus_group *group, con
     lab_panels_edges(&figure->layout, figure->drawing);
     lab_panels_walk(&figure->layout, draw_point, figure);
     lab_panels_labels(&figure->layout, figure->drawing, lab_panels_radius(&figure->layout));
-    locus_status status = figure->route ? draw_route(figure, error) : LOCUS_OK;
+    const bool line = figure->layout.kind == LAB_PANEL_LINE && figure->layout.count == 1;
+    locus_status status = figure->route && !line ? draw_route(figure, error) : LOCUS_OK;
+    if (figure->route && line) {
+        draw_arcs(figure);
+    }
     if (status == LOCUS_OK && figure->route) {
         draw_end(figure, &figure->from, LAB_FROM, "a");
         draw_end(figure, &figure->to, LAB_TO, "b");

@@ -120,13 +120,18 @@ static locus_status fill_tree(lab_range *range, size_t nodes, locus_error *error
     return status;
 }
 
+/* Positions or nodes that are shown; integers of 64 bits may be further apart than one can say. */
+static double extent(const lab_range *range) {
+    return (double)range->high - (double)range->low + 1;
+}
+
 locus_status lab_layout_fill(lab_layout *layout, int64_t steps, size_t nodes, locus_error *error) {
     locus_status status = LOCUS_OK;
     for (size_t i = 0; i < layout->count && status == LOCUS_OK; i++) {
         lab_range *range = &layout->ranges[i];
         if (range->coordinate.kind == LOCUS_COORDINATE_TREE) {
             status = fill_tree(range, nodes, error);
-        } else if (range->coordinate.kind == LOCUS_COORDINATE_AXIS && range->high - range->low + 1 < steps) {
+        } else if (range->coordinate.kind == LOCUS_COORDINATE_AXIS && extent(range) < (double)steps) {
             range->high = range->low + steps - 1;
         }
     }
@@ -233,10 +238,6 @@ static locus_status spread_tree(lab_range *range, locus_error *error) {
 
 /* ---- sizes ---- */
 
-static double extent(const lab_range *range) {
-    return (double)(range->high - range->low) + 1;
-}
-
 static double clamp(double value, double low, double high) {
     return value < low ? low : value > high ? high : value;
 }
@@ -256,7 +257,7 @@ static void measure_panel(lab_layout *layout, double across) {
     case LAB_PANEL_LINE:
         layout->step = clamp(across / extent(first), 7, 58);
         layout->width = (extent(first) - 1) * layout->step;
-        layout->height = 0.22 * layout->width + 30;
+        layout->height = layout->outer ? 40 : fmin(0.26 * layout->width, 122) + 30;
         break;
     case LAB_PANEL_RING:
         layout->step = clamp(extent(first) * 46 / (2 * PI), 46, across / 3.2); /* the radius */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Angles of generators. Where an encoding has a normal form they are read from it; else from the operators W of single
- * steps: C = (W + Wᵀ)/2 has the eigenvalues cos θ, each twice, and its eigenvectors v give |(W − Wᵀ)/2 v| = sin θ, which
- * is exact where the cosine is blind. C by Jacobi's rotations (Golub and Van Loan 2013, section 8.5). */
+ * steps: C = (W + Wᵀ)/2 has the eigenvalues cos θ, each twice, and its eigenvectors v give |(W − Wᵀ)/2 v| = sin θ,
+ * which is exact where the cosine is blind. C by Jacobi's rotations (Golub and Van Loan 2013, section 8.5). */
 #include "report/figure.h"
 
 #include "io/fail.h"

@@ -31,13 +31,14 @@ static bool suggest_split(const locus_algebraic_blocks *blocks, size_t dim, char
             return false;
         left -= parts[i];
     }
-    for (size_t before = left + 1; left > 0 && left < before;) { /* one unit more for each, until nothing fits */
+    for (size_t before = left + 1; left > 0 && left < before;) { /* a unit more for each, pairs first, while it fits */
         before = left;
-        for (size_t i = 0; i < blocks->count; i++) {
-            const size_t more = unit_of(blocks, i) <= left ? unit_of(blocks, i) : 0;
-            parts[i] += more;
-            left -= more;
-        }
+        for (size_t unit = 2; unit > 0; unit--)
+            for (size_t i = 0; i < blocks->count; i++)
+                if (unit_of(blocks, i) == unit && unit <= left) {
+                    parts[i] += unit;
+                    left -= unit;
+                }
     }
     for (size_t i = 0; i < blocks->count; i++)
         length += (size_t)snprintf(text + length, length < size ? size - length : 0, "%s%zu", i ? ":" : "", parts[i]);

@@ -135,10 +135,12 @@ locus_status locus_rotary_find_near(locus_rotary_operator *op, locus_owned *memo
 
 /* ---- one walk over tokens, written once for both element types (rotary_body.h) ---- */
 
-#define LOCUS_TURN_ROWS 16   /* tokens whose angles are computed at a time where all heads are turned together */
-#define LOCUS_BASE_ROWS 8    /* runs of tokens whose first angles are computed at a time */
-#define LOCUS_BASIS_ROWS 64  /* tokens of a block that changes basis */
-#define LOCUS_FLUSH_ROWS 256 /* tokens summed in the data's own type before they are added to doubles */
+#define LOCUS_TURN_ROWS 16         /* tokens whose angles are computed at a time where all heads are turned together */
+#define LOCUS_BASE_ROWS 8          /* runs of tokens whose first angles are computed at a time */
+#define LOCUS_BASIS_ROWS 64        /* tokens of a block that changes basis */
+#define LOCUS_PRODUCT_ELEMENTS 512 /* of a piece of a block that is multiplied at a time */
+#define LOCUS_ASK_ROWS 8           /* rows that are asked for between two of those */
+#define LOCUS_FLUSH_ROWS 256       /* tokens summed in the data's own type before they are added to doubles */
 
 /* Byte offsets into an operator's scratch. `phase` holds cosines, and sines right behind them; `factor` those of one
  * axis more, `half` those of half angles. */

@@ -27,15 +27,6 @@ static const REAL *T(g_row)(const locus_rotary_walk *walk, size_t token, size_t 
            (ptrdiff_t)head * walk->heads->gy_head;
 }
 
-/* Asks for rows of one head before they are needed: computing angles or products would leave the memory idle. */
-static void T(fetch)(const REAL *rows, size_t count, ptrdiff_t stride, size_t dim) {
-    for (size_t i = 0; i < count; i++) {
-        const char *row = (const char *)(rows + (ptrdiff_t)i * stride);
-        for (size_t byte = 0; byte < dim * sizeof(REAL); byte += 64)
-            __builtin_prefetch(row + byte, 1, 2);
-    }
-}
-
 /* Cosines of `rows` places in the two-level tables of one axis, and the sines right behind them; those of all heads side
  * by side, unless heads share them. Returns the width of a row. */
 static size_t T(axis_phases)(const locus_rotary_walk *walk, const locus_angle_table *table, locus_heads_range heads,
@@ -255,22 +246,53 @@ static const REAL *T(basis)(const locus_rotary_walk *walk, size_t head, bool tra
     return matrices + table * rotary->dim * rotary->dim;
 }
 
-/* rows · U, into contiguous scratch; or the rows themselves if they are in the basis already. */
-static T(rows)
-    T(enter)(const locus_rotary_walk *walk, size_t head, bool enters, T(rows) in, size_t count, REAL *scratch) {
-    size_t dim = walk->op->rotary->dim;
-    if (!enters)
-        return in;
-    KERNELS(walk)->gemm(count, dim, dim, in.data, in.stride, 1, T(basis)(walk, head, false), (ptrdiff_t)dim, scratch,
-                        (ptrdiff_t)dim, false);
-    return (T(rows)){scratch, (ptrdiff_t)dim};
+/* Rows that are needed next. They are asked for a few at a time, between products: a burst of requests would have to wait
+ * for one another, and products that wait for memory leave the processor idle. */
+typedef struct T(coming) {
+    const REAL *rows[2];
+    ptrdiff_t stride[2];
+    size_t left, step; /* rows, and how many are asked for at a time */
+} T(coming);
+
+static void T(ask)(T(coming) * coming, size_t dim) {
+    const size_t count = least_rows(coming->step, coming->left);
+    for (size_t stream = 0; stream < 2 && coming->rows[stream]; stream++) {
+        for (size_t i = 0; i < count; i++) {
+            const char *row = (const char *)(coming->rows[stream] + (ptrdiff_t)i * coming->stride[stream]);
+            for (size_t byte = 0; byte < dim * sizeof(REAL); byte += 64)
+                __builtin_prefetch(row + byte, 1, 3);
+        }
+        if (count < coming->left)
+            coming->rows[stream] += (ptrdiff_t)count * coming->stride[stream];
+    }
+    coming->left -= count;
 }
 
-static void T(leave)(const locus_rotary_walk *walk, size_t head, const REAL *rows, size_t count, REAL *out,
-                     ptrdiff_t stride) {
-    size_t dim = walk->op->rotary->dim;
-    KERNELS(walk)->gemm(count, dim, dim, rows, (ptrdiff_t)dim, 1, T(basis)(walk, head, true), (ptrdiff_t)dim, out,
-                        stride, false);
+/* rows · matrix */
+static void T(multiply)(const locus_rotary_walk *walk, T(rows) in, size_t count, const REAL *matrix, T(coming) * coming,
+                        REAL *out, ptrdiff_t stride) {
+    const size_t dim = walk->op->rotary->dim,
+                 most = LOCUS_PRODUCT_ELEMENTS / dim > 8 ? LOCUS_PRODUCT_ELEMENTS / dim : 8;
+    for (size_t done = 0; done < count; done += most) {
+        T(ask)(coming, dim);
+        KERNELS(walk)->gemm(least_rows(most, count - done), dim, dim, in.data + (ptrdiff_t)done * in.stride, in.stride,
+                            1, matrix, (ptrdiff_t)dim, out + (ptrdiff_t)done * stride, stride, false);
+    }
+}
+
+/* rows · U, into contiguous scratch; or the rows themselves if they are in the basis already. */
+static T(rows) T(enter)(const locus_rotary_walk *walk, size_t head, bool enters, T(rows) in, size_t count,
+                        T(coming) * coming, REAL *scratch) {
+    if (!enters)
+        return in;
+    T(multiply)(walk, in, count, T(basis)(walk, head, false), coming, scratch, (ptrdiff_t)walk->op->rotary->dim);
+    return (T(rows)){scratch, (ptrdiff_t)walk->op->rotary->dim};
+}
+
+static void T(leave)(const locus_rotary_walk *walk, size_t head, const REAL *rows, size_t count, T(coming) * coming,
+                     REAL *out, ptrdiff_t stride) {
+    const T(rows) in = {rows, (ptrdiff_t)walk->op->rotary->dim};
+    T(multiply)(walk, in, count, T(basis)(walk, head, true), coming, out, stride);
 }
 
 /* Heads that share angles find the phases of a block ready. */
@@ -294,32 +316,40 @@ static void T(turn_block)(const locus_rotary_walk *walk, T(block) block, double 
     T(turn_rows)(walk, &turn);
 }
 
-static void T(basis_block)(const locus_rotary_walk *walk, T(block) block) {
+static void T(basis_block)(const locus_rotary_walk *walk, T(block) block, T(coming) * coming) {
     const size_t head = block.head, rows = block.rows, dim = walk->op->rotary->dim;
+    const T(rows) given = {T(x_row)(walk, block.token, head), walk->call->x_stride};
     REAL *hat = SCRATCH(walk, x), *y = T(y_row)(walk, block.token, head);
-    T(rows)
-    in =
-        T(enter)(walk, head, walk->into, (T(rows)){T(x_row)(walk, block.token, head), walk->call->x_stride}, rows, hat);
+    const T(rows) in = T(enter)(walk, head, walk->into, given, rows, coming, hat);
     if (!walk->out_of) {
         T(turn_block)(walk, block, walk->sign, in, y, walk->heads->y_stride);
         return;
     }
     T(turn_block)(walk, block, walk->sign, in, hat, (ptrdiff_t)dim);
-    T(leave)(walk, head, hat, rows, y, walk->heads->y_stride);
+    T(leave)(walk, head, hat, rows, coming, y, walk->heads->y_stride);
+}
+
+/* Of the next head, or of the first one's next tokens. */
+static T(coming) T(coming_rows)(const locus_rotary_walk *walk, T(block) block) {
+    const bool last = block.head + 1 == walk->heads->count;
+    const size_t token = last ? block.token + block.rows : block.token;
+    const size_t left = last ? least_rows(LOCUS_BASIS_ROWS, walk->call->count - token) : block.rows;
+    T(coming) coming = {.left = left, .step = LOCUS_ASK_ROWS};
+    if (left > 0)
+        coming.rows[0] = T(x_row)(walk, token, last ? 0 : block.head + 1);
+    coming.stride[0] = walk->call->x_stride;
+    return coming;
 }
 
 static void T(basis_all)(const locus_rotary_walk *walk) {
-    const size_t count = walk->call->count, heads = walk->heads->count, dim = walk->op->rotary->dim;
+    const size_t count = walk->call->count;
     for (size_t t = 0; t < count; t += LOCUS_BASIS_ROWS) {
-        size_t rows = least_rows(LOCUS_BASIS_ROWS, count - t);
+        const size_t rows = least_rows(LOCUS_BASIS_ROWS, count - t);
         const bool ready = T(prepare)(walk, t, rows);
-        for (size_t h = 0; h < heads; h++) {
-            if (h + 1 < heads)
-                T(fetch)(T(x_row)(walk, t, h + 1), rows, walk->call->x_stride, dim);
-            else if (t + rows < count)
-                T(fetch)
-            (T(x_row)(walk, t + rows, 0), least_rows(LOCUS_BASIS_ROWS, count - t - rows), walk->call->x_stride, dim);
-            T(basis_block)(walk, (T(block)){h, t, rows, ready});
+        for (size_t h = 0; h < walk->heads->count; h++) {
+            const T(block) block = {h, t, rows, ready};
+            T(coming) coming = T(coming_rows)(walk, block);
+            T(basis_block)(walk, block, &coming);
         }
     }
 }
@@ -341,7 +371,7 @@ static void T(outer_sum)(const locus_rotary_walk *walk, size_t rows, T(rows) a, 
     KERNELS(walk)->gemm(dim, dim, rows, a.data, 1, a.stride, b.data, b.stride, c, (ptrdiff_t)dim, accumulate);
 }
 
-/* Rows of ĝ by u, u³ and u⁵ side by side, u = p/span. What flips is also multiplied by (−1)^p. */
+/* Rows of ĝ by u, u³ and u⁵ (LOCUS_NEAR_MOMENTS) side by side, u = p/span. What flips is also multiplied by (−1)^p. */
 static void T(weigh)(const locus_rotary_walk *walk, const locus_near_run *near, T(block) block, const REAL *g,
                      REAL *weighted) {
     const int64_t *values = locus_rotary_side(walk, 0)->values + walk->call->first + block.token;
@@ -351,10 +381,12 @@ static void T(weigh)(const locus_rotary_walk *walk, const locus_near_run *near, 
         const REAL first = (REAL)(near->flips && values[r] % 2 != 0 ? -weights[r] : weights[r]);
         const REAL square = (REAL)(weights[r] * weights[r]);
         REAL *row = weighted + r * LOCUS_NEAR_MOMENTS * count;
-        for (size_t i = 0; i < count; i++)
-            row[i] = first * g[r * count + i];
-        for (size_t i = count; i < LOCUS_NEAR_MOMENTS * count; i++)
-            row[i] = square * row[i - count];
+        for (size_t i = 0; i < count; i++) {
+            const REAL once = first * g[r * count + i], thrice = square * once;
+            row[i] = once;
+            row[count + i] = thrice;
+            row[2 * count + i] = square * thrice;
+        }
     }
 }
 
@@ -438,16 +470,15 @@ static void T(sum_wedges)(const locus_rotary_walk *walk, T(block) block, T(rows)
 }
 
 /* y = scale·U R(p) Uᵀ x, by blocks: gx = scale·U R(−p) Uᵀ gy, and the sums that gradients are made of. */
-static void T(learn_block)(const locus_rotary_walk *walk, T(block) block, bool accumulate,
+static void T(learn_block)(const locus_rotary_walk *walk, T(block) block, T(coming) * coming, bool accumulate,
                            const locus_rotary_slot *slot) {
     const locus_operator_heads *heads = walk->heads;
     const size_t dim = walk->op->rotary->dim, head = block.head, token = block.token, rows = block.rows;
     REAL *turned = SCRATCH(walk, turned), *gx = T(y_row)(walk, token, head), *hat = SCRATCH(walk, x);
-    T(rows)
-    x = T(enter)(walk, head, walk->into, (T(rows)){T(x_row)(walk, token, head), walk->call->x_stride}, rows, hat);
-    T(rows)
-    g = T(enter)(walk, head, walk->out_of, (T(rows)){T(g_row)(walk, token, head), heads->gy_stride}, rows,
-                 SCRATCH(walk, g));
+    const T(rows) x_given = {T(x_row)(walk, token, head), walk->call->x_stride};
+    const T(rows) g_given = {T(g_row)(walk, token, head), heads->gy_stride};
+    T(rows) x = T(enter)(walk, head, walk->into, x_given, rows, coming, hat);
+    const T(rows) g = T(enter)(walk, head, walk->out_of, g_given, rows, coming, SCRATCH(walk, g));
     if (!walk->into) { /* the products below want their right side packed */
         for (size_t r = 0; r < rows; r++)
             memcpy(hat + r * dim, x.data + (ptrdiff_t)r * x.stride, dim * sizeof(REAL));
@@ -462,25 +493,27 @@ static void T(learn_block)(const locus_rotary_walk *walk, T(block) block, bool a
     T(outer_sum)(walk, rows, out, x, SCRATCH(walk, backward), accumulate);
     T(sum_wedges)(walk, block, x, turned, slot);
     if (walk->into)
-        T(leave)(walk, head, turned, rows, gx, heads->y_stride);
+        T(leave)(walk, head, turned, rows, coming, gx, heads->y_stride);
     else
         for (size_t r = 0; r < rows; r++)
             memcpy(gx + (ptrdiff_t)r * heads->y_stride, turned + r * dim, dim * sizeof(REAL));
 }
 
-/* Asks for the rows that come next: of the same head, or of the next one from the group's first token on. */
-static void T(fetch_next)(const locus_rotary_walk *walk, T(block) block, size_t begin, size_t end) {
+/* Of the same head, or of the next one from the group's first token on. */
+static T(coming) T(coming_both)(const locus_rotary_walk *walk, T(block) block, size_t begin, size_t end) {
     const bool last = block.token + block.rows == end;
     const size_t token = last ? begin : block.token + block.rows, head = last ? block.head + 1 : block.head;
     if (head >= walk->heads->count)
-        return;
-    const size_t next = least_rows(LOCUS_BASIS_ROWS, end - token), dim = walk->op->rotary->dim;
-    T(fetch)(T(x_row)(walk, token, head), next, walk->call->x_stride, dim);
-    T(fetch)(T(g_row)(walk, token, head), next, walk->heads->gy_stride, dim);
+        return (T(coming)){.left = 0};
+    return (T(coming)){{T(x_row)(walk, token, head), T(g_row)(walk, token, head)},
+                       {walk->call->x_stride, walk->heads->gy_stride},
+                       least_rows(LOCUS_BASIS_ROWS, end - token),
+                       LOCUS_ASK_ROWS};
 }
 
 /* Tokens at one place: see rotary_standing.c. gx may be g: it goes through scratch. */
-static void T(learn_standing)(const locus_rotary_walk *walk, T(block) block, const locus_rotary_slot *slot) {
+static void T(learn_standing)(const locus_rotary_walk *walk, T(block) block, const locus_rotary_slot *slot,
+                              size_t begin, size_t end) {
     const locus_operator_heads *heads = walk->heads;
     const size_t dim = walk->op->rotary->dim, square = dim * dim;
     const ptrdiff_t ld = (ptrdiff_t)dim, x_stride = walk->call->x_stride, g_stride = heads->gy_stride;
@@ -488,14 +521,17 @@ static void T(learn_standing)(const locus_rotary_walk *walk, T(block) block, con
     REAL *turn = SCRATCH(walk, x), *sum = SCRATCH(walk, g), *turned = SCRATCH(walk, turned);
     for (size_t i = 0; i < square; i++)
         turn[i] = (REAL)matrix[i];
-    for (size_t done = 0; done < block.rows; done += LOCUS_BASIS_ROWS) {
-        const size_t rows = least_rows(LOCUS_BASIS_ROWS, block.rows - done), token = block.token + done;
-        const REAL *x = T(x_row)(walk, token, block.head), *g = T(g_row)(walk, token, block.head);
+    for (size_t done = 0, rows; done < block.rows; done += rows) {
+        rows = least_rows(LOCUS_BASIS_ROWS, block.rows - done);
+        const size_t token = block.token + done;
+        const T(rows) x = {T(x_row)(walk, token, block.head), x_stride};
+        const T(rows) g = {T(g_row)(walk, token, block.head), g_stride};
+        T(coming) coming = T(coming_both)(walk, (T(block)){block.head, token, rows, false}, begin, end);
+        coming.step = 2 * LOCUS_ASK_ROWS;
+        T(ask)(&coming, dim);
+        KERNELS(walk)->gemm(dim, dim, rows, g.data, 1, g.stride, x.data, x.stride, sum, ld, done > 0);
+        T(multiply)(walk, g, rows, turn, &coming, turned, ld);
         REAL *gx = T(y_row)(walk, token, block.head);
-        if (done + rows < block.rows)
-            T(fetch_next)(walk, (T(block)){block.head, token, rows, false}, block.token, block.token + block.rows);
-        KERNELS(walk)->gemm(dim, dim, rows, g, 1, g_stride, x, x_stride, sum, ld, done > 0);
-        KERNELS(walk)->gemm(rows, dim, dim, g, g_stride, 1, turn, ld, turned, ld, false);
         for (size_t r = 0; r < rows; r++)
             memcpy(gx + (ptrdiff_t)r * heads->y_stride, turned + r * dim, dim * sizeof(REAL));
     }
@@ -514,12 +550,12 @@ static void T(learn_group)(const locus_rotary_walk *walk, size_t head, size_t be
         const size_t standing = locus_rotary_standing_rows(walk, t, end - t);
         rows = standing > 0 ? standing : least_rows(LOCUS_BASIS_ROWS, end - t);
         T(block) block = {head, t, rows, false};
-        T(fetch_next)(walk, block, begin, end);
         if (standing > 0) {
-            T(learn_standing)(walk, block, &slot);
+            T(learn_standing)(walk, block, &slot, begin, end);
         } else {
+            T(coming) coming = T(coming_both)(walk, block, begin, end);
             block.ready = T(prepare)(walk, t, rows);
-            T(learn_block)(walk, block, summed, &slot);
+            T(learn_block)(walk, block, &coming, summed, &slot);
             summed = true;
         }
     }

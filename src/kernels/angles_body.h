@@ -79,6 +79,8 @@ static void KERNEL(angles)(size_t rows, size_t pairs, const double *coarse, cons
         run.sine = sine + (ptrdiff_t)row * table_stride;
         for (; i + 4 * VD_LANES <= pairs; i += 4 * VD_LANES)
             angles_columns(&run, i, 4);
+        for (; i + 2 * VD_LANES <= pairs; i += 2 * VD_LANES)
+            angles_columns(&run, i, 2);
         for (; i + VD_LANES <= pairs; i += VD_LANES)
             angles_columns(&run, i, 1);
         if (i < pairs)
@@ -154,6 +156,8 @@ SIMD void angle_gradient_all(const angles_rows *in, const bool half_pairs, doubl
     size_t i = 0;
     for (; i + 4 * VD_LANES <= in->pairs; i += 4 * VD_LANES)
         angle_gradient_columns(in, half_pairs, i, 4, false, sum);
+    for (; i + 2 * VD_LANES <= in->pairs; i += 2 * VD_LANES)
+        angle_gradient_columns(in, half_pairs, i, 2, false, sum);
     for (; i + VD_LANES <= in->pairs; i += VD_LANES)
         angle_gradient_columns(in, half_pairs, i, 1, false, sum);
     if (i < in->pairs)

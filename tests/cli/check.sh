@@ -22,7 +22,8 @@ lacks() {
 }
 
 # Homomorphisms to orthogonal operators: all laws are promised; commutators on abelian groups.
-for spec in rope roper mixed 'string(group=grid:3)' 'algebraic(group=seq)' 'algebraic(group=cycle:6, generator=cayley)' \
+for spec in rope roper mixed 'string(group=grid:3)' 'algebraic(group=seq)' \
+    'algebraic(group=cycle:6, generator=cayley)' \
     'algebraic(group=grid:2, generator=householder, init=random, decay=0.98)' 'algebraic(group=tree:1)' \
     'algebraic(group=seq*cycle:1000000, generator=angles, values=on)' 'rope + alibi + decay'; do
     works check "$spec" --json
@@ -69,6 +70,14 @@ for spec in sinusoidal 'learned(size=64)'; do
     says relativity false false
     lacks homomorphism
 done
+
+works check 'learned(size=1)' --json
+says relativity false true
+
+# A table has an end, the operators beside it have none.
+works check 'learned(size=100) + algebraic(group=seq, decay=learned:0.9)' --json
+says homomorphism true true
+says relativity false false
 
 # Shapes, seeds, and the table for people.
 works check 'algebraic(group=grid:2)' --heads 3 --head-dim 10 --seed 7

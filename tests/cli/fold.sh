@@ -62,7 +62,8 @@ folds 'algebraic(group=grid:2, generator=angles, heads=shared, decay=learned:0.9
     'algebraic(group=grid:2, heads=shared, decay=learned:0.9)'
 folds 'algebraic(group=seq*cycle:6, generator=angles, side=query, split=2:6)' 8 grid:4x6 \
     'algebraic(group=seq*cycle:6, generator=cayley, side=query, split=2:6)'
-folds 'algebraic(group=grid:2, generator=angles, values=on)' 8 grid:4x6 'algebraic(group=grid:2, values=on, init=random)'
+folds 'algebraic(group=grid:2, generator=angles, values=on)' 8 grid:4x6 \
+    'algebraic(group=grid:2, values=on, init=random)'
 folds 'alibi(group=grid:2) + algebraic(group=grid:2, generator=angles)' 8 grid:4x6 \
     'alibi(group=grid:2) + algebraic(group=grid:2)'
 folds mixed 8 grid:4x6 'string(group=grid:2)'
@@ -73,7 +74,8 @@ folds 'rope(pairs=half)' 8 0:24 rope --pairs half
 folds 'rope(base=100, rotate=6)' 8 0:24 'rope(pairs=half, base=100, rotate=6)'
 folds 'rope(learned=on)' 8 0:24 'rope(rotate=proportional:0.5)'
 folds 'roper(pairs=half)' 8 0:24 roper --pairs half
-folds 'rope(pairs=half, learned=on) + decay(rate=0.9)' 8 0:24 'algebraic(group=seq, heads=shared, decay=0.9)' --pairs half
+folds 'rope(pairs=half, learned=on) + decay(rate=0.9)' 8 0:24 \
+    'algebraic(group=seq, heads=shared, decay=0.9)' --pairs half
 folds 'rope(pairs=half, learned=on) + decay(rate=0.9, learned=on)' 8 0:24 \
     'algebraic(group=seq, heads=shared, decay=learned:0.9)' --pairs half
 
@@ -119,7 +121,8 @@ near 0 got want
   done; done; } >across.npy
 works fold 'algebraic(group=seq)' --heads 2 --head-dim 4 --query across.npy --key b.npy -o across
 shape across/query.npy '(8, 5)'
-values across/query.npy | awk '{ w[NR - 1] = $1 } END { for (m = 0; m < 5; m++) for (i = 0; i < 8; i++) print w[i * 5 + m] }' >got
+values across/query.npy | awk '{ w[NR - 1] = $1 } END {
+    for (m = 0; m < 5; m++) for (i = 0; i < 8; i++) print w[i * 5 + m] }' >got
 near 1e-6 got want
 shape whole/key.npy '(8,)'
 
@@ -128,16 +131,20 @@ refuses 1 'branches do not commute' fold 'algebraic(group=tree:2)' --heads 2 --h
 refuses 1 'branches do not commute' fold 'algebraic(group=seq*tree:2)' --heads 2 --head-dim 8 -o no.safetensors
 refuses 1 "'liere' has no normal form" fold liere --heads 2 --head-dim 8 -o no.safetensors
 refuses 1 'reflects one direction' fold 'algebraic(generator=householder)' --heads 2 --head-dim 7 -o no.safetensors
+refuses 1 'no pair to turn' fold algebraic --heads 1 --head-dim 1 -o no.safetensors
 refuses 1 'each head has its own' fold 'algebraic(init=random)' --heads 2 --head-dim 8 --pairs half -o no.safetensors
 refuses 1 'seq only' fold 'algebraic(group=grid:2)' --heads 2 --head-dim 8 --pairs half -o no.safetensors
 refuses 1 'follows several axes' fold mixed --heads 2 --head-dim 8 --to algebraic -o no.safetensors
 refuses 1 "'relative' reads the queries" fold 'relative(window=3) + algebraic' --heads 2 --head-dim 8 -o no.safetensors
 refuses 2 'does not act on queries' fold alibi --heads 2 --head-dim 8 -o no.safetensors
 refuses 2 'query and --key go together' fold algebraic --heads 2 --head-dim 7 --query q.npy -o no.safetensors
-refuses 2 'acts on values, too' fold 'algebraic(values=on)' --heads 2 --head-dim 7 --query q.npy --key k.npy -o no.safetensors
-refuses 2 'does not act on values' fold algebraic --heads 2 --head-dim 7 --value v.npy --out-projection v.npy -o no.safetensors
+refuses 2 'acts on values, too' fold 'algebraic(values=on)' --heads 2 --head-dim 7 --query q.npy --key k.npy \
+    -o no.safetensors
+refuses 2 'does not act on values' fold algebraic --heads 2 --head-dim 7 --value v.npy --out-projection v.npy \
+    -o no.safetensors
 refuses 2 'pairs goes with --to rotary' fold rope --heads 2 --head-dim 8 --to algebraic --pairs half -o no.safetensors
-refuses 1 'must be \[tokens, heads, head_dim\]' fold algebraic --heads 3 --head-dim 7 --query q.npy --key k.npy -o no.safetensors
+refuses 1 'must be \[tokens, heads, head_dim\]' fold algebraic --heads 3 --head-dim 7 --query q.npy --key k.npy \
+    -o no.safetensors
 refuses 2 '--head-dim D is missing' fold algebraic --heads 2 -o no.safetensors
 absent no.safetensors
 finish

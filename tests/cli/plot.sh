@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# locus plot: every figure is a whole SVG with what it must show; PNG where gnuplot is there; what cannot be drawn says so.
+# locus plot: every figure is a whole SVG with what it must show; PNG where gnuplot is there; what cannot be
+# drawn says so.
 . "${LOCUS_SOURCE:?}/tests/cli/transcript.inc"
 
 # picture FILE PATTERN…: a whole SVG with a view box that has these texts, and nothing that is not a number
@@ -37,8 +38,9 @@ count tree.svg '<circle' 17
 works plot group tree:3 -o bare.svg
 picture bare.svg '>tree:3<'
 count bare.svg '<circle' 13
-for case in 'cycle:8*cycle:16 (1,2) (3,6)' 'seq*cycle:12 (1,2) (4,10)' 'seq*tree:2 (0,1+2) (2,2)' 'grid:3 (0,0,0) (1,2,2)' \
-    'seq*seq*tree:2 (0,1,1) (2,2,2+1)' 'tree:2*cycle:4 (1,0) (2+1,3)' 'tree:2 -1+2 2-1' 'seq -3 4' 'cycle:1 0 0'; do
+for case in 'cycle:8*cycle:16 (1,2) (3,6)' 'seq*cycle:12 (1,2) (4,10)' 'seq*tree:2 (0,1+2) (2,2)' \
+    'grid:3 (0,0,0) (1,2,2)' 'seq*seq*tree:2 (0,1,1) (2,2,2+1)' \
+    'tree:2*cycle:4 (1,0) (2+1,3)' 'tree:2 -1+2 2-1' 'seq -3 4' 'cycle:1 0 0'; do
     set -- $case
     works plot group "$1" --from "$2" --to "$3" -o group.svg
     picture group.svg '−a + b = ' 'distance'
@@ -51,7 +53,8 @@ works plot similarity sinusoidal --dim 32 --positions 0:40 --origin 7 -o cosine.
 picture cosine.svg '>cosine<'
 works plot similarity 'algebraic(group=grid:2)' --positions grid:8x12 --origin '(3,4)' -o field.svg
 picture field.svg '>1\.0*<'
-[ "$(grep -c '<polygon' field.svg)" -eq $((96 + 60)) ] || complain 'the field has not 96 cells beside the 60 of its scale'
+[ "$(grep -c '<polygon' field.svg)" -eq $((96 + 60)) ] ||
+    complain 'the field has not 96 cells beside the 60 of its scale'
 printf '0\n1\n2\n1+1\n1+2\n' >tree.txt
 works plot similarity 'algebraic(group=tree:2)' --positions tree.txt --origin 1 -o nodes.svg
 picture nodes.svg '>1+2<'

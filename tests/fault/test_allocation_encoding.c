@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every allocation of parsing, initialising, binding, updating and planning refused in turn: the status is MEMORY, what
  * was there before stays usable, and every block is given back. */
-#include "../property/encoding_rig.h"
+#include "../property/algebra_rig.h"
 
 #include <pthread.h>
 
@@ -78,11 +78,21 @@ static void test_all_fail(void **state) {
     (void)state;
     const locus_allocator allocator = {book_allocate, book_release, NULL};
     const int64_t scattered[] = {3, 4, 900, 901, 2, 4, 5}, others[] = {0, 7, 9, 3};
-    const char *const specs[] = {
-        "sinusoidal + learned(size=1000)",          "relative(values=on, window=4) + alibi + decay(learned=on)",
-        "rope(learned=on) + alibi(group=seq)",      "algebraic(group=seq, decay=0.9, values=on)",
-        "algebraic(init=random, heads=shared)",     "algebraic(generator=fixed)",
-        "algebraic(generator=angles, init=random)", "algebraic(init=identity) + decay"};
+    const char *const specs[] = {"sinusoidal + learned(size=1000)",
+                                 "relative(values=on, window=4) + alibi + decay(learned=on)",
+                                 "rope(learned=on) + alibi(group=seq)",
+                                 "algebraic(group=seq, decay=0.9, values=on)",
+                                 "algebraic(init=random, heads=shared)",
+                                 "algebraic(generator=fixed)",
+                                 "algebraic(generator=angles, init=random)",
+                                 "algebraic(init=identity) + decay",
+                                 "algebraic(group=tree:2, generator=householder, values=on, decay=learned:0.9)",
+                                 "algebraic(group=cycle:5*tree:2*seq)",
+                                 "algebraic(group=grid:3, generator=cayley)",
+                                 "algebraic(group=tree:3, generator=angles) + alibi(group=tree:3)",
+                                 "mixed(decay=0.9) + alibi(group=grid:2)",
+                                 "string(values=on)",
+                                 "liere + decay(group=grid:2, learned=on)"};
     locus_allocator_set(&allocator);
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         scene s = {.spec = specs[i], .shape = rig_shape(2, 6, 0, 8)};
@@ -91,8 +101,13 @@ static void test_all_fail(void **state) {
         rig_bind(&r, s.spec, s.shape, 1);
         s.count = r.count;
         memcpy(s.values, r.values, sizeof s.values);
-        s.queries = rig_positions(scattered, 7);
-        s.keys = rig_positions(others, 4);
+        const locus_group *group = locus_encoding_group(r.encoding);
+        const bool plain = locus_group_equal(group, NULL);
+        uint64_t random = 11;
+        s.queries =
+            plain ? rig_positions(scattered, 7) : algebra_random_positions(group, (algebra_reach){900, 6}, 7, &random);
+        s.keys =
+            plain ? rig_positions(others, 4) : algebra_random_positions(group, (algebra_reach){900, 6}, 4, &random);
         const size_t blocks = books.blocks, bytes = books.bytes;
         bool done = false;
         for (size_t refuse = 1; !done; refuse++) {
@@ -121,14 +136,27 @@ static void test_all_fail(void **state) {
 static void test_execution_allocates_nothing(void **state) {
     (void)state;
     const locus_allocator allocator = {book_allocate, book_release, NULL};
-    const char *const specs[] = {"algebraic(values=on)", "rope(learned=on)", "algebraic(generator=angles)",
+    const char *const specs[] = {"algebraic(values=on)",
+                                 "rope(learned=on)",
+                                 "algebraic(generator=angles)",
+                                 "algebraic(group=tree:2)",
+                                 "algebraic(group=cycle:5*tree:2, generator=householder)",
+                                 "string",
+                                 "liere",
                                  "learned + sinusoidal"};
+    const size_t count = sizeof specs / sizeof specs[0];
     locus_allocator_set(&allocator);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < count; i++) {
         rig r;
         float x[50 * 16] = {0}, g[50 * 16] = {0};
-        locus_role role = i < 3 ? LOCUS_ROLE_QUERY : LOCUS_ROLE_TOKEN;
-        rig_open(&r, specs[i], rig_shape(2, 8, 0, 16), NULL, 50);
+        locus_role role = i + 1 < count ? LOCUS_ROLE_QUERY : LOCUS_ROLE_TOKEN;
+        uint64_t random = 12;
+        rig_bind(&r, specs[i], rig_shape(2, 8, 0, 16), 7);
+        const locus_group *group = locus_encoding_group(r.encoding);
+        rig_place(&r,
+                  locus_group_equal(group, NULL) ? rig_positions(NULL, 50)
+                                                 : algebra_random_positions(group, (algebra_reach){99, 6}, 50, &random),
+                  NULL);
         locus_tensor xt = rig_view(&r, role, x, LOCUS_FLOAT32, 50), gt = rig_view(&r, role, g, LOCUS_FLOAT32, 50);
         locus_workspace workspace = rig_workspace(&r, role, LOCUS_FLOAT32);
         locus_apply_gradients gradients = {&xt, &gt, &gt, r.gradients, r.count};

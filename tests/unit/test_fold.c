@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Normal forms: ⌈p⌉ = U R(p) Uᵀ against what locus_apply does, for every encoding that has one; U orthogonal and block by
- * block; and a clear word where there is none. */
+/* Normal forms: ⌈p⌉ = U R(p) Uᵀ against what locus_apply does, for every encoding that has one; U orthogonal; and a
+ * clear word where there is none. */
 #include <locus/locus.h>
 
 #include <math.h>

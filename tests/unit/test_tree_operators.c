@@ -675,11 +675,56 @@ static void test_bad_generator(void **state) {
     locus_owned_release(&memory);
 }
 
+/* ---- refused memory ---- */
+
+static size_t allowed;
+
+static void *allow(void *state, size_t bytes, size_t alignment) {
+    (void)state;
+    if (allowed == 0)
+        return NULL;
+    allowed--;
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static void let_go(void *state, void *block, size_t bytes) {
+    (void)state;
+    (void)bytes;
+    free(block);
+}
+
+/* Whichever allocation fails, place says so and leaves nothing that its owner does not release. */
+static void test_refused_memory(void **state) {
+    (void)state;
+    const locus_allocator miser = {allow, let_go, NULL};
+    grove g;
+    bench b;
+    plant(&g, BUSH, 5, 2, 50, 40);
+    allowed = SIZE_MAX;
+    locus_allocator_set(&miser);
+    open_bench(&b, (make){2, 2, 4, 2, 3, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW}, &g);
+    size_t refusals = 0;
+    for (bool done = false; !done; refusals++) {
+        locus_owned_release(&b.placed);
+        allowed = refusals;
+        const locus_status status = locus_tree_place(&b.tree, &g.places, 0, &b.placed, &b.op, NULL);
+        assert_true(status == LOCUS_OK || status == LOCUS_ERROR_MEMORY);
+        done = status == LOCUS_OK;
+    }
+    assert_true(refusals > 20);
+    allowed = SIZE_MAX;
+    check_everything(&b, &g);
+    close_bench(&b);
+    locus_allocator_set(NULL);
+    fell(&g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_shape), cmocka_unit_test(test_many_blocks), cmocka_unit_test(test_sides),
-        cmocka_unit_test(test_gradients),   cmocka_unit_test(test_chunks),      cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_depth),       cmocka_unit_test(test_very_long),   cmocka_unit_test(test_bad_generator),
+        cmocka_unit_test(test_every_shape),    cmocka_unit_test(test_many_blocks), cmocka_unit_test(test_sides),
+        cmocka_unit_test(test_gradients),      cmocka_unit_test(test_chunks),      cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_depth),          cmocka_unit_test(test_very_long),   cmocka_unit_test(test_bad_generator),
+        cmocka_unit_test(test_refused_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
