@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Example 3: a sentence. Positions are integers; the encoding is a power of one orthogonal matrix, ⌈p⌉ = W^p. The score
- * of two words depends on how far apart they are and on nothing else: the same sentence a million words later scores the
- * same. */
+ * of two words depends on how far apart they are and on nothing else: the same sentence a million words later scores
+ * the same. */
 #include "example.h"
 
 int main(void) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Example 4: an image. A patch stands at (row, column), an element of grid:2 = seq*seq. Half of the head's dimensions turn
- * with the row, half with the column: ⌈(r, c)⌉ = H^r ⊕ W^c. So the score is a term of the rows' distance plus a term of the
- * columns'. */
+/* Example 4: an image. A patch stands at (row, column), an element of grid:2 = seq*seq. Half of the head's
+ * dimensions turn with the row, half with the column: ⌈(r, c)⌉ = H^r ⊕ W^c. So the score is a term of the rows'
+ * distance plus a term of the columns'. */
 #include "example.h"
 
 enum { ROWS = 4, COLUMNS = 6, PATCHES = ROWS * COLUMNS };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Example 5: a syntax tree. A node stands where the branches from the root lead, a word over 1 (left) and 2 (right); each
- * branch has an orthogonal matrix of its own, ⌈b1 b2 … bt⌉ = W_b1 W_b2 … W_bt. The path from one node to another goes up to
- * their lowest common ancestor and down again, and it alone decides the score: aunts are aunts everywhere in the tree.
+/* Example 5: a syntax tree. A node stands where the branches from the root lead, a word over 1 (left) and 2 (right);
+ * each branch has an orthogonal matrix of its own, ⌈b1 b2 … bt⌉ = W_b1 W_b2 … W_bt. The path from one node to
+ * another goes up to their lowest common ancestor and down again, and it alone decides the score: aunts are aunts
+ * everywhere in the tree.
  *
  *            S                0
  *          /   \
@@ -11,7 +12,7 @@
  *                 /  \
  *                on   NP                      2+2+1  2+2+2
  *                    /  \
- *                  the  mat                   2+2+2+1  2+2+2+2                                                        */
+ *                  the  mat                   2+2+2+1  2+2+2+2 */
 #include "example.h"
 
 enum { NODES = 11 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Example 6: a benzene ring. Six carbon atoms stand on a cycle of period 6, W⁶ = I exactly: it does not matter which atom
- * is called the first, nor how often one goes round. Turning the ring turns the attention with it. */
+/* Example 6: a benzene ring. Six carbon atoms stand on a cycle of period 6, W⁶ = I exactly: it does not matter which
+ * atom is called the first, nor how often one goes round. Turning the ring turns the attention with it. */
 #include "example.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Example 7: a document as a sequence of trees. A word stands at (sentence, branches from that sentence's root), an
- * element of seq*tree:2. One half of the head knows how many sentences lie between, the other half where the words stand
- * in their trees: the subject of this sentence and the subject of the last one are (−1, 0) apart. */
+ * element of seq*tree:2. One half of the head knows how many sentences lie between, the other half where the words
+ * stand in their trees: the subject of this sentence and the subject of the last one are (−1, 0) apart. */
 #include "example.h"
 
 enum { TOKENS = 8 };

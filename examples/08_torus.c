@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Example 8: a torus, cycle:8*cycle:6: a board whose edges meet (a cellular automaton, a crystal with periodic bounds, hours
- * by weekdays). Every field sees the same world around it. */
+/* Example 8: a torus, cycle:8*cycle:6: a board whose edges meet (a cellular automaton, a crystal with periodic
+ * bounds, hours by weekdays). Every field sees the same world around it. */
 #include "example.h"
 
 enum { ROWS = 8, COLUMNS = 6, FIELDS = ROWS * COLUMNS };

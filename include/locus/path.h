@@ -4,7 +4,8 @@
  *   group     element                                  normal form                          text
  *   seq       an integer                               itself                               "-3"
  *   cycle:n   an integer mod n                         0 … n − 1                            "5"
- *   tree:k    a word of signed branches 1 … k          no branch next to its inverse        "1+2-2+1", "-2+1", "0" (empty)
+ *   tree:k    a word of signed branches 1 … k          no branch next to its inverse        "1+2-2+1", "-2+1", "0"
+ * (empty)
  *   A * B     a tuple                                  component by component               "(3,1+2)"
  *
  * grid:r is a tuple of r integers. Trees are free groups: composition is concatenation with free reduction (Magnus,
@@ -45,7 +46,8 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_path_relative(const locus_path *a, c
 LOCUS_API LOCUS_MUST_USE locus_status locus_path_length(const locus_path *path, int64_t *length, locus_error *error);
 
 /* What decays and biases use: |−a + b| on a sequence and a tree, the shorter way round on a cycle, the floor of the
- * Euclidean norm on a grid (exact), the sum over the factors of any other product. A grid is an unbroken run of `seq`. */
+ * Euclidean norm on a grid (exact), the sum over the factors of any other product. A grid is an unbroken run of
+ * `seq`. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_path_distance(const locus_path *a, const locus_path *b, int64_t *distance,
                                                           locus_error *error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* algebraic: positions of a group act as orthogonal operators (Kogkalidis, Bernardy and Garg 2024). A head falls into one
- * block of dimensions for each coordinate of the group, ⌈(a, b)⌉ = ⌈a⌉ ⊕ ⌈b⌉:
+/* algebraic: positions of a group act as orthogonal operators (Kogkalidis, Bernardy and Garg 2024). A head falls
+ * into one block of dimensions for each coordinate of the group, ⌈(a, b)⌉ = ⌈a⌉ ⊕ ⌈b⌉:
  *
  *   axis    ⌈p⌉ = W^p                    rotary.h, in the eigenbasis of W
  *   cycle   ⌈p⌉ = Q R^p Qᵀ, R^n = I      rotary.h: R is fixed, Q learned

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What `mixed` and `string` share: on a grid of r axes, pair i (2i, 2i + 1) of a head turns by Σ_a p_a·frequencies[a][i],
- * with learned frequencies [tables, r, d/2]. Their options are group, those of turning.h, and base. */
+/* What `mixed` and `string` share: on a grid of r axes, pair i (2i, 2i + 1) of a head turns by Σ_a
+ * p_a·frequencies[a][i], with learned frequencies [tables, r, d/2]. Their options are group, those of turning.h, and
+ * base. */
 #ifndef LOCUS_GRID_ANGLES_H
 #define LOCUS_GRID_ANGLES_H
 
@@ -30,8 +31,8 @@ locus_status locus_grid_check(const locus_term *term, const locus_shape *shape, 
 locus_parameter locus_grid_parameter(const locus_term *term, const locus_shape *shape);
 
 /* As published for images (Heo et al. 2024, RoPE-Mixed): every table has r directions at right angles to one another,
- * drawn at random, and the pairs fall into r runs, one for each direction, over each of which the length falls from 1 as
- * rope's frequencies do, base^(−2rj/d). On one axis this is rope. *index moves on. */
+ * drawn at random, and the pairs fall into r runs, one for each direction, over each of which the length falls from
+ * 1 as rope's frequencies do, base^(−2rj/d). On one axis this is rope. *index moves on. */
 void locus_grid_draw(const locus_term *term, const locus_draw *draw, uint64_t *index, double *frequencies);
 
 /* Everything but a basis; `tensor` is that of the frequencies, `rate` that of a learned decay. */

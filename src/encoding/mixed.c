@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* mixed: RoPE-Mixed (Heo, Park, Han and Yun 2024, Rotary position embedding for vision transformer, equation 15). Pair i
- * of a head turns by ω_i·p, ω_i a learned vector with a component for each axis of the grid, so that diagonals are as
- * near as rows and columns. Parameter `frequencies` [tables, r, d/2]; see grid_angles.h. */
+/* mixed: RoPE-Mixed (Heo, Park, Han and Yun 2024, Rotary position embedding for vision transformer, equation 15).
+ * Pair i of a head turns by ω_i·p, ω_i a learned vector with a component for each axis of the grid, so that
+ * diagonals are as near as rows and columns. Parameter `frequencies` [tables, r, d/2]; see grid_angles.h. */
 #include "encoding/grid_angles.h"
 
 static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,

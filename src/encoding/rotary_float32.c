@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The walk of rotary_body.h over float32 data. */
+/* The walk of rotary_body.h and rotary_learn_body.h over float32 data. */
 #include "encoding/rotary.h"
 
 #include <string.h>
@@ -8,3 +8,5 @@
 #define WIDTH float32
 #define COMPOSES 1
 #include "encoding/rotary_body.h"
+
+#include "encoding/rotary_learn_body.h"

@@ -4,8 +4,9 @@
  * A plan's positions are nodes of one trie. Near the root, where more vectors pass than a product of matrices costs, a
  * node's matrix is made from its parent's, P_node = P_parent W_b (one product for an edge, in double); below, the
  * generators are applied to the vectors, edge by edge from the leaves up, all edges of a level with the same branch in
- * one product. So the cost is linear in edges whatever the shape. Matrices that do not fit the plan's workspace are made
- * in chunks of subtrees, and made again in the backward walk, which takes dL/dP to the parents and to the generators:
+ * one product. So the cost is linear in edges whatever the shape. Matrices that do not fit the plan's workspace are
+ * made in chunks of subtrees, and made again in the backward walk, which takes dL/dP to the parents and to the
+ * generators:
  *
  *   P_c = P_a W_b:   dP_a += dP_c W_bᵀ,   dW_b += P_aᵀ dP_c */
 #ifndef LOCUS_TREE_H
@@ -36,8 +37,9 @@ typedef struct locus_tree {
     const double *bases; /* SKEW, learned: U [dim, dim] and θ [dim/2] of each, one behind the other; else NULL */
 } locus_tree;
 
-/* Fills `generators` and what follows (and keeps the copies) from `values`, the term's parameters, or for LOCUS_TREE_FIXED from `A`
- * [tables, branches, dim, dim] by `kind`. NUMERIC names the head and branch. The other fields are set by the caller. */
+/* Fills `generators` and what follows (and keeps the copies) from `values`, the term's parameters, or for
+ * LOCUS_TREE_FIXED from `A` [tables, branches, dim, dim] by `kind`. NUMERIC names the head and branch. The other fields
+ * are set by the caller. */
 locus_status locus_tree_bind(locus_tree *tree, const double *const *values, const double *A, locus_owned *memory,
                              locus_error *error);
 

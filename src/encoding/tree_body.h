@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The walk of tree_walk.h, computed in one element type. The including file defines REAL, WIDTH (float32 or float64) and
- * SINGLE (1 for float).
+/* The walk of tree_walk.h, computed in one element type. The including file defines REAL, WIDTH (float32 or float64)
+ * and SINGLE (1 for float).
  *
  * V are rows that climb, G rows that descend. At level l of a block there are rows for all tokens l or more edges below
  * their anchor, in the order of tree_layout.h. An entry's rows stand at `start` in its own level and at `target` in the

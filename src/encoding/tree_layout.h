@@ -11,8 +11,8 @@
  *   part    blocks of a chunk that share slots for gradients: by shape, never by thread
  *   block   some anchors (or a piece of one anchor's tokens) with whole subtrees of their tails: about BLOCK_VECTORS
  *           rows, that one worker takes through the tails level by level
- *   entry   a node in a block. Level 0 are the anchors ("pieces"), level l is l edges below them. Inside a level entries
- *           are sorted by signed branch: a group of entries is one product with one generator.
+ *   entry   a node in a block. Level 0 are the anchors ("pieces"), level l is l edges below them. Inside a level
+ *           entries are sorted by signed branch: a group of entries is one product with one generator.
  *
  * A token has one row for each stream on its side, and for each head if all heads share a table. At level l there is a
  * row for each token whose node is l or more edges below its anchor; an entry's rows are neighbours, first those of

@@ -28,7 +28,8 @@ const double *locus_tree_generator(const locus_tree_operator *op, size_t table, 
 /* All matrices of all tables, and the same rounded, both ways round. Runs in parallel. */
 void locus_tree_make_kept(const locus_tree_operator *op, double *matrices, float *rounded, float *transposed);
 
-/* The chunk's matrices into desk->made, from its parent's checkpoint. `leading`: only those that lead to checkpoints. */
+/* The chunk's matrices into desk->made, from its parent's checkpoint. `leading`: only those that lead to
+ * checkpoints. */
 void locus_tree_make_chunk(const locus_tree_operator *op, const locus_tree_chunk *chunk, const locus_tree_desk *desk,
                            bool leading);
 

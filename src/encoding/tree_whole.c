@@ -4,8 +4,8 @@
  *
  *   scratch [workers] | dW [tables, used] | desks [tables at a time]: made, checkpoints, boundary, dP, slots
  *
- * If all matrices are kept there is one chunk, and all tables run at once. Else matrices are made chunk by chunk. Backward
- * first makes those that lead to checkpoints, then goes through the chunks from the last to the first. */
+ * If all matrices are kept there is one chunk, and all tables run at once. Else matrices are made chunk by chunk.
+ * Backward first makes those that lead to checkpoints, then goes through the chunks from the last to the first. */
 #include "encoding/tree_walk.h"
 
 #include <locus/parallel.h>

@@ -74,13 +74,17 @@ static void compare(const double *a, const double *b, size_t count, double toler
 static void test_scores(void **state) {
     (void)state;
     const char *const specs[] = {"algebraic", "algebraic(side=query)", "algebraic(side=key)",
-                                 "algebraic(init=identity)"};
+                                 "algebraic(init=identity)", "algebraic(generator=householder)"};
+    enum { SPECS = sizeof specs / sizeof specs[0] };
     uint64_t random = 0;
     run *outer = calloc(2, sizeof *outer), *inner = outer + 1;
+    int64_t standing[TOKENS];
     assert_non_null(outer);
-    for (size_t s = 0; s < 4; s++) {
+    for (size_t t = 0; t < TOKENS; t++) /* long runs of tokens at one place, and a few others */
+        standing[t] = t < 100 ? (int64_t)t / 40 * 7 - 5 : (int64_t)t;
+    for (size_t s = 0; s < 2 * SPECS; s++) {
         rig r;
-        rig_open(&r, specs[s], rig_shape(HEADS, DIM, 0, 0), NULL, TOKENS);
+        rig_open(&r, specs[s % SPECS], rig_shape(HEADS, DIM, 0, 0), s < SPECS ? NULL : standing, TOKENS);
         double *x = rig_normal(2 * ELEMENTS, &random), *C = rig_normal(TOKENS * TOKENS, &random);
         run_pair(&r, LOCUS_OUTER, x, C, outer);
         run_pair(&r, LOCUS_INNER, x, C, inner);
