@@ -120,8 +120,8 @@ static locus_status bind_rotary(const locus_algebraic_bind *bind, const locus_al
     locus_rotary *rotary = locus_owned_get(bind->memory, 1, sizeof *rotary);
     if (!rotary)
         return locus_owned_fail(bind->error, 1, sizeof *rotary);
-    *rotary = (locus_rotary){
-        .heads = bind->heads, .dim = block->dim, .tables = bind->blocks->tables, .side = bind->side};
+    *rotary =
+        (locus_rotary){.heads = bind->heads, .dim = block->dim, .tables = bind->blocks->tables, .side = bind->side};
     *bound = rotary;
     return bind->blocks->generator == LOCUS_GENERATOR_ANGLES ? bind_angles(bind, block, rotary)
                                                              : bind_matrices(bind, block, rotary);
@@ -244,10 +244,8 @@ static const locus_option_info options[] = {
     {"split", "a:b:… (integers ≥ 1)", "", "head dimensions for each coordinate of the group; equal if not given"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_GROUP, 0, 0, false, NULL},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
-    LOCUS_TURNING_RULES,
+    {LOCUS_OPTION_GROUP, 0, 0, false, NULL},    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
+    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},   LOCUS_TURNING_RULES,
     {LOCUS_OPTION_LIST, 1, 65536, false, NULL},
 };
 

@@ -53,10 +53,11 @@ static locus_status fail_even(const locus_algebraic_blocks *blocks, const char *
                           "'algebraic(group=%s)' cuts a head into %zu equal blocks, one for each coordinate, and "
                           "head_dim is %zu: give head_dim=%zu, or split=%s",
                           group, blocks->count, dim, above, split);
-    return locus_fail(error, LOCUS_ERROR_SHAPE, "head_dim",
-                      "'algebraic(group=%s)' cuts a head into %zu blocks, one for each coordinate, and head_dim is only "
-                      "%zu: give head_dim=%zu",
-                      group, blocks->count, dim, above);
+    return locus_fail(
+        error, LOCUS_ERROR_SHAPE, "head_dim",
+        "'algebraic(group=%s)' cuts a head into %zu blocks, one for each coordinate, and head_dim is only "
+        "%zu: give head_dim=%zu",
+        group, blocks->count, dim, above);
 }
 
 static locus_status cut_evenly(locus_algebraic_blocks *blocks, const char *group, size_t dim, locus_error *error) {
@@ -94,12 +95,10 @@ static locus_status check_pairs(const locus_algebraic_blocks *blocks, size_t dim
         if (block->dim % 2 == 0 || !needs_pairs(blocks->generator, block->coordinate))
             continue;
         if (blocks->count == 1)
-            return locus_fail(error, LOCUS_ERROR_SHAPE, "head_dim",
-                              "'algebraic(%s)' turns pairs: head_dim must be even, not %zu%s",
-                              angles ? "generator=angles" : "group=cycle:n", dim,
-                              angles && block->coordinate.kind != LOCUS_COORDINATE_CYCLE
-                                  ? " (generator=skew takes odd ones)"
-                                  : "");
+            return locus_fail(
+                error, LOCUS_ERROR_SHAPE, "head_dim", "'algebraic(%s)' turns pairs: head_dim must be even, not %zu%s",
+                angles ? "generator=angles" : "group=cycle:n", dim,
+                angles && block->coordinate.kind != LOCUS_COORDINATE_CYCLE ? " (generator=skew takes odd ones)" : "");
         return locus_fail(error, LOCUS_ERROR_SHAPE, "split",
                           "block %zu of the head, for a coordinate whose generator turns pairs, has %zu of %zu "
                           "dimensions: give an even number%s",

@@ -98,8 +98,8 @@ static locus_status draw_block(locus_generator_draw *draw, const locus_algebraic
     draw->coordinate = block->coordinate;
     draw->dim = block->dim;
     for (draw->number = 0; draw->number < block->generators && status == LOCUS_OK; draw->number++) {
-        double *to = values[block->slice.tensor] +
-                     locus_parameter_slice_at(block->slice, table, draw->number, block->elements);
+        double *to =
+            values[block->slice.tensor] + locus_parameter_slice_at(block->slice, table, draw->number, block->elements);
         status = blocks->generator == LOCUS_GENERATOR_ANGLES ? draw_angles(draw, to) : draw_matrix(draw, to);
     }
     return status;

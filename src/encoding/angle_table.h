@@ -4,9 +4,9 @@
  *   e^{ipθ} = e^{i64cθ} · e^{ifθ},  p = 64c + f
  *
  * Products with θ are carried out to twice double precision before the cosine is taken, so that an angle is as exact at
- * position 1,000,000 as at position 1. On a cycle of n the angles are 2π·(m·p mod n)/n, reduced in integers to the first
- * eighth of a turn: quarters of a turn are exact, and n steps are none. kernels->angles multiplies the levels for a run
- * of tokens and rounds once.
+ * position 1,000,000 as at position 1. On a cycle of n the angles are 2π·(m·p mod n)/n, reduced in integers to the
+ * first eighth of a turn: quarters of a turn are exact, and n steps are none. kernels->angles multiplies the levels for
+ * a run of tokens and rounds once.
  *
  *   fine    [tables, 64, pairs] (cos, sin)             belongs to the frequencies: made when parameters are bound
  *   steps   [8, tables, pairs] floats, cosines and sines apart: rows f < 8 of fine, rounded

@@ -13,8 +13,8 @@ void locus_haar_orthogonal(size_t n, const locus_random *random, uint64_t *index
 /* Doubles of scratch for locus_haar_blocks. */
 size_t locus_haar_work(size_t n);
 
-/* U [n, n] and theta [n/2], angles in [0, π], of a W = U R(θ) Uᵀ that is Haar-distributed over SO(n); R(θ) turns the pairs
- * (2i, 2i + 1). LOCUS_ERROR_NUMERIC if the decomposition fails. */
+/* U [n, n] and theta [n/2], angles in [0, π], of a W = U R(θ) Uᵀ that is Haar-distributed over SO(n); R(θ) turns the
+ * pairs (2i, 2i + 1). LOCUS_ERROR_NUMERIC if the decomposition fails. */
 locus_status locus_haar_blocks(size_t n, const locus_random *random, uint64_t *index, double *U, double *theta,
                                double *work);
 

@@ -50,7 +50,9 @@ typedef struct locus_rotary {
     locus_orthogonal_kind kind;
     const double *A;     /* [tables, dim, dim] */
     const double *sigma; /* generators: [tables, pairs] */
-    const size_t *flip;  /* [tables] coordinates from this one on change sign with every step; NULL: none do */
+    /* a basis exp(A − Aᵀ): the block form of A − Aᵀ, [tables, dim, dim] and [tables, pairs] */
+    const double *skew_basis, *skew_angles;
+    const size_t *flip; /* [tables] coordinates from this one on change sign with every step; NULL: none do */
 } locus_rotary;
 
 /* ---- binding (rotary_bind.c); heads, dim, side and tables are set by the caller ---- */

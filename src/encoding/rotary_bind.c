@@ -3,6 +3,7 @@
 #include "encoding/rotary.h"
 
 #include "core/error.h"
+#include "linalg/block_form.h"
 
 #include <locus/parallel.h>
 
@@ -86,21 +87,46 @@ typedef struct locus_matrix_job {
     const double *A;
     double *U, *V; /* V = Uᵀ */
     float *U32, *V32;
-    double *theta, *sigma; /* powers */
+    double *theta, *sigma; /* of powers, and of the logarithm of a basis exp(A − Aᵀ) */
     size_t *flip;
-    double *work; /* locus_orthogonal_work for each table */
+    double *skew_basis; /* of that logarithm */
+    double *work;       /* locus_orthogonal_work for each table */
     locus_status *status;
 } locus_matrix_job;
 
+/* exp(A − Aᵀ), of whose block form the gradient will need to know. */
+static locus_status make_exponential(const locus_matrix_job *job, size_t table, double *work) {
+    const size_t dim = job->dim, at = table * dim * dim, pairs = dim / 2;
+    double *theta = job->theta + table * pairs, *real = work, *imaginary = work + pairs;
+    locus_status status = locus_orthogonal_powers(job->kind, dim, job->A + at, job->skew_basis + at, theta,
+                                                  job->sigma + table * pairs, &job->flip[table], work);
+    if (status != LOCUS_OK)
+        return status;
+    for (size_t i = 0; i < pairs; i++) {
+        real[i] = cos(theta[i]);
+        imaginary[i] = sin(theta[i]);
+    }
+    const locus_block_form form = {dim, job->skew_basis + at, real, imaginary, 1};
+    locus_block_compose(&form, job->U + at, work + dim);
+    return LOCUS_OK;
+}
+
+static locus_status make_orthogonal(const locus_matrix_job *job, size_t table, double *work) {
+    const size_t dim = job->dim, at = table * dim * dim, pairs = dim / 2;
+    if (job->skew_basis)
+        return make_exponential(job, table, work);
+    if (!job->powers)
+        return locus_orthogonal_make(job->kind, dim, job->A + at, job->U + at, work);
+    return locus_orthogonal_powers(job->kind, dim, job->A + at, job->U + at, job->theta + table * pairs,
+                                   job->sigma + table * pairs, &job->flip[table], work);
+}
+
 static void make_matrix(void *context, size_t table, size_t worker) {
     const locus_matrix_job *job = context;
-    const size_t dim = job->dim, square = dim * dim, at = table * square, pairs = dim / 2;
+    const size_t dim = job->dim, square = dim * dim, at = table * square;
     double *work = job->work + table * locus_orthogonal_work(dim);
     (void)worker;
-    job->status[table] =
-        job->powers ? locus_orthogonal_powers(job->kind, dim, job->A + at, job->U + at, job->theta + table * pairs,
-                                              job->sigma + table * pairs, &job->flip[table], work)
-                    : locus_orthogonal_make(job->kind, dim, job->A + at, job->U + at, work);
+    job->status[table] = make_orthogonal(job, table, work);
     for (size_t i = 0; i < dim; i++)
         for (size_t j = 0; j < dim; j++)
             job->V[at + j * dim + i] = job->U[at + i * dim + j];
@@ -153,9 +179,30 @@ static locus_status make_matrices(locus_rotary *rotary, locus_matrix_job *job, c
     return status;
 }
 
+/* Angles and what goes with them. */
+static locus_status take_angles(const locus_rotary *rotary, locus_matrix_job *job, locus_owned *memory,
+                                locus_error *error) {
+    const size_t elements = rotary->tables * (rotary->dim / 2);
+    job->theta = locus_owned_get(memory, elements, sizeof *job->theta);
+    job->sigma = locus_owned_get(memory, elements, sizeof *job->sigma);
+    job->flip = locus_owned_get(memory, rotary->tables, sizeof *job->flip);
+    return job->theta && job->sigma && job->flip ? LOCUS_OK : locus_owned_fail(error, elements, sizeof *job->theta);
+}
+
 locus_status locus_rotary_bind_basis(locus_rotary *rotary, locus_orthogonal_kind kind, const double *A,
                                      locus_owned *memory, locus_error *error) {
+    const size_t elements = rotary->tables * rotary->dim * rotary->dim;
     locus_matrix_job job = {.kind = kind};
+    if (kind == LOCUS_ORTHOGONAL_SKEW) {
+        locus_status status = take_angles(rotary, &job, memory, error);
+        if (status != LOCUS_OK)
+            return status;
+        job.skew_basis = locus_owned_get(memory, elements, sizeof *job.skew_basis);
+        if (!job.skew_basis)
+            return locus_owned_fail(error, elements, sizeof *job.skew_basis);
+    }
+    rotary->skew_basis = job.skew_basis;
+    rotary->skew_angles = job.theta;
     return make_matrices(rotary, &job, A, memory, error);
 }
 
@@ -175,13 +222,11 @@ locus_status locus_rotary_bind_powers(locus_rotary *rotary, locus_orthogonal_kin
                                       locus_owned *memory, locus_error *error) {
     const size_t pairs = rotary->dim / 2, tables = rotary->tables;
     locus_matrix_job job = {.kind = kind, .powers = true};
-    job.theta = locus_owned_get(memory, tables * pairs, sizeof *job.theta);
-    job.sigma = locus_owned_get(memory, tables * pairs, sizeof *job.sigma);
-    job.flip = locus_owned_get(memory, tables, sizeof *job.flip);
-    if (!job.theta || !job.sigma || !job.flip)
-        return locus_owned_fail(error, tables * pairs, sizeof *job.theta);
+    locus_status status = take_angles(rotary, &job, memory, error);
+    if (status != LOCUS_OK)
+        return status;
     locus_angle_rates rates = {.tables = tables, .pairs = pairs, .theta = job.theta};
-    locus_status status = make_matrices(rotary, &job, A, memory, error);
+    status = make_matrices(rotary, &job, A, memory, error);
     rotary->sigma = job.sigma;
     if (status == LOCUS_OK && kind == LOCUS_ORTHOGONAL_HOUSEHOLDER) {
         rotary->flip = job.flip;

@@ -27,8 +27,8 @@ static const REAL *T(g_row)(const locus_rotary_walk *walk, size_t token, size_t 
            (ptrdiff_t)head * walk->heads->gy_head;
 }
 
-/* Cosines of `rows` places in the two-level tables of one axis, and the sines right behind them; those of all heads side
- * by side, unless heads share them. Returns the width of a row. */
+/* Cosines of `rows` places in the two-level tables of one axis, and the sines right behind them; those of all heads
+ * side by side, unless heads share them. Returns the width of a row. */
 static size_t T(axis_phases)(const locus_rotary_walk *walk, const locus_angle_table *table, locus_heads_range heads,
                              const uint32_t *coarse, const uint32_t *fine, size_t rows, REAL *phase) {
     const size_t pairs = table->base->rates.pairs;
@@ -246,8 +246,8 @@ static const REAL *T(basis)(const locus_rotary_walk *walk, size_t head, bool tra
     return matrices + table * rotary->dim * rotary->dim;
 }
 
-/* Rows that are needed next. They are asked for a few at a time, between products: a burst of requests would have to wait
- * for one another, and products that wait for memory leave the processor idle. */
+/* Rows that are needed next. They are asked for a few at a time, between products: a burst of requests would have to
+ * wait for one another, and products that wait for memory leave the processor idle. */
 typedef struct T(coming) {
     const REAL *rows[2];
     ptrdiff_t stride[2];

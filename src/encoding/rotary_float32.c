@@ -8,5 +8,5 @@
 #define WIDTH float32
 #define COMPOSES 1
 #include "encoding/rotary_body.h"
-
+/* and what speaks its vocabulary */
 #include "encoding/rotary_learn_body.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Gradients of matrices for one element type, behind rotary_body.h, whose vocabulary it speaks: sums over tokens, by blocks
- * of one head, in the data's own type for a group of tokens and then in double. What becomes of the sums:
+/* Gradients of matrices for one element type, behind rotary_body.h, whose vocabulary it speaks: sums over tokens, by
+ * blocks of one head, in the data's own type for a group of tokens and then in double. What becomes of the sums:
  * rotary_reduce.c. */
 
 /* c (+)= aᵀ b over `rows` tokens, for dim columns of each. */

@@ -5,13 +5,13 @@
  *
  * Angles: dL/dθ_i = Σ p·(x̂ ∧ R(−p)ĝ)_i is summed itself.
  *
- * A basis that has parameters of its own: y = U R Uᵀ x gives Uᵀ dL/dU = forward + backwardᵀ, and locus_orthogonal_backward
+ * A basis that has parameters of its own: y = U R Uᵀ x gives Uᵀ dL/dU = forward + backwardᵀ; locus_orthogonal_backward
  * goes on. In INNER coordinates one of the two is missing for each of queries and keys, but the missing parts add up to
  * a symmetric matrix, which no orthogonal matrix can follow.
  *
- * Generators: W^p. Quotients of the two sums, and moments where angles are near (orthogonal.h). A block of two coordinates
- * is always near to itself; only the antisymmetric part of its moment matters, because W stays orthogonal, and that part
- * is the sum for its angle alone, so no moment has to be computed for it:
+ * Generators: W^p. Quotients of the two sums, and moments where angles are near (orthogonal.h). A block of two
+ * coordinates is always near to itself; only the antisymmetric part of its moment matters, because W stays orthogonal,
+ * and that part is the sum for its angle alone, so no moment has to be computed for it:
  *
  *   m_10 − m_01 = Σ u ((R(−a/2)ĝ)_y (R(a/2)x̂)_x − (R(−a/2)ĝ)_x (R(a/2)x̂)_y) = Σ u (R(−a)ĝ)_y x̂_x − (R(−a)ĝ)_x x̂_y
  *
@@ -224,6 +224,13 @@ static void reduce_basis(const locus_rotary_operator *op, size_t table, const lo
         }
     op->kernels_float64->gemm(dim, dim, dim, rotary->basis_float64 + table * square, ld, 1, slot->inner, ld,
                               slot->forward, ld, false);
+    if (rotary->skew_basis) {
+        locus_skew_exp_backward(dim, rotary->skew_basis + table * square, rotary->skew_angles + table * rotary->pairs,
+                                slot->forward, slot->inner, slot->work);
+        subtract_transpose(dim, slot->inner, slot->gradient);
+        add_matrix(rotary, table, slot->gradient, parameters);
+        return;
+    }
     locus_status status = locus_orthogonal_backward(rotary->kind, dim, rotary->A + table * square, slot->forward,
                                                     slot->gradient, slot->work);
     assert(status == LOCUS_OK); /* it was decomposed before */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Gradients over a run of tokens that all stand at one place p, as rows of a grid do on all axes but the last. R(p) is then
- * one matrix for all of them: it leaves the sums over tokens,
+/* Gradients over a run of tokens that all stand at one place p, as rows of a grid do on all axes but the last. R(p) is
+ * then one matrix for all of them: it leaves the sums over tokens,
  *
  *   M = Σ ĝ x̂ᵀ:   Σ ĝ ŷᵀ = M R(p)ᵀ,   Σ (R(−p)ĝ) x̂ᵀ = R(−p) M,   moments = u^(2m+1) R(−p/2) M R(p/2)ᵀ
  *
  * and the changes of basis leave them too, M = Uᵀ (Σ g xᵀ) U. So two products of tokens with matrices, Σ g xᵀ and
- * gx = g·(U R(−p) Uᵀ), do the work of five and of all turns. Only gradients take this way: results of the forward operator
- * must depend on a token's position alone, not on its neighbours. All in double. */
+ * gx = g·(U R(−p) Uᵀ), do the work of five and of all turns. Only gradients take this way: results of the forward
+ * operator must depend on a token's position alone, not on its neighbours. What is not tokens is in double. */
 #include "encoding/rotary.h"
 
 #include <string.h>

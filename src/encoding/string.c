@@ -4,7 +4,8 @@
  *   ⌈p⌉ = exp(Σ_a p_a S_a) = U R(Σ_a p_a θ_a) Uᵀ
  *
  * with skew generators S_a that commute: they share one basis U = exp(A − Aᵀ), and each has angles of its own. So it is
- * `mixed` in a learned basis. Parameters `basis` [tables, d, d] (A) and `frequencies` [tables, r, d/2]; grid_angles.h. */
+ * `mixed` in a learned basis. Parameters `basis` [tables, d, d] (A) and `frequencies` [tables, r, d/2]: grid_angles.h.
+ */
 #include "encoding/grid_angles.h"
 
 enum { BASIS, FREQUENCIES, RATE };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Gradients of what acts in blocks: every kind of generator on sequences, cycles, grids and products of these, cut evenly
- * and by split; mixed and string. And generators whose angles are near, for every kind. */
+/* Gradients of what acts in blocks: every kind of generator on sequences, cycles, grids and products of these, cut
+ * evenly and by split; mixed and string. And generators whose angles are near, for every kind. */
 #include "gradient_case.h"
 
 #include <stdio.h>

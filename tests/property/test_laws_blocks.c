@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What operators by coordinates promise beyond the group laws: a token's result depends on its position alone, bit for
- * bit, whatever stands around it; cycles are exact; powers of every kind of generator are those of its dense matrix; and
- * mixtures of one axis are rope. */
+ * bit, whatever stands around it; cycles are exact; powers of every kind of generator are those of its dense matrix;
+ * and mixtures of one axis are rope. */
 #include "encoding_rig.h"
 
 #include "encoding/angle_table.h"

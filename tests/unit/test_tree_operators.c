@@ -390,7 +390,7 @@ static void check_flows(const bench *b, const grove *g, const locus_role *roles,
 
 static const locus_role all_roles[] = {LOCUS_ROLE_QUERY, LOCUS_ROLE_KEY, LOCUS_ROLE_VALUE, LOCUS_ROLE_OUTPUT};
 
-/* Every role alone and together, both directions and dtypes, forward and backward, in place and out of place. */
+/* All roles together and each alone, both directions and dtypes, forward and backward, in place and out of place. */
 static void check_everything(const bench *b, const grove *g) {
     double *gradients = grab(b->elements, sizeof *gradients);
     for (unsigned bits = 0; bits < 32; bits++) {
@@ -400,7 +400,6 @@ static void check_everything(const bench *b, const grove *g) {
                           learns ? gradients : NULL};
         const double tolerance = wide ? 1e-11 : 3e-5;
         check_flows(b, g, all_roles, 4, direction, &what, tolerance);
-        check_flows(b, g, all_roles, 2, direction, &what, tolerance);
         check_flows(b, g, all_roles + bits % 4, 1, direction, &what, tolerance);
     }
     free(gradients);
@@ -412,7 +411,7 @@ static void test_every_shape(void **state) {
         shape kind;
         size_t size, branches, queries, keys, dim;
     } cases[] = {{BUSH, 6, 2, 60, SIZE_MAX, 6},  {BUSH, 5, 3, 41, 23, 5},         {BUSH, 9, 5, 7, 90, 16},
-                 {STAR, 1, 5, 50, 20, 7},        {COMB, 30, 3, 60, SIZE_MAX, 4},  {PATH, 90, 2, 90, 45, 8},
+                 {STAR, 1, 5, 50, 20, 7},        {COMB, 30, 3, 60, SIZE_MAX, 4},  {PATH, 60, 2, 60, 45, 8},
                  {LONE, 150, 2, 2, SIZE_MAX, 9}, {CROWD, 4, 2, 70, 1, 3},         {NOTHING, 0, 1, 9, SIZE_MAX, 4},
                  {BUSH, 3, 2, 0, 12, 6},         {NOTHING, 0, 1, 0, SIZE_MAX, 4}, {BUSH, 4, 1, 30, SIZE_MAX, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -440,7 +439,7 @@ static void test_many_blocks(void **state) {
     for (size_t i = 0; i < 3; i++) {
         grove g;
         bench b;
-        plant(&g, i == 0 ? BUSH : i == 1 ? CROWD : PATH, i == 2 ? 700 : 5, 3, 2500, i == 1 ? 1500 : SIZE_MAX);
+        plant(&g, i == 0 ? BUSH : i == 1 ? CROWD : PATH, i == 2 ? 200 : 5, 3, 2500, i == 1 ? 1500 : SIZE_MAX);
         open_bench(&b, (make){2, i == 0 ? 1 : 2, 8, 3, 3, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW}, &g);
         double *gradients = grab(b.elements, sizeof *gradients);
         const job forward = {LOCUS_FLOAT32, false, false, NULL}, back = {LOCUS_FLOAT32, true, true, gradients};
@@ -519,7 +518,8 @@ static void check_gradients(bench *b, const grove *g, const locus_role *roles, s
     for (size_t i = 0; i < b->elements; i++)
         if (!(fabs(gradients[i] - narrow[i]) < 1e-4 * largest))
             fail_msg("element %zu: %g in float32, %g in float64", i, narrow[i], gradients[i]);
-    for (size_t i = 0; i<b->elements; i += b->elements> 150 ? 1 + below(b->elements / 60) : 1) {
+    const size_t elements = b->elements, stride = elements / 60;
+    for (size_t i = 0; i < elements; i += 1 + (stride > 1 ? below(stride) : 0)) {
         const double measured = slope(b, g, flows, count, &b->parameter[i]);
         if (!(fabs(measured - (gradients[i] - 0.25)) < 1e-8 * largest))
             fail_msg("element %zu: %.10g by difference, %.10g", i, measured, gradients[i] - 0.25);
