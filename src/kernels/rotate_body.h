@@ -130,9 +130,10 @@ SIMD void rotate_compose(const rotate_base *base, vreal *cosine, vreal *sine) {
 }
 
 /* `vectors` vectors of pairs from pair i on (cut: the last pairs, fewer than a vector) of one head in all rows. Asks
- * for the same head as many rows ahead as there are here. */
-SIMD void rotate_based_columns(const rotate_call *call, const bool half_pairs, ptrdiff_t head, size_t i,
-                               const size_t vectors, const bool cut, size_t lines) {
+ * for the same head as many rows ahead as there are here. stands: all rows take one row of the table, which is composed
+ * with the base once. */
+SIMD void rotate_based_columns(const rotate_call *call, const bool half_pairs, const bool stands, ptrdiff_t head,
+                               size_t i, const size_t vectors, const bool cut, size_t lines) {
     const locus_rotation *shape = &call->shape;
     const size_t pairs = shape->pairs, rows = shape->rows;
     const ptrdiff_t table_row = shape->table_row, source_row = shape->source_row, target_row = shape->target_row;
@@ -144,18 +145,26 @@ SIMD void rotate_based_columns(const rotate_call *call, const bool half_pairs, p
     real *target = call->target + head * shape->target_head;
     const uintptr_t ahead = (uintptr_t)((ptrdiff_t)rows * source_row) * sizeof(real);
     rotate_base base[ROTATE_VECTORS];
+    vreal cosines[ROTATE_VECTORS], sines[ROTATE_VECTORS];
     SIMD_UNROLL
-    for (size_t j = 0; j < vectors; j++)
+    for (size_t j = 0; j < vectors; j++) {
         base[j] = rotate_base_of(call, cut ? v_load_part(base_cosine, part) : v_load(base_cosine + j * LANES),
                                  cut ? v_load_part(base_sine, part) : v_load(base_sine + j * LANES));
+        cosines[j] = cut ? v_load_part(table_cosine, part) : v_load(table_cosine + j * LANES);
+        sines[j] = cut ? v_load_part(table_sine, part) : v_load(table_sine + j * LANES);
+        rotate_compose(&base[j], &cosines[j], &sines[j]);
+    }
     for (size_t row = rows; row > 0; row--) {
         for (size_t line = 0; line < lines; line++)
             __builtin_prefetch((const void *)((uintptr_t)source + ahead + 64 * line));
         SIMD_UNROLL
         for (size_t j = 0; j < vectors; j++) {
-            vreal cosine = cut ? v_load_part(table_cosine, part) : v_load(table_cosine + j * LANES);
-            vreal sine = cut ? v_load_part(table_sine, part) : v_load(table_sine + j * LANES);
-            rotate_compose(&base[j], &cosine, &sine);
+            vreal cosine = cosines[j], sine = sines[j];
+            if (!stands) {
+                cosine = cut ? v_load_part(table_cosine, part) : v_load(table_cosine + j * LANES);
+                sine = cut ? v_load_part(table_sine, part) : v_load(table_sine + j * LANES);
+                rotate_compose(&base[j], &cosine, &sine);
+            }
             if (cut)
                 rotate_part(pairs, half_pairs, i, cosine, sine, source, target);
             else
@@ -169,17 +178,26 @@ SIMD void rotate_based_columns(const rotate_call *call, const bool half_pairs, p
 }
 
 /* Angles are sums of a base, one for all rows, and a table: a head at a time, its base in registers. */
-SIMD void rotate_based(const rotate_call *call, const bool half_pairs) {
+SIMD void rotate_based_heads(const rotate_call *call, const bool half_pairs, const bool stands) {
     const size_t pairs = call->shape.pairs, all_lines = call->shape.D * sizeof(real) / 64;
     for (size_t head = 0; head < call->shape.heads; head++) {
+        const ptrdiff_t h = (ptrdiff_t)head;
         size_t i = 0, lines = all_lines;
         for (; i + ROTATE_VECTORS * LANES <= pairs; i += ROTATE_VECTORS * LANES, lines = 0)
-            rotate_based_columns(call, half_pairs, (ptrdiff_t)head, i, ROTATE_VECTORS, false, lines);
+            rotate_based_columns(call, half_pairs, stands, h, i, ROTATE_VECTORS, false, lines);
         for (; i + LANES <= pairs; i += LANES, lines = 0)
-            rotate_based_columns(call, half_pairs, (ptrdiff_t)head, i, 1, false, lines);
+            rotate_based_columns(call, half_pairs, stands, h, i, 1, false, lines);
         if (i < pairs)
-            rotate_based_columns(call, half_pairs, (ptrdiff_t)head, i, 1, true, lines);
+            rotate_based_columns(call, half_pairs, stands, h, i, 1, true, lines);
     }
+}
+
+SIMD void rotate_based(const rotate_call *call, const bool half_pairs) {
+    rotate_based_heads(call, half_pairs, false);
+}
+
+SIMD void rotate_standing(const rotate_call *call, const bool half_pairs) {
+    rotate_based_heads(call, half_pairs, true);
 }
 
 /* `vectors` vectors of pairs from pair i on, in all heads of a row. */
@@ -242,6 +260,8 @@ ROTATE_LAYOUT(rotate_own_half, rotate_own, true)
 ROTATE_LAYOUT(rotate_own_interleaved, rotate_own, false)
 ROTATE_LAYOUT(rotate_based_half, rotate_based, true)
 ROTATE_LAYOUT(rotate_based_interleaved, rotate_based, false)
+ROTATE_LAYOUT(rotate_standing_half, rotate_standing, true)
+ROTATE_LAYOUT(rotate_standing_interleaved, rotate_standing, false)
 ROTATE_LAYOUT(rotate_shared_half, rotate_shared, true)
 ROTATE_LAYOUT(rotate_shared_interleaved, rotate_shared, false)
 
@@ -270,7 +290,11 @@ static void KERNEL(rotate)(const locus_rotation *shape, real sign, real scale, c
     const bool shared = shape->table_head == 0 && shape->heads > 1;
     for (size_t left = shape->rows; left > 0; left -= call.shape.rows) {
         call.shape.rows = left < ROTATE_ROWS ? left : ROTATE_ROWS;
-        if (shape->base_cosine && shape->half_pairs)
+        if (shape->base_cosine && shape->table_row == 0 && shape->half_pairs)
+            KERNEL(rotate_standing_half)(&call);
+        else if (shape->base_cosine && shape->table_row == 0)
+            KERNEL(rotate_standing_interleaved)(&call);
+        else if (shape->base_cosine && shape->half_pairs)
             KERNEL(rotate_based_half)(&call);
         else if (shape->base_cosine)
             KERNEL(rotate_based_interleaved)(&call);

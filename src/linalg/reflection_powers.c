@@ -2,7 +2,8 @@
 /* The block form of a product of reflections and its powers, W^p = U R(p) Uᵀ (orthogonal.h), in two steps that neither
  * repeated eigenvalues nor ±1 of any multiplicity disturb.
  *
- * 1. The symmetric part C = (W + Wᵀ)/2 has the eigenvalue cos φ, twice, for each pair e^{±iφ} of W (locus_dense_symmetric). The
+ * 1. The symmetric part C = (W + Wᵀ)/2 has the eigenvalue cos φ, twice, for each pair e^{±iφ} of W
+ * (locus_dense_symmetric). The
  *    space is cut in two where no φ is: in the middle of the widest gap that the angles leave in [π/4, 3π/4]. Only the
  *    cut needs a gap: rounding mixes the parts by a relative ε/gap, and n/2 angles leave at least (π/2)/(n/2 + 1).
  * 2. The second part is negated (the flip), so that both have cos φ ≥ −1/√2, and Cayley's transform

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Eigenvectors of a symmetric matrix: A = Q T Qᵀ by reflectors (Golub and Van Loan, Matrix computations, section 8.3.1),
- * T = Z Λ Zᵀ by implicit QR steps (LAPACK dsteqr). A head's block is too small for blocked or threaded products. */
+/* Eigenvectors of a symmetric matrix: A = Q T Qᵀ by reflectors (Golub and Van Loan, Matrix computations, section
+ * 8.3.1), T = Z Λ Zᵀ by implicit QR steps (LAPACK dsteqr). A head's block is too small for blocked or threaded
+ * products. */
 #include "linalg/dense.h"
 
 #include <lapacke.h>

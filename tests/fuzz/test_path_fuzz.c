@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Paths from random bytes, from the grammar's own tokens, and from good paths with small damage: parsing never crashes, a
- * failure points inside the text and is one line, a success prints a text that parses to an equal path whose inverse
- * undoes it. LOCUS_FUZZ sets the number of texts. */
+/* Paths from random bytes, from the grammar's own tokens, and from good paths with small damage: parsing never
+ * crashes, a failure points inside the text and is one line, a success prints a text that parses to an equal path
+ * whose inverse undoes it. LOCUS_FUZZ sets the number of texts. */
 #include <locus/locus.h>
 #include <locus/random.h>
 

@@ -14,7 +14,20 @@
 
 enum { ROWS = 19, MOST = 3 * 40, GUARD = 8 };
 
+/* One row of the table for all rows (table_row = 0): the bits of a table whose rows are all alike. */
 #define CHECK_LEVEL(real, bits, tolerance) \
+    static void check_standing##bits(const locus_kernels_float##bits *k, locus_rotation shape, double sign, \
+                                     double scale, const real *x, real *cosine, real *sine) { \
+        static real y[ROWS * MOST], z[ROWS * MOST]; \
+        for (size_t i = 0; i < (size_t)shape.table_row * (ROWS - 1); i++) { \
+            cosine[(size_t)shape.table_row + i] = cosine[i]; \
+            sine[(size_t)shape.table_row + i] = sine[i]; \
+        } \
+        k->rotate(&shape, (real)sign, (real)scale, cosine, sine, x, y); \
+        shape.table_row = 0; \
+        k->rotate(&shape, (real)sign, (real)scale, cosine, sine, x, z); \
+        assert_memory_equal(y, z, ROWS *(size_t)shape.source_row * sizeof(real)); \
+    } \
     static void check_float##bits(const locus_kernels_float##bits *k, size_t heads, size_t D, size_t pairs, bool half, \
                                   double sign, double scale, bool in_place) { \
         static real x[ROWS * MOST + GUARD], y[ROWS * MOST + GUARD], cosine[ROWS * MOST], sine[ROWS * MOST], \
@@ -63,6 +76,7 @@ enum { ROWS = 19, MOST = 3 * 40, GUARD = 8 };
                                  (int)k->isa, D, pairs, r, h, i, got, want); \
                 } \
         assert_memory_equal(x + ROWS * row, y + ROWS * row, GUARD * sizeof(real)); \
+        check_standing##bits(k, shape, sign, scale, x, cosine, sine); \
     } \
     static void test_float##bits(void **state) { \
         (void)state; \
