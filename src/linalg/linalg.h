@@ -6,6 +6,7 @@
 
 #include <locus/status.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Real block form of a skew-symmetric S: S = U Λ Uᵀ, U orthogonal, Λ = diag of blocks [0 −θ_i; θ_i 0], i < n/2, with
  * θ_i ≥ 0, falling; for odd n a last 0. So exp(pS) = U·rotation by pθ of the pairs (2i, 2i+1)·Uᵀ. Householder to
@@ -14,9 +15,6 @@
  * ⌊n/2⌋ numbers; U must not overlap S. NUMERIC if S is not finite or the iteration fails. */
 size_t locus_skew_work(size_t n);
 LOCUS_MUST_USE locus_status locus_skew_schur(size_t n, const double *S, double *U, double *theta, double *work);
-
-/* W = exp(S) for a skew S, through its block form. W must not overlap S. */
-LOCUS_MUST_USE locus_status locus_skew_exp(size_t n, const double *S, double *W, double *work);
 
 /* Gradient of L with respect to S (unconstrained; dL/dA = G − Gᵀ for S = A − Aᵀ), for y_t = exp(p_t S) x_t and upstream
  * g_t. In the coordinates of U (x̂ = Uᵀx, ĝ = Uᵀg) from token sums, all [n, n], row-major:
@@ -29,7 +27,7 @@ LOCUS_MUST_USE locus_status locus_skew_exp(size_t n, const double *S, double *W,
  *
  * The quotient (forward − backward)/(θ_i ∓ θ_j) serves pairs of blocks whose angles are at least `near` apart (from −θ
  * too); the others take a series in the moments. Every block is near itself: the 2×2 blocks on the diagonal of
- * `moments` must always be there; the rest of `moments` is read only if locus_skew_has_near.
+ * `moments` must always be there; the rest of `moments` is read only where two angles are near.
  *
  * With x = near·max|p_t| the series stops short by about (x/2)^(2·count)/(2·count+1)! of the moment, and the quotient
  * loses a relative (rounding of the sums)/x: sums of float32 data want a wide x and count of 4 (x = 1: 1e-8), sums of
@@ -38,7 +36,6 @@ LOCUS_MUST_USE locus_status locus_skew_exp(size_t n, const double *S, double *W,
  *
  * G_inner is dL/dΛ seen as a full matrix; it may not overlap its inputs. dL/dS = U G_inner Uᵀ is left to the caller,
  * who has faster products. See the head of orthogonal_gradient.c for the derivation. */
-bool locus_skew_has_near(size_t n, const double *theta, double near);
 void locus_skew_gradient(size_t n, const double *theta, double near, const double *forward, const double *backward,
                          const double *const *moments, size_t count, double *G_inner);
 

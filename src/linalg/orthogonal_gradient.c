@@ -38,14 +38,6 @@ static bool is_near(double gap, double near) {
     return fabs(gap) < near || gap == 0.0;
 }
 
-/* Angles fall and are not negative: the next one is the nearest, and what is near −θ is nearer to θ. */
-bool locus_skew_has_near(size_t n, const double *theta, double near) {
-    for (size_t I = 0; I + 1 < (n + 1) / 2; I++)
-        if (is_near(locus_block_angle(n, theta, I) - locus_block_angle(n, theta, I + 1), near))
-            return true;
-    return false;
-}
-
 /* Both series at once: they share the moments, each takes its own part. */
 static locus_parts series(const locus_block *at, const locus_power_sums *sums, double delta_c, double delta_a) {
     locus_parts sum = {{0.0, 0.0}, {0.0, 0.0}};

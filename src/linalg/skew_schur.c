@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Real block form of a skew-symmetric matrix, S = U Λ Uᵀ, and its exponential (Ward and Gray, Eigensystem computation
+/* Real block form of a skew-symmetric matrix, S = U Λ Uᵀ (Ward and Gray, Eigensystem computation
  * for skew-symmetric and a class of symmetric matrices, ACM TOMS 4, 1978).
  *
  * 1. Householder: S = Q T Qᵀ, T skew and tridiagonal with T[k+1,k] = e_k. For H = I − τvvᵀ and a skew A, vᵀAv = 0, so
@@ -14,7 +14,6 @@
  * S is scaled by a power of two first, so that nothing over- or underflows on the way. */
 #include "linalg/linalg.h"
 
-#include "linalg/block_form.h"
 #include "linalg/dense.h"
 #include <lapacke.h>
 #include <math.h>
@@ -22,8 +21,8 @@
 
 enum { MAX_SIZE = 30000 }; /* LAPACK's indices are 32 bits wide */
 
-/* The decomposition takes 3n² + 8n: A, Q, the evens and odds together, six vectors, and 2n for dbdsqr. The exponential
- * adds U and its angles. */
+/* The decomposition takes 3n² + 8n: A, Q, the evens and odds together, six vectors, and 2n for dbdsqr. The rest is for
+ * callers, who multiply the result out in the same scratch. */
 size_t locus_skew_work(size_t n) {
     return 4 * n * n + 9 * n + 8;
 }
@@ -172,21 +171,5 @@ locus_status locus_skew_schur(size_t n, const double *S, double *U, double *thet
         U[0] = 1.0;
     for (size_t i = 0; i < m; i++)
         theta[i] = ldexp(d[i], exponent);
-    return LOCUS_OK;
-}
-
-/* ---- exponential ---- */
-
-/* W = U R(θ) Uᵀ. What the decomposition worked in is free again when its result is multiplied out. */
-locus_status locus_skew_exp(size_t n, const double *S, double *W, double *work) {
-    double *U = work, *theta = U + n * n, *sine = theta + n / 2, *rest = theta + n;
-    locus_status status = locus_skew_schur(n, S, U, theta, rest);
-    if (status != LOCUS_OK)
-        return status;
-    for (size_t i = 0; i < n / 2; i++) {
-        sine[i] = sin(theta[i]);
-        theta[i] = cos(theta[i]);
-    }
-    locus_block_compose(&(locus_block_form){n, U, theta, sine, 1.0}, W, rest);
     return LOCUS_OK;
 }
