@@ -2,14 +2,16 @@
 /* Dense loops for matrices of a head's size (tens to hundreds): simple, and never on the path of a token. */
 #include "linalg/dense.h"
 
+#include "core/clones.h"
+
 #include <math.h>
 #include <string.h>
 
 #define NEGLIGIBLE 1e-140 /* beside a matrix of norm near 1; larger numbers have squares with all their bits */
 
 /* Four rows of B for each pass over a row of C: a quarter of the loads and stores. */
-void locus_dense_multiply(size_t n, const double *A, const double *B, double *C) {
-    memset(C, 0, n * n * sizeof(double));
+LOCUS_CLONES
+static void locus_dense_multiply_rows(size_t n, const double *A, const double *B, double *C) {
     for (size_t i = 0; i < n; i++) {
         const double *a = A + i * n;
         double *restrict c = C + i * n;
@@ -22,6 +24,11 @@ void locus_dense_multiply(size_t n, const double *A, const double *B, double *C)
         for (; k < n; k++)
             locus_dense_axpy(n, a[k], B + k * n, c);
     }
+}
+
+void locus_dense_multiply(size_t n, const double *A, const double *B, double *C) {
+    memset(C, 0, n * n * sizeof(double));
+    locus_dense_multiply_rows(n, A, B, C);
 }
 
 void locus_dense_transpose(size_t n, const double *A, double *B) {
