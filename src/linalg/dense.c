@@ -2,7 +2,7 @@
 /* Dense loops for matrices of a head's size (tens to hundreds): simple, and never on the path of a token. */
 #include "linalg/dense.h"
 
-#include "core/clones.h"
+#include "core/loop_clones.h"
 
 #include <math.h>
 #include <string.h>

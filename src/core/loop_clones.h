@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Loops that the compiler vectorises, built once for each instruction set and chosen when the library is loaded.
  *
- * LOCUS_CLONES stands before the definition of a static function whose name is unique in the tree. Contraction is off in
- * the whole tree, and loops that are cloned run along rows, so all clones give the same bits. For small matrices in
- * double beside the hot paths; those have kernels (src/kernels/). Sanitizers and indirect functions don't go together:
- * there the plain loop is built. */
+ * LOCUS_CLONES stands before the definition of a static function whose name is unique in the tree. Contraction is
+ * off in the whole tree, and loops that are cloned run along rows, so all clones give the same bits. For small
+ * matrices in double beside the hot paths; those have kernels (src/kernels/). Sanitizers and indirect functions
+ * don't go together: there the plain loop is built. */
 #ifndef LOCUS_CLONES_H
 #define LOCUS_CLONES_H
 
