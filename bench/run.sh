@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Everything that docs/performance.md quotes, in one run: kernels, apply, attention, a training step, and PyTorch beside them
-# where it is installed (pip install torch==2.13.0). Usage: ./dev bench [kernels|apply|attention|trees|groups|scores|step|peers
+# Everything that docs/performance.md quotes, in one run: kernels, apply, attention, trees, groups, scores, a training
+# step, and PyTorch beside them where it is installed (pip install torch==2.13.0). Usage: ./dev bench [kernels|apply|attention|trees|groups|scores|step|peers
 # …]
 set -eu
 build=build/release/bench

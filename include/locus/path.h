@@ -4,8 +4,7 @@
  *   group     element                                  normal form                          text
  *   seq       an integer                               itself                               "-3"
  *   cycle:n   an integer mod n                         0 … n − 1                            "5"
- *   tree:k    a word of signed branches 1 … k          no branch next to its inverse        "1+2-2+1", "-2+1", "0"
- * (empty)
+ *   tree:k    a word of signed branches 1 … k          no branch next to its inverse        "1+2+1", "-2+1", "0"
  *   A * B     a tuple                                  component by component               "(3,1+2)"
  *
  * grid:r is a tuple of r integers. Trees are free groups: composition is concatenation with free reduction (Magnus,

@@ -21,8 +21,7 @@ typedef struct locus_positions locus_positions; /* opaque, immutable, may be sha
 
 typedef struct locus_packing {
     size_t sequences;
-    const size_t
-        *offsets; /* [sequences + 1], not decreasing, offsets[0] ≥ 0; offsets[sequences] = tokens of the buffer */
+    const size_t *offsets; /* [sequences + 1], not decreasing; offsets[sequences] = tokens of the buffer */
     const size_t *lengths; /* [sequences], or NULL */
 } locus_packing;
 
@@ -41,7 +40,7 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_positions_create(locus_positions **p
  *           necessarily reduced; starts [tokens + 1].
  *   nodes   values [tokens] names each token's node in a tree (or forest of one root) of `node_count` nodes: node i is
  *           reached from node parents[i] < i by the signed branch branches[i]; node 0 is the root (parents[0] and
- *           branches[0] are not read). Nodes may repeat one another; it costs a path of depth t no t² letters. */
+ *           branches[0] are not read). Nodes may repeat one another; so a path-shaped tree of depth t takes t nodes, not t² letters. */
 typedef struct locus_position_column {
     const int64_t *values;   /* [tokens] axes, cycles, and trees by nodes */
     const int64_t *branches; /* trees */

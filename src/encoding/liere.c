@@ -133,7 +133,7 @@ static const locus_option_info options[] = {
     {"heads", "own|shared", "own", "generators for each head, or one set for all"},
     {"side", "both|query|key", "both", "which side is acted on; one alone makes positions absolute"},
     {"values", "off|on", "off", "acts on values, too, and undoes it on the output"},
-    {"decay", "off, c or learned:c with 0 < c ≤ 1", "off", "multiplies scores by c^distance"},
+    {"decay", "off, number with 0 < c ≤ 1, or learned:c", "off", "multiplies scores by c^distance"},
 };
 static const locus_option_rule rules[] = {
     {LOCUS_OPTION_GROUP, 0, 0, false, NULL},  {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
@@ -145,7 +145,7 @@ const locus_encoding_class locus_liere_class = {
     .info = {.name = "liere",
              .summary = "exponentials of free learned generators act on queries and keys of a grid",
              .sites = LOCUS_SITE_QUERY_KEY | LOCUS_SITE_VALUE | LOCUS_SITE_SCORE,
-             .learned = "generators, and rate (decay=learned)",
+             .learned = "generators, and rate (decay=learned:c)",
              .source = "Ostmeier et al. 2024, LieRE: generalizing rotary position encodings",
              .options = options,
              .option_count = sizeof options / sizeof options[0]},
