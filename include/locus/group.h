@@ -3,7 +3,8 @@
  *   group := "seq" | "cycle:" n | "tree:" k | "grid:" r | group "*" group | "(" group ")"
  *
  * A group falls into coordinates, from left to right: one for each axis of a grid (`seq` is a grid of one axis), one
- * for each cycle, one for each tree. Paths serve any number of coordinates, operators at most 32. Positions have a value for each coordinate, generators are numbered along them. */
+ * for each cycle, one for each tree. Paths serve any number of coordinates, operators at most 32. Positions have a
+ * value for each coordinate, generators are numbered along them. */
 #ifndef LOCUS_GROUP_H
 #define LOCUS_GROUP_H
 

@@ -28,7 +28,7 @@ typedef struct locus_packing {
 /* For groups without trees; `group` NULL means `seq`. Copies what it is given. `values` is [tokens, coordinates], rows
  * next to each other: one int64 for each token of the buffer and coordinate (gaps included, their values are not read).
  * NULL, on `seq` and `cycle` only, means 0, 1, 2, … in each sequence. Values on a cycle are reduced mod n. On axes
- * |value| ≤ 2^62, so that differences never overflow; POSITION for a value out of range. ARGUMENT if the group has a
+ * |value| ≤ 2^62 (encodings take ±2^40); POSITION for a value out of range. ARGUMENT if the group has a
  * tree. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_positions_create(locus_positions **positions, const locus_group *group,
                                                              const locus_packing *packing, const int64_t *values,
@@ -40,7 +40,8 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_positions_create(locus_positions **p
  *           necessarily reduced; starts [tokens + 1].
  *   nodes   values [tokens] names each token's node in a tree (or forest of one root) of `node_count` nodes: node i is
  *           reached from node parents[i] < i by the signed branch branches[i]; node 0 is the root (parents[0] and
- *           branches[0] are not read). Nodes may repeat one another; so a path-shaped tree of depth t takes t nodes, not t² letters. */
+ *           branches[0] are not read). Nodes may repeat one another; so a path-shaped tree of depth t takes t nodes,
+ * not t² letters. */
 typedef struct locus_position_column {
     const int64_t *values;   /* [tokens] axes, cycles, and trees by nodes */
     const int64_t *branches; /* trees */

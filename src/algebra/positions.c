@@ -6,7 +6,7 @@
  *           | consecutive [coordinates][sequences]                                             |
  *
  * Everything that later code relies on is checked here, once: runs are in order, inside the buffer and do not overlap;
- * integers are at most 2^62 in size, so that differences of positions cannot overflow; residues are reduced; branches
+ * integers are at most 2^62 in size, so that a neighbour plus one is one, too; residues are reduced; branches
  * exist. Time and memory are linear in tokens, coordinates and letters. */
 #include <locus/memory.h>
 

@@ -41,7 +41,8 @@ static bool suggest_split(const locus_algebraic_blocks *blocks, size_t dim, char
                 }
     }
     for (size_t i = 0; i < blocks->count; i++)
-        length += (size_t)snprintf(text + length, length < size ? size - length : 0, "%s%zu", i ? ":" : "", parts[i]);
+        length += (size_t)snprintf(text + (length < size ? length : size), length < size ? size - length : 0, "%s%zu",
+                                   i ? ":" : "", parts[i]);
     return left == 0 && length < size;
 }
 
@@ -121,11 +122,12 @@ static locus_status add_tensor(locus_algebraic_blocks *blocks, const locus_algeb
                                ptrdiff_t number, locus_error *error) {
     const bool angles = blocks->generator == LOCUS_GENERATOR_ANGLES;
     locus_parameter *tensor = &blocks->tensors[blocks->tensor_count++];
-    if (block->elements > 0 && generators > LOCUS_GENERATORS_MAX / blocks->tables / block->elements)
+    const size_t numbers = block->dim * block->dim; /* angles of trees are bound as matrices, too */
+    if (numbers > 0 && generators > LOCUS_GENERATORS_MAX / blocks->tables / numbers)
         return locus_fail(error, LOCUS_ERROR_SHAPE, "group",
                           "%zu generators of %zu numbers in %zu tables are more than memory is meant to hold (2^28 "
                           "numbers): give fewer branches, a smaller head_dim, or heads=shared",
-                          generators, block->elements, blocks->tables);
+                          generators, numbers, blocks->tables);
     const int64_t dim = (int64_t)block->dim;
     *tensor = angles ? (locus_parameter){"", 3, {(int64_t)blocks->tables, (int64_t)generators, dim / 2}}
                      : (locus_parameter){"", 4, {(int64_t)blocks->tables, (int64_t)generators, dim, dim}};

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#define EXPONENT_MAX 1e100 /* far below where a sum of squares overflows */
 #define KEPT_SHARE 4       /* of the plan's workspace: what may be kept is below one in so many */
 #define SLOTS_SHARE 8      /* likewise slots, unless one piece is already more */
 #define GRADIENT_PIECES 16 /* at most */
@@ -126,6 +127,8 @@ static locus_liere_matrix matrix_of(const locus_liere_operator *op, size_t posit
     const locus_status status = decompose(liere, values, table, scratch, scratch->basis, scratch->angles);
     for (size_t i = 0; status != LOCUS_OK && i < dim * dim; i++)
         scratch->basis[i] = NAN;
+    if (status != LOCUS_OK)
+        memset(scratch->angles, 0, dim / 2 * sizeof *scratch->angles);
     multiply_out(dim, scratch->basis, scratch->angles, scratch->exponential, scratch->work);
     return (locus_liere_matrix){scratch->basis, scratch->angles, scratch->exponential};
 }
@@ -384,6 +387,26 @@ static size_t piece_count(const locus_liere_operator *op, size_t workspace) {
     return pieces;
 }
 
+/* Exponents that cannot be formed are refused here, since a call cannot fail. */
+static locus_status check_exponents(const locus_liere *liere, const locus_places *places, locus_error *error) {
+    const size_t square = liere->dim * liere->dim;
+    for (size_t table = 0; table < liere->tables; table++) {
+        double bound = 0;
+        for (size_t a = 0; a < liere->axes; a++) {
+            const double *skew = liere->skew + table * slot_doubles(liere) + a * square;
+            double largest = 0;
+            for (size_t i = 0; i < square; i++)
+                largest = fmax(largest, fabs(skew[i]));
+            bound += places->items[a].reach * largest;
+        }
+        if (!(bound < EXPONENT_MAX))
+            return locus_fail(error, LOCUS_ERROR_NUMERIC, "generators",
+                              "the exponent of 'liere' of head %zu reaches %g: use smaller generators or positions",
+                              table, bound);
+    }
+    return LOCUS_OK;
+}
+
 locus_status locus_liere_place(const locus_liere *liere, const locus_places *places, locus_owned *memory,
                                const locus_whole_operator **placed, locus_error *error) {
     locus_liere_operator *op = locus_owned_get(memory, 1, sizeof *op);
@@ -392,7 +415,9 @@ locus_status locus_liere_place(const locus_liere *liere, const locus_places *pla
     op->base.class = &liere_class;
     op->liere = liere;
     op->placement = &places->items[0];
-    locus_status status = locus_distinct_positions_find(places, &op->distinct, memory, error);
+    locus_status status = check_exponents(liere, places, error);
+    if (status == LOCUS_OK)
+        status = locus_distinct_positions_find(places, &op->distinct, memory, error);
     if (status != LOCUS_OK)
         return status;
     op->pieces = piece_count(op, places->workspace);
