@@ -355,6 +355,9 @@ static void test_refusals(void **state) {
     r.queries = make_positions(locus_binding_group(r.binding), query_lengths, 0);
     assert_int_equal(locus_plan_create(&r.plan, r.binding, r.queries, NULL, &error), LOCUS_ERROR_NUMERIC);
     assert_non_null(strstr(error.message, "head 0"));
+    const locus_plan_options nothing_kept = {.workspace = 64}; /* then a call would meet it, which cannot fail */
+    assert_int_equal(locus_plan_create_with(&r.plan, r.binding, r.queries, NULL, &nothing_kept, &error),
+                     LOCUS_ERROR_NUMERIC);
     rig_close(&r);
 }
 
