@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { QUERY, KEY, VALUE, OUT, PROJECTIONS };
 static const char *const option_names[PROJECTIONS] = {"query", "key", "value", "out-projection"};
@@ -235,6 +236,16 @@ static bool is_safetensors(const char *path) {
     return length >= sizeof end - 1 && strcmp(path + length - (sizeof end - 1), end) == 0;
 }
 
+/* A folder's name does not look like a file's, unless the folder is there. */
+static int check_output(const char *path) {
+    struct stat there;
+    const bool folder = stat(path, &there) == 0 && S_ISDIR(there.st_mode);
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    return is_safetensors(path) || !strchr(name, '.') || folder
+               ? 0
+               : cli_usage_error("fold: --output %s: must end in .safetensors, or be a folder", path);
+}
+
 static int write_results(const fold_job *job) {
     char spec[2048], params[1100];
     const char *output = cli_text(job->arguments, "output");
@@ -270,6 +281,7 @@ static int run(cli_arguments *arguments) {
     int status = cli_require(arguments, "heads");
     status = status ? status : cli_require(arguments, "head-dim");
     status = status ? status : cli_require(arguments, "output");
+    status = status ? status : check_output(cli_text(arguments, "output"));
     status = status ? status : cli_encoding_parse(&job.encoding, arguments->operands[0]);
     status = status ? status : cli_encoding_need_site(&job.encoding, arguments, LOCUS_SITE_QUERY_KEY);
     status = status ? status : check_projections(&job);

@@ -20,12 +20,25 @@ static int parse_path(const locus_group *group, const char *text, locus_path **p
 
 /* ---- plot group ---- */
 
+/* --output names a format that there is. */
+static int need_output(cli_arguments *arguments) {
+    int status = cli_require(arguments, "output");
+    const char *path = status == 0 ? cli_text(arguments, "output") : "";
+    const char *end = strrchr(path, '.');
+    if (status == 0 && strncmp(path, "/dev/", 5) != 0 &&
+        (!end || (strcmp(end, ".svg") != 0 && strcmp(end, ".png") != 0))) {
+        status = cli_usage_error("%s: --output %s: must end in .svg or .png, its name is its format",
+                                 arguments->command->name, path);
+    }
+    return status;
+}
+
 static int run_group(cli_arguments *arguments) {
     locus_error error = {.offset = -1};
     locus_group *group = NULL;
     locus_path *from = NULL, *to = NULL;
     const char *from_text = cli_text(arguments, "from"), *to_text = cli_text(arguments, "to");
-    int status = cli_require(arguments, "output");
+    int status = need_output(arguments);
     if (status == 0 && (from_text != NULL) != (to_text != NULL)) {
         status = cli_usage_error("plot group: --from and --to go together: a relative path has two ends");
     }
@@ -76,7 +89,7 @@ typedef struct plot_job {
 static int open_job(plot_job *job, cli_arguments *arguments) {
     locus_error error = {.offset = -1};
     *job = (plot_job){.arguments = arguments};
-    int status = cli_require(arguments, "output");
+    int status = need_output(arguments);
     status = status ? status : cli_encoding_parse(&job->encoding, arguments->operands[0]);
     if (status) {
         return status;

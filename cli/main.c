@@ -8,6 +8,7 @@
 #include <locus/cpu.h>
 #include <locus/parallel.h>
 #include <locus/version.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +135,7 @@ static int run(const cli_command *command, const char *line, int argc, char **ar
 }
 
 int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write, which then cleans up */
     if (argc < 2) {
         return cli_usage_error("a command is missing; 'locus --help' lists the commands");
     }

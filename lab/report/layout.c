@@ -109,6 +109,13 @@ static locus_status fill_tree(lab_range *range, size_t nodes, locus_error *error
             level += range->depth[i] == depth;
         }
         if (level == 0 || (double)before + (double)level * (double)range->coordinate.size > (double)nodes) {
+            if (before == 1) {
+                return lab_fail(
+                    error, LOCUS_ERROR_UNSUPPORTED, "group",
+                    "tree:%lld has more branches than can be drawn here (%zu): give --from and --to, and the "
+                    "nodes between them are drawn",
+                    (long long)range->coordinate.size, nodes - 1);
+            }
             break;
         }
         for (size_t i = 0; i < before && status == LOCUS_OK; i++) {

@@ -9,12 +9,16 @@
 
 #define QUARTER_TURN 1.57079632679489661923
 
-/* (cos, sin) of x·θ; x·θ = high + low exactly. */
+#define LOW_LINEAR 1e-8 /* its square is below the last bit */
+
+/* (cos, sin) of x·θ; x·θ = high + low exactly. From about 2^26 turns on low is no small angle. */
 static void exact_angle(double x, double theta, double *out) {
-    double high = x * theta, low = fma(x, theta, -high);
-    double cosine = cos(high), sine = sin(high);
-    out[0] = cosine - low * sine;
-    out[1] = sine + low * cosine;
+    const double high = x * theta, low = fma(x, theta, -high);
+    const double cosine = cos(high), sine = sin(high);
+    const bool small = fabs(low) < LOW_LINEAR;
+    const double low_cosine = small ? 1 : cos(low), low_sine = small ? low : sin(low);
+    out[0] = cosine * low_cosine - low_sine * sine;
+    out[1] = sine * low_cosine + low_sine * cosine;
 }
 
 /* a·b mod n, a, b < n < 2^63 */

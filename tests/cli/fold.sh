@@ -146,5 +146,6 @@ refuses 2 'pairs goes with --to rotary' fold rope --heads 2 --head-dim 8 --to al
 refuses 1 'must be \[tokens, heads, head_dim\]' fold algebraic --heads 3 --head-dim 7 --query q.npy --key k.npy \
     -o no.safetensors
 refuses 2 '--head-dim D is missing' fold algebraic --heads 2 -o no.safetensors
+refuses 2 'must end in .safetensors' fold algebraic --heads 2 --head-dim 8 -o no.npy
 absent no.safetensors
 finish

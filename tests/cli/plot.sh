@@ -93,7 +93,8 @@ refuses 2 'from and --to go together' plot group seq --from 1 -o no.svg
 refuses 2 '' plot group seq --from 1 --to 1+2 -o no.svg
 refuses 2 'branch' plot group tree:2 --from 1 --to 3 -o no.svg
 refuses 2 '' plot group cycle:0 -o no.svg
-refuses 1 'must end in .svg or .png' plot group seq -o no.gif
+refuses 2 'must end in .svg or .png' plot group seq -o no.gif
+refuses 1 'more branches than can be drawn' plot group tree:64 -o no.svg
 refuses 1 'cannot be drawn' plot group grid:5 -o no.svg
 refuses 1 'too many' plot group cycle:1000000 -o no.svg
 absent no.svg no.gif

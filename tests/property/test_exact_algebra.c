@@ -388,8 +388,34 @@ static void test_positions_however_given(void **state) {
     locus_group_destroy(&group);
 }
 
+/* The low part of position × angle is no small angle where the product is large: operators stay orthogonal, and a
+ * turn of exactly representable angles is the sum of its parts. */
+static void test_huge_angles(void **state) {
+    (void)state;
+    enum { TOKENS = 3 };
+    const int64_t far = ((int64_t)1 << 40) - 3, values[TOKENS] = {far, 1000000007, far - 1000000007};
+    double x[TOKENS][2];
+    rig r;
+    rig_bind(&r, "algebraic(generator=angles)", rig_shape(1, 2, 0, 0), 1);
+    ((double *)r.values[0].data)[0] = 123456789.0625;
+    rig_place(&r, rig_positions(values, TOKENS), NULL);
+    rig_update(&r);
+    for (size_t t = 0; t < TOKENS; t++)
+        x[t][0] = 1, x[t][1] = 0;
+    locus_tensor view = rig_view(&r, LOCUS_ROLE_QUERY, x, LOCUS_FLOAT64, TOKENS);
+    locus_workspace workspace = rig_workspace(&r, LOCUS_ROLE_QUERY, LOCUS_FLOAT64);
+    rig_ok(locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &view, &view, workspace, error));
+    for (size_t t = 0; t < TOKENS; t++)
+        assert_true(fabs(hypot(x[t][0], x[t][1]) - 1) < 1e-14);
+    assert_true(fabs(x[1][0] * x[2][0] - x[1][1] * x[2][1] - x[0][0]) < 1e-13);
+    assert_true(fabs(x[1][0] * x[2][1] + x[1][1] * x[2][0] - x[0][1]) < 1e-13);
+    rig_workspace_free(workspace);
+    rig_close(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_huge_angles),
         cmocka_unit_test(test_periods),
         cmocka_unit_test(test_cycle_angles),
         cmocka_unit_test(test_equal_groups),
