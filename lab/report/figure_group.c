@@ -19,6 +19,7 @@
 #define NODES 15       /* of a tree that is filled, at most */
 #define END_RADIUS 8.5 /* of the marks of a and b */
 #define STEP_PIECES 10 /* of a step along a curve */
+#define BOW 20         /* of a step between panels */
 
 typedef struct group_figure {
     lab_layout layout;
@@ -50,13 +51,29 @@ static void route_add(route *r, const lab_layout *layout) {
     r->points[r->count++] = lab_layout_point(layout, r->at, NULL);
 }
 
+/* From panel to panel a step is a bow, upwards or to the right: a straight line would run through nodes that the path
+ * does not visit. `done`: steps and parts of a step behind the point. */
+static void bow_last(route *r, lab_point begin, double done) {
+    lab_point *last = &r->points[r->count - 1];
+    const double dx = last->x - begin.x, dy = last->y - begin.y, length = hypot(dx, dy);
+    const double high = BOW * fabs(sin(3.14159265358979 * done));
+    if (length > 0) {
+        last->x += high * fabs(dy) / length;
+        last->y -= high * fabs(dx) / length;
+    }
+}
+
 /* Along an axis or a cycle, to a value that may be beyond the cycle's end. */
 static void route_to(route *r, const lab_layout *layout, size_t coordinate, double target) {
     double start = r->at[coordinate], distance = fabs(target - start);
+    const lab_point begin = lab_layout_point(layout, r->at, NULL);
     size_t pieces = distance > 0 ? (size_t)fmin(distance * STEP_PIECES, 2000) : 0;
     for (size_t i = 1; i <= pieces; i++) {
         r->at[coordinate] = start + (target - start) * (double)i / (double)pieces;
         route_add(r, layout);
+        if (coordinate < layout->outer && !r->broken) {
+            bow_last(r, begin, distance * (double)i / (double)pieces);
+        }
     }
     r->at[coordinate] = target;
 }
