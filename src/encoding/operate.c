@@ -11,6 +11,7 @@
 #define BASIS_TOKENS 64    /* or so many tokens, where there are products to do */
 #define GRADIENT_PIECES 16 /* so many slots for each head, at most */
 #define GRADIENT_TOKENS 256
+#define GRADIENT_FEW 1024 /* up to so many tokens threads matter more than what a slot costs */
 
 /* How the tokens in use are cut, by shape only. */
 typedef struct locus_operate_cut {
@@ -51,8 +52,9 @@ static locus_operate_cut cut_of(const locus_operate *operate, bool learns) {
     if (cut.piece_tokens < BASIS_TOKENS)
         cut.piece_tokens = BASIS_TOKENS;
     if (learns) {
-        size_t groups = quotient_up(quotient_up(used, GRADIENT_TOKENS), GRADIENT_PIECES);
-        cut.piece_tokens = GRADIENT_TOKENS * (groups ? groups : 1);
+        const size_t least = used > GRADIENT_FEW ? 2 * GRADIENT_TOKENS : GRADIENT_TOKENS;
+        size_t groups = quotient_up(quotient_up(used, least), GRADIENT_PIECES);
+        cut.piece_tokens = least * (groups ? groups : 1);
         cut.slot_bytes = rounded(class->slot_bytes(operate->op));
     }
     cut.pieces = quotient_up(used, cut.piece_tokens);
