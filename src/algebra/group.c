@@ -15,6 +15,7 @@
  * stored. */
 #include <locus/memory.h>
 
+#include "algebra/blame.h"
 #include "algebra/group_access.h"
 #include "core/error.h"
 #include <stdatomic.h>
@@ -72,22 +73,14 @@ static size_t token_length(const parser *p, size_t at) {
     return length ? length : p->text[at] != '\0';
 }
 
-/* As much of a token as a message should quote: whole characters, at most 32 bytes. */
-static int quoted(const char *token, size_t length) {
-    if (length > 32)
-        for (length = 32; length > 0 && ((unsigned char)token[length] & 0xC0) == 0x80;)
-            length--;
-    return (int)length;
-}
-
 static locus_status fail_at(const parser *p, size_t at, const char *expected) {
     size_t length = token_length(p, at);
     if (length == 0)
         return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "group", (ptrdiff_t)at, 1,
                              "the group ends too early: expected %s", expected);
     return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "group", (ptrdiff_t)at, (ptrdiff_t)length,
-                         "unexpected '%.*s' in the group: expected %s", quoted(p->text + at, length), p->text + at,
-                         expected);
+                         "unexpected '%.*s' in the group: expected %s", locus_blame_quoted(p->text + at, length),
+                         p->text + at, expected);
 }
 
 static const factor_name *find_name(const char *word, size_t length) {
@@ -164,18 +157,6 @@ static locus_status parse_operand(parser *p) {
     return parse_factor(p);
 }
 
-/* The innermost parenthesis that was opened and not closed, for blame. */
-static size_t open_parenthesis(const parser *p) {
-    size_t closed = 0;
-    for (size_t i = p->at; i-- > 0;) {
-        if (p->text[i] == ')')
-            closed++;
-        else if (p->text[i] == '(' && closed-- == 0)
-            return i;
-    }
-    return 0;
-}
-
 static locus_status parse_group(parser *p) {
     for (;;) {
         locus_status status = parse_operand(p);
@@ -188,7 +169,7 @@ static locus_status parse_group(parser *p) {
         if (p->text[p->at] == '\0' && p->depth == 0)
             return LOCUS_OK;
         if (p->text[p->at] == '\0')
-            return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "group", (ptrdiff_t)open_parenthesis(p), 1,
+            return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "group", (ptrdiff_t)locus_blame_open(p->text, p->at), 1,
                                  "this '(' is never closed: add a ')'");
         if (p->text[p->at] != '*')
             return fail_at(p, p->at, p->depth ? "'*' or ')'" : "'*' or the end");
@@ -311,10 +292,6 @@ size_t locus_group_factor_count(const locus_group *group) {
 
 locus_group_factor locus_group_factor_at(const locus_group *group, size_t index) {
     return or_sequence(group)->factors[index];
-}
-
-bool locus_group_is_sequence(const locus_group *group) {
-    return locus_group_equal(group, &sequence);
 }
 
 bool locus_group_has_tree(const locus_group *group) {

@@ -22,8 +22,6 @@ typedef struct locus_group_factor {
 size_t locus_group_factor_count(const locus_group *group);
 locus_group_factor locus_group_factor_at(const locus_group *group, size_t index);
 
-/* Whether the group is `seq`. NULL, which stands for `seq` everywhere, is. */
-bool locus_group_is_sequence(const locus_group *group);
 bool locus_group_has_tree(const locus_group *group);
 
 /* `seq`, in static storage: sharing and destroying it changes nothing. */

@@ -9,6 +9,7 @@
  * otherwise: the parser is a loop that counts them. Words are reduced while they are read, with the letters so far as a
  * stack: a branch that is the inverse of the top takes it away. Linear in the text, one allocation. Integers beyond 64
  * bits are refused; nothing is abbreviated (on tree:1, three steps are 1+1+1). */
+#include "algebra/blame.h"
 #include "algebra/group_access.h"
 #include "algebra/path_access.h"
 #include "core/error.h"
@@ -54,14 +55,6 @@ static size_t token_length(const parser *p, size_t at) {
     return length ? length : text[0] != '\0';
 }
 
-/* As much of a token as a message should quote: whole characters, at most 32 bytes. */
-static int quoted(const char *token, size_t length) {
-    if (length > 32)
-        for (length = 32; length > 0 && ((unsigned char)token[length] & 0xC0) == 0x80;)
-            length--;
-    return (int)length;
-}
-
 /* The group in messages, cut to what a line can bear. */
 typedef struct group_name {
     char text[48];
@@ -81,8 +74,8 @@ static locus_status fail_at(const parser *p, size_t at, const char *expected) {
         return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "path", (ptrdiff_t)at, 1,
                              "the path ends too early: expected %s", expected);
     return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "path", (ptrdiff_t)at, (ptrdiff_t)length,
-                         "unexpected '%.*s' in the path: expected %s", quoted(p->text + at, length), p->text + at,
-                         expected);
+                         "unexpected '%.*s' in the path: expected %s", locus_blame_quoted(p->text + at, length),
+                         p->text + at, expected);
 }
 
 /* An optional sign and digits, with blanks between. The number's size is read as the negative, whose range is the
@@ -134,7 +127,7 @@ static locus_status read_integer(parser *p, locus_coordinate coordinate, int64_t
 static locus_status check_branch(const parser *p, const number *read, int64_t size) {
     if (read->small && read->value != 0 && read->value >= -size && read->value <= size)
         return LOCUS_OK;
-    int length = quoted(p->text + read->start, read->length);
+    int length = locus_blame_quoted(p->text + read->start, read->length);
     if (read->small && read->value == 0)
         return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "path", (ptrdiff_t)read->start, (ptrdiff_t)read->length,
                              "there is no branch '%.*s': branches count from 1, and only '0' alone is the root", length,
@@ -211,21 +204,9 @@ static const char *expected_next(const parser *p) {
     return "the end, since a path here is one integer";
 }
 
-/* The innermost parenthesis that was opened and not closed, for blame. */
-static size_t open_parenthesis(const parser *p) {
-    size_t closed = 0;
-    for (size_t i = p->at; i-- > 0;) {
-        if (p->text[i] == ')')
-            closed++;
-        else if (p->text[i] == '(' && closed-- == 0)
-            return i;
-    }
-    return 0;
-}
-
 static locus_status read_end(const parser *p) {
     if (p->depth)
-        return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "path", (ptrdiff_t)open_parenthesis(p), 1,
+        return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "path", (ptrdiff_t)locus_blame_open(p->text, p->at), 1,
                              "this '(' is never closed: add a ')'");
     if (p->index < p->coordinates)
         return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "path", 0, (ptrdiff_t)p->at,

@@ -16,7 +16,7 @@
 #include <locus/random.h>
 
 #define LOCUS_TERMS_MAX 8
-#define LOCUS_OPTIONS_MAX 10
+#define LOCUS_OPTIONS_MAX 8
 #define LOCUS_LIST_MAX 32 /* numbers of a list, and coordinates of a group that operators act on */
 #define LOCUS_TERM_PARAMETERS_MAX (LOCUS_LIST_MAX + 1)
 
@@ -165,11 +165,6 @@ const locus_group *locus_term_group(const locus_term *term);
 /* Groups of an encoding's options have owners: a copy becomes one of them, and lets go of them. */
 void locus_encoding_share(locus_encoding *copy);
 void locus_encoding_release(locus_encoding *encoding);
-
-/* Which options a bound term has, in short. */
-static inline bool locus_term_on(const locus_term *term, size_t option) {
-    return term->options[option].choice == 0;
-}
 
 /* All learned tensors of an encoding with their full names; count is at most
  * LOCUS_TERMS_MAX·LOCUS_TERM_PARAMETERS_MAX. */

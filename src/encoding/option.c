@@ -190,8 +190,8 @@ static bool parse_list(const locus_option_rule *rule, locus_option_text text, lo
 static size_t print_list(const locus_option_value *value, char *text, size_t size) {
     size_t length = 0;
     for (size_t i = 0; i < value->count; i++)
-        length += (size_t)snprintf(text + length, length < size ? size - length : 0, "%s%u", i ? ":" : "",
-                                   (unsigned)value->list[i]);
+        length += (size_t)snprintf(text + (length < size ? length : size), length < size ? size - length : 0, "%s%u",
+                                   i ? ":" : "", (unsigned)value->list[i]);
     return length;
 }
 
@@ -261,10 +261,15 @@ locus_option_value locus_option_initial(const locus_encoding_class *class, size_
     return value;
 }
 
-bool locus_option_equal(const locus_option_value *a, const locus_option_value *b) {
-    bool groups = (!a->group && !b->group) || (a->group && b->group && locus_group_equal(a->group, b->group));
-    return a->choice == b->choice && a->number == b->number && groups && a->count == b->count &&
-           memcmp(a->list, b->list, a->count * sizeof *a->list) == 0;
+bool locus_option_is_initial(const locus_encoding_class *class, size_t option, const locus_option_value *value) {
+    const locus_option_value initial = locus_option_initial(class, option);
+    char text[GROUP_TEXT_MAX + 1];
+    if (value->group) {
+        (void)locus_group_text(value->group, text, sizeof text);
+        return strcmp(text, class->info.options[option].initial) == 0;
+    }
+    return value->choice == initial.choice && value->number == initial.number && value->count == initial.count &&
+           memcmp(value->list, initial.list, value->count * sizeof *value->list) == 0;
 }
 
 size_t locus_option_print(const locus_encoding_class *class, size_t option, const locus_option_value *value, char *text,

@@ -19,7 +19,8 @@ locus_status locus_option_parse(const locus_encoding_class *class, size_t option
 /* The value that an option has where the text does not give it. */
 locus_option_value locus_option_initial(const locus_encoding_class *class, size_t option);
 
-bool locus_option_equal(const locus_option_value *a, const locus_option_value *b);
+/* Whether a value, its group resolved, is the default, which canonical text leaves out. */
+bool locus_option_is_initial(const locus_encoding_class *class, size_t option, const locus_option_value *value);
 
 /* Writes canonical text that parses to the same value; at most `size` bytes with the NUL. Returns the length. */
 size_t locus_option_print(const locus_encoding_class *class, size_t option, const locus_option_value *value, char *text,

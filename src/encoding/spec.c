@@ -192,12 +192,20 @@ static locus_status read_options(locus_spec_reader *reader, locus_term *term) {
     }
 }
 
+/* The class's option that is a group, or SIZE_MAX. */
+static size_t group_option(const locus_encoding_class *class) {
+    for (size_t i = 0; i < class->info.option_count; i++)
+        if (class->rules[i].kind == LOCUS_OPTION_GROUP)
+            return i;
+    return SIZE_MAX;
+}
+
 /* A group that the text does not give is the class's default. */
 static locus_status resolve_group(locus_spec_reader *reader, locus_term *term) {
-    for (size_t i = 0; i < term->class->info.option_count; i++)
-        if (term->class->rules[i].kind == LOCUS_OPTION_GROUP && !term->options[i].group)
-            return locus_group_parse(term->class->info.options[i].initial, &term->options[i].group, reader->error);
-    return LOCUS_OK;
+    const size_t option = group_option(term->class);
+    if (option == SIZE_MAX || term->options[option].group)
+        return LOCUS_OK;
+    return locus_group_parse(term->class->info.options[option].initial, &term->options[option].group, reader->error);
 }
 
 static locus_status read_term(locus_spec_reader *reader, locus_term *term, locus_option_text *name) {
@@ -267,17 +275,10 @@ static locus_status check_sum(locus_spec_reader *reader, const locus_encoding *e
     return LOCUS_OK;
 }
 
-static bool takes_group(const locus_encoding_class *class) {
-    for (size_t i = 0; i < class->info.option_count; i++)
-        if (class->rules[i].kind == LOCUS_OPTION_GROUP)
-            return true;
-    return false;
-}
-
 const locus_group *locus_term_group(const locus_term *term) {
-    for (size_t i = 0; i < term->class->info.option_count; i++)
-        if (term->class->rules[i].kind == LOCUS_OPTION_GROUP)
-            return term->options[i].group;
+    const size_t option = group_option(term->class);
+    if (option != SIZE_MAX)
+        return term->options[option].group;
     return term->class->any_group ? NULL : locus_group_sequence();
 }
 
@@ -294,12 +295,12 @@ static locus_status join_group(locus_spec_reader *reader, locus_encoding *encodi
     if (locus_group_equal(encoding->group, group))
         return LOCUS_OK;
     char own[96], other[96];
+    const bool takes = group_option(last->class) != SIZE_MAX;
     (void)locus_group_text(group, own, sizeof own);
     (void)locus_group_text(encoding->group, other, sizeof other);
     return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", name.offset, (ptrdiff_t)name.length,
                          "'%s' acts on '%s', the terms before it on '%s': a sum needs one group%s%s",
-                         last->class->info.name, own, other, takes_group(last->class) ? ", say group=" : "",
-                         takes_group(last->class) ? other : "");
+                         last->class->info.name, own, other, takes ? ", say group=" : "", takes ? other : "");
 }
 
 static locus_status read_sum(locus_spec_reader *reader, locus_encoding *encoding) {
@@ -373,14 +374,10 @@ static void write_term(locus_spec_writer *writer, const locus_term *term) {
     const char *before = "(";
     write_text(writer, term->class->info.name);
     for (size_t i = 0; i < term->class->info.option_count; i++) {
-        locus_option_value initial = locus_option_initial(term->class, i);
-        if (locus_option_equal(&term->options[i], &initial))
-            continue;
         char value[512];
-        (void)locus_option_print(term->class, i, &term->options[i], value, sizeof value);
-        if (term->class->rules[i].kind == LOCUS_OPTION_GROUP &&
-            strcmp(value, term->class->info.options[i].initial) == 0)
+        if (locus_option_is_initial(term->class, i, &term->options[i]))
             continue;
+        (void)locus_option_print(term->class, i, &term->options[i], value, sizeof value);
         write_text(writer, before);
         write_text(writer, term->class->info.options[i].name);
         write_text(writer, "=");
