@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* locus_apply and its backward: one site, alone, on strided views.
  *
- * Operators are run by operate.c, or run themselves where they act on whole tensors. Embeddings and copies are walked
- * here: the tokens in use are cut into pieces of equal size by shape, which run in parallel. So results do not depend
+ * Operators are run by operate.c, or run themselves where they act on whole tensors. Embeddings are walked here:
+ * the tokens in use are cut into pieces of equal size by shape, which run in parallel. So results do not depend
  * on threads. Workspace: that of the operator, or the embeddings' scratch [workers]. */
 #include "encoding/operate.h"
 #include "encoding/plan_access.h"
@@ -10,8 +10,6 @@
 #include "core/error.h"
 
 #include <locus/parallel.h>
-
-#include <string.h>
 
 #define PIECE_BYTES 131072 /* of data */
 #define PIECE_TOKENS 64    /* at least */
@@ -35,7 +33,7 @@ typedef struct locus_apply_job {
     const locus_tensor *parameters; /* NULL: no gradient */
     bool learns;
     char *workspace;
-    size_t piece_tokens, pieces, scratch_bytes; /* of embeddings and copies */
+    size_t piece_tokens, pieces, scratch_bytes; /* of embeddings */
 } locus_apply_job;
 
 /* ---- what a role means ---- */
@@ -223,19 +221,9 @@ typedef struct locus_apply_piece {
     size_t worker;
 } locus_apply_piece;
 
-static void copy_tokens(const locus_apply_job *job, const locus_tensor *from, size_t first, size_t count) {
-    const locus_apply_site *site = &job->site;
-    const size_t size = locus_dtype_size(from->dtype);
-    if (from->data == job->y->data)
-        return;
-    for (size_t t = first; t < first + count; t++)
-        for (size_t h = 0; h < site->heads; h++)
-            memcpy(element(job->y, t) + (ptrdiff_t)h * head_stride(job->y) * (ptrdiff_t)size,
-                   element(from, t) + (ptrdiff_t)h * head_stride(from) * (ptrdiff_t)size, site->dim * size);
-}
-
 /* y = x ± Σ e: the first embedding reads x, further ones y. */
-static void embed_tokens(const locus_apply_piece *piece, size_t first, size_t count) {
+static void embed_tokens(void *context, size_t first, size_t count) {
+    const locus_apply_piece *piece = context;
     const locus_apply_job *job = piece->job;
     const locus_tensor *from = job->x;
     char *scratch = job->scratch_bytes > 0 ? job->workspace + piece->worker * job->scratch_bytes : NULL;
@@ -260,21 +248,12 @@ static void embed_tokens(const locus_apply_piece *piece, size_t first, size_t co
     }
 }
 
-static void visit_tokens(void *context, size_t first, size_t count) {
-    const locus_apply_piece *piece = context;
-    const locus_apply_job *job = piece->job;
-    if (job->site.embeds && !job->gy)
-        embed_tokens(piece, first, count);
-    else
-        copy_tokens(job, job->gy ? job->gy : job->x, first, count);
-}
-
 static void run_piece(void *context, size_t index, size_t worker) {
     const locus_apply_job *job = context;
     const size_t begin = index * job->piece_tokens, used = job->site.side->used;
     const size_t end = begin + job->piece_tokens < used ? begin + job->piece_tokens : used;
     locus_apply_piece piece = {job, worker};
-    locus_token_side_walk(job->site.side, begin, end, visit_tokens, &piece);
+    locus_token_side_walk(job->site.side, begin, end, embed_tokens, &piece);
 }
 
 typedef struct locus_embedding_gradient_job {
@@ -345,13 +324,22 @@ static void run_local(const locus_apply_job *job) {
         locus_operate_forward(&operate, &stream, job->workspace);
 }
 
+/* Where nothing acts, and for the gradient of what embeddings add. */
+static void run_copy(const locus_apply_job *job) {
+    const locus_operate operate = operate_of(job, job->y->dtype);
+    const locus_whole_stream stream = stream_of(job);
+    locus_operate_copy(&operate, &stream);
+}
+
 static void run(locus_apply_job *job) {
     if (job->site.whole)
         run_whole(job);
     else if (job->site.op)
         run_local(job);
-    else
+    else if (job->site.embeds && !job->gy)
         locus_parallel_for(job->pieces, run_piece, job);
+    else
+        run_copy(job);
 }
 
 /* ---- the public calls ---- */

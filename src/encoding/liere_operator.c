@@ -5,6 +5,7 @@
  *
  *   slots [pieces, tables, axes, dim, dim] doubles | scratch [workers] */
 #include "encoding/liere.h"
+#include "encoding/operate.h"
 
 #include "core/error.h"
 #include "linalg/orthogonal.h"
@@ -17,7 +18,6 @@
 #define KEPT_SHARE 4       /* of the plan's workspace: what may be kept is below one in so many */
 #define SLOTS_SHARE 8      /* likewise slots, unless one piece is already more */
 #define GRADIENT_PIECES 16 /* at most */
-#define COPY_TOKENS 1024
 
 typedef struct locus_liere_operator {
     locus_whole_operator base;
@@ -141,7 +141,6 @@ typedef struct locus_liere_job {
     double *slots; /* NULL: no gradients of parameters */
     char *scratch;
     size_t scratch_bytes;
-    const locus_whole_stream *copied; /* a stream that the operator does not act on */
 } locus_liere_job;
 
 static bool is_query(locus_role role) {
@@ -253,38 +252,17 @@ static void reduce_task(void *context, size_t index, size_t worker) {
 
 /* ---- streams that are only copied ---- */
 
-static void copy_tokens(void *context, size_t first, size_t count) {
-    const locus_liere_job *job = context;
-    const locus_whole_stream *stream = job->copied;
-    const ptrdiff_t size = (ptrdiff_t)locus_dtype_size(job->call->dtype);
-    const char *from = stream->gy ? stream->gy : stream->x;
-    const ptrdiff_t row = stream->gy ? stream->gy_row : stream->x_row,
-                    head = stream->gy ? stream->gy_head : stream->x_head;
-    for (size_t t = first; t < first + count; t++)
-        for (size_t h = 0; h < job->op->liere->heads; h++)
-            memcpy((char *)stream->y + ((ptrdiff_t)t * stream->y_row + (ptrdiff_t)h * stream->y_head) * size,
-                   from + ((ptrdiff_t)t * row + (ptrdiff_t)h * head) * size, job->op->liere->dim * (size_t)size);
-}
-
-static const locus_token_side *side_of(const locus_liere_job *job, locus_role role) {
-    return is_query(role) ? &job->op->placement->query : &job->op->placement->key;
-}
-
-static void copy_task(void *context, size_t index, size_t worker) {
-    locus_liere_job *job = context;
-    const locus_token_side *side = side_of(job, job->copied->role);
-    const size_t begin = index * COPY_TOKENS, left = side->used - begin;
-    (void)worker;
-    locus_token_side_walk(side, begin, begin + (left < COPY_TOKENS ? left : COPY_TOKENS), copy_tokens, job);
-}
-
-static void copy_others(locus_liere_job *job) {
+static void copy_others(const locus_liere_job *job) {
+    const locus_liere *liere = job->op->liere;
+    const locus_placement *placement = job->op->placement;
     for (size_t s = 0; s < job->call->count; s++) {
         const locus_whole_stream *stream = &job->call->streams[s];
-        if (acts_on(job->op->liere, stream->role) || (stream->gy ? stream->gy : stream->x) == stream->y)
-            continue;
-        job->copied = stream;
-        locus_parallel_for((side_of(job, stream->role)->used + COPY_TOKENS - 1) / COPY_TOKENS, copy_task, job);
+        const locus_operate copied = {.side = is_query(stream->role) ? &placement->query : &placement->key,
+                                      .heads = liere->heads,
+                                      .dim = liere->dim,
+                                      .dtype = job->call->dtype};
+        if (!acts_on(liere, stream->role))
+            locus_operate_copy(&copied, stream);
     }
 }
 

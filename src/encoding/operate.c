@@ -171,3 +171,49 @@ void locus_operate_backward(const locus_operate *operate, const locus_whole_stre
     if (learns && job.cut.pieces > 0)
         reduce_heads(&job);
 }
+
+/* ---- copies ---- */
+
+#define COPY_TOKENS 1024
+
+typedef struct locus_operate_copying {
+    const locus_operate *operate;
+    const char *from;
+    ptrdiff_t from_row, from_head;
+    char *to;
+    ptrdiff_t to_row, to_head;
+} locus_operate_copying;
+
+static void copy_tokens(void *context, size_t first, size_t count) {
+    const locus_operate_copying *copying = context;
+    const locus_operate *operate = copying->operate;
+    const ptrdiff_t size = (ptrdiff_t)locus_dtype_size(operate->dtype);
+    for (size_t t = first; t < first + count; t++)
+        for (size_t h = 0; h < operate->heads; h++) {
+            const ptrdiff_t token = (ptrdiff_t)t, head = (ptrdiff_t)h;
+            memcpy(copying->to + (token * copying->to_row + head * copying->to_head) * size,
+                   copying->from + (token * copying->from_row + head * copying->from_head) * size,
+                   operate->dim * (size_t)size);
+        }
+}
+
+static void copy_piece(void *context, size_t index, size_t worker) {
+    const locus_operate_copying *copying = context;
+    const locus_token_side *side = copying->operate->side;
+    const size_t begin = index * COPY_TOKENS, left = side->used - begin;
+    (void)worker;
+    locus_token_side_walk(side, begin, begin + (left < COPY_TOKENS ? left : COPY_TOKENS), copy_tokens, context);
+}
+
+void locus_operate_copy(const locus_operate *operate, const locus_whole_stream *stream) {
+    const bool backward = stream->gy != NULL;
+    locus_operate_copying copying = {.operate = operate,
+                                     .from = backward ? stream->gy : stream->x,
+                                     .from_row = backward ? stream->gy_row : stream->x_row,
+                                     .from_head = backward ? stream->gy_head : stream->x_head,
+                                     .to = stream->y,
+                                     .to_row = stream->y_row,
+                                     .to_head = stream->y_head};
+    if (copying.from != copying.to)
+        locus_parallel_for(quotient_up(operate->side->used, COPY_TOKENS), copy_piece, &copying);
+}

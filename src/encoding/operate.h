@@ -20,4 +20,7 @@ size_t locus_operate_bytes(const locus_operate *operate, bool learns);
 void locus_operate_forward(const locus_operate *operate, const locus_whole_stream *stream, void *workspace);
 void locus_operate_backward(const locus_operate *operate, const locus_whole_stream *stream, void *workspace);
 
+/* What a stream is that nothing acts on: y = x, or gy in a backward; nothing to do in place. `op` is not looked at. */
+void locus_operate_copy(const locus_operate *operate, const locus_whole_stream *stream);
+
 #endif

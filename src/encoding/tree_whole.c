@@ -6,6 +6,7 @@
  *
  * If all matrices are kept there is one chunk, and all tables run at once. Else matrices are made chunk by chunk.
  * Backward first makes those that lead to checkpoints, then goes through the chunks from the last to the first. */
+#include "encoding/operate.h"
 #include "encoding/tree_walk.h"
 
 #include <locus/parallel.h>
@@ -110,44 +111,6 @@ static size_t tree_workspace_bytes(const locus_whole_operator *base, locus_dtype
     const bool learns = backward && op->tree->learned != LOCUS_TREE_FIXED;
     const size_t learning = learns ? run_bytes(op, dtype, times, true) : 0;
     return plain > learning ? plain : learning;
-}
-
-/* ---- streams that are not acted on ---- */
-
-#define COPY_TOKENS 1024
-
-typedef struct locus_tree_copy {
-    const locus_tree_operator *op;
-    const locus_token_side *side;
-    size_t bytes; /* of an element */
-    locus_tree_tensor from, to;
-} locus_tree_copy;
-
-static void copy_tokens(void *context, size_t first, size_t count) {
-    const locus_tree_copy *copy = context;
-    const locus_tree *tree = copy->op->tree;
-    const ptrdiff_t bytes = (ptrdiff_t)copy->bytes;
-    for (size_t t = first; t < first + count; t++)
-        for (size_t h = 0; h < tree->heads; h++)
-            memcpy((char *)copy->to.data + ((ptrdiff_t)t * copy->to.row + (ptrdiff_t)h * copy->to.head) * bytes,
-                   (const char *)copy->from.data +
-                       ((ptrdiff_t)t * copy->from.row + (ptrdiff_t)h * copy->from.head) * bytes,
-                   tree->dim * copy->bytes);
-}
-
-static void copy_piece(void *context, size_t index, size_t worker) {
-    const locus_tree_copy *copy = context;
-    const size_t end = (index + 1) * COPY_TOKENS;
-    (void)worker;
-    locus_token_side_walk(copy->side, index * COPY_TOKENS, end < copy->side->used ? end : copy->side->used, copy_tokens,
-                          context);
-}
-
-static void copy_stream(const locus_tree_job *job, locus_role role, locus_tree_tensor from, locus_tree_tensor to) {
-    const bool keys = role == LOCUS_ROLE_KEY || role == LOCUS_ROLE_VALUE;
-    locus_tree_copy copy = {job->op, job->op->side[keys], locus_dtype_size(job->call->dtype), from, to};
-    if (from.data != to.data)
-        locus_parallel_for((copy.side->used + COPY_TOKENS - 1) / COPY_TOKENS, copy_piece, &copy);
 }
 
 /* ---- passes ---- */
@@ -316,27 +279,28 @@ static void run(locus_tree_job *job, locus_tree_which which, bool backward) {
         locus_tree_spread(op, job->dW, job->call->parameters, job->scratch);
 }
 
-static void copy_others(const locus_tree_job *job, bool backward) {
+static void copy_others(const locus_tree_job *job) {
+    const locus_tree *tree = job->op->tree;
     for (size_t i = 0; i < job->call->count; i++) {
         const locus_whole_stream *stream = &job->call->streams[i];
-        const locus_tree_tensor x = {(void *)(uintptr_t)stream->x, stream->x_row, stream->x_head};
-        const locus_tree_tensor gy = {(void *)(uintptr_t)stream->gy, stream->gy_row, stream->gy_head};
-        const locus_tree_tensor y = {stream->y, stream->y_row, stream->y_head};
-        if (!acts(job->op->tree, stream->role))
-            copy_stream(job, stream->role, backward ? gy : x, y);
+        const bool keys = stream->role == LOCUS_ROLE_KEY || stream->role == LOCUS_ROLE_VALUE;
+        const locus_operate copied = {
+            .side = job->op->side[keys], .heads = tree->heads, .dim = tree->dim, .dtype = job->call->dtype};
+        if (!acts(tree, stream->role))
+            locus_operate_copy(&copied, stream);
     }
 }
 
 static void tree_forward(const locus_whole_operator *base, const locus_whole_call *call) {
     locus_tree_job job = {.op = (const locus_tree_operator *)base, .call = call};
-    copy_others(&job, false);
+    copy_others(&job);
     run(&job, CLIMBING, false);
     run(&job, DESCENDING, false);
 }
 
 static void tree_backward(const locus_whole_operator *base, const locus_whole_call *call) {
     locus_tree_job job = {.op = (const locus_tree_operator *)base, .call = call};
-    copy_others(&job, true);
+    copy_others(&job);
     if (call->parameters && job.op->tree->learned != LOCUS_TREE_FIXED) {
         run(&job, BOTH, true);
         return;
