@@ -4,7 +4,6 @@
 #define CLI_LAW_JOB_H
 
 #include "elements.h"
-#include "law_promises.h"
 #include "laws.h"
 
 typedef struct law_job {
@@ -15,7 +14,7 @@ typedef struct law_job {
     locus_role role;
     size_t heads, dim;
     bool trees, cycles, abelian;
-    cli_promises promises;
+    unsigned promises; /* mask of locus_law */
     cli_laws *laws;
 } law_job;
 

@@ -376,7 +376,7 @@ static void look_at_group(law_job *job) {
 }
 
 static int laws_of_operators(law_job *job) {
-    const cli_promises *p = &job->promises;
+    const bool homomorphism = job->promises & LOCUS_LAW_HOMOMORPHISM, orthogonal = job->promises & LOCUS_LAW_ORTHOGONAL;
     operator_errors exact = {0}, far = {0};
     double norm = 0, period = 0;
     int status = measure_operators(job, &exact);
@@ -384,15 +384,15 @@ static int laws_of_operators(law_job *job) {
     status = status ? status : measure_long(job, &far);
     status = status || !job->cycles ? status : measure_period(job, &period);
     double words = job->trees ? TOLERANCE_LONG_WORDS : TOLERANCE_LONG;
-    add(job, "homomorphism", "⌈a+b⌉ = ⌈a⌉⌈b⌉", exact.homomorphism, TOLERANCE_EXACT, p->homomorphism);
-    add(job, "inverse", "⌈−a⌉⌈a⌉ = I", exact.inverse, TOLERANCE_EXACT, p->orthogonal);
-    add(job, "orthogonality", "⌈a⌉ᵀ⌈a⌉ = I", exact.orthogonality, TOLERANCE_EXACT, p->orthogonal);
-    add(job, "norm", "|⌈a⌉x| = |x|", norm, TOLERANCE_EXACT, p->orthogonal);
-    add(job, "commutators", "⌈a⌉⌈b⌉ = ⌈b⌉⌈a⌉", exact.commutators, TOLERANCE_EXACT, p->homomorphism && job->abelian);
-    add(job, "long_homomorphism", "⌈a+b⌉ = ⌈a⌉⌈b⌉, long, float32", far.homomorphism, words, p->homomorphism);
-    add(job, "drift", "⌈a⌉ᵀ⌈a⌉ = I, long, float32", far.orthogonality, words, p->orthogonal);
+    add(job, "homomorphism", "⌈a+b⌉ = ⌈a⌉⌈b⌉", exact.homomorphism, TOLERANCE_EXACT, homomorphism);
+    add(job, "inverse", "⌈−a⌉⌈a⌉ = I", exact.inverse, TOLERANCE_EXACT, orthogonal);
+    add(job, "orthogonality", "⌈a⌉ᵀ⌈a⌉ = I", exact.orthogonality, TOLERANCE_EXACT, orthogonal);
+    add(job, "norm", "|⌈a⌉x| = |x|", norm, TOLERANCE_EXACT, orthogonal);
+    add(job, "commutators", "⌈a⌉⌈b⌉ = ⌈b⌉⌈a⌉", exact.commutators, TOLERANCE_EXACT, homomorphism && job->abelian);
+    add(job, "long_homomorphism", "⌈a+b⌉ = ⌈a⌉⌈b⌉, long, float32", far.homomorphism, words, homomorphism);
+    add(job, "drift", "⌈a⌉ᵀ⌈a⌉ = I, long, float32", far.orthogonality, words, orthogonal);
     if (job->cycles) {
-        add(job, "period", "⌈p+n⌉ = ⌈p⌉, every bit", period, TOLERANCE_PERIOD, p->homomorphism);
+        add(job, "period", "⌈p+n⌉ = ⌈p⌉, every bit", period, TOLERANCE_PERIOD, homomorphism);
     }
     return status;
 }
@@ -401,6 +401,7 @@ int cli_laws_measure(cli_laws *laws, const cli_encoding *encoding, uint64_t seed
     locus_error error = {.offset = -1};
     law_job job = {.encoding = encoding,
                    .group = locus_encoding_group(encoding->encoding),
+                   .promises = locus_encoding_laws(encoding->encoding),
                    .role = encoding->keys_only ? LOCUS_ROLE_KEY : LOCUS_ROLE_QUERY,
                    .heads = encoding->shape.heads,
                    .dim = encoding->shape.head_dim,
@@ -414,8 +415,8 @@ int cli_laws_measure(cli_laws *laws, const cli_encoding *encoding, uint64_t seed
         .group = job.group, .random = {.seed = seed, .purpose = PURPOSE_ELEMENTS}, .reach = REACH, .depth = DEPTH};
     look_at_group(&job);
     double relativity = 0;
-    int status = cli_promises_read(&job.promises, encoding->encoding);
-    if (status == 0 && (locus_encoding_sites(encoding->encoding) & LOCUS_SITE_QUERY_KEY)) {
+    int status = 0;
+    if ((locus_encoding_sites(encoding->encoding) & LOCUS_SITE_QUERY_KEY) != 0) {
         cli_encoding acting;
         status = cli_acting_open(&acting, encoding);
         job.encoding = &acting;
@@ -424,7 +425,8 @@ int cli_laws_measure(cli_laws *laws, const cli_encoding *encoding, uint64_t seed
         cli_encoding_close(&acting);
     }
     status = status ? status : law_relativity(&job, &relativity);
-    add(&job, "relativity", "score(c+a, c+b) = score(a, b)", relativity, TOLERANCE_EXACT, job.promises.relativity);
+    add(&job, "relativity", "score(c+a, c+b) = score(a, b)", relativity, TOLERANCE_EXACT,
+        job.promises & LOCUS_LAW_RELATIVITY);
     locus_group_destroy(&job.own);
     return status;
 }

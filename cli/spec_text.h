@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of an encoding taken apart: terms with their options as written, for commands that rewrite a spec or ask
- * what it promises. Only canonical texts are read, so an option that is missing has its default. */
+/* The text of an encoding taken apart: terms with their options as written, for commands that rewrite a spec. Only
+ * canonical texts are read, so an option that is missing has its default. */
 #ifndef CLI_SPEC_TEXT_H
 #define CLI_SPEC_TEXT_H
 

@@ -31,6 +31,17 @@ LOCUS_API void locus_encoding_destroy(locus_encoding **encoding); /* accepts NUL
 LOCUS_API size_t locus_encoding_text(const locus_encoding *encoding, char *text, size_t size);
 LOCUS_API unsigned locus_encoding_sites(const locus_encoding *encoding); /* mask of locus_site */
 
+/* Laws of a group action; a mask. */
+typedef enum locus_law {
+    LOCUS_LAW_HOMOMORPHISM = 1, /* ⌈a + b⌉ = ⌈a⌉⌈b⌉ */
+    LOCUS_LAW_ORTHOGONAL = 2,   /* ⌈a⌉ is orthogonal, and ⌈−a⌉ its inverse */
+    LOCUS_LAW_RELATIVITY = 4    /* scores and outputs depend on −a + b only */
+} locus_law;
+
+/* Mask of the locus_law that the encoding promises, whatever its parameters: what all of its terms promise. Terms
+ * without an operator on queries and keys break no law of operators. */
+LOCUS_API unsigned locus_encoding_laws(const locus_encoding *encoding);
+
 /* The group that positions must be of; NULL if any will do (`none`). Borrowed from the encoding. */
 LOCUS_API const locus_group *locus_encoding_group(const locus_encoding *encoding);
 

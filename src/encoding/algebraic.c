@@ -258,6 +258,7 @@ const locus_encoding_class locus_algebraic_class = {
              .options = options,
              .option_count = sizeof options / sizeof options[0]},
     .rules = rules,
+    .laws = LOCUS_LAWS_ALL,
     .angles = true,
     .sites = sites,
     .parameters = parameters,

@@ -142,6 +142,7 @@ const locus_encoding_class locus_alibi_class = {
              .options = options,
              .option_count = sizeof options / sizeof options[0]},
     .rules = rules,
+    .laws = LOCUS_LAW_RELATIVITY,
     .parameters = parameters,
     .bind = bind,
     .place = place,

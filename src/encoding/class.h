@@ -51,6 +51,8 @@ typedef struct locus_option_value {
 
 typedef struct locus_encoding_class locus_encoding_class;
 
+#define LOCUS_LAWS_ALL (LOCUS_LAW_HOMOMORPHISM | LOCUS_LAW_ORTHOGONAL | LOCUS_LAW_RELATIVITY)
+
 typedef struct locus_term {
     const locus_encoding_class *class;
     locus_option_value options[LOCUS_OPTIONS_MAX]; /* in the class's order, defaults filled in */
@@ -115,8 +117,9 @@ struct locus_encoding_class {
     const locus_option_rule *rules; /* [info.option_count] */
     const char *later;              /* options of later versions, "a|b", or NULL */
     bool angles;                    /* place needs the placement's two-level positions */
-    bool any_group;                 /* positions of every group will do; others without an option `group` act on seq */
-    bool grids_only;                /* of the option `group` */
+    unsigned laws;   /* mask of locus_law; an option `side` that is one-sided takes LOCUS_LAW_RELATIVITY away */
+    bool any_group;  /* positions of every group will do; others without an option `group` act on seq */
+    bool grids_only; /* of the option `group` */
     /* NULL: all of info.sites. */
     unsigned (*sites)(const locus_term *term);
     /* A contradiction between options: returns its text and which option to point at; NULL if there is none. May be

@@ -277,6 +277,7 @@ const locus_encoding_class locus_decay_class = {
              .options = options,
              .option_count = sizeof options / sizeof options[0]},
     .rules = rules,
+    .laws = LOCUS_LAW_RELATIVITY,
     .parameters = parameters,
     .initialise = initialise,
     .bind = bind,

@@ -18,6 +18,25 @@ unsigned locus_encoding_sites(const locus_encoding *encoding) {
     return sites;
 }
 
+/* Acted on one side only, scores depend on where both stand. */
+static bool is_one_sided(const locus_term *term) {
+    for (size_t i = 0; i < term->class->info.option_count; i++)
+        if (strcmp(term->class->info.options[i].name, "side") == 0)
+            return term->options[i].choice != 0;
+    return false;
+}
+
+unsigned locus_encoding_laws(const locus_encoding *encoding) {
+    unsigned laws = LOCUS_LAWS_ALL;
+    for (size_t i = 0; encoding && i < encoding->term_count; i++) {
+        const locus_term *term = &encoding->terms[i];
+        const bool operates = (locus_term_sites(term) & LOCUS_SITE_QUERY_KEY) != 0;
+        laws &= term->class->laws | (operates ? 0u : (unsigned)(LOCUS_LAW_HOMOMORPHISM | LOCUS_LAW_ORTHOGONAL));
+        laws &= is_one_sided(term) ? ~(unsigned)LOCUS_LAW_RELATIVITY : ~0u;
+    }
+    return laws;
+}
+
 const locus_group *locus_encoding_group(const locus_encoding *encoding) {
     return encoding ? encoding->group : NULL;
 }

@@ -150,6 +150,7 @@ const locus_encoding_class locus_liere_class = {
              .options = options,
              .option_count = sizeof options / sizeof options[0]},
     .rules = rules,
+    .laws = LOCUS_LAW_ORTHOGONAL,
     .grids_only = true,
     .sites = sites,
     .parameters = parameters,

@@ -45,6 +45,7 @@ const locus_encoding_class locus_mixed_class = {
              .options = options,
              .option_count = sizeof options / sizeof options[0]},
     .rules = rules,
+    .laws = LOCUS_LAWS_ALL,
     .angles = true,
     .grids_only = true,
     .sites = locus_grid_sites,

@@ -110,6 +110,7 @@ const locus_encoding_class locus_relative_class = {
              .options = options,
              .option_count = sizeof options / sizeof options[0]},
     .rules = rules,
+    .laws = LOCUS_LAW_RELATIVITY,
     .parameters = parameters,
     .initialise = initialise,
     .bind = bind,

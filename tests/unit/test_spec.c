@@ -188,6 +188,29 @@ static void test_sites(void **state) {
     }
 }
 
+static void test_laws(void **state) {
+    (void)state;
+    const unsigned operators = LOCUS_LAW_HOMOMORPHISM | LOCUS_LAW_ORTHOGONAL, all = operators | LOCUS_LAW_RELATIVITY;
+    const struct {
+        const char *spec;
+        unsigned laws;
+    } cases[] = {{"none", all},
+                 {"rope + alibi", all},
+                 {"algebraic(group=tree:2, decay=0.9)", all},
+                 {"string(side=key)", operators},
+                 {"liere", LOCUS_LAW_ORTHOGONAL},
+                 {"liere(side=query)", LOCUS_LAW_ORTHOGONAL},
+                 {"decay(group=cycle:4)", all},
+                 {"sinusoidal", operators},
+                 {"learned(size=9) + roper", operators}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        locus_encoding *encoding = NULL;
+        rig_ok(locus_encoding_parse(cases[i].spec, &encoding, error));
+        assert_int_equal(locus_encoding_laws(encoding), cases[i].laws);
+        locus_encoding_destroy(&encoding);
+    }
+}
+
 /* Cut texts: always ended, never written past, full length returned. */
 static void test_text_is_cut(void **state) {
     (void)state;
@@ -250,8 +273,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_canonical),    cmocka_unit_test(test_grammar_errors), cmocka_unit_test(test_name_errors),
         cmocka_unit_test(test_value_errors), cmocka_unit_test(test_group_errors),   cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_sites),        cmocka_unit_test(test_text_is_cut),    cmocka_unit_test(test_registry),
-        cmocka_unit_test(test_null),
+        cmocka_unit_test(test_sites),        cmocka_unit_test(test_laws),           cmocka_unit_test(test_text_is_cut),
+        cmocka_unit_test(test_registry),     cmocka_unit_test(test_null),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
