@@ -3,8 +3,14 @@
  * keys as peer_attention.py. Work is counted on unmasked pairs: 4·d operations forward, 10·d backward. `share` is that
  * of the kernels' matrix product on blocks in the cache, on as many threads, measured in the same run.
  *
+ * With --queries, steps of decoding: so many queries against each length of keys, causal, forward only. What counts then
+ * is the memory that keys and values take, read once: `gbps`, beside `memory_gbps`, the rate at which as many threads
+ * read a buffer as large.
+ *
+ * Encodings are timed by turns, round after round, so that their times can be compared on a machine that is not quiet.
+ *
  *   bench_attention [--threads N] [--lengths 128,4096,…] [--tokens N] [--encodings "none;rope"] [--dropout P]
- *                   [--repeats N] */
+ *                   [--repeats N] [--heads N] [--kv-heads N] [--dim N] [--queries N] [--cap C] [--window N] */
 #include "kernels/kernels.h"
 
 #include <locus/locus.h>
@@ -13,20 +19,22 @@
 #include <string.h>
 #include <time.h>
 
-enum { HEADS = 8, DIM = 64, LENGTHS_MAX = 32, TIMES_MAX = 64 };
+enum { LENGTHS_MAX = 32, TIMES_MAX = 64, SPECS_MAX = 16 };
 
 static const size_t ragged[] = {173, 512, 64, 301, 128, 480, 33, 256, 399, 77, 210, 350, 145, 500, 92, 288};
 
 typedef struct settings {
     size_t lengths[LENGTHS_MAX], length_count, tokens, repeats;
     const char *encodings;
-    double dropout, peak;
+    double dropout, peak, cap;
+    size_t heads, kv_heads, dim, queries, window; /* queries 0: as many as keys */
 } settings;
 
 typedef struct batch {
     const char *spec;
     size_t sequences, length; /* length 0: ragged */
     bool causal;
+    const settings *s;
 } batch;
 
 typedef struct timing {
@@ -100,12 +108,14 @@ enum { Q, K, V, O, GO, DQ, DK, DV, LSE, TENSORS };
 typedef struct world {
     locus_encoding *encoding;
     locus_binding *binding;
-    locus_positions *positions;
+    locus_positions *positions, *queries; /* queries NULL: the same */
     locus_plan *plan;
     locus_attention_options options;
     locus_tensor tensors[TENSORS], parameters[16], gradients[16];
-    size_t parameter_count, tokens, sequences, *offsets;
+    size_t parameter_count, tokens, query_tokens, sequences, *offsets;
     double pairs; /* of all heads, under the mask */
+    locus_workspace workspace;
+    double forward[TIMES_MAX], both[TIMES_MAX];
 } world;
 
 static void make_positions(world *w, const batch *b) {
@@ -117,16 +127,33 @@ static void make_positions(world *w, const batch *b) {
         size_t length = b->length ? b->length : ragged[s];
         double n = (double)length;
         w->offsets[s + 1] = w->offsets[s] + length;
-        w->pairs += (b->causal ? n * (n + 1) / 2 : n * n) * HEADS;
+        w->pairs += b->s->queries ? (double)b->s->queries * n : b->causal ? n * (n + 1) / 2 : n * n;
     }
-    w->tokens = w->offsets[w->sequences];
+    w->pairs *= (double)b->s->heads;
+    w->tokens = w->query_tokens = w->offsets[w->sequences];
     locus_packing packing = {w->sequences, w->offsets, NULL};
     must(locus_positions_create(&w->positions, NULL, &packing, NULL, &error), &error);
+    if (b->s->queries == 0)
+        return;
+    int64_t *values = room(w->sequences * b->s->queries * sizeof *values);
+    size_t *offsets = room((w->sequences + 1) * sizeof *offsets);
+    for (size_t s = 0; s <= w->sequences; s++)
+        offsets[s] = s * b->s->queries;
+    for (size_t t = 0; t < w->sequences * b->s->queries; t++)
+        values[t] = (int64_t)(b->length - b->s->queries + t % b->s->queries);
+    packing.offsets = offsets;
+    w->query_tokens = offsets[w->sequences];
+    must(locus_positions_create(&w->queries, NULL, &packing, values, &error), &error);
+    locus_release(values, w->sequences * b->s->queries * sizeof *values + 1);
+    locus_release(offsets, (w->sequences + 1) * sizeof *offsets + 1);
 }
 
 static void make_plan(world *w, const batch *b) {
     locus_error error;
-    const locus_shape shape = {HEADS, DIM, DIM, 0};
+    locus_shape shape = locus_shape_default();
+    shape.heads = b->s->heads;
+    shape.kv_heads = b->s->kv_heads;
+    shape.head_dim = shape.value_dim = b->s->dim;
     must(locus_encoding_parse(b->spec, &w->encoding, &error), &error);
     must(locus_encoding_parameter_count(w->encoding, &shape, &w->parameter_count, &error), &error);
     for (size_t i = 0; i < w->parameter_count; i++) {
@@ -140,12 +167,16 @@ static void make_plan(world *w, const batch *b) {
     }
     must(locus_encoding_initialise(w->encoding, &shape, 1, w->parameters, w->parameter_count, &error), &error);
     must(locus_binding_create(&w->binding, w->encoding, &shape, w->parameters, w->parameter_count, &error), &error);
-    must(locus_plan_create(&w->plan, w->binding, w->positions, NULL, &error), &error);
+    must(locus_plan_create(&w->plan, w->binding, w->queries ? w->queries : w->positions,
+                           w->queries ? w->positions : NULL, &error),
+         &error);
 }
 
-static void make_tensors(world *w) {
-    const int64_t shape[] = {(int64_t)w->tokens, HEADS, DIM};
+static void make_tensors(world *w, const settings *s) {
     for (int i = 0; i < TENSORS; i++) {
+        const bool keys = i == K || i == V || i == DK || i == DV;
+        const int64_t shape[] = {(int64_t)(keys ? w->tokens : w->query_tokens),
+                                 (int64_t)(keys && s->kv_heads ? s->kv_heads : s->heads), (int64_t)s->dim};
         w->tensors[i] = locus_tensor_view(NULL, LOCUS_FLOAT32, i == LSE ? 2 : 3, shape);
         size_t count = locus_tensor_count(&w->tensors[i]);
         float *data = w->tensors[i].data = room(count * sizeof(float));
@@ -160,6 +191,7 @@ static void make_tensors(world *w) {
 static void free_world(world *w) {
     locus_plan_destroy(&w->plan);
     locus_positions_destroy(&w->positions);
+    locus_positions_destroy(&w->queries);
     locus_binding_destroy(&w->binding);
     locus_encoding_destroy(&w->encoding);
     for (int i = 0; i < TENSORS; i++)
@@ -172,22 +204,22 @@ static void free_world(world *w) {
     locus_release(w->offsets, (w->sequences + 1) * sizeof *w->offsets + 1);
 }
 
-static double run_forward(world *w, locus_workspace workspace) {
+static double run_forward(world *w) {
     locus_error error;
     locus_tensor *t = w->tensors;
     locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
     double start = now();
-    must(locus_attention_forward(w->plan, &w->options, &tensors, workspace, &error), &error);
+    must(locus_attention_forward(w->plan, &w->options, &tensors, w->workspace, &error), &error);
     return now() - start;
 }
 
-static double run_backward(world *w, locus_workspace workspace) {
+static double run_backward(world *w) {
     locus_error error;
     locus_tensor *t = w->tensors;
     locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
     locus_attention_gradients gradients = {&t[GO], &t[DQ], &t[DK], &t[DV], w->gradients, w->parameter_count};
     double start = now();
-    must(locus_attention_backward(w->plan, &w->options, &tensors, &gradients, workspace, &error), &error);
+    must(locus_attention_backward(w->plan, &w->options, &tensors, &gradients, w->workspace, &error), &error);
     return now() - start;
 }
 
@@ -197,48 +229,109 @@ static void print_timing(const char *name, timing t, double flops, double peak) 
            t.median * 1e3, rate, rate / peak);
 }
 
-static void measure(const settings *s, const batch *b) {
-    world w = {.options = locus_attention_default()};
-    double forward[TIMES_MAX], both[TIMES_MAX];
-    w.options.mask = b->causal ? LOCUS_MASK_CAUSAL : LOCUS_MASK_FULL;
-    w.options.dropout = s->dropout;
-    make_positions(&w, b);
-    make_plan(&w, b);
-    make_tensors(&w);
-    size_t one = locus_attention_workspace(w.plan, &w.options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
-    size_t other = locus_attention_workspace(w.plan, &w.options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD);
-    locus_workspace workspace = {NULL, one > other ? one : other};
-    workspace.data = room(workspace.bytes);
-    run_forward(&w, workspace);
-    run_backward(&w, workspace);
-    size_t repeats = b->length > 4096 ? (s->repeats * 4096 + b->length - 1) / b->length : s->repeats;
-    repeats = repeats < 2 ? 2 : repeats > TIMES_MAX ? TIMES_MAX : repeats;
-    for (size_t i = 0; i < repeats; i++) {
-        forward[i] = run_forward(&w, workspace);
-        both[i] = forward[i] + run_backward(&w, workspace);
-    }
-    printf("{\"program\": \"locus\", \"encoding\": \"%s\", \"threads\": %zu, \"batch\": %zu, \"length\": %zu, "
-           "\"ragged\": %s, "
-           "\"causal\": %s, \"dropout\": %g",
-           b->spec, locus_threads(), w.sequences, b->length ? b->length : (size_t)512, b->length ? "false" : "true",
-           b->causal ? "true" : "false", s->dropout);
-    print_timing("forward", summary(forward, repeats), w.pairs * 4 * DIM, s->peak);
-    print_timing("both", summary(both, repeats), w.pairs * 14 * DIM, s->peak);
-    printf(", \"workspace_mib\": {\"forward\": %.2f, \"backward\": %.2f}}\n", (double)one / 1048576,
-           (double)other / 1048576);
-    fflush(stdout);
-    locus_release(workspace.data, workspace.bytes + 1);
-    free_world(&w);
+/* GB/s of the best of some passes over a buffer of so many bytes. */
+typedef struct reading {
+    const uint64_t *words;
+    size_t count, pieces;
+    uint64_t sums[256];
+} reading;
+
+static void read_task(void *context, size_t index, size_t worker) {
+    reading *r = context;
+    const size_t first = r->count / r->pieces * index, end = first + r->count / r->pieces;
+    uint64_t sum[8] = {0};
+    (void)worker;
+    for (size_t i = first; i + 8 <= end; i += 8)
+        for (size_t j = 0; j < 8; j++)
+            sum[j] += r->words[i + j];
+    r->sums[index % 256] = sum[0] + sum[1] + sum[2] + sum[3] + sum[4] + sum[5] + sum[6] + sum[7];
 }
 
-static void measure_encoding(const settings *s, const char *spec) {
-    for (size_t i = 0; i <= s->length_count; i++)
-        for (int causal = 0; causal < 2; causal++) {
+static double measure_memory(size_t bytes) {
+    uint64_t *words = memset(room(bytes), 1, bytes);
+    reading r = {.words = words, .count = bytes / sizeof *words, .pieces = 64};
+    double best = 0;
+    for (int round = 0; round < 8; round++) {
+        double start = now();
+        locus_parallel_for(r.pieces, read_task, &r);
+        double rate = (double)bytes / (now() - start) / 1e9;
+        best = rate > best ? rate : best;
+    }
+    locus_release(words, bytes + 1);
+    return best;
+}
+
+static void open_world(world *w, const settings *s, const batch *b) {
+    w->options = locus_attention_default();
+    w->options.mask = b->causal ? LOCUS_MASK_CAUSAL : LOCUS_MASK_FULL;
+    w->options.dropout = s->dropout;
+    w->options.cap = s->cap;
+    w->options.window = s->window;
+    make_positions(w, b);
+    make_plan(w, b);
+    make_tensors(w, s);
+    size_t one = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
+    size_t other = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD);
+    w->workspace.bytes = one > other ? one : other;
+    w->workspace.data = room(w->workspace.bytes);
+}
+
+static void report(const settings *s, const batch *b, world *w, size_t repeats) {
+    const size_t forward = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
+    const size_t backward = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD);
+    printf("{\"program\": \"locus\", \"encoding\": \"%s\", \"threads\": %zu, \"batch\": %zu, \"length\": %zu, "
+           "\"ragged\": %s, "
+           "\"causal\": %s, \"dropout\": %g, \"heads\": %zu, \"kv_heads\": %zu, \"dim\": %zu, \"queries\": %zu, "
+           "\"cap\": %g, \"window\": %zu",
+           b->spec, locus_threads(), w->sequences, b->length ? b->length : (size_t)512, b->length ? "false" : "true",
+           b->causal ? "true" : "false", s->dropout, s->heads, s->kv_heads ? s->kv_heads : s->heads, s->dim, s->queries,
+           s->cap, s->window);
+    const timing t = summary(w->forward, repeats);
+    print_timing("forward", t, w->pairs * 4 * (double)s->dim, s->peak);
+    if (s->queries == 0) {
+        print_timing("both", summary(w->both, repeats), w->pairs * 14 * (double)s->dim, s->peak);
+    } else {
+        const double bytes = 2.0 * (double)locus_tensor_count(&w->tensors[K]) * sizeof(float);
+        printf(", \"gbps\": %.1f, \"memory_gbps\": %.1f", bytes / t.best / 1e9, measure_memory((size_t)bytes));
+    }
+    printf(", \"workspace_mib\": {\"forward\": %.2f, \"backward\": %.2f}}\n", (double)forward / 1048576,
+           (double)backward / 1048576);
+    fflush(stdout);
+}
+
+/* One batch for all encodings, by turns. */
+static void measure(const settings *s, batch b, char specs[][256], size_t count) {
+    world *worlds = memset(room(count * sizeof *worlds), 0, count * sizeof *worlds);
+    size_t repeats = b.length > 4096 ? (s->repeats * 4096 + b.length - 1) / b.length : s->repeats;
+    repeats = repeats < 2 ? 2 : repeats > TIMES_MAX ? TIMES_MAX : repeats;
+    for (size_t e = 0; e < count; e++) {
+        b.spec = specs[e];
+        open_world(&worlds[e], s, &b);
+    }
+    for (size_t i = 0; i <= repeats; i++) /* the first round warms up */
+        for (size_t e = 0; e < count; e++) {
+            const size_t at = i > 0 ? i - 1 : 0;
+            worlds[e].forward[at] = run_forward(&worlds[e]);
+            worlds[e].both[at] = worlds[e].forward[at] + (s->queries ? 0 : run_backward(&worlds[e]));
+        }
+    for (size_t e = 0; e < count; e++) {
+        b.spec = specs[e];
+        report(s, &b, &worlds[e], repeats);
+        locus_release(worlds[e].workspace.data, worlds[e].workspace.bytes + 1);
+        free_world(&worlds[e]);
+    }
+    locus_release(worlds, count * sizeof *worlds + 1);
+}
+
+static void measure_all(const settings *s, char specs[][256], size_t count) {
+    const size_t last = s->queries ? s->length_count - 1 : s->length_count; /* ragged batches last */
+    for (size_t i = 0; i <= last; i++)
+        for (int causal = s->queries || s->window ? 1 : 0; causal < 2; causal++) {
             size_t length = i < s->length_count ? s->lengths[i] : 0;
-            batch b = {spec, 1, length, causal != 0};
+            batch b = {NULL, 1, length, causal != 0, s};
             if (length > 0 && length <= 1024 && s->tokens > length)
                 b.sequences = s->tokens / length;
-            measure(s, &b);
+            measure(s, b, specs, count);
         }
 }
 
@@ -256,7 +349,8 @@ static void take_lengths(settings *s, const char *text) {
 
 static void usage(void) {
     fprintf(stderr, "usage: bench_attention [--threads N] [--lengths 128,…] [--tokens N] [--encodings \"none;rope\"] "
-                    "[--dropout P] [--repeats N]\n");
+                    "[--dropout P] [--repeats N] [--heads N] [--kv-heads N] [--dim N] [--queries N] [--cap C] "
+                    "[--window N]\n");
     exit(2);
 }
 
@@ -277,23 +371,42 @@ static void take_options(settings *s, int count, char **words) {
             s->dropout = strtod(value, NULL);
         else if (strcmp(name, "--repeats") == 0)
             s->repeats = strtoul(value, NULL, 10);
+        else if (strcmp(name, "--heads") == 0)
+            s->heads = strtoul(value, NULL, 10);
+        else if (strcmp(name, "--kv-heads") == 0)
+            s->kv_heads = strtoul(value, NULL, 10);
+        else if (strcmp(name, "--dim") == 0)
+            s->dim = strtoul(value, NULL, 10);
+        else if (strcmp(name, "--queries") == 0)
+            s->queries = strtoul(value, NULL, 10);
+        else if (strcmp(name, "--cap") == 0)
+            s->cap = strtod(value, NULL);
+        else if (strcmp(name, "--window") == 0)
+            s->window = strtoul(value, NULL, 10);
         else
             usage();
     }
 }
 
 int main(int count, char **words) {
-    settings s = {{128, 256, 512, 1024, 2048, 4096, 8192, 16384}, 8, 8192, 10, "none;rope;algebraic(group=seq)", 0, 0};
-    char spec[256];
+    settings s = {.lengths = {128, 256, 512, 1024, 2048, 4096, 8192, 16384},
+                  .length_count = 8,
+                  .tokens = 8192,
+                  .repeats = 10,
+                  .encodings = "none;rope;algebraic(group=seq)",
+                  .heads = 8,
+                  .dim = 64};
+    char specs[SPECS_MAX][256];
+    size_t spec_count = 0;
     take_options(&s, count, words);
     s.peak = measure_peak();
     printf("{\"program\": \"locus\", \"threads\": %zu, \"isa\": \"%s\", \"peak_gflops\": %.1f}\n", locus_threads(),
            locus_isa_name(locus_cpu_isa()), s.peak);
-    for (const char *at = s.encodings; *at;) {
+    for (const char *at = s.encodings; *at && spec_count < SPECS_MAX;) {
         size_t length = strcspn(at, ";");
-        snprintf(spec, sizeof spec, "%.*s", (int)length, at);
-        measure_encoding(&s, spec);
+        snprintf(specs[spec_count++], sizeof specs[0], "%.*s", (int)length, at);
         at += length + (at[length] == ';');
     }
+    measure_all(&s, specs, spec_count);
     return 0;
 }

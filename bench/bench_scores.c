@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Times rows of score terms on every kind of group, float32, one thread: nanoseconds for a pair of a query and a key,
- * for decay and ALiBi, beside what attention takes for a pair of one head with and without decay (d = 64, forward). One
- * JSON object to a line. Short cases are batches of short sequences, long ones one sequence; of long ones a part of the
- * queries is taken. `plan_ms` and `plan_mib` are of a plan with decay.
+ * for each encoding that acts by distance, beside what attention takes for a pair of one head with and without it
+ * (d = 64, full mask; forward, and backward with the gradients of what is learned). `cope` is timed under its causal
+ * mask, for all pairs. One JSON object to a line. Short cases are batches of short sequences, long ones one sequence;
+ * of long ones a part of the queries is taken.
  *
  *   bench_scores [--repeats N] */
 #include "encoding/sites.h"
@@ -150,22 +151,51 @@ static locus_positions *make_positions(const bench_case *c, size_t every) {
 
 /* ---- plans ---- */
 
+enum { PARAMETERS = 8 };
+
 typedef struct world {
     locus_encoding *encoding;
     locus_binding *binding;
     locus_plan *plan;
+    size_t count;
+    locus_tensor values[PARAMETERS], gradients[PARAMETERS];
     double seconds; /* to make the plan */
+    bool causal;    /* cope needs it: its pairs are those that are seen and those that are not */
 } world;
+
+static locus_tensor make_parameter(const locus_parameter *info) {
+    locus_tensor tensor = locus_tensor_view(NULL, LOCUS_FLOAT32, info->rank, info->shape);
+    tensor.data = room(locus_tensor_count(&tensor) * sizeof(float));
+    memset(tensor.data, 0, locus_tensor_count(&tensor) * sizeof(float));
+    return tensor;
+}
+
+static void make_parameters(world *w, const locus_shape *shape) {
+    locus_error error;
+    must(locus_encoding_parameter_count(w->encoding, shape, &w->count, &error), &error);
+    for (size_t i = 0; i < w->count; i++) {
+        locus_parameter info;
+        must(locus_encoding_parameter(w->encoding, shape, i, &info, &error), &error);
+        w->values[i] = make_parameter(&info);
+        w->gradients[i] = make_parameter(&info);
+    }
+    must(locus_encoding_initialise(w->encoding, shape, 1, w->values, w->count, &error), &error);
+}
 
 static world open_world(const bench_case *c, const char *name, const locus_positions *queries,
                         const locus_positions *keys) {
+    static const char *const plain[] = {"none", "fire", "cope"}; /* without an option `group` */
     char spec[128];
+    bool grouped = true;
     locus_error error;
-    world w = {0};
-    const locus_shape shape = {1, DIM, DIM, 0};
-    (void)snprintf(spec, sizeof spec, strcmp(name, "none") == 0 ? "%s" : "%s(group=%s)", name, c->group);
+    world w = {.causal = strcmp(name, "cope") == 0};
+    const locus_shape shape = {.heads = 1, .head_dim = DIM, .value_dim = DIM};
+    for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+        grouped = grouped && strcmp(name, plain[i]) != 0;
+    (void)snprintf(spec, sizeof spec, grouped ? "%s(group=%s)" : "%s", name, c->group);
     must(locus_encoding_parse(spec, &w.encoding, &error), &error);
-    must(locus_binding_create(&w.binding, w.encoding, &shape, NULL, 0, &error), &error);
+    make_parameters(&w, &shape);
+    must(locus_binding_create(&w.binding, w.encoding, &shape, w.values, w.count, &error), &error);
     const double start = now();
     must(locus_plan_create(&w.plan, w.binding, queries, keys == queries ? NULL : keys, &error), &error);
     w.seconds = now() - start;
@@ -176,6 +206,10 @@ static void close_world(world *w) {
     locus_plan_destroy(&w->plan);
     locus_binding_destroy(&w->binding);
     locus_encoding_destroy(&w->encoding);
+    for (size_t i = 0; i < w->count; i++) {
+        locus_release(w->values[i].data, locus_tensor_count(&w->values[i]) * sizeof(float) + 1);
+        locus_release(w->gradients[i].data, locus_tensor_count(&w->gradients[i]) * sizeof(float) + 1);
+    }
 }
 
 /* ---- times ---- */
@@ -210,51 +244,74 @@ static double time_rows(const world *w, size_t repeats, double pairs) {
     return best * 1e9 / pairs;
 }
 
-static double time_attention(const world *w, size_t repeats, double pairs) {
+enum { QUERY, KEY, VALUE, OUTPUT, OUTPUT_GRADIENT, QUERY_GRADIENT, KEY_GRADIENT, VALUE_GRADIENT, TENSORS };
+
+static double pass_attention(const world *w, locus_tensor *t, const locus_tensor *sums, locus_pass pass) {
     locus_error error;
-    const locus_attention_options options = locus_attention_default();
-    const size_t tokens[4] = {locus_plan_query_tokens(w->plan), locus_plan_key_tokens(w->plan),
-                              locus_plan_key_tokens(w->plan), locus_plan_query_tokens(w->plan)};
-    locus_tensor tensors[4];
-    for (size_t i = 0; i < 4; i++) {
-        const int64_t shape[] = {(int64_t)tokens[i], 1, DIM};
-        float *data = room(tokens[i] * DIM * sizeof *data);
-        for (size_t j = 0; j < tokens[i] * DIM; j++)
-            data[j] = (float)(j * 7919 % 1000) * 0.002f - 1.0f;
-        tensors[i] = locus_tensor_view(data, LOCUS_FLOAT32, 3, shape);
-    }
-    const locus_attention_tensors call = {&tensors[0], &tensors[1], &tensors[2], &tensors[3], NULL};
-    locus_workspace workspace = {NULL, locus_attention_workspace(w->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD)};
+    locus_attention_options options = locus_attention_default();
+    options.mask = w->causal ? LOCUS_MASK_CAUSAL : LOCUS_MASK_FULL;
+    const locus_attention_tensors call = {&t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], sums};
+    const locus_attention_gradients gradients = {&t[OUTPUT_GRADIENT], &t[QUERY_GRADIENT], &t[KEY_GRADIENT],
+                                                 &t[VALUE_GRADIENT],  w->gradients,       w->count};
+    locus_workspace workspace = {NULL, locus_attention_workspace(w->plan, &options, LOCUS_FLOAT32, pass)};
     workspace.data = room(workspace.bytes);
-    double best = 0;
-    for (size_t i = 0; i < repeats; i++) {
-        const double start = now();
+    const double start = now();
+    if (pass == LOCUS_PASS_FORWARD)
         must(locus_attention_forward(w->plan, &options, &call, workspace, &error), &error);
-        const double seconds = now() - start;
-        best = i == 0 || seconds < best ? seconds : best;
-    }
-    for (size_t i = 0; i < 4; i++)
-        locus_release(tensors[i].data, tokens[i] * DIM * sizeof(float) + 1);
+    else
+        must(locus_attention_backward(w->plan, &options, &call, &gradients, workspace, &error), &error);
+    const double seconds = now() - start;
     locus_release(workspace.data, workspace.bytes + 1);
-    return best * 1e9 / pairs;
+    return seconds;
+}
+
+/* Nanoseconds for a pair, forward and backward. */
+static void time_attention(const world *w, size_t repeats, double pairs, double best[2]) {
+    const size_t queries = locus_plan_query_tokens(w->plan), keys = locus_plan_key_tokens(w->plan);
+    locus_tensor tensors[TENSORS];
+    for (size_t i = 0; i < TENSORS; i++) {
+        const bool of_key = i == KEY || i == VALUE || i == KEY_GRADIENT || i == VALUE_GRADIENT;
+        const int64_t shape[] = {(int64_t)(of_key ? keys : queries), 1, DIM};
+        tensors[i] = locus_tensor_view(NULL, LOCUS_FLOAT32, 3, shape);
+        const size_t count = locus_tensor_count(&tensors[i]);
+        float *data = tensors[i].data = room(count * sizeof *data);
+        for (size_t j = 0; j < count; j++)
+            data[j] = (float)(j * 7919 % 1000) * 0.002f - 1.0f;
+    }
+    locus_tensor sums = locus_tensor_view(room(queries * sizeof(float)), LOCUS_FLOAT32, 2, tensors[QUERY].shape);
+    for (size_t i = 0; i < repeats; i++)
+        for (size_t pass = 0; pass < 2; pass++) {
+            const double ns = pass_attention(w, tensors, &sums, pass ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD) * 1e9;
+            best[pass] = i == 0 || ns / pairs < best[pass] ? ns / pairs : best[pass];
+        }
+    locus_release(sums.data, queries * sizeof(float) + 1);
+    for (size_t i = 0; i < TENSORS; i++)
+        locus_release(tensors[i].data, locus_tensor_count(&tensors[i]) * sizeof(float) + 1);
+}
+
+static void measure_term(const bench_case *c, const char *name, size_t repeats, const locus_positions *queries,
+                         const locus_positions *keys) {
+    const double pairs = (double)c->sequences * (double)(c->length / c->every) * (double)c->length;
+    double best[2];
+    world w = open_world(c, name, queries, keys);
+    if (locus_plan_score_terms(w.plan) > 0)
+        printf(", \"%s_ns\": %.3f, \"%s_plan_ms\": %.2f, \"%s_plan_mib\": %.2f", name, time_rows(&w, repeats, pairs),
+               name, w.seconds * 1e3, name, (double)locus_plan_bytes(w.plan) / 1048576);
+    time_attention(&w, repeats, pairs, best);
+    printf(", \"attention_%s_ns\": %.3f, \"attention_%s_backward_ns\": %.3f", name, best[0], name, best[1]);
+    fflush(stdout);
+    close_world(&w);
 }
 
 static void measure(const bench_case *c, size_t repeats) {
+    static const char *const names[] = {"none", "decay", "alibi", "t5", "kerple", "fire", "cope"};
     locus_positions *keys = make_positions(c, 1), *queries = c->every > 1 ? make_positions(c, c->every) : keys;
-    const double pairs = (double)c->sequences * (double)(c->length / c->every) * (double)c->length;
-    world none = open_world(c, "none", queries, keys), decay = open_world(c, "decay", queries, keys);
-    world alibi = open_world(c, "alibi", queries, keys);
-    printf("{\"case\": \"%s\", \"group\": \"%s\", \"sequences\": %zu, \"length\": %zu, \"plan_ms\": %.2f, "
-           "\"plan_mib\": %.2f, \"decay_ns\": %.3f, \"alibi_ns\": %.3f, \"attention_ns\": %.3f, "
-           "\"attention_with_decay_ns\": %.3f}\n",
-           c->name, c->group, c->sequences, c->length, decay.seconds * 1e3,
-           (double)locus_plan_bytes(decay.plan) / 1048576, time_rows(&decay, repeats, pairs),
-           time_rows(&alibi, repeats, pairs), time_attention(&none, repeats, pairs),
-           time_attention(&decay, repeats, pairs));
+    printf("{\"case\": \"%s\", \"group\": \"%s\", \"sequences\": %zu, \"length\": %zu", c->name, c->group, c->sequences,
+           c->length);
+    for (size_t i = 0; i < (strcmp(c->group, "seq") == 0 ? 7u : 5u); i++)
+        measure_term(c, names[i], repeats, queries, keys);
+    printf("}\n");
     fflush(stdout);
-    close_world(&none);
-    close_world(&decay);
-    close_world(&alibi);
     if (queries != keys)
         locus_positions_destroy(&queries);
     locus_positions_destroy(&keys);

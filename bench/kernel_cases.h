@@ -104,6 +104,12 @@ CASE(run_maximum, d->out[0] = k->maximum(CASE_N, d->in))
 CASE(run_exp_sum, (memcpy(d->out, d->in, CASE_N * sizeof(REAL)), d->out[CASE_N] = k->exp_sum(CASE_N, 1, d->out)))
 CASE(run_exp_sum_row, (memcpy(d->out, d->in, 100 * sizeof(REAL)), d->out[100] = k->exp_sum(100, 1, d->out)))
 CASE(run_softmax_backward, k->softmax_backward(CASE_N, d->in, d->in2, (REAL)0.25, d->out))
+CASE(run_soft_cap, (memcpy(d->out, d->in, CASE_N * sizeof(REAL)), k->soft_cap(CASE_N, 30, d->out)))
+CASE(run_soft_cap_backward,
+     (memcpy(d->out, d->in, CASE_N * sizeof(REAL)), k->soft_cap_backward(CASE_N, 30, d->in2, d->out)))
+CASE(run_add_maximum, d->out[CASE_N] = k->add_maximum(CASE_N, d->in, d->in2, d->out))
+CASE(run_multiply_maximum, d->out[CASE_N] = k->multiply_maximum(CASE_N, d->in, d->in2, d->out))
+CASE(run_dots, k->dots(128, B(HEAD), d->in, d->in2, B(HEAD), d->out))
 #define VECTOR_CASE(op, streams) \
     static const B(bench_case) B(cases_##op)[] = {{"2048", streams * 2048e0 * sizeof(REAL), "GB/s", B(run_##op)}};
 VECTOR_CASE(scale, 2)
@@ -113,6 +119,11 @@ VECTOR_CASE(multiply, 3)
 VECTOR_CASE(add, 3)
 VECTOR_CASE(maximum, 1)
 VECTOR_CASE(softmax_backward, 3)
+VECTOR_CASE(soft_cap_backward, 3)
+VECTOR_CASE(add_maximum, 3)
+VECTOR_CASE(multiply_maximum, 3)
+static const B(bench_case) B(cases_soft_cap)[] = {{"2048", 2048, "Gtanh/s", B(run_soft_cap)}};
+static const B(bench_case) B(cases_dots)[] = {{"128 x 64", 2e0 * 128 * 64, "GFLOP/s", B(run_dots)}};
 static const B(bench_case) B(cases_exp_sum)[] = {
     {"2048", 2048, "Gexp/s", B(run_exp_sum)},
     {"100", 100, "Gexp/s", B(run_exp_sum_row)},

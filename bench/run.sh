@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Everything that docs/performance.md quotes, in one run: kernels, apply, attention, trees, groups, scores, a training
-# step, and PyTorch beside them where it is installed (pip install torch==2.13.0). Usage: ./dev bench [kernels|apply|attention|trees|groups|scores|step|peers
+# step, and PyTorch beside them where it is installed (pip install torch==2.13.0). Usage: ./dev bench [kernels|apply|attention|kinds|trees|groups|scores|step|peers
 # …]
 set -eu
 build=build/release/bench
-[ $# -gt 0 ] || set -- kernels apply attention trees groups scores step peers
+[ $# -gt 0 ] || set -- kernels apply attention decode kinds trees groups scores step peers
 
 peer() {
     if python3 -c 'import torch' 2>/dev/null; then
@@ -17,7 +17,7 @@ peer() {
 
 for part in "$@"; do
     case $part in
-    kernels | apply | groups | scores | step)
+    kernels | apply | decode | kinds | groups | scores | step)
         echo "== $part"
         "$build/bench_$part"
         ;;
@@ -41,7 +41,7 @@ for part in "$@"; do
         peer bench/peer_apply.py
         ;;
     *)
-        echo "bench: unknown part '$part': there are kernels, apply, attention, trees, groups, scores, step and peers" >&2
+        echo "bench: unknown part '$part': there are kernels, apply, attention, decode, kinds, trees, groups, scores, step and peers" >&2
         exit 2
         ;;
     esac

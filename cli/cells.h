@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#define CLI_SPEC_SIZE 400
+#define CLI_SPEC_SIZE LAB_SPEC_SIZE
 
 typedef struct cli_cell {
     lab_train_config config; /* its encoding points to `encoding` */

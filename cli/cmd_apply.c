@@ -13,9 +13,7 @@ static int transform(const cli_encoding *encoding, const cli_position_list *list
     const locus_role role = encoding->keys_only ? LOCUS_ROLE_KEY : LOCUS_ROLE_QUERY;
     locus_tensor tensor = cli_array_tensor(x);
     int status = cli_positions_one_sequence(&positions, list);
-    if (status == 0 && locus_plan_create(&plan, encoding->binding, positions, NULL, &error) != LOCUS_OK) {
-        status = cli_error(&error);
-    }
+    status = status ? status : cli_encoding_plan(encoding, positions, NULL, &plan);
     status = status ? status : cli_workspace_open(&workspace, locus_apply_workspace(plan, role, tensor.dtype));
     if (status == 0 && locus_apply(plan, role, inverse ? LOCUS_INVERSE : LOCUS_FORWARD, &tensor, &tensor, workspace,
                                    &error) != LOCUS_OK) {
@@ -34,7 +32,7 @@ static int run(cli_arguments *arguments) {
     int status = cli_require(arguments, "input");
     status = status ? status : cli_require(arguments, "positions");
     status = status ? status : cli_require(arguments, "output");
-    status = status ? status : cli_encoding_parse(&encoding, arguments->operands[0]);
+    status = status ? status : cli_encoding_read(&encoding, arguments);
     status = status ? status : cli_encoding_need_site(&encoding, arguments, LOCUS_SITE_QUERY_KEY);
     status = status ? status
                     : cli_positions_read(&positions, arguments, "positions", locus_encoding_group(encoding.encoding));
@@ -59,18 +57,20 @@ static int run(cli_arguments *arguments) {
 static const cli_option options[] = {
     {"input", 'i', CLI_TEXT, "FILE", NULL, "the .npy to read: [tokens, heads, head_dim], float32 or float64", 0, 0},
     {"positions", 'p', CLI_TEXT, "P", NULL,
-     "0:100, 0,5,7, grid:4x6, a .npy of integers, or a text file with one path to a line", 0, 0},
+     "0:100, 0,5,7, 0.5,1.25, grid:4x6, a .npy of numbers, or a text file with one path to a line", 0, 0},
     {"output", 'o', CLI_TEXT, "FILE", NULL, "the .npy to write (float32)", 0, 0},
     {"inverse", 0, CLI_FLAG, NULL, NULL, "apply the transpose", 0, 0},
     CLI_ENCODING_OPTIONS,
+    CLI_LAYER_OPTION,
 };
 
 const cli_command cli_command_apply = {
     .name = "apply",
     .summary = "applies the operators of positions to queries or keys",
     .operands = "SPEC",
-    .details = "float64 input is computed in float64.",
-    .examples = "locus apply rope -i x.npy --positions 0:100 -o y.npy\n",
+    .details = "float64 input is computed in float64. SPEC may be a pattern over layers, with --layer.",
+    .examples = "locus apply rope -i x.npy --positions 0:100 -o y.npy\n"
+                "locus apply 'rope(axes=2)' -i x.npy --positions grid:4x6 -o y.npy\n",
     .shared = CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,

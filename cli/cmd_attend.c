@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* locus attend: softmax attention of one sequence with every site of an encoding, and its gradients.
+/* locus attend: attention of one sequence with every site of an encoding, and its gradients.
  *
  *   o = attention(q, k, v);   with --grad-output g: dq, dk, dv and the parameters' gradients of Σ g·o
  *
- * Embedding-site terms do not act here: the model dimension is left unset. */
+ * Keys and values may have fewer heads than queries (grouped-query attention), values another dimension. What options
+ * leave open is what a term `scores` of the encoding says, or the library's default.
+ *
+ * Terms at the embedding do not act here: the model dimension is left unset. */
 #include "command.h"
 #include "encoding_argument.h"
 #include "io/file.h"
@@ -24,14 +27,45 @@ typedef struct attend_job {
     locus_tensor *parameter_gradients;           /* [encoding.count], float64 */
     locus_plan *plan;
     size_t prefix;
+    int32_t *documents[2]; /* of queries and keys; NULL: one document */
     bool backward;
 } attend_job;
 
 static const char *const input_options[INPUTS] = {"query", "key", "value", "grad-output"};
-static const char *const input_layouts[INPUTS] = {"[tokens, heads, head_dim]", "[tokens, heads, head_dim]",
-                                                  "[tokens, heads, value_dim]", "[tokens, heads, value_dim]"};
+static const char *const input_layouts[INPUTS] = {"[tokens, heads, head_dim]", "[tokens, kv_heads, head_dim]",
+                                                  "[tokens, kv_heads, value_dim]", "[tokens, heads, value_dim]"};
 
 /* ---- reading ---- */
+
+/* Numbers that must be above 0, and options that go with others only. */
+static int check_scores(const cli_arguments *arguments) {
+    static const char *const positive[] = {"scale", "cap"};
+    static const struct {
+        const char *name;
+        unsigned kinds; /* mask of locus_attention_kind */
+        const char *with;
+    } uses[] = {{"landmarks", 1u << LOCUS_ATTENTION_SOFT, "soft"},
+                {"clusters", 1u << LOCUS_ATTENTION_CLUSTERED, "clustered"},
+                {"iterations", 1u << LOCUS_ATTENTION_SOFT | 1u << LOCUS_ATTENTION_CLUSTERED, "soft or clustered"}};
+    for (size_t i = 0; i < 2; i++) {
+        if (cli_given_by_user(arguments, positive[i]) && !(cli_number(arguments, positive[i]) > 0)) {
+            return cli_usage_error("attend: --%s must be above 0, not %s", positive[i],
+                                   cli_text(arguments, positive[i]));
+        }
+    }
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        if (cli_given_by_user(arguments, uses[i].name) && !(uses[i].kinds >> cli_choice(arguments, "attention") & 1u)) {
+            return cli_usage_error("attend: --%s goes with --attention %s", uses[i].name, uses[i].with);
+        }
+    }
+    if (cli_given_by_user(arguments, "keep") && !cli_given_by_user(arguments, "window") &&
+        !strstr(arguments->operands[0], "window=")) {
+        return cli_usage_error("attend: --keep goes with --window: without one every key is seen");
+    }
+    return cli_given_by_user(arguments, "key-documents") && !cli_given_by_user(arguments, "documents")
+               ? cli_usage_error("attend: --key-documents goes with --documents")
+               : 0;
+}
 
 static int check_options(attend_job *job) {
     const cli_arguments *arguments = job->arguments;
@@ -43,7 +77,7 @@ static int check_options(attend_job *job) {
     if (prefix_mask != cli_given_by_user(arguments, "prefix")) {
         return cli_usage_error("attend: --mask prefix and --prefix N go together");
     }
-    int status = 0;
+    int status = check_scores(arguments);
     for (size_t i = QUERY; i <= VALUE && status == 0; i++) {
         status = cli_require(arguments, input_options[i]);
     }
@@ -77,9 +111,18 @@ static int agree(const attend_job *job, size_t a, size_t b, size_t axis, const c
                        input_options[b], (long long)right);
 }
 
+/* Each head of keys and values serves as many heads of queries. */
+static int check_heads(const attend_job *job) {
+    int64_t heads = job->inputs[QUERY].shape[1], shared = job->inputs[KEY].shape[1];
+    if (heads % shared != 0) {
+        return cli_failure("attend: --query has %lld heads, --key has %lld: these must divide those (grouped queries)",
+                           (long long)heads, (long long)shared);
+    }
+    return agree(job, KEY, VALUE, 1, "heads");
+}
+
 static int check_shapes(const attend_job *job) {
-    int status = agree(job, QUERY, KEY, 1, "heads");
-    status = status ? status : agree(job, QUERY, VALUE, 1, "heads");
+    int status = check_heads(job);
     status = status ? status : agree(job, QUERY, KEY, 2, "dimensions in a head");
     status = status ? status : agree(job, KEY, VALUE, 0, "tokens");
     if (job->backward) {
@@ -108,23 +151,62 @@ static int read_positions(attend_job *job) {
     return status;
 }
 
+/* ---- documents ---- */
+
+static int narrow_documents(const lab_array *array, const char *path, size_t tokens, int32_t **documents) {
+    if ((array->dtype != LAB_I32 && array->dtype != LAB_I64) || array->rank != 1) {
+        return cli_failure("attend: %s: must be int32 or int64, [tokens]", path);
+    }
+    if ((size_t)array->shape[0] != tokens) {
+        return cli_failure("attend: %s names the documents of %lld tokens, not of %zu", path,
+                           (long long)array->shape[0], tokens);
+    }
+    if (!(*documents = calloc(tokens + 1, sizeof **documents))) {
+        return cli_failure("out of memory for the documents of %zu tokens", tokens);
+    }
+    for (size_t i = 0; i < tokens; i++) {
+        int64_t value = array->dtype == LAB_I32 ? ((const int32_t *)array->data)[i] : ((const int64_t *)array->data)[i];
+        if (value < INT32_MIN || value > INT32_MAX) {
+            return cli_failure("attend: %s: document %lld of token %zu is out of range", path, (long long)value, i);
+        }
+        (*documents)[i] = (int32_t)value;
+    }
+    return 0;
+}
+
+/* Keys are of the queries' documents where they are the queries' tokens. */
+static int read_documents(attend_job *job) {
+    const char *paths[2] = {cli_text(job->arguments, "documents"), cli_text(job->arguments, "key-documents")};
+    int status = 0;
+    if (paths[0] && !paths[1] && cli_text(job->arguments, "key-positions")) {
+        return cli_usage_error("attend: keys with positions of their own need --key-documents, too");
+    }
+    for (size_t i = 0; paths[0] && i < 2 && status == 0; i++) {
+        const char *path = paths[i] ? paths[i] : paths[0];
+        locus_error error = {.offset = -1};
+        lab_array array = {0};
+        status = lab_npy_read(&array, path, &error) == LOCUS_OK ? 0 : cli_error(&error);
+        status = status ? status : narrow_documents(&array, path, (size_t)job->inputs[i].shape[0], &job->documents[i]);
+        lab_array_free(&array);
+    }
+    return status;
+}
+
 /* ---- computing ---- */
 
 static int make_plan(attend_job *job) {
-    locus_error error = {.offset = -1};
     const lab_array *in = job->inputs;
     const locus_shape shape = {.heads = (size_t)in[QUERY].shape[1],
                                .head_dim = (size_t)in[QUERY].shape[2],
-                               .value_dim = (size_t)in[VALUE].shape[2]};
+                               .value_dim = (size_t)in[VALUE].shape[2],
+                               .kv_heads = (size_t)in[KEY].shape[1]};
     locus_positions *queries = NULL, *keys = NULL;
     int status = cli_encoding_bind(&job->encoding, job->arguments, &shape);
     status = status ? status : cli_positions_one_sequence(&queries, &job->query_positions);
     if (status == 0 && job->key_positions.count) {
         status = cli_positions_one_sequence(&keys, &job->key_positions);
     }
-    if (status == 0 && locus_plan_create(&job->plan, job->encoding.binding, queries, keys, &error) != LOCUS_OK) {
-        status = cli_error(&error);
-    }
+    status = status ? status : cli_encoding_plan(&job->encoding, queries, keys, &job->plan);
     locus_positions_destroy(&queries);
     locus_positions_destroy(&keys);
     return status;
@@ -135,6 +217,16 @@ static locus_attention_options attention_options(const attend_job *job) {
     locus_attention_options options = locus_attention_default();
     options.mask = masks[cli_choice(job->arguments, "mask")];
     options.prefix = &job->prefix;
+    options.kind = (locus_attention_kind)cli_choice(job->arguments, "attention");
+    options.scale = cli_number(job->arguments, "scale");
+    options.cap = cli_number(job->arguments, "cap");
+    options.window = (size_t)cli_integer(job->arguments, "window");
+    options.keep = (size_t)cli_integer(job->arguments, "keep");
+    options.query_documents = job->documents[0];
+    options.key_documents = job->documents[1];
+    options.landmarks = (size_t)cli_integer(job->arguments, "landmarks");
+    options.clusters = (size_t)cli_integer(job->arguments, "clusters");
+    options.iterations = (size_t)cli_integer(job->arguments, "iterations");
     return options;
 }
 
@@ -247,6 +339,8 @@ static void close_job(attend_job *job) {
     for (size_t i = 0; i < INPUTS; i++) {
         lab_array_free(&job->inputs[i]);
     }
+    free(job->documents[0]);
+    free(job->documents[1]);
     lab_array_free(&job->log_sum_exp);
     lab_array_free(&job->output);
     cli_positions_free(&job->query_positions);
@@ -257,10 +351,11 @@ static void close_job(attend_job *job) {
 static int run(cli_arguments *arguments) {
     attend_job job = {.arguments = arguments, .prefix = (size_t)cli_integer(arguments, "prefix")};
     int status = check_options(&job);
-    status = status ? status : cli_encoding_parse(&job.encoding, arguments->operands[0]);
+    status = status ? status : cli_encoding_read(&job.encoding, arguments);
     status = status ? status : read_inputs(&job);
     status = status ? status : check_shapes(&job);
     status = status ? status : read_positions(&job);
+    status = status ? status : read_documents(&job);
     status = status ? status : make_plan(&job);
     status = status ? status : make_outputs(&job);
     status = status ? status : compute(&job, LOCUS_PASS_FORWARD);
@@ -275,25 +370,49 @@ static int run(cli_arguments *arguments) {
 
 static const cli_option options[] = {
     {"query", 'q', CLI_TEXT, "FILE", NULL, "queries, .npy [tokens, heads, head_dim]", 0, 0},
-    {"key", 'k', CLI_TEXT, "FILE", NULL, "keys, .npy [tokens, heads, head_dim]", 0, 0},
-    {"value", 'v', CLI_TEXT, "FILE", NULL, "values, .npy [tokens, heads, value_dim]", 0, 0},
+    {"key", 'k', CLI_TEXT, "FILE", NULL, "keys, .npy [tokens, kv_heads, head_dim]", 0, 0},
+    {"value", 'v', CLI_TEXT, "FILE", NULL, "values, .npy [tokens, kv_heads, value_dim]", 0, 0},
     {"positions", 'p', CLI_TEXT, "P", NULL,
-     "of the queries: 0:100, 0,5,7, grid:4x6, a .npy of integers, or a text file with one path to a line", 0, 0},
+     "of the queries: 0:100, 0,5,7, 0.5,1.25, grid:4x6, a .npy of numbers, or a text file, one path to a line", 0, 0},
     {"key-positions", 0, CLI_TEXT, "P", NULL, "of the keys (default: those of the queries)", 0, 0},
     {"mask", 0, CLI_CHOICE, "full|causal|prefix", NULL, "which keys a query sees (default: full)", 0, 0},
     {"prefix", 0, CLI_INTEGER, "N", NULL, "with --mask prefix: the first N keys are seen by all queries", 0, CLI_MANY},
+    {"scale", 0, CLI_NUMBER, "X", NULL, "of the products (default: 1/sqrt(head_dim))", 0, 0},
+    {"cap", 0, CLI_NUMBER, "X", NULL, "soft cap: cap·tanh(s/cap) of the scaled product", 0, 0},
+    {"window", 0, CLI_INTEGER, "N", NULL, "a query sees keys fewer than N tokens away, by index", 1, CLI_MANY},
+    {"keep", 0, CLI_INTEGER, "N", NULL, "with a window: the first N keys are seen all the same", 1, CLI_MANY},
+    {"documents", 0, CLI_TEXT, "FILE", NULL,
+     "a query sees the keys of its own document: .npy of integers, [tokens]; tokens of one stand side by side", 0, 0},
+    {"key-documents", 0, CLI_TEXT, "FILE", NULL, "of the keys (default: those of the queries)", 0, 0},
+    {"attention", 0, CLI_CHOICE, "softmax|linear|soft|clustered", NULL, "how weights are made (default: softmax)", 0,
+     0},
+    {"landmarks", 0, CLI_INTEGER, "N", NULL, "of soft attention (default: 64)", 1, CLI_MANY},
+    {"clusters", 0, CLI_INTEGER, "N", NULL, "of clustered attention (default: 100)", 1, CLI_MANY},
+    {"iterations", 0, CLI_INTEGER, "N", NULL, "Newton steps of soft attention (default: 20), or of clustering (10)", 1,
+     CLI_MANY},
     {"output", 'o', CLI_TEXT, "FILE", NULL, "the .npy to write (float32)", 0, 0},
     {"grad-output", 0, CLI_TEXT, "FILE", NULL, "gradient of the output, .npy [tokens, heads, value_dim]", 0, 0},
     {"grad-dir", 0, CLI_TEXT, "DIR", NULL, "where dq.npy, dk.npy, dv.npy, dparams.safetensors are written", 0, 0},
     CLI_ENCODING_OPTIONS,
+    CLI_LAYER_OPTION,
 };
 
 const cli_command cli_command_attend = {
     .name = "attend",
     .summary = "computes attention with an encoding, and its gradients",
     .operands = "SPEC",
-    .details = "Terms that act on the embedding are ignored. float64 input is computed in float64.",
-    .examples = "locus attend rope --query q.npy --key k.npy --value v.npy --positions 0:100 --mask causal -o o.npy\n",
+    .details =
+        "Keys and values may have fewer heads than queries, a divisor of theirs: query head h goes with key head "
+        "h / (heads / kv_heads). Values may have another dimension than keys. What the options leave open is what a "
+        "term 'scores' of SPEC says. A score is scaled, capped, then multiplied with factors, then biases are added, "
+        "then masks, windows and documents hide keys.\n\n"
+        "--attention linear (Katharopoulos et al. 2020), soft (Lu et al. 2021) and clustered (Vyas et al. 2020) take "
+        "operators on queries and keys; biases and factors on scores need softmax. SPEC may be a "
+        "pattern over layers, with --layer. Terms that act on the embedding are ignored. float64 input is computed in "
+        "float64.",
+    .examples = "locus attend rope --query q.npy --key k.npy --value v.npy --positions 0:100 --mask causal -o o.npy\n"
+                "locus attend 'rope(pairs=half)' --query q.npy --key k.npy --value v.npy --positions 0:4096 "
+                "--mask causal --window 1024 --cap 50 -o o.npy\n",
     .shared = CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,

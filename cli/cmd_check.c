@@ -4,7 +4,10 @@
 #include "command.h"
 #include "encoding_argument.h"
 #include "laws.h"
+#include "natural_shape.h"
 #include "output.h"
+
+#include <stdlib.h>
 
 #define FACTOR_DIM 24 /* head dimensions for each coordinate of the group, unless said */
 
@@ -50,30 +53,28 @@ static int judge(const cli_laws *laws, const char *spec) {
     for (size_t i = 0; i < laws->count; i++) {
         const cli_law *law = &laws->items[i];
         if (law->promised && !law->holds) {
-            return cli_failure("check: '%s' breaks a law that it promises: %s, %s, is off by %.3g (at most %.2g)", spec,
-                               law->name, law->meaning, law->error, law->tolerance);
+            return cli_failure("check: '%.200s' breaks a law that it promises: %s, %s, is off by %.3g (at most %.2g)",
+                               spec, law->name, law->meaning, law->error, law->tolerance);
         }
     }
     return 0;
 }
 
-static size_t coordinates_of(const cli_encoding *encoding) {
-    return locus_group_coordinates(locus_encoding_group(encoding->encoding));
-}
-
 static int run(cli_arguments *arguments) {
     cli_encoding encoding = {0};
     cli_laws laws = {0};
-    char spec[1024];
-    int status = cli_encoding_parse(&encoding, arguments->operands[0]);
+    cli_natural natural = {0};
+    char *spec = NULL;
+    int status = cli_encoding_read(&encoding, arguments);
+    status = status ? status : cli_natural_find(&natural, encoding.encoding, FACTOR_DIM, 1);
     if (status == 0) {
-        size_t dim = cli_given_by_user(arguments, "head-dim") ? (size_t)cli_integer(arguments, "head-dim")
-                                                              : FACTOR_DIM * coordinates_of(&encoding);
+        size_t dim =
+            cli_given_by_user(arguments, "head-dim") ? (size_t)cli_integer(arguments, "head-dim") : natural.head_dim;
         const locus_shape shape = {.heads = (size_t)cli_integer(arguments, "heads"),
                                    .head_dim = dim,
                                    .model_dim = (size_t)cli_integer(arguments, "heads") * dim};
-        locus_encoding_text(encoding.encoding, spec, sizeof spec);
-        status = cli_encoding_bind(&encoding, arguments, &shape);
+        spec = cli_encoding_text(encoding.encoding);
+        status = spec ? cli_encoding_bind(&encoding, arguments, &shape) : 1;
     }
     status = status ? status : cli_laws_measure(&laws, &encoding, (uint64_t)cli_integer(arguments, "seed"));
     if (status == 0 && cli_flag(arguments, "json")) {
@@ -82,15 +83,17 @@ static int run(cli_arguments *arguments) {
         print_table(&laws);
     }
     status = status ? status : judge(&laws, spec);
+    free(spec);
     cli_encoding_close(&encoding);
     return status;
 }
 
 static const cli_option options[] = {
     {"heads", 'H', CLI_INTEGER, "H", "2", "heads", 1, 1 << 10},
-    {"head-dim", 0, CLI_INTEGER, "D", NULL, "dimension of a head (default: 24 for each factor of the group)", 1,
-     1 << 12},
+    {"head-dim", 0, CLI_INTEGER, "D", NULL,
+     "dimension of a head (default: 24 for each factor of the group, or what the spec asks for)", 1, 1 << 12},
     CLI_ENCODING_OPTIONS,
+    CLI_LAYER_OPTION,
 };
 
 const cli_command cli_command_check = {
@@ -104,7 +107,8 @@ const cli_command cli_command_check = {
         "verdict.\n\nlong_homomorphism and drift are measured in float32 on paths of 1,000,000 steps and words of "
         "1,000 "
         "letters, all else in float64. liere promises no homomorphism; side=query|key and encodings at the embedding "
-        "promise no relativity. Exit status 1 if a promised law fails.",
+        "promise no relativity. Exit status 1 if a promised law fails.\n\nSPEC may be a pattern over layers, with "
+        "--layer.",
     .examples = "locus check 'algebraic(group=tree:2)'\n"
                 "locus check 'algebraic(group=seq*cycle:6, generator=cayley, decay=0.98)' --heads 4 --json\n"
                 "locus check 'liere(group=grid:2)'\n",

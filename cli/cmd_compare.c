@@ -61,7 +61,7 @@ static int fill_cell(cli_cell *cell, const lab_train_config *base, const axes *o
         return status;
     }
     lab_train_name(&cell->config, cell->name, sizeof cell->name);
-    snprintf(cell->label, sizeof cell->label, "%s · %s%s · seed %" PRIu64, cell->config.task, cell->encoding,
+    snprintf(cell->label, sizeof cell->label, "%s · %.400s%s · seed %" PRIu64, cell->config.task, cell->encoding,
              over->init_count < 2                                      ? ""
              : cell->config.model.embedding_init == LAB_EMBEDDING_UNIT ? " · unit"
                                                                        : " · scaled",
@@ -225,8 +225,8 @@ static int run(cli_arguments *arguments) {
 
 static const cli_option options[] = {
     {"task", 't', CLI_LIST, "T,T,…", NULL, "tasks: copy, reverse, repeat", 0, 0},
-    {"encodings", 'e', CLI_LIST, "SPEC,SPEC,…", NULL, "encodings; those of the published comparison if not given", 0,
-     0},
+    {"encodings", 'e', CLI_LIST, "SPEC,SPEC,…", NULL,
+     "encodings, or patterns over layers; those of the published comparison if not given", 0, 0},
     {"seeds", 0, CLI_INTEGER, "N", "1", "repetitions, which vary initialisation and training", 1, 1000},
     {"seed", 's', CLI_INTEGER, "S", "0", "the first seed", 0, 9007199254740991.0},
     {"embedding-init", 0, CLI_CHOICE, "scaled|unit|both", NULL,

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* locus encode: an encoding as numbers.
  *
- *   (default)      the table that is added to tokens                  [n, D]
- *   --operators    ⌈p⌉ for every position and head                    [n, H, d, d]
- *   --scores       the bias b(m, n) on scores; --decay: the factors   [H, n, n]
+ *   (default)      the table that is added to tokens, or to what the encoder gives    [n, D]
+ *   --operators    ⌈p⌉ for every position and head                                    [n, H, d, d]
+ *   --scores       the bias b(m, n) on scores; --decay: the factors                   [H, n, n]
  *
  * Only public calls are used: tables are what apply adds to zeros, operators what it makes of unit vectors, and
  * scores are read from attention's log-sum-exp with one key for each query, where it is the score itself. All in
  * double. */
+#include "acting.h"
 #include "command.h"
 #include "encoding_argument.h"
+#include "natural_shape.h"
 #include "output.h"
 #include "positions_argument.h"
+#include "spec_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +23,7 @@
 typedef struct encode_job {
     cli_arguments *arguments;
     cli_encoding encoding;
+    cli_encoding scored; /* its terms that act on scores */
     cli_position_list positions;
     locus_plan *plan;
     locus_workspace workspace;
@@ -27,12 +31,9 @@ typedef struct encode_job {
 } encode_job;
 
 static int make_plan(encode_job *job, locus_role role) {
-    locus_error error = {.offset = -1};
     locus_positions *positions = NULL;
     int status = cli_positions_one_sequence(&positions, &job->positions);
-    if (status == 0 && locus_plan_create(&job->plan, job->encoding.binding, positions, NULL, &error) != LOCUS_OK) {
-        status = cli_error(&error);
-    }
+    status = status ? status : cli_encoding_plan(&job->encoding, positions, NULL, &job->plan);
     locus_positions_destroy(&positions);
     return status ? status : cli_workspace_open(&job->workspace, locus_apply_workspace(job->plan, role, LOCUS_FLOAT64));
 }
@@ -46,17 +47,23 @@ static int apply(encode_job *job, locus_role role, locus_direction direction, co
     return 0;
 }
 
+/* Terms at the embedding come first; what is added behind the encoder is shown if there are none. */
 static int write_table(encode_job *job) {
+    const unsigned sites = locus_encoding_sites(job->encoding.encoding);
+    const bool encoded = !(sites & LOCUS_SITE_EMBEDDING) && (sites & LOCUS_SITE_ENCODED);
+    const locus_role role = encoded ? LOCUS_ROLE_ENCODED : LOCUS_ROLE_TOKEN;
     const int64_t shape[2] = {(int64_t)job->positions.count, cli_integer(job->arguments, "dim")};
     const locus_shape sizes = {.heads = (size_t)cli_integer(job->arguments, "heads"),
                                .head_dim = (size_t)cli_integer(job->arguments, "head-dim"),
                                .model_dim = (size_t)shape[1]};
     int status = cli_require(job->arguments, "dim");
-    status = status ? status : cli_encoding_need_site(&job->encoding, job->arguments, LOCUS_SITE_EMBEDDING);
+    status = status ? status
+                    : cli_encoding_need_site(&job->encoding, job->arguments,
+                                             encoded ? LOCUS_SITE_ENCODED : LOCUS_SITE_EMBEDDING);
     status = status ? status : cli_encoding_bind(&job->encoding, job->arguments, &sizes);
-    status = status ? status : make_plan(job, LOCUS_ROLE_TOKEN);
+    status = status ? status : make_plan(job, role);
     status = status ? status : cli_array_like(&job->result, LAB_F64, 2, shape);
-    return status ? status : apply(job, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &job->result, &job->result);
+    return status ? status : apply(job, role, LOCUS_FORWARD, &job->result, &job->result);
 }
 
 /* Column j of every operator is what becomes of the unit vector e_j. */
@@ -123,8 +130,8 @@ static void score_row_close(score_row *row) {
 }
 
 static int score_row_arrays(score_row *row, const encode_job *job) {
-    const int64_t shape[3] = {(int64_t)job->positions.count, (int64_t)job->encoding.shape.heads,
-                              (int64_t)job->encoding.shape.head_dim};
+    const int64_t shape[3] = {(int64_t)job->positions.count, (int64_t)job->scored.shape.heads,
+                              (int64_t)job->scored.shape.head_dim};
     lab_array *const arrays[] = {&row->query, &row->key, &row->value, &row->output};
     int status = cli_array_like(&row->scores, LAB_F64, 2, shape);
     for (size_t i = 0; i < 4 && status == 0; i++) {
@@ -134,13 +141,10 @@ static int score_row_arrays(score_row *row, const encode_job *job) {
 }
 
 static int score_row_plan(score_row *row, const encode_job *job, size_t query) {
-    locus_error error = {.offset = -1};
     locus_positions *queries = NULL, *keys = NULL;
     int status = cli_positions_repeated(&queries, &job->positions, query);
     status = status ? status : cli_positions_apart(&keys, &job->positions);
-    if (status == 0 && locus_plan_create(&row->plan, job->encoding.binding, queries, keys, &error) != LOCUS_OK) {
-        status = cli_error(&error);
-    }
+    status = status ? status : cli_encoding_plan(&job->scored, queries, keys, &row->plan);
     locus_positions_destroy(&queries);
     locus_positions_destroy(&keys);
     return status;
@@ -169,6 +173,7 @@ static int attend_row(score_row *row) {
     locus_error error = {.offset = -1};
     locus_attention_options options = locus_attention_default();
     options.scale = 1;
+    options.mask = LOCUS_MASK_CAUSAL; /* one query, one key: it hides nothing, and some encodings need it */
     locus_tensor query = cli_array_tensor(&row->query), key = cli_array_tensor(&row->key);
     locus_tensor value = cli_array_tensor(&row->value), output = cli_array_tensor(&row->output);
     locus_tensor scores = cli_array_tensor(&row->scores);
@@ -184,7 +189,7 @@ static int attend_row(score_row *row) {
 
 /* result[h, m, n] += sign · score. */
 static void add_row(encode_job *job, const score_row *row, size_t query, double sign) {
-    size_t n = job->positions.count, heads = job->encoding.shape.heads;
+    size_t n = job->positions.count, heads = job->scored.shape.heads;
     const double *scores = row->scores.data;
     double *out = job->result.data;
     for (size_t h = 0; h < heads; h++) {
@@ -227,22 +232,39 @@ static int silence_content(cli_encoding *encoding) {
     return changed ? cli_encoding_rebind(encoding) : 0;
 }
 
+/* CoPE's positions are sums over queries and keys: there is no bias without them. */
+static int refuse_content(const encode_job *job) {
+    cli_spec spec;
+    int status = cli_spec_open(&spec, job->encoding.encoding);
+    for (size_t i = 0; i < spec.count && status == 0; i++) {
+        if (strcmp(spec.terms[i].name, "cope") == 0) {
+            status = cli_failure("encode: 'cope' depends on queries and keys: it has no scores without them; "
+                                 "'locus attend' computes with it");
+        }
+    }
+    cli_spec_close(&spec);
+    return status;
+}
+
 static int write_scores(encode_job *job) {
     int status = cli_require(job->arguments, "heads");
     status = status ? status : cli_encoding_need_site(&job->encoding, job->arguments, LOCUS_SITE_SCORE);
+    status = status ? status : refuse_content(job);
     if (status) {
         return status;
     }
     const int64_t heads = cli_integer(job->arguments, "heads"), n = (int64_t)job->positions.count;
     const int64_t shape[3] = {heads, n, n}, dim = cli_integer(job->arguments, "head-dim");
-    const locus_group *group = locus_encoding_group(job->encoding.encoding);
-    /* Any head dimension will do: q·k is 0 or 1. Operators want a pair for each coordinate. */
+    cli_natural natural;
+    /* Any head dimension will do: q·k is 0 or 1. Operators want a pair for each coordinate, or what the spec says. */
+    status = cli_natural_find(&natural, job->encoding.encoding, 2, 1);
     const locus_shape sizes = {.heads = (size_t)heads,
-                               .head_dim = dim ? (size_t)dim : 2 * locus_group_coordinates(group),
+                               .head_dim = dim ? (size_t)dim : natural.head_dim,
                                .model_dim = (size_t)cli_integer(job->arguments, "dim")};
     score_row row = {0};
-    status = cli_encoding_bind(&job->encoding, job->arguments, &sizes);
-    status = status ? status : silence_content(&job->encoding);
+    status = status ? status : cli_encoding_bind(&job->encoding, job->arguments, &sizes);
+    status = status ? status : cli_acting_scores(&job->scored, &job->encoding);
+    status = status ? status : silence_content(&job->scored);
     status = status ? status : cli_array_like(&job->result, LAB_F64, 3, shape);
     status = status ? status : fill_scores(job, &row, cli_flag(job->arguments, "decay"));
     score_row_close(&row);
@@ -265,7 +287,7 @@ static int check_modes(const cli_arguments *arguments) {
 static int run(cli_arguments *arguments) {
     encode_job job = {.arguments = arguments};
     int status = check_modes(arguments);
-    status = status ? status : cli_encoding_parse(&job.encoding, arguments->operands[0]);
+    status = status ? status : cli_encoding_read(&job.encoding, arguments);
     status = status ? status
                     : cli_positions_read(&job.positions, arguments, "positions",
                                          locus_encoding_group(job.encoding.encoding));
@@ -279,13 +301,14 @@ static int run(cli_arguments *arguments) {
     cli_workspace_close(&job.workspace);
     locus_plan_destroy(&job.plan);
     cli_positions_free(&job.positions);
+    cli_encoding_close(&job.scored);
     cli_encoding_close(&job.encoding);
     return status;
 }
 
 static const cli_option options[] = {
     {"positions", 'p', CLI_TEXT, "P", NULL,
-     "0:100, 0,5,7, grid:4x6, a .npy of integers, or a text file with one path to a line", 0, 0},
+     "0:100, 0,5,7, 0.5,1.25, grid:4x6, a .npy of numbers, or a text file with one path to a line", 0, 0},
     {"output", 'o', CLI_TEXT, "FILE", NULL, "the .npy to write (float32)", 0, 0},
     {"dim", 'd', CLI_INTEGER, "D", NULL, "model dimension, for the table added to tokens", 1, 1 << 24},
     {"heads", 'H', CLI_INTEGER, "H", NULL, "heads, for operators and scores", 1, 1 << 16},
@@ -294,15 +317,21 @@ static const cli_option options[] = {
     {"scores", 0, CLI_FLAG, NULL, NULL, "write the biases on scores, [H, n, n]", 0, 0},
     {"decay", 0, CLI_FLAG, NULL, NULL, "with --scores: write the factors on scores instead", 0, 0},
     CLI_ENCODING_OPTIONS,
+    CLI_LAYER_OPTION,
 };
 
 const cli_command cli_command_encode = {
     .name = "encode",
     .summary = "writes an encoding's table, operators or score biases as a .npy",
     .operands = "SPEC",
-    .details = "Without --operators and --scores: the [n, D] table that is added to tokens.",
+    .details =
+        "Without --operators and --scores: the [n, D] table that is added to tokens, or to what the encoder gives "
+        "(chebyshev(site=output)) where nothing is added to tokens. --scores are biases and factors that depend "
+        "on positions alone: content terms (relative) are left out, cope is refused. SPEC may be a pattern over "
+        "layers, with --layer.",
     .examples = "locus encode sinusoidal --dim 128 --positions 0:100 -o table.npy\n"
                 "locus encode 'algebraic(group=seq)' --heads 8 --head-dim 64 --positions -5:6 --operators -o w.npy\n"
+                "locus encode 'rope(axes=2)' --heads 1 --head-dim 8 --positions grid:4x6 --operators -o w.npy\n"
                 "locus encode alibi --heads 8 --positions 0:64 --scores -o bias.npy\n",
     .shared = CLI_THREADS,
     CLI_OPTIONS(options),

@@ -12,7 +12,8 @@ static const struct {
 } sites[] = {{LOCUS_SITE_EMBEDDING, "embedding"},
              {LOCUS_SITE_QUERY_KEY, "query-key"},
              {LOCUS_SITE_VALUE, "value"},
-             {LOCUS_SITE_SCORE, "score"}};
+             {LOCUS_SITE_SCORE, "score"},
+             {LOCUS_SITE_ENCODED, "encoded"}};
 
 static const char *site_list(unsigned mask, char *text, size_t size) {
     text[0] = '\0';
@@ -48,23 +49,42 @@ static cJSON *entry_json(const locus_encoding_info *info) {
     return entry;
 }
 
+/* A line of an entry's head, "  learned  …". */
+static void print_line(const char *head, const char *text) {
+    enum { INDENT = 11 };
+    printf("  %-9s", head);
+    cli_print_wrapped(text, INDENT, INDENT);
+}
+
+/* Values and meaning share a column, since either may be long: "half|all — what is turned". */
+static void print_options(const locus_encoding_info *info) {
+    size_t names = sizeof "option" - 1, defaults = sizeof "default" - 1;
+    for (size_t i = 0; i < info->option_count; i++) {
+        const size_t name = cli_width(info->options[i].name), initial = cli_width(info->options[i].initial);
+        names = name > names ? name : names;
+        defaults = initial > defaults ? initial : defaults;
+    }
+    const size_t indent = 2 + names + 2 + defaults + 2;
+    printf("  %-*s  %-*s  %s\n", (int)names, "option", (int)defaults, "default", "values — meaning");
+    for (size_t i = 0; i < info->option_count; i++) {
+        const locus_option_info *option = &info->options[i];
+        const char *initial = option->initial[0] ? option->initial : "—";
+        char text[512];
+        snprintf(text, sizeof text, "%s — %s", option->values, option->meaning);
+        printf("  %-*s  %s", (int)names, option->name, initial);
+        cli_print_wrapped(text, 4 + names + cli_width(initial), indent);
+    }
+}
+
 static void print_entry(const locus_encoding_info *info) {
-    static const char *const heads[] = {"  option", "values", "default", "meaning"};
-    char text[96];
-    printf("%s: %s\n  acts on  %s\n  learned  %s\n  source   %s\n", info->name, info->summary,
-           site_list(info->sites, text, sizeof text), info->learned[0] ? info->learned : "nothing",
-           info->source[0] ? info->source : "—");
+    char text[128];
+    printf("%s: ", info->name);
+    cli_print_wrapped(info->summary, strlen(info->name) + 2, strlen(info->name) + 2);
+    print_line("acts on", site_list(info->sites, text, sizeof text));
+    print_line("learned", info->learned[0] ? info->learned : "nothing");
+    print_line("source", info->source[0] ? info->source : "—");
     if (info->option_count > 0) {
-        cli_table *table = cli_table_create(heads, 4);
-        for (size_t i = 0; i < info->option_count; i++) {
-            const locus_option_info *option = &info->options[i];
-            cli_table_cell(table, "  %s", option->name);
-            cli_table_cell(table, "%s", option->values);
-            cli_table_cell(table, "%s", option->initial[0] ? option->initial : "—");
-            cli_table_cell(table, "%s", option->meaning);
-        }
-        cli_table_print(table, stdout);
-        cli_table_free(table);
+        print_options(info);
     }
 }
 
@@ -114,7 +134,9 @@ const cli_command cli_command_encodings = {
     .name = "encodings",
     .summary = "lists the encodings with their options, sites, sources",
     .operands = "[NAME]",
-    .details = "An encoding is written name(option=value, …); several are joined with +, as in 'rope + alibi'.",
+    .details =
+        "An encoding is written name(option=value, …); several are joined with +, as in 'rope + alibi'. Models whose "
+        "layers differ take a pattern: '3*rope / none' is three layers of one, one of the other, and again.",
     .examples = "locus encodings rope\n",
     .shared = CLI_JSON,
     .run = run,

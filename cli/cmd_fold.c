@@ -246,20 +246,7 @@ static int check_output(const char *path) {
                : cli_usage_error("fold: --output %s: must end in .safetensors, or be a folder", path);
 }
 
-static int write_results(const fold_job *job) {
-    char spec[2048], params[1100];
-    const char *output = cli_text(job->arguments, "output");
-    const bool one_file = is_safetensors(output);
-    locus_encoding_text(job->folding.target.encoding, spec, sizeof spec);
-    int status = one_file ? write_safetensors(job, output, true, spec) : write_folder(job, output, spec);
-    if (status) {
-        return status;
-    }
-    snprintf(params, sizeof params, "%s%s", output, one_file ? "" : "/params.safetensors");
-    if (!cli_flag(job->arguments, "json")) {
-        puts(spec);
-        return 0;
-    }
+static int print_json(const fold_job *job, const char *spec, const char *params) {
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "spec", spec);
     cJSON_AddStringToObject(root, "params", params);
@@ -267,6 +254,21 @@ static int write_results(const fold_job *job) {
     cJSON_AddNumberToObject(root, "head_dim", (double)job->dim);
     cJSON_AddNumberToObject(root, "pairs", (double)job->folding.shape.pairs);
     return cli_json_print(root);
+}
+
+static int write_results(const fold_job *job) {
+    char *spec = cli_encoding_text(job->folding.target.encoding), params[1100];
+    const char *output = cli_text(job->arguments, "output");
+    const bool one_file = is_safetensors(output);
+    int status = !spec ? 1 : one_file ? write_safetensors(job, output, true, spec) : write_folder(job, output, spec);
+    snprintf(params, sizeof params, "%s%s", output, one_file ? "" : "/params.safetensors");
+    if (status == 0 && !cli_flag(job->arguments, "json")) {
+        puts(spec);
+    } else if (status == 0) {
+        status = print_json(job, spec, params);
+    }
+    free(spec);
+    return status;
 }
 
 static int run(cli_arguments *arguments) {
@@ -282,7 +284,7 @@ static int run(cli_arguments *arguments) {
     status = status ? status : cli_require(arguments, "head-dim");
     status = status ? status : cli_require(arguments, "output");
     status = status ? status : check_output(cli_text(arguments, "output"));
-    status = status ? status : cli_encoding_parse(&job.encoding, arguments->operands[0]);
+    status = status ? status : cli_encoding_read(&job.encoding, arguments);
     status = status ? status : cli_encoding_need_site(&job.encoding, arguments, LOCUS_SITE_QUERY_KEY);
     status = status ? status : check_projections(&job);
     status = status ? status : cli_encoding_bind(&job.encoding, arguments, &shape);
@@ -315,6 +317,7 @@ static const cli_option options[] = {
     {"basis", 0, CLI_CHOICE, "identity|random", NULL, "to algebraic: of the generators (default: identity)", 0, 0},
     {"output", 'o', CLI_TEXT, "FILE", NULL, "F.safetensors, or a folder for params.safetensors and .npy files", 0, 0},
     CLI_ENCODING_OPTIONS,
+    CLI_LAYER_OPTION,
 };
 
 const cli_command cli_command_fold = {

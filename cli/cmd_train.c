@@ -12,8 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SPEC_SIZE 400
-
 static bool look(void *context, const lab_progress *now) {
     cli_progress_show(context, now);
     return !cli_stop_asked();
@@ -122,7 +120,7 @@ static int train(cli_arguments *arguments, const cli_store *store, const lab_tra
 
 static int run(cli_arguments *arguments) {
     lab_train_config config;
-    char encoding[SPEC_SIZE];
+    char encoding[LAB_SPEC_SIZE];
     int status = cli_require(arguments, "task");
     status = status ? status : cli_require(arguments, "encoding");
     status = status ? status : cli_train_config(&config, arguments);
@@ -145,7 +143,7 @@ static int run(cli_arguments *arguments) {
 
 static const cli_option options[] = {
     {"task", 't', CLI_TEXT, "TASK", NULL, "copy, reverse or repeat", 0, 0},
-    {"encoding", 'e', CLI_TEXT, "SPEC", NULL, "the positional encoding", 0, 0},
+    {"encoding", 'e', CLI_TEXT, "SPEC", NULL, "the positional encoding, or a pattern over layers: 3*rope / none", 0, 0},
     {"seed", 's', CLI_INTEGER, "S", "0", "seed of initialisation, shuffling and dropout", 0, 9007199254740991.0},
     {"embedding-init", 0, CLI_CHOICE, "scaled|unit", NULL, "embeddings of variance 1/D, or 1 as the authors' code", 0,
      0},
@@ -166,9 +164,17 @@ const cli_command cli_command_train = {
         "The same command goes on with a run that was stopped or killed, and ends with the same bits as one that was "
         "not.\n"
         "A run that is done is not trained again. Ctrl-C stops after the step and writes a checkpoint.\n\n"
+        "A pattern 'N*SPEC / SPEC / ...' gives layers their encodings in turn, each for N layers, and begins again "
+        "when it\n"
+        "is used up; the encoder's and the decoder's layers count from the first alike.\n\n"
+        "--attention is that of the encoder, and of every other attention that the kind can serve; soft and clustered\n"
+        "attention cannot be causal, so that the decoder's own stays softmax. Linear and soft attention have no "
+        "weights\n"
+        "to drop: dropout acts on activations only.\n\n"
         "A size that differs from the budget's makes the budget 'custom' in tables, so that budgets are never mixed.",
     .examples = "locus train --task copy --encoding rope --budget smoke --test-lengths 32\n"
-                "locus train --task reverse --encoding 'algebraic(group=seq, decay=0.98)' --seed 1\n",
+                "locus train --task reverse --encoding 'algebraic(group=seq, decay=0.98)' --seed 1\n"
+                "locus train --task copy --encoding '3*rope / none' --layers 4 --budget smoke\n",
     .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,

@@ -20,14 +20,15 @@ typedef struct cli_command {
 
 #define CLI_OPTIONS(table) .options = (table), .option_count = sizeof(table) / sizeof *(table)
 
-extern const cli_command cli_command_encodings; /* cmd_encodings.c */
-extern const cli_command cli_command_path;      /* cmd_path.c */
-extern const cli_command cli_command_encode;    /* cmd_encode.c */
-extern const cli_command cli_command_apply;     /* cmd_apply.c */
-extern const cli_command cli_command_attend;    /* cmd_attend.c */
-extern const cli_command cli_command_check;     /* cmd_check.c */
-extern const cli_command cli_command_fold;      /* cmd_fold.c */
-extern const cli_command cli_command_data_make; /* cmd_data.c: "data make", "data inspect" */
+extern const cli_command cli_command_encodings;   /* cmd_encodings.c */
+extern const cli_command cli_command_path;        /* cmd_path.c */
+extern const cli_command cli_command_encode;      /* cmd_encode.c */
+extern const cli_command cli_command_apply;       /* cmd_apply.c */
+extern const cli_command cli_command_attend;      /* cmd_attend.c */
+extern const cli_command cli_command_check;       /* cmd_check.c */
+extern const cli_command cli_command_fold;        /* cmd_fold.c */
+extern const cli_command cli_command_import_rope; /* cmd_import_rope.c */
+extern const cli_command cli_command_data_make;   /* cmd_data.c: "data make", "data inspect" */
 extern const cli_command cli_command_data_inspect;
 extern const cli_command cli_command_data_get;
 extern const cli_command cli_command_train;      /* cmd_train.c */
@@ -39,6 +40,8 @@ extern const cli_command cli_command_report;     /* cmd_report.c */
 extern const cli_command cli_command_plot_group; /* cmd_plot.c: "plot group", "plot similarity", "plot spectrum" */
 extern const cli_command cli_command_plot_similarity;
 extern const cli_command cli_command_plot_spectrum;
+extern const cli_command cli_command_plot_frequencies; /* cmd_plot_curves.c: "plot frequencies", "plot table" */
+extern const cli_command cli_command_plot_table;
 extern const cli_command cli_command_bench;      /* cmd_bench.c */
 extern const cli_command cli_command_completion; /* cmd_completion.c */
 

@@ -11,16 +11,87 @@
 
 /* ---- the encoding ---- */
 
+char *cli_encoding_text(const locus_encoding *encoding) {
+    const size_t size = locus_encoding_text(encoding, NULL, 0) + 1;
+    char *text = malloc(size);
+    if (text) {
+        locus_encoding_text(encoding, text, size);
+    } else {
+        cli_failure("out of memory for a spec of %zu bytes", size);
+    }
+    return text;
+}
+
+static int look_at_side(cli_encoding *encoding) {
+    char *text = cli_encoding_text(encoding->encoding);
+    if (!text) {
+        return 1;
+    }
+    encoding->keys_only = strstr(text, "side=key") != NULL;
+    free(text);
+    return 0;
+}
+
 int cli_encoding_parse(cli_encoding *encoding, const char *spec) {
     locus_error error = {.offset = -1};
     *encoding = (cli_encoding){0};
     if (locus_encoding_parse(spec, &encoding->encoding, &error) != LOCUS_OK) {
         return cli_error_in(spec, &error);
     }
-    char text[1024];
-    locus_encoding_text(encoding->encoding, text, sizeof text);
-    encoding->keys_only = strstr(text, "side=key") != NULL;
-    return 0;
+    return look_at_side(encoding);
+}
+
+/* "rope / none", "3*rope": what begins with a count, or has a slash outside parentheses. */
+static bool is_pattern(const char *text) {
+    size_t depth = 0;
+    const size_t digits = strspn(text, " 0123456789");
+    for (const char *at = text; *at; at++) {
+        depth += *at == '(';
+        depth -= *at == ')' && depth > 0;
+        if (*at == '/' && depth == 0) {
+            return true;
+        }
+    }
+    return digits > 0 && text[digits] == '*';
+}
+
+static int take_layer(cli_encoding *encoding, const cli_arguments *arguments, const locus_pattern *pattern) {
+    const char *command = arguments->command->name;
+    if (locus_pattern_size(pattern) > 1 && !cli_given_by_user(arguments, "layer")) {
+        return cli_usage_error("%s: the layers of this pattern have %zu different encodings; choose one with --layer N",
+                               command, locus_pattern_size(pattern));
+    }
+    const size_t layer = (size_t)cli_integer(arguments, "layer");
+    char *text = cli_encoding_text(locus_pattern_encoding(pattern, locus_pattern_layer(pattern, layer)));
+    int status = text ? cli_encoding_parse(encoding, text) : 1;
+    free(text);
+    return status;
+}
+
+int cli_encoding_read(cli_encoding *encoding, const cli_arguments *arguments) {
+    const char *spec = arguments->operands[0];
+    locus_error error = {.offset = -1};
+    locus_pattern *pattern = NULL;
+    *encoding = (cli_encoding){0};
+    if (!is_pattern(spec)) {
+        return cli_encoding_parse(encoding, spec);
+    }
+    if (locus_pattern_parse(spec, &pattern, &error) != LOCUS_OK) {
+        return cli_error_in(spec, &error);
+    }
+    int status = take_layer(encoding, arguments, pattern);
+    locus_pattern_destroy(&pattern);
+    return status;
+}
+
+int cli_encoding_plan(const cli_encoding *encoding, const locus_positions *queries, const locus_positions *keys,
+                      locus_plan **plan) {
+    locus_error error = {.offset = -1};
+    locus_plan_options options = locus_plan_options_default();
+    options.length = encoding->length;
+    return locus_plan_create_with(plan, encoding->binding, queries, keys, &options, &error) == LOCUS_OK
+               ? 0
+               : cli_error(&error);
 }
 
 void cli_encoding_close(cli_encoding *encoding) {
@@ -40,14 +111,16 @@ int cli_encoding_need_site(const cli_encoding *encoding, const cli_arguments *ar
         return 0;
     }
     const char *place = site == LOCUS_SITE_EMBEDDING   ? "the embedding"
+                        : site == LOCUS_SITE_ENCODED   ? "what the encoder gives"
                         : site == LOCUS_SITE_QUERY_KEY ? "queries and keys"
                         : site == LOCUS_SITE_VALUE     ? "values"
                                                        : "scores";
     const char *hint = sites & LOCUS_SITE_QUERY_KEY ? "; 'locus encode --operators' writes its operators"
                        : sites & LOCUS_SITE_SCORE   ? "; 'locus encode --scores' writes its biases"
                                                     : "; 'locus encode --dim D' writes its table";
-    return cli_usage_error("%s: '%s' does not act on %s%s", arguments->command->name, arguments->operands[0], place,
-                           hint);
+    const char *spec = arguments->operands[0];
+    return cli_usage_error("%s: '%.200s%s' does not act on %s%s", arguments->command->name, spec,
+                           strlen(spec) > 200 ? "…" : "", place, hint);
 }
 
 int cli_encoding_list(cli_encoding *encoding) {
@@ -152,13 +225,16 @@ static size_t table_dim(const lab_safetensors *file) {
     return 0;
 }
 
+#define MODEL_DIM_MOST 65536
+
 /* Fills in the dimensions of sites that are not used; even ones, which every encoding takes. */
 static void complete_shape(locus_shape *shape, const lab_safetensors *file) {
     shape->heads = shape->heads ? shape->heads : 1;
     shape->head_dim = shape->head_dim ? shape->head_dim : 2;
     if (shape->model_dim == 0) {
         size_t width = shape->heads * shape->head_dim;
-        shape->model_dim = table_dim(file) ? table_dim(file) : width + width % 2;
+        width = width < MODEL_DIM_MOST ? width + width % 2 : MODEL_DIM_MOST;
+        shape->model_dim = table_dim(file) ? table_dim(file) : width;
     }
 }
 
@@ -170,6 +246,7 @@ int cli_encoding_bind(cli_encoding *encoding, const cli_arguments *arguments, co
         return cli_error(&error);
     }
     encoding->shape = *shape;
+    encoding->length = (size_t)cli_integer(arguments, "length");
     complete_shape(&encoding->shape, &file);
     int status = cli_encoding_list(encoding);
     if (path) {

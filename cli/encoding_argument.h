@@ -16,6 +16,7 @@ typedef struct cli_encoding {
     locus_parameter *infos; /* [count] */
     locus_tensor *values;   /* [count], float64 */
     bool keys_only;         /* side=key: the operator acts on keys, not on queries */
+    size_t length;          /* --length; 0: the largest position + 1 */
 } cli_encoding;
 
 /* The options of every command that takes a SPEC. */
@@ -25,8 +26,16 @@ typedef struct cli_encoding {
         "length", 0, CLI_INTEGER, "N", NULL, "sequence length, for encodings that depend on it", 1, CLI_MANY \
     }
 
+/* Of commands that also take a pattern over layers (locus/pattern.h) and look at one of its layers. */
+#define CLI_LAYER_OPTION \
+    { "layer", 0, CLI_INTEGER, "N", NULL, "where SPEC is a pattern over layers: of this one, from 0", 0, CLI_MANY }
+
 /* 0 and filled, else the exit status after the error's lines. Close it in either case. */
 int cli_encoding_parse(cli_encoding *encoding, const char *spec);
+/* The command's first operand: a spec, or a pattern of which --layer takes one. */
+int cli_encoding_read(cli_encoding *encoding, const cli_arguments *arguments);
+/* The canonical text, from malloc, however long; NULL after a line on standard error. */
+char *cli_encoding_text(const locus_encoding *encoding);
 /* Reads or draws the parameters for `shape` and binds them. A dimension left 0 belongs to sites that the command
  * does not use: it is filled in, since terms there must still have a shape; a table of --params decides the
  * model's dimension. */
@@ -36,6 +45,10 @@ int cli_encoding_list(cli_encoding *encoding);
 /* Binds the values as they are now. */
 int cli_encoding_rebind(cli_encoding *encoding);
 void cli_encoding_close(cli_encoding *encoding);
+
+/* A plan for --length; `keys` NULL: keys stand where queries stand. 0, else the exit status after a line. */
+int cli_encoding_plan(const cli_encoding *encoding, const locus_positions *queries, const locus_positions *keys,
+                      locus_plan **plan);
 
 /* Refuses a spec that does not act at `site` ("none" passes, everywhere). */
 int cli_encoding_need_site(const cli_encoding *encoding, const cli_arguments *arguments, locus_site site);

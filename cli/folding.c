@@ -62,14 +62,11 @@ static int read_normal_form(cli_folding *folding) {
 /* ---- the target ---- */
 
 int cli_folding_parse(cli_folding *folding) {
-    char text[4096], canonical[4096];
+    char *text = cli_spec_string(&folding->spec);
     cli_encoding *target = &folding->target;
-    if (cli_spec_text(&folding->spec, text, sizeof text) >= sizeof text) {
-        return cli_failure("fold: the spec is too long");
-    }
-    int status = cli_encoding_parse(target, text);
-    if (status == 0) { /* options may have come out of order */
-        locus_encoding_text(target->encoding, canonical, sizeof canonical);
+    int status = text ? cli_encoding_parse(target, text) : 1;
+    free(text);
+    if (status == 0) {
         target->shape = folding->source->shape;
         status = cli_encoding_list(target);
     }

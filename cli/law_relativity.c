@@ -51,16 +51,18 @@ static int draw_pairs(law_job *job, law_pairs *pairs) {
 
 static locus_status plan_pairs(const law_job *job, law_pairs *pairs, locus_error *error) {
     const locus_binding *binding = job->encoding->binding;
+    locus_plan_options options = locus_plan_options_default();
+    options.length = job->encoding->length;
     locus_positions *queries = NULL, *keys = NULL;
     locus_status status = cli_paths_positions(&pairs->queries, job->group, 1, true, &queries, error);
     if (status == LOCUS_OK) {
         status = cli_paths_positions(&pairs->keys, job->group, 1, true, &keys, error);
     }
     if (status == LOCUS_OK) {
-        status = locus_plan_create(&pairs->plan, binding, queries, keys, error);
+        status = locus_plan_create_with(&pairs->plan, binding, queries, keys, &options, error);
     }
     if (status == LOCUS_OK) {
-        status = locus_plan_create(&pairs->swapped, binding, keys, queries, error);
+        status = locus_plan_create_with(&pairs->swapped, binding, keys, queries, &options, error);
     }
     locus_positions_destroy(&queries);
     locus_positions_destroy(&keys);
@@ -94,7 +96,8 @@ static int embed(const locus_plan *plan, const lab_array *array) {
 static int attend_pairs(const law_job *job, law_pairs *pairs) {
     locus_error error = {.offset = -1};
     locus_workspace workspace = {0};
-    const locus_attention_options options = locus_attention_default();
+    locus_attention_options options = locus_attention_default();
+    options.mask = LOCUS_MASK_CAUSAL; /* one query, one key: it hides nothing, and some encodings need it */
     locus_tensor query = cli_array_tensor(&pairs->query), key = cli_array_tensor(&pairs->key);
     locus_tensor value = cli_array_tensor(&pairs->value), output = cli_array_tensor(&pairs->output);
     locus_tensor score = cli_array_tensor(&pairs->score);

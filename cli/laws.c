@@ -14,6 +14,7 @@
 #include "laws.h"
 #include "acting.h"
 #include "law_job.h"
+#include "natural_shape.h"
 #include "output.h"
 
 #include <math.h>
@@ -116,10 +117,10 @@ static int fill_matrices(law_matrices *m, const law_job *job, lab_dtype dtype) {
     for (size_t i = 0; status == 0 && i < tokens * m->heads; i++) {
         set_at(&x, i * dim + i / m->heads % dim, 1);
     }
-    if (status == 0 && (cli_paths_positions(&m->paths, job->group, dim, false, &positions, &error) != LOCUS_OK ||
-                        locus_plan_create(&plan, job->encoding->binding, positions, NULL, &error) != LOCUS_OK)) {
+    if (status == 0 && cli_paths_positions(&m->paths, job->group, dim, false, &positions, &error) != LOCUS_OK) {
         status = cli_error(&error);
     }
+    status = status ? status : cli_encoding_plan(job->encoding, positions, NULL, &plan);
     status = status ? status : law_apply(plan, job->role, &x);
     for (size_t i = 0; status == 0 && i < tokens * m->heads; i++) {
         size_t element = i / m->heads / dim, column = i / m->heads % dim, head = i % m->heads;
@@ -228,7 +229,8 @@ static int measure_long(law_job *job, operator_errors *errors) {
         law_matrices m;
         status = matrices_open(&m, job, ELEMENTS);
         status = status ? status
-                        : cli_element_far(&job->elements, REACH, LONG_LETTERS, &m.paths.items[A], &m.paths.items[B]);
+                        : cli_element_far(&job->elements, job->elements.reach, LONG_LETTERS, &m.paths.items[A],
+                                          &m.paths.items[B]);
         status = status ? status : measure_sample(job, &m, LAB_F32, errors);
         matrices_close(&m);
     }
@@ -266,10 +268,10 @@ static int measure_norm(law_job *job, double *most) {
     for (size_t i = 0; i < NORMS && status == 0; i++) {
         status = cli_element_draw(&job->elements, CLI_ELEMENT_ANY, &paths.items[i]);
     }
-    if (status == 0 && (cli_paths_positions(&paths, job->group, 1, false, &positions, &error) != LOCUS_OK ||
-                        locus_plan_create(&plan, job->encoding->binding, positions, NULL, &error) != LOCUS_OK)) {
+    if (status == 0 && cli_paths_positions(&paths, job->group, 1, false, &positions, &error) != LOCUS_OK) {
         status = cli_error(&error);
     }
+    status = status ? status : cli_encoding_plan(job->encoding, positions, NULL, &plan);
     if (status == 0) {
         law_draw_vectors(&x, job->elements.random.seed, 0);
         law_draw_vectors(&y, job->elements.random.seed, 0);
@@ -350,10 +352,10 @@ static int measure_period(law_job *job, double *most) {
     locus_plan *plan = NULL;
     int64_t *values = calloc(locus_group_coordinates(job->group) * 2 * PERIODS, sizeof *values);
     int status = values ? 0 : cli_failure("out of memory for positions");
-    if (status == 0 && (period_positions(job, values, &positions, &error) != LOCUS_OK ||
-                        locus_plan_create(&plan, job->encoding->binding, positions, NULL, &error) != LOCUS_OK)) {
+    if (status == 0 && period_positions(job, values, &positions, &error) != LOCUS_OK) {
         status = cli_error(&error);
     }
+    status = status ? status : cli_encoding_plan(job->encoding, positions, NULL, &plan);
     status = status ? status : compare_halves(job, plan, LAB_F64, most);
     status = status ? status : compare_halves(job, plan, LAB_F32, most);
     locus_plan_destroy(&plan);
@@ -415,8 +417,10 @@ int cli_laws_measure(cli_laws *laws, const cli_encoding *encoding, uint64_t seed
         .group = job.group, .random = {.seed = seed, .purpose = PURPOSE_ELEMENTS}, .reach = REACH, .depth = DEPTH};
     look_at_group(&job);
     double relativity = 0;
-    int status = 0;
-    if ((locus_encoding_sites(encoding->encoding) & LOCUS_SITE_QUERY_KEY) != 0) {
+    cli_natural natural;
+    int status = cli_natural_find(&natural, encoding->encoding, 1, REACH);
+    job.elements.reach = natural.reach;
+    if (status == 0 && (locus_encoding_sites(encoding->encoding) & LOCUS_SITE_QUERY_KEY) != 0) {
         cli_encoding acting;
         status = cli_acting_open(&acting, encoding);
         job.encoding = &acting;

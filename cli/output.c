@@ -198,6 +198,34 @@ size_t cli_width(const char *text) {
     return width;
 }
 
+/* ---- text ---- */
+
+void cli_print_wrapped(const char *text, size_t column, size_t indent) {
+    for (; column < indent; column++) {
+        putchar(' ');
+    }
+    bool first = true;
+    while (*text) {
+        size_t length = strcspn(text, " \n");
+        char word[256];
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        size_t width = cli_width(word);
+        if (!first && column + 1 + width > 100) {
+            printf("\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!first) {
+            putchar(' ');
+            column++;
+        }
+        fputs(word, stdout);
+        column += width;
+        first = false;
+        text += length;
+        text += strspn(text, " \n");
+    }
+    putchar('\n');
+}
+
 /* ---- JSON ---- */
 
 int cli_json_print(cJSON *root) {

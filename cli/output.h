@@ -46,6 +46,10 @@ void cli_table_free(cli_table *table);
 /* Columns that UTF-8 text takes on a terminal. */
 size_t cli_width(const char *text);
 
+/* Prints `text` on standard output from column `indent` on, wrapped at 100 columns, and ends the line; the cursor
+ * stands at `column`. */
+void cli_print_wrapped(const char *text, size_t column, size_t indent);
+
 /* ---- JSON ---- */
 
 /* Prints and frees `root` (NULL: out of memory). Returns the exit status. */

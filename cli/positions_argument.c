@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads positions in the forms that positions_argument.h lists. Integers only: nothing is rounded, clamped or
- * guessed. */
+/* Reads positions in the forms that positions_argument.h lists; real numbers in positions_reals.c. Nothing is rounded,
+ * clamped or guessed. */
 #include "positions_argument.h"
 #include "command.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "output.h"
+#include "positions_reals.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -30,6 +31,7 @@ void cli_positions_free(cli_position_list *list) {
     }
     free(list->paths);
     free(list->values);
+    free(list->reals);
     *list = (cli_position_list){0};
 }
 
@@ -274,10 +276,10 @@ static int read_npy(reader *r) {
         return cli_error(&error);
     }
     int status = 0;
-    if (array.dtype != LAB_I32 && array.dtype != LAB_I64) {
-        status = cli_failure("--%s %s: holds floating-point numbers; positions are int32 or int64", r->option, r->text);
-    } else if (array.rank > 0 && array.shape[0] == 0) {
+    if (array.rank > 0 && array.shape[0] == 0) {
         status = cli_failure("--%s %s: is empty", r->option, r->text);
+    } else if (array.dtype == LAB_F32 || array.dtype == LAB_F64) {
+        status = cli_reals_read_npy(r->list, r->option, r->text, &array);
     } else if (r->trees && r->coordinates > 1) {
         status = cli_failure("--%s %s: a product with trees such as '%s' has no .npy form; give a text file with one "
                              "path to a line, such as (3,1+2)",
@@ -377,6 +379,8 @@ int cli_positions_read(cli_position_list *list, const cli_arguments *arguments, 
         status = read_npy(&r);
     } else if (strncmp(text, "grid:", 5) == 0) {
         status = read_box(&r);
+    } else if (cli_reals_are_meant(text)) {
+        status = cli_reals_read_list(list, option, text);
     } else if (text[0] && text[strspn(text, "+-0123456789,:() ")] == '\0') {
         status = strchr(text, ':') ? read_range(&r) : read_list(&r);
     } else {
@@ -394,19 +398,20 @@ int cli_positions_read(cli_position_list *list, const cli_arguments *arguments, 
 static int make(locus_positions **positions, const cli_position_list *list, const locus_packing *packing,
                 const size_t *index) {
     locus_error error = {.offset = -1};
-    const size_t width = list->values ? locus_group_coordinates(list->group) : 1;
-    const size_t bytes = list->values ? width * sizeof *list->values : sizeof *list->paths;
-    const char *from = list->values ? (const char *)list->values : (const char *)list->paths;
+    const size_t width = list->paths ? 1 : locus_group_coordinates(list->group);
+    const void *rows = list->paths ? (const void *)list->paths : list->reals ? (const void *)list->reals : list->values;
+    const size_t bytes = width * (list->paths ? sizeof *list->paths : list->reals ? sizeof(double) : sizeof(int64_t));
     char *copies = index ? malloc(list->count * bytes) : NULL;
     if (index && !copies) {
         return cli_failure("out of memory for %zu positions", list->count);
     }
     for (size_t i = 0; copies && i < list->count; i++) {
-        memcpy(copies + i * bytes, from + *index * bytes, bytes);
+        memcpy(copies + i * bytes, (const char *)rows + *index * bytes, bytes);
     }
-    const void *rows = copies ? copies : from;
-    locus_status status = list->values ? locus_positions_create(positions, list->group, packing, rows, &error)
-                                       : locus_positions_create_paths(positions, list->group, packing, rows, &error);
+    rows = copies ? copies : rows;
+    locus_status status = list->paths   ? locus_positions_create_paths(positions, list->group, packing, rows, &error)
+                          : list->reals ? locus_positions_create_real(positions, list->group, packing, rows, &error)
+                                        : locus_positions_create(positions, list->group, packing, rows, &error);
     free(copies);
     return status == LOCUS_OK ? 0 : cli_error(&error);
 }

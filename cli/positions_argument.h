@@ -3,9 +3,12 @@
  *
  *   0:100        on seq and cycle: a range without its end, ends may be negative
  *   0,5,7        on every group: a list of paths, such as 1+2,-1 or (3,1),(3,2)
+ *   0.5,1.25     on seq and grids: real numbers, at least one of them with a point; (0.5,1),(2,-3.75) on a grid. What
+ *                is made of digits, signs, points and commas alone is a list, not a file's name: ./1.5 is one
  *   grid:4x6     on groups without trees: all positions of a box, row by row, one size for each coordinate
  *   P.npy        int32 or int64: [n] on seq and cycle, [n, coordinates] on their products, [n, depth] of branch
- *                indices from 0, padded with −1, on a tree; products with trees come as text
+ *                indices from 0, padded with −1, on a tree; products with trees come as text. float16, float32 or
+ *                float64 on seq [n] and grids [n, axes]: real numbers
  *   P            on every group: a text file with one path to a line
  *
  * What cannot be read as an argument is bad usage (2); what is wrong in a file is a failure (1). */
@@ -15,11 +18,12 @@
 #include "options.h"
 #include <locus/positions.h>
 
-/* Integers if they came as such, else paths. */
+/* Integers or real numbers if they came as such, else paths. */
 typedef struct cli_position_list {
     const locus_group *group; /* the caller's; NULL: seq */
     size_t count;             /* at least 1 */
     int64_t *values;          /* [count, coordinates], from malloc, or NULL */
+    double *reals;            /* [count, coordinates], from malloc, or NULL */
     locus_path **paths;       /* [count], or NULL */
 } cli_position_list;
 

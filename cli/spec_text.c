@@ -191,6 +191,17 @@ size_t cli_spec_text(const cli_spec *spec, char *text, size_t size) {
     return out.length;
 }
 
+char *cli_spec_string(const cli_spec *spec) {
+    const size_t size = cli_spec_text(spec, NULL, 0) + 1;
+    char *text = malloc(size);
+    if (text) {
+        cli_spec_text(spec, text, size);
+    } else {
+        no_memory();
+    }
+    return text;
+}
+
 const char *cli_parameter_base(const char *name, size_t *term) {
     char *end;
     unsigned long number = strtoul(name, &end, 10);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #define CLI_TERMS_MAX 8
-#define CLI_TERM_OPTIONS_MAX 16
+#define CLI_TERM_OPTIONS_MAX 32
 
 typedef struct cli_term {
     char *name;
@@ -40,6 +40,9 @@ int cli_spec_append(cli_spec *spec, const char *name, cli_term **term);
 
 /* Writes "name(key=value, …) + …", cut to `size` bytes; returns the full length. */
 size_t cli_spec_text(const cli_spec *spec, char *text, size_t size);
+
+/* The same, as long as it is: from malloc; NULL after a line on standard error. */
+char *cli_spec_string(const cli_spec *spec);
 
 /* A parameter's name without its term, which *term receives: "2.angles" is "angles" of term 2; without a number the
  * term is 0. */

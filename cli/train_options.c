@@ -36,10 +36,20 @@ static void put_real(override *o, const char *name, double *value) {
     }
 }
 
+/* As many heads of keys and values as of queries is what there is without the option. */
+static void put_attention(override *o, lab_model_config *model) {
+    const size_t heads =
+        cli_given_by_user(o->arguments, "kv-heads") ? (size_t)cli_integer(o->arguments, "kv-heads") : 0;
+    model->kv_heads = heads == model->heads ? 0 : heads;
+    model->attention = (locus_attention_kind)cli_choice(o->arguments, "attention");
+    o->changed = o->changed || model->kv_heads != 0 || model->attention != LOCUS_ATTENTION_SOFTMAX;
+}
+
 static void put_model(override *o, lab_train_config *config) {
     size_t layers = config->model.encoder_layers;
     put_size(o, "dim", &config->model.dim);
     put_size(o, "heads", &config->model.heads);
+    put_attention(o, &config->model);
     put_size(o, "feed-forward", &config->model.feed_forward);
     put_size(o, "layers", &layers);
     put_real(o, "dropout", &config->model.dropout);
@@ -121,6 +131,10 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments) {
     if (config->model.dim % config->model.heads != 0) {
         return cli_usage_error("--heads: dimension %zu is not divisible by %zu heads", config->model.dim,
                                config->model.heads);
+    }
+    if (config->model.kv_heads != 0 && config->model.heads % config->model.kv_heads != 0) {
+        return cli_usage_error("--kv-heads: %zu heads cannot share %zu key and value heads: it must divide them",
+                               config->model.heads, config->model.kv_heads);
     }
     if (o.changed) {
         config->budget = "custom";

@@ -14,6 +14,11 @@
         {"batch", 0, CLI_INTEGER, "N", NULL, "samples of a step", 1, 1e6}, \
         {"dim", 0, CLI_INTEGER, "D", NULL, "dimension of the model", 1, 65536}, \
         {"heads", 0, CLI_INTEGER, "H", NULL, "heads; D must be divisible by it", 1, 65536}, \
+        {"kv-heads", 0, CLI_INTEGER, "N", NULL, "heads of keys and values, which divide H; H if not given", 1, 65536}, \
+        {"attention", 0, \
+         CLI_CHOICE,  "softmax|linear|soft|clustered", \
+         NULL,        "how weights are made of scores, where it can be", \
+         0,           0}, \
         {"layers", 0, CLI_INTEGER, "N", NULL, "layers of the encoder and of the decoder", 1, 1000}, \
         {"feed-forward", 0, CLI_INTEGER, "F", NULL, "hidden units of the feed-forward blocks", 1, 1e6}, \
         {"dropout", 0, CLI_NUMBER, "P", NULL, "probability, on activations and attention", 0, 0.999}, \

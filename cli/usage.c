@@ -7,33 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Prints `text` from column `indent` on, wrapped at 100 columns; the cursor stands at `column`. */
-static void print_wrapped(const char *text, size_t column, size_t indent) {
-    for (; column < indent; column++) {
-        putchar(' ');
-    }
-    bool first = true;
-    while (*text) {
-        size_t length = strcspn(text, " \n");
-        char word[256];
-        snprintf(word, sizeof word, "%.*s", (int)length, text);
-        size_t width = cli_width(word);
-        if (!first && column + 1 + width > 100) {
-            printf("\n%*s", (int)indent, "");
-            column = indent;
-        } else if (!first) {
-            putchar(' ');
-            column++;
-        }
-        fputs(word, stdout);
-        column += width;
-        first = false;
-        text += length;
-        text += strspn(text, " \n");
-    }
-    putchar('\n');
-}
-
 static void print_option(const cli_option *option) {
     enum { HELP_COLUMN = 30 };
     char left[160], help[512];
@@ -51,7 +24,7 @@ static void print_option(const cli_option *option) {
         putchar('\n');
         width = 0;
     }
-    print_wrapped(help, width, HELP_COLUMN);
+    cli_print_wrapped(help, width, HELP_COLUMN);
 }
 
 /* Paragraphs are parted by an empty line; single line ends are spaces. */
@@ -61,7 +34,7 @@ static void print_paragraphs(const char *text) {
         const char *end = strstr(text, "\n\n");
         size_t length = end ? (size_t)(end - text) : strlen(text);
         snprintf(paragraph, sizeof paragraph, "%.*s", (int)length, text);
-        print_wrapped(paragraph, 0, 0);
+        cli_print_wrapped(paragraph, 0, 0);
         text += length + (end ? 2 : 0);
         fputs(*text ? "\n" : "", stdout);
     }

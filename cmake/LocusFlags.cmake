@@ -35,7 +35,7 @@ endif()
 # Kernel files are named after their instruction set (attention_avx2.c). Those of other processors are left out of the
 # list `sources`; the others get their flags. The library picks among them at run time.
 function(locus_select_instruction_sets sources)
-  set(avx2 -mavx2 -mfma)
+  set(avx2 -mavx2 -mfma -mf16c)
   set(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma)
   set(neon "")
   set(present "")

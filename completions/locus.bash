@@ -7,7 +7,7 @@ _locus()
     local options= operands= words= value=
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W " encodings path encode apply attend check fold data train eval generate compare runs report plot bench completion --help --version" -- "$current"))
+        COMPREPLY=($(compgen -W " encodings path encode apply attend check fold import-rope data train eval generate compare runs report plot bench completion --help --version" -- "$current"))
         return
     fi
     case $command in
@@ -15,13 +15,13 @@ _locus()
         if [ "$COMP_CWORD" -eq 2 ]; then words=" make inspect get"; fi
         command="$command ${COMP_WORDS[2]}" ;;
     plot)
-        if [ "$COMP_CWORD" -eq 2 ]; then words=" group similarity spectrum"; fi
+        if [ "$COMP_CWORD" -eq 2 ]; then words=" group similarity spectrum frequencies table"; fi
         command="$command ${COMP_WORDS[2]}" ;;
     esac
     case $command in
     "encodings")
         options=" --json --help"
-        operands=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
         case $previous in
         esac ;;
     "path")
@@ -30,8 +30,8 @@ _locus()
         case $previous in
         esac ;;
     "encode")
-        options=" --positions --output --dim --heads --head-dim --operators --scores --decay --params --seed --length --threads --help"
-        operands=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"
+        options=" --positions --output --dim --heads --head-dim --operators --scores --decay --params --seed --length --layer --threads --help"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
         case $previous in
         -p|--positions) return ;;
         -o|--output) return ;;
@@ -41,11 +41,12 @@ _locus()
         --params) return ;;
         --seed) words=""; value=1 ;;
         --length) words=""; value=1 ;;
+        --layer) words=""; value=1 ;;
         --threads) words=""; value=1 ;;
         esac ;;
     "apply")
-        options=" --input --positions --output --inverse --params --seed --length --threads --help"
-        operands=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"
+        options=" --input --positions --output --inverse --params --seed --length --layer --threads --help"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
         case $previous in
         -i|--input) return ;;
         -p|--positions) return ;;
@@ -53,11 +54,12 @@ _locus()
         --params) return ;;
         --seed) words=""; value=1 ;;
         --length) words=""; value=1 ;;
+        --layer) words=""; value=1 ;;
         --threads) words=""; value=1 ;;
         esac ;;
     "attend")
-        options=" --query --key --value --positions --key-positions --mask --prefix --output --grad-output --grad-dir --params --seed --length --threads --help"
-        operands=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"
+        options=" --query --key --value --positions --key-positions --mask --prefix --scale --cap --window --keep --documents --key-documents --attention --landmarks --clusters --iterations --output --grad-output --grad-dir --params --seed --length --layer --threads --help"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
         case $previous in
         -q|--query) return ;;
         -k|--key) return ;;
@@ -66,28 +68,40 @@ _locus()
         --key-positions) return ;;
         --mask) words=" full causal prefix"; value=1 ;;
         --prefix) words=""; value=1 ;;
+        --scale) words=""; value=1 ;;
+        --cap) words=""; value=1 ;;
+        --window) words=""; value=1 ;;
+        --keep) words=""; value=1 ;;
+        --documents) return ;;
+        --key-documents) return ;;
+        --attention) words=" softmax linear soft clustered"; value=1 ;;
+        --landmarks) words=""; value=1 ;;
+        --clusters) words=""; value=1 ;;
+        --iterations) words=""; value=1 ;;
         -o|--output) return ;;
         --grad-output) return ;;
         --grad-dir) return ;;
         --params) return ;;
         --seed) words=""; value=1 ;;
         --length) words=""; value=1 ;;
+        --layer) words=""; value=1 ;;
         --threads) words=""; value=1 ;;
         esac ;;
     "check")
-        options=" --heads --head-dim --params --seed --length --json --threads --help"
-        operands=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"
+        options=" --heads --head-dim --params --seed --length --layer --json --threads --help"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
         case $previous in
         -H|--heads) words=""; value=1 ;;
         --head-dim) words=""; value=1 ;;
         --params) return ;;
         --seed) words=""; value=1 ;;
         --length) words=""; value=1 ;;
+        --layer) words=""; value=1 ;;
         --threads) words=""; value=1 ;;
         esac ;;
     "fold")
-        options=" --heads --head-dim --query --key --value --out-projection --transposed --to --pairs --basis --output --params --seed --length --json --threads --help"
-        operands=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"
+        options=" --heads --head-dim --query --key --value --out-projection --transposed --to --pairs --basis --output --params --seed --length --layer --json --threads --help"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
         case $previous in
         -H|--heads) words=""; value=1 ;;
         --head-dim) words=""; value=1 ;;
@@ -102,7 +116,13 @@ _locus()
         --params) return ;;
         --seed) words=""; value=1 ;;
         --length) words=""; value=1 ;;
+        --layer) words=""; value=1 ;;
         --threads) words=""; value=1 ;;
+        esac ;;
+    "import-rope")
+        options=" --json --quiet --help"
+        operands=""
+        case $previous in
         esac ;;
     "data make")
         options=" --set --n --seed --length --length-deviation --symbols --output --quiet --help"
@@ -134,11 +154,11 @@ _locus()
         case $previous in
         esac ;;
     "train")
-        options=" --task --encoding --seed --embedding-init --budget --setup --steps --epochs --batch --dim --heads --layers --feed-forward --dropout --length --length-deviation --symbols --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --rate --warmup --weight-decay --clip --evaluate-every --checkpoint-seconds --data-seed --store --name --restart --json --quiet --threads --help"
+        options=" --task --encoding --seed --embedding-init --budget --setup --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --length --length-deviation --symbols --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --rate --warmup --weight-decay --clip --evaluate-every --checkpoint-seconds --data-seed --store --name --restart --json --quiet --threads --help"
         operands=""
         case $previous in
         -t|--task) words=" copy reverse repeat"; value=1 ;;
-        -e|--encoding) words=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"; value=1 ;;
+        -e|--encoding) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"; value=1 ;;
         -s|--seed) words=""; value=1 ;;
         --embedding-init) words=" scaled unit"; value=1 ;;
         --budget) words=" smoke quick paper"; value=1 ;;
@@ -148,6 +168,8 @@ _locus()
         --batch) words=""; value=1 ;;
         --dim) words=""; value=1 ;;
         --heads) words=""; value=1 ;;
+        --kv-heads) words=""; value=1 ;;
+        --attention) words=" softmax linear soft clustered"; value=1 ;;
         --layers) words=""; value=1 ;;
         --feed-forward) words=""; value=1 ;;
         --dropout) return ;;
@@ -192,11 +214,11 @@ _locus()
         --threads) words=""; value=1 ;;
         esac ;;
     "compare")
-        options=" --task --encodings --seeds --seed --embedding-init --jobs --budget --setup --steps --epochs --batch --dim --heads --layers --feed-forward --dropout --length --length-deviation --symbols --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --rate --warmup --weight-decay --clip --evaluate-every --checkpoint-seconds --data-seed --store --page --no-page --restart --json --quiet --threads --help"
+        options=" --task --encodings --seeds --seed --embedding-init --jobs --budget --setup --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --length --length-deviation --symbols --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --rate --warmup --weight-decay --clip --evaluate-every --checkpoint-seconds --data-seed --store --page --no-page --restart --json --quiet --threads --help"
         operands=""
         case $previous in
         -t|--task) words=" copy reverse repeat"; value=1 ;;
-        -e|--encodings) words=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"; value=1 ;;
+        -e|--encodings) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"; value=1 ;;
         --seeds) words=""; value=1 ;;
         -s|--seed) words=""; value=1 ;;
         --embedding-init) words=" scaled unit both"; value=1 ;;
@@ -208,6 +230,8 @@ _locus()
         --batch) words=""; value=1 ;;
         --dim) words=""; value=1 ;;
         --heads) words=""; value=1 ;;
+        --kv-heads) words=""; value=1 ;;
+        --attention) words=" softmax linear soft clustered"; value=1 ;;
         --layers) words=""; value=1 ;;
         --feed-forward) words=""; value=1 ;;
         --dropout) return ;;
@@ -235,7 +259,7 @@ _locus()
         operands=" show delete"
         case $previous in
         -t|--task) words=" copy reverse repeat"; value=1 ;;
-        -e|--encoding) words=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"; value=1 ;;
+        -e|--encoding) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"; value=1 ;;
         --store) return ;;
         esac ;;
     "report")
@@ -260,7 +284,7 @@ _locus()
         esac ;;
     "plot similarity")
         options=" --positions --origin --heads --head-dim --dim --output --params --seed --length --threads --help"
-        operands=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
         case $previous in
         -p|--positions) return ;;
         --origin) words=""; value=1 ;;
@@ -275,10 +299,33 @@ _locus()
         esac ;;
     "plot spectrum")
         options=" --heads --head-dim --dim --output --params --seed --length --threads --help"
-        operands=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
         case $previous in
         -H|--heads) words=""; value=1 ;;
         --head-dim) words=""; value=1 ;;
+        -d|--dim) words=""; value=1 ;;
+        -o|--output) return ;;
+        --params) return ;;
+        --seed) words=""; value=1 ;;
+        --length) words=""; value=1 ;;
+        --threads) words=""; value=1 ;;
+        esac ;;
+    "plot frequencies")
+        options=" --head-dim --output --params --seed --length --threads --help"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
+        case $previous in
+        --head-dim) words=""; value=1 ;;
+        -o|--output) return ;;
+        --params) return ;;
+        --seed) words=""; value=1 ;;
+        --length) words=""; value=1 ;;
+        --threads) words=""; value=1 ;;
+        esac ;;
+    "plot table")
+        options=" --positions --dim --output --params --seed --length --threads --help"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
+        case $previous in
+        -p|--positions) return ;;
         -d|--dim) words=""; value=1 ;;
         -o|--output) return ;;
         --params) return ;;
@@ -290,7 +337,7 @@ _locus()
         options=" --encodings --tokens --lengths --heads --head-dim --budget --repeat --json --threads --help"
         operands=" apply attention step"
         case $previous in
-        -e|--encodings) words=" none sinusoidal learned relative rope roper alibi decay algebraic mixed string liere"; value=1 ;;
+        -e|--encodings) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"; value=1 ;;
         -n|--tokens) words=""; value=1 ;;
         -l|--lengths) words=""; value=1 ;;
         -H|--heads) words=""; value=1 ;;

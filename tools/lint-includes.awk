@@ -25,8 +25,8 @@ BEGIN {
     # The room that each public header belongs to.
     public("core", "cpu memory parallel random status tensor version")
     public("algebra", "group path positions")
-    public("encoding", "encoding fold plan")
-    public("attention", "attention locus")
+    public("encoding", "encoding fold pattern plan")
+    public("attention", "attention cache locus")
 }
 
 function allow(room, rooms,    i, n, list) {

@@ -12,6 +12,7 @@
 
 #include <locus/plan.h>
 #include <locus/random.h>
+#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,28 +25,59 @@ typedef enum locus_mask {
     LOCUS_MASK_PREFIX = 2 /* causal, but the first prefix[s] keys of sequence s are seen by all its queries */
 } locus_mask;
 
+/* How weights are made of scores. Operators on queries and keys go with all of them (Kogkalidis et al. 2024, section
+ * 3.4.4). Terms that act on scores, caps, windows, documents and sinks need the score of each query, so softmax. Masks
+ * other than full: softmax and linear; dropout: softmax, and of its centroids' weights clustered. Linear attention
+ * turns behind its feature map, so it cannot take queries that are turned already, and has no scale unless one is
+ * given. Definitions in full: src/attention/attention_linear.h, attention_soft.h, attention_clustered.h. */
+typedef enum locus_attention_kind {
+    LOCUS_ATTENTION_SOFTMAX = 0,
+    LOCUS_ATTENTION_LINEAR = 1,   /* Katharopoulos et al. 2020, with operators after the feature map (Su et al. 2021) */
+    LOCUS_ATTENTION_SOFT = 2,     /* Lu et al. 2021: a Gaussian kernel, by Nyström and Newton */
+    LOCUS_ATTENTION_CLUSTERED = 3 /* Vyas, Katharopoulos and Fleuret 2020: queries of a cluster share their weights */
+} locus_attention_kind;
+
 typedef enum locus_dropout {
     LOCUS_DROPOUT_WEIGHTS = 0, /* weights are zeroed with probability p, survivors divided by 1 − p */
     LOCUS_DROPOUT_LOGITS = 1   /* scores are set to −10⁸ before the softmax */
 } locus_dropout;
 
-/* Start from locus_attention_default(): full mask, scale 1/sqrt(head_dim), no dropout. */
+/* Start from locus_attention_default(): softmax, full mask, scale 1/sqrt(head_dim), no dropout. What is 0 or NULL is
+ * not used, or is what the encoding says of itself (a term `scores`).
+ *
+ * A query sees a key if the mask, the window and the documents all let it. Aligned at the ends, query i of m stands at
+ * index t = i + (n − m) of n keys. */
 typedef struct locus_attention_options {
     locus_mask mask;
     const size_t *prefix; /* [sequences], for LOCUS_MASK_PREFIX */
     double scale;         /* 0: 1/sqrt(head_dim) */
-    double dropout;       /* probability in [0, 1) */
+    double cap;           /* soft cap: cap·tanh(s/cap) of the scaled product, before factors and biases */
+    size_t window;        /* keys with |t − j| < window are seen, by index */
+    size_t keep;          /* with a window: the first `keep` keys of a sequence are seen all the same (attention sinks,
+                             Xiao et al. 2023) */
+    const int32_t *query_documents,
+        *key_documents; /* [tokens of the buffers]: a query sees the keys of its own document;
+                                                       tokens of one document lie side by side in a sequence */
+    bool turned; /* queries, keys and values come as locus_apply leaves them, and the output waits for it: operators do
+                    not act again */
+    locus_attention_kind kind;
+    size_t landmarks;  /* of LOCUS_ATTENTION_SOFT; 0: 64 */
+    size_t clusters;   /* of LOCUS_ATTENTION_CLUSTERED; 0: 100 */
+    size_t iterations; /* Newton steps (0: 20), or of the clustering (0: 10) */
+    double dropout;    /* probability in [0, 1) */
     locus_dropout dropout_on;
     locus_random dropout_key; /* the backward replays the same key */
 } locus_attention_options;
 LOCUS_API locus_attention_options locus_attention_default(void);
 
-/* T query tokens, N key tokens of the plan's buffers; all of one dtype, last stride 1. Inputs may be views into one
- * fused projection. Output must not overlap an input. A query that sees no key gets output 0 and log-sum-exp −∞. */
+/* T query tokens, N key tokens of the plan's buffers; all of one dtype, last stride 1 (log_sum_exp
+ * of half types is float32). Inputs may be views into one
+ * fused projection. Output must not overlap an input. A query that sees no key gets output 0 and
+ * log-sum-exp −∞ (or the sink, where the encoding has sinks: they are part of every log-sum-exp). */
 typedef struct locus_attention_tensors {
     const locus_tensor *query;       /* [T, heads, head_dim] */
-    const locus_tensor *key;         /* [N, heads, head_dim] */
-    const locus_tensor *value;       /* [N, heads, value_dim] */
+    const locus_tensor *key;         /* [N, kv_heads, head_dim] */
+    const locus_tensor *value;       /* [N, kv_heads, value_dim] */
     const locus_tensor *output;      /* [T, heads, value_dim], written by forward, read by backward */
     const locus_tensor *log_sum_exp; /* [T, heads], written by forward (NULL: not wanted), read by backward */
 } locus_attention_tensors;

@@ -12,7 +12,7 @@ extern "C" {
 /* Kernel levels, one bit each. Scalar is always there. */
 typedef enum locus_isa {
     LOCUS_ISA_SCALAR = 1,
-    LOCUS_ISA_AVX2 = 2,   /* AVX2 + FMA */
+    LOCUS_ISA_AVX2 = 2,   /* AVX2 + FMA + F16C */
     LOCUS_ISA_AVX512 = 4, /* AVX-512 F, BW, DQ, VL */
     LOCUS_ISA_NEON = 8    /* AArch64 Advanced SIMD */
 } locus_isa;

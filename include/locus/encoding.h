@@ -17,7 +17,8 @@ typedef enum locus_site {
     LOCUS_SITE_EMBEDDING = 1, /* a vector added to a token */
     LOCUS_SITE_QUERY_KEY = 2, /* an operator on queries and keys */
     LOCUS_SITE_VALUE = 4,     /* an operator on values, undone on the output */
-    LOCUS_SITE_SCORE = 8      /* a factor on, or a bias added to, the attention score */
+    LOCUS_SITE_SCORE = 8,     /* a factor on, or a bias added to, the attention score */
+    LOCUS_SITE_ENCODED = 16   /* a vector added to what the encoder gives (chebyshev(site=output)) */
 } locus_site;
 
 /* spec := term ("+" term)*;  term := name [ "(" key "=" value ("," key "=" value)* ")" ].
@@ -51,6 +52,8 @@ typedef struct locus_shape {
     size_t head_dim;  /* dimension of a query and key head */
     size_t value_dim; /* dimension of a value head; 0 means head_dim */
     size_t model_dim; /* D, for the embedding site */
+    size_t kv_heads;  /* heads of keys and values; 0 means heads, which it must divide: query head h goes with key and
+                         value head h / (heads / kv_heads). Operators have parameters for each of these */
 } locus_shape;
 LOCUS_API locus_shape locus_shape_default(void);
 

@@ -7,6 +7,7 @@
 #define LOCUS_LOCUS_H
 
 #include <locus/attention.h>
+#include <locus/cache.h>
 #include <locus/cpu.h>
 #include <locus/encoding.h>
 #include <locus/fold.h>
@@ -14,6 +15,7 @@
 #include <locus/memory.h>
 #include <locus/parallel.h>
 #include <locus/path.h>
+#include <locus/pattern.h>
 #include <locus/plan.h>
 #include <locus/positions.h>
 #include <locus/random.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Plans: a binding prepared for a set of positions. Tables are chosen once, executed often. A plan is read-only while
- * it executes: one plan, many threads, distinct workspaces. It serves float32 and float64 tensors alike. */
+ * it executes: one plan, many threads, distinct workspaces. It serves tensors of every element type. */
 #ifndef LOCUS_PLAN_H
 #define LOCUS_PLAN_H
 
@@ -23,6 +23,8 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_plan_create(locus_plan **plan, const
 
 /* Start from locus_plan_options_default(). */
 typedef struct locus_plan_options {
+    size_t length; /* of the sequences, to encodings that depend on it (dynamic NTK, LongRoPE); 0: the largest position
+                      + 1 */
     size_t
         workspace; /* bytes that the workspace of locus_apply should stay below, with all threads: 2^30. Operators of a
                          tree's nodes are made again and again in chunks rather than kept where they would not fit. */
@@ -48,16 +50,19 @@ typedef struct locus_workspace {
 
 /* What a tensor of tokens is to the encoding, hence which site acts on it and at whose positions. */
 typedef enum locus_role {
-    LOCUS_ROLE_TOKEN = 1, /* [tokens, model_dim]: the embedding site adds its vectors; query positions */
-    LOCUS_ROLE_QUERY = 2, /* [tokens, heads, head_dim]: ⌈p⌉ q */
-    LOCUS_ROLE_KEY = 3,   /* [tokens, heads, head_dim]: ⌈p⌉ k, key positions */
-    LOCUS_ROLE_VALUE = 4, /* [tokens, heads, value_dim]: ⌈p⌉ v, key positions */
-    LOCUS_ROLE_OUTPUT = 5 /* [tokens, heads, value_dim]: ⌈p⌉ᵀ o, query positions */
+    LOCUS_ROLE_TOKEN = 1,  /* [tokens, model_dim]: the embedding site adds its vectors; query positions */
+    LOCUS_ROLE_QUERY = 2,  /* [tokens, heads, head_dim]: ⌈p⌉ q */
+    LOCUS_ROLE_KEY = 3,    /* [tokens, kv_heads, head_dim]: ⌈p⌉ k, key positions */
+    LOCUS_ROLE_VALUE = 4,  /* [tokens, kv_heads, value_dim]: ⌈p⌉ v, key positions */
+    LOCUS_ROLE_OUTPUT = 5, /* [tokens, heads, value_dim]: ⌈p⌉ᵀ o, query positions */
+    LOCUS_ROLE_ENCODED = 6 /* [tokens, model_dim]: what the encoder gives; query positions */
 } locus_role;
 
 typedef enum locus_direction { LOCUS_FORWARD = 0, LOCUS_INVERSE = 1 } locus_direction;
 
-/* Bytes of workspace for locus_apply and locus_apply_backward with tensors of `dtype`. */
+/* Bytes of workspace for locus_apply and locus_apply_backward with tensors of `dtype`. Half types are widened in
+ * blocks; where an operator acts on whole tensors, and for the gradient of a learned embedding, the workspace holds a
+ * float32 copy of these. */
 LOCUS_API size_t locus_apply_workspace(const locus_plan *plan, locus_role role, locus_dtype dtype);
 
 /* y = ⌈p⌉ x for every token (LOCUS_INVERSE: ⌈p⌉ᵀ x; for tokens: x − e; for outputs the other way round: forward is
@@ -67,9 +72,9 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_apply(const locus_plan *plan, locus_
                                                   const locus_tensor *x, const locus_tensor *y,
                                                   locus_workspace workspace, locus_error *error);
 
-/* Gradients of the same. `x` is the input of locus_apply, `gy` dL/dy, `gx` receives dL/dx and may be `gy` itself.
- * Parameter gradients are added to `gradients` (as many and as shaped as the encoding's parameters; NULL: not wanted,
- * and then x may be NULL). */
+/* Gradients of the same, x, gy and gx of one element type. `x` is the input of locus_apply, `gy` dL/dy, `gx` receives
+ * dL/dx and may be `gy` itself. Parameter gradients are added to `gradients` (as many and as shaped as the encoding's
+ * parameters; NULL: not wanted, and then x may be NULL). */
 typedef struct locus_apply_gradients {
     const locus_tensor *x, *gy, *gx;
     const locus_tensor *parameters; /* [count], accumulated into, or NULL */

@@ -34,6 +34,14 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_positions_create(locus_positions **p
                                                              const locus_packing *packing, const int64_t *values,
                                                              locus_error *error);
 
+/* Real-valued positions, times or coordinates, on `seq` and `grid:r` (`group` NULL means `seq`): `values` [tokens,
+ * coordinates], finite, |value| ≤ 2^40 (rows of gaps are not read). Encodings that need whole steps (tables,
+ * reflections) refuse them. Whole numbers mean what they mean in locus_positions_create, to the same bits; where all of
+ * them are whole, so are the positions, for every encoding. ARGUMENT if the group has other coordinates than axes. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_positions_create_real(locus_positions **positions, const locus_group *group,
+                                                                  const locus_packing *packing, const double *values,
+                                                                  locus_error *error);
+
 /* The values of one coordinate, for any group. Axes and cycles: `values` [tokens]. Trees, in one of two ways:
  *
  *   words   branches[starts[t]] … branches[starts[t + 1] − 1] is the word of token t: signed branches, ±1 … ±k, not
@@ -70,7 +78,7 @@ LOCUS_API size_t locus_positions_tokens(const locus_positions *positions);      
 LOCUS_API size_t locus_positions_sequences(const locus_positions *positions);         /* number of sequences */
 LOCUS_API const locus_group *locus_positions_group(const locus_positions *positions); /* borrowed; never NULL */
 
-/* The position of one token as a path of its own. */
+/* The position of one token as a path of its own. UNSUPPORTED for real-valued positions, which are no paths. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_positions_path(const locus_positions *positions, size_t token,
                                                            locus_path **path, locus_error *error);
 

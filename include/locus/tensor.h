@@ -9,7 +9,9 @@
 extern "C" {
 #endif
 
-typedef enum locus_dtype { LOCUS_FLOAT32 = 1, LOCUS_FLOAT64 = 2 } locus_dtype;
+/* Arithmetic is float64 for float64 tensors, else float32: the half types (IEEE 754 binary16; bfloat16, the upper half
+ * of a float32) are widened as they are read, and rounded to nearest, ties to even, as they are written. */
+typedef enum locus_dtype { LOCUS_FLOAT32 = 1, LOCUS_FLOAT64 = 2, LOCUS_FLOAT16 = 3, LOCUS_BFLOAT16 = 4 } locus_dtype;
 
 #define LOCUS_MAX_RANK 4
 
@@ -26,11 +28,16 @@ typedef struct locus_tensor {
 /* A contiguous view in C order. `shape` holds `rank` numbers. */
 LOCUS_API locus_tensor locus_tensor_view(void *data, locus_dtype dtype, size_t rank, const int64_t *shape);
 
-/* Bytes of one element: 4 or 8; 0 for an unknown type. */
+/* Bytes of one element: 2, 4 or 8; 0 for an unknown type. */
 LOCUS_API size_t locus_dtype_size(locus_dtype dtype);
 
 /* Product of the shape. */
 LOCUS_API size_t locus_tensor_count(const locus_tensor *tensor);
+
+/* to = from, element by element, in any two element types; one shape, any strides. Widening is exact; narrowing rounds
+ * once, to nearest, ties to even, also from float64 to a half type. The views must not overlap, but may be the same. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_tensor_convert(const locus_tensor *from, const locus_tensor *to,
+                                                           locus_error *error);
 
 #ifdef __cplusplus
 }

@@ -5,12 +5,13 @@
  *
  * The header is a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, padded with spaces so
  * that the data begins at a multiple of 64. Only these three keys are allowed, each once. Everything is checked against
- * the file's size before memory is asked for. Refused: other element types, big-endian data, Fortran order, pickled
- * objects, bytes after the data. */
+ * the file's size before memory is asked for. float16 is widened to float32 as it is read. Refused: other element
+ * types, big-endian data, Fortran order, pickled objects, bytes after the data. */
 #include "io/npy.h"
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/half.h"
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -26,13 +27,14 @@ typedef struct type_name {
 } type_name;
 
 static const type_name type_names[] = {{"<f4", LAB_F32}, {"<f8", LAB_F64}, {"<i4", LAB_I32}, {"<i8", LAB_I64}};
+static const char half_name[] = "<f2"; /* read only */
 
 /* ---- header ---- */
 
 typedef struct header_parser {
     const char *at, *path;
     lab_array *array;
-    bool has_type, has_order, has_shape, fortran;
+    bool has_type, has_order, has_shape, fortran, half;
     locus_error *error;
 } header_parser;
 
@@ -66,15 +68,18 @@ static locus_status parse_type(header_parser *p) {
     char text[16];
     if (!accept_string(p, text, sizeof text))
         return malformed(p, "'descr' is not a simple element type");
+    p->half = strcmp(text, half_name) == 0;
+    p->array->dtype = LAB_F32;
     for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++)
         if (strcmp(text, type_names[i].text) == 0) {
             p->array->dtype = type_names[i].dtype;
             return LOCUS_OK;
         }
-    return lab_fail_file(p->error, p->path,
-                         "has elements of type '%s': use float32, float64, int32 or int64, little-endian "
-                         "(x.astype('<f4') in NumPy)",
-                         text);
+    return p->half ? LOCUS_OK
+                   : lab_fail_file(p->error, p->path,
+                                   "has elements of type '%s': use float32, float64, float16, int32 or int64, "
+                                   "little-endian (x.astype('<f4') in NumPy)",
+                                   text);
 }
 
 static locus_status parse_order(header_parser *p) {
@@ -164,7 +169,7 @@ static locus_status read_header_length(lab_input *input, size_t *length, locus_e
     return status;
 }
 
-static locus_status read_header(lab_input *input, lab_array *array, locus_error *error) {
+static locus_status read_header(lab_input *input, lab_array *array, bool *half, locus_error *error) {
     size_t length = 0;
     locus_status status = read_header_length(input, &length, error);
     if (status != LOCUS_OK)
@@ -179,23 +184,25 @@ static locus_status read_header(lab_input *input, lab_array *array, locus_error 
     if (status == LOCUS_OK) {
         header_parser p = {.at = text, .path = input->path, .array = array, .error = error};
         status = parse_header(&p);
+        *half = p.half;
     }
     free(text);
     return status;
 }
 
-static locus_status read_data(lab_input *input, lab_array *array, locus_error *error) {
+static locus_status read_data(lab_input *input, lab_array *array, bool half, locus_error *error) {
     size_t count = lab_array_count(array), size = lab_dtype_size(array->dtype);
     if (count > SIZE_MAX / 2 / size)
         return lab_fail_file(error, input->path, "has a shape that no memory could hold");
-    size_t bytes = count * size;
+    size_t bytes = count * (half ? LAB_HALF_SIZE : size);
     if (input->bytes_left < bytes)
         return lab_fail_file(error, input->path, "is cut: its shape needs %zu bytes, %zu are there", bytes,
                              input->bytes_left);
-    array->data = malloc(bytes ? bytes : 1);
+    array->data = malloc(count ? count * size : 1);
     if (!array->data)
         return lab_fail_memory(error, "the array of a .npy file");
-    locus_status status = lab_input_read(input, array->data, bytes, error);
+    locus_status status = half ? lab_half_read(input, LOCUS_FLOAT16, count, array->data, error)
+                               : lab_input_read(input, array->data, bytes, error);
     if (status == LOCUS_OK && !lab_input_at_end(input))
         status = lab_fail_file(error, input->path, "has more bytes than its shape needs (%zu)", bytes);
     return status;
@@ -203,12 +210,13 @@ static locus_status read_data(lab_input *input, lab_array *array, locus_error *e
 
 locus_status lab_npy_read(lab_array *array, const char *path, locus_error *error) {
     lab_input input;
+    bool half = false;
     *array = (lab_array){0};
     locus_status status = lab_input_open(&input, path, error);
     if (status == LOCUS_OK)
-        status = read_header(&input, array, error);
+        status = read_header(&input, array, &half, error);
     if (status == LOCUS_OK)
-        status = read_data(&input, array, error);
+        status = read_data(&input, array, half, error);
     lab_input_close(&input);
     if (status != LOCUS_OK)
         lab_array_free(array);

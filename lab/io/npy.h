@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* NumPy .npy files, versions 1.0 to 3.0, little-endian, C order, float32, float64, int32, int64. */
+/* NumPy .npy files, versions 1.0 to 3.0, little-endian, C order, float32, float64, int32, int64; float16 is read as
+ * float32. */
 #ifndef LAB_NPY_H
 #define LAB_NPY_H
 

@@ -7,11 +7,13 @@
  * with offsets from the beginning of the data. A reader trusts nothing: the header must lie in the file, every name
  * come once, every tensor's bytes be what its shape says, and the tensors fill the data from end to end without holes
  * or overlaps. All of this is checked before memory is asked for. Tensors are read in the order of their data, each to
- * an address aligned for vectors, whatever its offset in the file. */
+ * an address aligned for vectors, whatever its offset in the file. F16 and BF16 are widened to float32 as they are
+ * read. */
 #include "io/safetensors.h"
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/half.h"
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -29,10 +31,16 @@ typedef struct type_name {
 
 static const type_name type_names[] = {{"F32", LAB_F32}, {"F64", LAB_F64}, {"I32", LAB_I32}, {"I64", LAB_I64}};
 
+static const struct {
+    const char *text;
+    locus_dtype half;
+} half_names[] = {{"F16", LOCUS_FLOAT16}, {"BF16", LOCUS_BFLOAT16}};
+
 /* ---- header to entries ---- */
 
 typedef struct entry {
     lab_array array;
+    locus_dtype half; /* of the file, where array.dtype is what it is widened to; else 0 */
     size_t begin, end;
 } entry;
 
@@ -59,17 +67,24 @@ static bool whole_number(const cJSON *item, size_t *number) {
     return (double)*number == item->valuedouble;
 }
 
-static locus_status read_type(const reader *r, const cJSON *item, lab_array *array) {
+static locus_status read_type(const reader *r, const cJSON *item, entry *to) {
     const cJSON *type = cJSON_GetObjectItemCaseSensitive(item, "dtype");
     if (!cJSON_IsString(type))
         return malformed(r, item->string, "has no 'dtype'");
     for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++)
         if (strcmp(type->valuestring, type_names[i].text) == 0) {
-            array->dtype = type_names[i].dtype;
+            to->array.dtype = type_names[i].dtype;
             return LOCUS_OK;
         }
-    return lab_fail_file(r->error, r->input.path, "has tensor '%.100s' of type '%.16s': F32, F64, I32 and I64 are read",
-                         item->string, type->valuestring);
+    for (size_t i = 0; i < sizeof half_names / sizeof *half_names; i++)
+        if (strcmp(type->valuestring, half_names[i].text) == 0) {
+            to->array.dtype = LAB_F32;
+            to->half = half_names[i].half;
+            return LOCUS_OK;
+        }
+    return lab_fail_file(r->error, r->input.path,
+                         "has tensor '%.100s' of type '%.16s': F32, F64, F16, BF16, I32 and I64 are read", item->string,
+                         type->valuestring);
 }
 
 static locus_status read_shape(const reader *r, const cJSON *item, lab_array *array) {
@@ -92,7 +107,7 @@ static locus_status read_offsets(const reader *r, const cJSON *item, entry *to) 
     if (!cJSON_IsArray(offsets) || cJSON_GetArraySize(offsets) != 2 || !whole_number(offsets->child, &to->begin) ||
         !whole_number(offsets->child->next, &to->end) || to->begin > to->end)
         return malformed(r, item->string, "has no proper 'data_offsets'");
-    size_t count = lab_array_count(&to->array), size = lab_dtype_size(to->array.dtype);
+    size_t count = lab_array_count(&to->array), size = to->half ? LAB_HALF_SIZE : lab_dtype_size(to->array.dtype);
     if (count > SIZE_MAX / size || count * size != to->end - to->begin)
         return malformed(r, item->string, "has another number of bytes than its shape says");
     return LOCUS_OK;
@@ -105,7 +120,7 @@ static locus_status read_entry(const reader *r, const cJSON *item, entry *to) {
     if (!cJSON_IsObject(item))
         return malformed(r, item->string, "is not described by an object");
     memcpy(to->array.name, item->string, length + 1);
-    locus_status status = read_type(r, item, &to->array);
+    locus_status status = read_type(r, item, to);
     if (status == LOCUS_OK)
         status = read_shape(r, item, &to->array);
     if (status == LOCUS_OK)
@@ -220,6 +235,11 @@ static size_t rounded(size_t bytes) {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+/* Bytes of a tensor in memory. */
+static size_t entry_bytes(const entry *of) {
+    return (of->end - of->begin) * (of->half ? sizeof(float) / LAB_HALF_SIZE : 1);
+}
+
 typedef struct layout {
     size_t arrays, metadata, texts, bytes, metadata_count;
 } layout;
@@ -230,7 +250,7 @@ static layout plan_layout(const reader *r) {
     const cJSON *text;
     size_t letters = 0;
     for (size_t i = 0; i < r->count; i++)
-        plan.arrays += rounded(r->entries[i].end - r->entries[i].begin);
+        plan.arrays += rounded(entry_bytes(&r->entries[i]));
     cJSON_ArrayForEach(text, r->metadata) {
         letters += strlen(text->string) + strlen(text->valuestring) + 2;
         plan.metadata_count++;
@@ -268,13 +288,15 @@ static locus_status read_tensors(reader *r, lab_safetensors *file) {
     char *data = file->storage;
     file->arrays = (lab_array *)(void *)(data + plan.arrays);
     for (size_t i = 0; i < r->count; i++) {
-        size_t bytes = r->entries[i].end - r->entries[i].begin;
-        file->arrays[i] = r->entries[i].array;
+        const entry *from = &r->entries[i];
+        file->arrays[i] = from->array;
         file->arrays[i].data = data;
-        locus_status status = lab_input_read(&r->input, data, bytes, r->error);
+        locus_status status = from->half ? lab_half_read(&r->input, from->half, lab_array_count(&from->array),
+                                                         file->arrays[i].data, r->error)
+                                         : lab_input_read(&r->input, data, from->end - from->begin, r->error);
         if (status != LOCUS_OK)
             return status;
-        data += rounded(bytes);
+        data += rounded(entry_bytes(from));
     }
     file->count = r->count;
     store_metadata(r, &plan, file);

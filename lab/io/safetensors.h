@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The .safetensors format: 8-byte little-endian header length, JSON header, data. float32, float64, int32, int64 are
- * read and written; everything else is refused. Files are written atomically (lab/io/file.h). */
+ * read and written, F16 and BF16 are read as float32; everything else is refused. Files are written atomically
+ * (lab/io/file.h). */
 #ifndef LAB_SAFETENSORS_H
 #define LAB_SAFETENSORS_H
 

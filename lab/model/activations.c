@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 static void place_stack(lab_arena *arena, lab_stack *stack) {
-    size_t T = stack->tokens, N = stack->memory_tokens, D = stack->dim, F = stack->feed_forward;
+    size_t T = stack->tokens, N = stack->memory_tokens, D = stack->dim, F = stack->feed_forward, K = stack->kv_dim;
     for (size_t j = 0; j <= stack->sublayer_count; ++j) {
         lab_stream_join *join = &stack->joins[j];
         bool norm = join->norm.gain != NULL;
@@ -18,8 +18,8 @@ static void place_stack(lab_arena *arena, lab_stack *stack) {
     for (size_t s = 0; s < stack->sublayer_count; ++s) {
         lab_sublayer *sublayer = &stack->sublayers[s];
         bool attention = sublayer->kind != LAB_FEED_FORWARD, cross = sublayer->kind == LAB_CROSS_ATTENTION;
-        sublayer->projected = lab_arena_floats(arena, T * (attention ? (cross ? D : 3 * D) : F));
-        sublayer->memory_projected = cross ? lab_arena_floats(arena, N * 2 * D) : NULL;
+        sublayer->projected = lab_arena_floats(arena, T * (attention ? (cross ? D : D + 2 * K) : F));
+        sublayer->memory_projected = cross ? lab_arena_floats(arena, N * 2 * K) : NULL;
         sublayer->context = attention ? lab_arena_floats(arena, T * D) : NULL;
         sublayer->log_sum_exp = attention ? lab_arena_floats(arena, T * stack->heads) : NULL;
     }
@@ -29,7 +29,7 @@ static void place_memory_gradients(lab_arena *arena, lab_stack *stack) {
     for (size_t s = 0; s < stack->sublayer_count; ++s) {
         bool cross = stack->sublayers[s].kind == LAB_CROSS_ATTENTION;
         stack->sublayers[s].memory_gradient =
-            cross ? lab_arena_floats(arena, stack->memory_tokens * 2 * stack->dim) : NULL;
+            cross ? lab_arena_floats(arena, stack->memory_tokens * 2 * stack->kv_dim) : NULL;
     }
 }
 
@@ -47,7 +47,7 @@ static void place_gradients(lab_arena *arena, lab_stack *one, lab_stack *other) 
     one->branch[1] = lab_arena_floats(arena, T * D);
     one->context = lab_arena_floats(arena, T * D);
     one->hidden = lab_arena_floats(arena, T * one->feed_forward);
-    one->projected = lab_arena_floats(arena, T * 3 * D);
+    one->projected = lab_arena_floats(arena, T * (D + 2 * one->kv_dim));
     one->partials = lab_arena_floats(arena, chunks * width);
     other->gy = one->gy, other->carry = one->carry, other->context = one->context, other->hidden = one->hidden;
     other->branch[0] = one->branch[0], other->branch[1] = one->branch[1];
@@ -79,7 +79,7 @@ static void stack_size(lab_stack *stack, size_t tokens, size_t memory_tokens, si
 }
 
 locus_status lab_activations_fit(lab_model *model, const lab_batch_size *size, locus_error *error) {
-    size_t memory_sums = model->config.decoder_layers * 2 * model->config.dim;
+    size_t memory_sums = model->config.decoder_layers * 2 * model->decoder.kv_dim;
     stack_size(&model->encoder, size->encoder_tokens, 0, memory_sums);
     stack_size(&model->decoder, size->decoder_tokens, size->encoder_tokens, 0);
     lab_arena counting = {0};

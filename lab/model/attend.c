@@ -7,34 +7,44 @@ typedef struct attention_views {
     locus_tensor query, key, value;
 } attention_views;
 
-/* [tokens, heads, head_dim] inside rows of `width` numbers. */
-static locus_tensor heads_view(const lab_stack *stack, float *data, size_t tokens, size_t width) {
+/* Where rows stand. */
+typedef struct row_place {
+    size_t tokens, width; /* width: numbers from one row to the next */
+} row_place;
+
+/* [tokens, heads, head_dim] inside rows. */
+static locus_tensor heads_view(const lab_stack *stack, float *data, row_place rows, size_t heads) {
     int64_t head_dim = (int64_t)(stack->dim / stack->heads);
     return (locus_tensor){.data = data,
                           .dtype = LOCUS_FLOAT32,
                           .rank = 3,
-                          .shape = {(int64_t)tokens, (int64_t)stack->heads, head_dim},
-                          .stride = {(int64_t)width, head_dim, 1}};
+                          .shape = {(int64_t)rows.tokens, (int64_t)heads, head_dim},
+                          .stride = {(int64_t)rows.width, head_dim, 1}};
+}
+
+/* Keys, and values behind them. */
+static void memory_views(attention_views *views, const lab_stack *stack, float *data, row_place rows) {
+    views->key = heads_view(stack, data, rows, stack->kv_heads);
+    views->value = heads_view(stack, data + stack->kv_dim, rows, stack->kv_heads);
 }
 
 /* `projected` and `memory` are the activations or their gradients. */
 static attention_views views_make(const lab_stack *stack, const lab_sublayer *sublayer, float *projected,
                                   float *memory) {
-    size_t D = stack->dim, T = stack->tokens, N = stack->memory_tokens;
-    if (sublayer->kind == LAB_CROSS_ATTENTION)
-        return (attention_views){heads_view(stack, projected, T, D), heads_view(stack, memory, N, 2 * D),
-                                 heads_view(stack, memory + D, N, 2 * D)};
-    return (attention_views){heads_view(stack, projected, T, 3 * D), heads_view(stack, projected + D, T, 3 * D),
-                             heads_view(stack, projected + 2 * D, T, 3 * D)};
+    const bool cross = sublayer->kind == LAB_CROSS_ATTENTION;
+    const row_place own = {stack->tokens, cross ? stack->dim : stack->dim + 2 * stack->kv_dim};
+    const row_place other = {stack->memory_tokens, 2 * stack->kv_dim};
+    attention_views views = {.query = heads_view(stack, projected, own, stack->heads)};
+    memory_views(&views, stack, cross ? memory : projected + stack->dim, cross ? other : own);
+    return views;
 }
 
 static attention_views forward_views(const lab_stack_run *run, const lab_sublayer *sublayer) {
     const lab_stack *stack = run->stack;
     attention_views views = views_make(stack, sublayer, sublayer->projected, sublayer->memory_projected);
     if (run->caches && sublayer->kind == LAB_SELF_ATTENTION) {
-        float *cache = run->caches[sublayer - stack->sublayers];
-        views.key = heads_view(stack, cache, run->cache_tokens, 2 * stack->dim);
-        views.value = heads_view(stack, cache + stack->dim, run->cache_tokens, 2 * stack->dim);
+        const row_place rows = {run->cache_tokens, 2 * stack->kv_dim};
+        memory_views(&views, stack, run->caches[sublayer - stack->sublayers], rows);
     }
     return views;
 }
@@ -42,24 +52,44 @@ static attention_views forward_views(const lab_stack_run *run, const lab_sublaye
 static locus_attention_options options_make(const lab_stack_run *run, const lab_sublayer *sublayer) {
     locus_attention_options options = locus_attention_default();
     options.mask = sublayer->kind == LAB_SELF_ATTENTION ? run->stack->mask : LOCUS_MASK_FULL;
-    options.dropout = run->attention_dropout;
-    options.dropout_on = run->attention_dropout_on;
+    options.kind = sublayer->attention;
+    options.dropout = lab_attention_dropout(sublayer->attention, run->attention_dropout);
+    options.dropout_on = lab_attention_dropout_on(sublayer->attention, run->attention_dropout_on);
     options.dropout_key = sublayer->attention_key;
     return options;
 }
 
 static const locus_plan *plan_of(const lab_stack_run *run, const lab_sublayer *sublayer) {
-    return sublayer->kind == LAB_CROSS_ATTENTION ? run->cross_plan : run->self_plan;
+    const bool cross = sublayer->kind == LAB_CROSS_ATTENTION;
+    const lab_stack_position *place = run->places ? &run->places[sublayer->encoding] : NULL;
+    return place ? (cross ? place->cross_plan : place->self_plan) : (cross ? run->cross_plan : run->self_plan);
 }
 
 static locus_tensor sums_view(const lab_stack *stack, float *data) {
     return locus_tensor_view(data, LOCUS_FLOAT32, 2, (int64_t[]){(int64_t)stack->tokens, (int64_t)stack->heads});
 }
 
+/* Decoding: new keys and values are kept first; what the encoder gave is kept already. */
+static locus_status attend_kept(const lab_stack_run *run, const lab_sublayer *sublayer, locus_error *error) {
+    const lab_stack *stack = run->stack;
+    const row_place rows = {stack->tokens, stack->dim};
+    locus_cache *cache = run->kept[sublayer - stack->sublayers];
+    const attention_views views = views_make(stack, sublayer, sublayer->projected, sublayer->memory_projected);
+    const locus_tensor output = heads_view(stack, sublayer->context, rows, stack->heads);
+    const locus_attention_options options = options_make(run, sublayer);
+    locus_status status = sublayer->kind == LAB_CROSS_ATTENTION
+                              ? locus_cache_queries(cache, run->kept_positions, error)
+                              : locus_cache_append(cache, run->kept_positions, &views.key, &views.value, error);
+    return status == LOCUS_OK ? locus_cache_attend(cache, &options, &views.query, &output, error) : status;
+}
+
 locus_status lab_attend_forward(const lab_stack_run *run, const lab_sublayer *sublayer, locus_error *error) {
     const lab_stack *stack = run->stack;
+    if (run->kept)
+        return attend_kept(run, sublayer, error);
+    const row_place rows = {stack->tokens, stack->dim};
     attention_views views = forward_views(run, sublayer);
-    locus_tensor output = heads_view(stack, sublayer->context, stack->tokens, stack->dim);
+    locus_tensor output = heads_view(stack, sublayer->context, rows, stack->heads);
     locus_tensor sums = sums_view(stack, sublayer->log_sum_exp);
     locus_attention_options options = options_make(run, sublayer);
     locus_attention_tensors tensors = {&views.query, &views.key, &views.value, &output, &sums};
@@ -68,10 +98,14 @@ locus_status lab_attend_forward(const lab_stack_run *run, const lab_sublayer *su
 
 locus_status lab_attend_backward(const lab_stack_run *run, const lab_sublayer *sublayer, locus_error *error) {
     const lab_stack *stack = run->stack;
+    const row_place rows = {stack->tokens, stack->dim};
+    const lab_stack_position *place = run->places ? &run->places[sublayer->encoding] : NULL;
+    const size_t learned = place ? place->parameter_count : run->parameter_count;
+    const locus_tensor *parameters = place ? place->parameter_gradients : run->parameter_gradients;
     attention_views views = forward_views(run, sublayer);
     attention_views gradient = views_make(stack, sublayer, stack->projected, sublayer->memory_gradient);
-    locus_tensor output = heads_view(stack, sublayer->context, stack->tokens, stack->dim);
-    locus_tensor output_gradient = heads_view(stack, stack->context, stack->tokens, stack->dim);
+    locus_tensor output = heads_view(stack, sublayer->context, rows, stack->heads);
+    locus_tensor output_gradient = heads_view(stack, stack->context, rows, stack->heads);
     locus_tensor sums = sums_view(stack, sublayer->log_sum_exp);
     locus_attention_options options = options_make(run, sublayer);
     locus_attention_tensors tensors = {&views.query, &views.key, &views.value, &output, &sums};
@@ -79,8 +113,8 @@ locus_status lab_attend_backward(const lab_stack_run *run, const lab_sublayer *s
                                            .query = &gradient.query,
                                            .key = &gradient.key,
                                            .value = &gradient.value,
-                                           .parameters = run->parameter_count ? run->parameter_gradients : NULL,
-                                           .parameter_count = run->parameter_count};
+                                           .parameters = learned ? parameters : NULL,
+                                           .parameter_count = learned};
     return locus_attention_backward(plan_of(run, sublayer), &options, &tensors, &gradients, run->workspace, error);
 }
 

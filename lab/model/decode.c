@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Greedy decoding with a key–value cache.
+/* Greedy decoding with key–value caches.
  *
  * The encoder runs once, and so do the keys and values of the cross-attentions. Each step computes one new token of
- * every unfinished sequence; the keys and values of the self-attentions stay in caches, where sequence s owns
- * limits[s] rows:
+ * every unfinished sequence; keys and values are kept turned, in the library's caches (decode_caches.h).
+ *
+ * Attentions that these don't serve (linear; an encoding that needs raw queries) have keys and values as they were
+ * projected, in caches of the model's own, where sequence s owns limits[s] rows, and plans that are made for each step:
  *
  *   cache | s0 s0 s0 .  . | s1 s1 s1 . | …       a step's plan sees the filled rows of unfinished sequences only
  *
  * All sequences start together, so the new tokens of a step stand at one position. */
 #include "io/fail.h"
-#include "model/model_parts.h"
+#include "model/decode_caches.h"
 #include "nn/loss.h"
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +25,11 @@ typedef struct decoding {
     /* [samples (+ 1)] each, inside `block` */
     size_t *active, *cache_rows, *query_offsets, *key_offsets, *key_lengths, *memory_offsets, *memory_lengths;
     int64_t *query_positions;
-    int32_t *next; /* what is read, then what is predicted */
-    float **caches;
+    int32_t *next;  /* what is read, then what is predicted */
+    float **caches; /* of the model's own */
     lab_arena block;
+    lab_decode_caches kept;
+    bool keeps; /* the library's */
 } decoding;
 
 static size_t cache_tokens(const decoding *d) {
@@ -43,8 +47,8 @@ static void decoding_place(lab_arena *arena, decoding *d) {
     d->next = lab_arena_take(arena, n, sizeof *d->next);
     d->caches = lab_arena_take(arena, stack->sublayer_count, sizeof *d->caches);
     for (size_t s = 0; s < stack->sublayer_count; ++s) {
-        bool cached = stack->sublayers[s].kind == LAB_SELF_ATTENTION;
-        float *cache = cached ? lab_arena_floats(arena, cache_tokens(d) * 2 * stack->dim) : NULL;
+        bool cached = !d->keeps && stack->sublayers[s].kind == LAB_SELF_ATTENTION;
+        float *cache = cached ? lab_arena_floats(arena, cache_tokens(d) * 2 * stack->kv_dim) : NULL;
         if (d->caches)
             d->caches[s] = cache;
     }
@@ -91,35 +95,32 @@ static void packings_fill(decoding *d) {
     d->memory_offsets[A] = input[n];
 }
 
-typedef struct step_plans {
+/* The positions of a step; its plans are the model's places. */
+typedef struct step_positions {
     locus_positions *queries, *keys, *memory;
-    locus_plan *self, *cross;
-} step_plans;
+} step_positions;
 
-static locus_status step_plans_create(step_plans *plans, const decoding *d, locus_error *error) {
-    const locus_binding *binding = d->model->binding;
-    const locus_group *group = locus_binding_group(binding);
+static locus_status step_plans_create(step_positions *at, const decoding *d, locus_error *error) {
+    lab_model *model = d->model;
+    const locus_group *group = lab_model_group(model);
     locus_packing queries = {d->active_count, d->query_offsets, NULL};
     locus_packing keys = {d->active_count, d->key_offsets, d->key_lengths};
     locus_packing memory = {d->active_count, d->memory_offsets, d->memory_lengths};
-    locus_status status = locus_positions_create(&plans->queries, group, &queries, d->query_positions, error);
+    locus_status status = locus_positions_create(&at->queries, group, &queries, d->query_positions, error);
     if (status == LOCUS_OK)
-        status = locus_positions_create(&plans->keys, group, &keys, NULL, error);
+        status = locus_positions_create(&at->keys, group, &keys, NULL, error);
     if (status == LOCUS_OK)
-        status = locus_positions_create(&plans->memory, group, &memory, NULL, error);
-    if (status == LOCUS_OK)
-        status = locus_plan_create(&plans->self, binding, plans->queries, plans->keys, error);
-    if (status == LOCUS_OK)
-        status = locus_plan_create(&plans->cross, binding, plans->queries, plans->memory, error);
-    return status;
+        status = locus_positions_create(&at->memory, group, &memory, NULL, error);
+    const lab_stack_tokens tokens = {at->queries, at->keys, at->memory};
+    return status == LOCUS_OK ? lab_places_create(model, &model->decoder, model->decoder_places, &tokens, error)
+                              : status;
 }
 
-static void step_plans_destroy(step_plans *plans) {
-    locus_plan_destroy(&plans->cross);
-    locus_plan_destroy(&plans->self);
-    locus_positions_destroy(&plans->memory);
-    locus_positions_destroy(&plans->keys);
-    locus_positions_destroy(&plans->queries);
+static void step_plans_destroy(lab_model *model, step_positions *at) {
+    lab_places_destroy(model, model->decoder_places);
+    locus_positions_destroy(&at->memory);
+    locus_positions_destroy(&at->keys);
+    locus_positions_destroy(&at->queries);
 }
 
 /* The decoder's end: the likeliest next token of each sequence. */
@@ -135,20 +136,19 @@ static void choose_end(void *context, lab_rows rows, size_t chunk, float *partia
 }
 
 static locus_status workspace_fit(lab_model *model, lab_stack_run *run, locus_error *error) {
-    size_t bytes = lab_stack_workspace(run, false);
-    if (model->embedding_site) {
-        size_t need = locus_apply_workspace(run->self_plan, LOCUS_ROLE_TOKEN, LOCUS_FLOAT32);
-        bytes = need > bytes ? need : bytes;
-    }
-    locus_status status = lab_workspace_fit(model, bytes, error);
+    const size_t attention = lab_stack_workspace(run, false), added = lab_added_workspace(model, run->self_plan);
+    locus_status status = lab_workspace_fit(model, attention > added ? attention : added, error);
     run->workspace = model->workspace;
     return status;
 }
 
-static locus_status step_compute(decoding *d, const step_plans *plans, locus_error *error) {
+/* Plans are made anew, caches are the model's own. */
+static locus_status step_compute(decoding *d, locus_error *error) {
     lab_model *model = d->model;
+    const lab_stack_position *first = &model->decoder_places[0];
     model->decoder.tokens = d->active_count;
-    lab_stack_run run = lab_run_make(model, &model->decoder, plans->self, plans->cross, false);
+    lab_stack_run run = lab_run_make(model, &model->decoder, first->self_plan, first->cross_plan, false);
+    run.places = model->decoder_places;
     run.caches = d->caches;
     run.cache_tokens = cache_tokens(d);
     run.cache_rows = d->cache_rows;
@@ -179,30 +179,73 @@ static void step_collect(decoding *d) {
     ++d->position;
 }
 
-static locus_status decoding_step(decoding *d, locus_error *error) {
-    step_plans plans = {0};
-    packings_fill(d);
-    locus_status status = step_plans_create(&plans, d, error);
+static locus_status step_with_plans(decoding *d, locus_error *error) {
+    step_positions at = {0};
+    locus_status status = step_plans_create(&at, d, error);
     if (status == LOCUS_OK)
-        status = step_compute(d, &plans, error);
-    step_plans_destroy(&plans);
+        status = step_compute(d, error);
+    step_plans_destroy(d->model, &at);
+    return status;
+}
+
+static locus_status step_with_caches(decoding *d, locus_error *error) {
+    lab_model *model = d->model;
+    locus_positions *positions = NULL;
+    const locus_plan *plan = NULL;
+    const lab_decode_step step = {d->batch->samples, d->active_count, d->active, d->query_positions};
+    locus_status status = lab_decode_caches_positions(&d->kept, model, &step, &positions, error);
+    if (status == LOCUS_OK)
+        status = lab_decode_caches_plan(&d->kept, model, positions, &plan, error);
+    model->decoder.tokens = d->active_count;
+    lab_stack_run run = lab_run_make(model, &model->decoder, plan, NULL, false);
+    run.kept = d->kept.kept;
+    run.kept_positions = positions;
+    run.end = choose_end;
+    run.end_context = d;
+    if (status == LOCUS_OK)
+        status = lab_workspace_fit(model, lab_added_workspace(model, plan), error);
+    if (status == LOCUS_OK)
+        status = lab_tokens_embed(model, run.stack, d->next, plan, error);
+    if (status == LOCUS_OK)
+        status = lab_stack_forward(&run, error);
+    locus_positions_destroy(&positions);
+    return status;
+}
+
+static locus_status decoding_step(decoding *d, locus_error *error) {
+    packings_fill(d);
+    locus_status status = d->keeps ? step_with_caches(d, error) : step_with_plans(d, error);
     if (status == LOCUS_OK)
         step_collect(d);
     return status;
 }
 
+/* The encoder has run. What the caches refuse is done without them. */
+static locus_status caches_create(decoding *d, locus_error *error) {
+    size_t longest = 1;
+    for (size_t s = 0; s < d->batch->samples; ++s)
+        longest = d->generation->limits[s] > longest ? d->generation->limits[s] : longest;
+    d->keeps = lab_decode_caches_serve(d->model);
+    if (!d->keeps)
+        return LOCUS_OK;
+    const locus_status status = lab_decode_caches_create(&d->kept, d->model, d->batch, longest, error);
+    d->keeps = status == LOCUS_OK;
+    return status == LOCUS_ERROR_UNSUPPORTED ? LOCUS_OK : status;
+}
+
 static locus_status encode(lab_model *model, const lab_batch *batch, locus_error *error) {
     locus_positions *positions = NULL;
-    locus_plan *plan = NULL;
     locus_status status = lab_positions_make(model, &positions, batch->samples, batch->input_offsets, error);
+    const lab_stack_tokens tokens = {.queries = positions};
     if (status == LOCUS_OK)
-        status = locus_plan_create(&plan, model->binding, positions, NULL, error);
-    lab_stack_run run = lab_run_make(model, &model->encoder, plan, NULL, false);
+        status = lab_places_create(model, &model->encoder, model->encoder_places, &tokens, error);
+    lab_stack_run run = lab_run_make(model, &model->encoder, model->encoder_places[0].self_plan, NULL, false);
+    run.places = model->encoder_places;
     if (status == LOCUS_OK)
         status = workspace_fit(model, &run, error);
     if (status == LOCUS_OK)
         status = lab_encoder_forward(model, batch, &run, error);
-    locus_plan_destroy(&plan);
+    lab_places_destroy(model, model->encoder_places);
     locus_positions_destroy(&positions);
     return status;
 }
@@ -222,13 +265,16 @@ locus_status lab_model_generate(lab_model *model, const lab_batch *batch, const 
         return status;
     lab_dropout_arm(model, false, 0, 0);
     decoding d = {.model = model, .batch = batch, .generation = generation};
-    status = decoding_allocate(&d, error);
+    status = encode(model, batch, error);
     if (status == LOCUS_OK)
-        status = encode(model, batch, error);
+        status = caches_create(&d, error);
+    if (status == LOCUS_OK)
+        status = decoding_allocate(&d, error);
     if (status == LOCUS_OK)
         decoding_begin(&d);
     while (status == LOCUS_OK && d.active_count > 0)
         status = decoding_step(&d, error);
+    lab_decode_caches_destroy(&d.kept);
     free(d.block.block);
     return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A model's life: checks of the configuration, layers, parameters, the encoding's binding. */
+/* A model's life: checks of the configuration, layers, parameters, the encodings' bindings. */
 #include "io/fail.h"
 #include "model/model_parts.h"
 #include <stdlib.h>
@@ -44,6 +44,7 @@ static locus_status config_check(const lab_model_config *config, locus_error *er
         {"vocabulary", config->vocabulary, 2, MOST_SIZE},
         {"dim", config->dim, 1, MOST_SIZE},
         {"heads", config->heads, 1, config->dim},
+        {"kv_heads", config->kv_heads, 0, config->heads},
         {"feed_forward", config->feed_forward, 1, MOST_SIZE},
         {"encoder_layers", config->encoder_layers, 1, MOST_LAYERS},
         {"decoder_layers", config->decoder_layers, 1, MOST_LAYERS},
@@ -61,6 +62,10 @@ static locus_status config_check(const lab_model_config *config, locus_error *er
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "heads",
                         "dim %zu is not divisible by %zu heads: choose another number of heads", config->dim,
                         config->heads);
+    if (config->kv_heads != 0 && config->heads % config->kv_heads != 0)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "kv_heads",
+                        "%zu heads cannot share %zu key and value heads: kv_heads must divide heads", config->heads,
+                        config->kv_heads);
     if (config->encoding == NULL)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "encoding", "no encoding is given: use \"none\" for none");
     return LOCUS_OK;
@@ -75,6 +80,8 @@ static locus_status stack_create(lab_stack *stack, const lab_model_config *confi
     stack->dim = config->dim;
     stack->feed_forward = config->feed_forward;
     stack->heads = config->heads;
+    stack->kv_heads = config->kv_heads != 0 ? config->kv_heads : config->heads;
+    stack->kv_dim = stack->kv_heads * (config->dim / config->heads);
     stack->stream_is_y = config->norm == LAB_NORM_AFTER;
     stack->mask = decoder ? LOCUS_MASK_CAUSAL : LOCUS_MASK_FULL;
     stack->sublayer_count = per_layer * (decoder ? config->decoder_layers : config->encoder_layers);
@@ -97,20 +104,70 @@ static locus_status group_check(const locus_group *group, locus_error *error) {
                     "the encoding acts on '%s', but the task's positions are 0, 1, 2, …: use seq or cycle:n", text);
 }
 
-static locus_status encoding_create(lab_model *model, locus_error *error) {
+/* Marks the layers of one stack; returns how many encodings they have. */
+static size_t layers_mark(lab_stack *stack, const locus_pattern *pattern, size_t per_layer) {
+    size_t most = 0;
+    for (size_t s = 0; s < stack->sublayer_count; ++s) {
+        stack->sublayers[s].encoding = locus_pattern_layer(pattern, s / per_layer);
+        most = stack->sublayers[s].encoding > most ? stack->sublayers[s].encoding : most;
+    }
+    return most + 1;
+}
+
+/* Encodings that no layer has are left out; they are those that the pattern brings last. */
+static locus_status encodings_allocate(lab_model *model, locus_error *error) {
+    const size_t encoder = layers_mark(&model->encoder, model->pattern, 2);
+    const size_t decoder = layers_mark(&model->decoder, model->pattern, 3);
+    const size_t count = model->encoding_count = encoder > decoder ? encoder : decoder;
+    model->encodings = calloc(count, sizeof *model->encodings);
+    model->encoder_places = calloc(count, sizeof *model->encoder_places);
+    model->decoder_places = calloc(count, sizeof *model->decoder_places);
+    if (model->encodings && model->encoder_places && model->decoder_places)
+        return LOCUS_OK;
+    model->encoding_count = 0;
+    return lab_fail_memory(error, "the model's encodings");
+}
+
+static locus_status encodings_create(lab_model *model, locus_error *error) {
     const lab_model_config *config = &model->config;
-    locus_status status = locus_encoding_parse(config->encoding, &model->encoding, error);
+    locus_status status = locus_pattern_parse(config->encoding, &model->pattern, error);
+    if (status == LOCUS_OK)
+        status = encodings_allocate(model, error);
     if (status != LOCUS_OK)
         return status;
-    status = group_check(locus_encoding_group(model->encoding), error);
-    if (status != LOCUS_OK)
-        return status;
-    model->embedding_site = (locus_encoding_sites(model->encoding) & LOCUS_SITE_EMBEDDING) != 0;
     model->shape = locus_shape_default();
     model->shape.heads = config->heads;
+    model->shape.kv_heads = config->kv_heads;
     model->shape.head_dim = model->shape.value_dim = config->dim / config->heads;
     model->shape.model_dim = config->dim;
-    return locus_encoding_parameter_count(model->encoding, &model->shape, &model->position_count, error);
+    for (size_t i = 0; i < model->encoding_count && status == LOCUS_OK; ++i) {
+        lab_encoding *own = &model->encodings[i];
+        own->encoding = locus_pattern_encoding(model->pattern, i);
+        own->first = model->position_count;
+        status = group_check(locus_encoding_group(own->encoding), error);
+        if (status == LOCUS_OK)
+            status = locus_encoding_parameter_count(own->encoding, &model->shape, &own->count, error);
+        model->position_count += own->count;
+    }
+    const unsigned sites = locus_encoding_sites(model->encodings[0].encoding);
+    model->embedding_site = (sites & LOCUS_SITE_EMBEDDING) != 0;
+    model->encoded_site = (sites & LOCUS_SITE_ENCODED) != 0;
+    return status;
+}
+
+/* Each encoding draws from a seed of its own; the first from the model's. */
+static locus_status bindings_create(lab_model *model, uint64_t seed, locus_error *error) {
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; i < model->encoding_count && status == LOCUS_OK; ++i) {
+        lab_encoding *own = &model->encodings[i];
+        const locus_tensor *values = model->position_values + own->first;
+        const uint64_t own_seed = seed ^ (uint64_t)i * 0x9E3779B97F4A7C15u;
+        status = locus_encoding_initialise(own->encoding, &model->shape, own_seed, values, own->count, error);
+        if (status == LOCUS_OK)
+            status = locus_binding_create(&own->binding, own->encoding, &model->shape, values, own->count, error);
+    }
+    model->binding = model->encodings[0].binding;
+    return status;
 }
 
 static locus_status parameters_create(lab_model *model, uint64_t seed, locus_error *error) {
@@ -131,12 +188,7 @@ static locus_status parameters_create(lab_model *model, uint64_t seed, locus_err
     if (status != LOCUS_OK)
         return status;
     lab_parameters_initialise(model, seed);
-    status = locus_encoding_initialise(model->encoding, &model->shape, seed, model->position_values,
-                                       model->position_count, error);
-    if (status != LOCUS_OK)
-        return status;
-    return locus_binding_create(&model->binding, model->encoding, &model->shape, model->position_values,
-                                model->position_count, error);
+    return bindings_create(model, seed, error);
 }
 
 locus_status lab_model_create(lab_model **model, const lab_model_config *config, uint64_t seed, locus_error *error) {
@@ -160,9 +212,11 @@ locus_status lab_model_create(lab_model **model, const lab_model_config *config,
     if (status == LOCUS_OK)
         status = stack_create(&made->decoder, config, true, error);
     if (status == LOCUS_OK)
-        status = encoding_create(made, error);
+        status = encodings_create(made, error);
     if (status == LOCUS_OK)
         status = parameters_create(made, seed, error);
+    if (status == LOCUS_OK)
+        status = lab_attention_choose(made, error);
 done:
     if (status == LOCUS_OK)
         *model = made;
@@ -181,8 +235,12 @@ void lab_model_destroy(lab_model **handle) {
     if (model == NULL)
         return;
     *handle = NULL;
-    locus_binding_destroy(&model->binding);
-    locus_encoding_destroy(&model->encoding);
+    for (size_t i = 0; i < model->encoding_count; ++i)
+        locus_binding_destroy(&model->encodings[i].binding);
+    locus_pattern_destroy(&model->pattern);
+    free(model->encodings);
+    free(model->encoder_places);
+    free(model->decoder_places);
     stack_destroy(&model->encoder);
     stack_destroy(&model->decoder);
     free(model->arena.block);
@@ -221,9 +279,13 @@ float *lab_model_gradients(lab_model *model) {
 }
 
 locus_status lab_model_update(lab_model *model, locus_error *error) {
-    if (model->position_count == 0)
-        return LOCUS_OK;
-    return locus_binding_update(model->binding, model->position_values, model->position_count, error);
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; i < model->encoding_count && status == LOCUS_OK; ++i) {
+        const lab_encoding *own = &model->encodings[i];
+        if (own->count > 0)
+            status = locus_binding_update(own->binding, model->position_values + own->first, own->count, error);
+    }
+    return status;
 }
 
 size_t lab_model_arena_bytes(const lab_model *model) {
@@ -232,4 +294,16 @@ size_t lab_model_arena_bytes(const lab_model *model) {
 
 const locus_binding *lab_model_binding(const lab_model *model) {
     return model->binding;
+}
+
+size_t lab_model_encoding_count(const lab_model *model) {
+    return model->encoding_count;
+}
+
+const locus_encoding *lab_model_encoding(const lab_model *model, size_t index) {
+    return index < model->encoding_count ? model->encodings[index].encoding : NULL;
+}
+
+const locus_binding *lab_model_binding_of(const lab_model *model, size_t index) {
+    return index < model->encoding_count ? model->encodings[index].binding : NULL;
 }

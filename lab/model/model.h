@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The encoder–decoder Transformer, packed, with explicit forward and backward. It never knows which encoding it has: it
- * asks the plans of its three attentions (encoder, decoder, cross). All sizes come from the configuration. */
+/* The encoder–decoder Transformer, packed, with explicit forward and backward. It never knows which encodings it has:
+ * it asks the plans of its three attentions (encoder, decoder, cross), layer by layer. All sizes come from the
+ * configuration. */
 #ifndef LAB_MODEL_H
 #define LAB_MODEL_H
 
@@ -20,19 +21,26 @@ typedef struct lab_model_config {
     double attention_dropout;
     locus_dropout attention_dropout_on;
     lab_embedding_init embedding_init;
-    const char *encoding; /* spec; kept as a copy */
+    const char *encoding; /* a spec, or a pattern over layers (locus/pattern.h); kept as a copy. Layer i of the encoder
+                             and of the decoder (self and cross) have the same */
+    size_t kv_heads;      /* heads of keys and values, which divide `heads`; 0: as many */
+    /* Of the encoder, and of every other attention that the kind can serve (soft and clustered: not the decoder's own,
+     * which is causal); the rest are softmax. */
+    locus_attention_kind attention;
 } lab_model_config;
 lab_model_config lab_model_default(void); /* the published sizes, set-up paper, encoding "none" */
 
 /* A learned tensor of the model; names are fixed, they are the checkpoint's. [out, in] for weights.
  *   embedding.weight [V, D]
  *   encoder.0.norm1.weight|bias [D]
- *   encoder.0.self_attention.query|key|value|output.weight [D, D], .bias [D]
+ *   encoder.0.self_attention.query|key|value|output.weight [D, D], .bias [D]; key, value: [K, D], [K], K numbers of
+ *     the key-value heads
  *   encoder.0.norm2.weight|bias [D]
  *   encoder.0.feed_forward.up.weight [F, D], .bias [F], down.weight [D, F], .bias [D]
  *   encoder.norm.weight|bias  (norm before only)
  *   decoder.0.norm1 self_attention norm2 cross_attention norm3 feed_forward, decoder.norm: likewise
- *   position.<name> : the encoding's parameters, shared by all layers and attentions
+ *   position.<name> : the encoding's parameters, shared by all layers and attentions; of a pattern with several
+ *     encodings position.<i>.<name>, i in the order in which they appear
  * Query, key and value projections of a self-attention are stored as one block but appear as three tensors. */
 typedef struct lab_parameter {
     char name[96];
@@ -53,7 +61,7 @@ size_t lab_model_elements(const lab_model *model); /* numbers, all tensors: cont
 float *lab_model_values(lab_model *model);
 float *lab_model_gradients(lab_model *model);
 
-/* Parameter values changed (optimiser step, checkpoint): the encoding's binding is updated. */
+/* Parameter values changed (optimiser step, checkpoint): the encodings' bindings are updated. */
 locus_status lab_model_update(lab_model *model, locus_error *error);
 
 /* A packed batch. The encoder reads `input`; the decoder reads start + target and predicts target + end. */
@@ -93,7 +101,11 @@ locus_status lab_model_generate(lab_model *model, const lab_batch *batch, const 
 /* Bytes of the activation arena now, and of parameters, gradients together. */
 size_t lab_model_arena_bytes(const lab_model *model);
 
-/* The model's binding of its encoding: for reports (score kernels) and decoding elsewhere. */
+/* The model's bindings of its encodings: for reports (score kernels) and decoding elsewhere. Encoding 0 is that of the
+ * first layer, lab_model_binding its binding. */
 const locus_binding *lab_model_binding(const lab_model *model);
+size_t lab_model_encoding_count(const lab_model *model);
+const locus_encoding *lab_model_encoding(const lab_model *model, size_t index);
+const locus_binding *lab_model_binding_of(const lab_model *model, size_t index);
 
 #endif

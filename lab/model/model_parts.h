@@ -23,24 +23,37 @@ typedef struct lab_step_buffers {
     size_t *target_offsets;  /* [samples + 1], with start or end counted */
 } lab_step_buffers;
 
-typedef struct lab_plans {
-    locus_positions *encoder_positions, *decoder_positions;
-    locus_plan *encoder, *decoder, *cross;
-} lab_plans;
+/* Where the tokens of a stack's attentions stand. */
+typedef struct lab_stack_tokens {
+    const locus_positions *queries, *keys; /* keys NULL: where queries do */
+    const locus_positions *memory;         /* of the cross-attention; NULL: there is none */
+} lab_stack_tokens;
+
+/* One of the encodings that layers have. */
+typedef struct lab_encoding {
+    const locus_encoding *encoding; /* the pattern's */
+    locus_binding *binding;
+    size_t first, count; /* its tensors among the model's position_values */
+} lab_encoding;
 
 struct lab_model {
     lab_model_config config;
     char *encoding_text;
-    locus_encoding *encoding;
+    locus_pattern *pattern;
+    lab_encoding *encodings; /* [encoding_count]; 0 is that of the first layer, the only one that may add vectors */
+    size_t encoding_count;
+    /* [encoding_count] each: plans while a batch runs, else NULLs */
+    lab_stack_position *encoder_places, *decoder_places;
     locus_shape shape;
-    locus_binding *binding;
-    bool embedding_site; /* the encoding adds vectors to tokens */
+    locus_binding *binding; /* of encoding 0, borrowed */
+    bool embedding_site;    /* vectors are added to tokens */
+    bool encoded_site;      /* vectors are added to what the encoder gives */
 
     lab_parameter *parameters;
     size_t parameter_count, elements;
     float *values, *gradients;
     float *embedding, *embedding_gradient;
-    locus_tensor *position_values, *position_gradients; /* views of the encoding's own */
+    locus_tensor *position_values, *position_gradients; /* views of the encodings' own */
     size_t position_count, position_elements;
 
     lab_stack encoder, decoder;
@@ -54,6 +67,9 @@ struct lab_model {
 locus_status lab_parameters_declare(lab_model *model, locus_error *error);
 void lab_parameters_initialise(lab_model *model, uint64_t seed);
 
+/* attention_kind.c: which attention each sublayer has; what the kind or an encoding refuses is an error. */
+locus_status lab_attention_choose(lab_model *model, locus_error *error);
+
 /* activations.c: places everything that a batch of T encoder and M decoder tokens needs; grows the arena if it has
  * to. */
 typedef struct lab_batch_size {
@@ -63,13 +79,22 @@ typedef struct lab_batch_size {
 locus_status lab_activations_fit(lab_model *model, const lab_batch_size *size, locus_error *error);
 locus_status lab_workspace_fit(lab_model *model, size_t bytes, locus_error *error);
 
+/* places.c: plans of every encoding that the stack's layers have. Destroy them after a failure, too. */
+locus_status lab_places_create(const lab_model *model, const lab_stack *stack, lab_stack_position *places,
+                               const lab_stack_tokens *tokens, locus_error *error);
+void lab_places_destroy(const lab_model *model, lab_stack_position *places);
+
 /* pass.c: what training, evaluation and decoding share. */
 void lab_dropout_arm(lab_model *model, bool training, uint64_t seed, uint32_t step);
 locus_status lab_batch_check(const lab_model *model, const lab_batch *batch, bool targets, locus_error *error);
+const locus_group *lab_model_group(const lab_model *model); /* of all encodings; NULL: any will do */
 locus_status lab_positions_make(const lab_model *model, locus_positions **positions, size_t sequences,
                                 const size_t *offsets, locus_error *error);
+/* The plans of encoding 0, which are all there are if `encoding_count` is 1; else the run's `places` must be set. */
 lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const locus_plan *self_plan,
                            const locus_plan *cross_plan, bool training);
+/* Bytes that locus_apply needs to add vectors to tokens, or to what the encoder gives. */
+size_t lab_added_workspace(const lab_model *model, const locus_plan *plan);
 locus_status lab_tokens_embed(lab_model *model, lab_stack *stack, const int32_t *tokens, const locus_plan *plan,
                               locus_error *error);
 locus_status lab_encoder_forward(lab_model *model, const lab_batch *batch, lab_stack_run *run, locus_error *error);

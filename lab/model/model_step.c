@@ -23,28 +23,31 @@ static void step_tokens(lab_model *model, const lab_batch *batch) {
     step->target_offsets[batch->samples] = at;
 }
 
-static void plans_destroy(lab_plans *plans) {
-    locus_plan_destroy(&plans->cross);
-    locus_plan_destroy(&plans->decoder);
-    locus_plan_destroy(&plans->encoder);
-    locus_positions_destroy(&plans->decoder_positions);
-    locus_positions_destroy(&plans->encoder_positions);
+/* The positions of a batch; its plans are the model's places. */
+typedef struct batch_positions {
+    locus_positions *encoder, *decoder;
+} batch_positions;
+
+static void plans_destroy(lab_model *model, batch_positions *positions) {
+    lab_places_destroy(model, model->decoder_places);
+    lab_places_destroy(model, model->encoder_places);
+    locus_positions_destroy(&positions->decoder);
+    locus_positions_destroy(&positions->encoder);
 }
 
-static locus_status plans_create(lab_plans *plans, const lab_model *model, const lab_batch *batch, locus_error *error) {
-    locus_status status =
-        lab_positions_make(model, &plans->encoder_positions, batch->samples, batch->input_offsets, error);
+static locus_status plans_create(lab_model *model, const lab_batch *batch, batch_positions *positions,
+                                 locus_error *error) {
+    const size_t samples = batch->samples, *offsets = model->step.target_offsets;
+    locus_status status = lab_positions_make(model, &positions->encoder, samples, batch->input_offsets, error);
     if (status == LOCUS_OK)
-        status =
-            lab_positions_make(model, &plans->decoder_positions, batch->samples, model->step.target_offsets, error);
-    if (status == LOCUS_OK)
-        status = locus_plan_create(&plans->encoder, model->binding, plans->encoder_positions, NULL, error);
-    if (status == LOCUS_OK)
-        status = locus_plan_create(&plans->decoder, model->binding, plans->decoder_positions, NULL, error);
-    if (status == LOCUS_OK)
-        status =
-            locus_plan_create(&plans->cross, model->binding, plans->decoder_positions, plans->encoder_positions, error);
-    return status;
+        status = lab_positions_make(model, &positions->decoder, samples, offsets, error);
+    if (status != LOCUS_OK)
+        return status;
+    const lab_stack_tokens encoder = {.queries = positions->encoder};
+    const lab_stack_tokens decoder = {.queries = positions->decoder, .memory = positions->encoder};
+    status = lab_places_create(model, &model->encoder, model->encoder_places, &encoder, error);
+    return status == LOCUS_OK ? lab_places_create(model, &model->decoder, model->decoder_places, &decoder, error)
+                              : status;
 }
 
 static lab_product embedding_product(const lab_model *model) {
@@ -121,14 +124,15 @@ static locus_status embedding_backward(lab_model *model, const lab_stack *stack,
                                        const locus_plan *plan, locus_error *error) {
     float *gradient = stack->branch[0];
     if (model->embedding_site) {
+        const size_t count = model->encodings[0].count;
         const int64_t shape[] = {(int64_t)stack->tokens, (int64_t)stack->dim};
         locus_tensor x = locus_tensor_view(stack->joins[0].sum, LOCUS_FLOAT32, 2, shape);
         locus_tensor g = locus_tensor_view(gradient, LOCUS_FLOAT32, 2, shape);
         locus_apply_gradients gradients = {.x = &x,
                                            .gy = &g,
                                            .gx = &g,
-                                           .parameters = model->position_count ? model->position_gradients : NULL,
-                                           .parameter_count = model->position_count};
+                                           .parameters = count ? model->position_gradients : NULL,
+                                           .parameter_count = count};
         locus_status status =
             locus_apply_backward(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &gradients, model->workspace, error);
         if (status != LOCUS_OK)
@@ -176,27 +180,28 @@ static void score_collect(const lab_model *model, size_t samples, lab_score *sco
 
 static locus_status workspace_prepare(lab_model *model, const lab_stack_run *encoder, const lab_stack_run *decoder,
                                       bool training, locus_error *error) {
-    size_t needs[] = {lab_stack_workspace(encoder, training), lab_stack_workspace(decoder, training), 0, 0};
-    if (model->embedding_site) {
-        needs[2] = locus_apply_workspace(encoder->self_plan, LOCUS_ROLE_TOKEN, LOCUS_FLOAT32);
-        needs[3] = locus_apply_workspace(decoder->self_plan, LOCUS_ROLE_TOKEN, LOCUS_FLOAT32);
-    }
+    const size_t needs[] = {lab_stack_workspace(encoder, training), lab_stack_workspace(decoder, training),
+                            lab_added_workspace(model, encoder->self_plan),
+                            lab_added_workspace(model, decoder->self_plan)};
     size_t bytes = 0;
     for (size_t i = 0; i < sizeof needs / sizeof *needs; ++i)
         bytes = needs[i] > bytes ? needs[i] : bytes;
     return lab_workspace_fit(model, bytes, error);
 }
 
-static locus_status execute(lab_model *model, const lab_batch *batch, const lab_plans *plans, bool training,
-                            lab_score *score, locus_error *error) {
-    lab_stack_run encoder = lab_run_make(model, &model->encoder, plans->encoder, NULL, training);
-    lab_stack_run decoder = lab_run_make(model, &model->decoder, plans->decoder, plans->cross, training);
+static locus_status execute(lab_model *model, const lab_batch *batch, bool training, lab_score *score,
+                            locus_error *error) {
+    const lab_stack_position *reads = &model->encoder_places[0], *writes = &model->decoder_places[0];
+    lab_stack_run encoder = lab_run_make(model, &model->encoder, reads->self_plan, NULL, training);
+    lab_stack_run decoder = lab_run_make(model, &model->decoder, writes->self_plan, writes->cross_plan, training);
+    encoder.places = model->encoder_places;
+    decoder.places = model->decoder_places;
     locus_status status = workspace_prepare(model, &encoder, &decoder, training, error);
     encoder.workspace = decoder.workspace = model->workspace;
     if (status == LOCUS_OK)
         status = lab_encoder_forward(model, batch, &encoder, error);
     if (status == LOCUS_OK)
-        status = lab_tokens_embed(model, &model->decoder, model->step.input, plans->decoder, error);
+        status = lab_tokens_embed(model, &model->decoder, model->step.input, decoder.self_plan, error);
     decoder.end = logits_end;
     if (status == LOCUS_OK)
         status = lab_stack_forward(&decoder, error);
@@ -223,11 +228,11 @@ static locus_status batch_run(lab_model *model, const lab_batch *batch, bool tra
         return status;
     model->loss_scale = training ? 1.0f / (float)size.decoder_tokens : 0.0f;
     step_tokens(model, batch);
-    lab_plans plans = {0};
-    status = plans_create(&plans, model, batch, error);
+    batch_positions positions = {0};
+    status = plans_create(model, batch, &positions, error);
     if (status == LOCUS_OK)
-        status = execute(model, batch, &plans, training, score, error);
-    plans_destroy(&plans);
+        status = execute(model, batch, training, score, error);
+    plans_destroy(model, &positions);
     return status;
 }
 

@@ -3,7 +3,7 @@
  * values.
  *
  * Weights: uniform in ±sqrt(6 / (in + out)) (Glorot and Bengio 2010), each of query, key and value by itself. Biases
- * 0, gains 1. Embedding: N(0, 1/D) or N(0, 1). The encoding draws its own. */
+ * 0, gains 1. Embedding: N(0, 1/D) or N(0, 1). The encodings draw their own. */
 #include "io/fail.h"
 #include "model/model_parts.h"
 #include <math.h>
@@ -54,17 +54,23 @@ static lab_norm declare_norm(declaration *d, const char *name) {
     return (lab_norm){gain.value, shift.value, gain.gradient, shift.gradient};
 }
 
-/* Linear layers `parts` (one to three names) with the same input, stored one below the other. */
-static lab_linear declare_linear(declaration *d, const char *prefix, const char *const *parts, size_t count,
-                                 size_t outputs, size_t inputs) {
-    lab_linear linear = {.inputs = inputs, .outputs = outputs * count};
+/* A linear layer, or one of those that are stored one below the other. */
+typedef struct part {
+    const char *name;
+    size_t outputs;
+} part;
+
+/* Linear layers `parts` (one to three) with the same input. */
+static lab_linear declare_linear(declaration *d, const char *prefix, const part *parts, size_t count, size_t inputs) {
+    lab_linear linear = {.inputs = inputs};
     for (size_t i = 0; i < count; ++i) {
-        slot weight = declare(d, outputs, inputs, "%s.%s.weight", prefix, parts[i]);
+        slot weight = declare(d, parts[i].outputs, inputs, "%s.%s.weight", prefix, parts[i].name);
+        linear.outputs += parts[i].outputs;
         if (i == 0)
             linear.weight = weight.value, linear.weight_gradient = weight.gradient;
     }
     for (size_t i = 0; i < count; ++i) {
-        slot bias = declare(d, outputs, 0, "%s.%s.bias", prefix, parts[i]);
+        slot bias = declare(d, parts[i].outputs, 0, "%s.%s.bias", prefix, parts[i].name);
         if (i == 0)
             linear.bias = bias.value, linear.bias_gradient = bias.gradient;
     }
@@ -72,22 +78,22 @@ static lab_linear declare_linear(declaration *d, const char *prefix, const char 
 }
 
 static void declare_sublayer(declaration *d, const char *layer, lab_sublayer *sublayer) {
-    static const char *const projections[] = {"query", "key", "value"}, *const output = "output", *const up = "up",
-                             *const down = "down";
-    size_t D = d->model->config.dim, F = d->model->config.feed_forward;
+    const size_t D = d->model->config.dim, F = d->model->config.feed_forward, K = d->model->decoder.kv_dim;
+    const part projections[] = {{"query", D}, {"key", K}, {"value", K}}, output = {"output", D}, up = {"up", F},
+               down = {"down", D};
     char prefix[96];
     if (sublayer->kind == LAB_FEED_FORWARD) {
         (void)snprintf(prefix, sizeof prefix, "%s.feed_forward", layer);
-        sublayer->project = declare_linear(d, prefix, &up, 1, F, D);
-        sublayer->output = declare_linear(d, prefix, &down, 1, D, F);
+        sublayer->project = declare_linear(d, prefix, &up, 1, D);
+        sublayer->output = declare_linear(d, prefix, &down, 1, F);
         return;
     }
     bool cross = sublayer->kind == LAB_CROSS_ATTENTION;
     (void)snprintf(prefix, sizeof prefix, "%s.%s_attention", layer, cross ? "cross" : "self");
-    sublayer->project = declare_linear(d, prefix, projections, cross ? 1 : 3, D, D);
+    sublayer->project = declare_linear(d, prefix, projections, cross ? 1 : 3, D);
     if (cross)
-        sublayer->memory = declare_linear(d, prefix, projections + 1, 2, D, D);
-    sublayer->output = declare_linear(d, prefix, &output, 1, D, D);
+        sublayer->memory = declare_linear(d, prefix, projections + 1, 2, D);
+    sublayer->output = declare_linear(d, prefix, &output, 1, D);
 }
 
 /* `per_layer` sublayers make a layer. */
@@ -105,13 +111,13 @@ static void declare_stack(declaration *d, const char *name, lab_stack *stack, si
         stack->joins[stack->sublayer_count].norm = declare_norm(d, text);
 }
 
-/* A tensor of the encoding, of any rank; entered by hand, with a view for the library. */
-static void declare_position(declaration *d, size_t index, const locus_parameter *parameter) {
+/* A tensor of an encoding, of any rank; entered by hand, with a view for the library. */
+static void declare_position(declaration *d, size_t index, const char *prefix, const locus_parameter *parameter) {
     lab_model *model = d->model;
     size_t count = 1;
     for (size_t r = 0; r < parameter->rank; ++r)
         count *= (size_t)parameter->shape[r];
-    slot at = declare(d, count, 0, "position.%s", parameter->name);
+    slot at = declare(d, count, 0, "position.%s%s", prefix, parameter->name);
     if (!d->place)
         return;
     lab_parameter *entry = &model->parameters[d->count - 1];
@@ -122,6 +128,23 @@ static void declare_position(declaration *d, size_t index, const locus_parameter
     model->position_elements += count;
 }
 
+/* Names tell encodings apart if the pattern has several. */
+static locus_status declare_encoding(declaration *d, size_t index, locus_error *error) {
+    const lab_model *model = d->model;
+    const lab_encoding *own = &model->encodings[index];
+    char prefix[24] = "";
+    if (locus_pattern_size(model->pattern) > 1)
+        (void)snprintf(prefix, sizeof prefix, "%zu.", index);
+    for (size_t i = 0; i < own->count; ++i) {
+        locus_parameter parameter;
+        locus_status status = locus_encoding_parameter(own->encoding, &model->shape, i, &parameter, error);
+        if (status != LOCUS_OK)
+            return status;
+        declare_position(d, own->first + i, prefix, &parameter);
+    }
+    return LOCUS_OK;
+}
+
 locus_status lab_parameters_declare(lab_model *model, locus_error *error) {
     declaration d = {.model = model, .place = model->values != NULL};
     slot embedding = declare(&d, model->config.vocabulary, model->config.dim, "embedding.weight");
@@ -130,12 +153,10 @@ locus_status lab_parameters_declare(lab_model *model, locus_error *error) {
     declare_stack(&d, "encoder", &model->encoder, 2);
     declare_stack(&d, "decoder", &model->decoder, 3);
     model->position_elements = 0;
-    for (size_t i = 0; i < model->position_count; ++i) {
-        locus_parameter parameter;
-        locus_status status = locus_encoding_parameter(model->encoding, &model->shape, i, &parameter, error);
+    for (size_t i = 0; i < model->encoding_count; ++i) {
+        locus_status status = declare_encoding(&d, i, error);
         if (status != LOCUS_OK)
             return status;
-        declare_position(&d, i, &parameter);
     }
     model->parameter_count = d.count;
     model->elements = d.elements;
@@ -174,7 +195,7 @@ static void initialise_tensor(const lab_model *model, lab_parameter *p, const lo
 }
 
 void lab_parameters_initialise(lab_model *model, uint64_t seed) {
-    size_t own = model->parameter_count - model->position_count; /* the encoding's come last */
+    size_t own = model->parameter_count - model->position_count; /* the encodings' come last */
     for (size_t i = 0; i < own; ++i) {
         locus_random random = {seed, LAB_PURPOSE_INITIALISE, (uint32_t)i};
         initialise_tensor(model, &model->parameters[i], &random);

@@ -61,10 +61,23 @@ locus_status lab_batch_check(const lab_model *model, const lab_batch *batch, boo
     return status == LOCUS_OK ? tokens_check("target", batch->target_offsets[n], batch->target, V, error) : status;
 }
 
+const locus_group *lab_model_group(const lab_model *model) {
+    const locus_group *group = NULL;
+    for (size_t i = 0; i < model->encoding_count && !group; ++i)
+        group = locus_encoding_group(model->encodings[i].encoding);
+    return group;
+}
+
 locus_status lab_positions_make(const lab_model *model, locus_positions **positions, size_t sequences,
                                 const size_t *offsets, locus_error *error) {
     locus_packing packing = {.sequences = sequences, .offsets = offsets};
-    return locus_positions_create(positions, locus_encoding_group(model->encoding), &packing, NULL, error);
+    return locus_positions_create(positions, lab_model_group(model), &packing, NULL, error);
+}
+
+size_t lab_added_workspace(const lab_model *model, const locus_plan *plan) {
+    const size_t token = model->embedding_site ? locus_apply_workspace(plan, LOCUS_ROLE_TOKEN, LOCUS_FLOAT32) : 0;
+    const size_t encoded = model->encoded_site ? locus_apply_workspace(plan, LOCUS_ROLE_ENCODED, LOCUS_FLOAT32) : 0;
+    return token > encoded ? token : encoded;
 }
 
 lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const locus_plan *self_plan,
@@ -75,7 +88,7 @@ lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const locus_plan 
                            .attention_dropout = training ? model->config.attention_dropout : 0.0,
                            .attention_dropout_on = model->config.attention_dropout_on,
                            .parameter_gradients = model->position_gradients,
-                           .parameter_count = model->position_count,
+                           .parameter_count = model->encodings[0].count,
                            .end_context = model};
 }
 
@@ -103,7 +116,7 @@ locus_status lab_tokens_embed(lab_model *model, lab_stack *stack, const int32_t 
     return locus_apply(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &x, &x, model->workspace, error);
 }
 
-/* The encoder's end: keys and values of every cross-attention, while a chunk of its output is in the cache. */
+/* Keys and values of every cross-attention. The encoder's end, while a chunk of its output is in the cache. */
 static void memory_project(void *context, lab_rows rows, size_t chunk, float *partial) {
     (void)chunk, (void)partial;
     lab_model *model = context;
@@ -115,10 +128,35 @@ static void memory_project(void *context, lab_rows rows, size_t chunk, float *pa
     }
 }
 
+static void no_end(void *context, lab_rows rows, size_t chunk, float *partial) {
+    (void)context, (void)rows, (void)chunk, (void)partial;
+}
+
+static void memory_task(void *context, size_t chunk, size_t worker) {
+    (void)worker;
+    lab_model *model = context;
+    memory_project(model, lab_chunk_at(model->encoder.tokens, chunk), chunk, NULL);
+}
+
+/* Where vectors are added to what the encoder gives, projections wait for the whole of it. What is added has no
+ * parameters, so in the backward the gradient passes as it is. */
+static locus_status encoded_add(lab_model *model, const lab_stack_run *run, locus_error *error) {
+    const lab_stack *stack = run->stack;
+    locus_tensor y = locus_tensor_view(stack->joins[stack->sublayer_count].y, LOCUS_FLOAT32, 2,
+                                       (int64_t[]){(int64_t)stack->tokens, (int64_t)stack->dim});
+    locus_status status = lab_workspace_fit(model, lab_added_workspace(model, run->self_plan), error);
+    if (status == LOCUS_OK)
+        status = locus_apply(run->self_plan, LOCUS_ROLE_ENCODED, LOCUS_FORWARD, &y, &y, model->workspace, error);
+    if (status == LOCUS_OK)
+        locus_parallel_for(lab_chunk_count(stack->tokens), memory_task, model);
+    return status;
+}
+
 locus_status lab_encoder_forward(lab_model *model, const lab_batch *batch, lab_stack_run *run, locus_error *error) {
     locus_status status = lab_tokens_embed(model, run->stack, batch->input, run->self_plan, error);
     if (status != LOCUS_OK)
         return status;
-    run->end = memory_project;
-    return lab_stack_forward(run, error);
+    run->end = model->encoded_site ? no_end : memory_project;
+    status = lab_stack_forward(run, error);
+    return status == LOCUS_OK && model->encoded_site ? encoded_add(model, run, error) : status;
 }

@@ -21,17 +21,20 @@
 
 typedef enum lab_sublayer_kind { LAB_SELF_ATTENTION, LAB_CROSS_ATTENTION, LAB_FEED_FORWARD } lab_sublayer_kind;
 
-/* T tokens of the stack, N of the memory (the encoder's), D dim, F feed-forward, H heads. */
+/* T tokens of the stack, N of the memory (the encoder's), D dim, F feed-forward, H heads, K the numbers of a token's
+ * key-value heads (D, if they are not shared). */
 typedef struct lab_sublayer {
     lab_sublayer_kind kind;
-    lab_linear project;  /* self: query, key, value [3D, D]; cross: query [D, D]; feed-forward: up [F, D] */
-    lab_linear memory;   /* cross: key, value [2D, D] */
+    size_t encoding;                /* attention: index of the layer's encoding */
+    locus_attention_kind attention; /* attention */
+    lab_linear project;  /* self: query, key, value [D + 2K, D]; cross: query [D, D]; feed-forward: up [F, D] */
+    lab_linear memory;   /* cross: key, value [2K, D] */
     lab_linear output;   /* attention: [D, D]; feed-forward: down [D, F]; its bias is added by the join */
     lab_dropout dropout; /* feed-forward: of the hidden activation */
     locus_random attention_key;
-    float *projected;        /* [T, 3D], [T, D] or hidden [T, F] */
-    float *memory_projected; /* cross: [N, 2D] */
-    float *memory_gradient;  /* cross: [N, 2D] */
+    float *projected;        /* [T, D + 2K], [T, D] or hidden [T, F] */
+    float *memory_projected; /* cross: [N, 2K] */
+    float *memory_gradient;  /* cross: [N, 2K] */
     float *context;          /* attention: [T, D] */
     float *log_sum_exp;      /* attention: [T, H] */
 } lab_sublayer;
@@ -47,7 +50,7 @@ typedef struct lab_stream_join {
 typedef void lab_stack_end(void *context, lab_rows rows, size_t chunk, float *partial);
 
 typedef struct lab_stack {
-    size_t dim, feed_forward, heads, sublayer_count;
+    size_t dim, feed_forward, heads, kv_heads, kv_dim, sublayer_count;
     bool stream_is_y; /* norms stand after the blocks */
     locus_mask mask;  /* of the self-attention */
     lab_sublayer *sublayers;
@@ -55,7 +58,7 @@ typedef struct lab_stack {
     size_t tokens, memory_tokens;
 
     /* backward: two branch gradients, since a segment can hold a feed-forward block and an attention's output */
-    float *gy, *carry, *branch[2], *hidden, *projected, *context; /* [T, D] …, [T, F], [T, 3D], [T, D] */
+    float *gy, *carry, *branch[2], *hidden, *projected, *context; /* [T, D] …, [T, F], [T, D + 2K], [T, D] */
     float *partials;                                              /* [chunks, partial_width] */
     size_t partial_width;                                         /* end_width + what a segment needs */
     size_t end_width;                                             /* of the end's own sums */
@@ -64,22 +67,33 @@ typedef struct lab_stack {
 /* Columns of partial sums that a segment needs beside the end's. */
 size_t lab_stack_partial_width(const lab_stack *stack);
 
+/* What the layers of one encoding have. */
+typedef struct lab_stack_position {
+    locus_plan *self_plan, *cross_plan;
+    const locus_tensor *parameter_gradients; /* of the encoding */
+    size_t parameter_count;
+} lab_stack_position;
+
 /* One execution: plans for both attentions, workspace for either pass. */
 typedef struct lab_stack_run {
     lab_stack *stack;
-    const locus_plan *self_plan, *cross_plan;
+    const lab_stack_position *places;         /* by lab_sublayer.encoding; NULL: all layers have what follows */
+    const locus_plan *self_plan, *cross_plan; /* of encoding 0 */
     double attention_dropout;
     locus_dropout attention_dropout_on;
-    const locus_tensor *parameter_gradients; /* of the encoding */
+    const locus_tensor *parameter_gradients; /* of encoding 0 */
     size_t parameter_count;
     locus_workspace workspace;
     lab_stack_end *end;
     void *end_context;
-    /* decoding: keys and values of each self-attention stand in caches [cache_tokens, 2D]; new tokens go to rows
+    /* decoding: keys and values of each self-attention stand in caches [cache_tokens, 2K]; new tokens go to rows
      * `cache_rows` */
     float *const *caches; /* by sublayer; NULL: no cache */
     size_t cache_tokens;
     const size_t *cache_rows; /* [tokens] */
+    /* or in the library's, by sublayer; and the memory's of the cross-attentions, as they are for all steps */
+    locus_cache *const *kept;
+    const locus_positions *kept_positions; /* of the new tokens */
 } lab_stack_run;
 
 /* The embedded tokens stand in joins[0].sum. */
@@ -94,6 +108,16 @@ size_t lab_stack_workspace(const lab_stack_run *run, bool backward);
 
 /* Index of the first attention at or after sublayer `from`; sublayer_count if there is none. */
 size_t lab_stack_next_attention(const lab_stack *stack, size_t from);
+
+/* Linear and soft attention have no weights that could be dropped. */
+static inline double lab_attention_dropout(locus_attention_kind kind, double probability) {
+    return kind == LOCUS_ATTENTION_LINEAR || kind == LOCUS_ATTENTION_SOFT ? 0.0 : probability;
+}
+
+/* Clustered attention drops weights of centroids, whatever is asked for. */
+static inline locus_dropout lab_attention_dropout_on(locus_attention_kind kind, locus_dropout asked) {
+    return kind == LOCUS_ATTENTION_CLUSTERED ? LOCUS_DROPOUT_WEIGHTS : asked;
+}
 
 /* Attention of one sublayer over all tokens (attend.c). The backward reads dL/d(context) in stack->context and writes
  * dL/d(projected) to stack->projected, dL/d(memory_projected) to the sublayer's memory_gradient. */

@@ -31,8 +31,8 @@ static segment segment_make(const lab_stack_run *run, size_t top) {
     return part;
 }
 
-/* Where a chunk's sums stand in its partial row: end | projection bias 3D | gain, shift, bias of two joins | hidden
- * bias F. */
+/* Where a chunk's sums stand in its partial row: end | projection bias, at most 3D | gain, shift, bias of two joins |
+ * hidden bias F. */
 typedef struct partial_places {
     size_t end, projection, join[2], hidden, width;
 } partial_places;

@@ -35,10 +35,10 @@ static void cache_store(const lab_stack_run *run, size_t s, lab_rows rows) {
     const lab_stack *stack = run->stack;
     if (run->caches == NULL || stack->sublayers[s].kind != LAB_SELF_ATTENTION)
         return;
-    size_t D = stack->dim;
+    size_t D = stack->dim, K = stack->kv_dim;
     for (size_t r = rows.first; r < rows.first + rows.count; ++r)
-        memcpy(run->caches[s] + run->cache_rows[r] * 2 * D, stack->sublayers[s].projected + r * 3 * D + D,
-               2 * D * sizeof(float));
+        memcpy(run->caches[s] + run->cache_rows[r] * 2 * K, stack->sublayers[s].projected + r * (D + 2 * K) + D,
+               2 * K * sizeof(float));
 }
 
 static void segment_task(void *context, size_t chunk, size_t worker) {

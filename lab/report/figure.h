@@ -49,4 +49,23 @@ locus_status lab_spectrum_compute(lab_spectrum *spectrum, const locus_encoding *
 void lab_spectrum_free(lab_spectrum *spectrum);
 locus_status lab_figure_spectrum(const lab_spectrum *spectrum, const char *title, const char *path, locus_error *error);
 
+/* Named curves over 0, 1, 2, …, the values on a logarithmic scale; 0 stands on the lower edge. */
+typedef struct lab_curve {
+    const char *name;
+    size_t count;
+    const double *values; /* not below 0 */
+} lab_curve;
+typedef struct lab_curve_labels {
+    const char *title, *x, *y;
+} lab_curve_labels;
+locus_status lab_figure_curves(const lab_curve *curves, size_t count, const lab_curve_labels *labels, const char *path,
+                               locus_error *error);
+
+/* Vectors of positions as a field of colours. */
+typedef struct lab_table_values {
+    size_t rows, columns;
+    const double *values; /* [rows, columns] */
+} lab_table_values;
+locus_status lab_figure_table(const lab_table_values *table, const char *title, const char *path, locus_error *error);
+
 #endif

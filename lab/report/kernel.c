@@ -81,15 +81,21 @@ static locus_status plan_pairs(pairs *p, const lab_kernel *kernel, const locus_b
     return status;
 }
 
-/* The same directions at every distance, own ones for each head, of length 1. */
-static void draw_directions(float *vectors, size_t count, size_t heads, size_t dim) {
+/* Heads of queries that share one of keys. */
+static size_t group_of(const locus_shape *shape) {
+    return shape->kv_heads > 0 ? shape->heads / shape->kv_heads : 1;
+}
+
+/* The same directions at every distance, own ones for each head of keys, of length 1. */
+static void draw_directions(float *vectors, size_t count, const locus_shape *shape) {
     const locus_random random = {.seed = 0, .purpose = PURPOSE};
+    const size_t heads = shape->heads, dim = shape->head_dim, group = group_of(shape);
     for (size_t i = 0; i < count; i++) {
         for (size_t h = 0; h < heads; h++) {
             float *row = vectors + (i * heads + h) * dim;
             double norm = 0;
             for (size_t j = 0; j < dim; j++) {
-                double x = locus_random_normal(&random, ((i % DIRECTIONS) * heads + h) * dim + j);
+                double x = locus_random_normal(&random, ((i % DIRECTIONS) * heads + h / group * group) * dim + j);
                 row[j] = (float)x;
                 norm += x * x;
             }
@@ -102,17 +108,22 @@ static void draw_directions(float *vectors, size_t count, size_t heads, size_t d
 
 static locus_status score_pairs(pairs *p, const locus_shape *shape, locus_error *error) {
     const int64_t sizes[3] = {(int64_t)p->count, (int64_t)shape->heads, (int64_t)shape->head_dim};
-    locus_tensor q = locus_tensor_view(p->vectors, LOCUS_FLOAT32, 3, sizes), o = q;
+    const int64_t group = (int64_t)group_of(shape);
+    locus_tensor q = locus_tensor_view(p->vectors, LOCUS_FLOAT32, 3, sizes), o = q, k = q;
+    k.shape[1] /= group; /* the first head of each group */
+    k.stride[1] *= group;
     locus_tensor s = locus_tensor_view(p->scores, LOCUS_FLOAT32, 2, sizes);
     locus_attention_options options = locus_attention_default();
     o.data = p->output;
     options.scale = 1;
+    options.mask =
+        LOCUS_MASK_CAUSAL; /* one key for each query, the last: it is seen; some encodings take no other mask */
     p->workspace.bytes = locus_attention_workspace(p->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
     if (p->workspace.bytes > 0 && !(p->workspace.data = locus_allocate(p->workspace.bytes))) {
         p->workspace.bytes = 0;
         return lab_fail_memory(error, "a score kernel");
     }
-    const locus_attention_tensors tensors = {&q, &q, &q, &o, &s};
+    const locus_attention_tensors tensors = {&q, &k, &k, &o, &s};
     return locus_attention_forward(p->plan, &options, &tensors, p->workspace, error);
 }
 
@@ -143,7 +154,7 @@ static locus_status compute_scores(lab_kernel *kernel, const locus_binding *bind
     locus_status status = p.vectors && p.output && p.scores ? plan_pairs(&p, kernel, binding, error)
                                                             : lab_fail_memory(error, "a score kernel");
     if (status == LOCUS_OK) {
-        draw_directions(p.vectors, p.count, shape->heads, shape->head_dim);
+        draw_directions(p.vectors, p.count, shape);
         status = score_pairs(&p, shape, error);
     }
     if (status == LOCUS_OK) {

@@ -276,8 +276,8 @@ locus_status lab_page_lengths(lab_page *page, const lab_summary_section *section
 static void describe_terms(lab_page *page, const char *spec) {
     size_t named = 0;
     for (const char *at = spec; *at;) {
-        at += strspn(at, " +");
-        size_t length = strcspn(at, "(+ "), depth = 0;
+        at += strspn(at, " +/*0123456789"); /* of a pattern over layers, too */
+        size_t length = strcspn(at, "(+/ "), depth = 0;
         const locus_encoding_info *info;
         for (size_t i = 0; (info = locus_encoding_registry_at(i)) != NULL; i++) {
             if (strlen(info->name) == length && strncmp(info->name, at, length) == 0) {
@@ -288,7 +288,7 @@ static void describe_terms(lab_page *page, const char *spec) {
                 lab_page_text(page, info->summary + 1);
             }
         }
-        for (at += length; *at && (depth > 0 || *at != '+'); at++) {
+        for (at += length; *at && (depth > 0 || (*at != '+' && *at != '/')); at++) {
             depth += *at == '(';
             depth -= *at == ')' && depth > 0;
         }
@@ -301,6 +301,9 @@ static void describe_kernel(lab_page *page, const lab_kernel *kernel, const char
     fputs("<p>", page->file);
     describe_terms(page, spec);
     fputs(". ", page->file);
+    if (strstr(spec, " / ")) {
+        fputs("Drawn is the first layer's encoding. ", page->file);
+    }
     if (decay && strtod(decay + 6, NULL) > 0) {
         fprintf(page->file, "The score is multiplied by %g to the power of the distance. ", strtod(decay + 6, NULL));
     }
@@ -364,20 +367,17 @@ static locus_status trained_kernel(lab_kernel *kernel, const lab_summary_row *ro
     }
     lab_train_config config;
     lab_model *model = NULL;
-    locus_encoding *encoding = NULL;
     locus_status status = folder ? lab_train_load(run, folder, &config, &model, error)
                                  : lab_fail(error, LOCUS_ERROR_IO, "folder", "no folder of checkpoints was given");
-    if (status == LOCUS_OK) {
-        status = locus_encoding_parse(row->encoding, &encoding, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK) { /* of a pattern, the first layer's */
         const lab_model_config *sizes = lab_model_get_config(model);
-        const locus_shape shape = {
-            .heads = sizes->heads, .head_dim = sizes->dim / sizes->heads, .model_dim = sizes->dim};
-        status =
-            lab_kernel_compute(kernel, lab_model_binding(model), locus_encoding_sites(encoding), &shape, reach, error);
+        const locus_shape shape = {.heads = sizes->heads,
+                                   .head_dim = sizes->dim / sizes->heads,
+                                   .model_dim = sizes->dim,
+                                   .kv_heads = sizes->kv_heads};
+        const unsigned sites = locus_encoding_sites(lab_model_encoding(model, 0));
+        status = lab_kernel_compute(kernel, lab_model_binding(model), sites, &shape, reach, error);
     }
-    locus_encoding_destroy(&encoding);
     lab_model_destroy(&model);
     return status;
 }

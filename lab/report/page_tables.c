@@ -61,6 +61,22 @@ static const char *text_of(const cJSON *config, const char *name) {
     return cJSON_IsString(item) ? item->valuestring : "?";
 }
 
+/* What is written only where it differs from what models usually have. */
+static void put_attention(lab_page *page, const cJSON *config) {
+    const cJSON *kind = cJSON_GetObjectItemCaseSensitive(config, "attention");
+    const double heads = number_of(config, "kv_heads");
+    char text[128];
+    if (cJSON_IsString(kind)) {
+        snprintf(text, sizeof text, "%s, where it can be", kind->valuestring);
+        put_item(page, "Attention", text);
+    }
+    if (heads > 0) {
+        snprintf(text, sizeof text, "%g, shared by groups of %g heads of queries", heads,
+                 number_of(config, "heads") / heads);
+        put_item(page, "Heads of keys and values", text);
+    }
+}
+
 static void put_configuration(lab_page *page, const cJSON *config) {
     char text[400];
     snprintf(text, sizeof text, "%g / %g / %g samples for training, development and test; data seed %s",
@@ -75,6 +91,7 @@ static void put_configuration(lab_page *page, const cJSON *config) {
              number_of(config, "dropout"), number_of(config, "attention_dropout"),
              text_of(config, "attention_dropout_on"));
     put_item(page, "Model", text);
+    put_attention(page, config);
     double steps = number_of(config, "steps"), epochs = number_of(config, "epochs");
     snprintf(text, sizeof text,
              "AdamW (weight decay %g), batch %g, %g %s, learning rate from %g up to %g, by a cosine down to %g, "

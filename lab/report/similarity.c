@@ -98,6 +98,8 @@ static locus_status score_direction(similarity_job *job, size_t direction, locus
     locus_attention_options options = locus_attention_default();
     o.data = job->output;
     options.scale = 1;
+    options.mask =
+        LOCUS_MASK_CAUSAL; /* one key for each query, the last: it is seen; some encodings take no other mask */
     draw_direction(job, direction);
     locus_status status = LOCUS_OK;
     if (direction == 0) {

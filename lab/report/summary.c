@@ -113,10 +113,13 @@ static void describe_data(lab_summary_section *section) {
     const cJSON *mean = cJSON_GetObjectItemCaseSensitive(config, "length_mean");
     const cJSON *deviation = cJSON_GetObjectItemCaseSensitive(config, "length_deviation");
     const cJSON *symbols = cJSON_GetObjectItemCaseSensitive(config, "symbols");
+    const cJSON *attention = cJSON_GetObjectItemCaseSensitive(config, "attention"); /* softmax is not written */
     if (cJSON_IsNumber(mean) && cJSON_IsNumber(deviation) && cJSON_IsNumber(symbols)) {
         section->trained_length = mean->valuedouble;
-        snprintf(section->data, sizeof section->data, "words of length N(%g, %g) over %g symbols", mean->valuedouble,
-                 deviation->valuedouble, symbols->valuedouble);
+        snprintf(section->data, sizeof section->data, "words of length N(%g, %g) over %g symbols%s%s",
+                 mean->valuedouble, deviation->valuedouble, symbols->valuedouble,
+                 cJSON_IsString(attention) ? ", attention " : "",
+                 cJSON_IsString(attention) ? attention->valuestring : "");
     }
     cJSON_Delete(config);
 }

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_SPEC 400
-
 static void budget_paper(lab_train_config *config) {
     config->model = lab_model_default();
     config->data = lab_task_default();
@@ -192,23 +190,23 @@ static bool expand(const char *spec, lab_setup setup, char *text, size_t size) {
 }
 
 static locus_status canonical(const char *spec, char *text, size_t size, locus_error *error) {
-    locus_encoding *encoding;
-    locus_status status = locus_encoding_parse(spec, &encoding, error);
+    locus_pattern *pattern;
+    locus_status status = locus_pattern_parse(spec, &pattern, error);
     if (status != LOCUS_OK) {
         return status;
     }
-    size_t length = locus_encoding_text(encoding, text, size);
-    locus_encoding_destroy(&encoding);
+    size_t length = locus_pattern_text(pattern, text, size);
+    locus_pattern_destroy(&pattern);
     return length < size ? LOCUS_OK
                          : lab_fail(error, LOCUS_ERROR_ARGUMENT, "encoding",
                                     "the encoding's text is longer than %zu bytes", size);
 }
 
 locus_status lab_train_encoding(const char *spec, lab_setup setup, char *text, size_t size, locus_error *error) {
-    char expanded[MOST_SPEC];
+    char expanded[LAB_SPEC_SIZE];
     if (!expand(spec, setup, expanded, sizeof expanded)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "encoding", "the encoding's text is longer than %d bytes",
-                        MOST_SPEC);
+                        LAB_SPEC_SIZE);
     }
     locus_error of_expanded;
     locus_status status = canonical(expanded, text, size, &of_expanded);
@@ -263,6 +261,11 @@ locus_status lab_config_check(const lab_train_config *c, locus_error *error) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "heads", "--heads: dimension %zu is not divisible by %zu heads",
                         c->model.dim, c->model.heads);
     }
+    if (c->model.kv_heads != 0 && c->model.heads % c->model.kv_heads != 0) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "kv-heads",
+                        "--kv-heads: %zu heads cannot share %zu key and value heads: it must divide them",
+                        c->model.heads, c->model.kv_heads);
+    }
     for (size_t i = 0; i < c->test_length_count; i++) {
         if (c->test_lengths[i] == 0 || c->test_lengths[i] > 1000000) {
             return refuse(error, "test-lengths", "a mean length of 1 to 1000000 is needed");
@@ -291,7 +294,9 @@ static void safe_text(char *to, size_t size, const char *from) {
 void lab_train_name(const lab_train_config *config, char *name, size_t size) {
     char encoding[41];
     safe_text(encoding, sizeof encoding, config->encoding);
-    snprintf(name, size, "%s-%s-%s%s%s-s%" PRIu64 "-%08" PRIx32, config->task, encoding, config->budget,
+    const bool softmax = config->model.attention == LOCUS_ATTENTION_SOFTMAX;
+    snprintf(name, size, "%s-%s-%s%s%s%s%s-s%" PRIu64 "-%08" PRIx32, config->task, encoding, config->budget,
+             softmax ? "" : "-", softmax ? "" : lab_attention_name(config->model.attention),
              config->setup == LAB_SETUP_CODE ? "-code" : "",
              config->model.embedding_init == LAB_EMBEDDING_UNIT ? "-unit" : "", config->seed,
              (uint32_t)(lab_config_hash(config) >> 32));

@@ -37,5 +37,6 @@ lab_task_options lab_config_data(const lab_train_config *config, size_t length);
 
 const char *lab_setup_name(lab_setup setup);
 const char *lab_embedding_init_name(lab_embedding_init init);
+const char *lab_attention_name(locus_attention_kind kind);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One table of fields writes, reads, compares and hashes a configuration. Seeds are texts in the JSON: a double would
- * cut them at 53 bits. */
+ * cut them at 53 bits. Fields that later versions brought are neither written nor hashed at the value that earlier ones
+ * had: their runs stay what they are. */
 #include "train/config.h"
 
 #include "io/fail.h"
@@ -13,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FIELD_SIZE LAB_SPEC_SIZE /* bytes of a value's text */
+
 typedef enum kind { TEXT, SIZE, COUNT, SEED, REAL, NAMED } kind;
 
 typedef struct field {
@@ -21,52 +24,56 @@ typedef struct field {
     size_t offset;
     const char *const *names; /* of an enum's values, for NAMED */
     bool identity;            /* decides parameters or scores */
+    const char *silent;       /* the value, as text, that is not written; NULL: each is */
 } field;
 
 static const char *const setups[] = {"paper", "code", NULL};
 static const char *const norms[] = {"before", "after", NULL};
 static const char *const dropouts[] = {"weights", "logits", NULL};
 static const char *const inits[] = {"scaled", "unit", NULL};
+static const char *const attentions[] = {"softmax", "linear", "soft", "clustered", NULL};
 
 #define AT(member) offsetof(lab_train_config, member)
 static const field fields[] = {
-    {"task", TEXT, AT(task), NULL, true},
-    {"encoding", TEXT, AT(encoding), NULL, true},
-    {"budget", TEXT, AT(budget), NULL, true},
-    {"setup", NAMED, AT(setup), setups, true},
-    {"dim", SIZE, AT(model.dim), NULL, true},
-    {"heads", SIZE, AT(model.heads), NULL, true},
-    {"feed_forward", SIZE, AT(model.feed_forward), NULL, true},
-    {"encoder_layers", SIZE, AT(model.encoder_layers), NULL, true},
-    {"decoder_layers", SIZE, AT(model.decoder_layers), NULL, true},
-    {"norm", NAMED, AT(model.norm), norms, true},
-    {"dropout", REAL, AT(model.dropout), NULL, true},
-    {"attention_dropout", REAL, AT(model.attention_dropout), NULL, true},
-    {"attention_dropout_on", NAMED, AT(model.attention_dropout_on), dropouts, true},
-    {"embedding_init", NAMED, AT(model.embedding_init), inits, true},
-    {"length_mean", REAL, AT(data.length_mean), NULL, true},
-    {"length_deviation", REAL, AT(data.length_deviation), NULL, true},
-    {"symbols", SIZE, AT(data.symbols), NULL, true},
-    {"train_samples", SIZE, AT(train_samples), NULL, true},
-    {"dev_samples", SIZE, AT(dev_samples), NULL, true},
-    {"test_samples", SIZE, AT(test_samples), NULL, true},
-    {"greedy_samples", SIZE, AT(greedy_samples), NULL, true},
-    {"data_seed", SEED, AT(data_seed), NULL, true},
-    {"seed", SEED, AT(seed), NULL, true},
-    {"batch", SIZE, AT(batch), NULL, true},
-    {"steps", COUNT, AT(steps), NULL, true},
-    {"epochs", COUNT, AT(epochs), NULL, true},
-    {"evaluate_every", COUNT, AT(evaluate_every), NULL, true},
-    {"checkpoint_seconds", COUNT, AT(checkpoint_seconds), NULL, false},
-    {"rate_initial", REAL, AT(rate_initial), NULL, true},
-    {"rate_peak", REAL, AT(rate_peak), NULL, true},
-    {"rate_final", REAL, AT(rate_final), NULL, true},
-    {"warmup_share", REAL, AT(warmup_share), NULL, true},
-    {"beta1", REAL, AT(optimizer.beta1), NULL, true},
-    {"beta2", REAL, AT(optimizer.beta2), NULL, true},
-    {"epsilon", REAL, AT(optimizer.epsilon), NULL, true},
-    {"weight_decay", REAL, AT(optimizer.weight_decay), NULL, true},
-    {"clip", REAL, AT(optimizer.clip), NULL, true},
+    {"task", TEXT, AT(task), NULL, true, NULL},
+    {"encoding", TEXT, AT(encoding), NULL, true, NULL},
+    {"budget", TEXT, AT(budget), NULL, true, NULL},
+    {"setup", NAMED, AT(setup), setups, true, NULL},
+    {"dim", SIZE, AT(model.dim), NULL, true, NULL},
+    {"heads", SIZE, AT(model.heads), NULL, true, NULL},
+    {"feed_forward", SIZE, AT(model.feed_forward), NULL, true, NULL},
+    {"encoder_layers", SIZE, AT(model.encoder_layers), NULL, true, NULL},
+    {"decoder_layers", SIZE, AT(model.decoder_layers), NULL, true, NULL},
+    {"norm", NAMED, AT(model.norm), norms, true, NULL},
+    {"dropout", REAL, AT(model.dropout), NULL, true, NULL},
+    {"attention_dropout", REAL, AT(model.attention_dropout), NULL, true, NULL},
+    {"attention_dropout_on", NAMED, AT(model.attention_dropout_on), dropouts, true, NULL},
+    {"embedding_init", NAMED, AT(model.embedding_init), inits, true, NULL},
+    {"length_mean", REAL, AT(data.length_mean), NULL, true, NULL},
+    {"length_deviation", REAL, AT(data.length_deviation), NULL, true, NULL},
+    {"symbols", SIZE, AT(data.symbols), NULL, true, NULL},
+    {"train_samples", SIZE, AT(train_samples), NULL, true, NULL},
+    {"dev_samples", SIZE, AT(dev_samples), NULL, true, NULL},
+    {"test_samples", SIZE, AT(test_samples), NULL, true, NULL},
+    {"greedy_samples", SIZE, AT(greedy_samples), NULL, true, NULL},
+    {"data_seed", SEED, AT(data_seed), NULL, true, NULL},
+    {"seed", SEED, AT(seed), NULL, true, NULL},
+    {"batch", SIZE, AT(batch), NULL, true, NULL},
+    {"steps", COUNT, AT(steps), NULL, true, NULL},
+    {"epochs", COUNT, AT(epochs), NULL, true, NULL},
+    {"evaluate_every", COUNT, AT(evaluate_every), NULL, true, NULL},
+    {"checkpoint_seconds", COUNT, AT(checkpoint_seconds), NULL, false, NULL},
+    {"rate_initial", REAL, AT(rate_initial), NULL, true, NULL},
+    {"rate_peak", REAL, AT(rate_peak), NULL, true, NULL},
+    {"rate_final", REAL, AT(rate_final), NULL, true, NULL},
+    {"warmup_share", REAL, AT(warmup_share), NULL, true, NULL},
+    {"beta1", REAL, AT(optimizer.beta1), NULL, true, NULL},
+    {"beta2", REAL, AT(optimizer.beta2), NULL, true, NULL},
+    {"epsilon", REAL, AT(optimizer.epsilon), NULL, true, NULL},
+    {"weight_decay", REAL, AT(optimizer.weight_decay), NULL, true, NULL},
+    {"clip", REAL, AT(optimizer.clip), NULL, true, NULL},
+    {"attention", NAMED, AT(model.attention), attentions, true, "softmax"},
+    {"kv_heads", SIZE, AT(model.kv_heads), NULL, true, "0"},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 #undef AT
@@ -79,6 +86,10 @@ const char *lab_embedding_init_name(lab_embedding_init init) {
     return (unsigned)init < 2 ? inits[init] : "unknown";
 }
 
+const char *lab_attention_name(locus_attention_kind attention) {
+    return (unsigned)attention < 4 ? attentions[attention] : "unknown";
+}
+
 /* Enums are read and written through their own types' common representation. */
 static unsigned named_get(const field *f, const char *at) {
     (void)f;
@@ -88,7 +99,8 @@ static unsigned named_get(const field *f, const char *at) {
 }
 
 _Static_assert(sizeof(lab_setup) == sizeof(unsigned) && sizeof(locus_dropout) == sizeof(unsigned) &&
-                   sizeof(lab_norm_place) == sizeof(unsigned) && sizeof(lab_embedding_init) == sizeof(unsigned),
+                   sizeof(lab_norm_place) == sizeof(unsigned) && sizeof(lab_embedding_init) == sizeof(unsigned) &&
+                   sizeof(locus_attention_kind) == sizeof(unsigned),
                "enums of the configuration are as large as unsigned");
 
 /* A field's value as text, the same for equal values. */
@@ -116,9 +128,16 @@ static void field_text(const field *f, const lab_train_config *config, char *tex
     }
 }
 
+static bool is_silent(const field *f, const char *text) {
+    return f->silent != NULL && strcmp(f->silent, text) == 0;
+}
+
 static bool add_field(cJSON *root, const field *f, const lab_train_config *config) {
-    char text[512];
+    char text[FIELD_SIZE];
     field_text(f, config, text, sizeof text);
+    if (is_silent(f, text)) {
+        return true;
+    }
     bool number =
         f->type == SIZE || f->type == COUNT || f->type == REAL; /* cJSON's own numbers may lose the last bit */
     return (number ? cJSON_AddRawToObject(root, f->name, text) : cJSON_AddStringToObject(root, f->name, text)) != NULL;
@@ -154,6 +173,9 @@ static bool read_field(const cJSON *root, const field *f, lab_train_config *conf
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, f->name);
     char *at = (char *)config + f->offset;
     uint64_t value = 0;
+    if (item == NULL && f->silent != NULL) {
+        return true; /* all of them are 0 */
+    }
     switch (f->type) {
     case TEXT:
         return cJSON_IsString(item); /* the caller fills it from the row */
@@ -241,9 +263,9 @@ locus_status lab_config_parse(lab_train_config *config, const char *json, const 
 uint64_t lab_config_hash(const lab_train_config *config) {
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < FIELDS; i++) {
-        char text[512];
+        char text[FIELD_SIZE];
         field_text(&fields[i], config, text, sizeof text);
-        for (const char *c = text; fields[i].identity; c++) {
+        for (const char *c = text; fields[i].identity && !is_silent(&fields[i], text); c++) {
             hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
             if (*c == '\0') {
                 break;
@@ -255,7 +277,7 @@ uint64_t lab_config_hash(const lab_train_config *config) {
 
 const char *lab_config_difference(const lab_train_config *a, const lab_train_config *b) {
     for (size_t i = 0; i < FIELDS; i++) {
-        char left[512], right[512];
+        char left[FIELD_SIZE], right[FIELD_SIZE];
         field_text(&fields[i], a, left, sizeof left);
         field_text(&fields[i], b, right, sizeof right);
         if (fields[i].identity && strcmp(left, right) != 0) {
@@ -270,7 +292,7 @@ bool lab_config_same_texts(const lab_train_config *config, const char *json) {
     bool same = root != NULL;
     for (size_t i = 0; same && i < FIELDS; i++) {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, fields[i].name);
-        char text[512];
+        char text[FIELD_SIZE];
         field_text(&fields[i], config, text, sizeof text);
         same = fields[i].type != TEXT || (cJSON_IsString(item) && strcmp(item->valuestring, text) == 0);
     }

@@ -8,8 +8,6 @@
 #include "train/config.h"
 #include "train/score.h"
 
-#define LAB_SPEC_SIZE 400
-
 typedef struct lab_session {
     lab_store *store;
     const lab_train_request *request;

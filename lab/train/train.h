@@ -10,6 +10,7 @@
 #include "train/store.h"
 
 #define LAB_MAX_TEST_LENGTHS 16
+#define LAB_SPEC_SIZE 4096 /* bytes of an encoding's text */
 
 /* Every choice that decides the result; written as JSON into the run's row and its checkpoints. */
 typedef struct lab_train_config {
@@ -33,8 +34,9 @@ typedef struct lab_train_config {
 /* Sizes of a budget. paper: tasks.md; quick and smoke: smaller, see docs/budgets.md. */
 locus_status lab_train_config_budget(lab_train_config *config, const char *budget, lab_setup setup, locus_error *error);
 
-/* The canonical text of a spec as a training uses it: a bare `algebraic` means algebraic(group=seq); with set-up code,
- * rotary frequencies are learned. SPEC with an offset into `spec` if it cannot be parsed. */
+/* The canonical text of a spec, or of a pattern over layers, as a training uses it: a bare `algebraic` means
+ * algebraic(group=seq); with set-up code, rotary frequencies are learned. SPEC with an offset into `spec` if it cannot
+ * be parsed; at most LAB_SPEC_SIZE bytes. */
 locus_status lab_train_encoding(const char *spec, lab_setup setup, char *text, size_t size, locus_error *error);
 
 /* What the caller sees while it runs. Called a few times a second at most; return false to stop cleanly (state

@@ -5,6 +5,9 @@
  *   block   | record | runs [sequences] | columns [coordinates] | values [coordinates][tokens] |
  *           | consecutive [coordinates][sequences]                                             |
  *
+ * Real-valued positions (positions_real.c) have a second block, reals [coordinates][tokens], beside their values, which
+ * are rounded down.
+ *
  * Everything that later code relies on is checked here, once: runs are in order, inside the buffer and do not overlap;
  * integers are at most 2^62 in size, so that a neighbour plus one is one, too; residues are reduced; branches
  * exist. Time and memory are linear in tokens, coordinates and letters. */
@@ -33,6 +36,7 @@ struct locus_positions {
     size_t bytes, sequences, tokens, coordinates;
     locus_positions_run *runs; /* [sequences] */
     column *columns;           /* [coordinates] */
+    double *reals;             /* [coordinates][tokens], or NULL */
 };
 
 /* Where values come from: one of rows, columns and paths; with none of them, positions are counted. */
@@ -312,8 +316,8 @@ static locus_status build(locus_positions **positions, const locus_group *group,
 
 /* ---- what callers give ---- */
 
-static locus_status check_common(locus_positions **positions, const locus_group *group, const locus_packing *packing,
-                                 locus_error *error) {
+locus_status locus_positions_check(locus_positions **positions, const locus_group *group, const locus_packing *packing,
+                                   locus_error *error) {
     if (!positions)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "positions", "positions is NULL: give a place for the result");
     *positions = NULL;
@@ -330,7 +334,7 @@ static locus_status fail_for_group(locus_error *error, const char *argument, con
 
 locus_status locus_positions_create(locus_positions **positions, const locus_group *group, const locus_packing *packing,
                                     const int64_t *values, locus_error *error) {
-    locus_status status = check_common(positions, group, packing, error);
+    locus_status status = locus_positions_check(positions, group, packing, error);
     if (status != LOCUS_OK)
         return status;
     if (locus_group_has_tree(group))
@@ -364,7 +368,7 @@ static locus_status check_column(const locus_position_column *given, locus_coord
 locus_status locus_positions_create_columns(locus_positions **positions, const locus_group *group,
                                             const locus_packing *packing, const locus_position_column *columns,
                                             locus_error *error) {
-    locus_status status = check_common(positions, group, packing, error);
+    locus_status status = locus_positions_check(positions, group, packing, error);
     if (status == LOCUS_OK && !columns)
         status = locus_fail(error, LOCUS_ERROR_ARGUMENT, "columns", "columns is NULL: give one for each coordinate");
     for (size_t c = 0; status == LOCUS_OK && c < locus_group_coordinates(group); c++)
@@ -395,13 +399,41 @@ static locus_status check_paths(const locus_group *group, const locus_packing *p
 locus_status locus_positions_create_paths(locus_positions **positions, const locus_group *group,
                                           const locus_packing *packing, const locus_path *const *paths,
                                           locus_error *error) {
-    locus_status status = check_common(positions, group, packing, error);
+    locus_status status = locus_positions_check(positions, group, packing, error);
     if (status == LOCUS_OK)
         status = check_paths(group, packing, paths, error);
     if (status != LOCUS_OK)
         return status;
     static const locus_path *const none[1] = {NULL};
     return build(positions, group, packing, &(source){.paths = paths ? paths : none}, error);
+}
+
+/* ---- real-valued positions ---- */
+
+static size_t real_bytes(const locus_positions *positions) {
+    return (positions->coordinates * positions->tokens + 1) * sizeof *positions->reals;
+}
+
+/* Nothing rises by one any more, as far as anyone may rely on it. */
+locus_status locus_positions_keep_reals(locus_positions *positions, const double *rows, locus_error *error) {
+    const size_t coordinates = positions->coordinates, tokens = positions->tokens, bytes = real_bytes(positions);
+    positions->reals = locus_allocate(bytes);
+    if (!positions->reals)
+        return locus_fail_memory(error, bytes);
+    memset(positions->reals, 0, bytes);
+    for (size_t s = 0; s < positions->sequences; s++) {
+        const locus_positions_run run = positions->runs[s];
+        for (size_t c = 0; c < coordinates; c++) {
+            for (size_t t = run.first; t < run.first + run.count; t++)
+                positions->reals[c * tokens + t] = rows[t * coordinates + c];
+            positions->columns[c].consecutive[s] = false;
+        }
+    }
+    return LOCUS_OK;
+}
+
+const double *locus_positions_reals(const locus_positions *positions, size_t coordinate) {
+    return positions->reals ? positions->reals + coordinate * positions->tokens : NULL;
 }
 
 /* ---- ownership and questions ---- */
@@ -415,6 +447,8 @@ void locus_positions_destroy(locus_positions **positions) {
         return;
     for (size_t c = 0; c < gone->coordinates; c++)
         locus_trie_destroy(&gone->columns[c].trie);
+    if (gone->reals)
+        locus_release(gone->reals, real_bytes(gone));
     locus_group_destroy(&gone->group);
     locus_release(gone, gone->bytes);
 }
@@ -464,7 +498,7 @@ const locus_trie *locus_positions_trie(const locus_positions *positions, size_t 
 }
 
 size_t locus_positions_bytes(const locus_positions *positions) {
-    size_t bytes = positions->bytes;
+    size_t bytes = positions->bytes + (positions->reals ? real_bytes(positions) : 0);
     for (size_t c = 0; c < positions->coordinates; c++)
         if (positions->columns[c].trie)
             bytes += locus_trie_bytes(positions->columns[c].trie);

@@ -19,6 +19,10 @@ locus_positions_run locus_positions_sequence(const locus_positions *positions, s
 /* [tokens] of one coordinate, gaps hold 0. */
 const int64_t *locus_positions_values(const locus_positions *positions, size_t coordinate);
 
+/* [tokens] of one coordinate of real-valued positions, gaps hold 0, else NULL: of all coordinates or of none. Their
+ * locus_positions_values are rounded down. */
+const double *locus_positions_reals(const locus_positions *positions, size_t coordinate);
+
 /* Whether in every sequence each value of this coordinate is its left neighbour's plus one. */
 bool locus_positions_consecutive(const locus_positions *positions, size_t coordinate, size_t sequence);
 
@@ -28,6 +32,15 @@ int64_t locus_positions_maximum(const locus_positions *positions, size_t coordin
 
 /* The trie of a tree's coordinate, else NULL. */
 const locus_trie *locus_positions_trie(const locus_positions *positions, size_t coordinate);
+
+/* What all ways to give positions check first: the place for the result, which is nulled, the group's size and the
+ * packing. */
+locus_status locus_positions_check(locus_positions **positions, const locus_group *group, const locus_packing *packing,
+                                   locus_error *error);
+
+/* Makes fresh positions, whose values are `rows` [tokens, coordinates] rounded down, real-valued. Rows of gaps are not
+ * read. */
+locus_status locus_positions_keep_reals(locus_positions *positions, const double *rows, locus_error *error);
 
 /* Bytes that the positions hold, tries included. */
 size_t locus_positions_bytes(const locus_positions *positions);

@@ -37,6 +37,9 @@ locus_status locus_positions_path(const locus_positions *positions, size_t token
     if (token >= locus_positions_tokens(positions))
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "token", "there is no token %zu: the buffer has %zu", token,
                           locus_positions_tokens(positions));
+    if (locus_positions_reals(positions, 0))
+        return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "positions",
+                          "these positions are real numbers, which are no paths");
     const locus_group *group = locus_positions_group(positions);
     size_t coordinates = locus_group_coordinates(group), letters = 0;
     for (size_t c = 0; c < coordinates; c++)

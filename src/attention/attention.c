@@ -1,82 +1,79 @@
 /* SPDX-License-Identifier: MIT */
-/* The public calls of attention: check, lay out, dispatch on the element type, fold the parameters' gradients. */
+/* The public calls of attention: which executor a plan and its options mean, checks, and calls with half types around
+ * them (attention_half.h). */
 #include <locus/attention.h>
 
 #include "attention/attention_check.h"
-#include "attention/attention_whole.h"
-#include "attention/attention_work.h"
+#include "attention/attention_executor.h"
+#include "attention/attention_half.h"
 
 locus_attention_options locus_attention_default(void) {
     locus_attention_options options = {.mask = LOCUS_MASK_FULL, .dropout_on = LOCUS_DROPOUT_WEIGHTS};
     return options;
 }
 
-/* Buffers of whole operators | what the loops work in, or those operators before and after them. */
-static size_t workspace_bytes(const attention_job *job) {
-    attention_job counted = *job;
-    attention_whole whole;
-    locus_attention_whole_init(&whole, job);
-    const size_t loops = locus_attention_job_place(&counted, NULL), around = locus_attention_whole_workspace(&whole);
-    return locus_attention_whole_place(&whole, NULL) + (loops > around ? loops : around);
+static bool is_half(locus_dtype dtype) {
+    return dtype == LOCUS_FLOAT16 || dtype == LOCUS_BFLOAT16;
+}
+
+/* NULL: options->kind is no locus_attention_kind. */
+static const attention_executor *executor_of(const locus_plan *plan, const locus_attention_options *options) {
+    switch (options->kind) {
+    case LOCUS_ATTENTION_SOFTMAX:
+        return locus_plan_contextual_table(plan) ? &locus_attention_contextual : &locus_attention_softmax;
+    case LOCUS_ATTENTION_LINEAR:
+        return &locus_attention_linear;
+    case LOCUS_ATTENTION_SOFT:
+        return &locus_attention_soft;
+    case LOCUS_ATTENTION_CLUSTERED:
+        return &locus_attention_clustered;
+    }
+    return NULL;
+}
+
+static size_t workspace_bytes(const attention_executor *executor, const locus_plan *plan,
+                              const locus_attention_options *options, locus_dtype dtype, locus_pass pass) {
+    return is_half(dtype) ? locus_attention_half_workspace(executor, plan, options, dtype, pass)
+                          : executor->workspace(plan, options, dtype, pass);
 }
 
 size_t locus_attention_workspace(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype,
                                  locus_pass pass) {
-    attention_job job;
     if (!plan || !options || locus_dtype_size(dtype) == 0 || locus_plan_shape(plan)->heads == 0 ||
         locus_plan_shape(plan)->head_dim == 0)
         return 0;
-    locus_attention_job_init(&job, plan, options, dtype, pass);
-    return workspace_bytes(&job);
+    const attention_executor *executor = executor_of(plan, options);
+    return executor ? workspace_bytes(executor, plan, options, dtype, pass) : 0;
 }
 
-static attention_view view_of(const locus_tensor *tensor) {
-    attention_view view = {0};
-    if (tensor) {
-        view.data = tensor->data;
-        view.token = (ptrdiff_t)tensor->stride[0];
-        view.head = (ptrdiff_t)tensor->stride[1];
-    }
-    return view;
-}
-
-static void take_tensors(attention_job *job, const locus_attention_tensors *tensors) {
-    job->query = view_of(tensors->query);
-    job->key = view_of(tensors->key);
-    job->value = view_of(tensors->value);
-    job->output = view_of(tensors->output);
-    job->log_sum_exp = view_of(tensors->log_sum_exp);
-}
-
-/* Turns what whole operators act on, then lays the loops out in the memory that these have worked in. */
-static void begin(attention_job *job, attention_whole *whole, locus_workspace workspace) {
-    locus_attention_whole_init(whole, job);
-    whole->workspace = (char *)workspace.data + locus_attention_whole_place(whole, workspace.data);
-    locus_attention_whole_begin(whole, job, job->slots_wanted);
-    locus_attention_job_place(job, whole->workspace);
+/* Everything but tensors. */
+static locus_status choose(const locus_plan *plan, const locus_attention_options *options,
+                           const attention_executor **executor, locus_error *error) {
+    locus_status status = locus_attention_check_options(plan, options, error);
+    if (status != LOCUS_OK)
+        return status;
+    *executor = executor_of(plan, options);
+    return (*executor)->check ? (*executor)->check(plan, options, error) : LOCUS_OK;
 }
 
 locus_status locus_attention_forward(const locus_plan *plan, const locus_attention_options *options,
                                      const locus_attention_tensors *tensors, locus_workspace workspace,
                                      locus_error *error) {
-    attention_job job;
-    attention_whole whole;
-    locus_status status = locus_attention_check_options(plan, options, error);
+    const attention_executor *executor = NULL;
+    locus_status status = choose(plan, options, &executor, error);
     if (status == LOCUS_OK)
         status = locus_attention_check_tensors(plan, tensors, LOCUS_PASS_FORWARD, error);
     if (status != LOCUS_OK)
         return status;
-    locus_attention_job_init(&job, plan, options, tensors->query->dtype, LOCUS_PASS_FORWARD);
-    take_tensors(&job, tensors);
-    status = locus_attention_check_workspace(workspace, workspace_bytes(&job), error);
+    const locus_dtype dtype = tensors->query->dtype;
+    status = locus_attention_check_workspace(
+        workspace, workspace_bytes(executor, plan, options, dtype, LOCUS_PASS_FORWARD), error);
     if (status != LOCUS_OK)
         return status;
-    begin(&job, &whole, workspace);
-    if (job.dtype == LOCUS_FLOAT32)
-        locus_attention_forward_float32(&job);
+    if (is_half(dtype))
+        locus_attention_half_forward(executor, plan, options, tensors, workspace);
     else
-        locus_attention_forward_float64(&job);
-    locus_attention_whole_end_forward(&whole);
+        executor->forward(plan, options, tensors, workspace);
     return LOCUS_OK;
 }
 
@@ -84,32 +81,22 @@ locus_status locus_attention_backward(const locus_plan *plan, const locus_attent
                                       const locus_attention_tensors *tensors,
                                       const locus_attention_gradients *gradients, locus_workspace workspace,
                                       locus_error *error) {
-    attention_job job;
-    attention_whole whole;
-    locus_status status = locus_attention_check_options(plan, options, error);
+    const attention_executor *executor = NULL;
+    locus_status status = choose(plan, options, &executor, error);
     if (status == LOCUS_OK)
         status = locus_attention_check_tensors(plan, tensors, LOCUS_PASS_BACKWARD, error);
     if (status == LOCUS_OK)
         status = locus_attention_check_gradients(plan, tensors, gradients, error);
     if (status != LOCUS_OK)
         return status;
-    locus_attention_job_init(&job, plan, options, tensors->query->dtype, LOCUS_PASS_BACKWARD);
-    take_tensors(&job, tensors);
-    job.g_output = job.g_given = view_of(gradients->output);
-    job.g_query = view_of(gradients->query);
-    job.g_key = view_of(gradients->key);
-    job.g_value = view_of(gradients->value);
-    job.slots_wanted = gradients->parameters != NULL;
-    status = locus_attention_check_workspace(workspace, workspace_bytes(&job), error);
+    const locus_dtype dtype = tensors->query->dtype;
+    status = locus_attention_check_workspace(
+        workspace, workspace_bytes(executor, plan, options, dtype, LOCUS_PASS_BACKWARD), error);
     if (status != LOCUS_OK)
         return status;
-    begin(&job, &whole, workspace);
-    if (job.dtype == LOCUS_FLOAT32)
-        locus_attention_backward_float32(&job);
+    if (is_half(dtype))
+        locus_attention_half_backward(executor, plan, options, tensors, gradients, workspace);
     else
-        locus_attention_backward_float64(&job);
-    if (gradients->parameters && job.slots.bytes > 0)
-        locus_attention_reduce(&job, gradients->parameters);
-    locus_attention_whole_end_backward(&whole, gradients->parameters);
+        executor->backward(plan, options, tensors, gradients, workspace);
     return LOCUS_OK;
 }

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Backward: for each item (all keys of a sequence, or a part of them) and head, with weights made again from the
- * log-sum-exp L (Dao et al. 2022), a = exp(s − L), c = dropout's factors, D_m = do_m · o_m:
+/* Backward: for each item (all keys of a sequence, or a part of them) and key-value head, for one query head of its
+ * group after the other, with weights made again from the log-sum-exp L (Dao et al. 2022), a = exp(s − L), c = dropout's
+ * factors, D_m = do_m · o_m:
  *
  *   forward                           backward
  *   o = Σ (a c) v'                    dv' = (a c)ᵀ do',  da = c (do' v'ᵀ)
  *   a = softmax s                     ds  = a (da − D)
- *   s = product · factors + biases    dbias = ds,  dfactor = ds · product · other factors,  dproduct = ds · factors
- *   product = q'·k'                   dq' = ds k',  dk' = dsᵀ q'
+ *   L = ln(Σ exp s + exp z)           dz = −Σ_m exp(z − L_m) D_m, of a sink z
+ *   s = capped · factors + biases     dbias = ds,  dfactor = ds · capped · other factors,  dcapped = ds · factors
+ *   capped = cap·tanh(product/cap)    dproduct = dcapped · (1 − (capped/cap)²)
+ *   product = q'·k'                   dq' = dproduct k',  dk' = dproductᵀ q'
  *   x' = operator x                   the operator's own backward, which also adds to the gradient slot
+ *
+ * dk and dv are the sums over the heads of a group, in order: each after its own operators, which are linear. Blocks of
+ * queries and tiles that see nothing of each other are passed over.
  *
  * A worker's memory is linear in the queries of one sequence: q', do', dq'. Keys pass by in panels. */
 #ifndef LOCUS_ATTENTION_BACKWARD_BODY_H
@@ -18,7 +24,7 @@
 
 typedef struct backward_worker {
     lane l;
-    char *slot;                      /* of this task's group and head, or NULL */
+    char *slot;                      /* of this task's group and query head, or NULL */
     real *query, *content_query;     /* [queries][ld_key] q' and raw q, scaled */
     real *g_output, *delta;          /* [queries][ld_value] do', [queries] D */
     real *own_g_query, *own_content; /* [queries][ld_key] of a sequence that is not split */
@@ -29,7 +35,7 @@ typedef struct backward_worker {
     real *rows;                               /* [128][the longer of both] */
     real *output_rows;                        /* [128][ld_value], where a value operator learns */
     real *weight, *g_weight;                  /* tiles [64][128]: s, then a; da, then ds */
-    real *product;                            /* [128] a row of scores before the factors */
+    real *product;                            /* [128] a row of scores, capped, before the factors */
 } backward_worker;
 
 static size_t carve_backward(const attention_job *job, char *base, backward_worker *w) {
@@ -38,7 +44,7 @@ static size_t carve_backward(const attention_job *job, char *base, backward_work
     size_t panel = padded(smaller(job->schedule.max_keys, ATTENTION_KEY_PANEL), ATTENTION_KEY_BLOCK);
     size_t own = job->schedule.partial_rows > 0 && job->sequences == 1 ? 0 : queries;
     lane *l = &w->l;
-    carve_lane(job, &carver, l);
+    carve_lane(job, &carver, queries, l);
     size_t content = job->content_key ? l->ld_key : 0, longer = l->ld_key > l->ld_value ? l->ld_key : l->ld_value;
     w->query = locus_attention_carve(&carver, queries * l->ld_key, sizeof(real));
     w->content_query = locus_attention_carve(&carver, queries * content, sizeof(real));
@@ -65,47 +71,53 @@ static void *slot_at(const backward_worker *w, size_t offset) {
 
 /* ---- rows of a tile ---- */
 
-/* Scores become weights again: a = exp(s − L). Leaves the dropout factors in keep_row. */
-static void backward_weights(backward_worker *w, const strip *s, size_t row, size_t count, real *weight) {
-    const lane *l = &w->l;
-    const attention_job *job = l->job;
-    real total = *row_of(&job->log_sum_exp, l->span.query_first + row, l->head);
-    if (job->learned_factor)
-        memcpy(w->product, weight, count * sizeof(real));
-    apply_terms(l, s, row, count, weight);
-    if (job->dropout > 0)
-        dropout_keep(l, s, row, count);
-    if (job->drop_logits)
-        drop_scores(l, count, weight);
-    if (job->drop_logits && total < (real)-5e7) {
-        /* Every score of the row was dropped: −10⁸ + ln n has no digits left for ln n. */
-        size_t seen = locus_attention_seen(job, l->sequence, &l->span, row);
-        for (size_t j = 0; j < count; j++)
-            weight[j] = 1 / (real)seen;
-        return;
-    }
-    l->kernels->exp_sum(count, total == -(real)INFINITY ? 0 : total, weight);
+/* How many keys a row sees. */
+static size_t seen_count(const lane *l, size_t row) {
+    const attention_seen *seen = &l->seen[row - l->seen_first];
+    return seen->high - seen->low + seen->kept_high - seen->kept_low;
 }
 
-/* Learned terms' gradients from `g` = dL/ds, then g = dL/d(product). */
-static void backward_terms(const backward_worker *w, const strip *s, size_t row, size_t count, real *g) {
+/* Scores become weights again at the columns of c: a = exp(s − L). Leaves the dropout factors in keep_row, and in
+ * `product` what the gradients of the terms need. `weight`: the row's first column. */
+static void backward_weights(backward_worker *w, const strip *s, size_t row, const cut *c, real *weight) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
+    const size_t count = c->to - c->from;
+    real total = *row_of(&job->log_sum_exp, l->span.query_first + row, l->head);
+    finish_scores(l, s, row, c, weight, job->learned_factor || job->cap != 0 ? w->product : NULL);
+    if (job->dropout > 0)
+        dropout_keep(l, s, row, c);
+    if (job->drop_logits && total < (real)-5e7) {
+        /* Every score of the row was dropped: −10⁸ + ln n has no digits left for ln n. */
+        for (size_t j = c->from; j < c->to; j++)
+            weight[j] = j >= c->gap && j < c->gap_end ? 0 : 1 / (real)seen_count(l, row);
+        return;
+    }
+    mask_scores(l, c, weight, 0);
+    l->kernels->exp_sum(count, total == -(real)INFINITY ? 0 : total, weight + c->from);
+}
+
+/* Learned terms' gradients from `g` = dL/ds at the columns of c, of which it is the first; then g = dL/d(product). */
+static void backward_terms(const backward_worker *w, const strip *s, size_t row, const cut *c, real *g) {
+    const lane *l = &w->l;
+    const attention_job *job = l->job;
+    const size_t count = c->to - c->from;
     size_t offset = job->slots.terms;
     for (size_t t = 0; t < job->term_count && w->slot; t++) {
         const locus_score_term *term = locus_plan_score_term(job->plan, t);
         size_t bytes = term->class->slot_bytes(term);
         const real *gradient = g;
-        if (bytes > 0 && term->kind == LOCUS_SCORE_FACTOR) { /* dfactor = ds · product · the other factors */
+        if (bytes > 0 && term->kind == LOCUS_SCORE_FACTOR) { /* dfactor = ds · capped · the other factors */
             gradient = l->product_row;
             l->kernels->multiply(count, g, w->product, l->product_row);
             for (size_t other = 0; other < job->term_count; other++) {
                 const locus_score_term *factor = locus_plan_score_term(job->plan, other);
                 if (other != t && factor->kind == LOCUS_SCORE_FACTOR)
-                    l->kernels->multiply(count, l->product_row, term_values(l, factor, s, row, count), l->product_row);
+                    l->kernels->multiply(count, l->product_row, term_values(l, factor, s, row, c), l->product_row);
             }
         }
-        locus_score_call call = {REAL_DTYPE, l->head, l->span.query_first + row, l->span.key_first + s->key, count};
+        locus_score_call call = {REAL_DTYPE, l->head, l->span.query_first + row, l->span.key_first + s->key + c->from,
+                                 count};
         if (bytes > 0)
             term->class->row_backward(term, &call, gradient, w->slot + offset);
         offset += padded(bytes, LOCUS_ALIGNMENT);
@@ -113,31 +125,33 @@ static void backward_terms(const backward_worker *w, const strip *s, size_t row,
     for (size_t t = 0; t < job->term_count; t++) {
         const locus_score_term *term = locus_plan_score_term(job->plan, t);
         if (term->kind == LOCUS_SCORE_FACTOR)
-            l->kernels->multiply(count, g, term_values(l, term, s, row, count), g);
+            l->kernels->multiply(count, g, term_values(l, term, s, row, c), g);
     }
+    if (job->cap != 0)
+        l->kernels->soft_cap_backward(count, (real)job->cap, w->product, g);
 }
 
 static void backward_row(backward_worker *w, const strip *s, size_t i, real *g) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
-    size_t row = s->row + i, count = seen_of(l, row, s->key, s->keys);
-    real *weight = s->score + i * ATTENTION_KEY_BLOCK;
+    const size_t row = s->row + i;
+    const cut c = strip_cut(l, s, row);
+    const size_t count = c.to - c.from;
+    real *weight = s->score + i * ATTENTION_KEY_BLOCK, *a = weight + c.from, *ds = g + c.from;
     if (count > 0) {
-        backward_weights(w, s, row, count, weight);
+        backward_weights(w, s, row, &c, weight);
         if (job->drop_weights)
-            l->kernels->multiply(count, g, l->keep_row, g);
-        l->kernels->softmax_backward(count, weight, g, w->delta[row], g);
+            l->kernels->multiply(count, ds, l->keep_row + c.from, ds);
+        l->kernels->softmax_backward(count, a, ds, w->delta[row], ds);
         if (job->drop_weights)
-            l->kernels->multiply(count, weight, l->keep_row, weight);
-        for (size_t j = 0; job->drop_logits && j < count; j++)
+            l->kernels->multiply(count, a, l->keep_row + c.from, a);
+        for (size_t j = c.from; job->drop_logits && j < c.to; j++)
             g[j] = l->keep_row[j] == 0 ? 0 : g[j];
-        if (job->term_count > 0)
-            backward_terms(w, s, row, count, g);
+        if (job->term_count > 0 || job->cap != 0)
+            backward_terms(w, s, row, &c, ds);
     }
-    if (count < s->keys) {
-        memset(weight + count, 0, (s->keys - count) * sizeof(real));
-        memset(g + count, 0, (s->keys - count) * sizeof(real));
-    }
+    clear_outside(&c, s->keys, weight);
+    clear_outside(&c, s->keys, g);
 }
 
 /* ---- strips and tiles ---- */
@@ -168,37 +182,38 @@ static void strip_content_backward(backward_worker *w, const strip *s, const str
     }
 }
 
-static void backward_strip(backward_worker *w, const strip *s, const strip *g, size_t panel_row) {
+/* `s` of the scores, then the weights; `g` the same strip of their gradients. */
+static void backward_strip(backward_worker *w, const strip *s, const strip *g, size_t panel_key) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
+    const size_t at = s->key - panel_key;
     const real *query = w->query + s->row * l->ld_key, *g_output = w->g_output + s->row * l->ld_value;
     ptrdiff_t ld_key = (ptrdiff_t)l->ld_key, ld_value = (ptrdiff_t)l->ld_value;
-    strip_scores(w, s, w->key_columns + panel_row * job->head_dim);
-    strip_products(l, g, job->value_dim, g_output, ld_value, w->value_columns + panel_row * job->value_dim);
+    strip_scores(w, s, columns_at(w->key_columns, at, job->head_dim));
+    strip_products(l, g, job->value_dim, g_output, ld_value, columns_at(w->value_columns, at, job->value_dim));
     if (job->content_value)
         content_products(l, g, content_values(job), row_of(&job->g_output, l->span.query_first + s->row, l->head),
                          job->g_output.token);
     for (size_t i = 0; i < s->rows; i++)
         backward_row(w, s, i, g->score + i * ATTENTION_KEY_BLOCK);
     l->kernels->gemm(s->keys, job->value_dim, s->rows, s->score, 1, ATTENTION_KEY_BLOCK, g_output, ld_value,
-                     w->g_value + panel_row * l->ld_value, ld_value, true);
+                     w->g_value + at * l->ld_value, ld_value, true);
     l->kernels->gemm(s->keys, job->head_dim, s->rows, g->score, 1, ATTENTION_KEY_BLOCK, query, ld_key,
-                     w->g_key + panel_row * l->ld_key, ld_key, true);
-    l->kernels->gemm(s->rows, job->head_dim, s->keys, g->score, ATTENTION_KEY_BLOCK, 1, w->keys + panel_row * l->ld_key,
+                     w->g_key + at * l->ld_key, ld_key, true);
+    l->kernels->gemm(s->rows, job->head_dim, s->keys, g->score, ATTENTION_KEY_BLOCK, 1, w->keys + at * l->ld_key,
                      ld_key, w->g_query + (ptrdiff_t)s->row * w->ld_g_query, w->ld_g_query, true);
     if (job->content)
         strip_content_backward(w, s, g);
 }
 
-static void backward_tile(backward_worker *w, size_t row, size_t rows, size_t key, size_t keys, size_t panel_row) {
-    const lane *l = &w->l;
-    size_t step = strip_rows(l, row, rows, key, keys);
-    for (size_t i = 0; i < rows; i += step) {
-        size_t count = smaller(step, rows - i), seen = seen_of(l, row + i + count - 1, key, keys);
-        strip s = {row + i, count, key, seen, w->weight + i * ATTENTION_KEY_BLOCK};
-        strip g = {row + i, count, key, seen, w->g_weight + i * ATTENTION_KEY_BLOCK};
-        if (seen > 0)
-            backward_strip(w, &s, &g, panel_row);
+static void backward_tile(backward_worker *w, const strip *tile, size_t panel_key) {
+    for (size_t i = 0; i < tile->rows;) {
+        const strip s = strip_at(&w->l, tile, i, w->weight);
+        strip g = s;
+        g.score = w->g_weight;
+        if (s.keys > 0)
+            backward_strip(w, &s, &g, panel_key);
+        i += s.rows;
     }
 }
 
@@ -211,32 +226,42 @@ static void backward_panel_begin(backward_worker *w, size_t key, size_t count) {
     size_t token = l->span.key_first + key;
     run r = {LOCUS_ROLE_KEY, LOCUS_FORWARD, token, count, 1};
     size_t near = smaller(count, ATTENTION_KEY_BLOCK);
-    prefetch_rows(row_of(&job->key, token, l->head), job->key.token, near, job->head_dim);
-    prefetch_rows(row_of(&job->value, token, l->head), job->value.token, near, job->value_dim);
-    operate(l, r, row_of(&job->key, token, l->head), job->key.token, w->keys, (ptrdiff_t)l->ld_key);
+    prefetch_rows(row_of(&job->key, token, l->kv), job->key.token, near, job->head_dim);
+    prefetch_rows(row_of(&job->value, token, l->kv), job->value.token, near, job->value_dim);
+    operate(l, r, row_of(&job->key, token, l->kv), job->key.token, w->keys, (ptrdiff_t)l->ld_key);
     fill_columns(l, count, job->head_dim, w->keys, (ptrdiff_t)l->ld_key, w->key_columns);
-    prefetch_rows(row_of(&job->g_key, token, l->head), job->g_key.token, near, job->head_dim);
-    prefetch_rows(row_of(&job->g_value, token, l->head), job->g_value.token, near, job->value_dim);
+    prefetch_rows(row_of(&job->g_key, token, l->kv), job->g_key.token, near, job->head_dim);
+    prefetch_rows(row_of(&job->g_value, token, l->kv), job->g_value.token, near, job->value_dim);
     for (size_t first = 0; first < count; first += ATTENTION_KEY_BLOCK) {
         size_t width = smaller(count - first, ATTENTION_KEY_BLOCK);
         run v = {LOCUS_ROLE_VALUE, LOCUS_FORWARD, token + first, width, 1};
-        operate(l, v, row_of(&job->value, token + first, l->head), job->value.token, w->rows, ld_value);
+        operate(l, v, row_of(&job->value, token + first, l->kv), job->value.token, w->rows, ld_value);
         fill_columns(l, width, job->value_dim, w->rows, ld_value, w->value_columns + first * job->value_dim);
     }
     memset(w->g_key, 0, count * l->ld_key * sizeof(real));
     memset(w->g_value, 0, count * l->ld_value * sizeof(real));
 }
 
-static void backward_panel_end(backward_worker *w, size_t key, size_t count) {
+/* Later heads of a group add to what the first has written. */
+static void backward_panel_write(backward_worker *w, run r, const attention_view *x, const attention_view *target,
+                                 real *g, size_t slot) {
     const lane *l = &w->l;
-    const attention_job *job = l->job;
-    size_t token = l->span.key_first + key;
-    run r = {LOCUS_ROLE_KEY, LOCUS_FORWARD, token, count, 1};
-    operate_backward(l, r, row_of(&job->key, token, l->head), job->key.token, w->g_key, (ptrdiff_t)l->ld_key,
-                     row_of(&job->g_key, token, l->head), job->g_key.token, slot_at(w, job->slots.query_key));
+    const bool first = l->head == l->kv * l->job->group;
+    const size_t dim = role_dim(l, r.role);
+    const ptrdiff_t ld = (ptrdiff_t)(r.role == LOCUS_ROLE_KEY ? l->ld_key : l->ld_value);
+    real *to = row_of(target, r.first, l->kv);
+    operate_backward(l, r, row_of(x, r.first, l->kv), x->token, g, ld, first ? to : g, first ? target->token : ld,
+                     slot_at(w, slot));
+    for (size_t i = 0; !first && i < r.count; i++, to += target->token, g += ld)
+        l->kernels->add(dim, to, g, to);
+}
+
+static void backward_panel_end(backward_worker *w, size_t key, size_t count) {
+    const attention_job *job = w->l.job;
+    run r = {LOCUS_ROLE_KEY, LOCUS_FORWARD, w->l.span.key_first + key, count, 1};
+    backward_panel_write(w, r, &job->key, &job->g_key, w->g_key, job->slots.query_key);
     r.role = LOCUS_ROLE_VALUE;
-    operate_backward(l, r, row_of(&job->value, token, l->head), job->value.token, w->g_value, (ptrdiff_t)l->ld_value,
-                     row_of(&job->g_value, token, l->head), job->g_value.token, slot_at(w, job->slots.value));
+    backward_panel_write(w, r, &job->value, &job->g_value, w->g_value, job->slots.value);
 }
 
 /* ---- queries: beginning and end ---- */
@@ -245,22 +270,24 @@ static void backward_panel_end(backward_worker *w, size_t key, size_t count) {
 static void subtract_content(backward_worker *w, size_t row, size_t rows, real *target) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
-    size_t keys = seen_of(l, row + rows - 1, 0, l->span.key_count);
-    for (size_t key = 0; key < keys; key += ATTENTION_KEY_BLOCK) {
-        strip s = {row, rows, key, smaller(keys - key, ATTENTION_KEY_BLOCK), w->weight};
+    const attention_seen seen = block_at(l, row)->all;
+    for (size_t key = 0; key < seen.high; key += ATTENTION_KEY_BLOCK) {
+        strip s = {row, rows, key, smaller(seen.high - key, ATTENTION_KEY_BLOCK), w->weight, false};
         run r = {LOCUS_ROLE_KEY, LOCUS_FORWARD, l->span.key_first + key, s.keys, 1};
-        operate(l, r, row_of(&job->key, r.first, l->head), job->key.token, w->keys, (ptrdiff_t)l->ld_key);
+        if (!locus_attention_seen_any(&seen, key, s.keys))
+            continue;
+        operate(l, r, row_of(&job->key, r.first, l->kv), job->key.token, w->keys, (ptrdiff_t)l->ld_key);
         fill_columns(l, s.keys, job->head_dim, w->keys, (ptrdiff_t)l->ld_key, w->key_columns);
         strip_scores(w, &s, w->key_columns);
         for (size_t i = 0; i < rows; i++) {
             real *weight = w->weight + i * ATTENTION_KEY_BLOCK;
-            size_t count = seen_of(l, row + i, key, s.keys);
-            if (count == 0)
-                continue;
-            backward_weights(w, &s, row + i, count, weight);
-            if (job->drop_weights)
-                l->kernels->multiply(count, weight, l->keep_row, weight);
-            l->kernels->scale(count, -1, weight, weight);
+            const cut c = cut_of(l, row + i, key, s.keys);
+            if (c.from < c.to)
+                backward_weights(w, &s, row + i, &c, weight);
+            if (c.from < c.to && job->drop_weights)
+                l->kernels->multiply(c.to - c.from, weight + c.from, l->keep_row + c.from, weight + c.from);
+            clear_outside(&c, s.keys, weight);
+            l->kernels->scale(s.keys, -1, weight, weight);
         }
         content_sums(l, &s, content_values(job), (content_targets){.rows = target, .ld = (ptrdiff_t)l->ld_value});
     }
@@ -281,7 +308,20 @@ static const real *operator_input(backward_worker *w, size_t row, size_t rows) {
     return w->output_rows;
 }
 
-/* `learn`: this item adds the output operator's gradient (the first part of a sequence does, once for all). */
+/* dz −= exp(z − L) D, of the head's sink z. */
+static void backward_sink(const backward_worker *w, size_t row, size_t rows) {
+    const lane *l = &w->l;
+    const double sink = (double)(real)l->job->sinks[l->head];
+    double *sum = slot_at(w, l->job->slots.sinks);
+    for (size_t i = row; i < row + rows; i++) {
+        const double total = (double)*row_of(&l->job->log_sum_exp, l->span.query_first + i, l->head);
+        if (w->delta[i] != 0) /* a row that sees nothing has 0, whatever its log-sum-exp is */
+            *sum -= exp(sink - total) * (double)w->delta[i];
+    }
+}
+
+/* `learn`: this item adds the gradients of the sink and of the output's operator for these rows. One does for each block
+ * of rows: that with the first key that they see. */
 static void backward_queries_begin(backward_worker *w, size_t row, size_t rows, bool learn) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
@@ -297,16 +337,19 @@ static void backward_queries_begin(backward_worker *w, size_t row, size_t rows, 
         r.scale = (real)job->content_scale;
         copy_rows(l, &r, q, job->query.token, w->content_query + row * l->ld_key, (ptrdiff_t)l->ld_key);
     }
-    learn = learn && w->slot && job->value_operator && job->value_operator->class->slot_bytes(job->value_operator) > 0;
-    if (learn)
+    const locus_operator *op = job->value_operator;
+    const bool turn = learn && w->slot && op && op->class->slot_bytes(op) > 0;
+    if (turn)
         x = operator_input(w, row, rows);
     run out = {LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, token, rows, 1};
     operate_backward(l, out, x, (ptrdiff_t)l->ld_value, g, job->g_output.token, w->g_output + row * l->ld_value,
-                     (ptrdiff_t)l->ld_value, learn ? slot_at(w, job->slots.value) : NULL);
+                     (ptrdiff_t)l->ld_value, turn ? slot_at(w, job->slots.value) : NULL);
     g = row_of(&job->g_given, token, l->head);
     for (size_t i = 0; i < rows; i++)
         w->delta[row + i] = l->kernels->dot(job->value_dim, g + (ptrdiff_t)i * job->g_given.token,
                                             o + (ptrdiff_t)i * job->output.token);
+    if (learn && w->slot && job->sinks)
+        backward_sink(w, row, rows);
 }
 
 /* dq from the sums of rows [row, row + rows), which start at `g` and `content`. */
@@ -331,12 +374,15 @@ static size_t partial_offset(const backward_worker *w, const attention_item *ite
     return (item->partial * job->heads + w->l.head * w->l.span.query_count) * job->head_dim;
 }
 
-static void begin_item(backward_worker *w, const attention_item *item, size_t head) {
-    lane *l = &w->l;
+static void begin_sequence(backward_worker *w, size_t sequence) {
+    w->l.sequence = sequence;
+    w->l.span = locus_plan_span(w->l.job->plan, sequence);
+}
+
+/* The item's head is chosen: where dq' is summed, and zero there. */
+static void begin_item(backward_worker *w, const attention_item *item) {
+    const lane *l = &w->l;
     const attention_job *job = l->job;
-    l->head = head;
-    l->sequence = item->sequence;
-    l->span = locus_plan_span(job->plan, item->sequence);
     w->g_query = w->own_g_query;
     w->content_g_query = w->own_content;
     w->ld_g_query = (ptrdiff_t)l->ld_key;
@@ -352,29 +398,35 @@ static void begin_item(backward_worker *w, const attention_item *item, size_t he
         memset(w->content_g_query, 0, bytes);
 }
 
-static void backward_panel(backward_worker *w, size_t first_row, size_t panel, size_t count) {
-    const lane *l = &w->l;
+static void backward_panel(backward_worker *w, size_t panel, size_t count) {
+    const size_t queries = w->l.span.query_count;
     backward_panel_begin(w, panel, count);
-    for (size_t row = first_row; row < l->span.query_count; row += ATTENTION_QUERY_BLOCK) {
-        size_t rows = smaller(l->span.query_count - row, ATTENTION_QUERY_BLOCK);
-        size_t seen = seen_of(l, row + rows - 1, panel, count);
-        for (size_t key = 0; key < seen; key += ATTENTION_KEY_BLOCK)
-            backward_tile(w, row, rows, panel + key, smaller(seen - key, ATTENTION_KEY_BLOCK), key);
+    for (size_t row = 0; row < queries; row += ATTENTION_QUERY_BLOCK) {
+        const row_block *block = block_at(&w->l, row);
+        const size_t rows = smaller(queries - row, ATTENTION_QUERY_BLOCK);
+        if (!locus_attention_seen_any(&block->all, panel, count))
+            continue;
+        for (size_t at = 0; at < count; at += ATTENTION_KEY_BLOCK) {
+            const strip tile = tile_at(block, row, rows, panel + at, smaller(count - at, ATTENTION_KEY_BLOCK));
+            if (locus_attention_seen_any(&block->all, tile.key, tile.keys))
+                backward_tile(w, &tile, panel);
+        }
     }
     backward_panel_end(w, panel, count);
 }
 
-static void backward_item(backward_worker *w, const attention_item *item, size_t head) {
-    const lane *l = &w->l;
-    begin_item(w, item, head);
-    size_t queries = l->span.query_count, first_row = 0;
-    while (first_row + ATTENTION_QUERY_BLOCK < queries &&
-           seen_of(l, first_row + ATTENTION_QUERY_BLOCK - 1, item->first, item->count) == 0)
-        first_row += ATTENTION_QUERY_BLOCK; /* rows that see nothing of this item */
-    for (size_t row = first_row; row < queries; row += ATTENTION_QUERY_BLOCK)
-        backward_queries_begin(w, row, smaller(queries - row, ATTENTION_QUERY_BLOCK), item->first == 0);
+static void backward_head(backward_worker *w, const attention_item *item) {
+    const size_t queries = w->l.span.query_count, end = item->first + item->count;
+    begin_item(w, item);
+    for (size_t row = 0; row < queries; row += ATTENTION_QUERY_BLOCK) {
+        const attention_seen *seen = &block_at(&w->l, row)->all;
+        const size_t first = seen->kept_low < seen->kept_high ? seen->kept_low : seen->low;
+        if (locus_attention_seen_any(seen, item->first, item->count))
+            backward_queries_begin(w, row, smaller(queries - row, ATTENTION_QUERY_BLOCK),
+                                   first >= item->first && first < end);
+    }
     for (size_t key = 0; key < item->count; key += ATTENTION_KEY_PANEL)
-        backward_panel(w, first_row, item->first + key, smaller(item->count - key, ATTENTION_KEY_PANEL));
+        backward_panel(w, item->first + key, smaller(item->count - key, ATTENTION_KEY_PANEL));
     if (item->partial == ATTENTION_NO_PARTIAL && queries > 0)
         backward_queries_end(w, 0, queries, w->g_query, w->content_g_query, w->ld_g_query);
 }
@@ -390,12 +442,9 @@ static void add_partials(const backward_worker *w, const char *partials, const a
         w->l.kernels->add(count, target, source + part * step, target);
 }
 
-static void join_item(backward_worker *w, const attention_item *item, size_t head) {
-    lane *l = &w->l;
+static void join_head(backward_worker *w, const attention_item *item) {
+    const lane *l = &w->l;
     const attention_job *job = l->job;
-    l->head = head;
-    l->sequence = item->sequence;
-    l->span = locus_plan_span(job->plan, item->sequence);
     for (size_t row = 0; row < l->span.query_count; row += ATTENTION_KEY_BLOCK) {
         size_t rows = smaller(l->span.query_count - row, ATTENTION_KEY_BLOCK);
         add_partials(w, job->partials, item, row, rows, w->keys);
@@ -406,33 +455,51 @@ static void join_item(backward_worker *w, const attention_item *item, size_t hea
 }
 
 static size_t begin_task(const attention_job *job, size_t index, size_t worker, backward_worker *w) {
-    const attention_schedule *schedule = &job->schedule;
-    size_t group = index / job->heads, head = index % job->heads;
     carve_backward(job, job->workers + worker * job->worker_bytes, w);
-    w->slot = job->slots_wanted && job->slots.bytes > 0
-                  ? job->slot_data + (head * schedule->group_count + group) * job->slots.bytes
-                  : NULL;
-    return group;
+    w->slot = NULL;
+    return index / job->kv_heads;
+}
+
+static void begin_head(backward_worker *w, size_t group, size_t kv, size_t g) {
+    const attention_job *job = w->l.job;
+    choose_head(&w->l, kv, g);
+    if (job->slots_wanted && job->slots.bytes > 0)
+        w->slot = job->slot_data + (w->l.head * job->schedule.group_count + group) * job->slots.bytes;
 }
 
 static void backward_task(void *context, size_t index, size_t worker) {
     const attention_job *job = context;
     backward_worker w;
-    size_t group = begin_task(job, index, worker, &w);
-    if (w.slot)
-        memset(w.slot, 0, job->slots.bytes);
-    for (size_t i = job->schedule.groups[group]; i < job->schedule.groups[group + 1]; i++)
-        backward_item(&w, &job->schedule.items[i], index % job->heads);
+    const size_t group = begin_task(job, index, worker, &w), kv = index % job->kv_heads;
+    for (size_t g = 0; g < job->group; g++) {
+        begin_head(&w, group, kv, g);
+        if (w.slot)
+            memset(w.slot, 0, job->slots.bytes);
+    }
+    for (size_t i = job->schedule.groups[group]; i < job->schedule.groups[group + 1]; i++) {
+        const attention_item *item = &job->schedule.items[i];
+        begin_sequence(&w, item->sequence);
+        look(&w.l, 0, w.l.span.query_count);
+        for (size_t g = 0; g < job->group; g++) {
+            begin_head(&w, group, kv, g);
+            backward_head(&w, item);
+        }
+    }
 }
 
 /* Split sequences: their partial sums of dq' are complete only after the first loop. */
 static void join_task(void *context, size_t index, size_t worker) {
     const attention_job *job = context;
     backward_worker w;
-    size_t group = begin_task(job, index, worker, &w);
-    for (size_t i = job->schedule.groups[group]; i < job->schedule.groups[group + 1]; i++)
-        if (job->schedule.items[i].parts > 0)
-            join_item(&w, &job->schedule.items[i], index % job->heads);
+    const size_t group = begin_task(job, index, worker, &w), kv = index % job->kv_heads;
+    for (size_t i = job->schedule.groups[group]; i < job->schedule.groups[group + 1]; i++) {
+        const attention_item *item = &job->schedule.items[i];
+        begin_sequence(&w, item->sequence);
+        for (size_t g = 0; item->parts > 0 && g < job->group; g++) {
+            begin_head(&w, group, kv, g);
+            join_head(&w, item);
+        }
+    }
 }
 
 size_t REAL_NAME(locus_attention_backward_scratch)(const attention_job *job) {
@@ -442,7 +509,7 @@ size_t REAL_NAME(locus_attention_backward_scratch)(const attention_job *job) {
 
 void REAL_NAME(locus_attention_backward)(const attention_job *job) {
     attention_job shared = *job;
-    size_t tasks = job->schedule.group_count * job->heads, rows = job->content ? 2 * job->content->window + 1 : 0;
+    size_t tasks = job->schedule.group_count * job->kv_heads, rows = job->content ? 2 * job->content->window + 1 : 0;
     if (job->content_key)
         fill_table_columns(KERNELS_GET(), rows, job->head_dim, job->content_key, job->content_key_columns);
     if (job->content_value)

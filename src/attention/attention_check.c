@@ -24,6 +24,110 @@ static locus_status check_prefix(const locus_plan *plan, const locus_attention_o
     return LOCUS_OK;
 }
 
+static locus_status check_cap_and_window(const locus_plan *plan, const locus_attention_options *options,
+                                         locus_error *error) {
+    if (!(isfinite(options->cap) && options->cap >= 0.0))
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "cap",
+                          "cap is %g; give a positive number, or 0 for scores without a cap", options->cap);
+    if (options->keep > 0 && locus_attention_settle(plan, options).window == 0)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "keep",
+                          "keep is %zu, but there is no window outside of which keys could be kept; give one, or leave "
+                          "keep 0",
+                          options->keep);
+    return LOCUS_OK;
+}
+
+/* Whether `document`, which begins a run at token `first + at`, has been in the sequence before. Ascending numbers, the
+ * common case, are not looked for. */
+static bool seen_before(const int32_t *documents, size_t at, int32_t *largest) {
+    const int32_t document = documents[at];
+    if (at == 0 || document > *largest) {
+        *largest = document;
+        return false;
+    }
+    for (size_t i = 0; i < at; i++)
+        if (documents[i] == document)
+            return true;
+    return false;
+}
+
+static locus_status check_runs(const char *argument, const int32_t *documents, size_t count, size_t sequence,
+                               locus_error *error) {
+    int32_t largest = 0;
+    for (size_t i = 0; i < count; i++)
+        if ((i == 0 || documents[i] != documents[i - 1]) && seen_before(documents, i, &largest))
+            return locus_fail(error, LOCUS_ERROR_ARGUMENT, argument,
+                              "document %d comes again at token %zu of sequence %zu, after others; tokens of one "
+                              "document must lie side by side",
+                              (int)documents[i], i, sequence);
+    return LOCUS_OK;
+}
+
+static locus_status check_documents(const locus_plan *plan, const locus_attention_options *options,
+                                    locus_error *error) {
+    const int32_t *queries = options->query_documents, *keys = options->key_documents;
+    if (!queries && !keys)
+        return LOCUS_OK;
+    if (!queries || !keys)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, queries ? "key_documents" : "query_documents",
+                          "%s is NULL, but %s is not; give the documents of both, or of neither",
+                          queries ? "key_documents" : "query_documents", queries ? "query_documents" : "key_documents");
+    for (size_t s = 0; s < locus_plan_sequences(plan); s++) {
+        const locus_sequence_span span = locus_plan_span(plan, s);
+        locus_status status = check_runs("query_documents", queries + span.query_first, span.query_count, s, error);
+        if (status == LOCUS_OK)
+            status = check_runs("key_documents", keys + span.key_first, span.key_count, s, error);
+        if (status != LOCUS_OK)
+            return status;
+    }
+    return LOCUS_OK;
+}
+
+/* What the encoding asks of the call. */
+static locus_status check_encoding(const locus_plan *plan, const locus_attention_options *options, locus_error *error) {
+    const bool whole = locus_plan_query_key_whole(plan) || locus_plan_value_whole(plan);
+    if (locus_plan_content_table(plan) && whole)
+        return locus_fail(
+            error, LOCUS_ERROR_UNSUPPORTED, "plan",
+            "'relative' cannot be combined with an operator that acts on whole tensors (liere, trees); use "
+            "one of them alone");
+    if (options->turned && (locus_plan_content_table(plan) || locus_plan_contextual_table(plan)) &&
+        (whole || locus_plan_query_key_operator(plan) || locus_plan_value_operator(plan)))
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "turned",
+                          "the plan has a content term (relative, cope), which needs queries before any operator has "
+                          "turned them; give them as they are, without turned");
+    if (options->mask != LOCUS_MASK_CAUSAL && locus_plan_needs_causal(plan))
+        return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "mask",
+                          "the encoding (xpos) grows with the distance of later keys, so attention must be causal; use "
+                          "LOCUS_MASK_CAUSAL");
+    return LOCUS_OK;
+}
+
+/* Numbers that are enumerators. */
+static locus_status check_choices(const locus_attention_options *options, locus_error *error) {
+    if (options->mask != LOCUS_MASK_FULL && options->mask != LOCUS_MASK_CAUSAL && options->mask != LOCUS_MASK_PREFIX)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "mask", "mask %d is not a locus_mask", (int)options->mask);
+    if (options->dropout_on != LOCUS_DROPOUT_WEIGHTS && options->dropout_on != LOCUS_DROPOUT_LOGITS)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "dropout_on", "dropout_on %d is not a locus_dropout",
+                          (int)options->dropout_on);
+    if (options->kind != LOCUS_ATTENTION_SOFTMAX && options->kind != LOCUS_ATTENTION_LINEAR &&
+        options->kind != LOCUS_ATTENTION_SOFT && options->kind != LOCUS_ATTENTION_CLUSTERED)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "kind", "kind %d is not a locus_attention_kind",
+                          (int)options->kind);
+    return LOCUS_OK;
+}
+
+static locus_status check_numbers(const locus_plan *plan, const locus_attention_options *options, locus_error *error) {
+    if (!isfinite(options->scale))
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "scale",
+                          "scale is %g; give a finite number, or 0 for 1/sqrt(%zu)", options->scale,
+                          locus_plan_shape(plan)->head_dim);
+    if (!(options->dropout >= 0.0 && options->dropout < 1.0))
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "dropout", "dropout is %g; give a probability in [0, 1)",
+                          options->dropout);
+    return check_cap_and_window(plan, options, error);
+}
+
 locus_status locus_attention_check_options(const locus_plan *plan, const locus_attention_options *options,
                                            locus_error *error) {
     if (!plan)
@@ -36,23 +140,14 @@ locus_status locus_attention_check_options(const locus_plan *plan, const locus_a
         return locus_fail(error, LOCUS_ERROR_SHAPE, "plan",
                           "the plan was bound with %zu heads of dimension %zu; attention needs both to be at least 1",
                           shape->heads, shape->head_dim);
-    if (locus_plan_content_table(plan) && (locus_plan_query_key_whole(plan) || locus_plan_value_whole(plan)))
-        return locus_fail(
-            error, LOCUS_ERROR_UNSUPPORTED, "plan",
-            "'relative' cannot be combined with an operator that acts on whole tensors (liere, trees); use "
-            "one of them alone");
-    if (options->mask != LOCUS_MASK_FULL && options->mask != LOCUS_MASK_CAUSAL && options->mask != LOCUS_MASK_PREFIX)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "mask", "mask %d is not a locus_mask", (int)options->mask);
-    if (!isfinite(options->scale))
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "scale",
-                          "scale is %g; give a finite number, or 0 for 1/sqrt(%zu)", options->scale, shape->head_dim);
-    if (!(options->dropout >= 0.0 && options->dropout < 1.0))
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "dropout", "dropout is %g; give a probability in [0, 1)",
-                          options->dropout);
-    if (options->dropout_on != LOCUS_DROPOUT_WEIGHTS && options->dropout_on != LOCUS_DROPOUT_LOGITS)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "dropout_on", "dropout_on %d is not a locus_dropout",
-                          (int)options->dropout_on);
-    return options->mask == LOCUS_MASK_PREFIX ? check_prefix(plan, options, error) : LOCUS_OK;
+    locus_status status = check_choices(options, error);
+    if (status == LOCUS_OK)
+        status = check_numbers(plan, options, error);
+    if (status == LOCUS_OK)
+        status = check_encoding(plan, options, error);
+    if (status == LOCUS_OK && options->mask == LOCUS_MASK_PREFIX)
+        status = check_prefix(plan, options, error);
+    return status == LOCUS_OK ? check_documents(plan, options, error) : status;
 }
 
 /* ---- one tensor ---- */
@@ -61,11 +156,25 @@ typedef struct wanted {
     const char *name;
     const locus_tensor *tensor;
     size_t rank, shape[3];
-    bool written;
+    bool written, exact; /* exact: float32 where the others are of a half type */
 } wanted;
 
 static const char *dtype_name(locus_dtype dtype) {
-    return dtype == LOCUS_FLOAT32 ? "float32" : dtype == LOCUS_FLOAT64 ? "float64" : "of unknown type";
+    switch (dtype) {
+    case LOCUS_FLOAT32:
+        return "float32";
+    case LOCUS_FLOAT64:
+        return "float64";
+    case LOCUS_FLOAT16:
+        return "float16";
+    case LOCUS_BFLOAT16:
+        return "bfloat16";
+    }
+    return "of unknown type";
+}
+
+static bool is_half(locus_dtype dtype) {
+    return dtype == LOCUS_FLOAT16 || dtype == LOCUS_BFLOAT16;
 }
 
 static locus_status check_layout(const wanted *w, locus_error *error) {
@@ -91,13 +200,18 @@ static locus_status check_layout(const wanted *w, locus_error *error) {
     return LOCUS_OK;
 }
 
-static locus_status check_wanted(const wanted *w, locus_dtype dtype, locus_error *error) {
+static locus_status check_wanted(const wanted *w, locus_dtype query, locus_error *error) {
     const locus_tensor *tensor = w->tensor;
+    const locus_dtype dtype = w->exact && is_half(query) ? LOCUS_FLOAT32 : query;
     if (!tensor)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, w->name, "%s is NULL; this call needs it", w->name);
-    if (tensor->dtype != LOCUS_FLOAT32 && tensor->dtype != LOCUS_FLOAT64)
-        return locus_fail(error, LOCUS_ERROR_DTYPE, w->name, "%s is of unknown element type %d; use float32 or float64",
-                          w->name, (int)tensor->dtype);
+    if (locus_dtype_size(tensor->dtype) == 0)
+        return locus_fail(error, LOCUS_ERROR_DTYPE, w->name,
+                          "%s is of unknown element type %d; use float32, float64, float16 or bfloat16", w->name,
+                          (int)tensor->dtype);
+    if (tensor->dtype != dtype && dtype != query)
+        return locus_fail(error, LOCUS_ERROR_DTYPE, w->name, "%s is %s; beside tensors of %s it must be float32",
+                          w->name, dtype_name(tensor->dtype), dtype_name(query));
     if (tensor->dtype != dtype)
         return locus_fail(error, LOCUS_ERROR_DTYPE, w->name, "%s is %s, but the query is %s; use one type for all",
                           w->name, dtype_name(tensor->dtype), dtype_name(dtype));
@@ -127,8 +241,7 @@ static bool interleaved_apart(const locus_tensor *a, const locus_tensor *b) {
     if (a->rank != 3 || b->rank != 3 || tokens <= 0 || tokens != b->stride[0] || heads != b->stride[1] ||
         bytes % size != 0)
         return false;
-    int64_t most = a->shape[1] > b->shape[1] ? a->shape[1] : b->shape[1];
-    for (int64_t h = 1 - most; h < most; h++) {
+    for (int64_t h = 1 - a->shape[1]; h < b->shape[1]; h++) { /* head of b less head of a */
         int64_t place = (distance + h * heads) % tokens;
         place = place < 0 ? place + tokens : place;
         if (place < a->shape[2] || place > tokens - b->shape[2])
@@ -170,7 +283,7 @@ static locus_status check_list(const wanted *list, size_t count, locus_error *er
 
 static wanted rows_wanted(const char *name, const locus_tensor *tensor, size_t tokens, size_t heads, size_t dim,
                           bool written) {
-    wanted w = {name, tensor, dim ? 3 : 2, {tokens, heads, dim}, written};
+    wanted w = {name, tensor, dim ? 3 : 2, {tokens, heads, dim}, written, !dim};
     return w;
 }
 
@@ -179,11 +292,11 @@ static size_t forward_list(const locus_plan *plan, const locus_attention_tensors
                            wanted *list) {
     const locus_shape *shape = locus_plan_shape(plan);
     size_t queries = locus_plan_query_tokens(plan), keys = locus_plan_key_tokens(plan), heads = shape->heads, count = 0;
-    size_t value_dim = shape->value_dim ? shape->value_dim : shape->head_dim;
+    size_t value_dim = shape->value_dim ? shape->value_dim : shape->head_dim, kv_heads = locus_plan_kv_heads(plan);
     bool written = pass == LOCUS_PASS_FORWARD;
     list[count++] = rows_wanted("query", tensors->query, queries, heads, shape->head_dim, false);
-    list[count++] = rows_wanted("key", tensors->key, keys, heads, shape->head_dim, false);
-    list[count++] = rows_wanted("value", tensors->value, keys, heads, value_dim, false);
+    list[count++] = rows_wanted("key", tensors->key, keys, kv_heads, shape->head_dim, false);
+    list[count++] = rows_wanted("value", tensors->value, keys, kv_heads, value_dim, false);
     list[count++] = rows_wanted("output", tensors->output, queries, heads, value_dim, written);
     if (!written || tensors->log_sum_exp)
         list[count++] = rows_wanted("log_sum_exp", tensors->log_sum_exp, queries, heads, 0, written);
@@ -214,6 +327,12 @@ static locus_status check_parameter(const locus_plan *plan, const locus_attentio
         if (tensor->shape[i] < 0 || (tensor->shape[i] > 1 && tensor->stride[i] != stride))
             return locus_fail(error, LOCUS_ERROR_SHAPE, "parameters", "the gradient of parameter %zu is not contiguous",
                               index);
+    const locus_score_settings *said = locus_plan_score_settings(plan);
+    if (said && said->sinks && index == said->sinks_parameter &&
+        locus_tensor_count(tensor) != locus_plan_shape(plan)->heads)
+        return locus_fail(error, LOCUS_ERROR_SHAPE, "parameters",
+                          "the gradient of parameter %zu must have one sink for each of the %zu heads", index,
+                          locus_plan_shape(plan)->heads);
     bool value = content && content->value_float32 && index == content->value_parameter;
     if (!content || (index != content->key_parameter && !value))
         return LOCUS_OK;

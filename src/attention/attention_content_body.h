@@ -5,7 +5,8 @@
  *
  * For a few rows and a tile's keys the rows of a table that they can reach are a run [low, low + width). All products
  * q_m · K[low + j] are one matrix product; each pair then picks its own (consecutive positions: a shifted slice).
- * Backward scatters the pairs back into [rows][width] and is two matrix products. Where positions are scattered so
+ * Backward scatters the pairs back into [rows][width] and is two matrix products. Columns that a row does not see, but
+ * that lie before some that it does, are picked too and masked later, and scatter zeros. Where positions are scattered so
  * widely that the run is longer than ATTENTION_CONTENT_WIDTH, pairs are computed one by one. */
 #ifndef LOCUS_ATTENTION_CONTENT_BODY_H
 #define LOCUS_ATTENTION_CONTENT_BODY_H
@@ -140,7 +141,7 @@ static void part_products(const lane *l, const strip *s, content_matrix matrix, 
         l->kernels->gemm(s->rows, range.width, matrix.dim, left, ld, 1, matrix.columns + range.low,
                          (ptrdiff_t)table_rows, l->content, ATTENTION_CONTENT_WIDTH, false);
     for (size_t i = 0; i < s->rows; i++, left += ld) {
-        size_t count = seen_of(l, s->row + i, s->key, s->keys);
+        size_t count = strip_cut(l, s, s->row + i).to;
         real *pairs = s->score + i * ATTENTION_KEY_BLOCK;
         if (!range.wide)
             content_gather(l, &range, i, count, l->content + i * ATTENTION_CONTENT_WIDTH, pairs);
@@ -171,8 +172,7 @@ static void part_sums(const lane *l, const strip *s, const content_range *range,
     for (size_t i = 0; i < s->rows; i++) {
         real *products = l->content + i * ATTENTION_CONTENT_WIDTH;
         memset(products, 0, range->width * sizeof(real));
-        content_scatter(l, range, i, seen_of(l, s->row + i, s->key, s->keys), s->score + i * ATTENTION_KEY_BLOCK,
-                        products);
+        content_scatter(l, range, i, strip_cut(l, s, s->row + i).to, s->score + i * ATTENTION_KEY_BLOCK, products);
     }
     if (to->rows)
         l->kernels->gemm(s->rows, matrix.dim, range->width, l->content, ATTENTION_CONTENT_WIDTH, 1,
@@ -185,7 +185,7 @@ static void part_sums(const lane *l, const strip *s, const content_range *range,
 static void part_sums_by_pair(const lane *l, const strip *s, const content_range *range, content_matrix matrix,
                               const content_targets *to) {
     for (size_t i = 0; i < s->rows; i++) {
-        size_t count = seen_of(l, s->row + i, s->key, s->keys);
+        size_t count = strip_cut(l, s, s->row + i).to;
         for (size_t j = 0; j < count; j++) {
             size_t at = content_pair(l, range, i, j) * matrix.dim;
             real weight = s->score[i * ATTENTION_KEY_BLOCK + j];

@@ -17,4 +17,5 @@
 #define KERNELS_GET locus_kernels_float32_get
 
 #include "attention/attention_backward_body.h"
+#include "attention/attention_decode_body.h"
 #include "attention/attention_forward_body.h"

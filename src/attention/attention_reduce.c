@@ -21,6 +21,13 @@ static double slot_element(const attention_job *job, const char *table, size_t i
     return ((const double *)(const void *)table)[index];
 }
 
+static void add_element(const locus_tensor *target, size_t at, double value) {
+    if (target->dtype == LOCUS_FLOAT32)
+        ((float *)target->data)[at] = (float)((double)((float *)target->data)[at] + value);
+    else
+        ((double *)target->data)[at] += value;
+}
+
 static void fold_table_task(void *context, size_t index, size_t worker) {
     const table_fold *fold = context;
     const attention_job *job = fold->job;
@@ -31,13 +38,7 @@ static void fold_table_task(void *context, size_t index, size_t worker) {
         double sum = 0.0;
         for (size_t slot = 0; slot < slots; slot++)
             sum += slot_element(job, job->slot_data + slot * job->slots.bytes + fold->offset, i);
-        if (fold->target->dtype == LOCUS_FLOAT32) {
-            float *target = fold->target->data;
-            target[i] = (float)((double)target[i] + sum);
-        } else {
-            double *target = fold->target->data;
-            target[i] += sum;
-        }
+        add_element(fold->target, i, sum);
     }
 }
 
@@ -57,12 +58,13 @@ typedef struct operator_fold {
     const locus_tensor *parameters;
 } operator_fold;
 
-static void fold_operator_task(void *context, size_t head, size_t worker) {
+static void fold_operator_task(void *context, size_t kv, size_t worker) {
     const operator_fold *fold = context;
     const attention_job *job = fold->job;
     (void)worker;
-    fold->op->class->reduce(fold->op, head, head_slots(job, head, fold->offset), job->schedule.group_count,
-                            job->slots.bytes, fold->parameters);
+    /* The slots of a group's query heads follow one another. */
+    fold->op->class->reduce(fold->op, kv, head_slots(job, kv * job->group, fold->offset),
+                            job->group * job->schedule.group_count, job->slots.bytes, fold->parameters);
 }
 
 static void reduce_operator(const attention_job *job, const locus_operator *op, size_t offset,
@@ -71,8 +73,8 @@ static void reduce_operator(const attention_job *job, const locus_operator *op, 
         return;
     operator_fold fold = {job, op, offset, parameters};
     if (op->heads_apart)
-        locus_parallel_for(job->heads, fold_operator_task, &fold);
-    for (size_t h = 0; !op->heads_apart && h < job->heads; h++)
+        locus_parallel_for(job->kv_heads, fold_operator_task, &fold);
+    for (size_t h = 0; !op->heads_apart && h < job->kv_heads; h++)
         fold_operator_task(&fold, h, 0);
 }
 
@@ -88,10 +90,21 @@ static void reduce_terms(const attention_job *job, const locus_tensor *parameter
     }
 }
 
+static void reduce_sinks(const attention_job *job, const locus_tensor *sinks) {
+    for (size_t h = 0; h < job->heads; h++) {
+        double sum = 0.0;
+        for (size_t slot = 0; slot < job->schedule.group_count; slot++)
+            sum += *(const double *)(const void *)(head_slots(job, h, job->slots.sinks) + slot * job->slots.bytes);
+        add_element(sinks, h, sum);
+    }
+}
+
 void locus_attention_reduce(const attention_job *job, const locus_tensor *parameters) {
     reduce_operator(job, job->query_key, job->slots.query_key, parameters + locus_plan_query_key_parameters(job->plan));
     reduce_operator(job, job->value_operator, job->slots.value, parameters + locus_plan_value_parameters(job->plan));
     reduce_terms(job, parameters);
+    if (job->sinks)
+        reduce_sinks(job, &parameters[locus_plan_score_settings(job->plan)->sinks_parameter]);
     if (job->content_key)
         fold_table(job, &parameters[job->content->key_parameter], job->slots.content_key, job->head_dim);
     if (job->content_value)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What forward and backward share: operators over runs of tokens, panels, and the scores of a strip of a tile.
  *
- *   s = q'·k'ᵀ (the scale is in q')  + content terms  ·factors  + biases, each row over the keys that it sees
+ *   s = q'·k'ᵀ (the scale is in q')  + content terms, then cap·tanh(s/cap), ·factors, + biases; each row over the keys
+ *   that it sees: one run of columns, or two with a gap of −∞ between them
+ *
+ * Query head h reads key-value head h / group: operators know the latter only, score terms the former.
  *
  * Included by attention_float32.c and attention_float64.c, which define
  *   real, REAL_DTYPE, KERNELS (type), KERNELS_GET (function), REAL_EXP, REAL_LOG.
@@ -10,11 +13,20 @@
 #ifndef LOCUS_ATTENTION_TILE_BODY_H
 #define LOCUS_ATTENTION_TILE_BODY_H
 
+/* A run of ATTENTION_QUERY_BLOCK rows: what they see together, and a run of keys that each of them sees. */
+typedef struct row_block {
+    attention_seen all;
+    attention_range core;
+} row_block;
+
 typedef struct lane {
     const attention_job *job;
     const KERNELS *kernels;
-    size_t head, sequence;
+    size_t head, kv, sequence; /* the query's head, the key-value head */
     locus_sequence_span span;
+    attention_seen *seen; /* of rows seen_first, seen_first + 1, … of the sequence */
+    size_t seen_first;
+    row_block *blocks;       /* of the same rows */
     size_t ld_key, ld_value; /* strides of scratch rows of head_dim and value_dim */
     void *operator_scratch;
     real *term_row, *product_row, *keep_row; /* [ATTENTION_KEY_BLOCK] */
@@ -33,10 +45,66 @@ static real *row_of(const attention_view *view, size_t token, size_t head) {
     return (real *)view->data + (ptrdiff_t)token * view->token + (ptrdiff_t)head * view->head;
 }
 
-/* Keys [key, key + count) that row `row` of the sequence sees: the first so many of them. */
-static size_t seen_of(const lane *l, size_t row, size_t key, size_t count) {
-    size_t seen = locus_attention_seen(l->job, l->sequence, &l->span, row);
-    return seen <= key ? 0 : smaller(seen - key, count);
+/* Head g of the group of a key-value head. */
+static void choose_head(lane *l, size_t kv, size_t g) {
+    l->kv = kv;
+    l->head = kv * l->job->group + g;
+}
+
+/* What a row sees of the keys [key, key + count): columns [from, to) but for [gap, gap_end). */
+typedef struct cut {
+    size_t from, to, gap, gap_end;
+} cut;
+
+static size_t column_of(size_t at, size_t key, size_t count) {
+    return at <= key ? 0 : smaller(at - key, count);
+}
+
+static cut cut_of(const lane *l, size_t row, size_t key, size_t count) {
+    const attention_seen *seen = &l->seen[row - l->seen_first];
+    cut c = {column_of(seen->low, key, count), column_of(seen->high, key, count), 0, 0};
+    if (seen->kept_high > key && seen->kept_low < seen->kept_high) { /* the kept keys come first */
+        const size_t from = column_of(seen->kept_low, key, count), to = column_of(seen->kept_high, key, count);
+        if (c.from >= c.to)
+            c = (cut){from, to, 0, 0};
+        else if (from < to)
+            c = (cut){from, c.to, to, c.from};
+    }
+    if (c.from >= c.to)
+        c.from = c.to = 0;
+    return c;
+}
+
+static size_t block_rows(size_t count, size_t block) {
+    return smaller(count - block * ATTENTION_QUERY_BLOCK, ATTENTION_QUERY_BLOCK);
+}
+
+static row_block look_at_block(const attention_seen *seen, size_t rows) {
+    row_block block = {seen[0], {seen[0].low, seen[0].high}};
+    for (size_t i = 1; i < rows; i++) {
+        block.all = locus_attention_seen_join(&block.all, &seen[i]);
+        block.core.low = seen[i].low > block.core.low ? seen[i].low : block.core.low;
+        block.core.high = smaller(seen[i].high, block.core.high);
+    }
+    return block;
+}
+
+/* Fills in what rows [first, first + count) of the lane's sequence see; returns what they see together. */
+static attention_seen look(lane *l, size_t first, size_t count) {
+    attention_seen all = {0, 0, 0, 0};
+    l->seen_first = first;
+    for (size_t i = 0; i < count; i++)
+        l->seen[i] = locus_attention_see(&l->job->sight, l->sequence, &l->span, first + i);
+    for (size_t b = 0; b * ATTENTION_QUERY_BLOCK < count; b++) {
+        l->blocks[b] = look_at_block(l->seen + b * ATTENTION_QUERY_BLOCK, block_rows(count, b));
+        all = locus_attention_seen_join(&all, &l->blocks[b].all);
+    }
+    return all;
+}
+
+/* That which begins at `row`. */
+static const row_block *block_at(const lane *l, size_t row) {
+    return &l->blocks[(row - l->seen_first) / ATTENTION_QUERY_BLOCK];
 }
 
 static size_t operator_scratch_bytes(const attention_job *job) {
@@ -50,12 +118,15 @@ static size_t operator_scratch_bytes(const attention_job *job) {
     return bytes;
 }
 
-static void carve_lane(const attention_job *job, attention_carver *carver, lane *l) {
+/* `rows`: how many of a sequence the lane looks at together. */
+static void carve_lane(const attention_job *job, attention_carver *carver, size_t rows, lane *l) {
     bool content = job->content_key || job->content_value;
     l->job = job;
     l->kernels = KERNELS_GET();
     l->ld_key = padded(job->head_dim, LOCUS_ALIGNMENT / sizeof(real));
     l->ld_value = padded(job->value_dim, LOCUS_ALIGNMENT / sizeof(real));
+    l->seen = locus_attention_carve(carver, rows, sizeof *l->seen);
+    l->blocks = locus_attention_carve(carver, rows / ATTENTION_QUERY_BLOCK + 1, sizeof *l->blocks);
     l->operator_scratch = locus_attention_carve(carver, operator_scratch_bytes(job), 1);
     l->term_row = locus_attention_carve(carver, ATTENTION_KEY_BLOCK, sizeof(real));
     l->product_row = locus_attention_carve(carver, ATTENTION_KEY_BLOCK, sizeof(real));
@@ -81,7 +152,7 @@ static const locus_operator *role_operator(const lane *l, locus_role role) {
 }
 
 static locus_operator_call operator_call(const lane *l, const run *r, const real *x, ptrdiff_t x_stride) {
-    locus_operator_call call = {r->role, r->direction, LOCUS_INNER, REAL_DTYPE,         l->head, r->first, r->count,
+    locus_operator_call call = {r->role, r->direction, LOCUS_INNER, REAL_DTYPE,         l->kv, r->first, r->count,
                                 x,       x_stride,     r->scale,    l->operator_scratch};
     return call;
 }
@@ -164,13 +235,49 @@ static void fill_table_columns(const KERNELS *kernels, size_t rows, size_t dim, 
 
 typedef struct strip {
     size_t row, rows; /* of the sequence's queries */
-    size_t key, keys; /* of the sequence's keys; keys = those that the last row sees */
+    size_t key, keys; /* of the sequence's keys, from the first to the last that a row of the strip sees, or a few more;
+                         key − the panel's first key is a multiple of 16 */
     real *score;      /* [rows][ATTENTION_KEY_BLOCK] */
+    bool full;        /* each row sees all of the keys */
 } strip;
 
-/* Strips of a tile that the mask does not cut are as tall as the tile. */
-static size_t strip_rows(const lane *l, size_t row, size_t rows, size_t key, size_t keys) {
-    return seen_of(l, row, key, keys) == seen_of(l, row + rows - 1, key, keys) ? rows : ATTENTION_STRIP;
+/* Rows of a block against a block of keys. */
+static strip tile_at(const row_block *block, size_t row, size_t rows, size_t key, size_t keys) {
+    return (strip){row, rows, key, keys, NULL, block->core.low <= key && key + keys <= block->core.high};
+}
+
+static cut strip_cut(const lane *l, const strip *s, size_t row) {
+    return s->full ? (cut){0, s->keys, 0, 0} : cut_of(l, row, s->key, s->keys);
+}
+
+/* The strip that begins at row `first` of a tile: as tall as the tile where every row sees the same run, else
+ * ATTENTION_STRIP. keys = 0 if no row sees any. */
+static strip strip_at(const lane *l, const strip *tile, size_t first, real *score) {
+    strip s = *tile;
+    s.score = score;
+    if (tile->full)
+        return s;
+    s.row += first;
+    s.rows -= first;
+    cut all = cut_of(l, s.row, s.key, s.keys);
+    for (size_t i = 1; i < s.rows; i++) {
+        const cut c = cut_of(l, s.row + i, s.key, s.keys);
+        if (c.from == all.from && c.to == all.to)
+            continue;
+        s.rows = smaller(s.rows, ATTENTION_STRIP);
+        if (i >= s.rows)
+            break;
+        if (all.from < all.to && c.from < c.to) {
+            all.from = smaller(all.from, c.from);
+            all.to = all.to > c.to ? all.to : c.to;
+        } else if (c.from < c.to) {
+            all = c;
+        }
+    }
+    all.from -= all.from % 16;
+    s.key += all.from;
+    s.keys = all.to - all.from;
+    return s;
 }
 
 /* Computed a little wider than seen: whole vectors are faster, and the surplus is never read. */
@@ -180,32 +287,63 @@ static void strip_products(const lane *l, const strip *s, size_t dim, const real
                      ATTENTION_KEY_BLOCK, false);
 }
 
-static const real *term_values(const lane *l, const locus_score_term *term, const strip *s, size_t row, size_t count) {
-    locus_score_call call = {REAL_DTYPE, l->head, l->span.query_first + row, l->span.key_first + s->key, count};
+/* Where the columns of a strip begin in [keys/128][dim][128], `at` keys from the panel's first. */
+static const real *columns_at(const real *columns, size_t at, size_t dim) {
+    const size_t within = at % ATTENTION_KEY_BLOCK;
+    return columns + (at - within) * dim + within;
+}
+
+static const real *term_values(const lane *l, const locus_score_term *term, const strip *s, size_t row, const cut *c) {
+    locus_score_call call = {REAL_DTYPE, l->head, l->span.query_first + row, l->span.key_first + s->key + c->from,
+                             c->to - c->from};
     return term->class->row(term, &call, l->term_row);
 }
 
-/* s = s · factors + biases. */
-static void apply_terms(const lane *l, const strip *s, size_t row, size_t count, real *score) {
-    for (size_t t = 0; t < l->job->term_count; t++) {
-        const locus_score_term *term = locus_plan_score_term(l->job->plan, t);
-        const real *values = term_values(l, term, s, row, count);
-        if (term->kind == LOCUS_SCORE_FACTOR)
-            l->kernels->multiply(count, score, values, score);
+/* s = cap·tanh(s/cap) · factors + biases, at the columns of c; `score` is the row's first column. Keeps what a backward
+ * needs of the step between, if `capped` is not NULL. Returns the maximum. */
+static real finish_scores(const lane *l, const strip *s, size_t row, const cut *c, real *score, real *capped) {
+    const attention_job *job = l->job;
+    const size_t count = c->to - c->from;
+    real *at = score + c->from, top = 0;
+    if (job->cap != 0)
+        l->kernels->soft_cap(count, (real)job->cap, at);
+    if (capped)
+        memcpy(capped, at, count * sizeof(real));
+    for (size_t t = 0; t < job->term_count; t++) {
+        const locus_score_term *term = locus_plan_score_term(job->plan, t);
+        const real *values = term_values(l, term, s, row, c);
+        const bool factor = term->kind == LOCUS_SCORE_FACTOR;
+        if (t + 1 == job->term_count)
+            top = (factor ? l->kernels->multiply_maximum : l->kernels->add_maximum)(count, at, values, at);
         else
-            l->kernels->add(count, score, values, score);
+            (factor ? l->kernels->multiply : l->kernels->add)(count, at, values, at);
     }
+    return job->term_count > 0 ? top : l->kernels->maximum(count, at);
 }
 
-/* What each weight of a row is multiplied by: 0 or 1/(1 − p). A row is a query token and a head. */
-static void dropout_keep(const lane *l, const strip *s, size_t row, size_t count) {
+/* What each weight of a row is multiplied by: 0 or 1/(1 − p). A row is a query token and a head. keep_row stands for
+ * the strip's columns from the first on. */
+static void dropout_keep(const lane *l, const strip *s, size_t row, const cut *c) {
     uint64_t id = (uint64_t)(l->span.query_first + row) * l->job->heads + l->head;
-    l->kernels->dropout_row(count, &l->job->dropout_key, id, s->key, l->job->dropout, l->keep_row);
+    l->kernels->dropout_row(c->to, &l->job->dropout_key, id, s->key, l->job->dropout, l->keep_row);
 }
 
-static void drop_scores(const lane *l, size_t count, real *score) {
-    for (size_t j = 0; j < count; j++)
+/* What finish_scores leaves becomes the scores of the softmax: those that dropout takes are −10⁸, those in the gap −∞.
+ * Returns the maximum, given that of before. */
+static real mask_scores(const lane *l, const cut *c, real *score, real top) {
+    const bool gap = c->gap < c->gap_end, drop = l->job->drop_logits;
+    for (size_t j = c->from; drop && j < c->to; j++)
         score[j] = l->keep_row[j] == 0 ? (real)-1e8 : score[j];
+    for (size_t j = c->gap; gap && j < c->gap_end; j++)
+        score[j] = -(real)INFINITY;
+    return gap || drop ? l->kernels->maximum(c->to - c->from, score + c->from) : top;
+}
+
+static void clear_outside(const cut *c, size_t keys, real *row) {
+    if (c->from > 0)
+        memset(row, 0, c->from * sizeof(real));
+    if (c->to < keys)
+        memset(row + c->to, 0, (keys - c->to) * sizeof(real));
 }
 
 #endif

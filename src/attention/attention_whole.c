@@ -15,11 +15,12 @@ typedef struct attention_streams {
 void locus_attention_whole_init(attention_whole *whole, const attention_job *job) {
     memset(whole, 0, sizeof *whole);
     whole->plan = job->plan;
-    whole->query_key = locus_plan_query_key_whole(job->plan);
-    whole->value = locus_plan_value_whole(job->plan);
+    whole->query_key = job->turned ? NULL : locus_plan_query_key_whole(job->plan);
+    whole->value = job->turned ? NULL : locus_plan_value_whole(job->plan);
     whole->query_tokens = locus_plan_query_tokens(job->plan);
     whole->key_tokens = locus_plan_key_tokens(job->plan);
     whole->heads = job->heads;
+    whole->kv_heads = job->kv_heads;
     whole->head_dim = job->head_dim;
     whole->value_dim = job->value_dim;
     whole->dtype = job->dtype;
@@ -29,9 +30,16 @@ void locus_attention_whole_init(attention_whole *whole, const attention_job *job
 
 /* ---- memory ---- */
 
-static attention_view carve_view(const attention_whole *whole, attention_carver *carver, size_t tokens, size_t dim) {
-    attention_view view = {.token = (ptrdiff_t)dim, .head = (ptrdiff_t)(tokens * dim)};
-    view.data = locus_attention_carve(carver, whole->heads * tokens * dim, locus_dtype_size(whole->dtype));
+static attention_view carve_queries(const attention_whole *whole, attention_carver *carver, size_t dim) {
+    attention_view view = {.token = (ptrdiff_t)dim, .head = (ptrdiff_t)(whole->query_tokens * dim)};
+    view.data = locus_attention_carve(carver, whole->heads * whole->query_tokens * dim, locus_dtype_size(whole->dtype));
+    return view;
+}
+
+static attention_view carve_keys(const attention_whole *whole, attention_carver *carver, size_t dim) {
+    attention_view view = {.token = (ptrdiff_t)dim, .head = (ptrdiff_t)(whole->key_tokens * dim)};
+    view.data =
+        locus_attention_carve(carver, whole->kv_heads * whole->key_tokens * dim, locus_dtype_size(whole->dtype));
     return view;
 }
 
@@ -39,33 +47,48 @@ size_t locus_attention_whole_place(attention_whole *whole, void *base) {
     attention_carver carver = {base, 0};
     attention_whole_views *turned = &whole->turned;
     if (whole->query_key) {
-        turned->query = carve_view(whole, &carver, whole->query_tokens, whole->head_dim);
-        turned->key = carve_view(whole, &carver, whole->key_tokens, whole->head_dim);
+        turned->query = carve_queries(whole, &carver, whole->head_dim);
+        turned->key = carve_keys(whole, &carver, whole->head_dim);
     }
     if (whole->value)
-        turned->value = carve_view(whole, &carver, whole->key_tokens, whole->value_dim);
+        turned->value = carve_keys(whole, &carver, whole->value_dim);
     if (whole->value && whole->pass == LOCUS_PASS_BACKWARD)
-        turned->g_output = carve_view(whole, &carver, whole->query_tokens, whole->value_dim);
+        turned->g_output = carve_queries(whole, &carver, whole->value_dim);
     if (whole->learns)
-        turned->output = carve_view(whole, &carver, whole->query_tokens, whole->value_dim);
+        turned->output = carve_queries(whole, &carver, whole->value_dim);
     return carver.used;
 }
 
+/* The most that a call of one site's operator with these roles needs, either way. */
+static size_t call_bytes(const attention_whole *whole, const locus_whole_operator *op, const locus_role *roles,
+                         size_t count) {
+    size_t most = op->class->workspace_bytes(op, whole->dtype, roles, count, false);
+    if (whole->pass == LOCUS_PASS_BACKWARD) {
+        const size_t backward = op->class->workspace_bytes(op, whole->dtype, roles, count, true);
+        most = backward > most ? backward : most;
+    }
+    return most;
+}
+
 size_t locus_attention_whole_workspace(const attention_whole *whole) {
-    /* The most that one call has: see begin. */
-    static const locus_role roles[] = {LOCUS_ROLE_QUERY, LOCUS_ROLE_KEY, LOCUS_ROLE_VALUE, LOCUS_ROLE_OUTPUT,
+    /* The most that one call has, with g = 0 and later: see begin. */
+    static const locus_role first[] = {LOCUS_ROLE_QUERY, LOCUS_ROLE_KEY, LOCUS_ROLE_VALUE, LOCUS_ROLE_OUTPUT,
                                        LOCUS_ROLE_OUTPUT};
-    const bool backward = whole->pass == LOCUS_PASS_BACKWARD, one = whole->query_key == whole->value;
+    static const locus_role later[] = {LOCUS_ROLE_QUERY, LOCUS_ROLE_OUTPUT, LOCUS_ROLE_OUTPUT};
+    const bool one = whole->query_key == whole->value;
     const locus_whole_operator *operators[SITES] = {whole->query_key, whole->value};
-    const size_t first[SITES] = {0, one ? 0 : 2}, end[SITES] = {one ? 5 : 2, 5};
+    const size_t begin[SITES] = {0, one ? 0 : 2}, end[SITES] = {one ? 5 : 2, 5};
+    const size_t later_begin[SITES] = {0, one ? 0 : 1}, later_end[SITES] = {one ? 3 : 1, 3};
     size_t most = 0;
-    for (size_t site = 0; site < SITES; site++)
-        for (int pass = 0; operators[site] && pass <= backward; pass++) {
-            const locus_whole_class *class = operators[site]->class;
-            size_t bytes = class->workspace_bytes(operators[site], whole->dtype, roles + first[site],
-                                                  end[site] - first[site], pass == 1);
-            most = bytes > most ? bytes : most;
-        }
+    for (size_t site = 0; site < SITES; site++) {
+        if (!operators[site])
+            continue;
+        const size_t bytes = call_bytes(whole, operators[site], first + begin[site], end[site] - begin[site]);
+        const size_t others =
+            call_bytes(whole, operators[site], later + later_begin[site], later_end[site] - later_begin[site]);
+        most = bytes > most ? bytes : most;
+        most = others > most ? others : most;
+    }
     return (most + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
 }
 
@@ -127,6 +150,24 @@ static void run_streams(const attention_whole *whole, attention_streams *streams
 
 /* ---- before and after the loops ---- */
 
+static size_t group_of(const attention_whole *whole) {
+    return whole->heads / whole->kv_heads;
+}
+
+/* The heads g, group + g, 2·group + g, … */
+static attention_view group_view(const attention_whole *whole, attention_view view, size_t g) {
+    if (!view.data)
+        return view;
+    view.data = (char *)view.data + (ptrdiff_t)g * view.head * (ptrdiff_t)locus_dtype_size(whole->dtype);
+    view.head *= (ptrdiff_t)group_of(whole);
+    return view;
+}
+
+static attention_whole_views group_views(const attention_whole *whole, const attention_whole_views *all, size_t g) {
+    return (attention_whole_views){group_view(whole, all->query, g), all->key, all->value,
+                                   group_view(whole, all->output, g), group_view(whole, all->g_output, g)};
+}
+
 static void keep_given(attention_whole *whole, const attention_job *job) {
     whole->given = (attention_whole_views){job->query, job->key, job->value, job->output, job->g_output};
     whole->g_query = job->g_query;
@@ -134,47 +175,66 @@ static void keep_given(attention_whole *whole, const attention_job *job) {
     whole->g_value = job->g_value;
 }
 
+static void begin_group(const attention_whole *whole, size_t g, bool parameters) {
+    const attention_whole_views given = group_views(whole, &whole->given, g);
+    const attention_whole_views turned = group_views(whole, &whole->turned, g);
+    attention_streams streams = {.count = {0}};
+    if (whole->query_key)
+        add_forward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_QUERY, LOCUS_FORWARD, given.query, turned.query);
+    if (whole->query_key && g == 0)
+        add_forward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_KEY, LOCUS_FORWARD, given.key, turned.key);
+    if (whole->value && g == 0)
+        add_forward(&streams, SITE_VALUE, LOCUS_ROLE_VALUE, LOCUS_FORWARD, given.value, turned.value);
+    if (whole->value && whole->pass == LOCUS_PASS_BACKWARD) {
+        if (whole->learns && parameters)
+            add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, given.output, turned.output);
+        add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, given.g_output, turned.g_output);
+    }
+    run_streams(whole, &streams, NULL);
+}
+
 void locus_attention_whole_begin(attention_whole *whole, attention_job *job, bool parameters) {
     const attention_whole_views *turned = &whole->turned;
-    attention_streams streams = {.count = {0}};
     keep_given(whole, job);
+    for (size_t g = 0; g < group_of(whole); g++)
+        begin_group(whole, g, parameters);
     if (whole->query_key) {
-        add_forward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_QUERY, LOCUS_FORWARD, job->query, turned->query);
-        add_forward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_KEY, LOCUS_FORWARD, job->key, turned->key);
         job->query = turned->query;
         job->key = turned->key;
     }
-    if (whole->value) {
-        add_forward(&streams, SITE_VALUE, LOCUS_ROLE_VALUE, LOCUS_FORWARD, job->value, turned->value);
+    if (whole->value)
         job->value = turned->value;
-    }
-    if (whole->value && whole->pass == LOCUS_PASS_BACKWARD) {
-        if (whole->learns && parameters)
-            add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, job->output, turned->output);
-        add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, job->g_output, turned->g_output);
+    if (whole->value && whole->pass == LOCUS_PASS_BACKWARD)
         job->g_output = turned->g_output;
-    }
-    run_streams(whole, &streams, NULL);
 }
 
 void locus_attention_whole_end_forward(const attention_whole *whole) {
-    attention_streams streams = {.count = {0}};
-    if (whole->value)
-        add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, whole->given.output, whole->given.output);
-    run_streams(whole, &streams, NULL);
+    for (size_t g = 0; whole->value && g < group_of(whole); g++) {
+        const attention_view output = group_view(whole, whole->given.output, g);
+        attention_streams streams = {.count = {0}};
+        add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, output, output);
+        run_streams(whole, &streams, NULL);
+    }
 }
 
 /* The output's gradient do' is known by now, and made again over itself: this stream is there for the parameters. */
-void locus_attention_whole_end_backward(const attention_whole *whole, const locus_tensor *parameters) {
-    const attention_whole_views *given = &whole->given, *turned = &whole->turned;
+static void end_group(const attention_whole *whole, size_t g, const locus_tensor *parameters) {
+    const attention_whole_views given = group_views(whole, &whole->given, g);
+    const attention_whole_views turned = group_views(whole, &whole->turned, g);
+    const attention_view g_query = group_view(whole, whole->g_query, g);
     attention_streams streams = {.count = {0}};
-    if (whole->query_key) {
-        add_backward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_QUERY, given->query, whole->g_query, whole->g_query);
-        add_backward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_KEY, given->key, whole->g_key, whole->g_key);
-    }
-    if (whole->value)
-        add_backward(&streams, SITE_VALUE, LOCUS_ROLE_VALUE, given->value, whole->g_value, whole->g_value);
+    if (whole->query_key)
+        add_backward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_QUERY, given.query, g_query, g_query);
+    if (whole->query_key && g == 0)
+        add_backward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_KEY, given.key, whole->g_key, whole->g_key);
+    if (whole->value && g == 0)
+        add_backward(&streams, SITE_VALUE, LOCUS_ROLE_VALUE, given.value, whole->g_value, whole->g_value);
     if (whole->learns && parameters)
-        add_backward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, turned->output, given->g_output, turned->g_output);
+        add_backward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, turned.output, given.g_output, turned.g_output);
     run_streams(whole, &streams, parameters);
+}
+
+void locus_attention_whole_end_backward(const attention_whole *whole, const locus_tensor *parameters) {
+    for (size_t g = 0; g < group_of(whole); g++)
+        end_group(whole, g, parameters);
 }

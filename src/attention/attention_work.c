@@ -21,49 +21,57 @@ void *locus_attention_carve(attention_carver *carver, size_t count, size_t size)
     return block;
 }
 
-size_t locus_attention_seen(const attention_job *job, size_t sequence, const locus_sequence_span *span, size_t row) {
-    if (job->mask == LOCUS_MASK_FULL)
-        return span->key_count;
-    size_t last = row + 1 + span->key_count; /* aligned at the ends: the last query sees the last key */
-    size_t seen = last > span->query_count ? last - span->query_count : 0;
-    if (job->mask == LOCUS_MASK_PREFIX && job->prefix[sequence] > seen)
-        seen = job->prefix[sequence];
-    return seen < span->key_count ? seen : span->key_count;
-}
-
-/* ---- costs: pairs under the mask, the prefix taken as causal ---- */
+/* ---- costs: pairs under the mask and the window, the prefix taken as causal, documents not looked at ---- */
 
 static double causal_seen(const locus_sequence_span *span, double row) {
     double seen = row + 1.0 + (double)span->key_count - (double)span->query_count;
     return seen < 0.0 ? 0.0 : seen;
 }
 
+/* No row sees more keys, and no key more rows. */
+static double window_reach(const attention_job *job) {
+    const attention_sight *sight = &job->sight;
+    if (sight->window == 0)
+        return INFINITY;
+    const double sides = sight->mask == LOCUS_MASK_FULL ? 2.0 : 1.0;
+    return sides * (double)sight->window + (double)sight->keep;
+}
+
 static double query_run_cost(const attention_job *job, const locus_sequence_span *span, size_t first, size_t count) {
-    double keys = (double)span->key_count, rows = (double)count;
-    if (job->mask != LOCUS_MASK_FULL)
+    double keys = (double)span->key_count, rows = (double)count, reach = window_reach(job);
+    if (job->sight.mask != LOCUS_MASK_FULL)
         keys = 0.5 * (causal_seen(span, (double)first) + causal_seen(span, (double)(first + count) - 1.0));
-    return rows * keys + TOKEN_COST * (rows + keys);
+    return rows * fmin(keys, reach) + TOKEN_COST * (rows + fmin(keys, reach + rows));
 }
 
 static double key_run_cost(const attention_job *job, const locus_sequence_span *span, size_t first, size_t count) {
-    double rows = (double)span->query_count, keys = (double)count;
-    if (job->mask != LOCUS_MASK_FULL) { /* key j is seen by the last key_count − j queries */
+    double rows = (double)span->query_count, keys = (double)count, reach = window_reach(job);
+    if (job->sight.mask != LOCUS_MASK_FULL) { /* key j is seen by the last key_count − j queries */
         rows = (double)span->key_count - ((double)first + 0.5 * keys);
         rows = rows < (double)span->query_count ? rows : (double)span->query_count;
     }
-    return rows * keys + TOKEN_COST * ((double)span->query_count + keys);
+    return fmin(rows, reach) * keys + TOKEN_COST * (fmin((double)span->query_count, reach + keys) + keys);
 }
 
+/* Of all heads of a group. */
 static double run_cost(const attention_job *job, const locus_sequence_span *span, size_t first, size_t count) {
-    return job->pass == LOCUS_PASS_FORWARD ? query_run_cost(job, span, first, count)
-                                           : key_run_cost(job, span, first, count);
+    double one = job->pass == LOCUS_PASS_FORWARD ? query_run_cost(job, span, first, count)
+                                                 : key_run_cost(job, span, first, count);
+    return one * (double)job->group;
+}
+
+/* Content terms work on tiles. */
+static bool decodes(const attention_job *job, const locus_sequence_span *span) {
+    return job->pass == LOCUS_PASS_FORWARD && !job->content && span->query_count > 0 &&
+           span->query_count <= ATTENTION_DECODE_QUERIES && span->key_count >= ATTENTION_DECODE_KEYS;
 }
 
 static double total_cost(const attention_job *job) {
     double total = 0.0;
     for (size_t s = 0; s < job->sequences; s++) {
         locus_sequence_span span = locus_plan_span(job->plan, s);
-        total += run_cost(job, &span, 0, job->pass == LOCUS_PASS_FORWARD ? span.query_count : span.key_count);
+        if (!decodes(job, &span))
+            total += run_cost(job, &span, 0, job->pass == LOCUS_PASS_FORWARD ? span.query_count : span.key_count);
     }
     return total;
 }
@@ -72,7 +80,7 @@ static double total_cost(const attention_job *job) {
 
 static size_t groups_wanted(const attention_job *job) {
     size_t tasks = job->pass == LOCUS_PASS_FORWARD ? 256 : 64;
-    size_t groups = (tasks + job->heads - 1) / job->heads;
+    size_t groups = (tasks + job->kv_heads - 1) / job->kv_heads;
     if (job->pass == LOCUS_PASS_BACKWARD)
         while (groups > 1 && groups * job->heads * job->slots.bytes > SLOT_BYTES_MAX)
             groups /= 2;
@@ -144,6 +152,33 @@ static void emit_backward(const attention_job *job, builder *b, size_t sequence,
     }
 }
 
+/* A part begins at a multiple of its size; those that no query of the sequence can see are left out. */
+static void emit_parts(const attention_job *job, attention_schedule *schedule, size_t sequence,
+                       const locus_sequence_span *span) {
+    const attention_sight *sight = &job->sight;
+    const size_t size = ATTENTION_DECODE_PART, before = schedule->part_count;
+    /* The window of the first query begins here. */
+    const size_t reach = sight->window < span->key_count ? sight->window + span->query_count : SIZE_MAX;
+    const size_t near = sight->window > 0 && reach < span->key_count ? span->key_count - reach : 0;
+    for (size_t first = 0; first < span->key_count; first += size) {
+        const size_t left = span->key_count - first, count = left < size ? left : size;
+        if (first >= sight->keep && first + count <= near)
+            continue;
+        attention_item item = {sequence, first, count, schedule->decode_rows, 0};
+        if (schedule->parts)
+            schedule->parts[schedule->part_count] = item;
+        schedule->part_count++;
+        schedule->decode_rows += span->query_count;
+    }
+    if (schedule->parts) {
+        schedule->parts[before].parts = schedule->part_count - before;
+        schedule->joins[schedule->join_count] = before;
+    }
+    schedule->join_count++;
+    if (schedule->decode_queries < span->query_count)
+        schedule->decode_queries = span->query_count;
+}
+
 /* With items NULL it counts; run again with room for them, it fills them in. */
 static void build(const attention_job *job, attention_schedule *schedule) {
     double total = total_cost(job), threshold = total / (double)groups_wanted(job);
@@ -152,11 +187,26 @@ static void build(const attention_job *job, attention_schedule *schedule) {
     builder b = {schedule, threshold * 0.999, 0.0, false};
     /* A sequence alone with few heads is cut finer, so that many cores find work; the panels are made again for each
      * cut. */
-    size_t chunk = job->sequences * job->heads * 4 > 64 ? ATTENTION_QUERY_CHUNK : ATTENTION_QUERY_CHUNK / 2;
+    size_t chunk = job->sequences * job->kv_heads * 4 > 64 ? ATTENTION_QUERY_CHUNK : ATTENTION_QUERY_CHUNK / 2;
+    if (chunk * job->group > ATTENTION_GROUP_CHUNK) { /* no fewer than a panel is worth */
+        size_t shared = multiple(ATTENTION_GROUP_CHUNK / job->group, ATTENTION_QUERY_BLOCK);
+        chunk = shared > 2 * ATTENTION_QUERY_BLOCK ? shared : 2 * ATTENTION_QUERY_BLOCK;
+    }
     schedule->item_count = schedule->group_count = schedule->partial_rows = 0;
     schedule->max_queries = schedule->max_keys = 0;
+    schedule->part_count = schedule->join_count = schedule->decode_rows = schedule->decode_queries = 0;
+    schedule->chunk = chunk;
+    schedule->decode_heads =
+        ATTENTION_DECODE_ROW / (job->head_dim < ATTENTION_DECODE_ROW ? job->head_dim : ATTENTION_DECODE_ROW);
+    if (schedule->decode_heads > job->kv_heads)
+        schedule->decode_heads = job->kv_heads;
+    schedule->decode_head_runs = (job->kv_heads + schedule->decode_heads - 1) / schedule->decode_heads;
     for (size_t s = 0; s < job->sequences; s++) {
         locus_sequence_span span = locus_plan_span(job->plan, s);
+        if (decodes(job, &span)) {
+            emit_parts(job, schedule, s, &span);
+            continue;
+        }
         if (span.query_count > schedule->max_queries)
             schedule->max_queries = span.query_count;
         if (span.key_count > schedule->max_keys)
@@ -191,6 +241,7 @@ static void place_slots(attention_job *job) {
         slots->content_key = slot_part(&carver, job->content_key ? rows * job->head_dim * size : 0);
         slots->content_value = slot_part(&carver, job->content_value ? rows * job->value_dim * size : 0);
     }
+    slots->sinks = slot_part(&carver, job->sinks ? sizeof(double) : 0);
     slots->terms = carver.used;
     for (size_t t = 0; t < job->term_count; t++) {
         const locus_score_term *term = locus_plan_score_term(job->plan, t);
@@ -204,19 +255,25 @@ static void place_slots(attention_job *job) {
 void locus_attention_job_init(attention_job *job, const locus_plan *plan, const locus_attention_options *options,
                               locus_dtype dtype, locus_pass pass) {
     const locus_shape *shape = locus_plan_shape(plan);
+    const locus_score_settings *said = locus_plan_score_settings(plan);
+    const attention_settled settled = locus_attention_settle(plan, options);
     memset(job, 0, sizeof *job);
     job->plan = plan;
     job->heads = shape->heads;
+    job->kv_heads = locus_plan_kv_heads(plan);
+    job->group = job->heads / job->kv_heads;
     job->head_dim = shape->head_dim;
     job->value_dim = shape->value_dim ? shape->value_dim : shape->head_dim;
     job->sequences = locus_plan_sequences(plan);
-    job->query_key = locus_plan_query_key_operator(plan);
-    job->value_operator = locus_plan_value_operator(plan);
+    job->turned = options->turned;
+    job->query_key = job->turned ? NULL : locus_plan_query_key_operator(plan);
+    job->value_operator = job->turned ? NULL : locus_plan_value_operator(plan);
     job->content = locus_plan_content_table(plan);
     job->term_count = locus_plan_score_terms(plan);
-    job->mask = options->mask;
-    job->prefix = options->prefix;
-    job->scale = options->scale != 0.0 ? options->scale : 1.0 / sqrt((double)job->head_dim);
+    locus_attention_sight_init(&job->sight, plan, options);
+    job->scale = settled.scale;
+    job->cap = settled.cap;
+    job->sinks = said ? said->sinks : NULL;
     job->dropout = options->dropout;
     job->drop_weights = options->dropout > 0.0 && options->dropout_on == LOCUS_DROPOUT_WEIGHTS;
     job->drop_logits = options->dropout > 0.0 && options->dropout_on == LOCUS_DROPOUT_LOGITS;
@@ -254,6 +311,13 @@ size_t locus_attention_job_place(attention_job *job, void *base) {
     size_t size = locus_dtype_size(job->dtype);
     schedule->items = locus_attention_carve(&carver, schedule->item_count, sizeof *schedule->items);
     schedule->groups = locus_attention_carve(&carver, schedule->group_count + 1, sizeof *schedule->groups);
+    schedule->parts = locus_attention_carve(&carver, schedule->part_count, sizeof *schedule->parts);
+    schedule->joins = locus_attention_carve(&carver, schedule->join_count, sizeof *schedule->joins);
+    const size_t ranges = locus_attention_sight_ranges(&job->sight), decoded = schedule->decode_rows * job->heads;
+    attention_range *placed = locus_attention_carve(&carver, ranges, sizeof *placed);
+    job->decode_sums = locus_attention_carve(&carver, decoded * job->value_dim, size);
+    job->decode_tops = locus_attention_carve(&carver, decoded, size);
+    job->decode_totals = locus_attention_carve(&carver, decoded, size);
     if (job->content) {
         size_t rows = 2 * job->content->window + 1;
         if (job->content_key)
@@ -269,7 +333,9 @@ size_t locus_attention_job_place(attention_job *job, void *base) {
     }
     job->worker_bytes = worker_bytes(job);
     job->workers = locus_attention_carve(&carver, job->concurrency, job->worker_bytes);
-    if (base)
+    if (base) {
         build(job, schedule);
+        locus_attention_sight_place(&job->sight, ranges > 0 ? placed : NULL);
+    }
     return carver.used;
 }

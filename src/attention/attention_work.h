@@ -2,14 +2,19 @@
 /* How attention is cut into work, and where each part of the workspace lies. Nothing here knows an element type.
  *
  *   item   a run of one sequence: queries (forward) or keys (backward)
- *   group  a run of items with about the same work; task (group, head) is one piece of the parallel loop
+ *   group  a run of items with about the same work; task (group, key-value head) is one piece of the parallel loop, and
+ *          does all query heads that go with the key-value head
  *
- * Both depend on the plan and the mask only, never on threads, so sums come out the same on any number of them. A
- * backward group owns one gradient slot for each head. A long sequence among few is split over its keys: each part then
- * writes its own partial dL/dq', and a second loop adds the partials up in order. */
+ * Both depend on the plan, the mask and the window only, never on threads, so sums come out the same on any number of
+ * them. A backward group owns one gradient slot for each query head. A long sequence among few is split over its keys:
+ * each part then writes its own partial dL/dq', and a second loop adds the partials up in order.
+ *
+ * Forward, a sequence of few queries against more keys (a step of decoding) is not among these items: it is cut into
+ * parts of its keys, which pass by where they lie (attention_decode_body.h); a second loop joins the parts in order. */
 #ifndef LOCUS_ATTENTION_WORK_H
 #define LOCUS_ATTENTION_WORK_H
 
+#include "attention/attention_seen.h"
 #include "encoding/sites.h"
 
 #include <locus/attention.h>
@@ -20,10 +25,15 @@ enum {
     ATTENTION_KEY_BLOCK = 128,     /* columns of a score tile; a multiple of 8 (dropout) and of every vector length */
     ATTENTION_KEY_PANEL = 512,     /* keys that are transformed and kept at a time */
     ATTENTION_QUERY_CHUNK = 1024,  /* queries that a forward item keeps while the panels pass by */
+    ATTENTION_GROUP_CHUNK = 2048,  /* the same, of all heads that share the panels together */
     ATTENTION_STRIP = 16,          /* rows that share one width in a tile that the mask cuts */
     ATTENTION_CONTENT_WIDTH = 256, /* offsets of a tile beyond which content terms go pair by pair */
     ATTENTION_SPLIT_KEYS = 1024,   /* a part of a split sequence has at least so many keys */
-    ATTENTION_SPLIT_MAX = 4        /* parts of a sequence at most: bounds the memory of the partials */
+    ATTENTION_SPLIT_MAX = 4,       /* parts of a sequence at most: bounds the memory of the partials */
+    ATTENTION_DECODE_QUERIES = 8,  /* at most so many queries of a sequence are a step of decoding */
+    ATTENTION_DECODE_KEYS = 32,    /* against at least so many keys */
+    ATTENTION_DECODE_PART = 256,   /* keys of a part; a multiple of ATTENTION_KEY_BLOCK */
+    ATTENTION_DECODE_ROW = 1024    /* elements of neighbouring heads that are read together, about */
 };
 
 #define ATTENTION_NO_PARTIAL SIZE_MAX
@@ -41,6 +51,11 @@ typedef struct attention_schedule {
     size_t item_count, group_count;
     size_t partial_rows;          /* rows of [heads, dim] in the partials' buffer */
     size_t max_queries, max_keys; /* of one sequence */
+    size_t chunk;                 /* forward: queries of an item at most */
+    attention_item *parts;        /* of decoding: runs of keys; `partial` and `parts` as above */
+    size_t *joins;                /* the first part of each sequence that is decoded */
+    size_t part_count, join_count, decode_rows, decode_queries; /* rows of partial results; queries of a sequence */
+    size_t decode_heads, decode_head_runs; /* key-value heads of one task, and how many such runs there are */
 } attention_schedule;
 
 /* Rows of one head: element d of (token, head) at data + token·token_stride + head·head_stride + d. */
@@ -52,6 +67,7 @@ typedef struct attention_view {
 /* Byte offsets into one gradient slot, and the slots' size. */
 typedef struct attention_slots {
     size_t query_key, value, content_key, content_value;
+    size_t sinks; /* one double */
     size_t terms; /* those of the terms follow one another */
     size_t bytes; /* of one slot; 0: nothing is learned, or not wanted */
 } attention_slots;
@@ -59,15 +75,17 @@ typedef struct attention_slots {
 /* Everything one call works on; read-only while the loop runs. */
 typedef struct attention_job {
     const locus_plan *plan;
-    size_t heads, head_dim, value_dim, sequences;
+    size_t heads, kv_heads, group; /* group = heads / kv_heads: query heads of one key-value head */
+    size_t head_dim, value_dim, sequences;
+    attention_sight sight;
     const locus_operator *query_key, *value_operator;
     const locus_content_table *content;
     const void *content_key, *content_value; /* of the call's element type, or NULL */
     size_t term_count;
     bool learned_factor, slots_wanted;
-    locus_mask mask;
-    const size_t *prefix;
-    double scale, content_scale, dropout;
+    bool turned;         /* operators do not act */
+    const double *sinks; /* [heads], or NULL */
+    double scale, cap, content_scale, dropout;
     bool drop_weights, drop_logits;
     locus_random dropout_key;
     locus_dtype dtype;
@@ -80,6 +98,7 @@ typedef struct attention_job {
     attention_view g_given;                                  /* g_output as the caller gave it: D = do·o */
     char *slot_data, *partials, *content_partials, *workers; /* in the workspace */
     char *content_key_columns, *content_value_columns;       /* tables transposed, [dim][rows] */
+    char *decode_sums, *decode_tops, *decode_totals;         /* of parts: [rows][heads][value_dim], [rows][heads] */
     size_t worker_bytes;
 } attention_job;
 
@@ -90,16 +109,13 @@ typedef struct attention_carver {
 } attention_carver;
 void *locus_attention_carve(attention_carver *carver, size_t count, size_t size);
 
-/* Fills in everything but views and pointers from the plan and the options (which may be unchecked: their prefix is not
- * read). */
+/* Fills in everything but views and pointers from the plan and the options (which may be unchecked: neither their prefix
+ * nor their documents are read). */
 void locus_attention_job_init(attention_job *job, const locus_plan *plan, const locus_attention_options *options,
                               locus_dtype dtype, locus_pass pass);
 
 /* Lays the job out from `base` (NULL: counts only, leaves the pointers NULL) and returns the bytes that it takes. */
 size_t locus_attention_job_place(attention_job *job, void *base);
-
-/* Keys of a sequence that its query `row` sees: always the first so many. */
-size_t locus_attention_seen(const attention_job *job, size_t sequence, const locus_sequence_span *span, size_t row);
 
 /* One instance for each element type. */
 size_t locus_attention_forward_scratch_float32(const attention_job *job);

@@ -26,12 +26,12 @@ static bool has(unsigned word, unsigned bits) {
 }
 
 static unsigned detect(void) {
-    const unsigned fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28; /* leaf 1, ecx */
+    const unsigned fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28, f16c = 1u << 29; /* leaf 1, ecx */
     const unsigned avx2 = 1u << 5,
                    avx512 = 1u << 16 /* F */ | 1u << 17 /* DQ */ | 1u << 30 /* BW */ | 1u << 31 /* VL */;
     const unsigned ymm = 0x06, zmm = 0xE6;
     unsigned eax, ebx, ecx, edx, found = LOCUS_ISA_SCALAR;
-    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !has(ecx, fma | osxsave | avx))
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !has(ecx, fma | osxsave | avx | f16c))
         return found;
     unsigned saved = saved_registers();
     if (!has(saved, ymm) || !__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) || !has(ebx, avx2))

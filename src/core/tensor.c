@@ -8,6 +8,9 @@ size_t locus_dtype_size(locus_dtype dtype) {
         return sizeof(float);
     case LOCUS_FLOAT64:
         return sizeof(double);
+    case LOCUS_FLOAT16:
+    case LOCUS_BFLOAT16:
+        return 2;
     }
     return 0;
 }

@@ -29,7 +29,7 @@ typedef struct locus_algebraic_part {
 
 typedef struct locus_algebraic {
     size_t heads, count;
-    locus_algebraic_part parts[LOCUS_LIST_MAX];
+    locus_algebraic_part parts[LOCUS_COORDINATES_MAX];
     locus_turning turning;
 } locus_algebraic;
 
@@ -180,7 +180,7 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
                          locus_owned *memory, void **bound, locus_error *error) {
     locus_algebraic_blocks blocks;
     locus_owned passing = {0};
-    double *drawn[LOCUS_LIST_MAX] = {NULL};
+    double *drawn[LOCUS_COORDINATES_MAX] = {NULL};
     locus_algebraic *own = locus_owned_get(memory, 1, sizeof *own);
     if (!own)
         return locus_owned_fail(error, 1, sizeof *own);
@@ -212,7 +212,7 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
 static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
                           locus_placed *placed, locus_error *error) {
     const locus_algebraic *own = bound;
-    locus_operator_part parts[LOCUS_LIST_MAX];
+    locus_operator_part parts[LOCUS_COORDINATES_MAX];
     locus_status status = LOCUS_OK;
     (void)first_parameter;
     for (size_t i = 0; i < own->count && status == LOCUS_OK; i++) {
@@ -226,7 +226,7 @@ static locus_status place(const void *bound, const locus_places *places, size_t 
     return status == LOCUS_OK ? locus_turning_place(&own->turning, places, memory, placed, error) : status;
 }
 
-static size_t normal(const void *bound, locus_normal_part parts[LOCUS_LIST_MAX]) {
+static size_t normal(const void *bound, locus_normal_part parts[LOCUS_COORDINATES_MAX]) {
     const locus_algebraic *own = bound;
     for (size_t i = 0; i < own->count; i++)
         parts[i] = (locus_normal_part){own->parts[i].first, i, own->parts[i].rotary};
@@ -259,6 +259,7 @@ const locus_encoding_class locus_algebraic_class = {
              .option_count = sizeof options / sizeof options[0]},
     .rules = rules,
     .laws = LOCUS_LAWS_ALL,
+    .reals = true,
     .angles = true,
     .sites = sites,
     .parameters = parameters,

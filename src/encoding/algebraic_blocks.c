@@ -23,7 +23,7 @@ static size_t unit_of(const locus_algebraic_blocks *blocks, size_t i) {
 
 /* A split that would do, as text; false if there is none. */
 static bool suggest_split(const locus_algebraic_blocks *blocks, size_t dim, char *text, size_t size) {
-    size_t parts[LOCUS_LIST_MAX], left = dim, length = 0;
+    size_t parts[LOCUS_COORDINATES_MAX], left = dim, length = 0;
     for (size_t i = 0; i < blocks->count; i++) {
         const size_t unit = unit_of(blocks, i), even = dim / blocks->count / unit * unit;
         parts[i] = even > 0 ? even : unit;
@@ -77,8 +77,8 @@ static locus_status cut_by_split(locus_algebraic_blocks *blocks, const locus_opt
                           "split has %zu block%s, but '%s' has %zu coordinate%s: give a number for each", split->count,
                           split->count == 1 ? "" : "s", group, blocks->count, blocks->count == 1 ? "" : "s");
     for (size_t i = 0; i < blocks->count; i++) {
-        blocks->items[i].dim = split->list[i];
-        sum += split->list[i];
+        blocks->items[i].dim = (size_t)split->list[i];
+        sum += blocks->items[i].dim;
     }
     if (sum == dim)
         return LOCUS_OK;

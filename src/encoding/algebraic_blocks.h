@@ -40,9 +40,9 @@ typedef struct locus_algebraic_blocks {
     size_t count, tables;
     locus_generator generator;
     locus_orthogonal_kind kind; /* of matrices */
-    locus_algebraic_block items[LOCUS_LIST_MAX];
+    locus_algebraic_block items[LOCUS_COORDINATES_MAX];
     size_t tensor_count; /* learned, or drawn for generator=fixed */
-    locus_parameter tensors[LOCUS_LIST_MAX];
+    locus_parameter tensors[LOCUS_COORDINATES_MAX];
 } locus_algebraic_blocks;
 
 /* SHAPE if the head cannot be cut so, or if there are more generators than fit. */

@@ -41,9 +41,12 @@ static void noise(locus_generator_draw *draw, size_t count, double *values) {
 }
 
 static void branch_frequencies(const locus_generator_draw *draw, double *theta) {
-    const double branches = draw->coordinate.kind == LOCUS_COORDINATE_TREE ? (double)draw->coordinate.size : 1;
-    for (size_t i = 0; i < draw->dim / 2; i++)
-        theta[i] = pow(BASE, -2.0 * ((double)i * branches + (double)draw->number) / (branches * (double)draw->dim));
+    const long double branches =
+        draw->coordinate.kind == LOCUS_COORDINATE_TREE ? (long double)draw->coordinate.size : 1;
+    for (size_t i = 0; i < draw->dim / 2; i++) {
+        const long double step = (long double)i * branches + (long double)draw->number;
+        theta[i] = (double)powl(BASE, -2.0L * step / (branches * (long double)draw->dim)); /* rope's, to the last bit */
+    }
 }
 
 static locus_status draw_angles(locus_generator_draw *draw, double *theta) {

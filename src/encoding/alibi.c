@@ -4,6 +4,7 @@
  *   s_mn −= slope_h · distance
  *   n₂ = 2^⌊log₂ H⌋: slope_h = 2^(−8(h+1)/n₂) for h < n₂, else 2^(−4(2(h−n₂)+1)/n₂)
  *
+ * Every head count that a shape may have (65,536) is served: slopes are 2^−8 at least, and no two are alike in float32.
  * Nothing is learned. Where distances have cells, float rows are tables, one for each head; other rows are computed. */
 #include "encoding/score_row.h"
 
@@ -111,7 +112,7 @@ static locus_status place(const void *bound, const locus_places *places, size_t 
     if (!own)
         return locus_owned_fail(error, 1, sizeof *own);
     *own = (locus_alibi_term){.base = {&score_class, LOCUS_SCORE_BIAS}, .alibi = alibi};
-    locus_status status = locus_score_rows_create(&own->rows, places, alibi->heads, memory, error);
+    locus_status status = locus_score_rows_create(&own->rows, places, alibi->heads, false, memory, error);
     if (status != LOCUS_OK)
         return status;
     const size_t cells = own->rows.cells;
@@ -142,6 +143,7 @@ const locus_encoding_class locus_alibi_class = {
              .options = options,
              .option_count = sizeof options / sizeof options[0]},
     .rules = rules,
+    .reals = true,
     .laws = LOCUS_LAW_RELATIVITY,
     .parameters = parameters,
     .bind = bind,

@@ -3,14 +3,17 @@
  *
  *   e^{ipθ} = e^{i64cθ} · e^{ifθ},  p = 64c + f
  *
- * Products with θ are carried out to twice double precision before the cosine is taken, so that an angle is as exact at
- * position 1,000,000 as at position 1. On a cycle of n the angles are 2π·(m·p mod n)/n, reduced in integers to the
- * first eighth of a turn: quarters of a turn are exact, and n steps are none. kernels->angles multiplies the levels for
- * a run of tokens and rounds once.
+ * Real positions that are not whole have rows of their own, e^{ipθ}. Products with θ are carried out to twice double
+ * precision before the cosine is taken, so that an angle is as exact at position 1,000,000 as at position 1. On a cycle
+ * of n the angles are 2π·(m·p mod n)/n, reduced in integers to the first eighth of a turn: quarters of a turn are
+ * exact, and n steps are none. kernels->angles multiplies the levels for a run of tokens and rounds once.
  *
  *   fine    [tables, 64, pairs] (cos, sin)             belongs to the frequencies: made when parameters are bound
  *   steps   [8, tables, pairs] floats, cosines and sines apart: rows f < 8 of fine, rounded
- *   coarse  [tables, coarse_count, pairs] (cos, sin)   belongs to positions: made with the plan */
+ *   coarse  [tables, coarse_count, pairs] (cos, sin)   belongs to positions: made with the plan
+ *
+ * A row depends on its position alone, never on the plan around it: a key that was turned when it was new has the bits
+ * that a plan over the whole sequence gives it. */
 #ifndef LOCUS_ANGLE_TABLE_H
 #define LOCUS_ANGLE_TABLE_H
 
@@ -38,6 +41,24 @@ typedef struct locus_angle_table {
     size_t coarse_count;
     const double *coarse;
 } locus_angle_table;
+
+/* Coarse rows that a plan had when it was placed the last time, for one that is placed again and again on a few new
+ * tokens: of 64 positions in a row all but the first find their row here. Belongs to one thread. */
+#define LOCUS_ANGLE_MEMO_ITEMS 64
+typedef struct locus_angle_memo_item {
+    const locus_angle_fine *base;
+    locus_angle_rates rates; /* of the base, as they were */
+    double last;             /* of its frequencies */
+    size_t count, room;      /* rows of each table */
+    int64_t *blocks;         /* [count], rising */
+    double *rows;            /* [tables, count, pairs, 2] */
+    size_t row_bytes;        /* of one block in all tables */
+} locus_angle_memo_item;
+struct locus_angle_memo {
+    size_t count;
+    locus_angle_memo_item items[LOCUS_ANGLE_MEMO_ITEMS];
+};
+void locus_angle_memo_release(struct locus_angle_memo *memo);
 
 /* What `rates` points to must outlive the tables. */
 locus_status locus_angle_fine_make(locus_angle_fine *fine, const locus_angle_rates *rates, locus_owned *memory,

@@ -49,10 +49,11 @@ static locus_status bind_terms(const locus_binding *binding, const locus_tensor 
     locus_status status = locus_parameter_list_check(&binding->list, parameters, count, "parameters", error);
     if (status == LOCUS_OK)
         status = copy_parameters(&binding->list, parameters, &passing, values, error);
-    for (size_t i = 0; status == LOCUS_OK && i < binding->encoding.term_count; i++) {
-        const locus_term *term = &binding->encoding.terms[i];
+    for (size_t i = 0; status == LOCUS_OK && i < binding->encoding->term_count; i++) {
+        const locus_term *term = &binding->encoding->terms[i];
+        const locus_shape shape = locus_term_shape(term, &binding->shape);
         if (term->class->bind)
-            status = term->class->bind(term, &binding->shape, values + binding->list.first[i], &states->memory,
+            status = term->class->bind(term, &shape, values + binding->list.first[i], &states->memory,
                                        &states->bound[i], error);
     }
     locus_owned_release(&passing);
@@ -79,10 +80,10 @@ locus_status locus_binding_create(locus_binding **binding, const locus_encoding 
     if (!fresh)
         return locus_fail_memory(error, sizeof *fresh);
     memset(fresh, 0, sizeof *fresh);
-    fresh->encoding = *encoding;
-    locus_encoding_share(&fresh->encoding);
+    fresh->encoding = locus_encoding_share(encoding);
     fresh->shape = *shape;
     fresh->shape.value_dim = locus_shape_value_dim(shape);
+    fresh->shape.kv_heads = locus_shape_kv_heads(shape);
     fresh->list = list;
     locus_bound_states states;
     status = bind_terms(fresh, parameters, count, &states, error);
@@ -108,14 +109,14 @@ locus_status locus_binding_update(locus_binding *binding, const locus_tensor *pa
 }
 
 const locus_group *locus_binding_group(const locus_binding *binding) {
-    return binding ? binding->encoding.group : NULL;
+    return binding ? binding->encoding->group : NULL;
 }
 
 void locus_binding_destroy(locus_binding **binding) {
     if (!binding || !*binding)
         return;
     locus_owned_release(&(*binding)->memory);
-    locus_encoding_release(&(*binding)->encoding);
+    locus_encoding_destroy(&(*binding)->encoding);
     locus_release(*binding, sizeof **binding);
     *binding = NULL;
 }

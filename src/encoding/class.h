@@ -14,11 +14,13 @@
 
 #include <locus/encoding.h>
 #include <locus/random.h>
+#include <stdatomic.h>
 
 #define LOCUS_TERMS_MAX 8
-#define LOCUS_OPTIONS_MAX 8
-#define LOCUS_LIST_MAX 32 /* numbers of a list, and coordinates of a group that operators act on */
-#define LOCUS_TERM_PARAMETERS_MAX (LOCUS_LIST_MAX + 1)
+#define LOCUS_OPTIONS_MAX 32
+#define LOCUS_COORDINATES_MAX 32 /* of a group that operators act on */
+#define LOCUS_LIST_MAX 32768     /* numbers of a list: half of the longest head dimension */
+#define LOCUS_TERM_PARAMETERS_MAX (LOCUS_COORDINATES_MAX + 1)
 
 /* ---- options ---- */
 
@@ -27,10 +29,11 @@ typedef enum locus_option_kind {
     LOCUS_OPTION_NUMBER = 2,        /* a number in (minimum, maximum] or [minimum, maximum] */
     LOCUS_OPTION_INTEGER = 3,       /* an integer in [minimum, maximum] */
     LOCUS_OPTION_OFF_OR_NUMBER = 4, /* `off` (choice 0) or a number (choice 1) */
-    LOCUS_OPTION_ROTATE = 5, /* not given (choice 0), an even integer (1), or proportional:f with f in (0, 1] (2) */
-    LOCUS_OPTION_GROUP = 6,  /* a group */
-    LOCUS_OPTION_LIST = 7,   /* not given (choice 0), or a:b:… of integers in [minimum, maximum] (1) */
-    LOCUS_OPTION_DECAY = 8   /* off (choice 0), a number (1), or learned:number (2) */
+    LOCUS_OPTION_ROTATE = 5,  /* not given (choice 0), an even integer (1), or proportional:f with f in (0, 1] (2) */
+    LOCUS_OPTION_GROUP = 6,   /* a group */
+    LOCUS_OPTION_LIST = 7,    /* not given (choice 0), or a:b:… of integers in [minimum, maximum] (1) */
+    LOCUS_OPTION_NUMBERS = 8, /* the same of numbers in (minimum, maximum] or [minimum, maximum] */
+    LOCUS_OPTION_DECAY = 9    /* off (choice 0), a number (1), or learned:number (2) */
 } locus_option_kind;
 
 typedef struct locus_option_rule {
@@ -46,7 +49,7 @@ typedef struct locus_option_value {
     double number;
     locus_group *group; /* owned; NULL: the default */
     size_t count;       /* of a list */
-    uint32_t list[LOCUS_LIST_MAX];
+    double *list;       /* [count], owned */
 } locus_option_value;
 
 typedef struct locus_encoding_class locus_encoding_class;
@@ -56,6 +59,7 @@ typedef struct locus_encoding_class locus_encoding_class;
 typedef struct locus_term {
     const locus_encoding_class *class;
     locus_option_value options[LOCUS_OPTIONS_MAX]; /* in the class's order, defaults filled in */
+    locus_group *group; /* that follows from the options (class->group_text), owned; else NULL */
 } locus_term;
 
 /* ---- the embedding site ---- */
@@ -95,7 +99,10 @@ typedef struct locus_placed {
     const locus_whole_operator *query_key_whole, *value_whole; /* instead, where operators share work between tokens */
     const locus_score_term *score;
     const locus_content_table *content;
-    const locus_embedding *embedding;
+    const locus_contextual_table *contextual;
+    const locus_score_settings *settings;
+    const locus_embedding *embedding; /* of LOCUS_ROLE_TOKEN */
+    const locus_embedding *encoded;   /* of LOCUS_ROLE_ENCODED */
 } locus_placed;
 
 /* What initialise draws from: a stream of its own for each term. */
@@ -118,10 +125,16 @@ struct locus_encoding_class {
     const char *later;              /* options of later versions, "a|b", or NULL */
     bool angles;                    /* place needs the placement's two-level positions */
     unsigned laws;   /* mask of locus_law; an option `side` that is one-sided takes LOCUS_LAW_RELATIVITY away */
+    bool reals;      /* takes real-valued positions */
     bool any_group;  /* positions of every group will do; others without an option `group` act on seq */
     bool grids_only; /* of the option `group` */
+    /* The group, as text, of a class whose group follows from other options (axes=3: grid:3); cut to `size` bytes. NULL,
+     * or an empty text: the option `group` says it, or it is seq. */
+    void (*group_text)(const locus_term *term, char *text, size_t size);
     /* NULL: all of info.sites. */
     unsigned (*sites)(const locus_term *term);
+    /* NULL: `laws`, of all terms. */
+    unsigned (*laws_of)(const locus_term *term);
     /* A contradiction between options: returns its text and which option to point at; NULL if there is none. May be
      * NULL. */
     const char *(*conflict)(const locus_term *term, size_t *option);
@@ -138,12 +151,14 @@ struct locus_encoding_class {
                           locus_placed *placed, locus_error *error);
     /* The rotations that the operator on queries and keys is made of (fold.h), side by side over the head's dimensions;
      * returns their number. NULL: it is not made of rotations. */
-    size_t (*normal)(const void *bound, locus_normal_part parts[LOCUS_LIST_MAX]);
+    size_t (*normal)(const void *bound, locus_normal_part parts[LOCUS_COORDINATES_MAX]);
 };
 
+extern const locus_encoding_class locus_chebyshev_class, locus_shiv_quirk_class;
 extern const locus_encoding_class locus_none_class, locus_sinusoidal_class, locus_learned_class, locus_relative_class,
     locus_rope_class, locus_roper_class, locus_alibi_class, locus_decay_class, locus_algebraic_class, locus_mixed_class,
-    locus_string_class, locus_liere_class;
+    locus_string_class, locus_liere_class, locus_t5_class, locus_kerple_class, locus_fire_class, locus_cope_class,
+    locus_scores_class;
 
 /* ---- the registry ---- */
 
@@ -155,6 +170,7 @@ const char *locus_classes_later(void);
 /* ---- the parsed spec ---- */
 
 struct locus_encoding {
+    atomic_size_t owners;
     locus_group *group; /* that positions must be of, owned; NULL: any */
     size_t term_count;
     locus_term terms[LOCUS_TERMS_MAX];
@@ -165,9 +181,9 @@ unsigned locus_term_sites(const locus_term *term);
 /* The group that a term's positions are of, borrowed; NULL: any. */
 const locus_group *locus_term_group(const locus_term *term);
 
-/* Groups of an encoding's options have owners: a copy becomes one of them, and lets go of them. */
-void locus_encoding_share(locus_encoding *copy);
-void locus_encoding_release(locus_encoding *encoding);
+/* Encodings are immutable, so bindings keep them by counting owners: one more owner, one more locus_encoding_destroy.
+ * Safe from any thread. Returns its argument, whose contents stay read-only. */
+locus_encoding *locus_encoding_share(const locus_encoding *encoding);
 
 /* All learned tensors of an encoding with their full names; count is at most
  * LOCUS_TERMS_MAX·LOCUS_TERM_PARAMETERS_MAX. */
@@ -198,6 +214,14 @@ static inline void locus_tensor_add(const locus_tensor *tensor, size_t index, do
 /* Fails with SHAPE unless the shape has heads and a head dimension; `name` is the encoding. */
 locus_status locus_shape_need_heads(const locus_shape *shape, const char *name, locus_error *error);
 locus_status locus_shape_need_model(const locus_shape *shape, const char *name, locus_error *error);
+
+/* The shape as a term sees it: `heads` are those that its parameters are for, of keys and values where it has operators. */
+locus_shape locus_term_shape(const locus_term *term, const locus_shape *shape);
+
+/* kv_heads, or heads where it is 0. */
+static inline size_t locus_shape_kv_heads(const locus_shape *shape) {
+    return shape->kv_heads ? shape->kv_heads : shape->heads;
+}
 
 /* value_dim, or head_dim where it is 0. */
 static inline size_t locus_shape_value_dim(const locus_shape *shape) {

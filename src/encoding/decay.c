@@ -36,7 +36,8 @@ typedef struct locus_decay_term {
     locus_score_rows rows;
     const float *narrow; /* [rows.cells] */
     const double *wide;
-    power_list powers; /* without cells */
+    const double *moments; /* [rows.cells] distance · factor, 0 where that is infinite; of a learned rate */
+    power_list powers;     /* without cells */
 } locus_decay_term;
 
 /* ---- powers ---- */
@@ -68,12 +69,14 @@ static locus_status list_powers(power_list *powers, double rate, double last, lo
     return LOCUS_OK;
 }
 
-/* Lists nothing where the list would be too long. */
-static locus_status make_powers(power_list *powers, double rate, double most, const locus_places *places,
-                                locus_owned *memory, locus_error *error) {
-    const double settled = settled_at(rate), last = settled < most ? settled : most;
+/* Lists nothing where the list would be too long, or distances are no whole numbers. */
+static locus_status make_powers(power_list *powers, double rate, const locus_score_rows *rows,
+                                const locus_places *places, locus_owned *memory, locus_error *error) {
+    const double settled = settled_at(rate), last = settled < rows->most ? settled : rows->most;
     *powers = (power_list){0};
-    return last < locus_score_list_most(places) ? list_powers(powers, rate, last, memory, error) : LOCUS_OK;
+    if (!rows->whole || last >= locus_score_list_most(places))
+        return LOCUS_OK;
+    return list_powers(powers, rate, last, memory, error);
 }
 
 /* ---- rows ---- */
@@ -151,9 +154,14 @@ static double sum_backward(const locus_decay_term *own, const locus_score_call *
 
 static void row_backward(const locus_score_term *term, const locus_score_call *call, const void *gradient, void *slot) {
     const locus_decay_term *own = (const locus_decay_term *)term;
+    const size_t at = locus_score_rows_at(&own->rows, call);
     const char *from = gradient;
     locus_score_call piece = *call;
     double sum = 0;
+    if (at != SIZE_MAX) {
+        *(double *)slot += locus_score_dot(call->dtype, gradient, 0, call->count, own->moments + at);
+        return;
+    }
     for (size_t left = call->count; left > 0; left -= piece.count) {
         piece.count = left < LOCUS_SCORE_RUN ? left : LOCUS_SCORE_RUN;
         sum = sum_backward(own, &piece, from, sum);
@@ -187,34 +195,39 @@ static locus_status fill_cells(locus_decay_term *own, const locus_places *places
     const size_t cells = own->rows.cells;
     float *narrow = locus_owned_get(memory, cells, sizeof *narrow);
     double *wide = locus_owned_get(memory, cells, sizeof *wide);
-    if (!narrow || !wide)
+    double *moments = locus_owned_get(memory, own->learned ? cells : 0, sizeof *moments);
+    if (!narrow || !wide || !moments)
         return locus_owned_fail(error, cells, sizeof *wide);
     locus_owned passing = {0};
     power_list powers;
-    locus_status status = make_powers(&powers, own->rate, own->rows.most, places, &passing, error);
+    locus_status status = make_powers(&powers, own->rate, &own->rows, places, &passing, error);
     for (size_t i = 0; status == LOCUS_OK && i < cells; i++) {
         wide[i] = power_of(&powers, own->rate, own->rows.distance[i]);
         narrow[i] = (float)wide[i];
+        const double moment = own->rows.distance[i] * wide[i];
+        if (own->learned) /* a masked key's factor may be infinite where the rate is above 1 */
+            moments[i] = isfinite(moment) ? moment : 0;
     }
     locus_owned_release(&passing);
     own->narrow = narrow;
     own->wide = wide;
+    own->moments = moments;
     return status;
 }
 
 locus_status locus_decay_place(double rate, bool learned, size_t parameter, const locus_places *places,
                                locus_owned *memory, const locus_score_term **placed, locus_error *error) {
-    const size_t tables = 2; /* doubles and, at half the size, floats; distances are counted by their maker */
+    const size_t tables = learned ? 3 : 2; /* doubles, floats; distances are counted by their maker */
     locus_decay_term *own = locus_owned_get(memory, 1, sizeof *own);
     if (!own)
         return locus_owned_fail(error, 1, sizeof *own);
     *own = (locus_decay_term){
         .base = {&score_class, LOCUS_SCORE_FACTOR}, .rate = rate, .learned = learned, .parameter = parameter};
-    locus_status status = locus_score_rows_create(&own->rows, places, tables, memory, error);
+    locus_status status = locus_score_rows_create(&own->rows, places, tables, false, memory, error);
     if (status == LOCUS_OK && own->rows.cells > 0)
         status = fill_cells(own, places, memory, error);
     else if (status == LOCUS_OK)
-        status = make_powers(&own->powers, rate, own->rows.most, places, memory, error);
+        status = make_powers(&own->powers, rate, &own->rows, places, memory, error);
     *placed = &own->base;
     return status;
 }
@@ -277,6 +290,7 @@ const locus_encoding_class locus_decay_class = {
              .options = options,
              .option_count = sizeof options / sizeof options[0]},
     .rules = rules,
+    .reals = true,
     .laws = LOCUS_LAW_RELATIVITY,
     .parameters = parameters,
     .initialise = initialise,

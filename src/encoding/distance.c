@@ -37,6 +37,7 @@ typedef struct part {
 struct locus_distances {
     size_t count;
     const part *parts;
+    bool real; /* positions are: of one part, of axes */
     double most;
 };
 
@@ -87,7 +88,33 @@ static int64_t between(const locus_placement *axis, size_t query, size_t key) {
     return axis->key.values[key] - axis->query.values[query];
 }
 
+static bool is_real(const part *p) {
+    return p->axes[0].query.reals || p->axes[0].key.reals;
+}
+
+static double real_between(const locus_placement *axis, size_t query, size_t key) {
+    return locus_token_position(&axis->key, key) - locus_token_position(&axis->query, query);
+}
+
+/* The floor of the norm: where all differences are whole as exact as that of whole positions. */
+static double real_distance(const part *p, size_t query, size_t key) {
+    wide_sum exact = 0;
+    double sum = 0;
+    bool whole = true;
+    if (p->count == 1)
+        return fabs(real_between(&p->axes[0], query, key));
+    for (size_t a = 0; a < p->count; a++) {
+        const double apart = fabs(real_between(&p->axes[a], query, key)), steps = floor(apart);
+        whole = whole && apart == steps;
+        exact += (wide_sum)(uint64_t)steps * (uint64_t)steps;
+        sum += apart * apart;
+    }
+    return whole ? (double)floor_root(exact) : floor(sqrt(sum));
+}
+
 static double part_distance(const part *p, size_t query, size_t key) {
+    if (is_real(p))
+        return real_distance(p, query, key);
     if (p->kind == PART_TREE)
         return (double)locus_tree_distance_pair(p->tree, query, key);
     if (p->count == 1) {
@@ -221,19 +248,31 @@ void locus_distances_row(const locus_distances *distances, const locus_score_cal
     }
 }
 
+void locus_distances_apart(const locus_distances *distances, const locus_score_call *call, double *out) {
+    const locus_placement *axis = &distances->parts[0].axes[0];
+    for (size_t j = 0; j < call->count; j++)
+        out[j] = distances->real ? real_between(axis, call->query, call->key_first + j)
+                                 : (double)between(axis, call->query, call->key_first + j);
+}
+
 double locus_distances_most(const locus_distances *distances) {
     return distances->most;
 }
 
+bool locus_distances_whole(const locus_distances *distances) {
+    return !distances->real || distances->parts[0].count > 1;
+}
+
 bool locus_distances_fit(const locus_distances *distances) {
-    return distances->most <= INT32_MAX;
+    return !distances->real && distances->most <= INT32_MAX;
 }
 
 /* ---- making ---- */
 
+/* Values of real positions are rounded down: their differences are short by less than one. */
 static uint64_t widest(const locus_placement *axis) {
     const uint64_t near = absolute(axis->nearest_apart), far = absolute(axis->farthest_apart);
-    return near > far ? near : far;
+    return (near > far ? near : far) + (axis->query.reals || axis->key.reals);
 }
 
 static double prepare_grid(part *p) {
@@ -290,6 +329,7 @@ locus_status locus_distances_create(const locus_places *places, locus_owned *mem
         locus_status status = prepare_part(&parts[i], &own->most, memory, error);
         if (status != LOCUS_OK)
             return status;
+        own->real = own->real || is_real(&parts[i]);
     }
     *distances = own;
     return LOCUS_OK;

@@ -31,7 +31,8 @@ unsigned locus_encoding_laws(const locus_encoding *encoding) {
     for (size_t i = 0; encoding && i < encoding->term_count; i++) {
         const locus_term *term = &encoding->terms[i];
         const bool operates = (locus_term_sites(term) & LOCUS_SITE_QUERY_KEY) != 0;
-        laws &= term->class->laws | (operates ? 0u : (unsigned)(LOCUS_LAW_HOMOMORPHISM | LOCUS_LAW_ORTHOGONAL));
+        laws &= (term->class->laws_of ? term->class->laws_of(term) : term->class->laws) |
+                (operates ? 0u : (unsigned)(LOCUS_LAW_HOMOMORPHISM | LOCUS_LAW_ORTHOGONAL));
         laws &= is_one_sided(term) ? ~(unsigned)LOCUS_LAW_RELATIVITY : ~0u;
     }
     return laws;
@@ -72,13 +73,24 @@ size_t locus_parameter_elements(const locus_parameter *parameter) {
 #define DIMENSION_MAX 65536 /* of heads and dimensions: keeps every product of sizes far from overflow */
 
 static locus_status check_shape(const locus_shape *shape, locus_error *error) {
-    const size_t sizes[] = {shape->heads, shape->head_dim, shape->value_dim, shape->model_dim};
-    const char *const names[] = {"heads", "head_dim", "value_dim", "model_dim"};
-    for (size_t i = 0; i < 4; i++)
+    const size_t sizes[] = {shape->heads, shape->head_dim, shape->value_dim, shape->model_dim, shape->kv_heads};
+    const char *const names[] = {"heads", "head_dim", "value_dim", "model_dim", "kv_heads"};
+    for (size_t i = 0; i < 5; i++)
         if (sizes[i] > DIMENSION_MAX)
             return locus_fail(error, LOCUS_ERROR_SHAPE, names[i], "%s is %zu: at most %d is possible", names[i],
                               sizes[i], DIMENSION_MAX);
+    if (shape->kv_heads > 0 && (shape->heads == 0 || shape->heads % shape->kv_heads != 0))
+        return locus_fail(error, LOCUS_ERROR_SHAPE, "kv_heads",
+                          "%zu query heads cannot share %zu key and value heads: kv_heads must divide heads",
+                          shape->heads, shape->kv_heads);
     return LOCUS_OK;
+}
+
+locus_shape locus_term_shape(const locus_term *term, const locus_shape *shape) {
+    locus_shape own = *shape;
+    if (locus_term_sites(term) & (LOCUS_SITE_QUERY_KEY | LOCUS_SITE_VALUE))
+        own.heads = locus_shape_kv_heads(shape);
+    return own;
 }
 
 static void prefix_name(locus_parameter *parameter, size_t term) {
@@ -97,9 +109,10 @@ locus_status locus_parameter_list_get(const locus_encoding *encoding, const locu
     for (size_t i = 0; status == LOCUS_OK && i < encoding->term_count; i++) {
         const locus_term *term = &encoding->terms[i];
         size_t own = 0;
+        const locus_shape seen = locus_term_shape(term, shape);
         list->first[i] = list->count;
         if (term->class->parameters)
-            status = term->class->parameters(term, shape, list->items + list->count, &own, error);
+            status = term->class->parameters(term, &seen, list->items + list->count, &own, error);
         for (size_t j = 0; status == LOCUS_OK && encoding->term_count > 1 && j < own; j++)
             prefix_name(&list->items[list->count + j], i);
         list->count += own;
@@ -208,6 +221,8 @@ static locus_status initialise_term(const locus_encoding *encoding, size_t index
     }
     draw.values = values;
     draw.random.step = (uint32_t)index;
+    const locus_shape shape = locus_term_shape(term, draw.shape);
+    draw.shape = &shape;
     if (status == LOCUS_OK && count > 0)
         status = term->class->initialise(term, &draw, error);
     for (size_t i = 0; status == LOCUS_OK && i < count; i++)

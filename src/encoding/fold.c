@@ -15,14 +15,14 @@
 
 typedef struct locus_fold_parts {
     locus_fold_shape shape;
-    locus_normal_part items[LOCUS_LIST_MAX];
+    locus_normal_part items[LOCUS_COORDINATES_MAX];
     size_t count;
 } locus_fold_parts;
 
 static locus_status find_term(const locus_binding *binding, size_t *found, locus_error *error) {
     size_t count = 0;
-    for (size_t i = 0; i < binding->encoding.term_count; i++)
-        if (locus_term_sites(&binding->encoding.terms[i]) & LOCUS_SITE_QUERY_KEY) {
+    for (size_t i = 0; i < binding->encoding->term_count; i++)
+        if (locus_term_sites(&binding->encoding->terms[i]) & LOCUS_SITE_QUERY_KEY) {
             *found = i;
             count++;
         }
@@ -41,7 +41,7 @@ static locus_status find_parts(const locus_binding *binding, locus_fold_parts *p
     locus_status status = find_term(binding, &found, error);
     if (status != LOCUS_OK)
         return status;
-    const locus_term *term = &binding->encoding.terms[found];
+    const locus_term *term = &binding->encoding->terms[found];
     const char *name = term->class->info.name;
     if (!term->class->normal)
         return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "encoding",
@@ -58,6 +58,9 @@ static locus_status find_parts(const locus_binding *binding, locus_fold_parts *p
                 "'%s' has no normal form: the generators of a tree's branches do not commute, so no basis "
                 "makes them all rotations (fold serves seq, cycle, grid and products of these)",
                 name);
+        if (parts->items[i].rotary->not_normal)
+            return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "encoding", "'%s' has no normal form: %s", name,
+                              parts->items[i].rotary->not_normal);
         parts->shape.pairs += parts->items[i].rotary->pairs;
     }
     return LOCUS_OK;
@@ -98,7 +101,10 @@ static size_t source_of(const locus_fold_block *block, size_t column) {
     if (pair < block->pair || pair >= block->pair + rotary->pairs)
         return rotary->dim;
     pair -= block->pair;
-    return rotary->half_pairs ? pair + second * rotary->pairs : 2 * pair + second;
+    if (!rotary->half_pairs)
+        return 2 * pair + second;
+    const size_t half = rotary->pairs / (rotary->blocks > 1 ? rotary->blocks : 1);
+    return pair / half * 2 * half + pair % half + second * half;
 }
 
 static void fill_basis(const locus_fold_block *block, size_t head, double *U) {
@@ -120,12 +126,18 @@ static double angle_of(const locus_angle_rates *rates, size_t head, size_t pair)
     return rates->theta[table * rates->pairs + pair] + turn;
 }
 
+/* Where each pair follows one axis, an axis' rates are those of its own pairs. */
 static void fill_angles(const locus_fold_block *block, size_t head, double *angles) {
     const locus_rotary *rotary = block->part->rotary;
     for (size_t axis = 0; axis < rotary->axes; axis++)
-        for (size_t pair = 0; pair < rotary->pairs; pair++)
-            angles[(block->part->coordinate + axis) * block->shape->pairs + block->pair + pair] =
-                angle_of(&rotary->fine[axis].rates, head, pair);
+        for (size_t pair = 0; pair < rotary->pairs; pair++) {
+            const size_t place = rotary->places ? rotary->places[pair] : pair;
+            const size_t first = rotary->parts ? rotary->parts[axis] : 0;
+            const size_t end = rotary->parts ? rotary->parts[axis + 1] : rotary->pairs;
+            if (place >= first && place < end)
+                angles[(block->part->coordinate + axis) * block->shape->pairs + block->pair + pair] =
+                    angle_of(&rotary->fine[axis].rates, head, place - first);
+        }
 }
 
 /* An unpaired coordinate stands behind the pairs; reflections are those of the rotary's one axis. */

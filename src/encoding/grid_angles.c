@@ -39,14 +39,15 @@ void locus_grid_draw(const locus_term *term, const locus_draw *draw, uint64_t *i
     const locus_turning turning = turning_of(term);
     const size_t axes = axes_of(term), pairs = draw->shape->head_dim / 2, run = (pairs + axes - 1) / axes;
     const double base = term->options[LOCUS_GRID_BASE].number;
-    double directions[LOCUS_LIST_MAX * LOCUS_LIST_MAX] = {1};
+    double directions[LOCUS_COORDINATES_MAX * LOCUS_COORDINATES_MAX] = {1};
     for (size_t table = 0; table < locus_turning_tables(&turning, draw->shape); table++) {
         if (axes > 1)
             locus_haar_orthogonal(axes, &draw->random, index, directions);
         for (size_t axis = 0; axis < axes; axis++)
             for (size_t i = 0; i < pairs; i++) {
-                const double power = -2.0 * (double)(axes * (i % run)) / (double)draw->shape->head_dim;
-                frequencies[(table * axes + axis) * pairs + i] = pow(base, power) * directions[i / run * axes + axis];
+                const long double power = -2.0L * (long double)(axes * (i % run)) / (long double)draw->shape->head_dim;
+                const double length = (double)powl((long double)base, power); /* rope's, to the last bit */
+                frequencies[(table * axes + axis) * pairs + i] = length * directions[i / run * axes + axis];
             }
     }
 }
@@ -73,7 +74,7 @@ locus_status locus_grid_place(const void *bound, const locus_places *places, siz
     return status == LOCUS_OK ? locus_turning_place(&own->turning, places, memory, placed, error) : status;
 }
 
-size_t locus_grid_normal(const void *bound, locus_normal_part parts[LOCUS_LIST_MAX]) {
+size_t locus_grid_normal(const void *bound, locus_normal_part parts[LOCUS_COORDINATES_MAX]) {
     const locus_grid_angles *own = bound;
     parts[0] = (locus_normal_part){.rotary = &own->rotary};
     return 1;

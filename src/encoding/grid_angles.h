@@ -44,6 +44,6 @@ locus_status locus_grid_place(const void *bound, const locus_places *places, siz
                               locus_owned *memory, locus_placed *placed, locus_error *error);
 
 /* The class's `normal`. */
-size_t locus_grid_normal(const void *bound, locus_normal_part parts[LOCUS_LIST_MAX]);
+size_t locus_grid_normal(const void *bound, locus_normal_part parts[LOCUS_COORDINATES_MAX]);
 
 #endif

@@ -46,6 +46,7 @@ const locus_encoding_class locus_mixed_class = {
              .option_count = sizeof options / sizeof options[0]},
     .rules = rules,
     .laws = LOCUS_LAWS_ALL,
+    .reals = true,
     .angles = true,
     .grids_only = true,
     .sites = locus_grid_sites,

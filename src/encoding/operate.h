@@ -11,7 +11,8 @@ typedef struct locus_operate {
     const locus_operator *op;
     const locus_token_side *side;
     size_t heads, dim; /* of the operator's block */
-    locus_dtype dtype;
+    size_t groups; /* x and y have heads·groups heads, head h·groups + g goes with the operator's head h; 0: one */
+    locus_dtype dtype;              /* of x and y; half types are widened and rounded in small blocks */
     const locus_tensor *parameters; /* backward: the term's own gradients; NULL: not wanted */
 } locus_operate;
 

@@ -157,42 +157,65 @@ static locus_status parse_group(const locus_encoding_class *class, size_t option
                              inner.message);
     const bool grid = locus_group_factor_count(group) == 1 && locus_group_factor_at(group, 0).kind == LOCUS_FACTOR_GRID;
     const size_t coordinates = locus_group_coordinates(group);
-    if ((!class->grids_only || grid) && coordinates <= LOCUS_LIST_MAX) {
+    if ((!class->grids_only || grid) && coordinates <= LOCUS_COORDINATES_MAX) {
         *parsed = group;
         return LOCUS_OK;
     }
     locus_group_destroy(&group);
-    if (coordinates > LOCUS_LIST_MAX)
+    if (coordinates > LOCUS_COORDINATES_MAX)
         return locus_fail_at(error, LOCUS_ERROR_UNSUPPORTED, name, text.offset, (ptrdiff_t)text.length,
                              "option '%s' of '%s': the group '%s' has more than %d axes, cycles and trees", name,
-                             class->info.name, copy, LOCUS_LIST_MAX);
+                             class->info.name, copy, LOCUS_COORDINATES_MAX);
     return locus_fail_at(error, LOCUS_ERROR_SPEC, name, text.offset, (ptrdiff_t)text.length,
                          "option '%s' of '%s' cannot be '%s': expected seq or grid:r", name, class->info.name, copy);
 }
 
-/* a:b:… */
-static bool parse_list(const locus_option_rule *rule, locus_option_text text, locus_option_value *value) {
-    value->choice = 1;
-    for (size_t at = 0;; at++) {
+/* a:b:…, counted first. MEMORY, or OK with `good` set. */
+static locus_status parse_list(const locus_option_rule *rule, locus_option_text text, locus_option_value *value,
+                               bool *good, locus_error *error) {
+    size_t count = 1;
+    for (size_t i = 0; i < text.length; i++)
+        count += text.text[i] == ':';
+    *good = false;
+    if (count > LOCUS_LIST_MAX)
+        return LOCUS_OK;
+    double *list = locus_allocate(count * sizeof *list);
+    if (!list)
+        return locus_fail_memory(error, count * sizeof *list);
+    *good = true;
+    for (size_t i = 0, at = 0; i < count && *good; i++) {
         const char *colon = memchr(text.text + at, ':', text.length - at);
         const size_t end = colon ? (size_t)(colon - text.text) : text.length;
-        double number = 0;
-        if (value->count == LOCUS_LIST_MAX ||
-            !parse_number(rule, (locus_option_text){text.text + at, end - at, 0}, true, &number))
-            return false;
-        value->list[value->count++] = (uint32_t)number;
-        at = end;
-        if (!colon)
-            return true;
+        const locus_option_text item = {text.text + at, end - at, 0};
+        *good = parse_number(rule, item, rule->kind == LOCUS_OPTION_LIST, &list[i]);
+        at = end + 1;
     }
+    if (*good)
+        *value = (locus_option_value){.given = true, .choice = 1, .count = count, .list = list};
+    else
+        locus_release(list, count * sizeof *list);
+    return LOCUS_OK;
 }
 
 static size_t print_list(const locus_option_value *value, char *text, size_t size) {
     size_t length = 0;
-    for (size_t i = 0; i < value->count; i++)
-        length += (size_t)snprintf(text + (length < size ? length : size), length < size ? size - length : 0, "%s%u",
-                                   i ? ":" : "", (unsigned)value->list[i]);
+    for (size_t i = 0; i < value->count; i++) {
+        char item[NUMBER_TEXT_MAX + 2] = ":";
+        (void)print_number(value->list[i], item + 1, sizeof item - 1);
+        for (const char *c = item + (i == 0); *c; c++, length++)
+            if (length + 1 < size)
+                text[length] = *c;
+    }
+    if (size > 0)
+        text[length < size ? length : size - 1] = '\0';
     return length;
+}
+
+void locus_option_release(locus_option_value *value) {
+    locus_group_destroy(&value->group);
+    locus_release(value->list, value->count * sizeof *value->list);
+    value->list = NULL;
+    value->count = 0;
 }
 
 static bool parse_decay(const locus_option_rule *rule, locus_option_text text, locus_option_value *value) {
@@ -238,8 +261,12 @@ locus_status locus_option_parse(const locus_encoding_class *class, size_t option
         break;
     }
     case LOCUS_OPTION_LIST:
-        good = parse_list(rule, text, &fresh);
+    case LOCUS_OPTION_NUMBERS: {
+        locus_status status = parse_list(rule, text, &fresh, &good, error);
+        if (status != LOCUS_OK)
+            return status;
         break;
+    }
     case LOCUS_OPTION_DECAY:
         good = parse_decay(rule, text, &fresh);
         break;
@@ -253,7 +280,7 @@ locus_status locus_option_parse(const locus_encoding_class *class, size_t option
 locus_option_value locus_option_initial(const locus_encoding_class *class, size_t option) {
     locus_option_value value = {0};
     const char *initial = class->info.options[option].initial;
-    /* A group's default is NULL, which spec.c resolves: parsing a group would allocate. */
+    /* A group's default is NULL, which spec.c resolves: parsing a group would allocate. Lists have none. */
     if (*initial && class->rules[option].kind != LOCUS_OPTION_GROUP)
         (void)(locus_option_parse(class, option, (locus_option_text){initial, strlen(initial), 0}, &value, NULL) ==
                LOCUS_OK);
@@ -268,8 +295,9 @@ bool locus_option_is_initial(const locus_encoding_class *class, size_t option, c
         (void)locus_group_text(value->group, text, sizeof text);
         return strcmp(text, class->info.options[option].initial) == 0;
     }
-    return value->choice == initial.choice && value->number == initial.number && value->count == initial.count &&
-           memcmp(value->list, initial.list, value->count * sizeof *value->list) == 0;
+    if (!*class->info.options[option].initial)
+        return !value->given;
+    return value->choice == initial.choice && value->number == initial.number && value->count == 0;
 }
 
 size_t locus_option_print(const locus_encoding_class *class, size_t option, const locus_option_value *value, char *text,
@@ -291,6 +319,7 @@ size_t locus_option_print(const locus_encoding_class *class, size_t option, cons
         return value->group ? locus_group_text(value->group, text, size)
                             : (size_t)snprintf(text, size, "%s", class->info.options[option].initial);
     case LOCUS_OPTION_LIST:
+    case LOCUS_OPTION_NUMBERS:
         return print_list(value, text, size);
     case LOCUS_OPTION_DECAY: {
         if (value->choice == 0)

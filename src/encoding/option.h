@@ -22,6 +22,9 @@ locus_option_value locus_option_initial(const locus_encoding_class *class, size_
 /* Whether a value, its group resolved, is the default, which canonical text leaves out. */
 bool locus_option_is_initial(const locus_encoding_class *class, size_t option, const locus_option_value *value);
 
+/* Lets go of the value's group and list. */
+void locus_option_release(locus_option_value *value);
+
 /* Writes canonical text that parses to the same value; at most `size` bytes with the NUL. Returns the length. */
 size_t locus_option_print(const locus_encoding_class *class, size_t option, const locus_option_value *value, char *text,
                           size_t size);

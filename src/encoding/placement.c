@@ -16,6 +16,7 @@ typedef struct locus_side_source {
     const locus_positions *positions;
     size_t coordinate;
     const int64_t *values;
+    const double *reals; /* of both sides, or NULL */
     locus_token_side *side;
 } locus_side_source;
 
@@ -32,9 +33,10 @@ static locus_status collect_runs(locus_side_source source, size_t sequences, loc
         return locus_owned_fail(error, sequences, sizeof *runs);
     locus_token_side *side = source.side;
     side->values = source.values;
+    side->reals = source.reals;
     side->tokens = locus_positions_tokens(source.positions);
     side->runs = runs;
-    side->consecutive = true;
+    side->consecutive = !source.reals;
     for (size_t s = 0; s < sequences; s++) {
         locus_positions_run run = locus_positions_sequence(source.positions, s);
         side->consecutive =
@@ -51,7 +53,7 @@ static locus_status collect_runs(locus_side_source source, size_t sequences, loc
     return LOCUS_OK;
 }
 
-/* How far positions rise by one from each token; never across a sequence's end. */
+/* How far positions rise by one from each token; never across a sequence's end. Real ones are taken one by one. */
 static locus_status measure_ahead(locus_side_source source, size_t sequences, locus_owned *memory, locus_error *error) {
     locus_token_side *side = source.side;
     if (side->consecutive)
@@ -63,7 +65,7 @@ static locus_status measure_ahead(locus_side_source source, size_t sequences, lo
         locus_positions_run run = locus_positions_sequence(source.positions, s);
         for (size_t i = run.count; i-- > 0;) {
             size_t t = run.first + i;
-            bool follows = i + 1 < run.count && side->values[t + 1] - side->values[t] == 1;
+            bool follows = !side->reals && i + 1 < run.count && side->values[t + 1] - side->values[t] == 1;
             ahead[t] = follows && ahead[t + 1] < UINT32_MAX ? ahead[t + 1] + 1 : 1;
         }
     }
@@ -71,22 +73,37 @@ static locus_status measure_ahead(locus_side_source source, size_t sequences, lo
     return LOCUS_OK;
 }
 
+typedef struct locus_extent {
+    int64_t low, high;
+    double real_low, real_high; /* of real positions */
+} locus_extent;
+
+static locus_extent extent_of(const locus_token_side *side, size_t first, size_t count) {
+    const int64_t *values = side->values + first;
+    locus_extent extent = {.low = values[0], .high = values[0]};
+    for (size_t i = 1; i < count; i++) {
+        extent.low = values[i] < extent.low ? values[i] : extent.low;
+        extent.high = values[i] > extent.high ? values[i] : extent.high;
+    }
+    if (!side->reals)
+        return extent;
+    extent.real_low = extent.real_high = side->reals[first];
+    for (size_t i = first + 1; i < first + count; i++) {
+        extent.real_low = fmin(extent.real_low, side->reals[i]);
+        extent.real_high = fmax(extent.real_high, side->reals[i]);
+    }
+    return extent;
+}
+
+/* Distances of real positions are rounded outwards. */
 static void measure_span(const locus_sequence_span *span, locus_placement *placement, bool *any) {
     if (span->query_count == 0 || span->key_count == 0)
         return;
-    int64_t low[SIDES], high[SIDES];
-    const locus_token_side *sides[SIDES] = {&placement->query, &placement->key};
-    const size_t firsts[SIDES] = {span->query_first, span->key_first};
-    const size_t counts[SIDES] = {span->query_count, span->key_count};
-    for (size_t side = 0; side < SIDES; side++) {
-        const int64_t *values = sides[side]->values + firsts[side];
-        low[side] = high[side] = values[0];
-        for (size_t i = 1; i < counts[side]; i++) {
-            low[side] = values[i] < low[side] ? values[i] : low[side];
-            high[side] = values[i] > high[side] ? values[i] : high[side];
-        }
-    }
-    int64_t nearest = low[1] - high[0], farthest = high[1] - low[0];
+    const locus_extent query = extent_of(&placement->query, span->query_first, span->query_count);
+    const locus_extent key = extent_of(&placement->key, span->key_first, span->key_count);
+    const bool real = placement->query.reals != NULL;
+    const int64_t nearest = real ? (int64_t)floor(key.real_low - query.real_high) : key.low - query.high;
+    const int64_t farthest = real ? (int64_t)ceil(key.real_high - query.real_low) : key.high - query.low;
     placement->nearest_apart = *any && placement->nearest_apart < nearest ? placement->nearest_apart : nearest;
     placement->farthest_apart = *any && placement->farthest_apart > farthest ? placement->farthest_apart : farthest;
     *any = true;
@@ -193,23 +210,85 @@ static locus_status collect_blocks(locus_placement *placement, bool shared, locu
     return kept ? LOCUS_OK : locus_owned_fail(error, count, sizeof *kept);
 }
 
+/* ---- real positions ---- */
+
+static int compare_reals(const void *a, const void *b) {
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+static size_t list_reals(const locus_token_side *side, double *reals) {
+    size_t count = 0;
+    uint32_t fine;
+    for (size_t r = 0; r < side->run_count; r++)
+        for (size_t i = 0; i < side->runs[r].count; i++)
+            reals[count++] = locus_real_split(side->reals[side->runs[r].first + i], &fine);
+    return count;
+}
+
+/* In rising order; 0 where there are no tokens, so that tables are never empty. */
+static locus_status collect_reals(locus_placement *placement, bool shared, locus_owned *memory, locus_error *error) {
+    const size_t most = placement->query.used + (shared ? 0 : placement->key.used);
+    double *reals = locus_owned_get(memory, most + 1, sizeof *reals);
+    if (!reals)
+        return locus_owned_fail(error, most + 1, sizeof *reals);
+    size_t count = list_reals(&placement->query, reals), kept = 1;
+    if (!shared)
+        count += list_reals(&placement->key, reals + count);
+    qsort(reals, count, sizeof *reals, compare_reals);
+    for (size_t i = 1; i < count; i++)
+        if (reals[i] != reals[kept - 1])
+            reals[kept++] = reals[i];
+    placement->coarse_reals = reals;
+    placement->coarse_count = kept;
+    return LOCUS_OK;
+}
+
+static locus_status number_reals(locus_token_side *side, const locus_placement *placement, locus_owned *memory,
+                                 locus_error *error) {
+    uint32_t *coarse = locus_owned_get(memory, side->tokens, sizeof *coarse);
+    uint32_t *fine = locus_owned_get(memory, side->tokens, sizeof *fine);
+    if (!coarse || !fine)
+        return locus_owned_fail(error, side->tokens, sizeof *fine);
+    for (size_t r = 0; r < side->run_count; r++)
+        for (size_t t = side->runs[r].first; t < side->runs[r].first + side->runs[r].count; t++) {
+            const double own = locus_real_split(side->reals[t], &fine[t]);
+            const double *found =
+                bsearch(&own, placement->coarse_reals, placement->coarse_count, sizeof *found, compare_reals);
+            coarse[t] = (uint32_t)(found - placement->coarse_reals);
+        }
+    side->coarse = coarse;
+    side->fine = fine;
+    return LOCUS_OK;
+}
+
+/* ---- either of them ---- */
+
 static locus_status split_positions(locus_placement *placement, bool shared, locus_owned *memory, locus_error *error) {
-    locus_status status = collect_blocks(placement, shared, memory, error);
+    const bool real = placement->query.reals != NULL;
+    locus_status status =
+        real ? collect_reals(placement, shared, memory, error) : collect_blocks(placement, shared, memory, error);
     if (status == LOCUS_OK)
-        status = split_side(&placement->query, placement, memory, error);
+        status = (real ? number_reals : split_side)(&placement->query, placement, memory, error);
     if (status != LOCUS_OK)
         return status;
     if (!shared)
-        return split_side(&placement->key, placement, memory, error);
+        return (real ? number_reals : split_side)(&placement->key, placement, memory, error);
     placement->key.coarse = placement->query.coarse;
     placement->key.fine = placement->query.fine;
     return LOCUS_OK;
 }
 
-static double reach_of(const locus_positions *positions, size_t coordinate) {
-    double low = fabs((double)locus_positions_minimum(positions, coordinate));
-    double high = fabs((double)locus_positions_maximum(positions, coordinate));
-    return low > high ? low : high;
+/* max |p| and max p, of tokens in use. */
+static void measure_reach(locus_placement *placement, const locus_side_source *source) {
+    double low = (double)locus_positions_minimum(source->positions, source->coordinate);
+    double high = (double)locus_positions_maximum(source->positions, source->coordinate);
+    const locus_token_side *side = source->side;
+    for (size_t r = 0; source->reals && r < side->run_count; r++)
+        for (size_t t = side->runs[r].first; t < side->runs[r].first + side->runs[r].count; t++)
+            high = fmax(high, source->reals[t]); /* low is rounded down: enough for a bound */
+    placement->reach = fmax(placement->reach, fmax(fabs(low), fabs(high)));
+    placement->highest = fmax(placement->highest, high);
 }
 
 /* ---- limits ---- */
@@ -299,12 +378,31 @@ static locus_status create_placement(locus_placement *placement, locus_side_sour
     }
     if (shared)
         placement->key = placement->query;
-    placement->reach = fmax(reach_of(queries, sources[0].coordinate), reach_of(keys, sources[1].coordinate));
+    for (size_t i = 0; i < SIDES && status == LOCUS_OK; i++)
+        measure_reach(placement, &sources[i]);
     if (status == LOCUS_OK)
         status = collect_spans(placement, queries, keys, memory, error);
     if (status != LOCUS_OK || !angles || tree)
         return status;
     return split_positions(placement, shared, memory, error);
+}
+
+/* Whole positions beside real ones are real, too. */
+static locus_status take_reals(locus_side_source *sources, bool shared, locus_owned *memory, locus_error *error) {
+    for (size_t i = 0; i < SIDES; i++)
+        sources[i].reals = locus_positions_reals(sources[i].positions, sources[i].coordinate);
+    for (size_t i = 0; i < SIDES && !shared; i++) {
+        if (sources[i].reals || !sources[1 - i].reals)
+            continue;
+        const size_t tokens = locus_positions_tokens(sources[i].positions);
+        double *reals = locus_owned_get(memory, tokens, sizeof *reals);
+        if (!reals)
+            return locus_owned_fail(error, tokens, sizeof *reals);
+        for (size_t t = 0; t < tokens; t++)
+            reals[t] = (double)sources[i].values[t];
+        sources[i].reals = reals;
+    }
+    return LOCUS_OK;
 }
 
 locus_status locus_places_create(locus_places *places, const locus_positions *queries, const locus_positions *keys,
@@ -318,9 +416,11 @@ locus_status locus_places_create(locus_places *places, const locus_positions *qu
     for (size_t c = 0; c < count; c++) {
         items[c] = (locus_placement){.coordinate = locus_group_coordinate(group, c),
                                      .sequences = locus_positions_sequences(queries)};
-        locus_side_source sources[SIDES] = {{queries, c, locus_positions_values(queries, c), &items[c].query},
-                                            {keys, c, locus_positions_values(keys, c), &items[c].key}};
-        locus_status status = create_placement(&items[c], sources, angles, memory, error);
+        locus_side_source sources[SIDES] = {{queries, c, locus_positions_values(queries, c), NULL, &items[c].query},
+                                            {keys, c, locus_positions_values(keys, c), NULL, &items[c].key}};
+        locus_status status = take_reals(sources, places->shared, memory, error);
+        if (status == LOCUS_OK)
+            status = create_placement(&items[c], sources, angles, memory, error);
         if (status != LOCUS_OK)
             return status;
     }

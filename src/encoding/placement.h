@@ -7,7 +7,8 @@
  *
  * `coarse` lists the distinct c of queries and keys in rising order; each token has the index of its c and its f. So
  * tables need 64 fine rows and one coarse row for each c: about one for 64 positions in a row, never more than one for
- * a token. */
+ * a token. Among real positions whole ones are split as ever, so that they get the same bits;
+ * any other is a coarse row of its own, with f = 0. */
 #ifndef LOCUS_PLACEMENT_H
 #define LOCUS_PLACEMENT_H
 
@@ -24,7 +25,8 @@ typedef struct locus_token_run {
 } locus_token_run;
 
 typedef struct locus_token_side {
-    const int64_t *values; /* [tokens]; of a tree: nodes of the placement's trie */
+    const int64_t *values; /* [tokens]; of a tree: nodes of the placement's trie; of real positions: rounded down */
+    const double *reals;   /* [tokens] real-valued positions on an axis, else NULL */
     size_t tokens;         /* of the buffer */
     size_t used;
     const locus_token_run *runs;
@@ -42,12 +44,15 @@ typedef struct locus_placement {
     size_t sequences;
     const locus_sequence_span *spans;
     locus_token_side query, key;
-    const int64_t *coarse;
+    const int64_t *coarse;      /* [coarse_count] */
+    const double *coarse_reals; /* instead, of real positions: 64c or p, each distinct one; else NULL */
     size_t coarse_count;
-    double reach; /* max |p| over queries and keys */
+    double reach;   /* max |p| over queries and keys */
+    double highest; /* max p, or 0 */
     int64_t nearest_apart,
-        farthest_apart;   /* extremes of key position − query position within sequences; 0, 0 if none */
-    locus_trie_view trie; /* trees: the nodes that values name; count 0 for other coordinates */
+        farthest_apart;            /* extremes of key position − query position within sequences; 0, 0 if none */
+    locus_trie_view trie;          /* trees: the nodes that values name; count 0 for other coordinates */
+    struct locus_angle_memo *memo; /* NULL; else angles of an earlier placing (angle_table.h), and nothing is learned */
 } locus_placement;
 
 /* All coordinates. Tokens in use and spans are the same in each. */
@@ -56,8 +61,23 @@ typedef struct locus_places {
     size_t count;
     const locus_placement *items; /* [count] */
     bool shared;                  /* keys stand where queries stand */
+    size_t length;                /* of the sequences, as the caller says or the largest position + 1 */
     size_t workspace;             /* bytes that an execution's workspace should stay below */
+    bool grows; /* of a key–value cache: after `place` tokens, their positions and spans change (arrays stay where they
+                   are), and extremes are bounds: no tables over tokens, pairs or differences */
 } locus_places;
+
+static inline double locus_token_position(const locus_token_side *side, size_t token) {
+    return side->reals ? side->reals[token] : (double)side->values[token];
+}
+
+/* The coarse position (64c or p) and f of a real position, |p| ≤ 2^40. */
+static inline double locus_real_split(double position, uint32_t *fine) {
+    const int64_t whole = (int64_t)position, left = (whole % LOCUS_FINE + LOCUS_FINE) % LOCUS_FINE;
+    const bool is_whole = (double)whole == position;
+    *fine = is_whole ? (uint32_t)left : 0;
+    return is_whole ? (double)(whole - left) : position;
+}
 
 /* Positions must outlive the places. `angles` asks for the two-level split of axes and cycles. POSITION for an axis'
  * value beyond ±2^40, naming the token. */

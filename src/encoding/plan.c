@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define ALL_SITES (~0u)
+
 static locus_status fail_group(const char *which, const locus_group *found, const char *wants,
                                const locus_group *wanted, locus_error *error) {
     char have[96], want[96];
@@ -58,23 +60,64 @@ static void collect(locus_plan *plan) {
             plan->value_term = i;
         }
         plan->content = placed->content ? placed->content : plan->content;
+        plan->contextual = placed->contextual ? placed->contextual : plan->contextual;
+        plan->settings = placed->settings ? placed->settings : plan->settings;
     }
 }
 
-static locus_status place_terms(locus_plan *plan, size_t workspace, locus_error *error) {
+/* Largest position + 1 over all axes; 1 where there are none. */
+static size_t length_of(const locus_places *places) {
+    double reach = 0;
+    for (size_t c = 0; c < places->count; c++)
+        if (places->items[c].coordinate.kind == LOCUS_COORDINATE_AXIS && places->items[c].highest > reach)
+            reach = places->items[c].highest;
+    return (size_t)reach + 1;
+}
+
+locus_status locus_plan_check_reals(const locus_encoding *encoding, locus_error *error) {
+    for (size_t i = 0; i < encoding->term_count; i++)
+        if (!encoding->terms[i].class->reals)
+            return locus_fail(error, LOCUS_ERROR_POSITION, "positions",
+                              "'%s' needs whole positions: these are real numbers",
+                              encoding->terms[i].class->info.name);
+    return LOCUS_OK;
+}
+
+static void forget_placed(locus_plan *plan) {
+    memset(plan->placed, 0, sizeof plan->placed);
+    plan->query_key = plan->value = NULL;
+    plan->query_key_whole = plan->value_whole = NULL;
+    plan->content = NULL;
+    plan->contextual = NULL;
+    plan->settings = NULL;
+    plan->score_count = 0;
+}
+
+locus_status locus_plan_place(locus_plan *plan, unsigned sites, locus_error *error) {
+    const locus_binding *binding = plan->binding;
+    forget_placed(plan);
+    const bool real = plan->places.items[0].query.reals || plan->places.items[0].key.reals;
+    locus_status status = real ? locus_plan_check_reals(binding->encoding, error) : LOCUS_OK;
+    for (size_t i = 0; i < plan->term_count && status == LOCUS_OK; i++) {
+        const locus_term *term = &binding->encoding->terms[i];
+        if (term->class->place && (sites == ALL_SITES || (locus_term_sites(term) & sites)))
+            status = term->class->place(binding->bound[i], &plan->places, binding->list.first[i], &plan->memory,
+                                        &plan->placed[i], error);
+    }
+    if (status == LOCUS_OK)
+        collect(plan);
+    return status;
+}
+
+static locus_status place_everything(locus_plan *plan, const locus_plan_options *options, locus_error *error) {
     const locus_binding *binding = plan->binding;
     bool angles = false;
     for (size_t i = 0; i < plan->term_count; i++)
-        angles = angles || binding->encoding.terms[i].class->angles;
+        angles = angles || binding->encoding->terms[i].class->angles;
     locus_status status = locus_places_create(&plan->places, plan->queries, plan->keys, angles, &plan->memory, error);
-    plan->places.workspace = workspace;
-    for (size_t i = 0; i < plan->term_count && status == LOCUS_OK; i++) {
-        const locus_encoding_class *class = binding->encoding.terms[i].class;
-        if (class->place)
-            status = class->place(binding->bound[i], &plan->places, binding->list.first[i], &plan->memory,
-                                  &plan->placed[i], error);
-    }
-    return status;
+    plan->places.workspace = options->workspace;
+    plan->places.length = status != LOCUS_OK || options->length ? options->length : length_of(&plan->places);
+    return status == LOCUS_OK ? locus_plan_place(plan, ALL_SITES, error) : status;
 }
 
 locus_plan_options locus_plan_options_default(void) {
@@ -94,7 +137,7 @@ locus_status locus_plan_create_with(locus_plan **plan, const locus_binding *bind
                           plan ? "binding" : "plan");
     *plan = NULL;
     const locus_plan_options chosen = options ? *options : locus_plan_options_default();
-    locus_status status = check_positions(binding->encoding.group, queries, keys, error);
+    locus_status status = check_positions(binding->encoding->group, queries, keys, error);
     if (status != LOCUS_OK)
         return status;
     locus_plan *fresh = locus_allocate(sizeof *fresh);
@@ -102,13 +145,11 @@ locus_status locus_plan_create_with(locus_plan **plan, const locus_binding *bind
         return locus_fail_memory(error, sizeof *fresh);
     memset(fresh, 0, sizeof *fresh);
     fresh->binding = binding;
-    fresh->term_count = binding->encoding.term_count;
+    fresh->term_count = binding->encoding->term_count;
     fresh->queries = locus_positions_share(queries);
     fresh->keys = keys && keys != queries ? locus_positions_share(keys) : fresh->queries;
-    status = place_terms(fresh, chosen.workspace, error);
-    if (status == LOCUS_OK)
-        collect(fresh);
-    else
+    status = place_everything(fresh, &chosen, error);
+    if (status != LOCUS_OK)
         locus_plan_destroy(&fresh);
     *plan = fresh;
     return status;
@@ -183,6 +224,18 @@ const locus_score_term *locus_plan_score_term(const locus_plan *plan, size_t ind
 
 const locus_content_table *locus_plan_content_table(const locus_plan *plan) {
     return plan->content;
+}
+
+const locus_contextual_table *locus_plan_contextual_table(const locus_plan *plan) {
+    return plan->contextual;
+}
+
+const locus_score_settings *locus_plan_score_settings(const locus_plan *plan) {
+    return plan->settings;
+}
+
+size_t locus_plan_kv_heads(const locus_plan *plan) {
+    return plan->binding->shape.kv_heads;
 }
 
 size_t locus_plan_parameter_count(const locus_plan *plan) {

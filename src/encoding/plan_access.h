@@ -17,9 +17,18 @@ struct locus_plan {
     const locus_whole_operator *query_key_whole, *value_whole;
     size_t query_key_term, value_term;
     const locus_content_table *content;
+    const locus_contextual_table *contextual;
+    const locus_score_settings *settings;
     size_t score_count;
     const locus_score_term *scores[LOCUS_TERMS_MAX];
     size_t score_terms[LOCUS_TERMS_MAX];
 };
+
+/* Places all terms that act at one of `sites` (a mask of locus_site) on plan->places, from nothing: what they were
+ * before has been given up. POSITION for real positions that a term does not take. */
+locus_status locus_plan_place(locus_plan *plan, unsigned sites, locus_error *error);
+
+/* POSITION unless all terms take real positions. */
+locus_status locus_plan_check_reals(const locus_encoding *encoding, locus_error *error);
 
 #endif

@@ -1,45 +1,59 @@
 /* SPDX-License-Identifier: MIT */
 /* rope: rotary encoding (Su et al. 2021, RoFormer, equation 34). Pairs of a head's first r dimensions turn by p·ω_i
  * with ω_i = base^(−2i/r), the same in all heads; the rest stands still. rotate=proportional:f: pairs (i, i + d/2),
- * frequencies over d, ω_i = 0 for i ≥ ⌊f·d/2⌋. learned=on: parameter `frequencies` [r/2].
+ * frequencies over d, ω_i = 0 for i ≥ ⌊f·d/2⌋. learned=on: parameter `frequencies` [r/2], which begins as the scaled
+ * frequencies.
  *
- * roper is rope(values=on): values are turned by +p, the output by −p. */
-#include "encoding/class.h"
+ *   scaling=   frequencies for longer texts, and the attention factor of YaRN and LongRoPE: rope_frequencies.h
+ *   axes=      several numbers for a position, on grid:k: rope_sections.h
+ *   xpos=      xPos (Sun et al. 2022, A length-extrapolatable transformer): ζ_i = (2i + gamma·r)/((1 + gamma)·r);
+ *              queries are also multiplied by ζ_i^((p − centre)/xpos), keys by the inverse. Scores fall with m − n
+ *              where a query at m looks back to a key at n, and grow without bound where it looks ahead: attention
+ *              must be causal (locus_plan_needs_causal). A position further than 30,720 from the centre is an error,
+ *              or nearer, where float32 would overflow before.
+ *
+ * dynamic and longrope depend on the length that a plan is made for. A cached key is as old as the plan it was turned
+ * with: after the length has grown beyond `original` it no longer goes with new queries.
+ *
+ * roper is rope(values=on): values are turned by +p, the output by −p. They never see the attention factor. */
+#include "encoding/rope_frequencies.h"
+#include "encoding/rope_sections.h"
 #include "encoding/rotary.h"
 
 #include "core/error.h"
 
 #include <math.h>
 
-enum { PAIRS, BASE, ROTATE, LEARNED, SIDE, VALUES };
+#define XPOS_RANGE 30720.0
+#define XPOS_STRETCH 80.0 /* e^80 is the furthest that a float32 can be stretched with room for the data */
 
 typedef struct locus_rope {
     locus_rotary rotary;
+    const locus_rotary *beyond; /* of lengths above `original`: LongRoPE's second list; else NULL */
+    const locus_term *term;     /* the binding's encoding holds it */
+    locus_rope_sections sections;
     bool values;
 } locus_rope;
 
-static bool acts_on_values(const locus_term *term) {
-    return term->class == &locus_roper_class || term->options[VALUES].choice == 1;
-}
-
 static unsigned sites(const locus_term *term) {
-    return LOCUS_SITE_QUERY_KEY | (acts_on_values(term) ? (unsigned)LOCUS_SITE_VALUE : 0u);
+    return LOCUS_SITE_QUERY_KEY | (locus_rope_acts_on_values(term) ? (unsigned)LOCUS_SITE_VALUE : 0u);
 }
 
-static const char *conflict(const locus_term *term, size_t *option) {
-    *option = PAIRS;
-    if (term->options[ROTATE].choice == 2 && term->options[PAIRS].given && term->options[PAIRS].choice == 0)
-        return "rotate=proportional turns pairs (i, i + d/2): leave out pairs=interleaved";
-    return NULL;
+/* What stretches is no rotation, and the product of two steps is stretched twice; scores still know only distances. */
+static unsigned laws_of(const locus_term *term) {
+    const bool stretches = term->options[LOCUS_ROPE_XPOS].choice == 1 || locus_rope_attention(term) != 1;
+    return stretches ? (unsigned)LOCUS_LAW_RELATIVITY : (unsigned)LOCUS_LAWS_ALL;
 }
 
 /* Dimensions that the frequencies are spread over; twice the number of pairs. */
 static size_t rotated(const locus_term *term, const locus_shape *shape) {
-    return term->options[ROTATE].choice == 1 ? (size_t)term->options[ROTATE].number : shape->head_dim;
+    const locus_option_value *rotate = &term->options[LOCUS_ROPE_ROTATE];
+    return rotate->choice == LOCUS_ROTATE_FIRST ? (size_t)rotate->number : shape->head_dim;
 }
 
 static locus_status check(const locus_term *term, const locus_shape *shape, locus_error *error) {
     const char *name = term->class->info.name;
+    locus_rope_sections sections;
     locus_status status = locus_shape_need_heads(shape, name, error);
     if (status != LOCUS_OK)
         return status;
@@ -51,95 +65,184 @@ static locus_status check(const locus_term *term, const locus_shape *shape, locu
     if (dimensions > shape->head_dim)
         return locus_fail(error, LOCUS_ERROR_SHAPE, "rotate", "'%s' cannot turn %zu of %zu head dimensions", name,
                           dimensions, shape->head_dim);
-    if (acts_on_values(term) && locus_shape_value_dim(shape) != shape->head_dim)
+    if (locus_rope_acts_on_values(term) && locus_shape_value_dim(shape) != shape->head_dim)
         return locus_fail(error, LOCUS_ERROR_SHAPE, "value_dim",
                           "'%s' turns values as it turns queries: value_dim must be head_dim (%zu), not %zu", name,
                           shape->head_dim, locus_shape_value_dim(shape));
-    return LOCUS_OK;
+    return locus_rope_sections_get(term, dimensions / 2, &sections, error);
 }
 
 static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
                                locus_error *error) {
     locus_status status = check(term, shape, error);
-    if (status == LOCUS_OK && term->options[LEARNED].choice == 1)
+    if (status == LOCUS_OK && term->options[LOCUS_ROPE_LEARNED].choice == 1)
         list[(*count)++] = (locus_parameter){"frequencies", 1, {(int64_t)rotated(term, shape) / 2}};
     return status;
 }
 
-static void fill_frequencies(const locus_term *term, const locus_shape *shape, double *theta) {
-    size_t dimensions = rotated(term, shape), pairs = dimensions / 2;
-    locus_rotary_frequencies(term->options[BASE].number, dimensions, pairs, theta);
-    if (term->options[ROTATE].choice == 2)
-        for (size_t i = (size_t)(term->options[ROTATE].number * (double)dimensions / 2); i < pairs; i++)
+/* In the order of pairs. Axial ones begin afresh on each axis. */
+static void fill_frequencies(const locus_term *term, const locus_rope_sections *sections, size_t length,
+                             double *theta) {
+    const size_t pairs = sections->first[sections->axes];
+    const locus_option_value *rotate = &term->options[LOCUS_ROPE_ROTATE];
+    if (!sections->axial)
+        locus_rope_frequencies(term, length, pairs, theta);
+    for (size_t axis = 0; sections->axial && axis < sections->axes; axis++)
+        locus_rope_frequencies(term, length, sections->first[axis + 1] - sections->first[axis],
+                               theta + sections->first[axis]);
+    if (rotate->choice == LOCUS_ROTATE_PROPORTIONAL)
+        for (size_t i = (size_t)(rotate->number * (double)pairs); i < pairs; i++)
             theta[i] = 0;
 }
 
 static locus_status initialise(const locus_term *term, const locus_draw *draw, locus_error *error) {
-    (void)error;
-    fill_frequencies(term, draw->shape, draw->values[0]);
+    locus_rope_sections sections;
+    locus_status status = locus_rope_sections_get(term, rotated(term, draw->shape) / 2, &sections, error);
+    if (status == LOCUS_OK)
+        fill_frequencies(term, &sections, 0, draw->values[0]);
+    return status;
+}
+
+/* ---- binding ---- */
+
+/* ln ζ_i/xpos, and how far positions may go. */
+static locus_status bind_growth(locus_rotary *rotary, const locus_term *term, locus_owned *memory, locus_error *error) {
+    const double gamma = term->options[LOCUS_ROPE_GAMMA].number, scale = term->options[LOCUS_ROPE_XPOS].number;
+    const size_t pairs = rotary->pairs;
+    double *growth = locus_owned_get(memory, pairs, sizeof *growth);
+    if (!growth)
+        return locus_owned_fail(error, pairs, sizeof *growth);
+    for (size_t i = 0; i < pairs; i++)
+        growth[i] = log(((double)i / (double)pairs + gamma) / (1 + gamma)) / scale;
+    rotary->range = fmin(XPOS_RANGE, XPOS_STRETCH / fabs(growth[0]));
+    return locus_rotary_bind_growth(rotary, growth, term->options[LOCUS_ROPE_CENTRE].number, memory, error);
+}
+
+/* The tables of `rotary`, whose layout is there, for a length or from learned values. */
+static locus_status bind_tables(const locus_rope *own, size_t length, const double *values, locus_rotary *rotary,
+                                locus_owned *memory, locus_error *error) {
+    double *theta = locus_owned_get(memory, rotary->pairs, sizeof *theta);
+    if (!theta)
+        return locus_owned_fail(error, rotary->pairs, sizeof *theta);
+    for (size_t i = 0; values && i < rotary->pairs; i++)
+        theta[i] = values[i];
+    if (!values)
+        fill_frequencies(own->term, &own->sections, length, theta);
+    locus_status status = locus_rotary_bind_parts(rotary, theta, memory, error);
+    if (status == LOCUS_OK && own->term->options[LOCUS_ROPE_XPOS].choice == 1)
+        status = bind_growth(rotary, own->term, memory, error);
+    return status;
+}
+
+static const char *not_normal(const locus_term *term) {
+    if (term->options[LOCUS_ROPE_XPOS].choice == 1)
+        return "xpos stretches, so its operators are no rotations";
+    if (locus_rope_attention(term) != 1)
+        return "its attention factor stretches, so its operators are no rotations (fold with attention=1, and multiply "
+               "the score's scale by the factor's square)";
+    return locus_rope_depends_on_length(term) ? "its frequencies depend on the length" : NULL;
+}
+
+static locus_rotary layout_of(const locus_term *term, const locus_shape *shape, const locus_rope *own) {
+    const locus_option_value *options = term->options;
+    const bool learned = options[LOCUS_ROPE_LEARNED].choice == 1;
+    const bool half =
+        options[LOCUS_ROPE_PAIRS].choice == 1 || options[LOCUS_ROPE_ROTATE].choice == LOCUS_ROTATE_PROPORTIONAL;
+    return (locus_rotary){.heads = shape->heads,
+                          .dim = shape->head_dim,
+                          .pairs = rotated(term, shape) / 2,
+                          .tables = 1,
+                          .half_pairs = half,
+                          .side = (locus_side)options[LOCUS_ROPE_SIDE].choice,
+                          .learned = learned ? LOCUS_LEARN_ANGLES : LOCUS_LEARN_NOTHING,
+                          .angles_slice = {0, 1, 0},
+                          .axes = own->sections.axes,
+                          .blocks = half && own->sections.blocks ? own->sections.axes : 1,
+                          .factor = locus_rope_attention(term),
+                          .not_normal = not_normal(term)};
+}
+
+static locus_status bind_axes(locus_rope *own, locus_owned *memory, locus_error *error) {
+    locus_rotary *rotary = &own->rotary;
+    if (rotary->axes > 1)
+        rotary->parts = own->sections.first;
+    if (!own->sections.interleaved)
+        return LOCUS_OK;
+    uint32_t *places = locus_owned_get(memory, rotary->pairs, sizeof *places);
+    if (!places)
+        return locus_owned_fail(error, rotary->pairs, sizeof *places);
+    locus_rope_sections_sort(&own->sections, places);
+    rotary->places = places;
     return LOCUS_OK;
+}
+
+/* Tables for every length that is known now: LongRoPE has two. */
+static locus_status bind_lengths(locus_rope *own, const double *values, locus_owned *memory, locus_error *error) {
+    locus_status status = bind_tables(own, 0, values, &own->rotary, memory, error);
+    if (status != LOCUS_OK || own->term->options[LOCUS_ROPE_SCALING].choice != LOCUS_SCALING_LONGROPE)
+        return status;
+    locus_rotary *beyond = locus_owned_get(memory, 1, sizeof *beyond);
+    if (!beyond)
+        return locus_owned_fail(error, 1, sizeof *beyond);
+    *beyond = own->rotary;
+    own->beyond = beyond;
+    return bind_tables(own, SIZE_MAX, NULL, beyond, memory, error);
 }
 
 static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
                          locus_owned *memory, void **bound, locus_error *error) {
-    size_t pairs = rotated(term, shape) / 2;
     locus_rope *own = locus_owned_get(memory, 1, sizeof *own);
-    double *theta = locus_owned_get(memory, pairs, sizeof *theta);
-    locus_angle_fine *fine = locus_owned_get(memory, 1, sizeof *fine);
-    if (!own || !theta || !fine)
-        return locus_owned_fail(error, pairs, sizeof *theta);
-    const bool learned = term->options[LEARNED].choice == 1;
-    if (learned)
-        for (size_t i = 0; i < pairs; i++)
-            theta[i] = values[0][i];
-    else
-        fill_frequencies(term, shape, theta);
-    own->values = acts_on_values(term);
-    own->rotary = (locus_rotary){.heads = shape->heads,
-                                 .dim = shape->head_dim,
-                                 .pairs = pairs,
-                                 .tables = 1,
-                                 .half_pairs = term->options[PAIRS].choice == 1 || term->options[ROTATE].choice == 2,
-                                 .side = (locus_side)term->options[SIDE].choice,
-                                 .learned = learned ? LOCUS_LEARN_ANGLES : LOCUS_LEARN_NOTHING,
-                                 .angles_slice = {0, 1, 0},
-                                 .axes = 1,
-                                 .fine = fine};
+    if (!own)
+        return locus_owned_fail(error, 1, sizeof *own);
+    *own = (locus_rope){.term = term, .values = locus_rope_acts_on_values(term)};
+    locus_status status = locus_rope_sections_get(term, rotated(term, shape) / 2, &own->sections, error);
+    if (status != LOCUS_OK)
+        return status;
+    own->rotary = layout_of(term, shape, own);
+    status = bind_axes(own, memory, error);
+    if (status == LOCUS_OK)
+        status = bind_lengths(own, own->rotary.learned ? values[0] : NULL, memory, error);
     *bound = own;
-    return locus_angle_fine_create(fine, 1, pairs, theta, memory, error);
+    return status;
+}
+
+/* ---- placed ---- */
+
+/* The rotary for a length, made now if it is dynamic. */
+static locus_status choose(const locus_rope *own, size_t length, const locus_rotary **chosen, locus_owned *memory,
+                           locus_error *error) {
+    *chosen = &own->rotary;
+    if (!locus_rope_depends_on_length(own->term) || (double)length <= own->term->options[LOCUS_ROPE_ORIGINAL].number)
+        return LOCUS_OK;
+    if (own->beyond) {
+        *chosen = own->beyond;
+        return LOCUS_OK;
+    }
+    locus_rotary *fresh = locus_owned_get(memory, 1, sizeof *fresh);
+    if (!fresh)
+        return locus_owned_fail(error, 1, sizeof *fresh);
+    *fresh = own->rotary;
+    *chosen = fresh;
+    return bind_tables(own, length, NULL, fresh, memory, error);
 }
 
 static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
                           locus_placed *placed, locus_error *error) {
     const locus_rope *own = bound;
+    const locus_rotary *rotary = NULL;
     (void)first_parameter;
-    locus_status status = locus_rotary_place(&own->rotary, &places->items[0], memory, &placed->query_key, error);
+    locus_status status = choose(own, places->length, &rotary, memory, error);
+    if (status == LOCUS_OK)
+        status = locus_rotary_place(rotary, places->items, memory, &placed->query_key, error);
     placed->value = own->values ? placed->query_key : NULL;
     return status;
 }
 
-static size_t normal(const void *bound, locus_normal_part parts[LOCUS_LIST_MAX]) {
+static size_t normal(const void *bound, locus_normal_part parts[LOCUS_COORDINATES_MAX]) {
     const locus_rope *own = bound;
     parts[0] = (locus_normal_part){.rotary = &own->rotary};
     return 1;
 }
-
-static const locus_option_info options[] = {
-    {"pairs", "interleaved|half", "interleaved", "pairs (2i, 2i + 1), or (i, i + r/2)"},
-    {"base", "number > 0", "10000", "frequencies are base^(−2i/r)"},
-    {"rotate", "even integer ≥ 2, or proportional:f with 0 < f ≤ 1", "", "how many dimensions turn; all if not given"},
-    {"learned", "off|on", "off", "the frequencies are parameters"},
-    {"side", "both|query|key", "both", "which side turns; one alone makes positions absolute"},
-    {"values", "off|on", "off", "turns values, too, and the output back (RoPER)"},
-};
-static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},     {LOCUS_OPTION_NUMBER, 0, 1e300, true, NULL},
-    {LOCUS_OPTION_ROTATE, 2, 65536, false, NULL}, {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},     {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
-};
-#define LATER \
-    "scaling|factor|original|fast|slow|attention|mscale|mscale_all|truncate|low|high|short|long|axes|frequencies|" \
-    "sections|order|xpos|gamma|centre"
 
 const locus_encoding_class locus_rope_class = {
     .info = {.name = "rope",
@@ -147,14 +250,16 @@ const locus_encoding_class locus_rope_class = {
              .sites = LOCUS_SITE_QUERY_KEY | LOCUS_SITE_VALUE,
              .learned = "frequencies (learned=on)",
              .source = "Su et al. 2021, RoFormer",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0]},
-    .rules = rules,
+             .options = locus_rope_option_infos,
+             .option_count = LOCUS_ROPE_OPTIONS},
+    .rules = locus_rope_option_rules,
     .laws = LOCUS_LAWS_ALL,
-    .later = LATER,
+    .reals = true,
     .angles = true,
+    .group_text = locus_rope_group_text,
     .sites = sites,
-    .conflict = conflict,
+    .laws_of = laws_of,
+    .conflict = locus_rope_conflict,
     .parameters = parameters,
     .initialise = initialise,
     .bind = bind,
@@ -169,14 +274,16 @@ const locus_encoding_class locus_roper_class = {
              .sites = LOCUS_SITE_QUERY_KEY | LOCUS_SITE_VALUE,
              .learned = "frequencies (learned=on)",
              .source = "Harik and Jayasiri, Rotary positional embeddings with relative distances (RoPER)",
-             .options = options,
-             .option_count = VALUES},
-    .rules = rules,
+             .options = locus_rope_option_infos,
+             .option_count = LOCUS_ROPE_VALUES},
+    .rules = locus_rope_option_rules,
     .laws = LOCUS_LAWS_ALL,
-    .later = LATER,
+    .reals = true,
     .angles = true,
+    .group_text = locus_rope_group_text,
     .sites = sites,
-    .conflict = conflict,
+    .laws_of = laws_of,
+    .conflict = locus_rope_conflict,
     .parameters = parameters,
     .initialise = initialise,
     .bind = bind,

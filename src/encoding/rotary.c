@@ -7,21 +7,27 @@
 /* Whether all axes but the last stand where they stood a token before. */
 static bool others_stand(const locus_rotary_walk *walk, size_t token) {
     for (size_t axis = 0; axis + 1 < walk->op->rotary->axes; axis++) {
-        const int64_t *values = locus_rotary_side(walk, axis)->values;
-        if (values[token] != values[token - 1])
+        const locus_token_side *side = locus_rotary_side(walk, axis);
+        if (locus_token_position(side, token) != locus_token_position(side, token - 1))
             return false;
     }
     return true;
 }
 
-/* Tokens from `first` on whose last axis rises by `rise` from one to the next; at most `most`. */
-static size_t run_length(const locus_rotary_walk *walk, size_t first, size_t most, int64_t rise) {
+/* Whether the last axis stands still, or rises by one, from the token before. */
+static bool last_moves(const locus_token_side *last, size_t token, bool rises) {
+    if (last->reals)
+        return !rises && last->reals[token] == last->reals[token - 1];
+    return last->values[token] - last->values[token - 1] == (rises ? 1 : 0);
+}
+
+/* Tokens from `first` on whose last axis rises, or stands still; at most `most`. */
+static size_t run_length(const locus_rotary_walk *walk, size_t first, size_t most, bool rises) {
     const locus_token_side *last = locus_rotary_side(walk, walk->op->rotary->axes - 1);
-    const int64_t *values = last->values;
     size_t rows = 1;
-    if (walk->op->rotary->axes == 1 && rise == 1 && last->ahead)
+    if (walk->op->rotary->axes == 1 && rises && last->ahead && !last->reals)
         return last->ahead[first] < most ? last->ahead[first] : most;
-    while (rows < most && values[first + rows] - values[first + rows - 1] == rise && others_stand(walk, first + rows))
+    while (rows < most && last_moves(last, first + rows, rises) && others_stand(walk, first + rows))
         rows++;
     return rows;
 }
@@ -32,10 +38,10 @@ locus_step_runs locus_step_runs_find(const locus_rotary_walk *walk, size_t first
     const size_t end = first + count;
     while (first < end && runs.count < LOCUS_BASE_ROWS) {
         const size_t steps = LOCUS_STEPS - (last->fine[first] & (LOCUS_STEPS - 1)), left = end - first;
-        const bool rises = left < 2 || last->values[first + 1] != last->values[first];
+        const bool rises = !last->reals && (left < 2 || last->values[first + 1] != last->values[first]);
         runs.first[runs.count] = first;
         runs.rises[runs.count] = rises;
-        runs.rows[runs.count] = run_length(walk, first, rises && steps < left ? steps : left, rises ? 1 : 0);
+        runs.rows[runs.count] = run_length(walk, first, rises && steps < left ? steps : left, rises);
         first += runs.rows[runs.count++];
     }
     return runs;
@@ -110,6 +116,8 @@ static locus_rotary_walk walk_of(const locus_operator *op, const locus_operator_
     walk.queries = queries;
     walk.scratch = scratch_layout(own, call->dtype, heads->count);
     walk.acts = !query_key || side == LOCUS_SIDE_BOTH || (side == LOCUS_SIDE_QUERY) == queries;
+    walk.factor = query_key && walk.acts && own->rotary->factor > 0 ? own->rotary->factor : 1;
+    walk.angles = queries || !own->key_angles ? own->angles : own->key_angles;
     walk.sign = (call->role == LOCUS_ROLE_OUTPUT) == (call->direction == LOCUS_INVERSE) ? 1 : -1;
     walk.into = !inner || walk.sign > 0;
     walk.out_of = !inner || walk.sign < 0;
@@ -178,6 +186,17 @@ static const locus_operator_class rotary_operator_class = {
     .backward_heads = backward_heads,
 };
 
+/* Between whole steps there is no reflection. */
+static locus_status check_steps(const locus_rotary *rotary, const locus_placement *placement, locus_error *error) {
+    const bool reals = placement->query.reals || placement->key.reals;
+    for (size_t table = 0; reals && rotary->flip && table < rotary->tables; table++)
+        if (rotary->flip[table] < rotary->dim)
+            return locus_fail(error, LOCUS_ERROR_POSITION, "positions",
+                              "the generator of head %zu reflects, which needs whole positions: these are real numbers",
+                              table);
+    return LOCUS_OK;
+}
+
 locus_status locus_rotary_place(const locus_rotary *rotary, const locus_placement *placement, locus_owned *memory,
                                 const locus_operator **placed, locus_error *error) {
     locus_rotary_operator *op = locus_owned_get(memory, 1, sizeof *op);
@@ -186,15 +205,19 @@ locus_status locus_rotary_place(const locus_rotary *rotary, const locus_placemen
         return locus_owned_fail(error, rotary->axes, sizeof *angles);
     op->base.class = &rotary_operator_class;
     op->base.heads_apart = rotary->tables == rotary->heads;
+    op->base.heads_alike = rotary->tables == 1;
+    op->base.causal_only = rotary->growth != NULL;
     op->rotary = rotary;
     op->placement = placement;
     op->angles = angles;
     op->kernels_float32 = locus_kernels_float32_get();
     op->kernels_float64 = locus_kernels_float64_get();
-    locus_status status = LOCUS_OK;
+    locus_status status = check_steps(rotary, placement, error);
     for (size_t axis = 0; axis < rotary->axes && status == LOCUS_OK; axis++)
         status = locus_angle_table_create(&angles[axis], &rotary->fine[axis], &placement[axis], memory, error);
-    if (status == LOCUS_OK && (rotary->learned & LOCUS_LEARN_GENERATOR))
+    if (status == LOCUS_OK && rotary->growth)
+        status = locus_rotary_place_growth(op, memory, error);
+    if (status == LOCUS_OK && (rotary->learned & LOCUS_LEARN_GENERATOR) && !placement->memo)
         status = locus_rotary_find_near(op, memory, error);
     *placed = &op->base;
     return status;

@@ -5,7 +5,8 @@
  *
  * Coordinates without a pair stand still. What U and a are:
  *
- *   rope        U = I                              a = p·θ, θ the frequencies, shared by heads
+ *   rope        U = I                              a = p·θ, θ the frequencies, shared by heads; of several axes each
+ *                                                  pair follows one
  *   axis        U, θ from the block form of W      a = p·θ, and where W reflects, a factor (−1)^p (orthogonal.h)
  *   cycle of n  U = Q from its own parameters      a = 2π·(m·p mod n)/n, m whole, the same in all heads
  *   mixed       U = I                              a = Σ_a p_a·θ_a over several axes
@@ -13,6 +14,12 @@
  *
  *   OUTER   y = U R(p) Uᵀ x               two products with d × d matrices for blocks of tokens
  *   INNER   ŷ = R(p) Uᵀ x, o = U R(−p) ô  one product: the outer U cancels in scores, and in values and output
+ *
+ * Rope's operators may also stretch. An attention factor multiplies all pairs of queries and keys, and of nothing
+ * else. xPos multiplies pair i of a query by e^{(p − centre)·λ_i} and of a key by the inverse: tables of complex
+ * numbers that are longer or shorter than 1, at no cost where they are applied (rotary_growth.c). A transpose turns
+ * back and stretches the same way, and dL/dθ = p·(x ∧ gx) holds as it stands: stretching one side of a wedge product
+ * is stretching the other.
  *
  * Gradients are taken from sums over tokens in the basis U: see rotary_reduce.c. */
 #ifndef LOCUS_ROTARY_H
@@ -43,6 +50,17 @@ typedef struct locus_rotary {
     locus_parameter_slice angles_slice, matrix_slice; /* where the parameters stand among the term's */
     size_t axes;                                      /* whose angles add up: 1, or several */
     const locus_angle_fine *fine; /* [axes], each with as many tables as the rotary, or with one for all heads */
+    /* where each pair follows one axis alone: fine[a] is of its own pairs only */
+    const size_t *parts; /* [axes + 1]: sorted by axis, those of axis a are number parts[a] … parts[a + 1] − 1; NULL:
+                               each pair follows all axes */
+    const uint32_t *places; /* [pairs] the number of each pair so sorted; NULL: they are in that order */
+    size_t blocks;          /* half pairs lie within as many blocks of the head, (2bn + j, 2bn + n + j); 0: one */
+    /* operators that stretch: see above */
+    double factor;                    /* of attention; 0: 1 */
+    const locus_angle_fine *key_fine; /* [1] of keys, where `fine` is of queries; NULL: the same for both */
+    const double *growth;             /* [pairs] λ; NULL: 0 */
+    double centre, range;             /* range: the furthest that a position may be from the centre */
+    const char *not_normal;           /* why there is no normal form (fold.h), or NULL */
     /* [tables, dim, dim], U and Uᵀ row-major; NULL: the standard basis */
     const double *basis_float64, *transposed_float64;
     const float *basis_float32, *transposed_float32;
@@ -59,6 +77,14 @@ typedef struct locus_rotary {
 
 /* Angles of an axis in the standard basis, pairs (2i, 2i + 1); theta [tables, pairs] outlives the rotary. */
 locus_status locus_rotary_bind_angles(locus_rotary *rotary, const double *theta, locus_owned *memory,
+                                      locus_error *error);
+
+/* θ in the order of pairs, by axis where `parts` say so; one table. */
+locus_status locus_rotary_bind_parts(locus_rotary *rotary, const double *theta, locus_owned *memory,
+                                     locus_error *error);
+
+/* After that, for one axis: growth [pairs] (outlives the rotary), centre and range are set, and key_fine is made. */
+locus_status locus_rotary_bind_growth(locus_rotary *rotary, const double *growth, double centre, locus_owned *memory,
                                       locus_error *error);
 
 /* Several axes: theta [tables, axes, pairs], copied. */
@@ -90,6 +116,7 @@ typedef struct locus_rotary_operator {
     const locus_rotary *rotary;
     const locus_placement *placement; /* [axes] */
     const locus_angle_table *angles;  /* [axes] */
+    const locus_angle_table *key_angles;
     const locus_kernels_float32 *kernels_float32;
     const locus_kernels_float64 *kernels_float64;
     /* for the gradient of W */
@@ -109,6 +136,9 @@ void locus_rotary_frequencies(double base, size_t rotated, size_t pairs, double 
 /* `placement` are the rotary's axes, or its one coordinate. */
 locus_status locus_rotary_place(const locus_rotary *rotary, const locus_placement *placement, locus_owned *memory,
                                 const locus_operator **placed, locus_error *error);
+
+/* Coarse tables of queries and of keys that grow (rotary_growth.c). POSITION out of range, naming the token. */
+locus_status locus_rotary_place_growth(locus_rotary_operator *op, locus_owned *memory, locus_error *error);
 
 /* ---- gradients (rotary_reduce.c) ---- */
 
@@ -157,9 +187,11 @@ typedef struct locus_rotary_walk {
     const locus_operator_heads *heads;
     bool queries; /* stands where queries stand */
     locus_rotary_scratch scratch;
-    bool acts;         /* else y = scale·x */
-    double sign;       /* of the positions: R(sign·p) */
-    bool into, out_of; /* whether Uᵀ is applied before and U after */
+    bool acts;                       /* else y = scale·x */
+    double sign;                     /* of the positions: R(sign·p) */
+    double factor;                   /* of pairs, beside the call's scale */
+    const locus_angle_table *angles; /* [axes] */
+    bool into, out_of;               /* whether Uᵀ is applied before and U after */
 } locus_rotary_walk;
 
 /* Of a walk's heads, some neighbours. */
@@ -174,7 +206,7 @@ static inline const locus_token_side *locus_rotary_side(const locus_rotary_walk 
 }
 
 /* Tokens cut into runs on which the last axis rises by one, within a block of 8 positions, or stands still, and all
- * other axes stand still. */
+ * other axes stand still. Real-valued positions have no second level: their runs stand still. */
 typedef struct locus_step_runs {
     size_t count;
     size_t first[LOCUS_BASE_ROWS], rows[LOCUS_BASE_ROWS];

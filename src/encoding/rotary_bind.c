@@ -13,9 +13,10 @@
 #define BASE 10000.0 /* of a cycle's angles */
 #define TURN 6.28318530717958647693
 
+/* Rounded once: at position 2^30 half a bit of a frequency is 6e-8 of an angle. */
 void locus_rotary_frequencies(double base, size_t rotated, size_t pairs, double *theta) {
     for (size_t i = 0; i < pairs; i++)
-        theta[i] = pow(base, -2.0 * (double)i / (double)rotated);
+        theta[i] = (double)powl((long double)base, -2.0L * (long double)i / (long double)rotated);
 }
 
 /* ---- angles ---- */
@@ -55,6 +56,25 @@ locus_status locus_rotary_bind_axes(locus_rotary *rotary, size_t axes, const dou
     }
     rotary->pairs = pairs;
     rotary->axes = axes;
+    rotary->fine = fine;
+    return status;
+}
+
+locus_status locus_rotary_bind_parts(locus_rotary *rotary, const double *theta, locus_owned *memory,
+                                     locus_error *error) {
+    const size_t axes = rotary->axes, pairs = rotary->pairs;
+    locus_angle_fine *fine = locus_owned_get(memory, axes, sizeof *fine);
+    double *sorted = locus_owned_get(memory, pairs, sizeof *sorted);
+    if (!fine || !sorted)
+        return locus_owned_fail(error, pairs, sizeof *sorted);
+    for (size_t i = 0; i < pairs; i++)
+        sorted[rotary->places ? rotary->places[i] : i] = theta[i];
+    locus_status status = LOCUS_OK;
+    for (size_t axis = 0; axis < axes && status == LOCUS_OK; axis++) {
+        const size_t first = rotary->parts ? rotary->parts[axis] : 0;
+        const size_t end = rotary->parts ? rotary->parts[axis + 1] : pairs;
+        status = locus_angle_fine_create(&fine[axis], 1, end - first, sorted + first, memory, error);
+    }
     rotary->fine = fine;
     return status;
 }

@@ -42,6 +42,26 @@ static size_t T(axis_phases)(const locus_rotary_walk *walk, const locus_angle_ta
     return width;
 }
 
+/* The same where each pair follows one axis: every axis has its own columns of the rows, so all of them together cost
+ * what one does; pairs that are not in the axes' order are put back into their own. */
+static size_t T(part_phases)(const locus_rotary_walk *walk, size_t first, size_t rows) {
+    const locus_rotary *rotary = walk->op->rotary;
+    const size_t width = rotary->pairs;
+    REAL *phase = SCRATCH(walk, phase), *sorted = rotary->places ? SCRATCH(walk, factor) : phase;
+    for (size_t axis = 0; axis < rotary->axes; axis++) {
+        const locus_token_side *side = locus_rotary_side(walk, axis);
+        const locus_angle_table *table = &walk->angles[axis];
+        REAL *own = sorted + rotary->parts[axis];
+        KERNELS(walk)->angles(rows, rotary->parts[axis + 1] - rotary->parts[axis], locus_angle_coarse_of(table, 0),
+                              side->coarse + first, locus_angle_fine_of(table, 0), side->fine + first, own,
+                              own + rows * width, (ptrdiff_t)width);
+    }
+    for (size_t row = 0; rotary->places && row < 2 * rows; row++)
+        for (size_t i = 0; i < width; i++)
+            phase[row * width + i] = sorted[row * width + rotary->places[i]];
+    return width;
+}
+
 /* The same for the sum of all axes' angles: the phases are multiplied, which is to turn one by the other. With `runs`,
  * rows are those of the runs' first tokens, with the last axis at the beginning of its block of 8. */
 static size_t T(phases)(const locus_rotary_walk *walk, locus_heads_range heads, size_t first, size_t rows,
@@ -49,6 +69,8 @@ static size_t T(phases)(const locus_rotary_walk *walk, locus_heads_range heads, 
     const locus_rotary *rotary = walk->op->rotary;
     REAL *phase = SCRATCH(walk, phase), *factor = SCRATCH(walk, factor);
     size_t width = 0;
+    if (rotary->parts)
+        return T(part_phases)(walk, first, rows);
     for (size_t axis = 0; axis < rotary->axes; axis++) {
         const locus_token_side *side = locus_rotary_side(walk, axis);
         uint32_t coarse[LOCUS_BASE_ROWS], fine[LOCUS_BASE_ROWS];
@@ -57,7 +79,7 @@ static size_t T(phases)(const locus_rotary_walk *walk, locus_heads_range heads, 
             fine[i] = side->fine[runs->first[i]];
             fine[i] -= axis + 1 == rotary->axes ? fine[i] & (LOCUS_STEPS - 1) : 0;
         }
-        width = T(axis_phases)(walk, &walk->op->angles[axis], heads, runs ? coarse : side->coarse + first,
+        width = T(axis_phases)(walk, &walk->angles[axis], heads, runs ? coarse : side->coarse + first,
                                runs ? fine : side->fine + first, rows, axis == 0 ? phase : factor);
         const locus_rotation all = {
             .rows = 1, .heads = 1, .D = 2 * rows * width, .pairs = rows * width, .half_pairs = true};
@@ -100,6 +122,48 @@ static locus_rotation T(rotation)(const locus_rotary_walk *walk, const T(turn) *
                             .target_head = turn->to_head};
 }
 
+/* Half pairs within blocks. To the kernel a block is a head of its own and a head is a row, so that a token's row is
+ * still walked once, in order. */
+static void T(turn_blocks)(const locus_rotary_walk *walk, const locus_rotation *all, REAL sign, REAL scale,
+                           const REAL *cosine, const REAL *sine, const REAL *from, REAL *to) {
+    const size_t blocks = walk->op->rotary->blocks, pairs = all->pairs / blocks;
+    locus_rotation part = *all;
+    part.heads = blocks;
+    part.pairs = pairs;
+    part.D = 2 * pairs;
+    part.table_head = (ptrdiff_t)pairs;
+    part.source_head = part.target_head = (ptrdiff_t)part.D;
+    if (all->heads == 1) {
+        KERNELS(walk)->rotate(&part, sign, scale, cosine, sine, from, to);
+        return;
+    }
+    part.rows = all->heads;
+    part.table_row = 0;
+    part.source_row = all->source_head;
+    part.target_row = all->target_head;
+    for (ptrdiff_t row = 0; row < (ptrdiff_t)all->rows; row++)
+        KERNELS(walk)->rotate(&part, sign, scale, cosine + row * all->table_row, sine + row * all->table_row,
+                              from + row * all->source_row, to + row * all->target_row);
+}
+
+/* Half pairs within blocks, or an attention factor, which the rest of a head is not multiplied by. */
+static void T(turn_apart)(const locus_rotary_walk *walk, const locus_rotation *all, REAL sign, const REAL *cosine,
+                          const REAL *from, REAL *to) {
+    const REAL *sine = cosine + all->rows * walk->op->rotary->pairs;
+    const REAL stretched = (REAL)(walk->call->scale * walk->factor);
+    const size_t turned = 2 * all->pairs;
+    locus_rotation part = *all;
+    part.D = turned;
+    if (walk->op->rotary->blocks > 1)
+        T(turn_blocks)(walk, &part, sign, stretched, cosine, sine, from, to);
+    else
+        KERNELS(walk)->rotate(&part, sign, stretched, cosine, sine, from, to);
+    part.pairs = 0;
+    part.D = all->D - turned;
+    if (part.D > 0)
+        KERNELS(walk)->rotate(&part, sign, (REAL)walk->call->scale, cosine, sine, from + turned, to + turned);
+}
+
 /* Every token with angles of its own, rounded once from double. */
 static void T(turn_exactly)(const locus_rotary_walk *walk, const T(turn) * turn) {
     const size_t pairs = walk->op->rotary->pairs;
@@ -111,8 +175,13 @@ static void T(turn_exactly)(const locus_rotary_walk *walk, const T(turn) * turn)
         locus_rotation shape = T(rotation)(walk, turn, rows);
         shape.table_row = (ptrdiff_t)width;
         shape.table_head = width == pairs ? 0 : (ptrdiff_t)pairs;
-        KERNELS(walk)->rotate(&shape, (REAL)turn->sign, (REAL)walk->call->scale, phase, phase + rows * width,
-                              turn->from + (ptrdiff_t)done * turn->from_row, turn->to + (ptrdiff_t)done * turn->to_row);
+        const REAL *from = turn->from + (ptrdiff_t)done * turn->from_row;
+        REAL *to = turn->to + (ptrdiff_t)done * turn->to_row;
+        if (walk->factor == 1 && walk->op->rotary->blocks <= 1)
+            KERNELS(walk)->rotate(&shape, (REAL)turn->sign, (REAL)walk->call->scale, phase, phase + rows * width, from,
+                                  to);
+        else
+            T(turn_apart)(walk, &shape, (REAL)turn->sign, phase, from, to);
     }
 }
 
@@ -193,17 +262,22 @@ static void T(turn_all)(const locus_rotary_walk *walk) {
     }
 }
 
-/* dL/dθ += Σ p·(x̂ ∧ gx) on every axis, the wedge product of pairs: it is that of y and gy, both turned back. */
+/* dL/dθ += Σ p·(x̂ ∧ gx) on every axis, the wedge product of pairs: it is that of y and gy, both turned back. Pairs
+ * that follow one axis each and stand side by side are summed for their own alone; else what is too much is dropped
+ * later. */
 static void T(sum_angles)(const locus_rotary_walk *walk, size_t token, size_t rows, const REAL *x, ptrdiff_t x_stride,
                           const REAL *gx, ptrdiff_t gx_stride, double *sums) {
     const locus_rotary *rotary = walk->op->rotary;
+    const bool apart = rotary->parts && !rotary->places && (!rotary->half_pairs || rotary->blocks > 1);
     double *weights = (double *)(void *)SCRATCH(walk, weights);
     for (size_t axis = 0; axis < rotary->axes; axis++) {
-        const int64_t *values = locus_rotary_side(walk, axis)->values + walk->call->first + token;
+        const locus_token_side *side = locus_rotary_side(walk, axis);
+        const size_t first = apart ? rotary->parts[axis] : 0;
+        const size_t pairs = apart ? rotary->parts[axis + 1] - first : rotary->pairs;
         for (size_t r = 0; r < rows; r++) /* the kernel sums gx·y − gy·x, the negative */
-            weights[r] = -walk->sign * (double)values[r];
-        KERNELS(walk)->angle_gradient(rows, rotary->pairs, rotary->half_pairs, weights, x, x_stride, gx, gx_stride,
-                                      sums + axis * rotary->pairs);
+            weights[r] = -walk->sign * locus_token_position(side, walk->call->first + token + r);
+        KERNELS(walk)->angle_gradient(rows, pairs, rotary->half_pairs, weights, x + 2 * first, x_stride, gx + 2 * first,
+                                      gx_stride, sums + axis * rotary->pairs + first);
     }
 }
 

@@ -89,10 +89,10 @@ static void T(flush)(const locus_rotary_walk *walk, size_t head, const locus_rot
 
 /* Weights p/span, and the moments of near angles. */
 static void T(begin_powers)(const locus_rotary_walk *walk, T(block) block, T(rows) x, T(rows) g, bool accumulate) {
-    const int64_t *values = locus_rotary_side(walk, 0)->values + walk->call->first + block.token;
+    const locus_token_side *side = locus_rotary_side(walk, 0);
     double *weights = (double *)(void *)SCRATCH(walk, weights);
     for (size_t r = 0; r < block.rows; r++)
-        weights[r] = walk->sign * (double)values[r] / walk->op->span;
+        weights[r] = walk->sign * locus_token_position(side, walk->call->first + block.token + r) / walk->op->span;
     T(moment_runs)(walk, block, x, g, accumulate);
 }
 

@@ -149,8 +149,24 @@ static void fold(void *slots, size_t count, size_t stride, size_t doubles) {
     }
 }
 
+/* Where each pair follows one axis, its frequency is one number. */
+static void reduce_parts(const locus_rotary *rotary, const double *sum, const locus_tensor *parameters) {
+    const size_t first = locus_parameter_slice_at(rotary->angles_slice, 0, 0, rotary->pairs);
+    for (size_t i = 0; i < rotary->pairs; i++) {
+        const size_t place = rotary->places ? rotary->places[i] : i;
+        size_t axis = 0;
+        while (rotary->parts[axis + 1] <= place)
+            axis++;
+        locus_tensor_add(&parameters[rotary->angles_slice.tensor], first + i, sum[axis * rotary->pairs + i]);
+    }
+}
+
 static void reduce_angles(const locus_rotary *rotary, size_t table, const double *sum, const locus_tensor *parameters) {
     const locus_parameter_slice slice = rotary->angles_slice;
+    if (rotary->parts) {
+        reduce_parts(rotary, sum, parameters);
+        return;
+    }
     for (size_t axis = 0; axis < rotary->axes; axis++)
         for (size_t i = 0; i < rotary->pairs; i++)
             locus_tensor_add(&parameters[slice.tensor], locus_parameter_slice_at(slice, table, axis, rotary->pairs) + i,

@@ -24,9 +24,10 @@ size_t locus_rotary_standing_rows(const locus_rotary_walk *walk, size_t token, s
     const size_t first = walk->call->first + token, enough = rotary->dim > 16 ? rotary->dim : 16;
     size_t rows = locus_rotary_may_stand(rotary) ? most : 0;
     for (size_t axis = 0; axis < rotary->axes && rows >= enough; axis++) {
-        const int64_t *values = locus_rotary_side(walk, axis)->values + first;
+        const locus_token_side *side = locus_rotary_side(walk, axis);
+        const double place = locus_token_position(side, first);
         size_t same = 1;
-        while (same < rows && values[same] == values[0])
+        while (same < rows && locus_token_position(side, first + same) == place)
             same++;
         rows = same;
     }
@@ -149,7 +150,7 @@ static void add_moments(const locus_standing *s, const locus_near_run *near, con
                         const locus_rotary_slot *slot) {
     const locus_rotary_operator *op = s->walk->op;
     const size_t count = near->count;
-    const double u = s->walk->sign * (double)locus_rotary_side(s->walk, 0)->values[s->token] / op->span;
+    const double u = s->walk->sign * locus_token_position(locus_rotary_side(s->walk, 0), s->token) / op->span;
     double weight = near->flips && s->odd ? -u : u;
     for (size_t i = 0; i < count; i++)
         memcpy(s->C + i * count, M + (near->first + i) * s->dim + near->first, count * sizeof(double));
@@ -167,9 +168,10 @@ static void add_wedges(const locus_standing *s, const double *back, const locus_
     for (size_t i = 0; i < s->pairs; i++) {
         const double *block = back + 2 * i * s->dim + 2 * i, wedge = s->walk->sign * (block[1] - block[s->dim]);
         if (op->rotary->learned & LOCUS_LEARN_GENERATOR)
-            slot->diagonal[i] += wedge * (double)locus_rotary_side(s->walk, 0)->values[s->token] / op->span;
+            slot->diagonal[i] += wedge * locus_token_position(locus_rotary_side(s->walk, 0), s->token) / op->span;
         for (size_t axis = 0; (op->rotary->learned & LOCUS_LEARN_ANGLES) && axis < op->rotary->axes; axis++)
-            slot->angles[axis * s->pairs + i] -= wedge * (double)locus_rotary_side(s->walk, axis)->values[s->token];
+            slot->angles[axis * s->pairs + i] -=
+                wedge * locus_token_position(locus_rotary_side(s->walk, axis), s->token);
     }
 }
 

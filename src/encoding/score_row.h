@@ -10,7 +10,8 @@
  *                   neighbour stands (images) share its cells
  *
  * A run of keys whose cells are neighbours has its row in one piece. Cells by pair are taken as long as all tables
- * together stay linear in the tokens; else rows are computed: distances as whole numbers, values looked up. */
+ * together stay linear in the tokens, and for real-valued positions; else rows are computed: distances as whole
+ * numbers, values looked up. */
 #ifndef LOCUS_SCORE_ROW_H
 #define LOCUS_SCORE_ROW_H
 
@@ -24,13 +25,18 @@ typedef struct locus_score_rows {
     const uint32_t *key;    /* [key tokens] */
     const uint32_t *ahead;  /* [key tokens] how many keys from here on, this one included, have neighbouring cells */
     bool scattered;         /* few keys have neighbouring cells */
+    bool line;              /* cells are the differences of one axis in rising order */
+    int64_t origin;         /* then: the cell of difference 0, which need not be one of them */
+    bool directed;          /* `distance` is key − query, on `seq` */
+    bool whole;             /* distances are whole numbers */
     const double *distance; /* [cells] */
     const locus_distances *distances; /* NULL if there are cells */
     double most;                      /* no distance is longer */
 } locus_score_rows;
 
-/* `tables`: how many numbers a term keeps for each cell. */
-locus_status locus_score_rows_create(locus_score_rows *rows, const locus_places *places, size_t tables,
+/* `tables`: how many numbers a term keeps for each cell. `directed` is for positions on `seq`: distances with a sign.
+ * */
+locus_status locus_score_rows_create(locus_score_rows *rows, const locus_places *places, size_t tables, bool directed,
                                      locus_owned *memory, locus_error *error);
 
 /* Longest list of values by distance that a term should keep. */
@@ -51,6 +57,10 @@ void locus_score_rows_copy_float64(const locus_score_rows *rows, const locus_sco
 
 /* Distances of a call, with cells or without. */
 void locus_score_rows_distance(const locus_score_rows *rows, const locus_score_call *call, double *out);
+
+/* Σ gradient[j], and Σ gradient[j]·weight[j], in double, always in the same order. `gradient` is of dtype. */
+double locus_score_sum(locus_dtype dtype, const void *gradient, size_t first, size_t count);
+double locus_score_dot(locus_dtype dtype, const void *gradient, size_t first, size_t count, const double *weight);
 
 /* The factor rate^distance as a score term (decay.c), with the distance of the places' group. If learned, the rate is
  * number `parameter` of the term's own parameters. */

@@ -4,7 +4,7 @@
  *   interleaved   e[2i] = sin(p·base^(−2i/D)), e[2i+1] = cos(…)
  *   concatenated  e[i] = sin(p·base^(−i/(D/2−1))), e[D/2+i] = cos(…)        (tensor2tensor)
  *
- * The norm of every vector is sqrt(D/2). D must be even. Nothing is learned. */
+ * The norm of every vector is sqrt(D/2). D must be even. Real positions will do. Nothing is learned. */
 #include "encoding/angle_table.h"
 #include "encoding/class.h"
 
@@ -133,6 +133,7 @@ const locus_encoding_class locus_sinusoidal_class = {
              .option_count = sizeof options / sizeof options[0]},
     .rules = rules,
     .angles = true,
+    .reals = true,
     .parameters = parameters,
     .bind = bind,
     .place = place,

@@ -72,6 +72,9 @@ typedef struct locus_operator_class {
 struct locus_operator { /* embedded first in each encoding's own struct */
     const locus_operator_class *class;
     bool heads_apart; /* no two heads share a parameter: reduce may run for several heads at the same time */
+    bool causal_only; /* keys behind a query grow without bound (xPos): attention must not look ahead */
+    bool heads_alike; /* all heads have the same operator: forward_heads, and backward_heads without slots, take any
+                         number of heads at once */
 };
 
 /* ---- operators on whole tensors ----
@@ -155,6 +158,28 @@ typedef struct locus_content_table {
     size_t key_parameter, value_parameter;          /* index of the tables among the plan's parameters */
 } locus_content_table;
 
+/* ---- contextual positions: CoPE (Golovneva et al. 2024) ---- */
+
+/* p_mn = Σ_{j=n..m} sigmoid(q_m·k_j), at most `most`; s_mn += the linear interpolation at p_mn between q_m·table[⌊p⌋] and
+ * q_m·table[⌈p⌉]. q is the query before any operator; `scaled`: the gate sees the score, else the bare product. */
+typedef struct locus_contextual_table {
+    size_t most;
+    bool scaled;
+    const float *float32; /* [most + 1, head_dim] contiguous, shared by heads */
+    const double *float64;
+    size_t parameter; /* index of the table among the plan's parameters */
+} locus_contextual_table;
+
+/* ---- settings of scores: a term `scores` ---- */
+
+/* What a caller's options leave open. */
+typedef struct locus_score_settings {
+    double scale, cap; /* 0: not said */
+    size_t window, keep;
+    const double *sinks;    /* [heads]: a row's softmax has one more key of this score and no value; NULL: none */
+    size_t sinks_parameter; /* index of the sinks among the plan's parameters */
+} locus_score_settings;
+
 /* ---- what a plan has ---- */
 
 typedef struct locus_sequence_span {
@@ -173,9 +198,20 @@ const locus_operator *locus_plan_value_operator(const locus_plan *plan);
 /* Instead of those, where operators act on whole tensors. */
 const locus_whole_operator *locus_plan_query_key_whole(const locus_plan *plan);
 const locus_whole_operator *locus_plan_value_whole(const locus_plan *plan);
+
+/* Whether attention has to be causal: see locus_operator. */
+static inline bool locus_plan_needs_causal(const locus_plan *plan) {
+    const locus_operator *op = locus_plan_query_key_operator(plan);
+    return op && op->causal_only;
+}
 size_t locus_plan_score_terms(const locus_plan *plan); /* factors first, then biases */
 const locus_score_term *locus_plan_score_term(const locus_plan *plan, size_t index);
 const locus_content_table *locus_plan_content_table(const locus_plan *plan);
+const locus_contextual_table *locus_plan_contextual_table(const locus_plan *plan);
+const locus_score_settings *locus_plan_score_settings(const locus_plan *plan);
+
+/* locus_shape.kv_heads, resolved. */
+size_t locus_plan_kv_heads(const locus_plan *plan);
 
 /* Number of parameter tensors of the plan's encoding, and where each site's own begin in the list that callers hand in:
  * what `reduce` gets is a pointer to its term's first parameter. */

@@ -18,6 +18,7 @@ typedef struct locus_spec_reader {
     const char *text;
     size_t at;
     locus_error *error;
+    locus_option_text given[LOCUS_OPTIONS_MAX]; /* key=value of the term's options, where they are given */
 } locus_spec_reader;
 
 static bool is_blank(char c) {
@@ -170,6 +171,8 @@ static locus_status read_option(locus_spec_reader *reader, locus_term *term) {
         return fail_expected(reader, "'=' and a value");
     reader->at++;
     status = read_value(reader, &value);
+    reader->given[option] =
+        (locus_option_text){key.text, (size_t)(value.offset - key.offset) + value.length, key.offset};
     return status == LOCUS_OK ? locus_option_parse(term->class, option, value, &term->options[option], reader->error)
                               : status;
 }
@@ -200,12 +203,29 @@ static size_t group_option(const locus_encoding_class *class) {
     return SIZE_MAX;
 }
 
-/* A group that the text does not give is the class's default. */
+/* A group that the text does not give follows from other options, or is the class's default. */
 static locus_status resolve_group(locus_spec_reader *reader, locus_term *term) {
     const size_t option = group_option(term->class);
+    char text[64] = "";
+    if (term->class->group_text)
+        term->class->group_text(term, text, sizeof text);
+    if (text[0] != '\0')
+        return locus_group_parse(text, &term->group, reader->error);
     if (option == SIZE_MAX || term->options[option].group)
         return LOCUS_OK;
     return locus_group_parse(term->class->info.options[option].initial, &term->options[option].group, reader->error);
+}
+
+/* Points at the option if it is given, else at the whole term. */
+static locus_status check_conflict(locus_spec_reader *reader, const locus_term *term, locus_option_text name) {
+    size_t option = 0;
+    const char *conflict = term->class->conflict ? term->class->conflict(term, &option) : NULL;
+    if (!conflict)
+        return LOCUS_OK;
+    const locus_option_text whole = {name.text, reader->at - (size_t)name.offset, name.offset};
+    const locus_option_text at = term->options[option].given ? reader->given[option] : whole;
+    return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, term->class->info.options[option].name, at.offset,
+                         (ptrdiff_t)at.length, "%s", conflict);
 }
 
 static locus_status read_term(locus_spec_reader *reader, locus_term *term, locus_option_text *name) {
@@ -217,36 +237,35 @@ static locus_status read_term(locus_spec_reader *reader, locus_term *term, locus
     status = read_options(reader, term);
     if (status == LOCUS_OK)
         status = resolve_group(reader, term);
-    if (status != LOCUS_OK || !term->class->conflict)
-        return status;
-    size_t option = 0;
-    const char *conflict = term->class->conflict(term, &option);
-    if (!conflict)
-        return LOCUS_OK;
-    return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, term->class->info.options[option].name, name->offset,
-                         (ptrdiff_t)reader->at - name->offset, "%s", conflict);
+    return status == LOCUS_OK ? check_conflict(reader, term, *name) : status;
 }
 
-/* ---- owners of groups ---- */
+/* ---- owners ---- */
 
 static void release_term(locus_term *term) {
     for (size_t i = 0; i < LOCUS_OPTIONS_MAX; i++)
-        locus_group_destroy(&term->options[i].group);
+        locus_option_release(&term->options[i]);
+    locus_group_destroy(&term->group);
 }
 
-void locus_encoding_release(locus_encoding *encoding) {
-    for (size_t i = 0; i < encoding->term_count; i++)
-        release_term(&encoding->terms[i]);
-    locus_group_destroy(&encoding->group);
+/* The count of owners is the one thing about an encoding that changes. */
+locus_encoding *locus_encoding_share(const locus_encoding *encoding) {
+    locus_encoding *shared = (locus_encoding *)(uintptr_t)encoding;
+    atomic_fetch_add(&shared->owners, 1);
+    return shared;
 }
 
-void locus_encoding_share(locus_encoding *copy) {
-    for (size_t i = 0; i < copy->term_count; i++)
-        for (size_t j = 0; j < LOCUS_OPTIONS_MAX; j++)
-            if (copy->terms[i].options[j].group)
-                copy->terms[i].options[j].group = locus_group_share(copy->terms[i].options[j].group);
-    if (copy->group)
-        copy->group = locus_group_share(copy->group);
+void locus_encoding_destroy(locus_encoding **encoding) {
+    if (!encoding || !*encoding)
+        return;
+    locus_encoding *gone = *encoding;
+    *encoding = NULL;
+    if (atomic_fetch_sub(&gone->owners, 1) != 1)
+        return;
+    for (size_t i = 0; i < gone->term_count; i++)
+        release_term(&gone->terms[i]);
+    locus_group_destroy(&gone->group);
+    locus_release(gone, sizeof *gone);
 }
 
 /* ---- sums ---- */
@@ -255,18 +274,28 @@ unsigned locus_term_sites(const locus_term *term) {
     return term->class->sites ? term->class->sites(term) : term->class->info.sites;
 }
 
-/* A site takes any number of vectors, factors and biases, but one operator; and a plan has one content table. */
+/* What two terms both do that only one of a sum can; NULL if they go together. */
+static const char *shared_part(const locus_term *term, const locus_term *other) {
+    const unsigned both = locus_term_sites(term) & locus_term_sites(other);
+    const bool content = term->class == &locus_relative_class || term->class == &locus_cope_class;
+    const bool more = other->class == &locus_relative_class || other->class == &locus_cope_class;
+    if (both & LOCUS_SITE_QUERY_KEY)
+        return "put an operator on queries and keys";
+    if (both & LOCUS_SITE_VALUE)
+        return "act on values";
+    if (content && more)
+        return term->class == other->class && term->class == &locus_relative_class
+                   ? "bring tables of relative positions"
+                   : "bring a table that queries are multiplied with";
+    return term->class == &locus_scores_class && other->class == term->class ? "say how scores are made" : NULL;
+}
+
+/* A site takes any number of vectors, factors and biases, but one operator; and a plan has one table of content. */
 static locus_status check_sum(locus_spec_reader *reader, const locus_encoding *encoding, locus_option_text name) {
     const locus_term *last = &encoding->terms[encoding->term_count - 1];
-    unsigned sites = locus_term_sites(last);
     for (size_t i = 0; i + 1 < encoding->term_count; i++) {
         const locus_term *other = &encoding->terms[i];
-        unsigned both = sites & locus_term_sites(other);
-        const char *what =
-            both & LOCUS_SITE_QUERY_KEY ? "put an operator on queries and keys"
-            : both & LOCUS_SITE_VALUE   ? "act on values"
-            : last->class == &locus_relative_class && other->class == last->class ? "bring tables of relative positions"
-                                                                                  : NULL;
+        const char *what = shared_part(last, other);
         if (what)
             return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", name.offset, (ptrdiff_t)name.length,
                                  "'%s' and '%s' both %s: a sum can have one such term", other->class->info.name,
@@ -277,6 +306,8 @@ static locus_status check_sum(locus_spec_reader *reader, const locus_encoding *e
 
 const locus_group *locus_term_group(const locus_term *term) {
     const size_t option = group_option(term->class);
+    if (term->group)
+        return term->group;
     if (option != SIZE_MAX)
         return term->options[option].group;
     return term->class->any_group ? NULL : locus_group_sequence();
@@ -341,20 +372,13 @@ locus_status locus_encoding_parse(const char *spec, locus_encoding **encoding, l
     if (!fresh)
         return locus_fail_memory(error, sizeof *fresh);
     memset(fresh, 0, sizeof *fresh);
-    locus_spec_reader reader = {spec, 0, error};
+    atomic_init(&fresh->owners, 1);
+    locus_spec_reader reader = {.text = spec, .error = error};
     locus_status status = read_sum(&reader, fresh);
     if (status != LOCUS_OK)
         locus_encoding_destroy(&fresh);
     *encoding = fresh;
     return status;
-}
-
-void locus_encoding_destroy(locus_encoding **encoding) {
-    if (!encoding || !*encoding)
-        return;
-    locus_encoding_release(*encoding);
-    locus_release(*encoding, sizeof **encoding);
-    *encoding = NULL;
 }
 
 /* ---- back to text ---- */
@@ -370,18 +394,30 @@ static void write_text(locus_spec_writer *writer, const char *text) {
             writer->text[writer->length] = *text;
 }
 
+/* Lists may be long: they are written in place. */
+static void write_value(locus_spec_writer *writer, const locus_term *term, size_t option) {
+    const size_t left = writer->length < writer->size ? writer->size - writer->length : 0;
+    const locus_option_value *value = &term->options[option];
+    char brief[512];
+    if (value->list) {
+        writer->length +=
+            locus_option_print(term->class, option, value, left ? writer->text + writer->length : NULL, left);
+        return;
+    }
+    (void)locus_option_print(term->class, option, value, brief, sizeof brief);
+    write_text(writer, brief);
+}
+
 static void write_term(locus_spec_writer *writer, const locus_term *term) {
     const char *before = "(";
     write_text(writer, term->class->info.name);
     for (size_t i = 0; i < term->class->info.option_count; i++) {
-        char value[512];
         if (locus_option_is_initial(term->class, i, &term->options[i]))
             continue;
-        (void)locus_option_print(term->class, i, &term->options[i], value, sizeof value);
         write_text(writer, before);
         write_text(writer, term->class->info.options[i].name);
         write_text(writer, "=");
-        write_text(writer, value);
+        write_value(writer, term, i);
         before = ", ";
     }
     if (before[0] == ',')

@@ -63,6 +63,7 @@ const locus_encoding_class locus_string_class = {
              .option_count = sizeof options / sizeof options[0]},
     .rules = rules,
     .laws = LOCUS_LAWS_ALL,
+    .reals = true,
     .angles = true,
     .grids_only = true,
     .sites = locus_grid_sites,

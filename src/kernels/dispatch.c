@@ -14,6 +14,10 @@ static bool level_present(locus_isa isa) {
     case value: \
         return &locus_kernels_float64_##level;
 
+#define LEVEL_CASE_HALF(level, value) \
+    case value: \
+        return &locus_kernels_half_##level;
+
 static const locus_kernels_float32 *built_float32(locus_isa isa) {
     switch ((unsigned)isa) {
         LOCUS_KERNEL_LEVELS(LEVEL_CASE_32)
@@ -30,12 +34,24 @@ static const locus_kernels_float64 *built_float64(locus_isa isa) {
     }
 }
 
+static const locus_kernels_half *built_half(locus_isa isa) {
+    switch ((unsigned)isa) {
+        LOCUS_KERNEL_LEVELS(LEVEL_CASE_HALF)
+    default:
+        return NULL;
+    }
+}
+
 const locus_kernels_float32 *locus_kernels_float32_of(locus_isa isa) {
     return level_present(isa) ? built_float32(isa) : NULL;
 }
 
 const locus_kernels_float64 *locus_kernels_float64_of(locus_isa isa) {
     return level_present(isa) ? built_float64(isa) : NULL;
+}
+
+const locus_kernels_half *locus_kernels_half_of(locus_isa isa) {
+    return level_present(isa) ? built_half(isa) : NULL;
 }
 
 const locus_kernels_float32 *locus_kernels_float32_get(void) {
@@ -46,4 +62,9 @@ const locus_kernels_float32 *locus_kernels_float32_get(void) {
 const locus_kernels_float64 *locus_kernels_float64_get(void) {
     const locus_kernels_float64 *table = built_float64(locus_cpu_isa());
     return table ? table : &locus_kernels_float64_scalar;
+}
+
+const locus_kernels_half *locus_kernels_half_get(void) {
+    const locus_kernels_half *table = built_half(locus_cpu_isa());
+    return table ? table : &locus_kernels_half_scalar;
 }

@@ -55,6 +55,12 @@ typedef struct locus_rotation {
  *                   results below the smallest normal number are 0; NaN stays NaN; +∞ above the largest number. shift
  *                   must not be −∞.
  * softmax_backward  ds = p·(dp − delta).
+ * soft_cap          x = cap·tanh(x/cap), cap > 0; at most 6 ulp.
+ * soft_cap_backward g = g·(1 − (y/cap)²) for y = soft_cap(x): the gradient of x.
+ * add_maximum, multiply_maximum
+ *                   z = x + y, z = x·y, and its maximum.
+ * dots              out[i] = x · rows[i], each row n long, `step` apart; i < count. In an order that depends on the
+ *                   level, but not on i or count.
  * dropout_row       Attention dropout: keep[j] = 1/(1 − p) or 0 for keys first … first + n − 1 of row `row`. Key k
  * looks at
  *                   16-bit word k % 8 of Philox block row·2^28 + k/8 (word w: low half of 32-bit word w/2 if w is even,
@@ -84,6 +90,11 @@ typedef struct locus_rotation {
         real (*maximum)(size_t n, const real *x); \
         real (*exp_sum)(size_t n, real shift, real *x); \
         void (*softmax_backward)(size_t n, const real *p, const real *dp, real delta, real *ds); \
+        void (*soft_cap)(size_t n, real cap, real *x); \
+        void (*soft_cap_backward)(size_t n, real cap, const real *y, real *g); \
+        real (*add_maximum)(size_t n, const real *x, const real *y, real *z); \
+        real (*multiply_maximum)(size_t n, const real *x, const real *y, real *z); \
+        void (*dots)(size_t count, size_t n, const real *x, const real *rows, ptrdiff_t step, real *out); \
         void (*dropout_row)(size_t n, const locus_random *key, uint64_t row, size_t first, double p, real *keep); \
         void (*random_words)(size_t blocks, const locus_random *key, uint64_t first, uint32_t *words); \
     } name;
@@ -91,12 +102,27 @@ typedef struct locus_rotation {
 LOCUS_KERNEL_TABLE(float, locus_kernels_float32)
 LOCUS_KERNEL_TABLE(double, locus_kernels_float64)
 
+/* Half types, as their bits: IEEE binary16 and bfloat16 (the upper half of a float).
+ *
+ * widen    exact; a signalling NaN may come out quiet.
+ * narrow   to nearest, ties to even; above the largest finite number infinity; NaN stays NaN, quiet, with its sign and
+ *          the upper bits of its payload. The same bits at all levels. */
+typedef struct locus_kernels_half {
+    locus_isa isa;
+    void (*widen_float16)(size_t n, const uint16_t *x, float *y);
+    void (*widen_bfloat16)(size_t n, const uint16_t *x, float *y);
+    void (*narrow_float16)(size_t n, const float *x, uint16_t *y);
+    void (*narrow_bfloat16)(size_t n, const float *x, uint16_t *y);
+} locus_kernels_half;
+
 /* The tables for the level in use (locus_cpu_isa). Valid before any initialisation. */
 const locus_kernels_float32 *locus_kernels_float32_get(void);
 const locus_kernels_float64 *locus_kernels_float64_get(void);
+const locus_kernels_half *locus_kernels_half_get(void);
 
 /* The table of one level, NULL if this build or machine does not have it: for tests and benches. */
 const locus_kernels_float32 *locus_kernels_float32_of(locus_isa isa);
 const locus_kernels_float64 *locus_kernels_float64_of(locus_isa isa);
+const locus_kernels_half *locus_kernels_half_of(locus_isa isa);
 
 #endif

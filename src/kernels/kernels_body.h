@@ -18,6 +18,7 @@
 #include "kernels/gemm_body.h"
 #include "kernels/random_body.h"
 #include "kernels/rotate_body.h"
+#include "kernels/scores_body.h"
 #include "kernels/softmax_body.h"
 #include "kernels/transpose_body.h"
 #include "kernels/vector_body.h"

@@ -21,8 +21,20 @@
     X(maximum) \
     X(exp_sum) \
     X(softmax_backward) \
+    X(soft_cap) \
+    X(soft_cap_backward) \
+    X(add_maximum) \
+    X(multiply_maximum) \
+    X(dots) \
     X(dropout_row) \
     X(random_words)
+
+/* Each operation of the half types' table. */
+#define LOCUS_HALF_KERNEL_OPERATIONS(X) \
+    X(widen_float16) \
+    X(widen_bfloat16) \
+    X(narrow_float16) \
+    X(narrow_bfloat16)
 
 /* Each level that this architecture can have, lowest first: name of its files, value of locus_isa. */
 #if defined(__x86_64__)
@@ -35,7 +47,8 @@
 
 #define LOCUS_KERNEL_DECLARE(level, isa) \
     extern const locus_kernels_float32 locus_kernels_float32_##level; \
-    extern const locus_kernels_float64 locus_kernels_float64_##level;
+    extern const locus_kernels_float64 locus_kernels_float64_##level; \
+    extern const locus_kernels_half locus_kernels_half_##level;
 LOCUS_KERNEL_LEVELS(LOCUS_KERNEL_DECLARE)
 #undef LOCUS_KERNEL_DECLARE
 

@@ -8,7 +8,7 @@
  * doubles, words vd_…, for what must be computed in double whatever the element type). Words are the same at each
  * level:
  *
- *   zero set load store add sub mul     as they say
+ *   zero set load store add sub mul div as they say
  *   fma(a,b,c) = a·b + c                fnma(a,b,c) = c − a·b   (fused, except at the scalar level of machines without)
  *   max(a,b) = a > b ? a : b            min(a,b) = a < b ? a : b: a NaN on either side gives b
  *   sum                                 horizontal, in a fixed order
@@ -20,6 +20,9 @@
  *   load_part_or) deinterleave(a,b,&x,&y)             a, b = x0 y0 x1 y1 …  →  x0 x1 …, y0 y1 …; interleave is its
  *   inverse transpose(block)                    a square of lanes × lanes in place
  *   vd_load_real, vd_store_real         VD_LANES reals to and from doubles (also _part)
+ *
+ *   vf_load_half, vf_store_half         VF_LANES floats from and to IEEE halves, rounded to nearest even; NaN comes out
+ *                                       quiet with the upper bits of its payload
  *
  * Words of 32 bits, vectors `vu` of VU_LANES (a multiple of 4, or 1), for Philox:
  *
@@ -97,6 +100,7 @@ typedef vd_part vpart;
 #define v_add SIMD_WORD(add)
 #define v_sub SIMD_WORD(sub)
 #define v_mul SIMD_WORD(mul)
+#define v_div SIMD_WORD(div)
 #define v_fma SIMD_WORD(fma)
 #define v_fnma SIMD_WORD(fnma)
 #define v_max SIMD_WORD(max)

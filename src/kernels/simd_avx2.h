@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The vocabulary of simd.h in AVX2 + FMA: 8 floats, 4 doubles; parts are lane masks read out of a sliding table. */
+/* The vocabulary of simd.h in AVX2 + FMA + F16C: 8 floats, 4 doubles; parts are lane masks read out of a sliding
+ * table. */
 #ifndef LOCUS_KERNELS_SIMD_AVX2_H
 #define LOCUS_KERNELS_SIMD_AVX2_H
 
@@ -76,6 +77,9 @@ SIMD void vd_store_part(double *p, vd x, vd_part part) {
     } \
     SIMD v v##_mul(v a, v b) { \
         return _mm256_mul_##suffix(a, b); \
+    } \
+    SIMD v v##_div(v a, v b) { \
+        return _mm256_div_##suffix(a, b); \
     } \
     SIMD v v##_fma(v a, v b, v c) { \
         return _mm256_fmadd_##suffix(a, b, c); \
@@ -196,6 +200,14 @@ SIMD vd vd_load_float_part(const float *p, vd_part part) {
 
 SIMD void vd_store_float_part(float *p, vd x, vd_part part) {
     _mm_maskstore_ps(p, part.floats, _mm256_cvtpd_ps(x));
+}
+
+SIMD vf vf_load_half(const uint16_t *p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+
+SIMD void vf_store_half(uint16_t *p, vf x) {
+    _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
 SIMD vu vu_set(uint32_t x) {

@@ -49,6 +49,9 @@ typedef __mmask8 vd_part;
     SIMD v v##_mul(v a, v b) { \
         return _mm512_mul_##suffix(a, b); \
     } \
+    SIMD v v##_div(v a, v b) { \
+        return _mm512_div_##suffix(a, b); \
+    } \
     SIMD v v##_fma(v a, v b, v c) { \
         return _mm512_fmadd_##suffix(a, b, c); \
     } \
@@ -159,6 +162,14 @@ SIMD vd vd_load_float_part(const float *p, vd_part part) {
 
 SIMD void vd_store_float_part(float *p, vd x, vd_part part) {
     _mm256_mask_storeu_ps(p, part, _mm512_cvtpd_ps(x));
+}
+
+SIMD vf vf_load_half(const uint16_t *p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+
+SIMD void vf_store_half(uint16_t *p, vf x) {
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
 SIMD vu vu_set(uint32_t x) {

@@ -57,6 +57,9 @@ typedef size_t vd_part;
     SIMD v v##_mul(v a, v b) { \
         return vmulq_##suffix(a, b); \
     } \
+    SIMD v v##_div(v a, v b) { \
+        return vdivq_##suffix(a, b); \
+    } \
     SIMD v v##_fma(v a, v b, v c) { \
         return vfmaq_##suffix(c, a, b); \
     } \
@@ -144,6 +147,14 @@ SIMD void vd_store_float_part(float *p, vd x, vd_part n) {
     vst1_f32(lane, vcvt_f32_f64(x));
     for (size_t i = 0; i < n; i++)
         p[i] = lane[i];
+}
+
+SIMD vf vf_load_half(const uint16_t *p) {
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+}
+
+SIMD void vf_store_half(uint16_t *p, vf x) {
+    vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(x)));
 }
 
 SIMD vu vu_set(uint32_t x) {

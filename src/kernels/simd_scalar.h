@@ -60,6 +60,9 @@ typedef size_t vd_part;
     SIMD v v##_mul(v a, v b) { \
         return a * b; \
     } \
+    SIMD v v##_div(v a, v b) { \
+        return a / b; \
+    } \
     SIMD v v##_fma(v a, v b, v c) { \
         return FMA(a, b, c); \
     } \
@@ -141,6 +144,45 @@ SIMD vd vd_load_float_part(const float *p, vd_part n) {
 SIMD void vd_store_float_part(float *p, vd x, vd_part n) {
     if (n)
         *p = (float)x;
+}
+
+SIMD float scalar_from_bits(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+SIMD uint32_t scalar_bits(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* Exponents are biased by 15 in a half, by 127 in a float; below 2^−14 a half counts steps of 2^−24. */
+SIMD vf vf_load_half(const uint16_t *p) {
+    const uint32_t sign = (uint32_t)(*p & 0x8000u) << 16, rest = *p & 0x7fffu;
+    if (rest > 0x7c00u)
+        return scalar_from_bits(sign | 0x7fc00000u | rest << 13);
+    if (rest == 0x7c00u)
+        return scalar_from_bits(sign | 0x7f800000u);
+    if (rest >= 0x0400u)
+        return scalar_from_bits(sign | ((rest << 13) + (112u << 23)));
+    return scalar_from_bits(sign | scalar_bits((float)rest * 0x1p-24f));
+}
+
+/* Below 2^−14 the sum with 1/2, whose last bit is 2^−24, rounds. A carry out of the largest half gives infinity. */
+SIMD void vf_store_half(uint16_t *p, vf x) {
+    const uint32_t bits = scalar_bits(x), sign = bits >> 16 & 0x8000u, rest = bits & 0x7fffffffu;
+    uint32_t half;
+    if (rest > 0x7f800000u)
+        half = 0x7e00u | (rest >> 13 & 0x3ffu);
+    else if (rest >= 0x47800000u)
+        half = 0x7c00u;
+    else if (rest >= 0x38800000u)
+        half = (rest - (112u << 23) + 0xfffu + (rest >> 13 & 1u)) >> 13;
+    else
+        half = scalar_bits(scalar_from_bits(rest) + 0.5f) - 0x3f000000u;
+    *p = (uint16_t)(sign | half);
 }
 
 SIMD vu vu_set(uint32_t x) {

@@ -88,16 +88,169 @@ works encode alibi --heads 4 --positions 0:6 --scores -o wide.npy
 refuses 1 "has shape" attend 'algebraic(group=seq)' --query wide.npy --key wide.npy --value wide.npy --positions 0:4 \
     --params params/dparams.safetensors -o no.npy
 
+# ---- grouped queries, other value dimensions ----
+
+# rows FROM TO SHAPE NUMBER…: rows of four numbers of an array, by their numbers
+rows() {
+    from=$1 to=$2
+    npy "$to" '<f4' "$3" '' 0
+    start=$(($(od -An -t u2 -j 8 -N 2 "$from") + 10))
+    shift 3
+    for row; do
+        dd if="$from" bs=1 skip=$((start + 16 * row)) count=16 2>/dev/null >>"$to"
+    done
+}
+
+# Query heads 0 and 1 go with key head 0, 2 and 3 with key head 1.
+for kv in k v; do
+    rows $kv.npy ${kv}2.npy '(4, 2, 4)' 0 3 5 6 8 11 13 14
+    rows ${kv}2.npy ${kv}4.npy '(4, 4, 4)' 0 0 1 1 2 2 3 3 4 4 5 5 6 6 7 7
+done
+for spec in none rope 'rope + alibi' roper; do
+    works attend "$spec" --query q.npy --key k2.npy --value v2.npy --positions 0:4 --mask causal -o o.npy
+    values o.npy >got
+    works attend "$spec" --query q.npy --key k4.npy --value v4.npy --positions 0:4 --mask causal -o o.npy
+    values o.npy >want
+    near 1e-6 got want
+done
+works attend rope --query q.npy --key k2.npy --value v2.npy --positions 0:4 --grad-output q.npy --grad-dir grouped
+shape grouped/dq.npy '(4, 4, 4)'
+shape grouped/dk.npy '(4, 2, 4)'
+# A gradient of a shared head is the sum over the queries' heads that share it.
+works attend rope --query q.npy --key k4.npy --value v4.npy --positions 0:4 --grad-output q.npy --grad-dir alone
+for name in dk dv; do
+    values grouped/$name.npy >got
+    values alone/$name.npy | awk '{ t = int((NR - 1) / 8); s[t, (NR - 1) % 4] += $1 }
+        END { for (t = 0; t < 8; t++) for (i = 0; i < 4; i++) printf "%.9g\n", s[t, i] }' >want
+    near 1e-5 got want
+done
+npy v8.npy '<f4' '(4, 4, 8)' '\000\000\200\077' 128
+works attend rope --query q.npy --key k.npy --value v8.npy --positions 0:4 -o o.npy
+shape o.npy '(4, 4, 8)'
+values o.npy >got
+values v8.npy >want
+near 1e-6 got want
+rows k.npy k3.npy '(4, 3, 4)' 0 1 2 3 4 5 6 7 8 9 10 11
+refuses 1 '4 heads, --key has 3: these must divide those' attend rope --query q.npy --key k3.npy --value k3.npy \
+    --positions 0:4 -o no.npy
+refuses 1 '--key has 2 heads, --value has 4' attend rope --query q.npy --key k2.npy --value v.npy --positions 0:4 \
+    -o no.npy
+refuses 1 'value_dim' attend roper --query q.npy --key k.npy --value v8.npy --positions 0:4 -o no.npy
+
+# ---- scale, cap, windows, documents ----
+
+# Without scores to speak of, every key has the same weight.
+values v.npy | awk '{ s[(NR - 1) % 16] += $1 / 4 } END { for (t = 0; t < 4; t++) for (i = 0; i < 16; i++) print s[i] }' >mean
+# shellcheck disable=SC2086
+{
+    works attend none $qkv --scale 1e-9 -o o.npy
+    values o.npy >got
+    near 1e-5 got mean
+    works attend none $qkv --cap 1e-7 -o o.npy
+    values o.npy >got
+    near 1e-5 got mean
+    works attend none $qkv --scale 0.5 -o o.npy
+    cmp -s o.npy full.npy || complain 'the default scale is not 1/sqrt(4)'
+    works attend none $qkv --scale 0.25 -o o.npy
+    works attend 'scores(scale=0.25)' $qkv -o want.npy
+    cmp -s o.npy want.npy || complain '--scale is not scores(scale=…)'
+    works attend 'scores(scale=3)' $qkv --scale 0.25 -o o.npy
+    cmp -s o.npy want.npy || complain '--scale does not win'
+    # A window of one key is the key itself; with the first kept, two of them.
+    works attend rope $qkv --mask causal --window 1 -o o.npy
+    values o.npy >got
+    values v.npy >want
+    near 1e-6 got want
+    works attend none $qkv --mask causal --window 4 -o o.npy
+    works attend none $qkv --mask causal -o want.npy
+    cmp -s o.npy want.npy || complain 'a window of all keys hides some'
+    works attend none $qkv --mask causal --window 1 --keep 1 --scale 1e-9 -o o.npy
+    values o.npy >got
+    values v.npy | awk '{ v[NR - 1] = $1 } END { for (t = 0; t < 4; t++) for (i = 0; i < 16; i++)
+        print (t ? (v[16 * t + i] + v[i]) / 2 : v[i]) }' >want
+    near 1e-5 got want
+    # Two documents of two tokens are as two sequences.
+    npy documents.npy '<i4' '(4,)' '\007\000\000\000\007\000\000\000\011\000\000\000\011\000\000\000'
+    npy documents64.npy '<i8' '(4,)' \
+        '\007\000\000\000\000\000\000\000\007\000\000\000\000\000\000\000\011\000\000\000\000\000\000\000\011\000\000\000\000\000\000\000'
+    works attend rope $qkv --documents documents.npy -o o.npy
+    works attend rope $qkv --documents documents64.npy -o want.npy
+    cmp -s o.npy want.npy || complain 'int64 documents differ'
+    works attend rope $qkv --documents documents.npy --key-positions 0:4 --key-documents documents.npy -o want.npy
+    cmp -s o.npy want.npy || complain 'documents of keys differ'
+    values o.npy | tail -n 32 >got
+    for name in q k v; do rows $name.npy ${name}_b.npy '(2, 4, 4)' 8 9 10 11 12 13 14 15; done
+    works attend rope --query q_b.npy --key k_b.npy --value v_b.npy --positions 2:4 -o o.npy
+    values o.npy >want
+    near 1e-6 got want
+    npy few.npy '<i4' '(3,)' '\001\000\000\000' 3
+    npy far.npy '<i8' '(4,)' '\000\000\000\000\001\000\000\000' 4
+    refuses 1 'few.npy names the documents of 3 tokens, not of 4' attend rope $qkv --documents few.npy -o no.npy
+    refuses 1 'far.npy: document 4294967296 of token 0 is out of range' attend rope $qkv --documents far.npy -o no.npy
+    refuses 1 'q.npy: must be int32 or int64' attend rope $qkv --documents q.npy -o no.npy
+    refuses 1 'missing.npy' attend rope $qkv --documents missing.npy -o no.npy
+    refuses 2 'goes with --documents' attend rope $qkv --key-documents documents.npy -o no.npy
+    refuses 2 'need --key-documents' attend rope $qkv --key-positions 0:4 --documents documents.npy -o no.npy
+    refuses 2 '--keep goes with --window' attend rope $qkv --keep 2 -o no.npy
+    refuses 2 '--scale must be above 0, not -1' attend rope $qkv --scale -1 -o no.npy
+    refuses 2 '--cap must be above 0, not 0' attend rope $qkv --cap 0 -o no.npy
+    refuses 2 '--window must be at least 1' attend rope $qkv --window 0 -o no.npy
+
+    # ---- other attentions ----
+
+    # As many clusters as queries: each query has its own.
+    works attend rope $qkv -o want.npy
+    works attend rope $qkv --attention clustered -o o.npy
+    values o.npy >got
+    values want.npy >want
+    near 1e-5 got want
+    works attend rope $qkv --attention softmax -o want.npy
+    refuses 1 'alibi' attend 'rope + alibi' $qkv --attention clustered -o no.npy
+    for kind in linear soft; do
+        works attend rope $qkv --attention $kind -o o.npy
+        shape o.npy '(4, 4, 4)'
+        ! cmp -s o.npy want.npy || complain "$kind is softmax"
+        works attend rope $qkv --attention $kind --grad-output q.npy --grad-dir $kind
+        shape $kind/dk.npy '(4, 4, 4)'
+        refuses 1 'alibi' attend 'rope + alibi' $qkv --attention $kind -o no.npy
+    done
+    # Linear and causal: the first query sees the first key alone.
+    works attend none $qkv --attention linear --mask causal -o o.npy
+    values o.npy | head -n 16 >got
+    values v.npy | head -n 16 >want
+    near 1e-5 got want
+    works attend rope $qkv --attention soft --landmarks 2 --iterations 5 -o o.npy
+    works attend rope $qkv --attention clustered --clusters 2 --iterations 3 -o o.npy
+    refuses 2 '--landmarks goes with --attention soft' attend rope $qkv --landmarks 2 -o no.npy
+    refuses 2 '--clusters goes with --attention clustered' attend rope $qkv --attention soft --clusters 2 -o no.npy
+    refuses 2 '--iterations goes with --attention soft or clustered' attend rope $qkv --iterations 2 -o no.npy
+    refuses 2 'did you mean softmax?' attend rope $qkv --attention softmx -o no.npy
+
+    # ---- lengths, patterns ----
+
+    works attend rope $qkv -o want.npy
+    works attend 'rope(scaling=dynamic, factor=4, original=4)' $qkv -o o.npy
+    cmp -s o.npy want.npy || complain 'four positions are longer than four'
+    works attend 'rope(scaling=dynamic, factor=4, original=4)' $qkv --length 64 -o o.npy
+    ! cmp -s o.npy want.npy || complain '--length is not heard'
+    works attend 'none / rope' $qkv --layer 3 -o o.npy
+    cmp -s o.npy want.npy || complain 'layer 3 has no rope'
+    refuses 2 'choose one with --layer' attend 'none / rope' $qkv -o no.npy
+}
+
 works encode alibi --heads 3 --positions 0,2,5,6 --scores -o short.npy
 refuses 1 '4 tokens, --value has 3' attend none --query q.npy --key k.npy --value short.npy --positions 0:4 -o no.npy
 refuses 1 'has 6 heads\|has 4 heads' attend none --query wide.npy --key k.npy --value v.npy --positions 0:4 -o no.npy
 refuses 1 'give the keys their own with --key-positions' attend none --query q.npy --key short.npy --value short.npy \
     --positions 0:4 -o no.npy
 works attend none --query q.npy --key short.npy --value short.npy --positions 0:4 --key-positions 0:3 -o o.npy
-refuses 1 'has 4 tokens, --positions has 5' attend none --query q.npy --key k.npy --value v.npy --positions 0:5 -o no.npy
-refuses 2 'go together' attend none --query q.npy --key k.npy --value v.npy --positions 0:4 --grad-output v.npy -o no.npy
+refuses 1 'has 4 tokens, --positions has 5' attend none --query q.npy --key k.npy --value v.npy --positions 0:5 -o \
+    no.npy
+refuses 2 'go together' attend none --query q.npy --key k.npy --value v.npy --positions 0:4 --grad-output v.npy -o \
+    no.npy
 refuses 2 'go together' attend none --query q.npy --key k.npy --value v.npy --positions 0:4 --mask prefix -o no.npy
-refuses 2 'did you mean causal?' attend none --query q.npy --key k.npy --value v.npy --positions 0:4 --mask casual -o no.npy
+refuses 2 'did you mean causal?' attend none --query q.npy --key k.npy --value v.npy --positions 0:4 --mask casual \
+    -o no.npy
 refuses 2 '--key FILE is missing' attend none --query q.npy --value v.npy --positions 0:4 -o no.npy
 refuses 2 '--output FILE is missing' attend none --query q.npy --key k.npy --value v.npy --positions 0:4
 refuses 1 '4 tokens, --grad-output has 3' attend none --query q.npy --key k.npy --value v.npy --positions 0:4 \

@@ -22,6 +22,35 @@ caret 'rope + alibbi' 8
 caret 'rope(pairs=thirds)' 12
 caret 'rope)' 5
 caret '' 1
+# Scalings: what is missing, what is not theirs, what contradicts what.
+scaling() {
+    caret "$1" "$2"
+    grep -q -e "$3" .out/stderr || complain "'$1' lacks '$3'"
+}
+scaling 'rope(scaling=stretch)' 14 'expected none|linear|ntk|dynamic|yarn|llama3|longrope'
+scaling 'rope(scaling=yarn, factor=4)' 6 'needs original='
+scaling 'rope(scaling=llama3, factor=4)' 6 'needs original='
+scaling 'rope(scaling=dynamic, factor=4)' 6 'needs original='
+scaling 'rope(scaling=linear)' 6 'needs factor='
+scaling 'rope(factor=4)' 6 'say which with scaling='
+scaling 'rope(scaling=linear, factor=0)' 29 'expected number > 0'
+scaling 'rope(scaling=linear, factor=-1)' 29 'expected number > 0'
+scaling 'rope(scaling=linear, factor=2, original=4)' 32 "'original' is for"
+scaling 'rope(scaling=yarn, factor=2, original=8, attention=1, mscale=1)' 42 'attention= is the factor itself'
+scaling 'rope(scaling=longrope, original=8, factor=2)' 6 'needs short= and long='
+scaling 'rope(scaling=longrope, original=8, factor=2, short=1:2, long=1:2:3)' 57 'of the same length'
+scaling 'rope(axes=2, sections=1:2:3)' 14 'one section for each'
+scaling 'rope(axes=2, order=interleaved)' 14 'give sections'
+refuses 1 'sections of .rope. add up to 3 pairs: 8 dimensions turn, which are 4' encode \
+    'rope(axes=3, sections=1:1:1)' --heads 1 \
+    --head-dim 8 --positions '(1,1,1)' --operators -o no.npy
+refuses 1 'have 2 numbers: 8 dimensions turn, so 4' encode \
+    'rope(scaling=longrope, original=8, factor=2, short=1:2, long=1:2)' \
+    --heads 1 --head-dim 8 --positions 1 --operators -o no.npy
+refuses 1 'position 40000 .* too far' encode 'rope(xpos=512)' --heads 1 --head-dim 8 --positions 40000 --operators \
+    -o no.npy
+works encode alibi --heads 40000 --positions 0 --scores -o many.npy
+refuses 2 '--heads must be' encode alibi --heads 70000 --positions 0 --scores -o no.npy
 
 e() { refuses "$1" "$2" encode sinusoidal --dim 8 --positions "$3" -o no.npy; }
 e 2 "has 2 sizes, 'seq' has 1 coordinate" grid:4x6
@@ -45,8 +74,8 @@ e 1 'line 2' large.txt
 e 1 'is empty' empty.txt
 printf '1\n\0002\n' >binary.txt
 e 1 'binary.txt' binary.txt
-npy floats.npy '<f4' '(2,)' '\000\000\200\077' 2
-e 1 'floating-point' floats.npy
+npy floats.npy '<f4' '(2,)' '\000\000\300\177' 2
+e 1 'position nan of token 0' floats.npy
 npy matrix.npy '<i4' '(2, 1)' '\001\000\000\000' 2
 e 1 'has 2 dimensions' matrix.npy
 e 1 '' 0,99999999999999

@@ -71,6 +71,36 @@ for spec in sinusoidal 'learned(size=64)'; do
     lacks homomorphism
 done
 
+# Axes, sections, parts: the head's dimension is what the spec asks for.
+for spec in 'rope(axes=3)' 'rope(pairs=half, axes=3, sections=16:24:24)' 'rope(rotate=64)' 'rope(scaling=linear, factor=4)' \
+    'rope(scaling=dynamic, factor=2, original=100)' 'roper(axes=2)' '3*rope'; do
+    works check "$spec" --json
+    for name in homomorphism inverse orthogonality norm commutators relativity; do
+        says "$name" true true
+    done
+done
+# An attention factor stretches; what is relative stays so.
+for spec in 'rope(scaling=yarn, factor=4, original=16)' 'rope(xpos=512)' \
+    'rope(scaling=longrope, factor=4, original=16, short=1:1:1, long=1:2:3)'; do
+    works check "$spec" --json
+    says relativity true true
+    says orthogonality false false
+done
+for spec in t5 kerple 'scores(cap=3)' cope; do
+    works check "$spec" --json
+    says relativity true true
+    lacks homomorphism
+done
+for spec in chebyshev 'shiv-quirk(depth=4)' fire; do
+    works check "$spec" --json
+    says relativity false false
+done
+# One layer of a pattern.
+works check 'rope / none' --layer 1 --json
+prints '"spec":.*"none"'
+refuses 2 'have 2 different encodings; choose one with --layer' check 'rope / none'
+refuses 2 'layer must be at least 0' check 'rope / none' --layer -1
+
 works check 'learned(size=1)' --json
 says relativity false true
 

@@ -81,6 +81,91 @@ values bias.npy >got
 awk 'BEGIN { for (i = 0; i < 18; i++) print 0 }' >want
 near 0 got want
 
+# ---- grids, trees, tables behind the encoder, biases of every kind ----
+
+# Axial: the first pair turns with the row, the second with the column, each as fast as a head of two dimensions.
+works encode 'rope(axes=2)' --heads 1 --head-dim 4 --positions grid:2x3 --operators -o w.npy
+shape w.npy '(6, 1, 4, 4)'
+values w.npy >got
+awk 'BEGIN { for (r = 0; r < 2; r++) for (c = 0; c < 3; c++) for (i = 0; i < 4; i++) for (j = 0; j < 4; j++) {
+    a = i < 2 ? r : c; same = int(i / 2) == int(j / 2)
+    print same ? (i == j ? cos(a) : i < j ? -sin(a) : sin(a)) : 0 } }' >want
+near 1e-6 got want
+# M-RoPE: frequencies run on across the sections.
+printf '(2,0,0)\n(0,2,0)\n(0,0,2)\n' >axes.txt
+works encode 'rope(pairs=half, axes=3, sections=1:1:2)' --heads 1 --head-dim 8 --positions axes.txt --operators -o w.npy
+values w.npy >got
+awk 'BEGIN { split("0 1 2 2", axis, " "); for (t = 0; t < 3; t++) for (i = 0; i < 8; i++) for (j = 0; j < 8; j++) {
+    k = i % 4; a = axis[k + 1] == t ? 2 * exp(-k / 4 * log(10000)) : 0
+    print i == j ? cos(a) : k != j % 4 ? 0 : i < j ? -sin(a) : sin(a) } }' >want
+near 1e-6 got want
+refuses 1 '' encode 'rope(axes=3, sections=1:1:1)' --heads 1 --head-dim 8 --positions axes.txt --operators -o no.npy
+
+# Chebyshev's first column is 1, its second runs from −1 to 1; the table is the same at both sites.
+works encode 'chebyshev(size=5)' --dim 3 --positions 0:5 -o table.npy
+values table.npy >got
+awk 'BEGIN { for (p = 0; p < 5; p++) { x = p / 2 - 1; print 1; print x; print 2 * x * x - 1 } }' >want
+near 1e-6 got want
+works encode 'chebyshev(size=5, site=output)' --dim 3 --positions 0:5 -o other.npy
+cmp -s table.npy other.npy || complain 'the table behind the encoder is another'
+works encode 'sinusoidal + chebyshev(size=5, site=output)' --dim 4 --positions 0:5 -o other.npy
+works encode sinusoidal --dim 4 --positions 0:5 -o table.npy
+cmp -s table.npy other.npy || complain 'what is added to tokens does not come first'
+refuses 2 "'chebyshev(site=output)' does not act on queries and keys" encode 'chebyshev(site=output)' --heads 1 \
+    --head-dim 2 \
+    --positions 0:4 --operators -o no.npy
+
+# Shiv-Quirk: the root is zero, a step to the first branch fills its columns.
+printf '0\n1\n2+1\n' >tree.txt
+works encode 'shiv-quirk(depth=2)' --dim 4 --positions tree.txt -o table.npy
+shape table.npy '(3, 4)'
+values table.npy | awk '{ print ($1 != 0) }' >got
+printf '%s\n' 0 0 0 0 1 0 0 0 1 0 0 1 >want
+near 0 got want
+
+# T5's biases are its table's, KERPLE's fall with ln(1 + b|m − n|), FIRE's is one number at each distance of a query.
+works encode t5 --heads 2 --positions 0:4 --scores --seed 3 -o bias.npy
+shape bias.npy '(2, 4, 4)'
+values bias.npy >got
+awk '{ b[NR - 1] = $1 } END { for (h = 0; h < 2; h++) for (m = 0; m < 4; m++) for (n = 0; n < 4; n++)
+    printf "%.9g\n", b[16 * h + (n < m ? 4 * (m - n) : n - m)] }' got >want
+near 0 got want
+[ "$(sort -u got | wc -l)" -eq 14 ] || complain 't5: not seven distances in two heads'
+works encode 't5(direction=causal)' --heads 2 --positions 0:4 --scores -o bias.npy
+works encode kerple --heads 1 --positions 0,1,3 --scores -o bias.npy
+values bias.npy >got
+awk '{ b[NR - 1] = $1 } END { print b[0]; print b[1]; print b[2]; print b[1]; print b[0]; print b[5]; print b[2]; print b[5]
+    print b[0]; if (!(b[0] == 0 && b[1] < 0 && b[2] < b[5] && b[5] < b[1])) print "does not fall" }' got >want
+near 0 got want
+works encode fire --heads 2 --positions 0:4 --scores -o bias.npy
+shape bias.npy '(2, 4, 4)'
+works encode 'relative(window=2) + alibi' --heads 2 --positions 0,1,5 --scores -o bias.npy
+values bias.npy >got
+works encode alibi --heads 2 --positions 0,1,5 --scores -o bias.npy
+values bias.npy >want
+near 0 got want
+refuses 1 "'cope' depends on queries and keys" encode cope --heads 2 --positions 0:4 --scores -o no.npy
+refuses 1 "'cope' depends on queries and keys" encode 'rope + cope' --heads 2 --positions 0:4 --scores -o no.npy
+# What operators stretch, caps and sinks are no part of a bias or a factor.
+factors >want
+for spec in 'rope(scaling=yarn, factor=4, original=16) + decay' 'rope(xpos=512) + decay' 'rope(rotate=8) + decay' \
+    'decay + scores(cap=2, sinks=on)'; do
+    works encode "$spec" --heads 2 --positions 0,1,5 --scores --decay -o factors.npy
+    values factors.npy >got
+    near 2e-6 got want
+done
+
+# Lengths and layers.
+works encode 'rope(scaling=dynamic, factor=4, original=8)' --heads 1 --head-dim 4 --positions 0:8 --operators -o w.npy
+works encode rope --heads 1 --head-dim 4 --positions 0:8 --operators -o other.npy
+cmp -s w.npy other.npy || complain 'eight positions are longer than eight'
+works encode 'rope(scaling=dynamic, factor=4, original=8)' --heads 1 --head-dim 4 --positions 0:8 --operators \
+    --length 9 \
+    -o other.npy
+! cmp -s w.npy other.npy || complain '--length is not heard'
+works encode '2*none / rope' --layer 5 --heads 1 --head-dim 4 --positions 0:8 --operators -o other.npy
+cmp -s w.npy other.npy || complain 'layer 5 has no rope'
+
 # Same bits with any number of threads.
 works encode 'algebraic(group=seq)' --heads 4 --head-dim 8 --positions 0:50 --operators --threads 1 -o one.npy
 works encode 'algebraic(group=seq)' --heads 4 --head-dim 8 --positions 0:50 --operators --threads 3 -o three.npy
@@ -92,7 +177,8 @@ refuses 2 '--positions P is missing' encode sinusoidal --dim 8 -o no.npy
 refuses 2 '--output FILE is missing' encode sinusoidal --dim 8 --positions 0:4
 refuses 2 'SPEC is missing' encode --dim 8
 refuses 2 "'rope' does not act on the embedding" encode rope --dim 8 --positions 0:4 -o no.npy
-refuses 2 "does not act on queries and keys" encode sinusoidal --heads 1 --head-dim 2 --positions 0:4 --operators -o no.npy
+refuses 2 "does not act on queries and keys" encode sinusoidal --heads 1 --head-dim 2 --positions 0:4 --operators \
+    -o no.npy
 refuses 2 "does not act on scores" encode rope --heads 1 --positions 0:4 --scores -o no.npy
 refuses 2 'exclude each other' encode rope --operators --scores --positions 0:4 -o no.npy
 refuses 2 '--decay goes with --scores' encode rope --operators --decay --positions 0:4 -o no.npy

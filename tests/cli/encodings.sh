@@ -4,7 +4,8 @@
 . "${LOCUS_SOURCE:?}/tests/cli/transcript.inc"
 
 works encodings
-for name in none sinusoidal learned relative rope alibi decay algebraic; do
+for name in none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed \
+    string liere; do
     prints "^$name: "
 done
 works encodings rope
@@ -16,16 +17,32 @@ works encodings --json
 prints '"name":.*"algebraic"'
 works encodings rope --json
 prints '"default":'
+prints '"default":'
+# The longest entry is readable in 100 columns, and says all there is; every entry has its head.
+works encodings rope
+for option in pairs base rotate learned side scaling factor original fast slow attention mscale mscale_all truncate low high \
+    short long axes frequencies sections order xpos gamma centre values; do
+    prints "^  $option  *[^ ]"
+done
+works encodings
+checks=$((checks + 1))
+sed 's/[^ -~][^ -~]*/x/g' .out/stdout | awk 'length($0) > 100 { exit 1 }' || complain 'a line is longer than 100 columns'
+[ "$(grep -c '^  acts on' .out/stdout)" -eq "$(grep -c '^[a-z0-9-]*: ' .out/stdout)" ] || complain 'an entry without sites'
+works encodings chebyshev
+prints '^  acts on  embedding, encoded$'
+works encodings chebyshev --json
+prints '"encoded"'
+
 refuses 2 "there is no encoding 'rop'; did you mean 'rope'?" encodings rop
 refuses 2 'one word too many' encodings rope alibi
 
 works --help
-for command in encodings encode apply attend 'data make' train eval generate compare runs report bench; do
+for command in encodings encode apply attend import-rope 'data make' train eval generate compare runs report bench; do
     prints "^  $command "
 done
 works --version
 prints '^locus [0-9]'
-for command in encodings encode apply attend 'data make' 'data inspect' train eval generate compare runs report bench; do
+for command in encodings encode apply attend import-rope 'data make' 'data inspect' train eval generate compare runs report bench; do
     # shellcheck disable=SC2086
     works $command --help
     prints "^usage: locus $command"

@@ -58,6 +58,29 @@ same '(seq*tree:2)*cycle:3' '((1,2),4),(0,0,0)' '(1,2,1),(0,(0,3))'
 works encode 'algebraic(group=tree:2)' --heads 1 --head-dim 4 --positions 0,1,1+2 --operators -o w.npy
 shape w.npy '(3, 1, 4, 4)'
 
+# Real numbers, on the command line and in files: 0.5, 1 and 2.25; whole ones are what they are without a point.
+operators() {
+    works encode "$1" --heads 1 --head-dim 4 --positions "$2" --operators -o "$3"
+}
+near_same() {
+    operators "$1" "$2" one.npy
+    operators "$1" "$3" two.npy
+    cmp -s one.npy two.npy || complain "$1: $2 and $3 differ"
+}
+npy real.npy '<f8' '(3,)' '\000\000\000\000\000\000\340\077\000\000\000\000\000\000\360\077\000\000\000\000\000\000\002\100'
+near_same rope ' 0.5,+1, 2.25' real.npy
+npy narrow.npy '<f4' '(3,)' '\000\000\000\077\000\000\200\077\000\000\020\100'
+near_same rope 0.5,1.,2.250 narrow.npy
+npy halves.npy '<f2' '(3,)' '\000\070\000\074\200\100'
+near_same rope .5,1,2.25 halves.npy
+near_same rope 0:3 0.0,1.0,2.0
+operators rope 0.5 one.npy
+values one.npy | awk 'NR == 1 && ($1 < 0.877582 || $1 > 0.877583) { exit 1 }' || complain 'half a step is not cos 0.5'
+npy pairs.npy '<f4' '(2, 2)' '\000\000\000\077\000\000\200\077\000\000\000\100\000\000\160\300'
+near_same 'rope(axes=2)' '(0.5,1),(2,-3.75)' pairs.npy
+works encode sinusoidal --dim 4 --positions 0.5,1.25 -o table.npy
+shape table.npy '(2, 4)'
+
 # bad STATUS PATTERN GROUP P
 bad() { refuses "$1" "$2" encode "algebraic(group=$3)" --heads 1 --head-dim 24 --positions "$4" --operators -o no.npy; }
 bad 2 'has no ranges' tree:2 0:4
@@ -85,5 +108,16 @@ bad 1 'stands behind a -1' tree:2 hole.npy
 npy minus.npy '<i4' '(1, 1)' '\376\377\377\377'
 bad 1 'no branch index -2' tree:2 minus.npy
 bad 1 '2^62' seq 4611686018427387905
+bad 2 "cycle:4' has no real-valued positions" cycle:4 0.5
+bad 1 "tree:2' has no real-valued positions" tree:2 real.npy
+refuses 1 'needs whole positions' encode 'learned(size=8)' --dim 4 --positions 0.5,1 -o no.npy
+refuses 2 'numbers, as in 0.5,1.25' encode rope --head-dim 4 --heads 1 --positions 0.5,,1 --operators -o no.npy
+refuses 2 'numbers, as in 0.5,1.25' encode rope --head-dim 4 --heads 1 --positions 0.5.1 --operators -o no.npy
+refuses 2 'ranges are of whole numbers' encode rope --head-dim 4 --heads 1 --positions 0.5:2 --operators -o no.npy
+refuses 2 'one number for each axis' encode 'rope(axes=2)' --head-dim 4 --heads 1 --positions 0.5,1 --operators -o no.npy
+refuses 1 'one (\[tokens\])' encode rope --head-dim 4 --heads 1 --positions pairs.npy --operators -o no.npy
+refuses 1 '2 columns' encode 'rope(axes=3)' --head-dim 6 --heads 1 --positions pairs.npy --operators -o no.npy
+npy nan.npy '<f4' '(1,)' '\000\000\300\177'
+refuses 1 'position nan of token 0' encode rope --head-dim 4 --heads 1 --positions nan.npy --operators -o no.npy
 absent no.npy
 finish

@@ -49,6 +49,15 @@ grep -q 'test:12' train.txt || fail "the table: $(cat train.txt)"
 # shellcheck disable=SC2086
 refuses 1 "another seed" "$locus" train --task copy --encoding rope $small --name first --seed 1
 
+# A pattern over layers, shared heads, another attention: trained, shown as they are, scored and decoded again.
+# shellcheck disable=SC2086
+"$locus" train --task copy --encoding '1*rope/2*none' $small --layers 3 --heads 4 --kv-heads 2 --attention linear \
+    --name layers --json >layers.json 2>err || fail "train by a pattern: $(cat err)"
+grep -q '"encoding":[[:space:]]*"rope / 2\*none"' layers.json || fail "the pattern: $(cat layers.json)"
+"$locus" runs | grep -q 'rope / 2\*none' || fail "the pattern in the list"
+"$locus" eval layers | grep -q '^test' || fail "eval of a pattern"
+"$locus" generate layers -n 1 | grep -q '^output' || fail "generate with a pattern"
+
 # eval gives the scores that the training recorded.
 "$locus" eval first --json >eval.json
 recorded=$(sed -n '/"test":/,/}/s/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' train.json)
@@ -91,6 +100,10 @@ refuses 2 "did you mean 'copy'" "$locus" train --task cpoy --encoding rope
 refuses 2 "heads" "$locus" train --task copy --encoding rope --dim 30 --heads 4
 refuses 2 "one of them" "$locus" train --task copy --encoding rope --steps 3 --epochs 4
 refuses 2 "steps" "$locus" train --task copy --encoding rope --steps 0
+refuses 2 "kv-heads" "$locus" train --task copy --encoding rope --heads 4 --kv-heads 3
+refuses 2 "softmax|linear|soft|clustered" "$locus" train --task copy --encoding rope --attention softer
+refuses 2 "only the first encoding" "$locus" train --task copy --encoding 'rope / learned'
+refuses 1 "linear" "$locus" train --task copy --encoding alibi --attention linear --steps 5
 refuses 2 "budget" "$locus" train --task copy --encoding rope --budget huge
 got=0
 "$locus" train --task copy --encoding 'rope + sinusodal' 2>err || got=$?

@@ -87,6 +87,17 @@ static locus_status make_positions(locus_error *error) {
     return status;
 }
 
+static locus_status make_real_positions(locus_error *error) {
+    const size_t offsets[] = {0, 3, 7}, lengths[] = {2, 4};
+    const double values[] = {0.5, 1, 0, -2.25, 3, 4, 5};
+    locus_positions *positions = NULL;
+    locus_status status =
+        locus_positions_create_real(&positions, NULL, &(locus_packing){2, offsets, lengths}, values, error);
+    assert_true((status == LOCUS_OK) == (positions != NULL));
+    locus_positions_destroy(&positions);
+    return status;
+}
+
 /* A product with a tree whose trie has to grow. */
 static locus_status make_tree_positions(locus_error *error) {
     enum { NODES = 100 };
@@ -207,6 +218,7 @@ static void groups_survive(void **state) {
 static void positions_survive(void **state) {
     (void)state;
     refuse_each(make_positions, 2);
+    refuse_each(make_real_positions, 3);
     refuse_each(make_bad_positions, 1);
     refuse_each(make_tree_positions, 8);
 }

@@ -79,8 +79,13 @@ static void test_all_fail(void **state) {
     const locus_allocator allocator = {book_allocate, book_release, NULL};
     const int64_t scattered[] = {3, 4, 900, 901, 2, 4, 5}, others[] = {0, 7, 9, 3};
     const char *const specs[] = {"sinusoidal + learned(size=1000)",
+                                 "chebyshev(size=1000) + chebyshev(size=1000, site=output)",
                                  "relative(values=on, window=4) + alibi + decay(learned=on)",
                                  "rope(learned=on) + alibi(group=seq)",
+                                 "rope(sections=1:1:1, order=interleaved, pairs=half, learned=on)",
+                                 "roper(axes=3, scaling=dynamic, factor=2, original=64)",
+                                 "rope(scaling=longrope, factor=2, original=64, short=1:1:1, long=1:2:3)",
+                                 "rope(xpos=512, scaling=dynamic, factor=2, original=64) + decay",
                                  "algebraic(group=seq, decay=0.9, values=on)",
                                  "algebraic(init=random, heads=shared)",
                                  "algebraic(generator=fixed)",
@@ -132,12 +137,42 @@ static void test_all_fail(void **state) {
     locus_allocator_set(NULL);
 }
 
+static void test_patterns_fail(void **state) {
+    (void)state;
+    const locus_allocator allocator = {book_allocate, book_release, NULL};
+    locus_allocator_set(&allocator);
+    bool done = false;
+    for (size_t refuse = 1; !done; refuse++) {
+        locus_pattern *pattern = NULL;
+        locus_error error = {0};
+        books = (ledger){.refuse = refuse};
+        locus_status status =
+            locus_pattern_parse("2*algebraic(group=seq) / none / algebraic / shiv-quirk", &pattern, &error);
+        done = books.asked < refuse;
+        assert_int_equal(status, done ? LOCUS_ERROR_SPEC : LOCUS_ERROR_MEMORY); /* the last cannot stand there */
+        assert_null(pattern);
+        assert_int_equal(books.blocks, 0);
+        books = (ledger){.refuse = refuse};
+        status = locus_pattern_parse("2*algebraic(group=seq) / none / rope + decay", &pattern, &error);
+        done = done && books.asked < refuse;
+        assert_true(status == LOCUS_ERROR_MEMORY || (status == LOCUS_OK && books.asked < refuse));
+        locus_pattern_destroy(&pattern);
+        assert_int_equal(books.blocks, 0);
+        assert_true(refuse < 1000);
+    }
+    books.refuse = 0;
+    locus_allocator_set(NULL);
+}
+
 /* Execution asks for no memory at all. */
 static void test_execution_allocates_nothing(void **state) {
     (void)state;
     const locus_allocator allocator = {book_allocate, book_release, NULL};
     const char *const specs[] = {"algebraic(values=on)",
                                  "rope(learned=on)",
+                                 "rope(axes=2, pairs=half, scaling=yarn, factor=2, original=64)",
+                                 "rope(sections=2:1:1, order=interleaved, learned=on)",
+                                 "rope(xpos=512)",
                                  "algebraic(generator=angles)",
                                  "algebraic(group=tree:2)",
                                  "algebraic(group=cycle:5*tree:2, generator=householder)",
@@ -171,7 +206,7 @@ static void test_execution_allocates_nothing(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_fail),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_all_fail), cmocka_unit_test(test_patterns_fail),
                                        cmocka_unit_test(test_execution_allocates_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

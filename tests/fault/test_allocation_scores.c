@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every allocation of a plan with decay and ALiBi refused in turn, on groups whose rows come from tables by difference,
- * by pair, and from nowhere: the status is MEMORY and every block is given back. */
+/* Every allocation of a plan with terms at the score refused in turn, on groups whose rows come from tables by
+ * difference, by pair, and from nowhere: the status is MEMORY and every block is given back. */
 #include "../property/group_positions.h"
 
 #include <stdio.h>
@@ -46,6 +46,20 @@ static void refuse_all(rig *r, ledger *books, const char *group) {
     }
 }
 
+/* Terms that act on `seq` or on anything. */
+static void test_scores_on_line(void **state) {
+    (void)state;
+    ledger books = {0, 0, 0};
+    const locus_allocator allocator = {book_allocate, book_release, &books};
+    rig r;
+    locus_allocator_set(&allocator);
+    rig_open(&r, "fire(hidden=5) + cope(max=3) + scores(window=4, sinks=on)", rig_shape(2, 4, 0, 0), NULL, 9);
+    refuse_all(&r, &books, "seq");
+    rig_close(&r);
+    assert_int_equal(books.blocks, 0);
+    locus_allocator_set(NULL);
+}
+
 static void test_scores(void **state) {
     (void)state;
     static const char *const groups[] = {"seq", "cycle:9", "grid:2", "tree:3", "seq*tree:2"};
@@ -54,13 +68,16 @@ static void test_scores(void **state) {
     const locus_allocator allocator = {book_allocate, book_release, &books};
     locus_allocator_set(&allocator);
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
-        for (int size = 0; size < 2; size++) {
+        for (int way = 0; way < 4; way++) {
+            const bool size = way % 2 == 1;
             char spec[96];
             uint64_t random = 0;
             rig r;
             const group_drawing queries = {groups[g], 2, size ? long_one : short_one, 1 << 20, false};
             const group_drawing keys = {groups[g], 2, short_one, 1 << 20, false};
-            (void)snprintf(spec, sizeof spec, "decay(group=%s) + alibi(group=%s)", groups[g], groups[g]);
+            (void)snprintf(spec, sizeof spec,
+                           way < 2 ? "decay(group=%s) + alibi(group=%s)" : "t5(group=%s) + kerple(group=%s)", groups[g],
+                           groups[g]);
             rig_bind(&r, spec, rig_shape(2, 4, 0, 0), 1);
             rig_place(&r, group_positions(&queries, &random), size ? NULL : group_positions(&keys, &random));
             refuse_all(&r, &books, groups[g]);
@@ -71,6 +88,6 @@ static void test_scores(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scores)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scores), cmocka_unit_test(test_scores_on_line)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

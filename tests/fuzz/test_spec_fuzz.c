@@ -17,6 +17,10 @@ static const char *const good[] = {
     "none",
     "rope(pairs=half, base=500, rotate=32, learned=on, side=key, values=on)",
     "rope(rotate=proportional:0.25) + alibi",
+    "rope(scaling=yarn, factor=4, original=4096, fast=16, slow=2, mscale=1, mscale_all=0.5, truncate=off)",
+    "roper(scaling=longrope, factor=2, original=64, short=1:1.5, long=2:1e3, attention=1.25)",
+    "rope(sections=16:24:24, frequencies=running, order=interleaved, scaling=llama3, factor=8, original=8192, low=2)",
+    "rope(xpos=512, gamma=0.5, centre=-7)",
     "algebraic(group=seq, generator=skew, init=random, heads=shared, side=query, values=on, decay=0.98)",
     "relative(window=100, values=on, scaled=off) + decay(rate=1e-3, learned=on)",
     "sinusoidal(base=1e4, layout=concatenated)",
@@ -28,12 +32,13 @@ static const char *const good[] = {
     "liere(group=seq, values=on, side=key)",
 };
 static const char *const tokens[] = {
-    "rope",     "algebraic", "decay",  "alibi",         "(",         ")",      ",",
-    "=",        "+",         "group",  "seq",           "tree:2",    "*",      "base",
-    "rate",     "1e3",       "-1",     "0.5",           "on",        "off",    " ",
-    "\xCF\x89", "values",    "rotate", "proportional:", "generator", "cycle:", "999999999999999999999",
-    "half",     "none",      "split",  "4:4:8",         "learned:",  "grid:2", "mixed",
-    "string",   "liere"};
+    "rope",     "algebraic", "decay",   "alibi",         "(",         ")",        ",",
+    "=",        "+",         "group",   "seq",           "tree:2",    "*",        "base",
+    "rate",     "1e3",       "-1",      "0.5",           "on",        "off",      " ",
+    "\xCF\x89", "values",    "rotate",  "proportional:", "generator", "cycle:",   "999999999999999999999",
+    "half",     "none",      "split",   "4:4:8",         "learned:",  "grid:2",   "mixed",
+    "string",   "liere",     "scaling", "yarn",          "factor",    "original", "sections",
+    "axes",     "short",     "long"};
 
 static void damage(char *text, size_t size) {
     size_t length = strlen(text), at = length ? below(length) : 0;

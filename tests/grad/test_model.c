@@ -3,8 +3,8 @@
  * and along a random direction. The forward pass is float, so the step moves a tensor by a thousandth of its norm and
  * more, and the tolerance is 1 % of the gradient's norm: any term that is missing or doubled shows far above that.
  * The rectifiers are kept away from their kinks by biases of ±4 (tests/grad/test_nn_layers.c has them anywhere).
- * Dropout is on: the differences replay it. Norms before and after, both dropout sites of attention, and every kind
- * of encoding. */
+ * Dropout is on: the differences replay it. Norms before and after, both dropout sites of attention, every kind
+ * of encoding, encodings that differ between layers, shared heads of keys and values, and every kind of attention. */
 #include "model/model.h"
 #include <math.h>
 #include <setjmp.h>
@@ -103,8 +103,8 @@ static void check_tensor(const char *encoding, lab_model *model, size_t index, c
     free(direction);
 }
 
-static void check_model(const char *encoding, lab_norm_place norm) {
-    lab_model_config config = config_make(encoding, norm);
+static void check_config(lab_model_config config) {
+    const char *encoding = config.encoding;
     lab_model *model;
     locus_error error;
     if (lab_model_create(&model, &config, 17, &error) != LOCUS_OK)
@@ -132,6 +132,10 @@ static void check_model(const char *encoding, lab_norm_place norm) {
     assert_null(model);
 }
 
+static void check_model(const char *encoding, lab_norm_place norm) {
+    check_config(config_make(encoding, norm));
+}
+
 static void gradients_with_norm_before(void **state) {
     static const char *const encodings[] = {"none",
                                             "sinusoidal",
@@ -156,10 +160,59 @@ static void gradients_with_norm_after(void **state) {
         check_model(encodings[i], LAB_NORM_AFTER);
 }
 
+static void gradients_of_layers_that_differ(void **state) {
+    (void)state;
+    static const char *const encodings[] = {"rope(learned=on) / algebraic(group=seq)",
+                                            "learned(size=16) + rope(learned=on) / relative(window=3, values=on)"};
+    for (size_t i = 0; i < sizeof encodings / sizeof *encodings; ++i) {
+        lab_model_config config = config_make(encodings[i], i % 2 ? LAB_NORM_AFTER : LAB_NORM_BEFORE);
+        config.encoder_layers = 1;
+        check_config(config);
+    }
+}
+
+/* Vectors that are added to what the encoder gives, with norms that stand before and after. */
+static void gradients_behind_the_encoder(void **state) {
+    (void)state;
+    for (int norm = LAB_NORM_BEFORE; norm <= LAB_NORM_AFTER; ++norm) {
+        lab_model_config config =
+            config_make("chebyshev(size=16, site=output) + rope(learned=on)", (lab_norm_place)norm);
+        config.encoder_layers = config.decoder_layers = 1;
+        check_config(config);
+    }
+}
+
+static void gradients_of_shared_heads(void **state) {
+    static const char *const encodings[] = {"relative(window=3, values=on)", "algebraic(group=seq, values=on)",
+                                            "rope(learned=on) / decay(learned=on)"};
+    (void)state;
+    for (size_t i = 0; i < sizeof encodings / sizeof *encodings; ++i) {
+        lab_model_config config = config_make(encodings[i], i % 2 ? LAB_NORM_AFTER : LAB_NORM_BEFORE);
+        config.heads = 4;
+        config.kv_heads = 1 + i % 2;
+        config.encoder_layers = 1;
+        config.decoder_layers = i == 2 ? 2 : 1;
+        check_config(config);
+    }
+}
+
+static void gradients_of_attentions(void **state) {
+    static const locus_attention_kind kinds[] = {LOCUS_ATTENTION_LINEAR, LOCUS_ATTENTION_SOFT,
+                                                 LOCUS_ATTENTION_CLUSTERED};
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+        lab_model_config config = config_make("rope(learned=on)", LAB_NORM_BEFORE);
+        config.attention = kinds[i];
+        config.encoder_layers = config.decoder_layers = 1;
+        check_config(config);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_with_norm_before),
-        cmocka_unit_test(gradients_with_norm_after),
+        cmocka_unit_test(gradients_with_norm_before),      cmocka_unit_test(gradients_with_norm_after),
+        cmocka_unit_test(gradients_of_layers_that_differ), cmocka_unit_test(gradients_behind_the_encoder),
+        cmocka_unit_test(gradients_of_shared_heads),       cmocka_unit_test(gradients_of_attentions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

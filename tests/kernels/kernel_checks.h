@@ -454,6 +454,99 @@ static void T(check_softmax_backward)(const TABLE *kernels) {
     }
 }
 
+/* ---- scores ---- */
+
+static void T(check_soft_cap)(const TABLE *kernels) {
+    const REAL caps[] = {(REAL)0.5, 5, 50}, sizes[] = {(REAL)1e-6, (REAL)0.01, 1, 8, 100, 1000};
+    CHECK_EACH_LENGTH(n, placement) {
+        const REAL cap = caps[n % 3], size = sizes[n % 6];
+        REAL *x = T(random_place)(0, n, placement);
+        for (size_t i = 0; i < n; i++)
+            x[i] *= size;
+        REAL *before = T(copy)(x, n);
+        kernels->soft_cap(n, cap, x);
+        for (size_t i = 0; i < n; i++) {
+            const long double want = (long double)cap * tanhl((long double)before[i] / (long double)cap);
+            T(assert_near)("soft_cap", i, x[i], want, 6 * (long double)CHECK_EPSILON * fabsl(want));
+        }
+        free(before);
+    }
+    REAL odd[] = {(REAL)INFINITY, -(REAL)INFINITY, (REAL)NAN, 0};
+    kernels->soft_cap(4, 3, odd);
+    assert_true(odd[0] == 3 && odd[1] == -3 && isnan(odd[2]) && odd[3] == 0);
+}
+
+static void T(check_soft_cap_backward)(const TABLE *kernels) {
+    CHECK_EACH_LENGTH(n, placement) {
+        const REAL cap = (REAL)1.5, *y = T(random_place)(0, n, placement);
+        REAL *g = T(random_place)(1, n, placement), *before = T(copy)(g, n);
+        kernels->soft_cap_backward(n, cap, y, g);
+        for (size_t i = 0; i < n; i++) {
+            const long double t = (long double)y[i] / (long double)cap, want = before[i] * (1 - t * t);
+            T(assert_near)("soft_cap_backward", i, g[i], want, 4 * (long double)CHECK_EPSILON * fabsl(before[i]));
+        }
+        free(before);
+    }
+}
+
+static void T(combined_maximum)(const TABLE *kernels, bool product, size_t n, int placement) {
+    REAL *x = T(random_place)(0, n, placement), *z = T(place)(2, n, placement), want = -(REAL)INFINITY;
+    REAL *y = T(random_place)(1, n, placement);
+    for (size_t i = 0; i < n; i++) { /* results all below zero: a lane that was loaded as 0 would show */
+        x[i] -= 2;
+        y[i] = product ? y[i] + 2 : y[i] - 2;
+    }
+    REAL *sums = T(copy)(x, n);
+    for (size_t i = 0; i < n; i++) {
+        sums[i] = product ? x[i] * y[i] : x[i] + y[i];
+        want = sums[i] > want ? sums[i] : want;
+    }
+    const REAL got = (product ? kernels->multiply_maximum : kernels->add_maximum)(n, x, y, z);
+    assert_true(got == want);
+    T(assert_same)("maximum of combined rows", z, sums, n);
+    assert_true((product ? kernels->multiply_maximum : kernels->add_maximum)(n, x, y, x) == want);
+    T(assert_same)("maximum of combined rows, in place", x, sums, n);
+    for (size_t i = 0; i < n; i++) { /* NaN is passed over */
+        const REAL kept = y[i];
+        y[i] = (REAL)NAN;
+        assert_true(isnan((product ? kernels->multiply_maximum : kernels->add_maximum)(n, sums, y, z)) == 0);
+        y[i] = kept;
+    }
+    free(sums);
+}
+
+static void T(check_add_maximum)(const TABLE *kernels) {
+    CHECK_EACH_LENGTH(n, placement) T(combined_maximum)(kernels, false, n, placement);
+}
+
+static void T(check_multiply_maximum)(const TABLE *kernels) {
+    CHECK_EACH_LENGTH(n, placement) T(combined_maximum)(kernels, true, n, placement);
+}
+
+/* Right to the bound of a sum of n products, and the same bits for a row alone and among others. */
+static void T(check_dots)(const TABLE *kernels) {
+    for (size_t n = 0; n <= 150; n += n < 40 ? 1 : 37)
+        for (size_t count = 1; count <= 2 * kernels->lanes + 1; count++) {
+            const int placement = (int)((n + count) % 2);
+            const size_t step = n + count % 3;
+            const REAL *x = T(random_place)(0, n, placement);
+            const REAL *rows = T(random_place)(1, (count - 1) * step + n, placement);
+            REAL *out = T(place)(2, count, placement), alone;
+            kernels->dots(count, n, x, rows, (ptrdiff_t)step, out);
+            for (size_t i = 0; i < count; i++) {
+                long double want = 0, size = 0;
+                for (size_t d = 0; d < n; d++) {
+                    want += (long double)x[d] * rows[i * step + d];
+                    size += fabsl((long double)x[d] * rows[i * step + d]);
+                }
+                T(assert_near)
+                ("dots", i, out[i], want, (long double)(n + 1) * (long double)CHECK_EPSILON * size / 2);
+                kernels->dots(1, n, x, rows + i * step, (ptrdiff_t)step, &alone);
+                T(assert_same)("dots: a row alone", &alone, &out[i], 1);
+            }
+        }
+}
+
 /* ---- random numbers ---- */
 
 static void T(dropout_case)(const TABLE *kernels, const locus_random *key, uint64_t row, size_t first, double p,

@@ -13,6 +13,8 @@ static const char *const operator_specs[] = {
     "rope(base=500, rotate=4)",
     "rope(rotate=proportional:0.5)",
     "rope(learned=on)",
+    "rope(scaling=llama3, factor=8, original=8192, learned=on)",
+    "rope(scaling=yarn, factor=4, original=4096, attention=1)",
     "roper",
     "algebraic",
     "algebraic(init=identity)",

@@ -156,6 +156,51 @@ static void make_parameters(attention_world *world) {
     }
     ok(locus_encoding_initialise(world->encoding, &world->shape, 7, world->values, world->parameter_count, &error),
        &error);
+    for (size_t i = 0; i < world->parameter_count; i++) { /* which begin at 0 */
+        double *values = world->values[i].data;
+        const char *name = strstr(world->parameters[i].name, "sinks");
+        for (size_t j = 0; name && j < attention_parameter_size(world, i); j++)
+            values[j] = 0.75 - 0.5 * (double)j;
+    }
+}
+
+/* The document of key j of a sequence's n; −1 before its first. */
+static int32_t document_of(size_t sequence, int64_t j) {
+    return j < 0 ? -1 : (int32_t)(1000 * (sequence % 3)) + 500 - (int32_t)(j / (3 + 20 * (int64_t)sequence));
+}
+
+static void make_documents(attention_world *world) {
+    const attention_case *test = world->test;
+    world->query_documents = room(world->T, sizeof *world->query_documents);
+    world->key_documents = room(world->N, sizeof *world->key_documents);
+    for (size_t s = 0; s < test->sequences; s++) {
+        const int64_t apart = (int64_t)world->key_lengths[s] - (int64_t)world->query_lengths[s];
+        for (size_t i = 0; i < world->query_lengths[s]; i++)
+            world->query_documents[world->query_offsets[s] + i] = document_of(s, (int64_t)i + apart);
+        for (size_t j = 0; j < world->key_lengths[s]; j++)
+            world->key_documents[world->key_offsets[s] + j] = document_of(s, (int64_t)j);
+    }
+    world->options.query_documents = world->query_documents;
+    world->options.key_documents = world->key_documents;
+}
+
+static void make_options(attention_world *world) {
+    const attention_case *test = world->test;
+    world->options = locus_attention_default();
+    world->options.mask = test->mask;
+    world->options.prefix = test->prefix;
+    world->options.dropout = test->dropout;
+    world->options.dropout_on = test->dropout_on;
+    world->options.dropout_key = (locus_random){20240607, LOCUS_RANDOM_USER + 1, 3};
+    world->options.turned = test->turned;
+    if (!test->said) {
+        world->options.scale = test->scale;
+        world->options.cap = test->cap;
+        world->options.window = test->sliding;
+        world->options.keep = test->keep;
+    }
+    if (test->documents)
+        make_documents(world);
 }
 
 static void make_plan(attention_world *world) {
@@ -172,6 +217,8 @@ void attention_world_make(attention_world *world, const attention_case *test) {
     world->shape.heads = test->heads;
     world->shape.head_dim = test->head_dim;
     world->shape.value_dim = test->value_dim;
+    world->shape.kv_heads = test->kv_heads;
+    world->kv_heads = test->kv_heads ? test->kv_heads : test->heads;
     ok(locus_encoding_parse(test->spec, &world->encoding, &error), &error);
     make_parameters(world);
     ok(locus_binding_create(&world->binding, world->encoding, &world->shape, world->values, world->parameter_count,
@@ -190,13 +237,7 @@ void attention_world_make(attention_world *world, const attention_case *test) {
     world->T = world->query_offsets[test->sequences];
     world->N = world->key_offsets[test->sequences];
     world->shape.value_dim = test->value_dim ? test->value_dim : test->head_dim;
-    world->options = locus_attention_default();
-    world->options.mask = test->mask;
-    world->options.prefix = test->prefix;
-    world->options.scale = test->scale;
-    world->options.dropout = test->dropout;
-    world->options.dropout_on = test->dropout_on;
-    world->options.dropout_key = (locus_random){20240607, LOCUS_RANDOM_USER + 1, 3};
+    make_options(world);
     make_plan(world);
     if (!on_sequence(world))
         measure_distances(world);
@@ -225,6 +266,8 @@ void attention_world_free(attention_world *world) {
     free(world->query_values);
     free(world->key_values);
     free(world->distances);
+    free(world->query_documents);
+    free(world->key_documents);
 }
 
 size_t attention_parameter_size(const attention_world *world, size_t index) {
@@ -243,7 +286,8 @@ static double *draw(uint64_t stream, size_t count) {
 
 attention_arrays attention_arrays_make(const attention_world *world) {
     size_t heads = world->shape.heads, q = world->T * heads * world->shape.head_dim;
-    size_t k = world->N * heads * world->shape.head_dim, v = world->N * heads * world->shape.value_dim;
+    size_t k = world->N * world->kv_heads * world->shape.head_dim,
+           v = world->N * world->kv_heads * world->shape.value_dim;
     size_t o = world->T * heads * world->shape.value_dim;
     attention_arrays arrays = {
         .q = draw(1, q),
@@ -355,7 +399,8 @@ static void make_memory(run_memory *memory, attention_world *world, locus_dtype 
                                   shape->head_dim,  shape->head_dim,  shape->value_dim};
     memset(memory, 0, sizeof *memory);
     for (int i = 0; i < TENSORS; i++)
-        make_tensor(memory, i, dtype, tokens[i], shape->heads, dims[i], layout);
+        make_tensor(memory, i, dtype, tokens[i],
+                    i == K || i == V || i == DK || i == DV ? world->kv_heads : shape->heads, dims[i], layout);
     if (layout == ATTENTION_FUSED) {
         fuse(memory, (const int[]){Q, K, V}, dtype);
         fuse(memory, (const int[]){DQ, DK, DV}, dtype);
@@ -419,8 +464,11 @@ static void compare_element(const attention_world *world, const char *name, size
                             double tolerance) {
     if (isnan(want) ? isnan(got) : got == want || fabs(got - want) <= tolerance * (1 + fabs(want)))
         return;
-    fail_msg("'%s', mask %d: %s[%zu] is %.17g, not %.17g (apart %.3g, allowed %.3g)", world->test->spec,
-             (int)world->test->mask, name, at, got, want, fabs(got - want), tolerance * (1 + fabs(want)));
+    fail_msg("'%s', mask %d, heads %zu:%zu, cap %g, window %zu:%zu, documents %d, turned %d, dropout %g: %s[%zu] is "
+             "%.17g, not %.17g (apart %.3g, allowed %.3g)",
+             world->test->spec, (int)world->test->mask, world->shape.heads, world->kv_heads, world->test->cap,
+             world->test->sliding, world->test->keep, world->test->documents, world->test->turned, world->test->dropout,
+             name, at, got, want, fabs(got - want), tolerance * (1 + fabs(want)));
 }
 
 static void compare_tokens(const attention_world *world, const char *name, bool keys, size_t row, const double *got,
@@ -439,8 +487,8 @@ void attention_compare(const attention_world *world, const attention_arrays *got
     compare_tokens(world, "output", false, value_row, got->o, want->o, tolerance);
     compare_tokens(world, "log_sum_exp", false, heads, got->log_sum_exp, want->log_sum_exp, tolerance);
     compare_tokens(world, "dq", false, query_row, got->dq, want->dq, tolerance);
-    compare_tokens(world, "dk", true, query_row, got->dk, want->dk, tolerance);
-    compare_tokens(world, "dv", true, value_row, got->dv, want->dv, tolerance);
+    compare_tokens(world, "dk", true, world->kv_heads * world->shape.head_dim, got->dk, want->dk, tolerance);
+    compare_tokens(world, "dv", true, world->kv_heads * world->shape.value_dim, got->dv, want->dv, tolerance);
     for (size_t i = 0; i < world->parameter_count; i++) {
         double largest = 0; /* a parameter sums over all tokens: errors are relative to its largest element */
         for (size_t j = 0; j < attention_parameter_size(world, i); j++)

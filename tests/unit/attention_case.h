@@ -27,9 +27,15 @@ typedef struct attention_case {
     bool alibi, unscaled;
     double decay;
     size_t window;
+    size_t kv_heads; /* 0: heads */
+    double cap;
+    size_t sliding, keep; /* attention's window and what is kept outside of it */
+    bool said;            /* scale, cap and window are in the spec (a term `scores`), not among the options */
+    bool documents; /* runs of 3 and more keys, their numbers falling; some queries are of a document without keys */
+    bool turned;    /* inputs are taken as turned */
 } attention_case;
 
-/* Contiguous doubles, [tokens, heads, dim]. Values are exact in float32, so that one set serves both types. */
+/* Contiguous doubles, [tokens, heads or kv_heads, dim]. Values are exact in float32, so that one set serves both types. */
 typedef struct attention_arrays {
     double *q, *k, *v, *go;                 /* given */
     double *o, *log_sum_exp, *dq, *dk, *dv; /* results */
@@ -46,7 +52,9 @@ typedef struct attention_world {
     locus_attention_options options;
     size_t *query_offsets, *key_offsets, *query_lengths, *key_lengths;
     int64_t *query_values, *key_values; /* by token, on `seq` */
-    double *distances;                  /* [T, N] on other groups, else NULL */
+    int32_t *query_documents, *key_documents;
+    size_t kv_heads;
+    double *distances; /* [T, N] on other groups, else NULL */
     size_t T, N, parameter_count;
     locus_parameter parameters[ATTENTION_PARAMETERS];
     locus_tensor values[ATTENTION_PARAMETERS]; /* float64 */

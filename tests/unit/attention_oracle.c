@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention as one would write it down: for each sequence and head all scores, a softmax, sums; then backward. */
+/* Attention as one would write it down: for each sequence and head the scores of all keys, −∞ where the mask, the window
+ * or the documents say so, a softmax (with a sink, if there is one), sums; then backward. */
 #include "attention_case.h"
 
 #include <math.h>
@@ -18,8 +19,8 @@ typedef struct oracle {
     double *dq, *dk, *dv, *dsum; /* gradients in the same places */
     double *content_dq;          /* of the relative term, which sees the query before its operator */
     double *content_o;           /* what the relative values add to the output */
-    const double *key_table, *value_table, *rate;
-    double *g_key_table, *g_value_table, *g_rate;
+    const double *key_table, *value_table, *rate, *sinks;
+    double *g_key_table, *g_value_table, *g_rate, *g_sinks;
     double scale;
 } oracle;
 
@@ -33,7 +34,8 @@ static double *zeros(size_t count) {
 
 static locus_tensor view(const attention_world *world, double *data, bool keys, bool value) {
     size_t dim = value ? world->shape.value_dim : world->shape.head_dim;
-    int64_t shape[3] = {(int64_t)(keys ? world->N : world->T), (int64_t)world->shape.heads, (int64_t)dim};
+    int64_t shape[3] = {(int64_t)(keys ? world->N : world->T), (int64_t)(keys ? world->kv_heads : world->shape.heads),
+                        (int64_t)dim};
     return locus_tensor_view(data, LOCUS_FLOAT64, 3, shape);
 }
 
@@ -52,7 +54,16 @@ static bool is_value(locus_role role) {
     return role == LOCUS_ROLE_VALUE || role == LOCUS_ROLE_OUTPUT;
 }
 
+static size_t role_count(const attention_world *world, locus_role role) {
+    return (is_key(role) ? world->N * world->kv_heads : world->T * world->shape.heads) *
+           (is_value(role) ? world->shape.value_dim : world->shape.head_dim);
+}
+
 static void act(const attention_world *world, locus_role role, double *x, double *y) {
+    if (world->test->turned) {
+        memcpy(y, x, role_count(world, role) * sizeof *y);
+        return;
+    }
     locus_tensor from = view(world, x, is_key(role), is_value(role)), to = view(world, y, is_key(role), is_value(role));
     locus_workspace workspace = borrow(world, role);
     locus_error error;
@@ -63,6 +74,10 @@ static void act(const attention_world *world, locus_role role, double *x, double
 
 static void act_backward(const oracle *o, locus_role role, double *x, double *gy, double *gx) {
     const attention_world *world = o->world;
+    if (world->test->turned) {
+        memcpy(gx, gy, role_count(world, role) * sizeof *gx);
+        return;
+    }
     locus_tensor tx = view(world, x, is_key(role), is_value(role)), tgy = view(world, gy, is_key(role), is_value(role));
     locus_tensor tgx = view(world, gx, is_key(role), is_value(role)), parameters[ATTENTION_PARAMETERS];
     for (size_t i = 0; i < world->parameter_count; i++) {
@@ -91,14 +106,18 @@ static void axpy(double a, const double *x, double *y, size_t n) {
         y[i] += a * x[i];
 }
 
-static size_t seen_keys(const attention_world *world, size_t s, size_t i) {
-    int64_t m = (int64_t)world->query_lengths[s], n = (int64_t)world->key_lengths[s];
-    if (world->test->mask == LOCUS_MASK_FULL)
-        return (size_t)n;
-    int64_t seen = (int64_t)i + 1 + n - m;
-    if (world->test->mask == LOCUS_MASK_PREFIX && (int64_t)world->test->prefix[s] > seen)
-        seen = (int64_t)world->test->prefix[s];
-    return (size_t)(seen < 0 ? 0 : seen > n ? n : seen);
+static bool sees(const attention_world *world, size_t s, size_t i, size_t key) {
+    const attention_case *test = world->test;
+    const int64_t m = (int64_t)world->query_lengths[s], n = (int64_t)world->key_lengths[s];
+    const int64_t t = (int64_t)i + n - m, j = (int64_t)key;
+    if (test->documents &&
+        world->query_documents[world->query_offsets[s] + i] != world->key_documents[world->key_offsets[s] + key])
+        return false;
+    if (test->mask == LOCUS_MASK_CAUSAL && j > t)
+        return false;
+    if (test->mask == LOCUS_MASK_PREFIX && j > t && j >= (int64_t)test->prefix[s])
+        return false;
+    return test->sliding == 0 || llabs(t - j) < (int64_t)test->sliding || key < test->keep;
 }
 
 static double slope(size_t h, size_t heads) {
@@ -135,11 +154,12 @@ static double content_scale(const oracle *o) {
     return o->world->test->unscaled ? 1 : o->scale;
 }
 
-/* ---- one row: query token t sees keys first … first + count − 1 ---- */
+/* ---- one row: query token t and keys first … first + count − 1, of which it sees some ---- */
 
 typedef struct row {
-    size_t t, h, first, count;
-    double *product, *weight, *kept; /* [count] */
+    size_t t, h, kv, first, count;
+    const bool *seen;
+    double *product, *weight, *kept; /* [count]; product: capped */
 } row;
 
 static void row_scores(const oracle *o, const row *r) {
@@ -147,10 +167,16 @@ static void row_scores(const oracle *o, const row *r) {
     size_t heads = world->shape.heads, dim = world->shape.head_dim;
     for (size_t j = 0; j < r->count; j++) {
         size_t n = r->first + j;
-        double s = o->scale * dot(o->q + (r->t * heads + r->h) * dim, o->k + (n * heads + r->h) * dim, dim);
+        r->weight[j] = -INFINITY;
+        r->product[j] = r->kept[j] = 0;
+        if (!r->seen[j])
+            continue;
+        double s = o->scale * dot(o->q + (r->t * heads + r->h) * dim, o->k + (n * world->kv_heads + r->kv) * dim, dim);
         if (o->key_table)
             s += content_scale(o) *
                  dot(o->arrays->q + (r->t * heads + r->h) * dim, o->key_table + table_row(world, r->t, n) * dim, dim);
+        if (world->test->cap != 0)
+            s = world->test->cap * tanh(s / world->test->cap);
         r->product[j] = s;
         if (o->rate)
             s *= pow(*o->rate, distance(world, r->t, n));
@@ -167,14 +193,16 @@ static void row_scores(const oracle *o, const row *r) {
 }
 
 static void row_softmax(const oracle *o, const row *r) {
-    double top = -INFINITY, sum = 0;
+    const double sink = o->sinks ? o->sinks[r->h] : -INFINITY;
+    double top = sink, sum = 0;
     for (size_t j = 0; j < r->count; j++)
         top = fmax(top, r->weight[j]);
     for (size_t j = 0; j < r->count; j++)
-        sum += r->weight[j] = exp(r->weight[j] - top);
-    for (size_t j = 0; j < r->count; j++)
+        sum += r->weight[j] = top == -INFINITY ? 0 : exp(r->weight[j] - top);
+    sum += top == -INFINITY ? 0 : exp(sink - top);
+    for (size_t j = 0; j < r->count && sum != 0; j++)
         r->weight[j] /= sum;
-    o->arrays->log_sum_exp[r->t * o->world->shape.heads + r->h] = r->count ? top + log(sum) : -INFINITY;
+    o->arrays->log_sum_exp[r->t * o->world->shape.heads + r->h] = sum == 0 ? -INFINITY : top + log(sum);
 }
 
 static double drop_of(const oracle *o, const row *r, size_t j) {
@@ -188,7 +216,9 @@ static void row_forward(const oracle *o, const row *r) {
     row_softmax(o, r);
     for (size_t j = 0; j < r->count; j++) {
         double a = r->weight[j] * drop_of(o, r, j);
-        axpy(a, o->v + ((r->first + j) * heads + r->h) * dim, o->sum + at, dim);
+        if (!r->seen[j])
+            continue;
+        axpy(a, o->v + ((r->first + j) * world->kv_heads + r->kv) * dim, o->sum + at, dim);
         if (o->value_table)
             axpy(a, o->value_table + table_row(world, r->t, r->first + j) * dim, o->content_o + at, dim);
     }
@@ -198,13 +228,15 @@ static void row_forward(const oracle *o, const row *r) {
 static void pair_backward(const oracle *o, const row *r, size_t j, double ds) {
     const attention_world *world = o->world;
     size_t heads = world->shape.heads, dim = world->shape.head_dim, n = r->first + j;
-    size_t query = (r->t * heads + r->h) * dim, key = (n * heads + r->h) * dim;
+    size_t query = (r->t * heads + r->h) * dim, key = (n * world->kv_heads + r->kv) * dim;
     double apart = distance(world, r->t, n), fixed = world->test->decay != 0 ? pow(world->test->decay, apart) : 1;
     if (o->rate) {
         *o->g_rate += ds * r->product[j] * fixed * apart * pow(*o->rate, apart - 1);
         ds *= pow(*o->rate, apart);
     }
     ds *= fixed;
+    if (world->test->cap != 0)
+        ds *= 1 - pow(r->product[j] / world->test->cap, 2);
     axpy(ds * o->scale, o->k + key, o->dq + query, dim);
     axpy(ds * o->scale, o->q + query, o->dk + key, dim);
     if (o->key_table) {
@@ -221,8 +253,11 @@ static void row_backward(const oracle *o, const row *r) {
     row_scores(o, r);
     row_softmax(o, r);
     for (size_t j = 0; j < r->count; j++) {
-        size_t value = ((r->first + j) * heads + r->h) * dim, row_at = table_row(world, r->t, r->first + j) * dim;
+        size_t value = ((r->first + j) * world->kv_heads + r->kv) * dim,
+               row_at = table_row(world, r->t, r->first + j) * dim;
         double a = r->weight[j] * drop_of(o, r, j);
+        if (!r->seen[j])
+            continue;
         da[j] = dot(o->dsum + at, o->v + value, dim);
         axpy(a, o->dsum + at, o->dv + value, dim);
         if (o->value_table) {
@@ -232,24 +267,34 @@ static void row_backward(const oracle *o, const row *r) {
         da[j] *= drop_of(o, r, j);
         mean += r->weight[j] * da[j];
     }
+    if (o->sinks)
+        o->g_sinks[r->h] -= exp(o->sinks[r->h] - o->arrays->log_sum_exp[r->t * heads + r->h]) * mean;
     for (size_t j = 0; j < r->count; j++) {
         bool cut = world->test->dropout_on == LOCUS_DROPOUT_LOGITS && r->kept[j] == 0;
-        pair_backward(o, r, j, cut ? 0 : r->weight[j] * (da[j] - mean));
+        if (r->seen[j])
+            pair_backward(o, r, j, cut ? 0 : r->weight[j] * (da[j] - mean));
     }
     free(da);
 }
 
 static void each_row(const oracle *o, void (*visit)(const oracle *, const row *)) {
     const attention_world *world = o->world;
+    const size_t group = world->shape.heads / world->kv_heads;
     double *rows = zeros(3 * world->N);
+    bool *seen = malloc(world->N + 1);
+    assert_non_null(seen);
     for (size_t s = 0; s < world->test->sequences; s++)
-        for (size_t i = 0; i < world->query_lengths[s]; i++)
+        for (size_t i = 0; i < world->query_lengths[s]; i++) {
+            for (size_t j = 0; j < world->key_lengths[s]; j++)
+                seen[j] = sees(world, s, i, j);
             for (size_t h = 0; h < world->shape.heads; h++) {
-                row r = {world->query_offsets[s] + i, h,    world->key_offsets[s],
-                         seen_keys(world, s, i),      rows, rows + world->N,
+                row r = {world->query_offsets[s] + i, h,    h / group, world->key_offsets[s],
+                         world->key_lengths[s],       seen, rows,      rows + world->N,
                          rows + 2 * world->N};
                 visit(o, &r);
             }
+        }
+    free(seen);
     free(rows);
 }
 
@@ -266,6 +311,9 @@ static void find_parameters(oracle *o) {
         } else if (strcmp(name, "value_table") == 0) {
             o->value_table = values;
             o->g_value_table = gradients;
+        } else if (strcmp(name, "sinks") == 0) {
+            o->sinks = values;
+            o->g_sinks = gradients;
         } else if (strcmp(name, "rate") == 0) {
             o->rate = values;
             o->g_rate = gradients;
@@ -275,13 +323,22 @@ static void find_parameters(oracle *o) {
 
 void attention_oracle(const attention_world *world, attention_arrays *arrays) {
     size_t heads = world->shape.heads, q = world->T * heads * world->shape.head_dim;
-    size_t k = world->N * heads * world->shape.head_dim, v = world->N * heads * world->shape.value_dim;
+    size_t k = role_count(world, LOCUS_ROLE_KEY), v = role_count(world, LOCUS_ROLE_VALUE);
     size_t out = world->T * heads * world->shape.value_dim;
     double *buffers[] = {zeros(q), zeros(k), zeros(v),   zeros(out), zeros(q),
                          zeros(k), zeros(v), zeros(out), zeros(q),   zeros(out)};
-    oracle o = {world,      arrays,     buffers[0], buffers[1], buffers[2], buffers[3], buffers[4],
-                buffers[5], buffers[6], buffers[7], buffers[8], buffers[9], NULL,       NULL,
-                NULL,       NULL,       NULL,       NULL,       0};
+    oracle o = {.world = world,
+                .arrays = arrays,
+                .q = buffers[0],
+                .k = buffers[1],
+                .v = buffers[2],
+                .sum = buffers[3],
+                .dq = buffers[4],
+                .dk = buffers[5],
+                .dv = buffers[6],
+                .dsum = buffers[7],
+                .content_dq = buffers[8],
+                .content_o = buffers[9]};
     o.scale = world->test->scale != 0 ? world->test->scale : 1 / sqrt((double)world->shape.head_dim);
     find_parameters(&o);
     act(world, LOCUS_ROLE_QUERY, arrays->q, o.q);

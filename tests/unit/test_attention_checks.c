@@ -40,7 +40,7 @@ static locus_tensor rows(float *data) {
 static void begin_plan(call *c) {
     const size_t offsets[] = {0, 4, TOKENS};
     const locus_packing packing = {2, offsets, NULL};
-    locus_shape shape = {HEADS, DIM, DIM, 0};
+    locus_shape shape = {HEADS, DIM, DIM, 0, 0};
     const int64_t table_shape[] = {7, DIM};
     locus_tensor zero = locus_tensor_view(c->table, LOCUS_FLOAT64, 2, table_shape);
     must(locus_encoding_parse("relative(window=3)", &c->encoding, NULL));
@@ -140,6 +140,16 @@ SPOIL(parameter_shape, c->parameter.shape[0] = 6)
 SPOIL(parameter_dtype, c->parameter.dtype = (locus_dtype)0)
 SPOIL(parameter_stride, c->parameter.stride[0] = 9)
 
+SPOIL(negative_cap, c->options.cap = -1)
+SPOIL(nan_cap, c->options.cap = NAN)
+SPOIL(keep_without_window, c->options.keep = 3)
+SPOIL(bad_kind, c->options.kind = (locus_attention_kind)9)
+SPOIL(odd_log_sum_exp, c->log_sum_exp.dtype = LOCUS_FLOAT64)
+
+static const int32_t documents[TOKENS] = {4, 4, 7, 7, 1, 1}, torn[TOKENS] = {4, 7, 7, 4, 1, 1};
+SPOIL(one_side, c->options.query_documents = documents)
+SPOIL(torn_document, (c->options.query_documents = documents, c->options.key_documents = torn))
+
 static const size_t long_prefix[] = {5, 0};
 SPOIL(prefix_past_the_keys, (c->options.mask = LOCUS_MASK_PREFIX, c->options.prefix = long_prefix))
 
@@ -191,6 +201,97 @@ static void test_bad_options(void **state) {
     refuse(negative_dropout, LOCUS_ERROR_ARGUMENT, "dropout", true);
     refuse(nan_dropout, LOCUS_ERROR_ARGUMENT, "dropout", true);
     refuse(bad_dropout_on, LOCUS_ERROR_ARGUMENT, "dropout_on", true);
+}
+
+static void test_bad_caps_windows_and_documents(void **state) {
+    (void)state;
+    refuse(negative_cap, LOCUS_ERROR_ARGUMENT, "cap", true);
+    refuse(nan_cap, LOCUS_ERROR_ARGUMENT, "cap", true);
+    refuse(keep_without_window, LOCUS_ERROR_ARGUMENT, "keep", true);
+    refuse(bad_kind, LOCUS_ERROR_ARGUMENT, "kind", true);
+    refuse(odd_log_sum_exp, LOCUS_ERROR_DTYPE, "log_sum_exp", true);
+    refuse(one_side, LOCUS_ERROR_ARGUMENT, "key_documents", true);
+    refuse(torn_document, LOCUS_ERROR_ARGUMENT, "key_documents", true);
+    call *c = begin(); /* the culprit is named */
+    locus_error error;
+    torn_document(c);
+    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error),
+                     LOCUS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "document 4"));
+    assert_non_null(strstr(error.message, "token 3"));
+    end(c);
+}
+
+/* Half types: log_sum_exp is float32 beside them, and everything else of the one type. */
+static void test_half_types(void **state) {
+    (void)state;
+    call *c = begin();
+    locus_error error;
+    locus_tensor *const all[] = {&c->query, &c->key, &c->value, &c->output};
+    for (size_t i = 0; i < 4; i++)
+        all[i]->dtype = LOCUS_BFLOAT16;
+    must(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error));
+    c->log_sum_exp.dtype = LOCUS_BFLOAT16;
+    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error),
+                     LOCUS_ERROR_DTYPE);
+    one_line(&error, LOCUS_ERROR_DTYPE, "log_sum_exp");
+    c->log_sum_exp.dtype = LOCUS_FLOAT32;
+    c->value.dtype = LOCUS_FLOAT16;
+    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error),
+                     LOCUS_ERROR_DTYPE);
+    one_line(&error, LOCUS_ERROR_DTYPE, "value");
+    end(c);
+}
+
+/* Content terms need queries as they are; without them a plan's operators may have acted. */
+static void test_turned_content_terms(void **state) {
+    static const char *const specs[] = {"relative(window=3) + rope", "relative(window=3)", "rope"};
+    const size_t offsets[] = {0, 4, TOKENS};
+    const locus_packing packing = {2, offsets, NULL};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        call *c = begin();
+        locus_plan_destroy(&c->plan);
+        locus_binding_destroy(&c->binding);
+        locus_encoding_destroy(&c->encoding);
+        locus_positions_destroy(&c->positions);
+        locus_shape shape = {HEADS, DIM, DIM, 0, 0};
+        locus_error error;
+        must(locus_encoding_parse(specs[i], &c->encoding, NULL));
+        must(locus_binding_create(&c->binding, c->encoding, &shape, i < 2 ? &c->parameter : NULL, i < 2, NULL));
+        must(locus_positions_create(&c->positions, NULL, &packing, NULL, NULL));
+        must(locus_plan_create(&c->plan, c->binding, c->positions, NULL, NULL));
+        c->options.turned = true;
+        const locus_status status = locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error);
+        assert_int_equal(status, i == 0 ? LOCUS_ERROR_ARGUMENT : LOCUS_OK);
+        if (i == 0)
+            one_line(&error, LOCUS_ERROR_ARGUMENT, "turned");
+        end(c);
+    }
+}
+
+/* xPos: factors grow with the distance of later keys. */
+static void test_encodings_that_need_the_past(void **state) {
+    const size_t offsets[] = {0, 4, TOKENS};
+    const locus_packing packing = {2, offsets, NULL};
+    const locus_shape shape = {HEADS, DIM, DIM, 0, 0};
+    locus_error error;
+    (void)state;
+    call *c = begin();
+    locus_plan_destroy(&c->plan);
+    locus_binding_destroy(&c->binding);
+    locus_encoding_destroy(&c->encoding);
+    locus_positions_destroy(&c->positions);
+    must(locus_encoding_parse("rope(xpos=512)", &c->encoding, NULL));
+    must(locus_binding_create(&c->binding, c->encoding, &shape, NULL, 0, NULL));
+    must(locus_positions_create(&c->positions, NULL, &packing, NULL, NULL));
+    must(locus_plan_create(&c->plan, c->binding, c->positions, NULL, NULL));
+    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error),
+                     LOCUS_ERROR_UNSUPPORTED);
+    one_line(&error, LOCUS_ERROR_UNSUPPORTED, "mask");
+    c->options.mask = LOCUS_MASK_CAUSAL;
+    must(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error));
+    end(c);
 }
 
 static void test_bad_workspace_and_parameters(void **state) {
@@ -270,6 +371,10 @@ int main(void) {
         cmocka_unit_test(test_bad_tensors),
         cmocka_unit_test(test_overlaps),
         cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_bad_caps_windows_and_documents),
+        cmocka_unit_test(test_half_types),
+        cmocka_unit_test(test_turned_content_terms),
+        cmocka_unit_test(test_encodings_that_need_the_past),
         cmocka_unit_test(test_bad_workspace_and_parameters),
         cmocka_unit_test(test_null_handles),
         cmocka_unit_test(test_fused_views_are_no_overlap),

@@ -42,8 +42,8 @@ static void same_bits(const attention_case *test, locus_dtype dtype) {
         assert_memory_equal(first.o, again.o, world.T * row * sizeof(double));
         assert_memory_equal(first.log_sum_exp, again.log_sum_exp, world.T * test->heads * sizeof(double));
         assert_memory_equal(first.dq, again.dq, world.T * row * sizeof(double));
-        assert_memory_equal(first.dk, again.dk, world.N * row * sizeof(double));
-        assert_memory_equal(first.dv, again.dv, world.N * row * sizeof(double));
+        assert_memory_equal(first.dk, again.dk, world.N * world.kv_heads * test->head_dim * sizeof(double));
+        assert_memory_equal(first.dv, again.dv, world.N * world.kv_heads * test->head_dim * sizeof(double));
         for (size_t i = 0; i < world.parameter_count; i++)
             assert_memory_equal(first.gradients[i], again.gradients[i],
                                 attention_parameter_size(&world, i) * sizeof(double));
@@ -55,7 +55,7 @@ static void same_bits(const attention_case *test, locus_dtype dtype) {
 }
 
 static void test_same_bits_on_any_number_of_threads(void **state) {
-    const size_t long_one[] = {2500};
+    const size_t long_one[] = {2500}, steps[] = {1, 8, 3, 1, 40}, caches[] = {1500, 300, 40, 7, 900};
     (void)state;
     attention_case test = case_of("algebraic(group=seq, values=on) + decay(rate=0.99, learned=on)", 0);
     same_bits(&test, LOCUS_FLOAT32);
@@ -68,6 +68,18 @@ static void test_same_bits_on_any_number_of_threads(void **state) {
     test.sequences = 1; /* split over its keys */
     test.query_lengths = long_one;
     same_bits(&test, LOCUS_FLOAT32);
+    test = case_of("algebraic(group=seq, values=on) + decay(rate=0.99, learned=on) + scores(sinks=on)", 0);
+    test.kv_heads = 1;
+    test.cap = 4;
+    test.sliding = 300;
+    test.keep = 5;
+    same_bits(&test, LOCUS_FLOAT32);
+    test.query_lengths = steps; /* some of them steps of decoding */
+    test.key_lengths = caches;
+    same_bits(&test, LOCUS_FLOAT32);
+    test.documents = true;
+    test.sliding = test.keep = 0;
+    same_bits(&test, LOCUS_FLOAT64);
 }
 
 /* ---- no allocation ---- */

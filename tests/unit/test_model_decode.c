@@ -34,7 +34,7 @@ static void draw(samples *set, uint32_t step) {
     set->batch = (lab_batch){SAMPLES, set->offsets, set->offsets, set->symbols, set->symbols};
 }
 
-static lab_model *trained(const char *encoding, lab_norm_place norm, uint32_t steps) {
+static lab_model_config config_make(const char *encoding, lab_norm_place norm) {
     lab_model_config config = lab_model_default();
     config.vocabulary = VOCABULARY;
     config.dim = 32;
@@ -43,12 +43,16 @@ static lab_model *trained(const char *encoding, lab_norm_place norm, uint32_t st
     config.encoder_layers = 1;
     config.norm = norm;
     config.encoding = encoding;
+    return config;
+}
+
+static lab_model *train(const lab_model_config *config, uint32_t steps) {
     lab_model *model;
     lab_optimizer optimizer;
     lab_optimizer_config settings = lab_optimizer_default();
     locus_error error;
-    if (lab_model_create(&model, &config, 8, &error) != LOCUS_OK)
-        fail_msg("%s: %s", encoding, error.message);
+    if (lab_model_create(&model, config, 8, &error) != LOCUS_OK)
+        fail_msg("%s: %s", config->encoding, error.message);
     assert_int_equal(lab_optimizer_create(&optimizer, &settings, lab_model_elements(model), NULL), LOCUS_OK);
     for (uint32_t step = 0; step < steps; ++step) {
         samples set;
@@ -63,6 +67,11 @@ static lab_model *trained(const char *encoding, lab_norm_place norm, uint32_t st
     }
     lab_optimizer_destroy(&optimizer);
     return model;
+}
+
+static lab_model *trained(const char *encoding, lab_norm_place norm, uint32_t steps) {
+    const lab_model_config config = config_make(encoding, norm);
+    return train(&config, steps);
 }
 
 /* Greedy decoding of one sample by teacher forcing what was found so far. Returns the tokens without the end. */
@@ -108,7 +117,7 @@ static void the_cache_gives_what_recomputation_gives(void **state) {
     (void)state;
     static const char *const encodings[] = {
         "none",  "sinusoidal", "learned(size=32)",     "relative(window=4, values=on)", "rope",
-        "roper", "alibi",      "algebraic(group=seq)", "rope + decay(rate=0.9)"};
+        "roper", "alibi",      "algebraic(group=seq)", "rope + decay(rate=0.9)",        "rope + relative(window=4)"};
     size_t ended = 0, cut = 0;
     for (size_t e = 0; e < sizeof encodings / sizeof *encodings; ++e) {
         lab_model *model = trained(encodings[e], e % 2 ? LAB_NORM_AFTER : LAB_NORM_BEFORE, 40);
@@ -116,6 +125,43 @@ static void the_cache_gives_what_recomputation_gives(void **state) {
         lab_model_destroy(&model);
     }
     assert_true(ended > 10 && cut > 10); /* both ends of a sequence were met */
+}
+
+static void check_config(lab_model_config config) {
+    size_t ended = 0, cut = 0;
+    lab_model *model = train(&config, 40);
+    compare(model, config.encoding, &ended, &cut);
+    lab_model_destroy(&model);
+}
+
+static void layers_that_differ_are_decoded(void **state) {
+    (void)state;
+    static const char *const encodings[] = {"rope / none",
+                                            "sinusoidal + rope(learned=on) / relative(window=4, values=on)",
+                                            "none / algebraic(group=seq)", "chebyshev(site=output, size=64) / alibi"};
+    for (size_t e = 0; e < sizeof encodings / sizeof *encodings; ++e)
+        check_config(config_make(encodings[e], e % 2 ? LAB_NORM_AFTER : LAB_NORM_BEFORE));
+}
+
+static void shared_heads_are_decoded(void **state) {
+    (void)state;
+    lab_model_config config = config_make("rope / alibi", LAB_NORM_BEFORE);
+    config.kv_heads = 2;
+    check_config(config);
+    config.encoding = "relative(window=4, values=on)";
+    config.kv_heads = 1;
+    check_config(config);
+}
+
+static void other_attentions_are_decoded(void **state) {
+    (void)state;
+    static const locus_attention_kind kinds[] = {LOCUS_ATTENTION_LINEAR, LOCUS_ATTENTION_SOFT,
+                                                 LOCUS_ATTENTION_CLUSTERED};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
+        lab_model_config config = config_make("rope", LAB_NORM_BEFORE);
+        config.attention = kinds[k];
+        check_config(config);
+    }
 }
 
 static void a_copy_is_learned_and_decoded(void **state) {
@@ -141,6 +187,9 @@ static void a_copy_is_learned_and_decoded(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cache_gives_what_recomputation_gives),
+        cmocka_unit_test(layers_that_differ_are_decoded),
+        cmocka_unit_test(shared_heads_are_decoded),
+        cmocka_unit_test(other_attentions_are_decoded),
         cmocka_unit_test(a_copy_is_learned_and_decoded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* .npy files: what NumPy writes, what NumPy could read, and everything that is cut, bent or foreign. */
 #include "io/npy.h"
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -145,7 +146,9 @@ static void bad_headers_are_refused(void **state) {
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1)}", "more than 8 dimensions"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} x", "after the dictionary"},
         {"{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", "type '>f4'"},
-        {"{'descr': '<f2', 'fortran_order': False, 'shape': (2,)}", "type '<f2'"},
+        {"{'descr': '>f2', 'fortran_order': False, 'shape': (2,)}", "type '>f2'"},
+        {"{'descr': '<f2', 'fortran_order': False, 'shape': (3,)}", "is cut: its shape needs 6 bytes, 4 are there"},
+        {"{'descr': '<f2', 'fortran_order': False, 'shape': (1,)}", "has more bytes than its shape needs (2)"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (2,)}", "type '|O'"},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "not a simple element type"},
         {"{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1)}", "Fortran order"},
@@ -165,6 +168,26 @@ static void bad_headers_are_refused(void **state) {
     scratch_write("bad", "\x93NUMPY\x01\x00\x04\x00{\0 }", 14);
     expect_failure("bad", "NUL");
     expect_failure("missing", "No such file");
+}
+
+/* 1, −2, the smallest subnormal, infinity: float32 in memory. */
+static void float16_is_widened(void **state) {
+    (void)state;
+    const unsigned char halves[] = {0x00, 0x3c, 0x00, 0xc0, 0x01, 0x00, 0x00, 0x7c};
+    const float want[] = {1, -2, 0x1p-24f, INFINITY};
+    char bytes[64 + 128];
+    const char header[] = "{'descr': '<f2', 'fortran_order': False, 'shape': (2, 2), }\n";
+    memcpy(bytes, "\x93NUMPY\x01\x00", 8);
+    bytes[8] = (char)(sizeof header - 1), bytes[9] = 0;
+    memcpy(bytes + 10, header, sizeof header - 1);
+    memcpy(bytes + 10 + sizeof header - 1, halves, sizeof halves);
+    scratch_write("half", bytes, 10 + sizeof header - 1 + sizeof halves);
+    lab_array array;
+    assert_int_equal(lab_npy_read(&array, scratch_path("half"), NULL), LOCUS_OK);
+    assert_int_equal(array.dtype, LAB_F32);
+    assert_int_equal(array.rank, 2);
+    assert_memory_equal(array.data, want, sizeof want);
+    lab_array_free(&array);
 }
 
 static void every_prefix_is_refused(void **state) {
@@ -221,6 +244,7 @@ int main(void) {
         cmocka_unit_test(every_type_and_rank_comes_back),
         cmocka_unit_test(headers_may_be_written_in_several_ways),
         cmocka_unit_test(bad_headers_are_refused),
+        cmocka_unit_test(float16_is_widened),
         cmocka_unit_test(every_prefix_is_refused),
         cmocka_unit_test(flipped_bits_never_crash),
         cmocka_unit_test(writing_refuses_what_it_cannot_describe),

@@ -151,7 +151,12 @@ static void run_product(const world *w, const trial *t, bool backward) {
     const locus_whole_stream stream = stream_of(t, w->dim, backward);
     const locus_tensor *parameters = backward && t->learns ? &parameter : NULL;
     const locus_whole_operator *whole = w->placed.query_key_whole;
-    const locus_operate operate = {w->placed.query_key, side_of(w, t->role), HEADS, w->dim, t->dtype, parameters};
+    const locus_operate operate = {.op = w->placed.query_key,
+                                   .side = side_of(w, t->role),
+                                   .heads = HEADS,
+                                   .dim = w->dim,
+                                   .dtype = t->dtype,
+                                   .parameters = parameters};
     const size_t bytes = whole ? whole->class->workspace_bytes(whole, t->dtype, &t->role, 1, backward)
                                : locus_operate_bytes(&operate, parameters != NULL);
     void *workspace = lend(bytes);

@@ -167,6 +167,29 @@ static void tensors_may_come_in_any_order(void **state) {
 #define TENSOR(name, type, shape, offsets) \
     "\"" name "\":{\"dtype\":\"" type "\",\"shape\":[" shape "],\"data_offsets\":[" offsets "]}"
 
+/* Bytes 1, 2, … as halves: 0201, 0403 of float16, 0605 of bfloat16, then four bytes as they are. */
+static void half_types_are_widened(void **state) {
+    (void)state;
+    lab_safetensors file;
+    locus_error error = {0};
+    write_with_header("half",
+                      "{" TENSOR("a", "F16", "2", "0,4") "," TENSOR("b", "BF16", "1,1",
+                                                                    "4,6") "," TENSOR("c", "I32", "1", "6,10") "}",
+                      10);
+    if (read_file(&file, "half", &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
+    const lab_array *a = lab_safetensors_find(&file, "a"), *b = lab_safetensors_find(&file, "b");
+    const float halves[] = {513 * 0x1p-24f, 1027 * 0x1p-24f};
+    const uint32_t bits = 0x06050000u;
+    const unsigned char c[] = {7, 8, 9, 10};
+    assert_true(a->dtype == LAB_F32 && b->dtype == LAB_F32);
+    assert_memory_equal(a->data, halves, sizeof halves);
+    assert_int_equal(b->rank, 2);
+    assert_memory_equal(b->data, &bits, sizeof bits);
+    assert_memory_equal(lab_safetensors_find(&file, "c")->data, c, sizeof c);
+    lab_safetensors_close(&file);
+}
+
 static void bad_headers_are_refused(void **state) {
     (void)state;
     const struct {
@@ -181,7 +204,9 @@ static void bad_headers_are_refused(void **state) {
         {"{\"a\":{\"dtype\":1}}", "no 'dtype'"},
         {"{\"a\":{\"dtype\":\"F32\"}}", "no 'shape'"},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2]}}", "no proper 'data_offsets'"},
-        {"{" TENSOR("a", "BF16", "4", "0,8") "}", "of type 'BF16'"},
+        {"{" TENSOR("a", "F8_E4M3", "8", "0,8") "}", "of type 'F8_E4M3'"},
+        {"{" TENSOR("a", "BF16", "2", "0,8") "}", "another number of bytes"},
+        {"{" TENSOR("a", "F16", "5", "0,10") "}", "is cut: its tensors need 10 bytes, 8 are there"},
         {"{" TENSOR("a", "F32", "-2", "0,8") "}", "whole numbers"},
         {"{" TENSOR("a", "F32", "2.5", "0,8") "}", "whole numbers"},
         {"{" TENSOR("a", "F32", "\"2\"", "0,8") "}", "whole numbers"},
@@ -302,17 +327,12 @@ static void flipped_bits_never_crash(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_comes_back),
-        cmocka_unit_test(the_same_content_gives_the_same_bytes),
-        cmocka_unit_test(files_without_tensors_are_fine),
-        cmocka_unit_test(writing_refuses_what_reading_would),
-        cmocka_unit_test(tensors_may_come_in_any_order),
-        cmocka_unit_test(bad_headers_are_refused),
-        cmocka_unit_test(names_must_fit),
-        cmocka_unit_test(bad_lengths_are_refused),
-        cmocka_unit_test(deep_json_is_refused),
-        cmocka_unit_test(every_prefix_is_refused),
-        cmocka_unit_test(flipped_bits_never_crash),
+        cmocka_unit_test(what_is_written_comes_back),     cmocka_unit_test(the_same_content_gives_the_same_bytes),
+        cmocka_unit_test(files_without_tensors_are_fine), cmocka_unit_test(writing_refuses_what_reading_would),
+        cmocka_unit_test(tensors_may_come_in_any_order),  cmocka_unit_test(half_types_are_widened),
+        cmocka_unit_test(bad_headers_are_refused),        cmocka_unit_test(names_must_fit),
+        cmocka_unit_test(bad_lengths_are_refused),        cmocka_unit_test(deep_json_is_refused),
+        cmocka_unit_test(every_prefix_is_refused),        cmocka_unit_test(flipped_bits_never_crash),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

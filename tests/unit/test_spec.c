@@ -99,11 +99,11 @@ static void test_name_errors(void **state) {
     bad("alibi + Rope", LOCUS_ERROR_SPEC, 8, 4, "did you mean 'rope'?");
     bad("sinusodial", LOCUS_ERROR_SPEC, 0, 10, "did you mean 'sinusoidal'?");
     bad("xyzzyplugh", LOCUS_ERROR_SPEC, 0, 10, "expected one of none sinusoidal");
-    bad("t5", LOCUS_ERROR_UNSUPPORTED, 0, 2, "not supported by this version");
-    bad("rope + shiv-quirk(depth=3)", LOCUS_ERROR_UNSUPPORTED, 7, 10, "not supported by this version");
+    bad("kerpel", LOCUS_ERROR_SPEC, 0, 6, "did you mean 'kerple'?");
+    bad("rope + shiv-quirk(depth=3)", LOCUS_ERROR_SPEC, 7, 10, "acts on 'tree:2', the terms before it on 'seq'");
     bad("rope(bas=3)", LOCUS_ERROR_SPEC, 5, 3, "did you mean 'base'?");
     bad("rope(base=3, qqqq=4)", LOCUS_ERROR_SPEC, 13, 4, "expected one of pairs base rotate");
-    bad("rope(scaling=yarn, factor=4)", LOCUS_ERROR_UNSUPPORTED, 5, 7, "not supported by this version");
+    bad("rope(scaling=yarn, factor=4)", LOCUS_ERROR_SPEC, 5, 12, "needs original=");
     bad("rope(base=3, base=3)", LOCUS_ERROR_SPEC, 13, 4, "given twice");
     bad("none(size=3)", LOCUS_ERROR_SPEC, 5, 4, "has no options");
     bad("roper(values=on)", LOCUS_ERROR_SPEC, 6, 6, "'roper' has no option 'values'");
@@ -126,7 +126,7 @@ static void test_value_errors(void **state) {
     bad("rope(rotate=0)", LOCUS_ERROR_SPEC, 12, 1, "even integer");
     bad("rope(rotate=proportional:1.5)", LOCUS_ERROR_SPEC, 12, 16, "proportional:f");
     bad("rope(rotate=proportional:)", LOCUS_ERROR_SPEC, 12, 13, "proportional:f");
-    bad("rope(pairs=interleaved, rotate=proportional:0.5)", LOCUS_ERROR_SPEC, 0, 48, "leave out pairs=interleaved");
+    bad("rope(pairs=interleaved, rotate=proportional:0.5)", LOCUS_ERROR_SPEC, 5, 17, "leave out pairs=interleaved");
     bad("learned(size=0)", LOCUS_ERROR_SPEC, 13, 1, "integer");
     bad("learned(size=2.5)", LOCUS_ERROR_SPEC, 13, 3, "integer");
     bad("learned(size=99999999999)", LOCUS_ERROR_SPEC, 13, 11, "integer");
@@ -229,6 +229,26 @@ static void test_text_is_cut(void **state) {
     locus_encoding_destroy(&encoding);
 }
 
+/* What some choices cannot be without. */
+static const char *companions(const locus_option_info *option, const char *choice) {
+    static const char *const pairs[][2] = {
+        {"linear", ", factor=2"},
+        {"ntk", ", factor=2"},
+        {"dynamic", ", factor=2, original=64"},
+        {"yarn", ", factor=2, original=64"},
+        {"llama3", ", factor=2, original=64"},
+        {"longrope", ", factor=2, original=64, short=1:1, long=1:2"},
+        {"axial", ", axes=2"},
+        {"running", ", axes=2"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        if (strcspn(choice, "|") == strlen(pairs[i][0]) && strncmp(choice, pairs[i][0], strlen(pairs[i][0])) == 0)
+            return pairs[i][1];
+    if (strcmp(option->name, "truncate") == 0)
+        return strncmp(choice, "off", 3) == 0 ? ", scaling=yarn, factor=2, original=64" : "";
+    return strcmp(option->name, "order") == 0 && strncmp(choice, "interleaved", 11) == 0 ? ", sections=1:1" : "";
+}
+
 /* Every default in the registry parses to what the option is without being given; every listed choice is accepted. */
 static void test_registry(void **state) {
     (void)state;
@@ -250,8 +270,8 @@ static void test_registry(void **state) {
             for (const char *choice = option->values; choice;
                  choice = strchr(choice, '|') ? strchr(choice, '|') + 1 : NULL) {
                 locus_encoding *encoding = NULL;
-                (void)snprintf(spec, sizeof spec, "%s(%s=%.*s)", info->name, option->name, (int)strcspn(choice, "|"),
-                               choice);
+                (void)snprintf(spec, sizeof spec, "%s(%s=%.*s%s)", info->name, option->name, (int)strcspn(choice, "|"),
+                               choice, companions(option, choice));
                 rig_ok(locus_encoding_parse(spec, &encoding, error));
                 locus_encoding_destroy(&encoding);
             }

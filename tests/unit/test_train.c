@@ -287,7 +287,7 @@ static void test_threads(void **state) {
 static void test_learned_encodings(void **state) {
     (void)state;
     static const char *const specs[] = {"algebraic(group=seq, decay=0.98)", "relative(window=6)",
-                                        "rope(learned=on) + decay(learned=on)"};
+                                        "rope(learned=on) + decay(learned=on)", "rope(learned=on) / decay(learned=on)"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         char whole_name[32], parts_name[32];
         plan whole = {.config = tiny(), .name = whole_name, .threads = 1},
@@ -580,6 +580,47 @@ static void test_config(void **state) {
     assert_string_not_equal(name, other);
 }
 
+/* Fields that version 0.3 did not have: its rows read as what they were, and keep their hash and their name. */
+static void test_later_fields(void **state) {
+    (void)state;
+    char task[] = "reverse", encoding[] = "rope", budget[] = "custom", name[256];
+    const lab_run run = {.task = task, .encoding = encoding, .budget = budget};
+    lab_train_config config = tiny(), back;
+    locus_error error;
+    config.task = task, config.encoding = encoding, config.budget = budget;
+    char *json = lab_config_json(&config);
+    assert_null(strstr(json, "attention\":\"")); /* attention_dropout_on is written */
+    assert_null(strstr(json, "kv_heads"));
+    assert_int_equal(lab_config_parse(&back, json, &run, "a test", &error), LOCUS_OK);
+    assert_int_equal(back.model.attention, LOCUS_ATTENTION_SOFTMAX);
+    assert_int_equal(back.model.kv_heads, 0);
+    cJSON_free(json);
+    const uint64_t before = lab_config_hash(&config);
+    config.model.attention = LOCUS_ATTENTION_CLUSTERED;
+    config.model.kv_heads = 2;
+    json = lab_config_json(&config);
+    assert_non_null(strstr(json, "\"attention\":\"clustered\""));
+    assert_non_null(strstr(json, "\"kv_heads\":2"));
+    assert_int_equal(lab_config_parse(&back, json, &run, "a test", &error), LOCUS_OK);
+    assert_int_equal(back.model.attention, LOCUS_ATTENTION_CLUSTERED);
+    assert_int_equal(back.model.kv_heads, 2);
+    assert_null(lab_config_difference(&config, &back));
+    assert_true(lab_config_hash(&config) == lab_config_hash(&back) && lab_config_hash(&config) != before);
+    lab_train_name(&config, name, sizeof name);
+    assert_non_null(strstr(name, "-clustered-"));
+    back.model.kv_heads = 0;
+    assert_string_equal(lab_config_difference(&config, &back), "kv_heads");
+    char *bad = strstr(json, "clustered");
+    memcpy(bad, "clustared", 9);
+    assert_int_equal(lab_config_parse(&back, json, &run, "a test", &error), LOCUS_ERROR_IO);
+    assert_non_null(strstr(error.message, "(attention)"));
+    cJSON_free(json);
+    config.model.heads = 4;
+    config.model.kv_heads = 3;
+    assert_int_equal(lab_config_check(&config, &error), LOCUS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "--kv-heads"));
+}
+
 static void test_encodings(void **state) {
     (void)state;
     static const struct {
@@ -593,17 +634,20 @@ static void test_encodings(void **state) {
         {"rope (pairs=half)+alibi", "rope(learned=on,pairs=half) + alibi", LAB_SETUP_CODE},
         {"rope(learned=off)", "rope(learned=off)", LAB_SETUP_CODE},
         {"sinusoidal", "sinusoidal", LAB_SETUP_CODE},
+        {"2*algebraic/none", "2*algebraic(group=seq) / none", LAB_SETUP_PAPER},
+        {"5*rope/rope(base=1e6)", "5*rope(learned=on) / rope(learned=on, base=1e6)", LAB_SETUP_CODE},
+        {"rope / rope", "rope", LAB_SETUP_PAPER},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char a[400], b[400], again[400];
-        locus_encoding *parsed;
+        locus_pattern *parsed;
         locus_error error = {0};
         if (lab_train_encoding(cases[i].typed, cases[i].setup, a, sizeof a, &error) != LOCUS_OK) {
             fail_msg("%s: %s", cases[i].typed, error.message);
         }
-        assert_int_equal(locus_encoding_parse(cases[i].same_as, &parsed, &error), LOCUS_OK);
-        locus_encoding_text(parsed, b, sizeof b);
-        locus_encoding_destroy(&parsed);
+        assert_int_equal(locus_pattern_parse(cases[i].same_as, &parsed, &error), LOCUS_OK);
+        locus_pattern_text(parsed, b, sizeof b);
+        locus_pattern_destroy(&parsed);
         assert_string_equal(a, b);
         if (strstr(cases[i].typed, "off") == NULL) { /* what a run's row says is asked for again */
             assert_int_equal(lab_train_encoding(a, cases[i].setup, again, sizeof again, &error), LOCUS_OK);
@@ -615,6 +659,9 @@ static void test_encodings(void **state) {
     assert_int_equal(lab_train_encoding("rope + algebric", LAB_SETUP_CODE, text, sizeof text, &error),
                      LOCUS_ERROR_SPEC);
     assert_int_equal(error.offset, 7);
+    assert_int_equal(lab_train_encoding("rope / 2*algebric", LAB_SETUP_CODE, text, sizeof text, &error),
+                     LOCUS_ERROR_SPEC);
+    assert_int_equal(error.offset, 9);
 }
 
 static void test_budgets(void **state) {
@@ -643,6 +690,7 @@ static void test_budgets(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_config),
+        cmocka_unit_test(test_later_fields),
         cmocka_unit_test(test_encodings),
         cmocka_unit_test(test_budgets),
         cmocka_unit_test(test_batches),

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* What the other attentions cost and lose, as two tables in Markdown: 8 heads of 64, float32, one sequence, rope.
+ *
+ *   cost   milliseconds of forward, and of forward and backward, beside softmax attention in the same run
+ *   loss   |o − o*|/|o*| over all outputs: clustered against softmax attention, softmax-free against its own kernel
+ *          without landmarks; for tokens drawn alone, and for tokens that follow their neighbours (x_t = 0.95 x_{t−1} +
+ *          noise) as in speech or text. Linear attention has another definition: nothing to compare.
+ *
+ *   bench_kinds [--threads N] [--lengths 512,1024,…] [--repeats N] [--loss N] */
+#include <locus/locus.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { HEADS = 8, DIM = 64, LENGTHS_MAX = 16 };
+
+typedef struct settings {
+    size_t lengths[LENGTHS_MAX], length_count, repeats, loss;
+} settings;
+
+typedef struct subject {
+    const char *name;
+    locus_attention_kind kind;
+    locus_mask mask;
+    size_t against; /* which of the list it is compared with */
+} subject;
+
+static const subject subjects[] = {
+    {"softmax", LOCUS_ATTENTION_SOFTMAX, LOCUS_MASK_FULL, 0},
+    {"softmax, causal", LOCUS_ATTENTION_SOFTMAX, LOCUS_MASK_CAUSAL, 1},
+    {"linear", LOCUS_ATTENTION_LINEAR, LOCUS_MASK_FULL, 0},
+    {"linear, causal", LOCUS_ATTENTION_LINEAR, LOCUS_MASK_CAUSAL, 1},
+    {"soft, 64 landmarks", LOCUS_ATTENTION_SOFT, LOCUS_MASK_FULL, 0},
+    {"clustered, 100 clusters", LOCUS_ATTENTION_CLUSTERED, LOCUS_MASK_FULL, 0},
+};
+enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
+
+static void must(locus_status status, const locus_error *error) {
+    if (status == LOCUS_OK)
+        return;
+    fprintf(stderr, "bench_kinds: %s\n", error->message);
+    exit(1);
+}
+
+static void *room(size_t bytes) {
+    void *block = locus_allocate(bytes + 1);
+    if (!block) {
+        fprintf(stderr, "bench_kinds: out of memory (%zu bytes)\n", bytes);
+        exit(1);
+    }
+    return block;
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- one sequence ---- */
+
+enum { Q, K, V, O, GO, DQ, DK, DV, LSE, TENSORS };
+
+typedef struct world {
+    size_t length;
+    locus_encoding *encoding;
+    locus_binding *binding;
+    locus_positions *positions;
+    locus_plan *plan;
+    locus_tensor tensors[TENSORS];
+} world;
+
+static size_t elements(const world *w) {
+    return w->length * HEADS * DIM;
+}
+
+/* Neighbours' share: 0 for tokens drawn alone. Variance 1. */
+static void draw(float *values, uint32_t stream, size_t length, double follow) {
+    const locus_random random = {1, LOCUS_RANDOM_USER, stream};
+    const size_t row = HEADS * DIM;
+    for (size_t i = 0; i < length * row; i++) {
+        const double fresh = locus_random_normal(&random, i);
+        values[i] = (float)(i < row ? fresh : follow * (double)values[i - row] + sqrt(1 - follow * follow) * fresh);
+    }
+}
+
+static void make_world(world *w, const char *spec, size_t length, double follow) {
+    const int64_t shape[] = {(int64_t)length, HEADS, DIM};
+    const size_t offsets[] = {0, length};
+    const locus_packing packing = {1, offsets, NULL};
+    locus_shape bound = locus_shape_default();
+    locus_error error;
+    memset(w, 0, sizeof *w);
+    w->length = length;
+    bound.heads = HEADS;
+    bound.head_dim = DIM;
+    must(locus_encoding_parse(spec, &w->encoding, &error), &error);
+    must(locus_binding_create(&w->binding, w->encoding, &bound, NULL, 0, &error), &error);
+    must(locus_positions_create(&w->positions, NULL, &packing, NULL, &error), &error);
+    must(locus_plan_create(&w->plan, w->binding, w->positions, NULL, &error), &error);
+    for (int i = 0; i < TENSORS; i++) {
+        w->tensors[i] = locus_tensor_view(NULL, LOCUS_FLOAT32, i == LSE ? 2 : 3, shape);
+        w->tensors[i].data = room(elements(w) * sizeof(float));
+        memset(w->tensors[i].data, 0, elements(w) * sizeof(float));
+        if (i <= V || i == GO)
+            draw(w->tensors[i].data, (uint32_t)i, length, i <= V ? follow : 0);
+    }
+}
+
+static void free_world(world *w) {
+    for (int i = 0; i < TENSORS; i++)
+        locus_release(w->tensors[i].data, elements(w) * sizeof(float) + 1);
+    locus_plan_destroy(&w->plan);
+    locus_positions_destroy(&w->positions);
+    locus_binding_destroy(&w->binding);
+    locus_encoding_destroy(&w->encoding);
+}
+
+typedef struct timing {
+    double forward, both, mebibytes;
+} timing;
+
+static timing run(world *w, const locus_attention_options *options, bool backward) {
+    const size_t one = locus_attention_workspace(w->plan, options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
+    const size_t other = locus_attention_workspace(w->plan, options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD);
+    const size_t bytes = backward && other > one ? other : one;
+    const locus_workspace workspace = {room(bytes), bytes};
+    locus_tensor *t = w->tensors;
+    const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
+    const locus_attention_gradients gradients = {&t[GO], &t[DQ], &t[DK], &t[DV], NULL, 0};
+    locus_error error;
+    timing times = {.mebibytes = (double)bytes / 1048576};
+    memset(workspace.data, 0, bytes); /* so that no page is first touched while the clock runs */
+    double start = now();
+    must(locus_attention_forward(w->plan, options, &tensors, workspace, &error), &error);
+    times.forward = times.both = now() - start;
+    if (backward) {
+        must(locus_attention_backward(w->plan, options, &tensors, &gradients, workspace, &error), &error);
+        times.both = now() - start;
+    }
+    locus_release(workspace.data, bytes + 1);
+    return times;
+}
+
+/* ---- cost ---- */
+
+static timing best_of(world *w, const subject *s, size_t repeats) {
+    locus_attention_options options = locus_attention_default();
+    options.kind = s->kind;
+    options.mask = s->mask;
+    timing best = run(w, &options, true);
+    for (size_t i = 0; i < repeats; i++) {
+        const timing again = run(w, &options, true);
+        best.forward = again.forward < best.forward ? again.forward : best.forward;
+        best.both = again.both < best.both ? again.both : best.both;
+    }
+    return best;
+}
+
+static void print_costs(const settings *s) {
+    printf("| tokens | attention | forward, ms | of softmax | forward + backward, ms | of softmax | workspace, MiB |\n"
+           "|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < s->length_count; i++) {
+        timing times[SUBJECTS];
+        world w;
+        make_world(&w, "rope", s->lengths[i], 0.95);
+        for (size_t k = 0; k < SUBJECTS; k++) {
+            const timing *base = &times[subjects[k].against];
+            const size_t repeats = s->lengths[i] > 4096 ? (s->repeats + 3) / 4 : s->repeats;
+            times[k] = best_of(&w, &subjects[k], repeats);
+            printf("| %zu | %s | %.2f | %.3f | %.2f | %.3f | %.1f |\n", s->lengths[i], subjects[k].name,
+                   times[k].forward * 1e3, times[k].forward / base->forward, times[k].both * 1e3,
+                   times[k].both / base->both, times[k].mebibytes);
+            fflush(stdout);
+        }
+        free_world(&w);
+    }
+}
+
+/* ---- loss ---- */
+
+static double apart(const float *got, const float *want, size_t count) {
+    double difference = 0, size = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double d = (double)got[i] - (double)want[i];
+        difference += d * d;
+        size += (double)want[i] * (double)want[i];
+    }
+    return sqrt(difference / size);
+}
+
+/* exp(−|q − k|²/(2·sqrt(d)))·v summed over all keys; the plan's encoding is none. */
+static void full_kernel(const world *w, float *output) {
+    const float *q = w->tensors[Q].data, *k = w->tensors[K].data, *v = w->tensors[V].data;
+    for (size_t row = 0; row < w->length * HEADS; row++) {
+        double sum[DIM] = {0};
+        for (size_t j = row % HEADS; j < w->length * HEADS; j += HEADS) {
+            float square = 0;
+            for (size_t c = 0; c < DIM; c++)
+                square += (q[row * DIM + c] - k[j * DIM + c]) * (q[row * DIM + c] - k[j * DIM + c]);
+            const double weight = exp(-0.5 * (double)square / sqrt(DIM));
+            for (size_t c = 0; c < DIM; c++)
+                sum[c] += weight * (double)v[j * DIM + c];
+        }
+        for (size_t c = 0; c < DIM; c++)
+            output[row * DIM + c] = (float)sum[c];
+    }
+}
+
+static void print_clustered(size_t length, double follow) {
+    static const size_t counts[] = {25, 50, 100, 200, 400};
+    world w;
+    make_world(&w, "rope", length, follow);
+    float *exact = room(elements(&w) * sizeof(float));
+    locus_attention_options options = locus_attention_default();
+    run(&w, &options, false);
+    memcpy(exact, w.tensors[O].data, elements(&w) * sizeof(float));
+    options.kind = LOCUS_ATTENTION_CLUSTERED;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        options.clusters = counts[i];
+        run(&w, &options, false);
+        printf("| clustered, %zu clusters | %s | %.3f |\n", counts[i], follow > 0 ? "follow" : "alone",
+               apart(w.tensors[O].data, exact, elements(&w)));
+    }
+    locus_release(exact, elements(&w) * sizeof(float) + 1);
+    free_world(&w);
+}
+
+/* Keys are the queries, as in the paper. */
+static void print_soft(size_t length, double follow) {
+    static const size_t counts[] = {16, 32, 64, 128, 256};
+    world w;
+    make_world(&w, "none", length, follow);
+    memcpy(w.tensors[K].data, w.tensors[Q].data, elements(&w) * sizeof(float));
+    float *exact = room(elements(&w) * sizeof(float));
+    full_kernel(&w, exact);
+    locus_attention_options options = locus_attention_default();
+    options.kind = LOCUS_ATTENTION_SOFT;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        options.landmarks = counts[i];
+        run(&w, &options, false);
+        printf("| soft, %zu landmarks | %s | %.3f |\n", counts[i], follow > 0 ? "follow" : "alone",
+               apart(w.tensors[O].data, exact, elements(&w)));
+    }
+    locus_release(exact, elements(&w) * sizeof(float) + 1);
+    free_world(&w);
+}
+
+static void print_losses(size_t length) {
+    printf("\n%zu tokens\n\n| attention | tokens | relative error of the output |\n|---|---|---|\n", length);
+    for (int follows = 0; follows < 2; follows++) {
+        print_clustered(length, follows ? 0.95 : 0);
+        print_soft(length, follows ? 0.95 : 0);
+    }
+}
+
+/* ---- options ---- */
+
+static void usage(void) {
+    fprintf(stderr, "usage: bench_kinds [--threads N] [--lengths 512,…] [--repeats N] [--loss N]\n");
+    exit(2);
+}
+
+static void take_lengths(settings *s, const char *text) {
+    char *end;
+    s->length_count = 0;
+    for (; *text && s->length_count < LENGTHS_MAX; text = *end == ',' ? end + 1 : end) {
+        s->lengths[s->length_count++] = strtoul(text, &end, 10);
+        if (end == text || s->lengths[s->length_count - 1] == 0)
+            usage();
+    }
+}
+
+int main(int count, char **words) {
+    settings s = {{512, 1024, 2048, 4096, 8192, 16384}, 6, 8, 2048};
+    for (int i = 1; i < count; i += 2) {
+        if (i + 1 >= count)
+            usage();
+        if (strcmp(words[i], "--threads") == 0 && locus_threads_set(strtoul(words[i + 1], NULL, 10)) == LOCUS_OK)
+            continue;
+        if (strcmp(words[i], "--lengths") == 0)
+            take_lengths(&s, words[i + 1]);
+        else if (strcmp(words[i], "--repeats") == 0)
+            s.repeats = strtoul(words[i + 1], NULL, 10);
+        else if (strcmp(words[i], "--loss") == 0)
+            s.loss = strtoul(words[i + 1], NULL, 10);
+        else
+            usage();
+    }
+    printf("%zu threads, %s\n\n", locus_threads(), locus_isa_name(locus_cpu_isa()));
+    print_costs(&s);
+    if (s.loss > 0)
+        print_losses(s.loss);
+    return 0;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* locus plot frequencies: how fast the pairs of several encodings turn. locus plot table: the vectors that an encoding adds
+ * to tokens. */
+#include "command.h"
+#include "encoding_argument.h"
+#include "output.h"
+#include "positions_argument.h"
+#include "report/figure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CURVES_MAX 8
+
+/* --output names a format that there is. */
+static int need_picture(cli_arguments *arguments) {
+    int status = cli_require(arguments, "output");
+    const char *end = status == 0 ? strrchr(cli_text(arguments, "output"), '.') : NULL;
+    if (status == 0 && (!end || (strcmp(end, ".svg") != 0 && strcmp(end, ".png") != 0))) {
+        status = cli_usage_error("%s: --output %s: must end in .svg or .png, its name is its format",
+                                 arguments->command->name, cli_text(arguments, "output"));
+    }
+    return status;
+}
+
+/* ---- plot frequencies ---- */
+
+typedef struct frequencies_job {
+    size_t count;
+    char names[CURVES_MAX][160];
+    lab_spectrum spectra[CURVES_MAX];
+    lab_curve curves[CURVES_MAX];
+} frequencies_job;
+
+/* The first head's angles of the first generator. */
+static int add_curve(frequencies_job *job, cli_arguments *arguments, const char *spec) {
+    locus_error error = {.offset = -1};
+    cli_encoding encoding;
+    lab_spectrum *spectrum = &job->spectra[job->count];
+    int status = cli_encoding_parse(&encoding, spec);
+    if (status == 0 && !(locus_encoding_sites(encoding.encoding) & LOCUS_SITE_QUERY_KEY)) {
+        status =
+            cli_usage_error("plot frequencies: '%s' has no frequencies: it does not act on queries and keys", spec);
+    }
+    const locus_shape shape = {.heads = 1, .head_dim = (size_t)cli_integer(arguments, "head-dim")};
+    status = status ? status : cli_encoding_bind(&encoding, arguments, &shape);
+    if (status == 0 &&
+        lab_spectrum_compute(spectrum, encoding.encoding, encoding.binding, &encoding.shape, 1, &error) != LOCUS_OK) {
+        status = cli_error(&error);
+    }
+    if (status == 0) {
+        char *name = job->names[job->count];
+        if (locus_encoding_text(encoding.encoding, name, sizeof job->names[0]) >= sizeof job->names[0]) {
+            memcpy(name + sizeof job->names[0] - 4, "…", sizeof "…");
+        }
+        job->curves[job->count++] = (lab_curve){name, spectrum->panels[0].count, spectrum->panels[0].angles};
+    }
+    cli_encoding_close(&encoding);
+    return status;
+}
+
+static int run_frequencies(cli_arguments *arguments) {
+    static const lab_curve_labels labels = {"Frequencies", "pair, fastest first", "radians in one step"};
+    locus_error error = {.offset = -1};
+    frequencies_job *job = calloc(1, sizeof *job);
+    int status = job ? need_picture(arguments) : cli_failure("out of memory for a picture");
+    if (status == 0 && arguments->operand_count > CURVES_MAX) {
+        status = cli_usage_error("plot frequencies: %zu specs: a picture takes at most %d", arguments->operand_count,
+                                 CURVES_MAX);
+    }
+    for (size_t i = 0; i < arguments->operand_count && status == 0; i++) {
+        status = add_curve(job, arguments, arguments->operands[i]);
+    }
+    if (status == 0 &&
+        lab_figure_curves(job->curves, job->count, &labels, cli_text(arguments, "output"), &error) != LOCUS_OK) {
+        status = cli_error(&error);
+    }
+    for (size_t i = 0; job && i < CURVES_MAX; i++) {
+        lab_spectrum_free(&job->spectra[i]);
+    }
+    free(job);
+    return status;
+}
+
+static const cli_option frequencies_options[] = {
+    {"head-dim", 0, CLI_INTEGER, "D", "128", "dimension of a head", 1, 1 << 12},
+    {"output", 'o', CLI_TEXT, "FILE", NULL, "the .svg or .png to write", 0, 0},
+    CLI_ENCODING_OPTIONS,
+};
+
+const cli_command cli_command_plot_frequencies = {
+    .name = "plot frequencies",
+    .summary = "draws how fast the pairs of several encodings turn, side by side",
+    .operands = "SPEC [SPEC…]",
+    .details = "One curve for each encoding, of its first head and first generator, on a logarithmic scale.",
+    .examples = "locus plot frequencies rope 'rope(scaling=yarn, factor=8, original=4096)' -o frequencies.svg\n",
+    .shared = CLI_THREADS,
+    CLI_OPTIONS(frequencies_options),
+    .run = run_frequencies,
+};
+
+/* ---- plot table ---- */
+
+/* What is added to zeros, of whichever of both sites the encoding acts at. */
+static int compute_table(const cli_encoding *encoding, const cli_position_list *list, double *values) {
+    locus_error error = {.offset = -1};
+    locus_positions *positions = NULL;
+    locus_plan *plan = NULL;
+    locus_workspace workspace = {0};
+    const bool encoded = (locus_encoding_sites(encoding->encoding) & LOCUS_SITE_ENCODED) != 0;
+    const locus_role role = encoded ? LOCUS_ROLE_ENCODED : LOCUS_ROLE_TOKEN;
+    locus_tensor table = locus_tensor_view(values, LOCUS_FLOAT64, 2,
+                                           (int64_t[]){(int64_t)list->count, (int64_t)encoding->shape.model_dim});
+    int status = cli_positions_one_sequence(&positions, list);
+    if (status == 0 && locus_plan_create(&plan, encoding->binding, positions, NULL, &error) != LOCUS_OK) {
+        status = cli_error(&error);
+    }
+    status = status ? status : cli_workspace_open(&workspace, locus_apply_workspace(plan, role, LOCUS_FLOAT64));
+    if (status == 0 && locus_apply(plan, role, LOCUS_FORWARD, &table, &table, workspace, &error) != LOCUS_OK) {
+        status = cli_error(&error);
+    }
+    cli_workspace_close(&workspace);
+    locus_plan_destroy(&plan);
+    locus_positions_destroy(&positions);
+    return status;
+}
+
+static int draw_table(cli_arguments *arguments, const cli_encoding *encoding, const cli_position_list *list) {
+    locus_error error = {.offset = -1};
+    char title[160];
+    double *values = calloc(list->count * encoding->shape.model_dim + 1, sizeof *values);
+    int status = values ? compute_table(encoding, list, values) : cli_failure("out of memory for a table");
+    const lab_table_values table = {list->count, encoding->shape.model_dim, values};
+    locus_encoding_text(encoding->encoding, title, sizeof title);
+    if (status == 0 && lab_figure_table(&table, title, cli_text(arguments, "output"), &error) != LOCUS_OK) {
+        status = cli_error(&error);
+    }
+    free(values);
+    return status;
+}
+
+static int run_table(cli_arguments *arguments) {
+    cli_encoding encoding = {0};
+    cli_position_list list = {0};
+    int status = need_picture(arguments);
+    status = status ? status : cli_require(arguments, "positions");
+    status = status ? status : cli_encoding_parse(&encoding, arguments->operands[0]);
+    if (status == 0 && !(locus_encoding_sites(encoding.encoding) & (LOCUS_SITE_EMBEDDING | LOCUS_SITE_ENCODED))) {
+        status = cli_usage_error("plot table: '%s' adds no vectors to tokens", arguments->operands[0]);
+    }
+    const locus_shape shape = {.model_dim = (size_t)cli_integer(arguments, "dim")};
+    status = status ? status : cli_encoding_bind(&encoding, arguments, &shape);
+    status =
+        status ? status : cli_positions_read(&list, arguments, "positions", locus_encoding_group(encoding.encoding));
+    status = status ? status : draw_table(arguments, &encoding, &list);
+    cli_positions_free(&list);
+    cli_encoding_close(&encoding);
+    return status;
+}
+
+static const cli_option table_options[] = {
+    {"positions", 'p', CLI_TEXT, "P", NULL, "0:100, 0,5,7, a .npy, or a text file of paths", 0, 0},
+    {"dim", 'd', CLI_INTEGER, "D", "128", "dimension of the model", 1, 1 << 14},
+    {"output", 'o', CLI_TEXT, "FILE", NULL, "the .svg or .png to write", 0, 0},
+    CLI_ENCODING_OPTIONS,
+};
+
+const cli_command cli_command_plot_table = {
+    .name = "plot table",
+    .summary = "draws the vectors that an encoding adds to tokens",
+    .operands = "SPEC",
+    .details = "A row for each position, a column for each dimension: red below 0, blue above.",
+    .examples = "locus plot table sinusoidal --positions 0:64 -o sinusoidal.svg\n",
+    .shared = CLI_THREADS,
+    CLI_OPTIONS(table_options),
+    .run = run_table,
+};

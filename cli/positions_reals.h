@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Positions that are real numbers, on seq and grids: lists such as 0.5,1.25 or (0.5,1),(2,-3.75), and .npy files of
+ * floating-point numbers. */
+#ifndef CLI_POSITIONS_REALS_H
+#define CLI_POSITIONS_REALS_H
+
+#include "positions_argument.h"
+
+#include "io/npy.h"
+
+/* A list rather than a file's name, and numbers with a point among them. */
+bool cli_reals_are_meant(const char *text);
+
+/* Both fill list->reals and list->count; the list's group is set. 0, or the exit status after one line on standard
+ * error. */
+int cli_reals_read_list(cli_position_list *list, const char *option, const char *text);
+int cli_reals_read_npy(cli_position_list *list, const char *option, const char *path, const lab_array *array);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Decoding: keys and values of one attention, kept as the encoding's operators leave them.
+ *
+ *   create ─→ append (new tokens of every sequence) ─→ attend (their queries) ─→ append …
+ *                      truncate, evict, insert: what was kept is moved, not computed again
+ *
+ * A key is turned once, when it is appended, at its own position: it equals, bit for bit, what locus_apply makes of it
+ * in a plan over the whole sequence (on trees and with LieRE, whose products depend on the batch, to rounding).
+ * Appending touches nothing that is kept, works in proportion to the new tokens, and takes no memory once as many
+ * tokens came at once before; where scores follow distances on a tree, these are prepared anew.
+ *
+ *   kept      | s0 s0 s0 .  .  . | s1 s1 .  .  .  . |     `capacity` rows for each sequence, one head after the other
+ *   new       | s0 | s1 |                                 packed
+ *
+ * Limits. Frequencies that depend on the length (dynamic NTK, LongRoPE) are those of `length`, for all tokens and the
+ * cache's whole life: a model that recomputes them as it goes disagrees with its own earlier keys, the cache doesn't.
+ * Vectors added to tokens (sinusoidal, learned) were added before the projections: no key can be moved to where it
+ * would have been made of others. Distances of decays and biases are computed from positions and follow them. */
+#ifndef LOCUS_CACHE_H
+#define LOCUS_CACHE_H
+
+#include <locus/attention.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct locus_cache locus_cache; /* opaque; one thread at a time */
+
+/* Start from locus_cache_options_default(). */
+typedef struct locus_cache_options {
+    size_t sequences;  /* 1 */
+    size_t capacity;   /* tokens of each sequence; must be given */
+    locus_dtype dtype; /* of what is kept: float32 unless asked otherwise */
+    size_t length;     /* locus_plan_options.length, fixed for the cache's life; 0: the capacity */
+} locus_cache_options;
+LOCUS_API locus_cache_options locus_cache_options_default(void);
+
+/* The binding must outlive the cache, and may not be updated meanwhile. UNSUPPORTED for encodings that need what a
+ * cache does not keep (queries before the operator, as `rope + relative` would), naming the term. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_cache_create(locus_cache **cache, const locus_binding *binding,
+                                                         const locus_cache_options *options, locus_error *error);
+LOCUS_API void locus_cache_destroy(locus_cache **cache); /* accepts NULL; nulls the pointer */
+
+LOCUS_API size_t locus_cache_bytes(const locus_cache *cache);
+LOCUS_API size_t locus_cache_length(const locus_cache *cache, size_t sequence); /* tokens kept now */
+
+/* New tokens, packed: sequence s of `positions` goes behind what sequence s of the cache keeps (none is fine).
+ * `positions` NULL: one new token for each sequence, at the last position + 1 (0 at first), on `seq` and `cycle`. key
+ * [tokens, kv_heads, head_dim], value [tokens, kv_heads, value_dim], as the projections leave them, of any type: turned
+ * in the wider of their type and the cache's (half caches: in float32), and rounded once. ARGUMENT if a sequence would
+ * pass the capacity. On failure nothing is appended; attend then waits for an append that succeeds. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_cache_append(locus_cache *cache, const locus_positions *positions,
+                                                         const locus_tensor *key, const locus_tensor *value,
+                                                         locus_error *error);
+
+/* Queries that are no kept tokens, as in cross-attention: those of the next attend stand at `positions`, packed by
+ * sequence (NULL: one for each, behind the last key). Keeps nothing. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_cache_queries(locus_cache *cache, const locus_positions *positions,
+                                                          locus_error *error);
+
+/* The plan of the tokens appended last, or of those queries, for locus_apply at other sites (embeddings): queries and
+ * keys stand at these tokens. Borrowed; true until the next call that changes the cache. NULL: there are none. */
+LOCUS_API const locus_plan *locus_cache_plan(const locus_cache *cache);
+
+/* Softmax attention of the tokens appended last (or of locus_cache_queries), packed alike, over everything kept.
+ * `options` NULL: locus_attention_default() with the causal mask. query [tokens, heads, head_dim], output [tokens,
+ * heads, value_dim], of any type; arithmetic is that of the cache's. With `turned`, the query comes turned and the
+ * output is left before its operator. key_documents are by row of the cache, [sequences · capacity]. After truncate and
+ * evict the new tokens are still there if none of them went; after insert they are not: ARGUMENT. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_cache_attend(locus_cache *cache, const locus_attention_options *options,
+                                                         const locus_tensor *query, const locus_tensor *output,
+                                                         locus_error *error);
+
+/* Keeps the first `length` tokens of a sequence. ARGUMENT if there are fewer. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_cache_truncate(locus_cache *cache, size_t sequence, size_t length,
+                                                           locus_error *error);
+
+/* Takes `count` tokens from number `first` on out of a sequence. Those behind move up; with `shift`, their positions
+ * move by it, too (locus_keys_shift): with −count on `seq` positions close the gap. NULL: they keep their positions. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_cache_evict(locus_cache *cache, size_t sequence, size_t first, size_t count,
+                                                        const locus_path *shift, locus_error *error);
+
+/* Appends tokens [first, first + count) that `source` keeps of its sequence `sequence` to a sequence of `cache`, moved
+ * by `shift` (NULL: none). Both caches have the same binding and length; they may be the same, and of different
+ * types. */
+typedef struct locus_cache_fragment {
+    const locus_cache *source;
+    size_t sequence, first, count;
+    const locus_path *shift;
+} locus_cache_fragment;
+LOCUS_API LOCUS_MUST_USE locus_status locus_cache_insert(locus_cache *cache, size_t sequence,
+                                                         const locus_cache_fragment *fragment, locus_error *error);
+
+/* Views of what is kept: [tokens, kv_heads, dim], borrowed; true until the next call that changes the cache. Written
+ * to, they change what is kept. */
+LOCUS_API locus_tensor locus_cache_keys(const locus_cache *cache, size_t sequence);
+LOCUS_API locus_tensor locus_cache_values(const locus_cache *cache, size_t sequence);
+
+/* Re-basing: turned keys (or values, with LOCUS_ROLE_VALUE) [tokens, kv_heads, dim] of any type, in place, from
+ * position p to a + p:  ⌈a + p⌉ k = ⌈a⌉ (⌈p⌉ k).  Exact but for rounding wherever ⌈·⌉ is a homomorphism, on abelian
+ * groups and on trees alike: the shift is composed on the left, so relative paths stay as they are. An attention factor
+ * (YaRN, LongRoPE) is in the keys once and stays so. One-sided encodings shift the side that they turn. UNSUPPORTED
+ * where no operator leads from one position to the other (LieRE, xPos with a centre). Frequencies that depend on the
+ * length (dynamic NTK, LongRoPE) are those of options->length: give the one that the keys were turned with. `a` is a
+ * path of the binding's group. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_keys_shift(const locus_binding *binding, const locus_path *a,
+                                                       const locus_plan_options *options, locus_role role,
+                                                       const locus_tensor *keys, locus_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of the reader of rotary settings share: rope_config.c, rope_families.c, rope_layers.c,
+ * rope_scalings.c, rope_source.c. */
+#ifndef LAB_ROPE_SOURCE_H
+#define LAB_ROPE_SOURCE_H
+
+#include "io/rope_config.h"
+#include <cjson/cJSON.h>
+
+#if defined(__GNUC__)
+#define LAB_ROPE_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define LAB_ROPE_PRINTF(text, first)
+#endif
+
+/* ---- families: what a file leaves unsaid ---- */
+
+enum {
+    LAB_ROPE_INTERLEAVED = 1,       /* pairs (2i, 2i + 1); else (i, i + r/2) */
+    LAB_ROPE_SECTIONS_MIXED = 2,    /* the sections of M-RoPE are interleaved */
+    LAB_ROPE_SLIDING_ONLY = 4,      /* layers without a window have no positions, if the others have one */
+    LAB_ROPE_FULL_SCALED = 8,       /* a scaling that is said once is that of layers without a window */
+    LAB_ROPE_EVERY_FEW_BARE = 16,   /* every no_rope_layer_interval-th layer has no positions */
+    LAB_ROPE_FIRST_FULL = 32,       /* of each interval the first layer is the one without a window, not the last */
+    LAB_ROPE_YARN_IS_LONGROPE = 64, /* type "yarn" is an old name of "longrope" */
+    LAB_ROPE_SECTIONS = 128,        /* M-RoPE, whether the file says so or not */
+    LAB_ROPE_OTHER_SECTIONS = 256   /* M-RoPE in an order of its own: refused */
+};
+
+typedef struct lab_rope_family {
+    const char *name; /* model_type */
+    unsigned rules;
+    double base;        /* 0: 10000 */
+    double local;       /* base of layers with a window, where it is another; 0: the same */
+    double partial;     /* part of the head that turns; 0: all */
+    size_t interval;    /* layers until a pattern begins again; 0: all alike unless layer_types says otherwise */
+    size_t sections[3]; /* of M-RoPE, if the file does not say */
+} lab_rope_family;
+
+/* NULL: a family that is not listed. */
+const lab_rope_family *lab_rope_family_find(const char *model_type);
+
+/* ---- the file ---- */
+
+typedef struct lab_rope_source {
+    const char *path;
+    const cJSON *outer, *inner; /* the file, and its text_config if it has one, else the same */
+    const lab_rope_family *family;
+    size_t head_dim,
+        rotary_dim; /* of a head, and of its part that turns at all (DeepSeek: qk_rope_head_dim); 0: unknown */
+    double length;  /* max_position_embeddings, or 0 */
+    lab_rope_config *config;
+    locus_error *error;
+} lab_rope_source;
+
+/* IO: "'<path>' <what is wrong>". */
+LAB_ROPE_PRINTF(2, 3)
+locus_status lab_rope_fail(const lab_rope_source *source, const char *format, ...);
+LAB_ROPE_PRINTF(3, 4)
+void lab_rope_note_add(const lab_rope_source *source, bool minor, const char *format, ...);
+
+/* A member of the configuration, of its text_config first; NULL if it is not there or null. */
+const cJSON *lab_rope_member(const lab_rope_source *source, const char *key);
+/* A whole number above 0 of the configuration; 0 if it is not there. */
+locus_status lab_rope_size(const lab_rope_source *source, const char *key, size_t *value);
+
+/* ---- settings of one type of layers ---- */
+
+#define LAB_ROPE_PLACES_MAX 4
+
+typedef struct lab_rope_place {
+    const cJSON *object;
+    char name[96]; /* "rope_parameters.full_attention" */
+} lab_rope_place;
+
+typedef struct lab_rope_settings {
+    const lab_rope_source *source;
+    const char *kind; /* type of the layers, "full_attention"; "" if all are alike */
+    size_t count;
+    lab_rope_place places[LAB_ROPE_PLACES_MAX]; /* where settings stand; they must agree */
+    bool bare;                                  /* settings of this type are null: no positions */
+} lab_rope_settings;
+
+/* Finds where settings of a type of layers stand. */
+locus_status lab_rope_settings_open(lab_rope_settings *settings, const lab_rope_source *source, const char *kind);
+
+typedef struct lab_rope_found {
+    const cJSON *item; /* NULL: nowhere */
+    char name[160];    /* "rope_scaling.factor" */
+} lab_rope_found;
+
+/* Looks for `key` in all places, and for the names in `outside` ("a|b", NULL: none) in the configuration itself. Fails
+ * if two of them say different things. */
+locus_status lab_rope_find(const lab_rope_settings *settings, const char *key, const char *outside,
+                           lab_rope_found *found);
+/* The same for a number above 0; *value stays if there is none. */
+locus_status lab_rope_number(const lab_rope_settings *settings, const char *key, const char *outside, double *value);
+
+/* ---- texts that grow ---- */
+
+typedef struct lab_rope_text {
+    char *data;
+    size_t length, size;
+    bool failed; /* out of memory */
+} lab_rope_text;
+
+LAB_ROPE_PRINTF(2, 3)
+void lab_rope_put(lab_rope_text *text, const char *format, ...);
+void lab_rope_put_number(lab_rope_text *text, const char *before, double value); /* as short as it can be exact */
+
+/* ---- parts ---- */
+
+/* ", scaling=…" with its options; "" where nothing is scaled. */
+locus_status lab_rope_put_scaling(const lab_rope_settings *settings, size_t rotated, lab_rope_text *text);
+/* Settings without a meaning, by name; call it last. */
+void lab_rope_note_unknown(const lab_rope_settings *settings);
+/* The rope type: a name of its own for each; "mrope" is "default", "su" is "longrope". */
+locus_status lab_rope_type(const lab_rope_settings *settings, const char **type);
+
+/* The spec of one type of layers: rope(…) or none. */
+locus_status lab_rope_put_spec(const lab_rope_source *source, const char *kind, lab_rope_text *text);
+/* The pattern over all layers. */
+locus_status lab_rope_put_pattern(const lab_rope_source *source, lab_rope_text *text);
+
+#endif

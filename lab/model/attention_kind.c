@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* Which attention each sublayer has: the one that is asked for in the encoder, and elsewhere where it can serve; else
+ * softmax. Asked by executing it on a few tokens, so that what a kind or an encoding refuses is told before a training
+ * begins. */
+#include "io/fail.h"
+#include "model/model_parts.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUERIES = 2, KEYS = 3 }; /* of what is tried */
+
+/* One attention of the model, with everything that a try needs. */
+typedef struct trial {
+    const lab_model *model;
+    locus_attention_options options;
+    locus_plan *plan;
+    size_t queries, keys;
+    float *numbers; /* zeros, [queries + 2·keys rows] and outputs */
+    locus_workspace workspace;
+} trial;
+
+static locus_status positions_make(const lab_model *model, size_t tokens, locus_positions **positions,
+                                   locus_error *error) {
+    const size_t offsets[] = {0, tokens};
+    return lab_positions_make(model, positions, 1, offsets, error);
+}
+
+static locus_status plan_make(trial *t, size_t index, bool cross, locus_error *error) {
+    locus_positions *queries = NULL, *keys = NULL;
+    locus_status status = positions_make(t->model, t->queries, &queries, error);
+    if (status == LOCUS_OK && cross)
+        status = positions_make(t->model, t->keys, &keys, error);
+    if (status == LOCUS_OK)
+        status = locus_plan_create(&t->plan, t->model->encodings[index].binding, queries, keys, error);
+    locus_positions_destroy(&queries);
+    locus_positions_destroy(&keys);
+    return status;
+}
+
+static locus_tensor view(float *data, size_t tokens, size_t heads, const lab_stack *stack) {
+    const int64_t shape[] = {(int64_t)tokens, (int64_t)heads, (int64_t)(stack->dim / stack->heads)};
+    return locus_tensor_view(data, LOCUS_FLOAT32, 3, shape);
+}
+
+static locus_status execute(const trial *t, locus_error *error) {
+    const lab_stack *stack = &t->model->encoder;
+    float *key = t->numbers + t->queries * stack->dim, *value = key + t->keys * stack->kv_dim;
+    float *result = value + t->keys * stack->kv_dim, *sums = result + t->queries * stack->dim;
+    const locus_tensor q = view(t->numbers, t->queries, stack->heads, stack);
+    const locus_tensor k = view(key, t->keys, stack->kv_heads, stack), v = view(value, t->keys, stack->kv_heads, stack);
+    const locus_tensor o = view(result, t->queries, stack->heads, stack);
+    const locus_tensor s =
+        locus_tensor_view(sums, LOCUS_FLOAT32, 2, (int64_t[]){(int64_t)t->queries, (int64_t)stack->heads});
+    const locus_attention_tensors tensors = {&q, &k, &v, &o, &s};
+    return locus_attention_forward(t->plan, &t->options, &tensors, t->workspace, error);
+}
+
+static locus_status trial_run(trial *t, locus_error *error) {
+    const lab_stack *stack = &t->model->encoder;
+    const size_t rows = 2 * t->queries * stack->dim + 2 * t->keys * stack->kv_dim + t->queries * stack->heads;
+    t->workspace.bytes = locus_attention_workspace(t->plan, &t->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
+    t->workspace.data = lab_block_allocate(t->workspace.bytes);
+    t->numbers = calloc(rows, sizeof *t->numbers);
+    if (!t->numbers || !t->workspace.data)
+        return lab_fail_memory(error, "a trial of the attention");
+    return execute(t, error);
+}
+
+/* Whether a sublayer can have this kind of attention; why not is told in `error`. */
+static locus_status try_kind(const lab_model *model, const lab_stack *stack, const lab_sublayer *sublayer,
+                             locus_attention_kind kind, locus_error *error) {
+    const bool cross = sublayer->kind == LAB_CROSS_ATTENTION;
+    trial t = {
+        .model = model, .options = locus_attention_default(), .queries = QUERIES, .keys = cross ? KEYS : QUERIES};
+    t.options.kind = kind;
+    t.options.mask = cross ? LOCUS_MASK_FULL : stack->mask;
+    t.options.dropout = lab_attention_dropout(kind, model->config.attention_dropout);
+    t.options.dropout_on = lab_attention_dropout_on(kind, model->config.attention_dropout_on);
+    locus_status status = plan_make(&t, sublayer->encoding, cross, error);
+    if (status == LOCUS_OK)
+        status = trial_run(&t, error);
+    locus_plan_destroy(&t.plan);
+    free(t.numbers);
+    free(t.workspace.data);
+    return status;
+}
+
+static locus_status choose(const lab_model *model, const lab_stack *stack, lab_sublayer *sublayer, bool fall_back,
+                           locus_error *error) {
+    const locus_attention_kind asked = model->config.attention;
+    sublayer->attention = asked;
+    locus_status status = try_kind(model, stack, sublayer, asked, error);
+    if (status == LOCUS_ERROR_POSITION) /* a table shorter than a try says nothing about the attention */
+        return LOCUS_OK;
+    if (status == LOCUS_OK || !fall_back || asked == LOCUS_ATTENTION_SOFTMAX || status == LOCUS_ERROR_MEMORY)
+        return status;
+    sublayer->attention = LOCUS_ATTENTION_SOFTMAX;
+    return try_kind(model, stack, sublayer, LOCUS_ATTENTION_SOFTMAX, error);
+}
+
+/* Sublayers of one kind with one encoding choose alike: the first of them is tried. */
+static const lab_sublayer *chosen_alike(const lab_stack *stack, size_t index) {
+    const lab_sublayer *own = &stack->sublayers[index];
+    for (size_t s = 0; s < index; ++s)
+        if (stack->sublayers[s].kind == own->kind && stack->sublayers[s].encoding == own->encoding)
+            return &stack->sublayers[s];
+    return NULL;
+}
+
+static locus_status stack_choose(const lab_model *model, lab_stack *stack, bool fall_back, locus_error *error) {
+    locus_status status = LOCUS_OK;
+    for (size_t s = 0; s < stack->sublayer_count && status == LOCUS_OK; ++s) {
+        lab_sublayer *sublayer = &stack->sublayers[s];
+        const lab_sublayer *alike = chosen_alike(stack, s);
+        if (sublayer->kind == LAB_FEED_FORWARD)
+            continue;
+        if (alike)
+            sublayer->attention = alike->attention;
+        else
+            status = choose(model, stack, sublayer, fall_back, error);
+    }
+    return status;
+}
+
+locus_status lab_attention_choose(lab_model *model, locus_error *error) {
+    locus_status status = stack_choose(model, &model->encoder, false, error);
+    return status == LOCUS_OK ? stack_choose(model, &model->decoder, true, error) : status;
+}

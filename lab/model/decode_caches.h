@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* The library's key–value caches of a decoder: one for each attention. Those of the cross-attentions keep what the
+ * encoder gave, turned once, for all steps. */
+#ifndef LAB_DECODE_CACHES_H
+#define LAB_DECODE_CACHES_H
+
+#include "model/model_parts.h"
+
+typedef struct lab_decode_caches {
+    size_t count; /* of sublayers */
+    locus_cache **kept;
+    size_t *offsets; /* [samples + 1] of a step's tokens */
+} lab_decode_caches;
+
+/* Whether all of the decoder's attentions are of a kind that a cache serves. */
+bool lab_decode_caches_serve(const lab_model *model);
+
+/* For sequences of at most `longest` tokens; the encoder has run. UNSUPPORTED where an encoding needs more than a cache
+ * keeps. Destroy them after a failure, too. */
+locus_status lab_decode_caches_create(lab_decode_caches *caches, const lab_model *model, const lab_batch *batch,
+                                      size_t longest, locus_error *error);
+void lab_decode_caches_destroy(lab_decode_caches *caches);
+
+/* Positions of a step: the `active` of `samples` sequences (rising) have one token each, at `position`. */
+typedef struct lab_decode_step {
+    size_t samples, active_count;
+    const size_t *active;
+    const int64_t *values; /* [active_count] `position` */
+} lab_decode_step;
+locus_status lab_decode_caches_positions(lab_decode_caches *caches, const lab_model *model, const lab_decode_step *step,
+                                         locus_positions **positions, locus_error *error);
+
+/* The plan of a step's tokens, of encoding 0, for vectors that are added to them. */
+locus_status lab_decode_caches_plan(const lab_decode_caches *caches, const lab_model *model,
+                                    const locus_positions *positions, const locus_plan **plan, locus_error *error);
+
+#endif

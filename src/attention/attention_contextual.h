@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Softmax attention with contextual positions, CoPE (Golovneva et al. 2024). A key's position depends on all keys
+ * between it and the query, so scores are not made tile by tile but in whole rows, of CONTEXTUAL_ROWS queries at a
+ * time:
+ *
+ *   x = q'·k',  σ = sigmoid(x) or sigmoid(scale·x),  p_n = min(most, Σ_{j = n..m} σ_j)        over keys that m sees
+ *   s_n = scale·x_n + (1 − f) q·E[⌊p_n⌋] + f q·E[⌊p_n⌋ + 1],  f = p_n − ⌊p_n⌋                q before any operator
+ *   then as elsewhere: soft cap, factors, biases, softmax with a sink
+ *
+ *   backward, from ds: dE[⌊p⌋] += (1 − f) ds q, dE[⌊p⌋ + 1] += f ds q, the same for dq from E;
+ *   dp_n = ds_n (q·E[⌊p⌋ + 1] − q·E[⌊p⌋]) where p_n < most, else 0
+ *   dσ_j = Σ_{n ≤ j} dp_n,  dx = scale·ds + dσ·σ(1 − σ) (times scale where the gate sees it scaled)
+ *
+ * From the query back, gates are added up until the sum reaches `most`: from there on all keys share its row, and
+ * neither gates nor sums are made. A worker's memory is linear in the keys of one sequence: keys (and, backward,
+ * values) transposed, and its rows of scores. Weights are made again in the backward pass, from the log-sum-exp. */
+#ifndef LOCUS_ATTENTION_CONTEXTUAL_H
+#define LOCUS_ATTENTION_CONTEXTUAL_H
+
+#include "attention/attention_seen.h"
+#include "attention/attention_turn.h"
+
+enum {
+    CONTEXTUAL_ROWS = 16,   /* queries whose rows are made at a time */
+    CONTEXTUAL_PIECE = 256, /* queries that a forward task makes with one set of transposed keys */
+    CONTEXTUAL_BLOCK = 128  /* keys of a transposed block, and of a call of a score term; a multiple of 8 (dropout) */
+};
+
+/* Byte offsets into one gradient slot, and its size. */
+typedef struct contextual_slots {
+    size_t table; /* [most + 1, head_dim] of the element type */
+    size_t sinks; /* one double */
+    size_t terms; /* one behind the other */
+    size_t bytes; /* 0: not wanted */
+} contextual_slots;
+
+typedef struct contextual_job {
+    const locus_plan *plan;
+    attention_turn turn;
+    attention_sight sight;
+    attention_settled settled;
+    const locus_contextual_table *table;
+    const void *rows; /* of the call's element type: [most + 1, head_dim] */
+    double gate_scale;
+    size_t row_count, ld_rows; /* most + 1, and the stride of q·Eᵀ */
+    size_t term_count, max_keys;
+    bool learned_factor, drop_weights, drop_logits, slots_wanted;
+    const double *sinks; /* [heads], or NULL */
+    double dropout;
+    locus_random dropout_key;
+    attention_cut pieces; /* forward: of the queries */
+    size_t groups;        /* tasks for each head, of pieces or of sequences */
+    attention_view raw_query, raw_g_query;
+    locus_tensor own_raw_gradient; /* where operators act: E's part of dq, apart */
+    contextual_slots slots;
+    char *row_columns, *slot_data, *workers; /* Eᵀ; slots [heads, groups]; [workers] */
+    size_t worker_bytes;
+} contextual_job;
+
+/* One instance for each element type. */
+size_t locus_attention_contextual_scratch_float32(const contextual_job *job);
+size_t locus_attention_contextual_scratch_float64(const contextual_job *job);
+void locus_attention_contextual_forward_float32(contextual_job *job);
+void locus_attention_contextual_forward_float64(contextual_job *job);
+void locus_attention_contextual_backward_float32(contextual_job *job);
+void locus_attention_contextual_backward_float64(contextual_job *job);
+/* dq += own_raw_gradient, where operators act. */
+void locus_attention_contextual_finish_float32(contextual_job *job);
+void locus_attention_contextual_finish_float64(contextual_job *job);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* One way of making weights of scores: what attention.c hands a checked call to. Tensors are of float32 or float64 (half
+ * types are widened before), of the plan's shapes; options are checked, but for what an executor itself cannot do. */
+#ifndef LOCUS_ATTENTION_EXECUTOR_H
+#define LOCUS_ATTENTION_EXECUTOR_H
+
+#include "encoding/sites.h"
+
+#include <locus/attention.h>
+
+typedef struct attention_executor {
+    /* UNSUPPORTED or ARGUMENT, naming what this kind of attention cannot do with the plan or the options. NULL: all. */
+    locus_status (*check)(const locus_plan *plan, const locus_attention_options *options, locus_error *error);
+    /* Bytes, with locus_threads() as it is now. */
+    size_t (*workspace)(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype,
+                        locus_pass pass);
+    void (*forward)(const locus_plan *plan, const locus_attention_options *options,
+                    const locus_attention_tensors *tensors, locus_workspace workspace);
+    void (*backward)(const locus_plan *plan, const locus_attention_options *options,
+                     const locus_attention_tensors *tensors, const locus_attention_gradients *gradients,
+                     locus_workspace workspace);
+} attention_executor;
+
+extern const attention_executor locus_attention_softmax, locus_attention_linear, locus_attention_soft,
+    locus_attention_clustered, locus_attention_contextual;
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* See attention_half.h. Tokens are converted in pieces that run in parallel; tokens that belong to no sequence are
+ * neither read nor written.
+ *
+ *   workspace   | query | key | value | output | d output | d query | d key | d value | the executor's own |
+ *               contiguous [tokens, heads, dim] in float32; the gradients in a backward only */
+#include "attention/attention_half.h"
+
+#include "kernels/half_rows.h"
+
+#include <locus/memory.h>
+#include <locus/parallel.h>
+
+#define PIECE_TOKENS 128
+
+/* What a buffer is for. */
+typedef enum half_buffer {
+    HALF_QUERY = 0,
+    HALF_KEY,
+    HALF_VALUE,
+    HALF_OUTPUT,
+    HALF_G_OUTPUT,
+    HALF_G_QUERY,
+    HALF_G_KEY,
+    HALF_G_VALUE,
+    HALF_BUFFERS
+} half_buffer;
+
+typedef struct attention_half {
+    const locus_plan *plan;
+    size_t count; /* buffers in use */
+    size_t tokens[HALF_BUFFERS], heads[HALF_BUFFERS], dim[HALF_BUFFERS];
+    bool of_keys[HALF_BUFFERS];
+    locus_tensor wide[HALF_BUFFERS];
+} attention_half;
+
+/* ---- layout ---- */
+
+static size_t buffer_bytes(const attention_half *half, size_t i) {
+    const size_t bytes = half->tokens[i] * half->heads[i] * half->dim[i] * sizeof(float);
+    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+}
+
+static void measure(attention_half *half, half_buffer i, bool of_keys, size_t dim) {
+    half->of_keys[i] = of_keys;
+    half->tokens[i] = of_keys ? locus_plan_key_tokens(half->plan) : locus_plan_query_tokens(half->plan);
+    half->heads[i] = of_keys ? locus_plan_kv_heads(half->plan) : locus_plan_shape(half->plan)->heads;
+    half->dim[i] = dim;
+}
+
+/* Returns the bytes of all buffers; with `data` lays them out there. */
+static size_t lay_out(attention_half *half, const locus_plan *plan, locus_pass pass, char *data) {
+    const locus_shape *shape = locus_plan_shape(plan);
+    const size_t value_dim = shape->value_dim ? shape->value_dim : shape->head_dim;
+    *half = (attention_half){.plan = plan, .count = pass == LOCUS_PASS_FORWARD ? HALF_G_OUTPUT : HALF_BUFFERS};
+    measure(half, HALF_QUERY, false, shape->head_dim);
+    measure(half, HALF_KEY, true, shape->head_dim);
+    measure(half, HALF_VALUE, true, value_dim);
+    measure(half, HALF_OUTPUT, false, value_dim);
+    measure(half, HALF_G_OUTPUT, false, value_dim);
+    measure(half, HALF_G_QUERY, false, shape->head_dim);
+    measure(half, HALF_G_KEY, true, shape->head_dim);
+    measure(half, HALF_G_VALUE, true, value_dim);
+    size_t bytes = 0;
+    for (size_t i = 0; i < half->count; i++) {
+        const int64_t extents[] = {(int64_t)half->tokens[i], (int64_t)half->heads[i], (int64_t)half->dim[i]};
+        if (data)
+            half->wide[i] = locus_tensor_view(data + bytes, LOCUS_FLOAT32, 3, extents);
+        bytes += buffer_bytes(half, i);
+    }
+    return bytes;
+}
+
+size_t locus_attention_half_workspace(const attention_executor *executor, const locus_plan *plan,
+                                      const locus_attention_options *options, locus_dtype dtype, locus_pass pass) {
+    attention_half half;
+    return lay_out(&half, plan, pass, NULL) + executor->workspace(plan, options, locus_dtype_working(dtype), pass);
+}
+
+/* ---- conversion ---- */
+
+typedef struct half_copy {
+    const locus_plan *plan;
+    const locus_tensor *half, *wide;
+    locus_half_rows rows;
+    bool of_keys, narrow;
+} half_copy;
+
+static void copy_tokens(const half_copy *copy, size_t first, size_t count) {
+    float *wide = (float *)copy->wide->data + first * copy->rows.heads * copy->rows.dim;
+    uint16_t *half = (uint16_t *)copy->half->data + (ptrdiff_t)first * copy->rows.row;
+    if (copy->narrow)
+        locus_half_rows_narrow(&copy->rows, count, wide, half);
+    else
+        locus_half_rows_widen(&copy->rows, count, half, wide);
+}
+
+static void span_of(const half_copy *copy, size_t sequence, size_t *first, size_t *end) {
+    const locus_sequence_span span = locus_plan_span(copy->plan, sequence);
+    *first = copy->of_keys ? span.key_first : span.query_first;
+    *end = *first + (copy->of_keys ? span.key_count : span.query_count);
+}
+
+/* The first sequence that ends behind `token`: sequences lie in order. */
+static size_t sequence_at(const half_copy *copy, size_t token) {
+    size_t low = 0, high = locus_plan_sequences(copy->plan);
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        size_t first, end;
+        span_of(copy, middle, &first, &end);
+        if (end <= token)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void copy_piece(void *context, size_t index, size_t worker) {
+    const half_copy *copy = context;
+    const size_t begin = index * PIECE_TOKENS, stop = begin + PIECE_TOKENS;
+    (void)worker;
+    for (size_t s = sequence_at(copy, begin); s < locus_plan_sequences(copy->plan); s++) {
+        size_t first, end;
+        span_of(copy, s, &first, &end);
+        if (first >= stop)
+            return;
+        first = first > begin ? first : begin;
+        end = end < stop ? end : stop;
+        if (first < end)
+            copy_tokens(copy, first, end - first);
+    }
+}
+
+static void convert(const attention_half *half, half_buffer i, const locus_tensor *tensor, bool narrow) {
+    half_copy copy = {half->plan, tensor, &half->wide[i], locus_half_rows_of(tensor), half->of_keys[i], narrow};
+    locus_parallel_for((half->tokens[i] + PIECE_TOKENS - 1) / PIECE_TOKENS, copy_piece, &copy);
+}
+
+/* ---- calls ---- */
+
+static locus_attention_tensors wide_tensors(const attention_half *half, const locus_attention_tensors *tensors) {
+    return (locus_attention_tensors){.query = &half->wide[HALF_QUERY],
+                                     .key = &half->wide[HALF_KEY],
+                                     .value = &half->wide[HALF_VALUE],
+                                     .output = &half->wide[HALF_OUTPUT],
+                                     .log_sum_exp = tensors->log_sum_exp};
+}
+
+static locus_workspace behind(locus_workspace workspace, size_t bytes) {
+    return (locus_workspace){(char *)workspace.data + bytes, workspace.bytes - bytes};
+}
+
+void locus_attention_half_forward(const attention_executor *executor, const locus_plan *plan,
+                                  const locus_attention_options *options, const locus_attention_tensors *tensors,
+                                  locus_workspace workspace) {
+    attention_half half;
+    const size_t bytes = lay_out(&half, plan, LOCUS_PASS_FORWARD, workspace.data);
+    const locus_attention_tensors wide = wide_tensors(&half, tensors);
+    convert(&half, HALF_QUERY, tensors->query, false);
+    convert(&half, HALF_KEY, tensors->key, false);
+    convert(&half, HALF_VALUE, tensors->value, false);
+    executor->forward(plan, options, &wide, behind(workspace, bytes));
+    convert(&half, HALF_OUTPUT, tensors->output, true);
+}
+
+void locus_attention_half_backward(const attention_executor *executor, const locus_plan *plan,
+                                   const locus_attention_options *options, const locus_attention_tensors *tensors,
+                                   const locus_attention_gradients *gradients, locus_workspace workspace) {
+    attention_half half;
+    const size_t bytes = lay_out(&half, plan, LOCUS_PASS_BACKWARD, workspace.data);
+    const locus_attention_tensors wide = wide_tensors(&half, tensors);
+    const locus_attention_gradients wide_gradients = {.output = &half.wide[HALF_G_OUTPUT],
+                                                      .query = &half.wide[HALF_G_QUERY],
+                                                      .key = &half.wide[HALF_G_KEY],
+                                                      .value = &half.wide[HALF_G_VALUE],
+                                                      .parameters = gradients->parameters,
+                                                      .parameter_count = gradients->parameter_count};
+    convert(&half, HALF_QUERY, tensors->query, false);
+    convert(&half, HALF_KEY, tensors->key, false);
+    convert(&half, HALF_VALUE, tensors->value, false);
+    convert(&half, HALF_OUTPUT, tensors->output, false);
+    convert(&half, HALF_G_OUTPUT, gradients->output, false);
+    executor->backward(plan, options, &wide, &wide_gradients, behind(workspace, bytes));
+    convert(&half, HALF_G_QUERY, gradients->query, true);
+    convert(&half, HALF_G_KEY, gradients->key, true);
+    convert(&half, HALF_G_VALUE, gradients->value, true);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Words that the bodies of linear, softmax-free and clustered attention share; see attention_kinds_float32.c. */
+#ifndef LOCUS_ATTENTION_KINDS_BODY_H
+#define LOCUS_ATTENTION_KINDS_BODY_H
+
+/* A row of one head. */
+static real *kinds_row(attention_view view, size_t token, size_t head) {
+    return (real *)view.data + (ptrdiff_t)token * view.token + (ptrdiff_t)head * view.head;
+}
+
+/* A number of one token and head, of a view whose rows are single numbers (log_sum_exp), if it is wanted. */
+static void kinds_set(attention_view view, size_t token, size_t head, double value) {
+    if (view.data)
+        *kinds_row(view, token, head) = (real)value;
+}
+
+static real *kinds_carve(attention_carver *carver, size_t count) {
+    return locus_attention_carve(carver, count, sizeof(real));
+}
+
+static void kinds_zero_rows(attention_view view, size_t first, size_t count, size_t head, size_t dim) {
+    for (size_t t = 0; t < count; t++)
+        memset(kinds_row(view, first + t, head), 0, dim * sizeof(real));
+}
+
+/* state[left_dim, right_dim] += Σ_t left_tᵀ right_t. */
+static void kinds_add_products(const KERNELS *kernels, size_t count, const real *left, ptrdiff_t left_row,
+                               size_t left_dim, const real *right, ptrdiff_t right_row, size_t right_dim, real *state) {
+    kernels->gemm(left_dim, right_dim, count, left, 1, left_row, right, right_row, state, (ptrdiff_t)right_dim, true);
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Softmax attention as an executor: lays the job out, runs whole operators and loops, folds the parameters' gradients. */
+#include "attention/attention_executor.h"
+#include "attention/attention_whole.h"
+#include "attention/attention_work.h"
+
+/* Buffers of whole operators | what the loops work in, or those operators before and after them. */
+static size_t workspace_bytes(const attention_job *job) {
+    attention_job counted = *job;
+    attention_whole whole;
+    locus_attention_whole_init(&whole, job);
+    const size_t loops = locus_attention_job_place(&counted, NULL), around = locus_attention_whole_workspace(&whole);
+    return locus_attention_whole_place(&whole, NULL) + (loops > around ? loops : around);
+}
+
+static size_t workspace(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype,
+                        locus_pass pass) {
+    attention_job job;
+    locus_attention_job_init(&job, plan, options, dtype, pass);
+    return workspace_bytes(&job);
+}
+
+static attention_view view_of(const locus_tensor *tensor) {
+    attention_view view = {0};
+    if (tensor) {
+        view.data = tensor->data;
+        view.token = (ptrdiff_t)tensor->stride[0];
+        view.head = (ptrdiff_t)tensor->stride[1];
+    }
+    return view;
+}
+
+static void take_tensors(attention_job *job, const locus_attention_tensors *tensors) {
+    job->query = view_of(tensors->query);
+    job->key = view_of(tensors->key);
+    job->value = view_of(tensors->value);
+    job->output = view_of(tensors->output);
+    job->log_sum_exp = view_of(tensors->log_sum_exp);
+}
+
+/* Turns what whole operators act on, then lays the loops out in the memory that these have worked in. */
+static void begin(attention_job *job, attention_whole *whole, locus_workspace workspace) {
+    locus_attention_whole_init(whole, job);
+    whole->workspace = (char *)workspace.data + locus_attention_whole_place(whole, workspace.data);
+    locus_attention_whole_begin(whole, job, job->slots_wanted);
+    locus_attention_job_place(job, whole->workspace);
+}
+
+static void forward(const locus_plan *plan, const locus_attention_options *options,
+                    const locus_attention_tensors *tensors, locus_workspace lent) {
+    attention_job job;
+    attention_whole whole;
+    locus_attention_job_init(&job, plan, options, tensors->query->dtype, LOCUS_PASS_FORWARD);
+    take_tensors(&job, tensors);
+    begin(&job, &whole, lent);
+    if (job.dtype == LOCUS_FLOAT32)
+        locus_attention_forward_float32(&job);
+    else
+        locus_attention_forward_float64(&job);
+    locus_attention_whole_end_forward(&whole);
+}
+
+static void backward(const locus_plan *plan, const locus_attention_options *options,
+                     const locus_attention_tensors *tensors, const locus_attention_gradients *gradients,
+                     locus_workspace lent) {
+    attention_job job;
+    attention_whole whole;
+    locus_attention_job_init(&job, plan, options, tensors->query->dtype, LOCUS_PASS_BACKWARD);
+    take_tensors(&job, tensors);
+    job.g_output = job.g_given = view_of(gradients->output);
+    job.g_query = view_of(gradients->query);
+    job.g_key = view_of(gradients->key);
+    job.g_value = view_of(gradients->value);
+    job.slots_wanted = gradients->parameters != NULL;
+    begin(&job, &whole, lent);
+    if (job.dtype == LOCUS_FLOAT32)
+        locus_attention_backward_float32(&job);
+    else
+        locus_attention_backward_float64(&job);
+    if (gradients->parameters && job.slots.bytes > 0)
+        locus_attention_reduce(&job, gradients->parameters);
+    locus_attention_whole_end_backward(&whole, gradients->parameters);
+}
+
+const attention_executor locus_attention_softmax = {.workspace = workspace, .forward = forward, .backward = backward};

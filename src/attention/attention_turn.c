@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* See attention_turn.h. What comes here has passed the checks of attention.c, so locus_apply cannot fail. */
+#include "attention/attention_turn.h"
+
+#include "core/error.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- pieces ---- */
+
+static size_t tokens_of(const locus_plan *plan, bool keys, size_t sequence) {
+    const locus_sequence_span span = locus_plan_span(plan, sequence);
+    return keys ? span.key_count : span.query_count;
+}
+
+void locus_attention_cut(attention_cut *cut, const locus_plan *plan, bool keys, size_t length,
+                         attention_carver *carver) {
+    const size_t sequences = locus_plan_sequences(plan);
+    cut->length = length;
+    cut->count = 0;
+    for (size_t s = 0; s < sequences; s++)
+        cut->count += (tokens_of(plan, keys, s) + length - 1) / length;
+    cut->pieces = locus_attention_carve(carver, cut->count, sizeof *cut->pieces);
+    cut->of = locus_attention_carve(carver, sequences + 1, sizeof *cut->of);
+    if (!carver->base)
+        return;
+    size_t at = 0;
+    for (size_t s = 0; s < sequences; s++) {
+        const size_t count = tokens_of(plan, keys, s);
+        cut->of[s] = at;
+        for (size_t first = 0; first < count; first += length) {
+            const size_t left = count - first;
+            cut->pieces[at++] = (attention_piece){s, first / length, first, left < length ? left : length};
+        }
+    }
+    cut->of[sequences] = at;
+}
+
+/* ---- views and buffers ---- */
+
+attention_view locus_attention_view_of(const locus_tensor *tensor) {
+    attention_view view = {0};
+    if (tensor) {
+        view.data = tensor->data;
+        view.token = (ptrdiff_t)tensor->stride[0];
+        view.head = (ptrdiff_t)tensor->stride[1];
+    }
+    return view;
+}
+
+locus_tensor locus_attention_turn_buffer(const attention_turn *turn, attention_carver *carver, size_t tokens,
+                                         size_t heads, size_t dim) {
+    const int64_t shape[] = {(int64_t)tokens, (int64_t)heads, (int64_t)dim};
+    locus_tensor tensor = locus_tensor_view(NULL, turn->dtype, 3, shape);
+    tensor.data = locus_attention_carve(carver, tokens * heads * dim, locus_dtype_size(turn->dtype));
+    tensor.stride[0] = (int64_t)dim;
+    tensor.stride[1] = (int64_t)(tokens * dim);
+    return tensor;
+}
+
+/* ---- layout ---- */
+
+static bool value_learns(const locus_plan *plan) {
+    const locus_operator *op = locus_plan_value_operator(plan);
+    const locus_whole_operator *whole = locus_plan_value_whole(plan);
+    return (op && op->class->slot_bytes(op) > 0) || (whole && whole->class->learns(whole));
+}
+
+void locus_attention_turn_init(attention_turn *turn, const locus_plan *plan, const locus_attention_options *options,
+                               locus_dtype dtype, locus_pass pass) {
+    const locus_shape *shape = locus_plan_shape(plan);
+    memset(turn, 0, sizeof *turn);
+    turn->plan = plan;
+    turn->dtype = dtype;
+    turn->pass = pass;
+    turn->heads = shape->heads;
+    turn->kv_heads = locus_plan_kv_heads(plan);
+    turn->group = turn->heads / turn->kv_heads;
+    turn->head_dim = shape->head_dim;
+    turn->value_dim = shape->value_dim;
+    turn->sequences = locus_plan_sequences(plan);
+    turn->query_tokens = locus_plan_query_tokens(plan);
+    turn->key_tokens = locus_plan_key_tokens(plan);
+    turn->turns = !options->turned;
+    turn->acts_query_key = turn->turns && (locus_plan_query_key_operator(plan) || locus_plan_query_key_whole(plan));
+    turn->acts_value = turn->turns && (locus_plan_value_operator(plan) || locus_plan_value_whole(plan));
+    turn->value_learns = turn->acts_value && pass == LOCUS_PASS_BACKWARD && value_learns(plan);
+}
+
+static size_t around_bytes(const attention_turn *turn) {
+    size_t most = 0;
+    for (locus_role role = LOCUS_ROLE_QUERY; turn->turns && role <= LOCUS_ROLE_OUTPUT; role++) {
+        const size_t bytes = locus_apply_workspace(turn->plan, role, turn->dtype);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+void locus_attention_turn_place(attention_turn *turn, attention_carver *carver) {
+    const bool backward = turn->pass == LOCUS_PASS_BACKWARD;
+    const size_t queries = turn->query_tokens, keys = turn->key_tokens;
+    if (turn->acts_query_key) {
+        turn->own_query = locus_attention_turn_buffer(turn, carver, queries, turn->heads, turn->head_dim);
+        turn->own_key = locus_attention_turn_buffer(turn, carver, keys, turn->kv_heads, turn->head_dim);
+    }
+    if (turn->turns)
+        turn->own_value = locus_attention_turn_buffer(turn, carver, keys, turn->kv_heads, turn->value_dim);
+    if (turn->acts_value && backward)
+        turn->own_g_output = locus_attention_turn_buffer(turn, carver, queries, turn->heads, turn->value_dim);
+    if (turn->value_learns)
+        turn->own_output = locus_attention_turn_buffer(turn, carver, queries, turn->heads, turn->value_dim);
+    turn->around.bytes = around_bytes(turn);
+    turn->around.data = locus_attention_carve(carver, turn->around.bytes, 1);
+}
+
+void locus_attention_turn_take(attention_turn *turn, const locus_attention_tensors *tensors,
+                               const locus_attention_gradients *gradients) {
+    turn->given = tensors;
+    turn->gradients = gradients;
+    turn->query_source = *tensors->query;
+    turn->key_source = *tensors->key;
+    turn->value = locus_attention_view_of(tensors->value);
+    turn->output = locus_attention_view_of(tensors->output);
+    turn->log_sum_exp = locus_attention_view_of(tensors->log_sum_exp);
+    if (!gradients)
+        return;
+    turn->g_output = locus_attention_view_of(gradients->output);
+    turn->g_query = locus_attention_view_of(gradients->query);
+    turn->g_key = locus_attention_view_of(gradients->key);
+    turn->g_value = locus_attention_view_of(gradients->value);
+}
+
+/* ---- before and after the loops ---- */
+
+static attention_view apply(const attention_turn *turn, locus_role role, locus_direction direction,
+                            const locus_tensor *x, const locus_tensor *y) {
+    const locus_status status = locus_apply(turn->plan, role, direction, x, y, turn->around, NULL);
+    assert(status == LOCUS_OK);
+    (void)status;
+    return locus_attention_view_of(y);
+}
+
+void locus_attention_turn_begin(attention_turn *turn) {
+    turn->query = locus_attention_view_of(&turn->query_source);
+    turn->key = locus_attention_view_of(&turn->key_source);
+    if (turn->acts_query_key) {
+        turn->query = apply(turn, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &turn->query_source, &turn->own_query);
+        turn->key = apply(turn, LOCUS_ROLE_KEY, LOCUS_FORWARD, &turn->key_source, &turn->own_key);
+    }
+    if (turn->turns)
+        turn->value = apply(turn, LOCUS_ROLE_VALUE, LOCUS_FORWARD, turn->given->value, &turn->own_value);
+    if (turn->acts_value && turn->gradients)
+        turn->g_output = apply(turn, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, turn->gradients->output, &turn->own_g_output);
+}
+
+void locus_attention_turn_end_forward(const attention_turn *turn) {
+    if (turn->acts_value)
+        apply(turn, LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, turn->given->output, turn->given->output);
+}
+
+/* gy becomes gx in its place, unless another buffer is given. */
+static void apply_backward(const attention_turn *turn, locus_role role, const locus_tensor *x, const locus_tensor *gy,
+                           const locus_tensor *gx) {
+    const locus_apply_gradients all = {x, gy, gx, turn->gradients->parameters, turn->gradients->parameter_count};
+    const locus_status status = locus_apply_backward(turn->plan, role, LOCUS_FORWARD, &all, turn->around, NULL);
+    assert(status == LOCUS_OK);
+    (void)status;
+}
+
+void locus_attention_turn_end_backward(const attention_turn *turn) {
+    const locus_attention_gradients *g = turn->gradients;
+    if (turn->acts_query_key) {
+        apply_backward(turn, LOCUS_ROLE_QUERY, &turn->query_source, g->query, g->query);
+        apply_backward(turn, LOCUS_ROLE_KEY, &turn->key_source, g->key, g->key);
+    }
+    if (turn->acts_value)
+        apply_backward(turn, LOCUS_ROLE_VALUE, turn->given->value, g->value, g->value);
+    if (turn->value_learns && g->parameters) { /* do' is known and made again over itself: for the parameters */
+        apply(turn, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, turn->given->output, &turn->own_output);
+        apply_backward(turn, LOCUS_ROLE_OUTPUT, &turn->own_output, g->output, &turn->own_g_output);
+    }
+}
+
+/* ---- options ---- */
+
+double locus_attention_asked_scale(const locus_plan *plan, const locus_attention_options *options) {
+    const locus_score_settings *settings = locus_plan_score_settings(plan);
+    return options->scale != 0 ? options->scale : settings ? settings->scale : 0;
+}
+
+/* What scores would be needed for, or NULL; `place` is the argument to blame. */
+static const char *wants_scores(const locus_plan *plan, const locus_attention_options *options, const char **place) {
+    static const locus_score_settings nothing = {0};
+    const locus_score_settings *settings = locus_plan_score_settings(plan) ? locus_plan_score_settings(plan) : &nothing;
+    *place = "options";
+    if (options->cap != 0)
+        return "the option cap";
+    if (options->window != 0 || options->keep != 0)
+        return "the option window";
+    if (options->query_documents || options->key_documents)
+        return "the option query_documents (pack documents as sequences instead)";
+    *place = "plan";
+    if (settings->cap != 0)
+        return "scores(cap=…)";
+    if (settings->window != 0 || settings->keep != 0)
+        return "scores(window=…)";
+    if (settings->sinks)
+        return "scores(sinks=…)";
+    if (locus_plan_content_table(plan))
+        return "the term 'relative'";
+    if (locus_plan_contextual_table(plan))
+        return "the term 'cope'";
+    if (locus_plan_score_terms(plan) == 0)
+        return NULL;
+    return locus_plan_score_term(plan, 0)->kind == LOCUS_SCORE_FACTOR ? "a term that multiplies scores (decay)"
+                                                                      : "a term that adds to scores (alibi, t5 …)";
+}
+
+locus_status locus_attention_refuse(const attention_abilities *kind, const locus_plan *plan,
+                                    const locus_attention_options *options, locus_error *error) {
+    const char *place = NULL, *what = wants_scores(plan, options, &place);
+    if (what)
+        return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, place,
+                          "%s attention has no scores of its queries, so %s cannot act; leave it out, or use softmax "
+                          "attention",
+                          kind->name, what);
+    if (options->mask != LOCUS_MASK_FULL && !kind->masks)
+        return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "mask",
+                          "%s attention lets all queries see all keys; the mask must be full, or use softmax or linear "
+                          "attention",
+                          kind->name);
+    if (options->dropout > 0 && !kind->drops_weights)
+        return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "dropout",
+                          "%s attention never makes its weights, so none can be dropped; dropout must be 0",
+                          kind->name);
+    if (options->dropout > 0 && options->dropout_on != LOCUS_DROPOUT_WEIGHTS)
+        return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "dropout_on",
+                          "%s attention drops weights, not logits; set dropout_on to LOCUS_DROPOUT_WEIGHTS",
+                          kind->name);
+    return LOCUS_OK;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* What the attentions beside softmax share: operators run before and after their loops on whole tensors (locus_apply),
+ * into buffers of the workspace with one head after the other ([head][token][dim]); sequences cut into pieces by shape;
+ * and one line of refusal for everything that such an attention gives no meaning to.
+ *
+ *   begin         q' = ⌈p⌉ q, k' = ⌈p⌉ k, v' = ⌈p⌉ v; backward: do' = ⌈p⌉ do too
+ *   (the loops)   read those views, write the output, or dq', dk', dv', into the caller's tensors
+ *   end           o = ⌈p⌉ᵀ o', or dq = ⌈p⌉ᵀ dq' … in place, with the parameters' gradients
+ *
+ * Where nothing acts, or the caller has turned already, views are the caller's own memory; values are copied all the
+ * same unless he has turned them, since products want their rows close together. */
+#ifndef LOCUS_ATTENTION_TURN_H
+#define LOCUS_ATTENTION_TURN_H
+
+#include "attention/attention_executor.h"
+#include "attention/attention_work.h"
+
+/* A run of at most `length` tokens of one sequence. */
+typedef struct attention_piece {
+    size_t sequence, index; /* the piece's number within its sequence */
+    size_t first, count;    /* within the sequence */
+} attention_piece;
+
+typedef struct attention_cut {
+    size_t count, length;
+    attention_piece *pieces; /* [count] */
+    size_t *of;              /* [sequences + 1]: where each sequence's begin */
+} attention_cut;
+
+/* Carves and fills in the pieces of the plan's queries or keys (with a counting carver: counts). */
+void locus_attention_cut(attention_cut *cut, const locus_plan *plan, bool keys, size_t length,
+                         attention_carver *carver);
+
+typedef struct attention_turn {
+    const locus_plan *plan;
+    locus_dtype dtype;
+    locus_pass pass;
+    size_t heads, kv_heads, group, head_dim, value_dim; /* group: heads / kv_heads */
+    size_t sequences, query_tokens, key_tokens;
+    bool turns, acts_query_key, acts_value, value_learns;
+    const locus_attention_tensors *given;
+    const locus_attention_gradients *gradients;
+    locus_tensor query_source, key_source; /* what the operators act on: the caller's, unless changed before begin */
+    locus_tensor own_query, own_key, own_value, own_output, own_g_output; /* buffers; data NULL: none */
+    locus_workspace around;                                               /* for locus_apply */
+    attention_view query, key, value, output, log_sum_exp, g_output, g_query, g_key, g_value;
+} attention_turn;
+
+void locus_attention_turn_init(attention_turn *turn, const locus_plan *plan, const locus_attention_options *options,
+                               locus_dtype dtype, locus_pass pass);
+void locus_attention_turn_place(attention_turn *turn, attention_carver *carver);
+void locus_attention_turn_take(attention_turn *turn, const locus_attention_tensors *tensors,
+                               const locus_attention_gradients *gradients);
+void locus_attention_turn_begin(attention_turn *turn);
+void locus_attention_turn_end_forward(const attention_turn *turn);
+void locus_attention_turn_end_backward(const attention_turn *turn);
+
+/* A [tokens, heads, dim] tensor of the workspace, one head after the other. */
+locus_tensor locus_attention_turn_buffer(const attention_turn *turn, attention_carver *carver, size_t tokens,
+                                         size_t heads, size_t dim);
+attention_view locus_attention_view_of(const locus_tensor *tensor); /* NULL: an empty view */
+
+/* The scale that the caller or a term `scores` asks for; 0 where neither does. */
+double locus_attention_asked_scale(const locus_plan *plan, const locus_attention_options *options);
+
+/* What a kind of attention can do beyond full masks and operators. */
+typedef struct attention_abilities {
+    const char *name;
+    bool masks, drops_weights;
+} attention_abilities;
+locus_status locus_attention_refuse(const attention_abilities *kind, const locus_plan *plan,
+                                    const locus_attention_options *options, locus_error *error);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* Clustered attention against its dense definition, against softmax attention (as many clusters as queries), and
+ * against the laws. */
+#include "unit/kinds_case.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const size_t lengths[] = {130, 0, 1, 65, 1300}, keys[] = {70, 3, 0, 129, 1100};
+static const char *const specs[] = {"none", "rope", "rope(values=on, pairs=half)", "algebraic(group=seq, values=on)",
+                                    "algebraic(group=tree:2, values=on)"};
+
+static kinds_case base(const char *spec) {
+    kinds_case test = {.spec = spec, .heads = 2, .head_dim = 6, .sequences = 5, .gap = 2, .query_lengths = lengths};
+    test.value_dim = strstr(spec, "values=on") ? 6 : 9;
+    test.options = locus_attention_default();
+    test.options.kind = LOCUS_ATTENTION_CLUSTERED;
+    test.options.clusters = 75;
+    test.options.iterations = 4;
+    test.options.dropout_key = (locus_random){5, LOCUS_RANDOM_USER + 1, 3};
+    return test;
+}
+
+static void test_definition(void **state) {
+    (void)state;
+    for (size_t e = 0; e < 5; e++) {
+        kinds_case test = base(specs[e]);
+        kinds_check(&test, LOCUS_FLOAT64, 1e-12);
+        test.key_lengths = keys;
+        test.options.scale = 0.7;
+        test.options.dropout = 0.3;
+        kinds_check(&test, LOCUS_FLOAT64, 1e-12);
+        test.options.clusters = 5;
+        kinds_check(&test, LOCUS_FLOAT64, 1e-12);
+    }
+}
+
+static void test_groups_of_heads(void **state) {
+    (void)state;
+    kinds_case test = base("rope(values=on)");
+    test.heads = 6;
+    test.kv_heads = 2;
+    kinds_check(&test, LOCUS_FLOAT64, 1e-12);
+    kinds_check_directions(&test, 1e-7, 2e-6);
+}
+
+/* Queries that gather around centres: both types find the same clusters. */
+static void test_types(void **state) {
+    (void)state;
+    kinds_case test = base("none");
+    test.spread = 7;
+    test.options.clusters = 5;
+    kinds_check(&test, LOCUS_FLOAT32, 1e-5);
+    kinds_check_types(&test, 3e-5);
+}
+
+static void test_a_cluster_for_each_query(void **state) {
+    static const locus_dtype types[] = {LOCUS_FLOAT64, LOCUS_FLOAT32};
+    (void)state;
+    for (size_t e = 0; e < 5; e++)
+        for (size_t t = 0; t < 2; t++) {
+            kinds_case test = base(specs[e]), exact;
+            kinds_world clustered, softmax;
+            test.key_lengths = keys;
+            test.options.clusters = 2000;
+            exact = test;
+            exact.options.kind = LOCUS_ATTENTION_SOFTMAX;
+            kinds_make(&clustered, &test);
+            kinds_make(&softmax, &exact);
+            kinds_run(&clustered, types[t], false, false);
+            kinds_run(&softmax, types[t], false, false);
+            const double *got[] = {clustered.o, clustered.dq, clustered.dk, clustered.dv};
+            const double *want[] = {softmax.o, softmax.dq, softmax.dk, softmax.dv};
+            const size_t counts[] = {kinds_outputs(&softmax), kinds_queries(&softmax), kinds_keys(&softmax),
+                                     kinds_values(&softmax)};
+            for (size_t i = 0; i < 4; i++)
+                for (size_t j = 0; j < counts[i]; j++)
+                    if (!(fabs(got[i][j] - want[i][j]) <= (t ? 1e-5 : 1e-12)) && !isnan(want[i][j]))
+                        fail_msg("'%s', array %zu: %.17g, not %.17g", specs[e], i, got[i][j], want[i][j]);
+            kinds_free(&clustered);
+            kinds_free(&softmax);
+        }
+}
+
+/* All queries alike: the first cluster has them all, and the others, which have none, must not get in the way however
+ * high their scores are. */
+static void test_clusters_without_queries(void **state) {
+    const size_t length[] = {40};
+    (void)state;
+    kinds_case test = base("none");
+    kinds_world world;
+    test.sequences = 1;
+    test.query_lengths = length;
+    test.gap = 0;
+    test.options.clusters = 4;
+    kinds_make(&world, &test);
+    for (size_t i = 0; i < kinds_queries(&world); i++)
+        world.q[i] = 3;
+    for (size_t i = 0; i < kinds_keys(&world); i++)
+        world.k[i] = fabs(world.k[i]) * 200;
+    const kinds_dense want = kinds_define(&world);
+    kinds_run(&world, LOCUS_FLOAT32, false, false);
+    for (size_t i = 0; i < kinds_outputs(&world); i++)
+        assert_true(fabs(world.o[i] - want.o[i]) < 1e-3);
+    for (size_t i = 0; i < kinds_keys(&world); i++)
+        assert_true(isfinite(world.dk[i]) && isfinite(world.dq[i]));
+    free(want.o);
+    free(want.log_sum_exp);
+    kinds_free(&world);
+}
+
+static void test_directions(void **state) {
+    static const char *const learned[] = {"none", "rope(learned=on, values=on)", "algebraic(group=seq, values=on)"};
+    (void)state;
+    for (size_t e = 0; e < 3; e++) {
+        kinds_case test = base(learned[e]);
+        test.sequences = 4;
+        test.options.clusters = 20;
+        kinds_check_directions(&test, 1e-7, 3e-6);
+        test.key_lengths = keys;
+        test.options.dropout = 0.25;
+        kinds_check_directions(&test, 1e-7, 3e-6);
+    }
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    kinds_case test = base("algebraic(group=seq, values=on)");
+    kinds_check_threads(&test, LOCUS_FLOAT32);
+    kinds_check_threads(&test, LOCUS_FLOAT64);
+}
+
+static void test_only_relative_positions_matter(void **state) {
+    (void)state;
+    for (size_t e = 1; e < 4; e++)
+        kinds_check_relativity(base(specs[e]), 1e-9);
+}
+
+/* A scale that the encoding says; one that the caller gives goes before it. */
+static void test_said_scale(void **state) {
+    (void)state;
+    kinds_case test = base("rope + scores(scale=0.4)");
+    test.said = 0.4;
+    kinds_check(&test, LOCUS_FLOAT64, 1e-10);
+    test.options.scale = 0.9;
+    kinds_check(&test, LOCUS_FLOAT64, 1e-10);
+}
+
+/* Given turned: operators do not act again, and the parameters get nothing. */
+static void test_turned(void **state) {
+    (void)state;
+    kinds_case test = base("rope(values=on, learned=on)");
+    test.options.turned = true;
+    kinds_check(&test, LOCUS_FLOAT64, 1e-10);
+    kinds_check_directions(&test, 1e-7, 3e-6);
+    kinds_check_threads(&test, LOCUS_FLOAT32);
+}
+
+static void test_refusals(void **state) {
+    const size_t length[] = {4};
+    (void)state;
+    kinds_case plain = base("none");
+    plain.sequences = 1;
+    plain.query_lengths = length;
+    kinds_case test = plain;
+    test.options.mask = LOCUS_MASK_CAUSAL;
+    kinds_check_refused(&test, "mask must be full");
+    test = plain;
+    test.options.dropout = 0.1;
+    test.options.dropout_on = LOCUS_DROPOUT_LOGITS;
+    kinds_check_refused(&test, "logits");
+    test = plain;
+    test.spec = "scores(cap=30)";
+    kinds_check_refused(&test, "scores(cap");
+    test.spec = "scores(window=3)";
+    kinds_check_refused(&test, "scores(window");
+    test.spec = "decay";
+    kinds_check_refused(&test, "decay");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_definition),
+        cmocka_unit_test(test_groups_of_heads),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_a_cluster_for_each_query),
+        cmocka_unit_test(test_clusters_without_queries),
+        cmocka_unit_test(test_directions),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_only_relative_positions_matter),
+        cmocka_unit_test(test_said_scale),
+        cmocka_unit_test(test_turned),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* Attention with half types: forward and backward give, to the last bit, what float32 gives on the widened inputs,
+ * rounded once; log-sum-exp and parameters' gradients are float32's own; gaps between sequences stay as they are. */
+#include "../property/encoding_rig.h"
+
+enum { QUERIES = 300, KEYS = 320, HEADS = 4, MOST = KEYS * HEADS * 8, TENSORS = 8 };
+enum { QUERY, KEY, VALUE, OUTPUT, G_OUTPUT, G_QUERY, G_KEY, G_VALUE };
+
+typedef struct half_case {
+    rig r;
+    locus_attention_options options;
+    locus_dtype dtype;
+    uint16_t half[TENSORS][MOST];
+    float wide[TENSORS][MOST];
+    float half_lse[QUERIES * HEADS], wide_lse[QUERIES * HEADS];
+} half_case;
+
+static half_case c;
+
+static locus_tensor view(size_t which, bool half) {
+    const bool keys = which == KEY || which == VALUE || which == G_KEY || which == G_VALUE;
+    const bool value = which == VALUE || which == OUTPUT || which == G_OUTPUT || which == G_VALUE;
+    const int64_t kv_heads = (int64_t)(c.r.shape.kv_heads ? c.r.shape.kv_heads : HEADS);
+    const int64_t shape[] = {keys ? KEYS : QUERIES, keys ? kv_heads : HEADS,
+                             (int64_t)(value && c.r.shape.value_dim ? c.r.shape.value_dim : c.r.shape.head_dim)};
+    locus_tensor tensor = half ? locus_tensor_view(c.half[which], c.dtype, 3, shape)
+                               : locus_tensor_view(c.wide[which], LOCUS_FLOAT32, 3, shape);
+    assert_true(locus_tensor_count(&tensor) <= MOST);
+    return tensor;
+}
+
+static void convert(const void *from, locus_dtype from_type, void *to, locus_dtype to_type) {
+    const int64_t shape[] = {MOST};
+    const locus_tensor a = locus_tensor_view((void *)(uintptr_t)from, from_type, 1, shape);
+    const locus_tensor b = locus_tensor_view(to, to_type, 1, shape);
+    rig_ok(locus_tensor_convert(&a, &b, error));
+}
+
+/* The same numbers in both. */
+static void fill(void) {
+    uint64_t random = 17;
+    for (size_t i = 0; i < TENSORS; i++) {
+        for (size_t j = 0; j < MOST; j++)
+            c.wide[i][j] = (float)rig_random(&random);
+        convert(c.wide[i], LOCUS_FLOAT32, c.half[i], c.dtype);
+        convert(c.half[i], c.dtype, c.wide[i], LOCUS_FLOAT32);
+    }
+    for (size_t i = 0; i < QUERIES * HEADS; i++)
+        c.half_lse[i] = c.wide_lse[i] = -7;
+}
+
+static void run(bool half, locus_pass pass) {
+    locus_tensor t[TENSORS];
+    for (size_t i = 0; i < TENSORS; i++)
+        t[i] = view(i, half);
+    const int64_t rows[] = {QUERIES, HEADS};
+    const locus_tensor lse = locus_tensor_view(half ? c.half_lse : c.wide_lse, LOCUS_FLOAT32, 2, rows);
+    const locus_attention_tensors tensors = {&t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &lse};
+    const locus_attention_gradients gradients = {&t[G_OUTPUT], &t[G_QUERY],   &t[G_KEY],
+                                                 &t[G_VALUE],  c.r.gradients, c.r.count};
+    locus_workspace workspace = {NULL, locus_attention_workspace(c.r.plan, &c.options, t[QUERY].dtype, pass)};
+    workspace.data = locus_allocate(workspace.bytes + 1);
+    assert_non_null(workspace.data);
+    if (pass == LOCUS_PASS_FORWARD)
+        rig_ok(locus_attention_forward(c.r.plan, &c.options, &tensors, workspace, error));
+    else
+        rig_ok(locus_attention_backward(c.r.plan, &c.options, &tensors, &gradients, workspace, error));
+    locus_release(workspace.data, workspace.bytes + 1);
+}
+
+static void check_same(size_t which) {
+    static uint16_t rounded[MOST];
+    convert(c.wide[which], LOCUS_FLOAT32, rounded, c.dtype);
+    for (size_t j = 0; j < MOST; j++)
+        if (rounded[j] != c.half[which][j])
+            fail_msg("tensor %zu, element %zu: %04x, expected %04x", which, j, c.half[which][j], rounded[j]);
+}
+
+static void place(void) {
+    const size_t query_offsets[] = {2, 200, QUERIES}, query_lengths[] = {190, 90};
+    const size_t key_offsets[] = {0, 210, KEYS}, key_lengths[] = {200, 90};
+    locus_positions *queries = NULL, *keys = NULL;
+    rig_ok(locus_positions_create(&queries, NULL, &(locus_packing){2, query_offsets, query_lengths}, NULL, error));
+    rig_ok(locus_positions_create(&keys, NULL, &(locus_packing){2, key_offsets, key_lengths}, NULL, error));
+    rig_place(&c.r, queries, keys);
+}
+
+static void check(const char *spec, locus_shape shape, locus_dtype dtype, locus_mask mask) {
+    double kept[RIG_TENSORS][64];
+    c.dtype = dtype;
+    c.options = locus_attention_default();
+    c.options.mask = mask;
+    rig_bind(&c.r, spec, shape, 7);
+    place();
+    fill();
+    run(false, LOCUS_PASS_FORWARD);
+    run(true, LOCUS_PASS_FORWARD);
+    check_same(OUTPUT);
+    assert_memory_equal(c.half_lse, c.wide_lse, sizeof c.wide_lse);
+    convert(c.half[OUTPUT], dtype, c.wide[OUTPUT], LOCUS_FLOAT32); /* what a backward of half types is given */
+    run(false, LOCUS_PASS_BACKWARD);
+    for (size_t i = 0; i < c.r.count; i++) {
+        assert_true(rig_elements(&c.r.info[i]) <= 64);
+        memcpy(kept[i], c.r.gradients[i].data, rig_elements(&c.r.info[i]) * sizeof(double));
+        memset(c.r.gradients[i].data, 0, rig_elements(&c.r.info[i]) * sizeof(double));
+    }
+    run(true, LOCUS_PASS_BACKWARD);
+    for (size_t which = G_QUERY; which < TENSORS; which++)
+        check_same(which);
+    for (size_t i = 0; i < c.r.count; i++)
+        assert_memory_equal(kept[i], c.r.gradients[i].data, rig_elements(&c.r.info[i]) * sizeof(double));
+    rig_close(&c.r);
+}
+
+static void test_half(void **state) {
+    (void)state;
+    const locus_dtype types[] = {LOCUS_FLOAT16, LOCUS_BFLOAT16};
+    for (size_t i = 0; i < 2; i++) {
+        check("rope", (locus_shape){.heads = HEADS, .head_dim = 8, .value_dim = 6}, types[i], LOCUS_MASK_CAUSAL);
+        check("none", (locus_shape){.heads = HEADS, .head_dim = 5}, types[i], LOCUS_MASK_FULL);
+        check("rope(learned=on) + alibi", (locus_shape){.heads = HEADS, .head_dim = 4}, types[i], LOCUS_MASK_FULL);
+        check("algebraic(values=on)", (locus_shape){.heads = HEADS, .head_dim = 4}, types[i], LOCUS_MASK_CAUSAL);
+    }
+}
+
+static void test_half_groups(void **state) {
+    (void)state;
+    check("rope", (locus_shape){.heads = HEADS, .head_dim = 8, .kv_heads = 2}, LOCUS_BFLOAT16, LOCUS_MASK_CAUSAL);
+    check("rope(learned=on)", (locus_shape){.heads = HEADS, .head_dim = 8, .value_dim = 3, .kv_heads = 1},
+          LOCUS_FLOAT16, LOCUS_MASK_FULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_half), cmocka_unit_test(test_half_groups)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

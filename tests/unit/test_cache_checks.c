@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/* What a key–value cache refuses: one clear line, and nothing of what is kept has changed. */
+#include "cache_case.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void expect(locus_status have, locus_status want, const locus_error *error, const char *text) {
+    if (have != want || strcmp(error->message, text) != 0)
+        fail_msg("status %d: %s\n   not %d: %s", (int)have, have ? error->message : "", (int)want, text);
+    assert_int_equal(error->status, want);
+    assert_null(strchr(error->message, '\n'));
+}
+
+typedef struct kept_bits {
+    size_t length;
+    double sum;
+} kept_bits;
+
+static kept_bits bits_of(const locus_cache *cache) {
+    kept_bits bits = {locus_cache_length(cache, 0), 0};
+    const locus_tensor keys = locus_cache_keys(cache, 0), values = locus_cache_values(cache, 0);
+    for (size_t t = 0; t < bits.length; t++)
+        for (size_t h = 0; h < (size_t)keys.shape[1]; h++)
+            for (size_t j = 0; j < (size_t)keys.shape[2]; j++)
+                bits.sum += (double)(1 + (t * 7 + h) * 9 + j) *
+                            (cache_case_number(&keys, t, h, j) + 2 * cache_case_number(&values, t, h, j));
+    return bits;
+}
+
+static void unchanged(const locus_cache *cache, kept_bits before) {
+    const kept_bits now = bits_of(cache);
+    assert_int_equal(now.length, before.length);
+    assert_true(now.sum == before.sum);
+}
+
+static locus_binding *bind(const char *spec, locus_shape shape) {
+    locus_encoding *encoding;
+    locus_binding *binding;
+    assert_int_equal(locus_encoding_parse(spec, &encoding, NULL), LOCUS_OK);
+    assert_int_equal(locus_binding_create(&binding, encoding, &shape, NULL, 0, NULL), LOCUS_OK);
+    locus_encoding_destroy(&encoding);
+    return binding;
+}
+
+/* ---- creation ---- */
+
+static void creation_says_what_is_missing(void **state) {
+    (void)state;
+    locus_binding *binding = bind("rope", (locus_shape){.heads = 2, .head_dim = 4});
+    locus_binding *empty = bind("none", (locus_shape){.model_dim = 4});
+    locus_cache_options options = locus_cache_options_default();
+    locus_cache *cache = NULL;
+    locus_error error;
+    expect(locus_cache_create(NULL, binding, &options, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "cache is NULL: give a place for the result");
+    expect(locus_cache_create(&cache, NULL, &options, &error), LOCUS_ERROR_ARGUMENT, &error, "binding is NULL");
+    expect(locus_cache_create(&cache, binding, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "options is NULL: start from locus_cache_options_default() and give a capacity");
+    expect(locus_cache_create(&cache, binding, &options, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "the cache's capacity is 0: give at least 1");
+    options.capacity = 4;
+    options.sequences = 0;
+    expect(locus_cache_create(&cache, binding, &options, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "the cache's number of sequences is 0: give at least 1");
+    options.sequences = 5;
+    options.capacity = (size_t)1 << 31;
+    expect(locus_cache_create(&cache, binding, &options, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "5 sequences of 2147483648 tokens are more than 2^32 − 1 tokens: use several caches");
+    options.capacity = 4;
+    options.dtype = (locus_dtype)9;
+    expect(locus_cache_create(&cache, binding, &options, &error), LOCUS_ERROR_DTYPE, &error,
+           "element type 9 is unknown: use float32, float64, float16 or bfloat16");
+    options.dtype = LOCUS_FLOAT32;
+    expect(locus_cache_create(&cache, empty, &options, &error), LOCUS_ERROR_SHAPE, &error,
+           "the binding has 0 heads of dimension 0: a cache needs both to be at least 1");
+    assert_null(cache);
+    locus_cache_destroy(&cache);
+    locus_cache_destroy(NULL);
+    locus_binding_destroy(&binding);
+    locus_binding_destroy(&empty);
+}
+
+static void raw_queries_are_not_there(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec, *text;
+    } cases[] = {
+        {"rope + relative(window=3)",
+         "'relative' needs queries before the operator of the other term, which a cache does "
+         "not keep: use one of the two alone"},
+        {"cope(max=8) + rope",
+         "'cope' needs queries before the operator of the other term, which a cache does not keep: "
+         "use one of the two alone"},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        const locus_shape shape = {.heads = 2, .head_dim = 4};
+        locus_cache_options options = locus_cache_options_default();
+        locus_encoding *encoding;
+        locus_binding *binding;
+        locus_cache *cache;
+        locus_error error;
+        const int64_t extents[] = {i == 0 ? 7 : 9, 4};
+        double *zeros = calloc(36, sizeof *zeros);
+        const locus_tensor table = locus_tensor_view(zeros, LOCUS_FLOAT64, 2, extents);
+        options.capacity = 4;
+        assert_int_equal(locus_encoding_parse(cases[i].spec, &encoding, NULL), LOCUS_OK);
+        assert_int_equal(locus_binding_create(&binding, encoding, &shape, &table, 1, NULL), LOCUS_OK);
+        expect(locus_cache_create(&cache, binding, &options, &error), LOCUS_ERROR_UNSUPPORTED, &error, cases[i].text);
+        locus_binding_destroy(&binding);
+        locus_encoding_destroy(&encoding);
+        free(zeros);
+    }
+}
+
+/* ---- appending ---- */
+
+static locus_positions *on(const char *group_text, size_t sequences, const size_t *offsets, const int64_t *values) {
+    const locus_packing packing = {sequences, offsets, NULL};
+    locus_group *group;
+    locus_positions *positions;
+    assert_int_equal(locus_group_parse(group_text, &group, NULL), LOCUS_OK);
+    assert_int_equal(locus_positions_create(&positions, group, &packing, values, NULL), LOCUS_OK);
+    locus_group_destroy(&group);
+    return positions;
+}
+
+static void appends_are_checked(void **state) {
+    (void)state;
+    cache_case c = {.spec = "rope", .dtype = LOCUS_FLOAT32, .sequences = 2, .lengths = {6, 6}};
+    cache_case_open(&c);
+    const cache_part some = {{0, 0}, {4, 2}, {0, 4, 6}}, rest = {{4, 2}, {3, 1}, {0, 3, 4}};
+    const int64_t values[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, far[] = {0, (int64_t)1 << 41};
+    const size_t offsets[] = {0, 1, 2}, one[] = {0, 2};
+    locus_positions *other = on("grid:2", 2, offsets, values), *single = on("seq", 1, one, values),
+                    *distant = on("seq", 2, offsets, far), *fitting = on("seq", 2, offsets, values);
+    locus_tensor k = cache_case_rows(&c, &rest, 'k', c.dtype), v = cache_case_rows(&c, &rest, 'v', c.dtype);
+    locus_tensor pair = cache_case_zeros(2, c.kv_heads, 8, c.dtype), wrong = pair;
+    locus_error error;
+    cache_case_append(&c, &some);
+    const kept_bits before = bits_of(c.cache);
+    expect(locus_cache_append(NULL, fitting, &pair, &pair, &error), LOCUS_ERROR_ARGUMENT, &error, "cache is NULL");
+    expect(locus_cache_append(c.cache, fitting, NULL, &pair, &error), LOCUS_ERROR_ARGUMENT, &error, "key is NULL");
+    expect(locus_cache_append(c.cache, fitting, &pair, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, "value is NULL");
+    locus_positions *long_ones = cache_case_positions(&c, &rest);
+    expect(locus_cache_append(c.cache, long_ones, &k, &v, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "sequence 0 would have 7 tokens, but the cache's capacity is 6: evict or truncate first, or create a larger "
+           "cache");
+    expect(locus_cache_append(c.cache, other, &pair, &pair, &error), LOCUS_ERROR_POSITION, &error,
+           "the positions are on 'grid:2', the encoding acts on 'seq': give positions of that group");
+    expect(locus_cache_append(c.cache, single, &pair, &pair, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "the positions have 1 sequences, the cache 2: give as many (they may be empty)");
+    expect(locus_cache_append(c.cache, distant, &pair, &pair, &error), LOCUS_ERROR_POSITION, &error,
+           "a position is out of range for an encoding: use -2^40 to 2^40");
+    expect(locus_cache_append(c.cache, fitting, &k, &pair, &error), LOCUS_ERROR_SHAPE, &error,
+           "key has size 4 in dimension 0: expected 2, the new tokens");
+    wrong.shape[1] = 4;
+    expect(locus_cache_append(c.cache, fitting, &pair, &wrong, &error), LOCUS_ERROR_SHAPE, &error,
+           "value has size 4 in dimension 1: expected 2");
+    wrong = pair;
+    wrong.rank = 2;
+    expect(locus_cache_append(c.cache, fitting, &wrong, &pair, &error), LOCUS_ERROR_SHAPE, &error,
+           "key has rank 2: expected [tokens, heads, dim]");
+    wrong = pair;
+    wrong.stride[2] = 2;
+    expect(locus_cache_append(c.cache, fitting, &wrong, &pair, &error), LOCUS_ERROR_SHAPE, &error,
+           "key must have stride 1 in its last dimension, not 2");
+    wrong = pair;
+    wrong.dtype = (locus_dtype)77;
+    expect(locus_cache_append(c.cache, fitting, &wrong, &pair, &error), LOCUS_ERROR_DTYPE, &error,
+           "key is of unknown element type 77");
+    wrong = pair;
+    wrong.data = NULL;
+    expect(locus_cache_append(c.cache, fitting, &wrong, &pair, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "key has no data");
+    unchanged(c.cache, before);
+    for (size_t t = 0; t < 2; t++)
+        cache_case_need(&c, locus_cache_append(c.cache, NULL, &pair, &pair, &error), &error);
+    expect(locus_cache_append(c.cache, NULL, &pair, &pair, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "sequence 0 would have 7 tokens, but the cache's capacity is 6: evict or truncate first, or create a larger "
+           "cache");
+    assert_int_equal(locus_cache_length(c.cache, 0), 6);
+    locus_positions_destroy(&other);
+    locus_positions_destroy(&single);
+    locus_positions_destroy(&distant);
+    locus_positions_destroy(&fitting);
+    locus_positions_destroy(&long_ones);
+    cache_case_free(&k);
+    cache_case_free(&v);
+    cache_case_free(&pair);
+    cache_case_close(&c);
+}
+
+static void some_positions_cannot_be_counted_or_real(void **state) {
+    (void)state;
+    cache_case c = {.spec = "algebraic(group=grid:2)", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {3}};
+    locus_error error;
+    cache_case_open(&c);
+    locus_tensor one = cache_case_zeros(1, c.kv_heads, 8, c.dtype);
+    expect(locus_cache_append(c.cache, NULL, &one, &one, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "positions is NULL, but on 'grid:2' they cannot be counted: give the new tokens' positions");
+    cache_case_close(&c);
+    c = (cache_case){.spec = "relative(window=3)", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {3}};
+    cache_case_open(&c);
+    const double half = 0.5;
+    const size_t offsets[] = {0, 1};
+    const locus_packing packing = {1, offsets, NULL};
+    locus_positions *real;
+    assert_int_equal(locus_positions_create_real(&real, NULL, &packing, &half, NULL), LOCUS_OK);
+    expect(locus_cache_append(c.cache, real, &one, &one, &error), LOCUS_ERROR_POSITION, &error,
+           "'relative' needs whole positions: these are real numbers");
+    cache_case_need(&c, locus_cache_append(c.cache, NULL, &one, &one, &error), &error); /* whole ones still go */
+    locus_positions_destroy(&real);
+    cache_case_free(&one);
+    cache_case_close(&c);
+}
+
+/* ---- attending ---- */
+
+static const char waits[] = "there are no new tokens whose queries could attend: append first (and again after their "
+                            "tokens have been truncated, evicted or followed by inserted ones)";
+
+static void attention_needs_its_tokens(void **state) {
+    (void)state;
+    cache_case c = {.spec = "rope", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {20}};
+    cache_case_open(&c);
+    const cache_part some = {{0}, {5}, {0, 5}};
+    locus_tensor q = cache_case_zeros(5, c.heads, 8, c.dtype), o = cache_case_zeros(5, c.heads, 8, c.dtype),
+                 wrong = cache_case_zeros(4, c.heads, 8, c.dtype);
+    locus_attention_options linear = locus_attention_default();
+    locus_error error;
+    linear.kind = LOCUS_ATTENTION_LINEAR;
+    expect(locus_cache_attend(NULL, NULL, &q, &o, &error), LOCUS_ERROR_ARGUMENT, &error, "cache is NULL");
+    expect(locus_cache_attend(c.cache, NULL, &q, &o, &error), LOCUS_ERROR_ARGUMENT, &error, waits);
+    cache_case_append(&c, &some);
+    expect(locus_cache_attend(c.cache, NULL, NULL, &o, &error), LOCUS_ERROR_ARGUMENT, &error, "query is NULL");
+    expect(locus_cache_attend(c.cache, NULL, &q, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, "output is NULL");
+    expect(locus_cache_attend(c.cache, NULL, &wrong, &o, &error), LOCUS_ERROR_SHAPE, &error,
+           "query has size 4 in dimension 0: expected 5, the new tokens");
+    expect(locus_cache_attend(c.cache, NULL, &q, &wrong, &error), LOCUS_ERROR_SHAPE, &error,
+           "output has size 4 in dimension 0: expected 5, the new tokens");
+    expect(locus_cache_attend(c.cache, &linear, &q, &o, &error), LOCUS_ERROR_UNSUPPORTED, &error,
+           "a cache keeps what softmax attention needs: use LOCUS_ATTENTION_SOFTMAX");
+    assert_int_equal(locus_cache_attend(c.cache, NULL, &q, &o, &error), LOCUS_OK);
+    assert_int_equal(locus_cache_truncate(c.cache, 0, 4, &error), LOCUS_OK);
+    expect(locus_cache_attend(c.cache, NULL, &q, &o, &error), LOCUS_ERROR_ARGUMENT, &error, waits);
+    const cache_part more = {{4}, {5}, {0, 5}};
+    cache_case_append(&c, &more);
+    assert_int_equal(locus_cache_evict(c.cache, 0, 3, 2, NULL, &error), LOCUS_OK); /* one of the new ones */
+    expect(locus_cache_attend(c.cache, NULL, &q, &o, &error), LOCUS_ERROR_ARGUMENT, &error, waits);
+    cache_case_append(&c, &more);
+    const locus_cache_fragment fragment = {c.cache, 0, 0, 1, NULL};
+    assert_int_equal(locus_cache_insert(c.cache, 0, &fragment, &error), LOCUS_OK);
+    expect(locus_cache_attend(c.cache, NULL, &q, &o, &error), LOCUS_ERROR_ARGUMENT, &error, waits);
+    assert_null(locus_cache_plan(c.cache));
+    cache_case_free(&q);
+    cache_case_free(&o);
+    cache_case_free(&wrong);
+    cache_case_close(&c);
+}
+
+/* ---- moving ---- */
+
+static void moves_are_checked(void **state) {
+    (void)state;
+    cache_case c = {.spec = "rope", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {20}, .room = 24};
+    cache_case other = {.spec = "rope", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {20}};
+    cache_case_open(&c);
+    cache_case_open(&other);
+    const cache_part all = cache_case_all(&c);
+    locus_group *group;
+    locus_path *step, *leap, *strange;
+    locus_error error;
+    assert_int_equal(locus_group_parse("cycle:5", &group, NULL), LOCUS_OK);
+    assert_int_equal(locus_path_parse(group, "3", &strange, NULL), LOCUS_OK);
+    assert_int_equal(locus_path_parse(c.group, "-4", &step, NULL), LOCUS_OK);
+    assert_int_equal(locus_path_parse(c.group, "1099511627776", &leap, NULL), LOCUS_OK);
+    cache_case_append(&c, &all);
+    const kept_bits before = bits_of(c.cache);
+    expect(locus_cache_truncate(NULL, 0, 1, &error), LOCUS_ERROR_ARGUMENT, &error, "cache is NULL");
+    expect(locus_cache_truncate(c.cache, 1, 1, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "there is no sequence 1: the cache has 1, numbered from 0");
+    expect(locus_cache_truncate(c.cache, 0, 21, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "sequence 0 keeps 20 tokens and cannot be cut to 21");
+    expect(locus_cache_evict(c.cache, 0, 15, 6, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "6 tokens from number 15 on were asked for, but sequence 0 keeps 20");
+    expect(locus_cache_evict(c.cache, 0, SIZE_MAX, 2, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "2 tokens from number 18446744073709551615 on were asked for, but sequence 0 keeps 20");
+    expect(locus_cache_evict(c.cache, 0, 0, 1, strange, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "the shift is of 'cycle:5', the encoding acts on 'seq': give a path of that group");
+    expect(locus_cache_evict(c.cache, 0, 0, 1, leap, &error), LOCUS_ERROR_POSITION, &error,
+           "position 1 would move by 1099511627776, out of range for an encoding: use -2^40 to 2^40");
+    const locus_cache_fragment none = {NULL, 0, 0, 1, NULL}, elsewhere = {other.cache, 0, 0, 0, NULL},
+                               too_long = {c.cache, 0, 0, 5, NULL}, beyond = {c.cache, 0, 19, 2, NULL},
+                               far = {c.cache, 0, 0, 2, leap};
+    expect(locus_cache_insert(c.cache, 0, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "fragment is NULL or has no source");
+    expect(locus_cache_insert(c.cache, 0, &none, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "fragment is NULL or has no source");
+    expect(locus_cache_insert(c.cache, 0, &elsewhere, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "the fragment's cache has another binding: its keys mean something else here");
+    expect(locus_cache_insert(c.cache, 0, &too_long, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "sequence 0 would have 25 tokens, but the cache's capacity is 24");
+    expect(locus_cache_insert(c.cache, 0, &beyond, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "2 tokens from number 19 on were asked for, but sequence 0 keeps 20");
+    expect(locus_cache_insert(c.cache, 0, &far, &error), LOCUS_ERROR_POSITION, &error,
+           "position 1 would move by 1099511627776, out of range for an encoding: use -2^40 to 2^40");
+    unchanged(c.cache, before);
+    locus_cache_options options = locus_cache_options_default();
+    locus_cache *longer;
+    options.capacity = 30;
+    assert_int_equal(locus_cache_create(&longer, c.binding, &options, NULL), LOCUS_OK);
+    const locus_cache_fragment of_c = {c.cache, 0, 0, 1, NULL};
+    expect(locus_cache_insert(longer, 0, &of_c, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "the fragment's cache has another length: its keys mean something else here");
+    locus_cache_destroy(&longer);
+    locus_path_destroy(&step);
+    locus_path_destroy(&leap);
+    locus_path_destroy(&strange);
+    locus_group_destroy(&group);
+    cache_case_close(&c);
+    cache_case_close(&other);
+}
+
+static void shifts_are_checked(void **state) {
+    (void)state;
+    locus_binding *binding = bind("rope", (locus_shape){.heads = 2, .head_dim = 4});
+    locus_path *a;
+    locus_error error;
+    locus_tensor x = cache_case_zeros(3, 2, 4, LOCUS_FLOAT32), wrong = cache_case_zeros(3, 3, 4, LOCUS_FLOAT32);
+    assert_int_equal(locus_path_parse(locus_binding_group(binding), "3", &a, NULL), LOCUS_OK);
+    expect(locus_keys_shift(NULL, a, NULL, LOCUS_ROLE_KEY, &x, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "binding is NULL");
+    expect(locus_keys_shift(binding, NULL, NULL, LOCUS_ROLE_KEY, &x, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "a is NULL");
+    expect(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "keys is NULL");
+    expect(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_QUERY, &x, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "only keys and values are shifted, not role 2");
+    expect(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &wrong, &error), LOCUS_ERROR_SHAPE, &error,
+           "keys must be [tokens, 2, 4]");
+    assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &x, &error), LOCUS_OK);
+    x.shape[0] = 0;
+    assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &x, &error), LOCUS_OK);
+    cache_case_free(&x);
+    cache_case_free(&wrong);
+    locus_path_destroy(&a);
+    locus_binding_destroy(&binding);
+}
+
+static void questions_have_answers_for_everything(void **state) {
+    (void)state;
+    assert_int_equal(locus_cache_bytes(NULL), 0);
+    assert_int_equal(locus_cache_length(NULL, 0), 0);
+    assert_null(locus_cache_plan(NULL));
+    assert_null(locus_cache_keys(NULL, 0).data);
+    cache_case c = {.spec = "rope", .dtype = LOCUS_FLOAT16, .sequences = 1, .lengths = {100}};
+    cache_case_open(&c);
+    assert_null(locus_cache_values(c.cache, 1).data);
+    assert_int_equal(locus_cache_length(c.cache, 9), 0);
+    assert_int_equal(locus_cache_keys(c.cache, 0).shape[0], 0);
+    const size_t rows = 2 * c.kv_heads * 100 * 8 * 2, bytes = locus_cache_bytes(c.cache);
+    assert_true(bytes > rows && bytes < rows + 65536);
+    cache_case_close(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(creation_says_what_is_missing),
+        cmocka_unit_test(raw_queries_are_not_there),
+        cmocka_unit_test(appends_are_checked),
+        cmocka_unit_test(some_positions_cannot_be_counted_or_real),
+        cmocka_unit_test(attention_needs_its_tokens),
+        cmocka_unit_test(moves_are_checked),
+        cmocka_unit_test(shifts_are_checked),
+        cmocka_unit_test(questions_have_answers_for_everything),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
