@@ -3,9 +3,9 @@
  * keys as peer_attention.py. Work is counted on unmasked pairs: 4·d operations forward, 10·d backward. `share` is that
  * of the kernels' matrix product on blocks in the cache, on as many threads, measured in the same run.
  *
- * With --queries, steps of decoding: so many queries against each length of keys, causal, forward only. What counts then
- * is the memory that keys and values take, read once: `gbps`, beside `memory_gbps`, the rate at which as many threads
- * read a buffer as large.
+ * With --queries, steps of decoding: so many queries against each length of keys, causal, forward only. What counts
+ * then is the memory that keys and values take, read once: `gbps`, beside `memory_gbps`, the rate at which as many
+ * threads read a buffer as large.
  *
  * Encodings are timed by turns, round after round, so that their times can be compared on a machine that is not quiet.
  *

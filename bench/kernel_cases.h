@@ -109,7 +109,8 @@ CASE(run_soft_cap_backward,
      (memcpy(d->out, d->in, CASE_N * sizeof(REAL)), k->soft_cap_backward(CASE_N, 30, d->in2, d->out)))
 CASE(run_add_maximum, d->out[CASE_N] = k->add_maximum(CASE_N, d->in, d->in2, d->out))
 CASE(run_multiply_maximum, d->out[CASE_N] = k->multiply_maximum(CASE_N, d->in, d->in2, d->out))
-CASE(run_dots, k->dots(128, B(HEAD), d->in, d->in2, B(HEAD), d->out))
+CASE(run_dots, k->dots(1, 128, B(HEAD), d->in, B(HEAD), d->in2, B(HEAD), d->out, 128))
+CASE(run_dots_group, k->dots(4, 128, B(HEAD), d->in, B(HEAD), d->in2, B(HEAD), d->out, 128))
 #define VECTOR_CASE(op, streams) \
     static const B(bench_case) B(cases_##op)[] = {{"2048", streams * 2048e0 * sizeof(REAL), "GB/s", B(run_##op)}};
 VECTOR_CASE(scale, 2)
@@ -123,7 +124,10 @@ VECTOR_CASE(soft_cap_backward, 3)
 VECTOR_CASE(add_maximum, 3)
 VECTOR_CASE(multiply_maximum, 3)
 static const B(bench_case) B(cases_soft_cap)[] = {{"2048", 2048, "Gtanh/s", B(run_soft_cap)}};
-static const B(bench_case) B(cases_dots)[] = {{"128 x 64", 2e0 * 128 * 64, "GFLOP/s", B(run_dots)}};
+static const B(bench_case) B(cases_dots)[] = {
+    {"128 x 64", 2e0 * 128 * 64, "GFLOP/s", B(run_dots)},
+    {"4, 128 x 64", 8e0 * 128 * 64, "GFLOP/s", B(run_dots_group)},
+};
 static const B(bench_case) B(cases_exp_sum)[] = {
     {"2048", 2048, "Gexp/s", B(run_exp_sum)},
     {"100", 100, "Gexp/s", B(run_exp_sum_row)},

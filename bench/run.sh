@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Everything that docs/performance.md quotes, in one run: kernels, apply, attention, trees, groups, scores, a training
-# step, and PyTorch beside them where it is installed (pip install torch==2.13.0). Usage: ./dev bench [kernels|apply|attention|kinds|trees|groups|scores|step|peers
-# …]
+# Everything that docs/performance.md quotes, in one run, and PyTorch beside it where it is installed (pip install
+# torch==2.13.0; for the part `encodings` also onnx, onnxruntime and jax). Usage: ./dev bench [PART …], with the parts kernels,
+# apply, attention, decode, kinds, encodings, trees, groups, scores, step and peers.
 set -eu
 build=build/release/bench
-[ $# -gt 0 ] || set -- kernels apply attention decode kinds trees groups scores step peers
+[ $# -gt 0 ] || set -- kernels apply attention decode kinds encodings trees groups scores step peers
 
 peer() {
     if python3 -c 'import torch' 2>/dev/null; then
@@ -26,6 +26,15 @@ for part in "$@"; do
         "$build/bench_attention"
         peer bench/peer_attention.py
         ;;
+    encodings) # every encoding for prefill and decode, and whoever else can do it
+        echo "== $part"
+        "$build/bench_encodings" >"$build/encodings.jsonl"
+        if python3 -c 'import torch' 2>/dev/null; then
+            python3 bench/peer_encodings.py --locus "$build/encodings.jsonl"
+        else
+            cat "$build/encodings.jsonl"
+        fi
+        ;;
     trees) # both on the same batch, if there is someone to write it
         echo "== $part"
         if peer bench/peer_trees.py --write "$build/trees.txt" && [ -f "$build/trees.txt" ]; then
@@ -41,7 +50,7 @@ for part in "$@"; do
         peer bench/peer_apply.py
         ;;
     *)
-        echo "bench: unknown part '$part': there are kernels, apply, attention, decode, kinds, trees, groups, scores, step and peers" >&2
+        echo "bench: unknown part '$part': there are kernels, apply, attention, decode, kinds, encodings, trees, groups, scores, step and peers" >&2
         exit 2
         ;;
     esac

@@ -55,7 +55,8 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    {"input", 'i', CLI_TEXT, "FILE", NULL, "the .npy to read: [tokens, heads, head_dim], float32 or float64", 0, 0},
+    {"input", 'i', CLI_TEXT, "FILE", NULL, "the .npy to read: [tokens, heads, head_dim] of floating-point numbers", 0,
+     0},
     {"positions", 'p', CLI_TEXT, "P", NULL,
      "0:100, 0,5,7, 0.5,1.25, grid:4x6, a .npy of numbers, or a text file with one path to a line", 0, 0},
     {"output", 'o', CLI_TEXT, "FILE", NULL, "the .npy to write (float32)", 0, 0},

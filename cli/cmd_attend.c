@@ -44,7 +44,10 @@ static int check_scores(const cli_arguments *arguments) {
         const char *name;
         unsigned kinds; /* mask of locus_attention_kind */
         const char *with;
-    } uses[] = {{"landmarks", 1u << LOCUS_ATTENTION_SOFT, "soft"},
+    } uses[] = {{"cap", 1u << LOCUS_ATTENTION_SOFTMAX, "softmax"},
+                {"window", 1u << LOCUS_ATTENTION_SOFTMAX, "softmax"},
+                {"documents", 1u << LOCUS_ATTENTION_SOFTMAX, "softmax"},
+                {"landmarks", 1u << LOCUS_ATTENTION_SOFT, "soft"},
                 {"clusters", 1u << LOCUS_ATTENTION_CLUSTERED, "clustered"},
                 {"iterations", 1u << LOCUS_ATTENTION_SOFT | 1u << LOCUS_ATTENTION_CLUSTERED, "soft or clustered"}};
     for (size_t i = 0; i < 2; i++) {
@@ -310,8 +313,19 @@ static int write_parameter_gradients(const attend_job *job, const char *path) {
     return status;
 }
 
+static const char *const gradient_names[3] = {"dq.npy", "dk.npy", "dv.npy"};
+
+/* Before anything is written. */
+static int check_results(const attend_job *job) {
+    const char *output = cli_text(job->arguments, "output");
+    int status = cli_array_check(&job->output, output ? output : "the output");
+    for (size_t i = 0; i < 3 && job->backward && status == 0; i++) {
+        status = cli_array_check(&job->gradients[i], gradient_names[i]);
+    }
+    return status;
+}
+
 static int write_gradients(const attend_job *job) {
-    static const char *const names[3] = {"dq.npy", "dk.npy", "dv.npy"};
     locus_error error = {.offset = -1};
     const char *folder = cli_text(job->arguments, "grad-dir");
     char path[1024];
@@ -320,7 +334,7 @@ static int write_gradients(const attend_job *job) {
     }
     int status = 0;
     for (size_t i = 0; i < 3 && status == 0; i++) {
-        status = join_path(path, sizeof path, folder, names[i]);
+        status = join_path(path, sizeof path, folder, gradient_names[i]);
         status = status ? status : cli_array_write(&job->gradients[i], path);
     }
     status = status ? status : join_path(path, sizeof path, folder, "dparams.safetensors");
@@ -360,6 +374,7 @@ static int run(cli_arguments *arguments) {
     status = status ? status : make_outputs(&job);
     status = status ? status : compute(&job, LOCUS_PASS_FORWARD);
     status = status || !job.backward ? status : compute(&job, LOCUS_PASS_BACKWARD);
+    status = status ? status : check_results(&job);
     if (status == 0 && cli_text(arguments, "output")) {
         status = cli_array_write(&job.output, cli_text(arguments, "output"));
     }

@@ -90,7 +90,7 @@ static int open_job(plot_job *job, cli_arguments *arguments) {
     locus_error error = {.offset = -1};
     *job = (plot_job){.arguments = arguments};
     int status = need_output(arguments);
-    status = status ? status : cli_encoding_parse(&job->encoding, arguments->operands[0]);
+    status = status ? status : cli_encoding_read(&job->encoding, arguments);
     if (status) {
         return status;
     }
@@ -108,6 +108,11 @@ static int open_job(plot_job *job, cli_arguments *arguments) {
     return cli_encoding_bind(&job->encoding, arguments, &shape);
 }
 
+static lab_figure_subject subject_of(const plot_job *job) {
+    return (lab_figure_subject){job->encoding.encoding, job->encoding.binding, &job->encoding.shape,
+                                job->encoding.length};
+}
+
 static void close_job(plot_job *job) {
     cli_encoding_close(&job->encoding);
     locus_group_destroy(&job->own);
@@ -118,7 +123,8 @@ static void close_job(plot_job *job) {
         {"head-dim", 0,      CLI_INTEGER, "D", NULL, "dimension of a head (default: 32 for each factor of the group)", \
          1,          1 << 12}, \
         {"dim", 'd', CLI_INTEGER, "D", NULL, "model dimension, for encodings at the embedding", 1, 1 << 20}, \
-        {"output", 'o', CLI_TEXT, "FILE", NULL, "the .svg or .png to write", 0, 0}, CLI_ENCODING_OPTIONS
+        {"output", 'o', CLI_TEXT, "FILE", NULL, "the .svg or .png to write", 0, 0}, CLI_ENCODING_OPTIONS, \
+        CLI_LAYER_OPTION
 
 /* ---- plot similarity ---- */
 
@@ -146,9 +152,8 @@ static int draw_similarity(plot_job *job, const cli_position_list *list, const l
     int status = take_paths(job, list, &paths);
     if (status == 0) {
         const locus_path *const *all = (const locus_path *const *)paths;
-        locus_status done =
-            lab_similarity_compute(&similarity, job->encoding.binding, locus_encoding_sites(job->encoding.encoding),
-                                   &job->encoding.shape, all, list->count, origin, &error);
+        const lab_figure_subject subject = subject_of(job);
+        locus_status done = lab_similarity_compute(&similarity, &subject, all, list->count, origin, &error);
         if (done == LOCUS_OK) {
             done =
                 lab_figure_similarity(&similarity, all, origin, job->title, cli_text(job->arguments, "output"), &error);
@@ -171,6 +176,10 @@ static int run_similarity(cli_arguments *arguments) {
     status = status ? status : cli_require(arguments, "positions");
     status = status ? status : cli_require(arguments, "origin");
     status = status ? status : cli_positions_read(&list, arguments, "positions", job.group);
+    if (status == 0 && list.reals) {
+        status = cli_usage_error("plot similarity: --positions %s: whole positions are needed, they are drawn as paths",
+                                 cli_text(arguments, "positions"));
+    }
     status = status ? status : parse_path(job.group, cli_text(arguments, "origin"), &origin);
     status = status ? status : draw_similarity(&job, &list, origin);
     locus_path_destroy(&origin);
@@ -191,8 +200,10 @@ const cli_command cli_command_plot_similarity = {
     .operands = "SPEC",
     .details =
         "The score of a query on the same vector as key, of length 1, unscaled, with factors and biases: the mean over "
-        "heads and random directions, and on a sequence a band of one deviation. Of encodings at the embedding, the "
-        "cosine between two vectors. A curve on a sequence, a field on a grid, coloured points elsewhere.",
+        "heads and random directions, and on a sequence a band of one deviation. Of encodings that only add vectors, "
+        "the "
+        "cosine between two of them. SPEC may be a pattern over layers, with --layer. A curve on a sequence, a field "
+        "on a grid, coloured points elsewhere.",
     .examples =
         "locus plot similarity 'algebraic(group=grid:2)' --positions grid:32x32 --origin '(16,16)' -o grid.svg\n"
         "locus plot similarity rope --positions -64:65 --origin 0 -o rope.svg\n",
@@ -212,8 +223,8 @@ static int run_spectrum(cli_arguments *arguments) {
     if (status == 0 && !(locus_encoding_sites(job.encoding.encoding) & LOCUS_SITE_QUERY_KEY)) {
         status = cli_usage_error("plot spectrum: '%s' has no generators", arguments->operands[0]);
     }
-    if (status == 0 && (lab_spectrum_compute(&spectrum, job.encoding.encoding, job.encoding.binding,
-                                             &job.encoding.shape, MOST_GENERATORS, &error) != LOCUS_OK ||
+    const lab_figure_subject subject = subject_of(&job);
+    if (status == 0 && (lab_spectrum_compute(&spectrum, &subject, MOST_GENERATORS, &error) != LOCUS_OK ||
                         lab_figure_spectrum(&spectrum, job.title, cli_text(arguments, "output"), &error) != LOCUS_OK)) {
         status = cli_error(&error);
     }
@@ -230,7 +241,7 @@ const cli_command cli_command_plot_spectrum = {
     .operands = "SPEC",
     .details =
         "One panel for each generator (a step along a coordinate, a branch of a tree; 24 at most), its angles by "
-        "size, beside the frequencies that rope would have.",
+        "size, beside the frequencies that rope would have. SPEC may be a pattern over layers, with --layer.",
     .examples = "locus plot spectrum 'algebraic(group=grid:2)' --params trained.safetensors --heads 8 --head-dim 64 -o "
                 "spectrum.svg\n"
                 "locus plot spectrum 'algebraic(group=tree:2, init=random)' -o spectrum.png\n",

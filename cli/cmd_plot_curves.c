@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* locus plot frequencies: how fast the pairs of several encodings turn. locus plot table: the vectors that an encoding adds
- * to tokens. */
+/* locus plot frequencies: how fast the pairs of several encodings turn. locus plot table: the vectors that an
+ * encoding adds to tokens. */
 #include "command.h"
 #include "encoding_argument.h"
 #include "output.h"
@@ -37,15 +37,15 @@ static int add_curve(frequencies_job *job, cli_arguments *arguments, const char 
     locus_error error = {.offset = -1};
     cli_encoding encoding;
     lab_spectrum *spectrum = &job->spectra[job->count];
-    int status = cli_encoding_parse(&encoding, spec);
+    int status = cli_encoding_read_spec(&encoding, arguments, spec);
     if (status == 0 && !(locus_encoding_sites(encoding.encoding) & LOCUS_SITE_QUERY_KEY)) {
         status =
             cli_usage_error("plot frequencies: '%s' has no frequencies: it does not act on queries and keys", spec);
     }
     const locus_shape shape = {.heads = 1, .head_dim = (size_t)cli_integer(arguments, "head-dim")};
     status = status ? status : cli_encoding_bind(&encoding, arguments, &shape);
-    if (status == 0 &&
-        lab_spectrum_compute(spectrum, encoding.encoding, encoding.binding, &encoding.shape, 1, &error) != LOCUS_OK) {
+    const lab_figure_subject subject = {encoding.encoding, encoding.binding, &encoding.shape, encoding.length};
+    if (status == 0 && lab_spectrum_compute(spectrum, &subject, 1, &error) != LOCUS_OK) {
         status = cli_error(&error);
     }
     if (status == 0) {
@@ -86,13 +86,16 @@ static const cli_option frequencies_options[] = {
     {"head-dim", 0, CLI_INTEGER, "D", "128", "dimension of a head", 1, 1 << 12},
     {"output", 'o', CLI_TEXT, "FILE", NULL, "the .svg or .png to write", 0, 0},
     CLI_ENCODING_OPTIONS,
+    CLI_LAYER_OPTION,
 };
 
 const cli_command cli_command_plot_frequencies = {
     .name = "plot frequencies",
     .summary = "draws how fast the pairs of several encodings turn, side by side",
     .operands = "SPEC [SPEC…]",
-    .details = "One curve for each encoding, of its first head and first generator, on a logarithmic scale.",
+    .details =
+        "One curve for each encoding, of its first head and first generator, on a logarithmic scale. A SPEC may be a "
+        "pattern over layers, with --layer.",
     .examples = "locus plot frequencies rope 'rope(scaling=yarn, factor=8, original=4096)' -o frequencies.svg\n",
     .shared = CLI_THREADS,
     CLI_OPTIONS(frequencies_options),
@@ -112,9 +115,7 @@ static int compute_table(const cli_encoding *encoding, const cli_position_list *
     locus_tensor table = locus_tensor_view(values, LOCUS_FLOAT64, 2,
                                            (int64_t[]){(int64_t)list->count, (int64_t)encoding->shape.model_dim});
     int status = cli_positions_one_sequence(&positions, list);
-    if (status == 0 && locus_plan_create(&plan, encoding->binding, positions, NULL, &error) != LOCUS_OK) {
-        status = cli_error(&error);
-    }
+    status = status ? status : cli_encoding_plan(encoding, positions, NULL, &plan);
     status = status ? status : cli_workspace_open(&workspace, locus_apply_workspace(plan, role, LOCUS_FLOAT64));
     if (status == 0 && locus_apply(plan, role, LOCUS_FORWARD, &table, &table, workspace, &error) != LOCUS_OK) {
         status = cli_error(&error);
@@ -144,7 +145,7 @@ static int run_table(cli_arguments *arguments) {
     cli_position_list list = {0};
     int status = need_picture(arguments);
     status = status ? status : cli_require(arguments, "positions");
-    status = status ? status : cli_encoding_parse(&encoding, arguments->operands[0]);
+    status = status ? status : cli_encoding_read(&encoding, arguments);
     if (status == 0 && !(locus_encoding_sites(encoding.encoding) & (LOCUS_SITE_EMBEDDING | LOCUS_SITE_ENCODED))) {
         status = cli_usage_error("plot table: '%s' adds no vectors to tokens", arguments->operands[0]);
     }
@@ -163,13 +164,16 @@ static const cli_option table_options[] = {
     {"dim", 'd', CLI_INTEGER, "D", "128", "dimension of the model", 1, 1 << 14},
     {"output", 'o', CLI_TEXT, "FILE", NULL, "the .svg or .png to write", 0, 0},
     CLI_ENCODING_OPTIONS,
+    CLI_LAYER_OPTION,
 };
 
 const cli_command cli_command_plot_table = {
     .name = "plot table",
     .summary = "draws the vectors that an encoding adds to tokens",
     .operands = "SPEC",
-    .details = "A row for each position, a column for each dimension: red below 0, blue above.",
+    .details =
+        "A row for each position, a column for each dimension: red below 0, blue above. SPEC may be a pattern over "
+        "layers, with --layer.",
     .examples = "locus plot table sinusoidal --positions 0:64 -o sinusoidal.svg\n",
     .shared = CLI_THREADS,
     CLI_OPTIONS(table_options),

@@ -4,6 +4,7 @@
 #include "command.h"
 #include "output.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -69,7 +70,10 @@ static int take_layer(cli_encoding *encoding, const cli_arguments *arguments, co
 }
 
 int cli_encoding_read(cli_encoding *encoding, const cli_arguments *arguments) {
-    const char *spec = arguments->operands[0];
+    return cli_encoding_read_spec(encoding, arguments, arguments->operands[0]);
+}
+
+int cli_encoding_read_spec(cli_encoding *encoding, const cli_arguments *arguments, const char *spec) {
     locus_error error = {.offset = -1};
     locus_pattern *pattern = NULL;
     *encoding = (cli_encoding){0};
@@ -175,7 +179,7 @@ static int take_parameter(const lab_safetensors *file, const char *path, const l
                            format_shape(wanted, sizeof wanted, info->rank, info->shape));
     }
     if (array->dtype != LAB_F32 && array->dtype != LAB_F64) {
-        return cli_failure("%s: tensor '%s' holds integers; it must be float32 or float64", path, info->name);
+        return cli_failure("%s: tensor '%s' holds integers; floating-point numbers are needed", path, info->name);
     }
     if (array->rank != info->rank || memcmp(array->shape, info->shape, info->rank * sizeof *info->shape) != 0) {
         return cli_failure("%s: tensor '%s' has shape %s, the encoding needs %s", path, info->name,
@@ -266,23 +270,42 @@ static double element(const lab_array *array, size_t index) {
     return array->dtype == LAB_F32 ? (double)((const float *)array->data)[index] : ((const double *)array->data)[index];
 }
 
-/* Finds the first number that is not finite and says where it stands. */
-static int check_finite(const lab_array *array, const char *option, const char *path) {
+/* Finds the first number that is not finite, or is beyond `most`: in *value, and where it stands as text. */
+static bool all_within(const lab_array *array, double most, double *value, char *text, size_t size) {
     size_t count = lab_array_count(array);
     for (size_t i = 0; i < count; i++) {
-        double value = element(array, i);
-        if (!isfinite(value)) {
+        *value = element(array, i);
+        if (!(fabs(*value) <= most)) {
             int64_t place[LAB_MAX_RANK];
-            char text[160];
             size_t rest = i;
             for (size_t d = array->rank; d-- > 0; rest /= (size_t)array->shape[d]) {
                 place[d] = (int64_t)(rest % (size_t)array->shape[d]);
             }
-            return cli_failure("--%s %s: element %s is %s; remove or replace it", option, path,
-                               format_shape(text, sizeof text, array->rank, place), isnan(value) ? "NaN" : "infinite");
+            format_shape(text, size, array->rank, place);
+            return false;
         }
     }
-    return 0;
+    return true;
+}
+
+static int check_finite(const lab_array *array, const char *option, const char *path) {
+    char place[160];
+    double value;
+    return all_within(array, DBL_MAX, &value, place, sizeof place)
+               ? 0
+               : cli_failure("--%s %s: element %s is %s; remove or replace it", option, path, place,
+                             isnan(value) ? "NaN" : "infinite");
+}
+
+int cli_array_check(const lab_array *array, const char *path) {
+    char place[160];
+    double value;
+    return all_within(array, FLT_MAX, &value, place, sizeof place)
+               ? 0
+               : cli_failure(
+                     "%s is not written: element %s of the result is %s; numbers on the way are too large, so look "
+                     "at the inputs, the spec's numbers, --scale and --cap",
+                     path, place, isnan(value) ? "NaN" : "beyond float32");
 }
 
 int cli_array_read(lab_array *array, const char *option, const char *path, size_t rank, const char *layout) {
@@ -294,7 +317,7 @@ int cli_array_read(lab_array *array, const char *option, const char *path, size_
     format_shape(shape, sizeof shape, array->rank, array->shape);
     int status = 0;
     if (array->dtype != LAB_F32 && array->dtype != LAB_F64) {
-        status = cli_failure("--%s %s: holds integers; it must be float32 or float64", option, path);
+        status = cli_failure("--%s %s: holds integers; floating-point numbers are needed", option, path);
     } else if (array->rank != rank || lab_array_count(array) == 0) {
         status = cli_failure("--%s %s: has shape %s; it must be %s", option, path, shape, layout);
     } else {
@@ -348,7 +371,10 @@ locus_tensor cli_array_tensor(const lab_array *array) {
 int cli_array_write(const lab_array *array, const char *path) {
     locus_error error = {.offset = -1};
     lab_array narrow = *array;
-    int status = 0;
+    int status = cli_array_check(array, path);
+    if (status) {
+        return status;
+    }
     if (array->dtype != LAB_F32) {
         status = cli_array_like(&narrow, LAB_F32, array->rank, array->shape);
         for (size_t i = 0; status == 0 && i < lab_array_count(array); i++) {

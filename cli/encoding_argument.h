@@ -34,6 +34,8 @@ typedef struct cli_encoding {
 int cli_encoding_parse(cli_encoding *encoding, const char *spec);
 /* The command's first operand: a spec, or a pattern of which --layer takes one. */
 int cli_encoding_read(cli_encoding *encoding, const cli_arguments *arguments);
+/* The same of any operand. */
+int cli_encoding_read_spec(cli_encoding *encoding, const cli_arguments *arguments, const char *spec);
 /* The canonical text, from malloc, however long; NULL after a line on standard error. */
 char *cli_encoding_text(const locus_encoding *encoding);
 /* Reads or draws the parameters for `shape` and binds them. A dimension left 0 belongs to sites that the command
@@ -59,7 +61,9 @@ int cli_array_read(lab_array *array, const char *option, const char *path, size_
 int cli_array_promote(lab_array *array); /* to float64 */
 locus_tensor cli_array_tensor(const lab_array *array);
 int cli_array_like(lab_array *array, lab_dtype dtype, size_t rank, const int64_t *shape); /* zeros */
-int cli_array_write(const lab_array *array, const char *path);                            /* as float32 */
+/* Every number must be one of float32. 0, else 1 after a line; cli_array_write begins with it. */
+int cli_array_check(const lab_array *array, const char *path);
+int cli_array_write(const lab_array *array, const char *path); /* as float32 */
 
 /* Workspace from the library's allocator. */
 int cli_workspace_open(locus_workspace *workspace, size_t bytes);

@@ -4,6 +4,8 @@
  *   axis    A = ½ B Λ Bᵀ, Λ the blocks [0 −θ; θ 0]
  *   cycle   R is fixed, the parameter is the A of Q: 0, or a random one, and then B = Q
  *
+ * Of rope only the angles are left, and which axis each pair follows: axes become a grid, sections a split.
+ *
  * A random B is what init=random draws, taken from its normal form. x = U Bᵀ x′, so T = U Bᵀ. */
 #include "folding.h"
 #include "output.h"
@@ -15,8 +17,67 @@ static cli_term *folded_term(cli_folding *folding) {
     return &folding->spec.terms[folding->shape.term];
 }
 
+/* The axis that a pair follows; pairs that stand still go with the ones before them. */
+static size_t axis_of(const cli_folding *folding, size_t pair, size_t before) {
+    const locus_fold_shape *shape = &folding->shape;
+    for (size_t h = 0; h < shape->heads; h++) {
+        for (size_t c = 0; c < shape->coordinates; c++) {
+            if (folding->angles[(h * shape->coordinates + c) * shape->pairs + pair] != 0) {
+                return c;
+            }
+        }
+    }
+    return before;
+}
+
+/* group=grid:r, split=… of a rope with several axes. */
+static int set_axes(cli_folding *folding, cli_term *term) {
+    enum { AXES_MOST = 32 };
+    const locus_fold_shape *shape = &folding->shape;
+    size_t pairs[AXES_MOST] = {0}, used = 0;
+    char group[24], split[AXES_MOST * 8];
+    if (shape->coordinates == 1) {
+        return 0;
+    }
+    if (2 * shape->pairs < shape->head_dim) {
+        return cli_failure(
+            "fold: %zu of %zu head dimensions stand still, and blocks of 'algebraic' fill the head; fold "
+            "rotary encodings with several axes that turn all of it",
+            shape->head_dim - 2 * shape->pairs, shape->head_dim);
+    }
+    for (size_t i = 0, axis = 0; i < shape->pairs; i++) {
+        const size_t next = axis_of(folding, i, axis);
+        if (next < axis || next >= AXES_MOST) {
+            return cli_failure(
+                "fold: pairs follow the axes in turn (order=interleaved), and 'algebraic' has a block for "
+                "each axis; only order=chunked folds to it");
+        }
+        pairs[axis = next]++;
+    }
+    bool equal = true;
+    for (size_t c = 0; c < shape->coordinates && c < AXES_MOST; c++) {
+        equal = equal && pairs[c] == pairs[0];
+        used += (size_t)snprintf(split + used, sizeof split - used, "%s%zu", c ? ":" : "", 2 * pairs[c]);
+    }
+    snprintf(group, sizeof group, "grid:%zu", shape->coordinates);
+    const int status = cli_term_set(term, "group", group);
+    return status || equal ? status : cli_term_set(term, "split", split);
+}
+
+/* Drops all options but those of both. */
+static int drop_rope(cli_term *term) {
+    for (size_t i = 0; i < term->count;) {
+        const char *key = term->options[i].key;
+        if (strcmp(key, "side") == 0 || strcmp(key, "values") == 0) {
+            i++;
+        } else if (cli_term_set(term, key, NULL)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int cli_folding_algebraic_spec(cli_folding *folding) {
-    static const char *const from_rope[] = {"pairs", "base", "rotate", "learned"};
     cli_term *term = folded_term(folding);
     int status = 0;
     if (strcmp(term->name, "algebraic") == 0) {
@@ -28,13 +89,11 @@ int cli_folding_algebraic_spec(cli_folding *folding) {
                            "'mixed' in a learned basis",
                            term->name);
     }
-    if (strcmp(term->name, "roper") == 0) {
-        status = cli_term_set(term, "values", "on");
-    }
-    for (size_t i = 0; i < sizeof from_rope / sizeof *from_rope && status == 0; i++) {
-        status = cli_term_set(term, from_rope[i], NULL);
-    }
-    return status ? status : cli_term_rename(term, "algebraic");
+    const bool values = strcmp(term->name, "roper") == 0;
+    status = drop_rope(term);
+    status = status ? status : cli_term_rename(term, "algebraic");
+    status = status || !values ? status : cli_term_set(term, "values", "on");
+    return status ? status : set_axes(folding, term);
 }
 
 /* ---- bases ---- */

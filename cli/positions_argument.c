@@ -65,6 +65,15 @@ static bool take_integer(const char **text, int64_t *value) {
     return good;
 }
 
+/* "grid:4x6 or a file", with a size for each coordinate. */
+static void example_box(size_t coordinates, char *text, size_t size) {
+    size_t used = (size_t)snprintf(text, size, "grid:4");
+    for (size_t c = 1; c < coordinates && c < 8; c++) {
+        used += (size_t)snprintf(text + used, size - used, "x%zu", 4 + 2 * c);
+    }
+    snprintf(text + used, size - used, "%s or a file", coordinates > 8 ? "x…" : "");
+}
+
 static int read_range(reader *r) {
     const char *at = r->text;
     int64_t first = 0, end = 0;
@@ -72,8 +81,11 @@ static int read_range(reader *r) {
         return cli_usage_error("--%s %s: not a range (0:100) nor a list of paths (0,5,7)", r->option, r->text);
     }
     if (r->trees || r->coordinates > 1) {
-        return cli_usage_error("--%s %s: '%s' has no ranges; give %s", r->option, r->text, r->group,
-                               r->trees ? "paths, such as 0,1,1+2, or a file" : "grid:4x6 or a file");
+        char box[64] = "paths, such as 0,1,1+2, or a file";
+        if (!r->trees) {
+            example_box(r->coordinates, box, sizeof box);
+        }
+        return cli_usage_error("--%s %s: '%s' has no ranges; give %s", r->option, r->text, r->group, box);
     }
     if (first >= end) {
         return cli_usage_error("--%s %s: the range is empty; it goes from its first number up to, without, its second",
@@ -330,15 +342,24 @@ static int read_text(reader *r) {
     char *data = NULL;
     size_t bytes = 0, lines = 1;
     locus_error error = {.offset = -1};
+    if (!r->text[0]) {
+        return cli_usage_error("--%s: is empty; give a range (0:100), a list (0,5,7), a box (grid:4x6) or a file",
+                               r->option);
+    }
     if (lab_file_read(r->text, &data, &bytes, &error) != LOCUS_OK) {
-        return cli_error(&error);
+        return cli_failure("--%s %s: no range (0:100), list (0,5,7) or box (grid:4x6), and no file: %s", r->option,
+                           r->text, error.message);
     }
     for (size_t i = 0; i < bytes; i++) {
         lines += data[i] == '\n';
     }
-    int status = strlen(data) != bytes ? cli_failure("--%s %s: is not a text file", r->option, r->text)
-                                       : reserve_paths(r, lines);
-    status = status ? status : read_lines(r, data);
+    int status = strlen(data) != bytes ? cli_failure("--%s %s: is not a text file", r->option, r->text) : 0;
+    if (status == 0 && cli_reals_are_lines(data)) {
+        status = cli_reals_read_lines(r->list, r->option, r->text, data);
+    } else {
+        status = status ? status : reserve_paths(r, lines);
+        status = status ? status : read_lines(r, data);
+    }
     free(data);
     return status;
 }

@@ -12,6 +12,10 @@ bool cli_reals_are_meant(const char *text) {
            strchr(text, '.');
 }
 
+bool cli_reals_are_lines(const char *data) {
+    return data[strspn(data, "+-0123456789.,() \t\r\n")] == '\0' && strchr(data, '.');
+}
+
 /* The answer to positions that the group does not have: a file's fault, or the command line's. */
 static int check_axes(const cli_position_list *list, const char *option, const char *text, bool file) {
     static const char fault[] = "--%s %s: '%s' has no real-valued positions; seq and grids have";
@@ -84,6 +88,36 @@ int cli_reals_read_list(cli_position_list *list, const char *option, const char 
     if (status == 0 && *at) {
         status = cli_usage_error("--%s %s: '%s' does not belong to a list of real positions%s", option, text, at,
                                  *at == ':' ? "; ranges are of whole numbers" : "");
+    }
+    return status;
+}
+
+/* ---- text files ---- */
+
+static int bad_line(const char *option, const char *path, size_t number, size_t coordinates) {
+    return cli_failure("--%s %s, line %zu: not a real position: write %s", option, path, number,
+                       coordinates == 1 ? "a number, as in 1.25" : "a number for each axis, as in (0.5,1)");
+}
+
+int cli_reals_read_lines(cli_position_list *list, const char *option, const char *path, char *data) {
+    const size_t coordinates = locus_group_coordinates(list->group);
+    size_t most = 1;
+    for (const char *c = data; *c; c++) {
+        most += *c == '\n';
+    }
+    int status = check_axes(list, option, path, true);
+    status = status ? status : reserve(list, most);
+    for (char *line = data; *line && status == 0;) {
+        const size_t length = strcspn(line, "\r\n");
+        const size_t ending = line[length] == '\r' && line[length + 1] == '\n' ? 2 : line[length] != '\0';
+        const char *at = line;
+        line[length] = '\0';
+        if (take_position(&at, list->reals + list->count * coordinates, coordinates) && at[strspn(at, " \t")] == '\0') {
+            list->count++;
+        } else {
+            status = bad_line(option, path, list->count + 1, coordinates);
+        }
+        line += length + ending;
     }
     return status;
 }

@@ -283,7 +283,7 @@ _locus()
         -o|--output) return ;;
         esac ;;
     "plot similarity")
-        options=" --positions --origin --heads --head-dim --dim --output --params --seed --length --threads --help"
+        options=" --positions --origin --heads --head-dim --dim --output --params --seed --length --layer --threads --help"
         operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
         case $previous in
         -p|--positions) return ;;
@@ -295,10 +295,11 @@ _locus()
         --params) return ;;
         --seed) words=""; value=1 ;;
         --length) words=""; value=1 ;;
+        --layer) words=""; value=1 ;;
         --threads) words=""; value=1 ;;
         esac ;;
     "plot spectrum")
-        options=" --heads --head-dim --dim --output --params --seed --length --threads --help"
+        options=" --heads --head-dim --dim --output --params --seed --length --layer --threads --help"
         operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
         case $previous in
         -H|--heads) words=""; value=1 ;;
@@ -308,10 +309,11 @@ _locus()
         --params) return ;;
         --seed) words=""; value=1 ;;
         --length) words=""; value=1 ;;
+        --layer) words=""; value=1 ;;
         --threads) words=""; value=1 ;;
         esac ;;
     "plot frequencies")
-        options=" --head-dim --output --params --seed --length --threads --help"
+        options=" --head-dim --output --params --seed --length --layer --threads --help"
         operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
         case $previous in
         --head-dim) words=""; value=1 ;;
@@ -319,10 +321,11 @@ _locus()
         --params) return ;;
         --seed) words=""; value=1 ;;
         --length) words=""; value=1 ;;
+        --layer) words=""; value=1 ;;
         --threads) words=""; value=1 ;;
         esac ;;
     "plot table")
-        options=" --positions --dim --output --params --seed --length --threads --help"
+        options=" --positions --dim --output --params --seed --length --layer --threads --help"
         operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
         case $previous in
         -p|--positions) return ;;
@@ -331,6 +334,7 @@ _locus()
         --params) return ;;
         --seed) words=""; value=1 ;;
         --length) words=""; value=1 ;;
+        --layer) words=""; value=1 ;;
         --threads) words=""; value=1 ;;
         esac ;;
     "bench")

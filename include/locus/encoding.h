@@ -43,7 +43,7 @@ typedef enum locus_law {
  * without an operator on queries and keys break no law of operators. */
 LOCUS_API unsigned locus_encoding_laws(const locus_encoding *encoding);
 
-/* The group that positions must be of; NULL if any will do (`none`). Borrowed from the encoding. */
+/* The group that positions must be of; NULL if any will do (`none`, `cope`, `scores`). Borrowed from the encoding. */
 LOCUS_API const locus_group *locus_encoding_group(const locus_encoding *encoding);
 
 /* What the encoding is used with. Start from locus_shape_default(): everything 0, which means "not used". */

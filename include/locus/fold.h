@@ -8,9 +8,9 @@
  *   q'·k' = (R(p) Uᵀq)·(R(p) Uᵀk)       W_q ↦ Uᵀ W_q,  W_k ↦ Uᵀ W_k
  *   and where values are acted on, too:   W_v ↦ Uᵀ W_v,  W_o ↦ W_o U
  *
- * Rotary encodings have it (U a permutation) unless they stretch (an attention factor, xPos) or their frequencies depend
- * on the length (dynamic NTK, LongRoPE); algebraic, mixed and string ones on sequences, cycles, grids and products
- * of these. Generators of a tree's branches do not commute, those of LieRE neither: they have none. */
+ * Rotary encodings have it (U a permutation) unless they stretch (an attention factor, xPos) or their frequencies
+ * depend on the length (dynamic NTK, LongRoPE); algebraic, mixed and string ones on sequences, cycles, grids and
+ * products of these. Generators of a tree's branches do not commute, those of LieRE neither: they have none. */
 #ifndef LOCUS_FOLD_H
 #define LOCUS_FOLD_H
 

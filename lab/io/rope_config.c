@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BYTES_MOST ((size_t)64 << 20)
+
 /* ---- the file ---- */
 
 static locus_status fail_syntax(const char *path, const char *text, const char *at, locus_error *error) {
@@ -24,11 +26,24 @@ static locus_status fail_syntax(const char *path, const char *text, const char *
     return lab_fail_file(error, path, "is not JSON: it cannot be read from line %zu on", line);
 }
 
+/* Whoever names a checkpoint instead need not wait until it is in memory. */
+static locus_status check_size(const char *path, locus_error *error) {
+    lab_input input;
+    locus_status status = lab_input_open(&input, path, error);
+    if (status == LOCUS_OK && input.bytes_left != SIZE_MAX && input.bytes_left > BYTES_MOST)
+        status = lab_fail_file(error, path, "has %zu MiB: a model's configuration has a few KiB; is it config.json?",
+                               input.bytes_left >> 20);
+    lab_input_close(&input);
+    return status;
+}
+
 static locus_status parse_file(const char *path, cJSON **root, locus_error *error) {
     char *text = NULL;
     const char *end = NULL;
     size_t bytes = 0;
-    locus_status status = lab_file_read(path, &text, &bytes, error);
+    locus_status status = check_size(path, error);
+    if (status == LOCUS_OK)
+        status = lab_file_read(path, &text, &bytes, error);
     if (status != LOCUS_OK)
         return status;
     *root = cJSON_ParseWithLengthOpts(text, bytes + 1, &end, true);

@@ -187,12 +187,15 @@ static locus_status put_llama3(const lab_rope_settings *settings, size_t rotated
         status = required(settings, "llama3", "low_freq_factor", &low);
     if (status == LOCUS_OK)
         status = required(settings, "llama3", "high_freq_factor", &high);
-    if (status == LOCUS_OK && high <= low)
+    if (status == LOCUS_OK && high < low)
         status =
             lab_rope_fail(settings->source,
                           "contradicts itself: high_freq_factor (%g) must be above low_freq_factor (%g)", high, low);
     if (status != LOCUS_OK)
         return status;
+    if (high == low) /* Llama 4 */
+        lab_rope_note_add(settings->source, true,
+                          "low_freq_factor and high_freq_factor are equal: pairs are kept or slowed, none between");
     lab_rope_put_number(text, ", scaling=llama3, factor=", factor);
     lab_rope_put_number(text, ", low=", low);
     lab_rope_put_number(text, ", high=", high);

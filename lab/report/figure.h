@@ -11,6 +11,18 @@
 locus_status lab_figure_group(const locus_group *group, const locus_path *from, const locus_path *to, const char *path,
                               locus_error *error);
 
+/* An encoding as figures look at it. */
+typedef struct lab_figure_subject {
+    const locus_encoding *encoding;
+    const locus_binding *binding; /* of `shape` */
+    const locus_shape *shape;
+    size_t length; /* of the sequence, for encodings that depend on it; 0: the largest position + 1 */
+} lab_figure_subject;
+
+/* A plan of the subject; `keys` NULL: they stand where the queries stand. */
+locus_status lab_figure_plan(locus_plan **plan, const lab_figure_subject *subject, const locus_positions *queries,
+                             const locus_positions *keys, locus_error *error);
+
 /* How similar position i is to the origin: mean and deviation over heads and random directions. */
 typedef struct lab_similarity {
     size_t count;
@@ -20,10 +32,10 @@ typedef struct lab_similarity {
 
 /*   s = qᵀ ⌈−o + p⌉ k with factors and biases, q = k of length 1, scale 1
  *
- * Encodings that act on the embedding only: e_o·e_p / |e_o||e_p|. */
-locus_status lab_similarity_compute(lab_similarity *similarity, const locus_binding *binding, unsigned sites,
-                                    const locus_shape *shape, const locus_path *const *paths, size_t count,
-                                    const locus_path *origin, locus_error *error);
+ * Encodings that only add vectors, to the embedding or to what the encoder gives: e_o·e_p / |e_o||e_p|. */
+locus_status lab_similarity_compute(lab_similarity *similarity, const lab_figure_subject *subject,
+                                    const locus_path *const *paths, size_t count, const locus_path *origin,
+                                    locus_error *error);
 void lab_similarity_free(lab_similarity *similarity);
 
 /* A curve on a sequence, coloured points and fields on all else. */
@@ -44,8 +56,8 @@ typedef struct lab_spectrum {
 
 /* Of every generator, in their order: from the encoding's normal form where it has one, else the eigenvalues of its
  * operators. At most `most` generators. */
-locus_status lab_spectrum_compute(lab_spectrum *spectrum, const locus_encoding *encoding, const locus_binding *binding,
-                                  const locus_shape *shape, size_t most, locus_error *error);
+locus_status lab_spectrum_compute(lab_spectrum *spectrum, const lab_figure_subject *subject, size_t most,
+                                  locus_error *error);
 void lab_spectrum_free(lab_spectrum *spectrum);
 locus_status lab_figure_spectrum(const lab_spectrum *spectrum, const char *title, const char *path, locus_error *error);
 

@@ -16,9 +16,17 @@ void lab_similarity_free(lab_similarity *similarity) {
     *similarity = (lab_similarity){0};
 }
 
+locus_status lab_figure_plan(locus_plan **plan, const lab_figure_subject *subject, const locus_positions *queries,
+                             const locus_positions *keys, locus_error *error) {
+    locus_plan_options options = locus_plan_options_default();
+    options.length = subject->length;
+    return locus_plan_create_with(plan, subject->binding, queries, keys, &options, error);
+}
+
 typedef struct similarity_job {
     lab_similarity *result;
-    const locus_shape *shape;
+    const lab_figure_subject *subject;
+    const locus_shape *shape; /* the subject's */
     size_t count;
     locus_positions *origins, *positions; /* one token for each sequence */
     locus_plan *plan;
@@ -117,7 +125,7 @@ static locus_status score_direction(similarity_job *job, size_t direction, locus
     return status;
 }
 
-static locus_status compute_scores(similarity_job *job, const locus_binding *binding, locus_error *error) {
+static locus_status compute_scores(similarity_job *job, locus_error *error) {
     const size_t heads = job->shape->heads, elements = job->count * heads * job->shape->head_dim;
     job->vectors = calloc(elements, sizeof *job->vectors);
     job->output = calloc(elements, sizeof *job->output);
@@ -125,7 +133,7 @@ static locus_status compute_scores(similarity_job *job, const locus_binding *bin
     if (!job->vectors || !job->output || !job->scores) {
         return lab_fail_memory(error, "vectors");
     }
-    locus_status status = locus_plan_create(&job->plan, binding, job->origins, job->positions, error);
+    locus_status status = lab_figure_plan(&job->plan, job->subject, job->origins, job->positions, error);
     for (size_t i = 0; i < DIRECTIONS && status == LOCUS_OK; i++) {
         status = score_direction(job, i, error);
     }
@@ -140,30 +148,31 @@ static locus_status compute_scores(similarity_job *job, const locus_binding *bin
 
 /* ---- embeddings ---- */
 
-static locus_status table_rows(similarity_job *job, const locus_binding *binding, const locus_positions *positions,
-                               double *rows, locus_error *error) {
+static locus_status table_rows(similarity_job *job, const locus_positions *positions, double *rows,
+                               locus_error *error) {
+    const bool tokens = (locus_encoding_sites(job->subject->encoding) & LOCUS_SITE_EMBEDDING) != 0;
+    const locus_role role = tokens ? LOCUS_ROLE_TOKEN : LOCUS_ROLE_ENCODED;
     const int64_t sizes[2] = {(int64_t)job->count, (int64_t)job->shape->model_dim};
     locus_tensor x = locus_tensor_view(rows, LOCUS_FLOAT64, 2, sizes);
     locus_plan_destroy(&job->plan);
     locus_release(job->workspace.data, job->workspace.bytes);
     job->workspace = (locus_workspace){0};
-    locus_status status = locus_plan_create(&job->plan, binding, positions, NULL, error);
+    locus_status status = lab_figure_plan(&job->plan, job->subject, positions, NULL, error);
     if (status == LOCUS_OK) {
-        status = take_workspace(job, locus_apply_workspace(job->plan, LOCUS_ROLE_TOKEN, LOCUS_FLOAT64), error);
+        status = take_workspace(job, locus_apply_workspace(job->plan, role, LOCUS_FLOAT64), error);
     }
     if (status == LOCUS_OK) {
-        status = locus_apply(job->plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &x, &x, job->workspace, error);
+        status = locus_apply(job->plan, role, LOCUS_FORWARD, &x, &x, job->workspace, error);
     }
     return status;
 }
 
-static locus_status compute_table(similarity_job *job, const locus_binding *binding, locus_error *error) {
+static locus_status compute_table(similarity_job *job, locus_error *error) {
     const size_t dim = job->shape->model_dim;
     double *rows = calloc(2 * job->count * dim, sizeof *rows), *origin = rows ? rows + job->count * dim : NULL;
-    locus_status status =
-        rows ? table_rows(job, binding, job->positions, rows, error) : lab_fail_memory(error, "a table");
+    locus_status status = rows ? table_rows(job, job->positions, rows, error) : lab_fail_memory(error, "a table");
     if (status == LOCUS_OK) {
-        status = table_rows(job, binding, job->origins, origin, error);
+        status = table_rows(job, job->origins, origin, error);
     }
     for (size_t i = 0; status == LOCUS_OK && i < job->count; i++) {
         double xy = 0, xx = 0, yy = 0;
@@ -178,20 +187,22 @@ static locus_status compute_table(similarity_job *job, const locus_binding *bind
     return status;
 }
 
-locus_status lab_similarity_compute(lab_similarity *similarity, const locus_binding *binding, unsigned sites,
-                                    const locus_shape *shape, const locus_path *const *paths, size_t count,
-                                    const locus_path *origin, locus_error *error) {
+locus_status lab_similarity_compute(lab_similarity *similarity, const lab_figure_subject *subject,
+                                    const locus_path *const *paths, size_t count, const locus_path *origin,
+                                    locus_error *error) {
     const unsigned at_scores = LOCUS_SITE_QUERY_KEY | LOCUS_SITE_SCORE;
-    *similarity = (lab_similarity){.count = count, .embedding = (sites & LOCUS_SITE_EMBEDDING) && !(sites & at_scores)};
+    const unsigned vectors = LOCUS_SITE_EMBEDDING | LOCUS_SITE_ENCODED;
+    const unsigned sites = locus_encoding_sites(subject->encoding);
+    *similarity = (lab_similarity){.count = count, .embedding = (sites & vectors) && !(sites & at_scores)};
     similarity->mean = calloc(2 * count + 1, sizeof *similarity->mean);
     if (!similarity->mean) {
         return lab_fail_memory(error, "a similarity");
     }
     similarity->deviation = similarity->mean + count;
-    similarity_job job = {.result = similarity, .shape = shape, .count = count};
+    similarity_job job = {.result = similarity, .subject = subject, .shape = subject->shape, .count = count};
     locus_status status = place(&job, paths, origin, error);
     if (status == LOCUS_OK) {
-        status = similarity->embedding ? compute_table(&job, binding, error) : compute_scores(&job, binding, error);
+        status = similarity->embedding ? compute_table(&job, error) : compute_scores(&job, error);
     }
     close_job(&job);
     if (status != LOCUS_OK) {

@@ -188,9 +188,9 @@ static locus_status step_path(const locus_group *group, generator own, locus_pat
 }
 
 /* matrices [dim (column), heads, dim (row)] of the operator of a path. */
-static locus_status operator_of(const locus_binding *binding, const locus_shape *shape, const locus_path *path,
-                                double *columns, locus_error *error) {
-    const size_t dim = shape->head_dim, heads = shape->heads;
+static locus_status operator_of(const lab_figure_subject *subject, const locus_path *path, double *columns,
+                                locus_error *error) {
+    const size_t dim = subject->shape->head_dim, heads = subject->shape->heads;
     const int64_t sizes[3] = {(int64_t)dim, (int64_t)heads, (int64_t)dim};
     const size_t offsets[2] = {0, dim};
     const locus_packing packing = {.sequences = 1, .offsets = offsets};
@@ -211,7 +211,7 @@ static locus_status operator_of(const locus_binding *binding, const locus_shape 
         status = locus_positions_create_paths(&positions, locus_path_group(path), &packing, same, error);
     }
     if (status == LOCUS_OK) {
-        status = locus_plan_create(&plan, binding, positions, NULL, error);
+        status = lab_figure_plan(&plan, subject, positions, NULL, error);
     }
     if (status == LOCUS_OK) {
         workspace.bytes = locus_apply_workspace(plan, LOCUS_ROLE_KEY, LOCUS_FLOAT64);
@@ -265,15 +265,17 @@ static locus_status take_eigenvalues(lab_spectrum_panel *panel, const locus_shap
     return LOCUS_OK;
 }
 
-static locus_status from_operators(lab_spectrum *spectrum, const locus_group *group, const locus_binding *binding,
-                                   const locus_shape *shape, const generator *generators, locus_error *error) {
+static locus_status from_operators(lab_spectrum *spectrum, const lab_figure_subject *subject,
+                                   const generator *generators, locus_error *error) {
+    const locus_group *group = locus_encoding_group(subject->encoding);
+    const locus_shape *shape = subject->shape;
     double *columns = calloc(shape->head_dim * shape->heads * shape->head_dim, sizeof *columns);
     locus_status status = columns ? LOCUS_OK : lab_fail_memory(error, "an operator");
     for (size_t i = 0; i < spectrum->count && status == LOCUS_OK; i++) {
         locus_path *path = NULL;
         status = step_path(group, generators[i], &path, error);
         if (status == LOCUS_OK) {
-            status = operator_of(binding, shape, path, columns, error);
+            status = operator_of(subject, path, columns, error);
         }
         if (status == LOCUS_OK) {
             status = take_eigenvalues(&spectrum->panels[i], shape, columns, error);
@@ -284,9 +286,9 @@ static locus_status from_operators(lab_spectrum *spectrum, const locus_group *gr
     return status;
 }
 
-locus_status lab_spectrum_compute(lab_spectrum *spectrum, const locus_encoding *encoding, const locus_binding *binding,
-                                  const locus_shape *shape, size_t most, locus_error *error) {
-    const locus_group *group = locus_encoding_group(encoding);
+locus_status lab_spectrum_compute(lab_spectrum *spectrum, const lab_figure_subject *subject, size_t most,
+                                  locus_error *error) {
+    const locus_group *group = locus_encoding_group(subject->encoding);
     generator *generators = calloc(most + 1, sizeof *generators);
     locus_fold_shape normal;
     *spectrum = (lab_spectrum){.panels = calloc(most + 1, sizeof *spectrum->panels)};
@@ -298,9 +300,9 @@ locus_status lab_spectrum_compute(lab_spectrum *spectrum, const locus_encoding *
     for (size_t i = 0; i < spectrum->count; i++) {
         title_of(group, generators[i], spectrum->panels[i].title, sizeof spectrum->panels[i].title);
     }
-    locus_status status = locus_fold_measure(binding, &normal, NULL) == LOCUS_OK
-                              ? from_normal_form(spectrum, binding, &normal, generators, error)
-                              : from_operators(spectrum, group, binding, shape, generators, error);
+    locus_status status = locus_fold_measure(subject->binding, &normal, NULL) == LOCUS_OK
+                              ? from_normal_form(spectrum, subject->binding, &normal, generators, error)
+                              : from_operators(spectrum, subject, generators, error);
     free(generators);
     if (status != LOCUS_OK) {
         lab_spectrum_free(spectrum);

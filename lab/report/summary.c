@@ -114,12 +114,17 @@ static void describe_data(lab_summary_section *section) {
     const cJSON *deviation = cJSON_GetObjectItemCaseSensitive(config, "length_deviation");
     const cJSON *symbols = cJSON_GetObjectItemCaseSensitive(config, "symbols");
     const cJSON *attention = cJSON_GetObjectItemCaseSensitive(config, "attention"); /* softmax is not written */
+    const cJSON *shared = cJSON_GetObjectItemCaseSensitive(config, "kv_heads"); /* as many as heads are not written */
     if (cJSON_IsNumber(mean) && cJSON_IsNumber(deviation) && cJSON_IsNumber(symbols)) {
         section->trained_length = mean->valuedouble;
-        snprintf(section->data, sizeof section->data, "words of length N(%g, %g) over %g symbols%s%s",
-                 mean->valuedouble, deviation->valuedouble, symbols->valuedouble,
-                 cJSON_IsString(attention) ? ", attention " : "",
-                 cJSON_IsString(attention) ? attention->valuestring : "");
+        int used = snprintf(section->data, sizeof section->data, "words of length N(%g, %g) over %g symbols%s%.20s",
+                            mean->valuedouble, deviation->valuedouble, symbols->valuedouble,
+                            cJSON_IsString(attention) ? ", attention " : "",
+                            cJSON_IsString(attention) ? attention->valuestring : "");
+        if (cJSON_IsNumber(shared)) {
+            snprintf(section->data + used, sizeof section->data - (size_t)used, ", %g key-value heads",
+                     shared->valuedouble);
+        }
     }
     cJSON_Delete(config);
 }

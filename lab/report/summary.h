@@ -34,7 +34,7 @@ typedef struct lab_summary_row {
 typedef struct lab_summary_section {
     const char *task, *budget, *setup, *embedding_init;
     const char *config;    /* JSON of its first run: what all runs of a section share, but seed and encoding */
-    char data[96];         /* "words of length N(24, 2.4) over 20 symbols" if the runs say so, else "" */
+    char data[160];        /* "words of length N(24, 2.4) over 20 symbols" if the runs say so, else "" */
     double trained_length; /* mean length of the training words; 0: unknown */
     size_t lengths[LAB_SUMMARY_MAX_LENGTHS], length_count; /* further mean lengths tested, ascending */
     lab_summary_row *rows;

@@ -6,14 +6,11 @@
 #include "attention/attention_check.h"
 #include "attention/attention_executor.h"
 #include "attention/attention_half.h"
+#include "kernels/half_rows.h"
 
 locus_attention_options locus_attention_default(void) {
     locus_attention_options options = {.mask = LOCUS_MASK_FULL, .dropout_on = LOCUS_DROPOUT_WEIGHTS};
     return options;
-}
-
-static bool is_half(locus_dtype dtype) {
-    return dtype == LOCUS_FLOAT16 || dtype == LOCUS_BFLOAT16;
 }
 
 /* NULL: options->kind is no locus_attention_kind. */
@@ -33,8 +30,8 @@ static const attention_executor *executor_of(const locus_plan *plan, const locus
 
 static size_t workspace_bytes(const attention_executor *executor, const locus_plan *plan,
                               const locus_attention_options *options, locus_dtype dtype, locus_pass pass) {
-    return is_half(dtype) ? locus_attention_half_workspace(executor, plan, options, dtype, pass)
-                          : executor->workspace(plan, options, dtype, pass);
+    return locus_dtype_is_half(dtype) ? locus_attention_half_workspace(executor, plan, options, dtype, pass)
+                                      : executor->workspace(plan, options, dtype, pass);
 }
 
 size_t locus_attention_workspace(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype,
@@ -70,7 +67,7 @@ locus_status locus_attention_forward(const locus_plan *plan, const locus_attenti
         workspace, workspace_bytes(executor, plan, options, dtype, LOCUS_PASS_FORWARD), error);
     if (status != LOCUS_OK)
         return status;
-    if (is_half(dtype))
+    if (locus_dtype_is_half(dtype))
         locus_attention_half_forward(executor, plan, options, tensors, workspace);
     else
         executor->forward(plan, options, tensors, workspace);
@@ -94,7 +91,7 @@ locus_status locus_attention_backward(const locus_plan *plan, const locus_attent
         workspace, workspace_bytes(executor, plan, options, dtype, LOCUS_PASS_BACKWARD), error);
     if (status != LOCUS_OK)
         return status;
-    if (is_half(dtype))
+    if (locus_dtype_is_half(dtype))
         locus_attention_half_backward(executor, plan, options, tensors, gradients, workspace);
     else
         executor->backward(plan, options, tensors, gradients, workspace);

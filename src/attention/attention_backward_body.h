@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Backward: for each item (all keys of a sequence, or a part of them) and key-value head, for one query head of its
- * group after the other, with weights made again from the log-sum-exp L (Dao et al. 2022), a = exp(s − L), c = dropout's
- * factors, D_m = do_m · o_m:
+ * group after the other, with weights made again from the log-sum-exp L (Dao et al. 2022), a = exp(s − L), c =
+ * dropout's factors, D_m = do_m · o_m:
  *
  *   forward                           backward
  *   o = Σ (a c) v'                    dv' = (a c)ᵀ do',  da = c (do' v'ᵀ)
@@ -12,210 +12,15 @@
  *   product = q'·k'                   dq' = dproduct k',  dk' = dproductᵀ q'
  *   x' = operator x                   the operator's own backward, which also adds to the gradient slot
  *
- * dk and dv are the sums over the heads of a group, in order: each after its own operators, which are linear. Blocks of
+ * dk and dv are the sums over the heads of a group, in order, run by run of them: each after its own operators, which
+ * are linear. Blocks of
  * queries and tiles that see nothing of each other are passed over.
  *
  * A worker's memory is linear in the queries of one sequence: q', do', dq'. Keys pass by in panels. */
 #ifndef LOCUS_ATTENTION_BACKWARD_BODY_H
 #define LOCUS_ATTENTION_BACKWARD_BODY_H
 
-#include "attention/attention_content_body.h"
-#include "attention/attention_tile_body.h"
-
-typedef struct backward_worker {
-    lane l;
-    char *slot;                      /* of this task's group and query head, or NULL */
-    real *query, *content_query;     /* [queries][ld_key] q' and raw q, scaled */
-    real *g_output, *delta;          /* [queries][ld_value] do', [queries] D */
-    real *own_g_query, *own_content; /* [queries][ld_key] of a sequence that is not split */
-    real *g_query, *content_g_query; /* where dq' and the content term's dq are summed: own or a partial */
-    ptrdiff_t ld_g_query;
-    real *keys, *key_columns, *value_columns; /* a panel: [panel][ld_key] k', k'ᵀ, v'ᵀ */
-    real *g_key, *g_value;                    /* [panel][ld_key], [panel][ld_value] dk', dv' */
-    real *rows;                               /* [128][the longer of both] */
-    real *output_rows;                        /* [128][ld_value], where a value operator learns */
-    real *weight, *g_weight;                  /* tiles [64][128]: s, then a; da, then ds */
-    real *product;                            /* [128] a row of scores, capped, before the factors */
-} backward_worker;
-
-static size_t carve_backward(const attention_job *job, char *base, backward_worker *w) {
-    attention_carver carver = {base, 0};
-    size_t queries = job->schedule.max_queries, tile = ATTENTION_QUERY_BLOCK * ATTENTION_KEY_BLOCK;
-    size_t panel = padded(smaller(job->schedule.max_keys, ATTENTION_KEY_PANEL), ATTENTION_KEY_BLOCK);
-    size_t own = job->schedule.partial_rows > 0 && job->sequences == 1 ? 0 : queries;
-    lane *l = &w->l;
-    carve_lane(job, &carver, queries, l);
-    size_t content = job->content_key ? l->ld_key : 0, longer = l->ld_key > l->ld_value ? l->ld_key : l->ld_value;
-    w->query = locus_attention_carve(&carver, queries * l->ld_key, sizeof(real));
-    w->content_query = locus_attention_carve(&carver, queries * content, sizeof(real));
-    w->g_output = locus_attention_carve(&carver, queries * l->ld_value, sizeof(real));
-    w->delta = locus_attention_carve(&carver, queries, sizeof(real));
-    w->own_g_query = locus_attention_carve(&carver, own * l->ld_key, sizeof(real));
-    w->own_content = locus_attention_carve(&carver, own * content, sizeof(real));
-    w->keys = locus_attention_carve(&carver, panel * l->ld_key, sizeof(real));
-    w->key_columns = locus_attention_carve(&carver, panel * job->head_dim, sizeof(real));
-    w->value_columns = locus_attention_carve(&carver, panel * job->value_dim, sizeof(real));
-    w->g_key = locus_attention_carve(&carver, panel * l->ld_key, sizeof(real));
-    w->g_value = locus_attention_carve(&carver, panel * l->ld_value, sizeof(real));
-    w->rows = locus_attention_carve(&carver, ATTENTION_KEY_BLOCK * longer, sizeof(real));
-    w->output_rows = locus_attention_carve(&carver, ATTENTION_KEY_BLOCK * l->ld_value, sizeof(real));
-    w->weight = locus_attention_carve(&carver, tile, sizeof(real));
-    w->g_weight = locus_attention_carve(&carver, tile, sizeof(real));
-    w->product = locus_attention_carve(&carver, ATTENTION_KEY_BLOCK, sizeof(real));
-    return carver.used;
-}
-
-static void *slot_at(const backward_worker *w, size_t offset) {
-    return w->slot ? w->slot + offset : NULL;
-}
-
-/* ---- rows of a tile ---- */
-
-/* How many keys a row sees. */
-static size_t seen_count(const lane *l, size_t row) {
-    const attention_seen *seen = &l->seen[row - l->seen_first];
-    return seen->high - seen->low + seen->kept_high - seen->kept_low;
-}
-
-/* Scores become weights again at the columns of c: a = exp(s − L). Leaves the dropout factors in keep_row, and in
- * `product` what the gradients of the terms need. `weight`: the row's first column. */
-static void backward_weights(backward_worker *w, const strip *s, size_t row, const cut *c, real *weight) {
-    const lane *l = &w->l;
-    const attention_job *job = l->job;
-    const size_t count = c->to - c->from;
-    real total = *row_of(&job->log_sum_exp, l->span.query_first + row, l->head);
-    finish_scores(l, s, row, c, weight, job->learned_factor || job->cap != 0 ? w->product : NULL);
-    if (job->dropout > 0)
-        dropout_keep(l, s, row, c);
-    if (job->drop_logits && total < (real)-5e7) {
-        /* Every score of the row was dropped: −10⁸ + ln n has no digits left for ln n. */
-        for (size_t j = c->from; j < c->to; j++)
-            weight[j] = j >= c->gap && j < c->gap_end ? 0 : 1 / (real)seen_count(l, row);
-        return;
-    }
-    mask_scores(l, c, weight, 0);
-    l->kernels->exp_sum(count, total == -(real)INFINITY ? 0 : total, weight + c->from);
-}
-
-/* Learned terms' gradients from `g` = dL/ds at the columns of c, of which it is the first; then g = dL/d(product). */
-static void backward_terms(const backward_worker *w, const strip *s, size_t row, const cut *c, real *g) {
-    const lane *l = &w->l;
-    const attention_job *job = l->job;
-    const size_t count = c->to - c->from;
-    size_t offset = job->slots.terms;
-    for (size_t t = 0; t < job->term_count && w->slot; t++) {
-        const locus_score_term *term = locus_plan_score_term(job->plan, t);
-        size_t bytes = term->class->slot_bytes(term);
-        const real *gradient = g;
-        if (bytes > 0 && term->kind == LOCUS_SCORE_FACTOR) { /* dfactor = ds · capped · the other factors */
-            gradient = l->product_row;
-            l->kernels->multiply(count, g, w->product, l->product_row);
-            for (size_t other = 0; other < job->term_count; other++) {
-                const locus_score_term *factor = locus_plan_score_term(job->plan, other);
-                if (other != t && factor->kind == LOCUS_SCORE_FACTOR)
-                    l->kernels->multiply(count, l->product_row, term_values(l, factor, s, row, c), l->product_row);
-            }
-        }
-        locus_score_call call = {REAL_DTYPE, l->head, l->span.query_first + row, l->span.key_first + s->key + c->from,
-                                 count};
-        if (bytes > 0)
-            term->class->row_backward(term, &call, gradient, w->slot + offset);
-        offset += padded(bytes, LOCUS_ALIGNMENT);
-    }
-    for (size_t t = 0; t < job->term_count; t++) {
-        const locus_score_term *term = locus_plan_score_term(job->plan, t);
-        if (term->kind == LOCUS_SCORE_FACTOR)
-            l->kernels->multiply(count, g, term_values(l, term, s, row, c), g);
-    }
-    if (job->cap != 0)
-        l->kernels->soft_cap_backward(count, (real)job->cap, w->product, g);
-}
-
-static void backward_row(backward_worker *w, const strip *s, size_t i, real *g) {
-    const lane *l = &w->l;
-    const attention_job *job = l->job;
-    const size_t row = s->row + i;
-    const cut c = strip_cut(l, s, row);
-    const size_t count = c.to - c.from;
-    real *weight = s->score + i * ATTENTION_KEY_BLOCK, *a = weight + c.from, *ds = g + c.from;
-    if (count > 0) {
-        backward_weights(w, s, row, &c, weight);
-        if (job->drop_weights)
-            l->kernels->multiply(count, ds, l->keep_row + c.from, ds);
-        l->kernels->softmax_backward(count, a, ds, w->delta[row], ds);
-        if (job->drop_weights)
-            l->kernels->multiply(count, a, l->keep_row + c.from, a);
-        for (size_t j = c.from; job->drop_logits && j < c.to; j++)
-            g[j] = l->keep_row[j] == 0 ? 0 : g[j];
-        if (job->term_count > 0 || job->cap != 0)
-            backward_terms(w, s, row, &c, ds);
-    }
-    clear_outside(&c, s->keys, weight);
-    clear_outside(&c, s->keys, g);
-}
-
-/* ---- strips and tiles ---- */
-
-static void strip_scores(backward_worker *w, const strip *s, const real *columns) {
-    const lane *l = &w->l;
-    strip_products(l, s, l->job->head_dim, w->query + s->row * l->ld_key, (ptrdiff_t)l->ld_key, columns);
-    if (l->job->content_key)
-        content_products(l, s, content_keys(l->job), w->content_query + s->row * l->ld_key, (ptrdiff_t)l->ld_key);
-}
-
-static void strip_content_backward(backward_worker *w, const strip *s, const strip *g) {
-    const lane *l = &w->l;
-    const attention_job *job = l->job;
-    if (job->content_value && w->slot) {
-        content_targets to = {.left = row_of(&job->g_output, l->span.query_first + s->row, l->head),
-                              .ld_left = job->g_output.token,
-                              .slot = slot_at(w, job->slots.content_value)};
-        content_sums(l, s, content_values(job), to);
-    }
-    if (job->content_key) {
-        content_targets to = {.rows = w->content_g_query + (ptrdiff_t)s->row * w->ld_g_query,
-                              .ld = w->ld_g_query,
-                              .left = w->content_query + s->row * l->ld_key,
-                              .ld_left = (ptrdiff_t)l->ld_key,
-                              .slot = slot_at(w, job->slots.content_key)};
-        content_sums(l, g, content_keys(job), to);
-    }
-}
-
-/* `s` of the scores, then the weights; `g` the same strip of their gradients. */
-static void backward_strip(backward_worker *w, const strip *s, const strip *g, size_t panel_key) {
-    const lane *l = &w->l;
-    const attention_job *job = l->job;
-    const size_t at = s->key - panel_key;
-    const real *query = w->query + s->row * l->ld_key, *g_output = w->g_output + s->row * l->ld_value;
-    ptrdiff_t ld_key = (ptrdiff_t)l->ld_key, ld_value = (ptrdiff_t)l->ld_value;
-    strip_scores(w, s, columns_at(w->key_columns, at, job->head_dim));
-    strip_products(l, g, job->value_dim, g_output, ld_value, columns_at(w->value_columns, at, job->value_dim));
-    if (job->content_value)
-        content_products(l, g, content_values(job), row_of(&job->g_output, l->span.query_first + s->row, l->head),
-                         job->g_output.token);
-    for (size_t i = 0; i < s->rows; i++)
-        backward_row(w, s, i, g->score + i * ATTENTION_KEY_BLOCK);
-    l->kernels->gemm(s->keys, job->value_dim, s->rows, s->score, 1, ATTENTION_KEY_BLOCK, g_output, ld_value,
-                     w->g_value + at * l->ld_value, ld_value, true);
-    l->kernels->gemm(s->keys, job->head_dim, s->rows, g->score, 1, ATTENTION_KEY_BLOCK, query, ld_key,
-                     w->g_key + at * l->ld_key, ld_key, true);
-    l->kernels->gemm(s->rows, job->head_dim, s->keys, g->score, ATTENTION_KEY_BLOCK, 1, w->keys + at * l->ld_key,
-                     ld_key, w->g_query + (ptrdiff_t)s->row * w->ld_g_query, w->ld_g_query, true);
-    if (job->content)
-        strip_content_backward(w, s, g);
-}
-
-static void backward_tile(backward_worker *w, const strip *tile, size_t panel_key) {
-    for (size_t i = 0; i < tile->rows;) {
-        const strip s = strip_at(&w->l, tile, i, w->weight);
-        strip g = s;
-        g.score = w->g_weight;
-        if (s.keys > 0)
-            backward_strip(w, &s, &g, panel_key);
-        i += s.rows;
-    }
-}
+#include "attention/attention_backward_tile_body.h"
 
 /* ---- keys and values: a panel's beginning and end ---- */
 
@@ -242,26 +47,35 @@ static void backward_panel_begin(backward_worker *w, size_t key, size_t count) {
     memset(w->g_value, 0, count * l->ld_value * sizeof(real));
 }
 
-/* Later heads of a group add to what the first has written. */
-static void backward_panel_write(backward_worker *w, run r, const attention_view *x, const attention_view *target,
-                                 real *g, size_t slot) {
+/* dk or dv of the key-value heads as run `part` of a group's heads has it: the caller's tensor, or a partial one. */
+static attention_view part_view(const attention_job *job, locus_role role, size_t part) {
+    if (part == 0)
+        return role == LOCUS_ROLE_KEY ? job->g_key : job->g_value;
+    const size_t dim = role == LOCUS_ROLE_KEY ? job->head_dim : job->value_dim, row = job->kv_heads * dim;
+    real *data = (real *)(void *)(role == LOCUS_ROLE_KEY ? job->key_partials : job->value_partials);
+    return (attention_view){data + (part - 1) * locus_plan_key_tokens(job->plan) * row, (ptrdiff_t)row, (ptrdiff_t)dim};
+}
+
+/* Later heads of a run add to what the first has written. */
+static void backward_panel_write(backward_worker *w, run r, const attention_view *x, real *g, size_t slot) {
     const lane *l = &w->l;
-    const bool first = l->head == l->kv * l->job->group;
+    const bool first = l->head == l->kv * l->job->group + w->first_head;
+    const attention_view target = part_view(l->job, r.role, w->first_head / w->heads);
     const size_t dim = role_dim(l, r.role);
     const ptrdiff_t ld = (ptrdiff_t)(r.role == LOCUS_ROLE_KEY ? l->ld_key : l->ld_value);
-    real *to = row_of(target, r.first, l->kv);
-    operate_backward(l, r, row_of(x, r.first, l->kv), x->token, g, ld, first ? to : g, first ? target->token : ld,
+    real *to = row_of(&target, r.first, l->kv);
+    operate_backward(l, r, row_of(x, r.first, l->kv), x->token, g, ld, first ? to : g, first ? target.token : ld,
                      slot_at(w, slot));
-    for (size_t i = 0; !first && i < r.count; i++, to += target->token, g += ld)
+    for (size_t i = 0; !first && i < r.count; i++, to += target.token, g += ld)
         l->kernels->add(dim, to, g, to);
 }
 
 static void backward_panel_end(backward_worker *w, size_t key, size_t count) {
     const attention_job *job = w->l.job;
     run r = {LOCUS_ROLE_KEY, LOCUS_FORWARD, w->l.span.key_first + key, count, 1};
-    backward_panel_write(w, r, &job->key, &job->g_key, w->g_key, job->slots.query_key);
+    backward_panel_write(w, r, &job->key, w->g_key, job->slots.query_key);
     r.role = LOCUS_ROLE_VALUE;
-    backward_panel_write(w, r, &job->value, &job->g_value, w->g_value, job->slots.value);
+    backward_panel_write(w, r, &job->value, w->g_value, job->slots.value);
 }
 
 /* ---- queries: beginning and end ---- */
@@ -320,8 +134,8 @@ static void backward_sink(const backward_worker *w, size_t row, size_t rows) {
     }
 }
 
-/* `learn`: this item adds the gradients of the sink and of the output's operator for these rows. One does for each block
- * of rows: that with the first key that they see. */
+/* `learn`: this item adds the gradients of the sink and of the output's operator for these rows. One does for each
+ * block of rows: that with the first key that they see. */
 static void backward_queries_begin(backward_worker *w, size_t row, size_t rows, bool learn) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
@@ -454,10 +268,28 @@ static void join_head(backward_worker *w, const attention_item *item) {
     }
 }
 
+/* Adds the other runs' dk or dv of the item's keys to the first's, in order. */
+static void join_keys(const backward_worker *w, const attention_item *item, locus_role role) {
+    const lane *l = &w->l;
+    const attention_view target = part_view(l->job, role, 0);
+    for (size_t part = 1; part < l->job->schedule.head_parts; part++) {
+        const attention_view source = part_view(l->job, role, part);
+        for (size_t i = 0; i < item->count; i++) {
+            real *to = row_of(&target, l->span.key_first + item->first + i, l->kv);
+            l->kernels->add(role_dim(l, role), to, row_of(&source, l->span.key_first + item->first + i, l->kv), to);
+        }
+    }
+}
+
+/* Task (group, key-value head, run of its query heads); returns the group. */
 static size_t begin_task(const attention_job *job, size_t index, size_t worker, backward_worker *w) {
+    const size_t parts = job->schedule.head_parts;
     carve_backward(job, job->workers + worker * job->worker_bytes, w);
     w->slot = NULL;
-    return index / job->kv_heads;
+    w->heads = job->group / parts;
+    w->first_head = index % parts * w->heads;
+    w->l.kv = index / parts % job->kv_heads;
+    return index / parts / job->kv_heads;
 }
 
 static void begin_head(backward_worker *w, size_t group, size_t kv, size_t g) {
@@ -470,8 +302,8 @@ static void begin_head(backward_worker *w, size_t group, size_t kv, size_t g) {
 static void backward_task(void *context, size_t index, size_t worker) {
     const attention_job *job = context;
     backward_worker w;
-    const size_t group = begin_task(job, index, worker, &w), kv = index % job->kv_heads;
-    for (size_t g = 0; g < job->group; g++) {
+    const size_t group = begin_task(job, index, worker, &w), kv = w.l.kv, end = w.first_head + w.heads;
+    for (size_t g = w.first_head; g < end; g++) {
         begin_head(&w, group, kv, g);
         if (w.slot)
             memset(w.slot, 0, job->slots.bytes);
@@ -480,22 +312,27 @@ static void backward_task(void *context, size_t index, size_t worker) {
         const attention_item *item = &job->schedule.items[i];
         begin_sequence(&w, item->sequence);
         look(&w.l, 0, w.l.span.query_count);
-        for (size_t g = 0; g < job->group; g++) {
+        for (size_t g = w.first_head; g < end; g++) {
             begin_head(&w, group, kv, g);
             backward_head(&w, item);
         }
     }
 }
 
-/* Split sequences: their partial sums of dq' are complete only after the first loop. */
+/* Partial sums are complete only after the first loop: dq' of split sequences, dk and dv of groups that were shared
+ * out. */
 static void join_task(void *context, size_t index, size_t worker) {
     const attention_job *job = context;
     backward_worker w;
-    const size_t group = begin_task(job, index, worker, &w), kv = index % job->kv_heads;
+    const size_t group = begin_task(job, index, worker, &w), kv = w.l.kv, end = w.first_head + w.heads;
     for (size_t i = job->schedule.groups[group]; i < job->schedule.groups[group + 1]; i++) {
         const attention_item *item = &job->schedule.items[i];
         begin_sequence(&w, item->sequence);
-        for (size_t g = 0; item->parts > 0 && g < job->group; g++) {
+        if (w.first_head == 0)
+            join_keys(&w, item, LOCUS_ROLE_KEY);
+        if (end == job->group)
+            join_keys(&w, item, LOCUS_ROLE_VALUE);
+        for (size_t g = w.first_head; item->parts > 0 && g < end; g++) {
             begin_head(&w, group, kv, g);
             join_head(&w, item);
         }
@@ -509,13 +346,14 @@ size_t REAL_NAME(locus_attention_backward_scratch)(const attention_job *job) {
 
 void REAL_NAME(locus_attention_backward)(const attention_job *job) {
     attention_job shared = *job;
-    size_t tasks = job->schedule.group_count * job->kv_heads, rows = job->content ? 2 * job->content->window + 1 : 0;
+    const size_t tasks = job->schedule.group_count * job->kv_heads * job->schedule.head_parts;
+    const size_t rows = job->content ? 2 * job->content->window + 1 : 0;
     if (job->content_key)
         fill_table_columns(KERNELS_GET(), rows, job->head_dim, job->content_key, job->content_key_columns);
     if (job->content_value)
         fill_table_columns(KERNELS_GET(), rows, job->value_dim, job->content_value, job->content_value_columns);
     locus_parallel_for(tasks, backward_task, &shared);
-    if (job->schedule.partial_rows > 0)
+    if (job->schedule.partial_rows > 0 || job->schedule.head_parts > 1)
         locus_parallel_for(tasks, join_task, &shared);
 }
 

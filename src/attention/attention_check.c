@@ -2,6 +2,8 @@
 /* Checks of attention's arguments: options, shapes, types, strides, overlaps, workspace. */
 #include "attention/attention_check.h"
 #include "core/error.h"
+#include "encoding/plan_access.h"
+#include "kernels/half_rows.h"
 
 #include <locus/memory.h>
 #include <math.h>
@@ -173,10 +175,6 @@ static const char *dtype_name(locus_dtype dtype) {
     return "of unknown type";
 }
 
-static bool is_half(locus_dtype dtype) {
-    return dtype == LOCUS_FLOAT16 || dtype == LOCUS_BFLOAT16;
-}
-
 static locus_status check_layout(const wanted *w, locus_error *error) {
     const locus_tensor *tensor = w->tensor;
     for (size_t i = 0; i < w->rank; i++)
@@ -202,7 +200,7 @@ static locus_status check_layout(const wanted *w, locus_error *error) {
 
 static locus_status check_wanted(const wanted *w, locus_dtype query, locus_error *error) {
     const locus_tensor *tensor = w->tensor;
-    const locus_dtype dtype = w->exact && is_half(query) ? LOCUS_FLOAT32 : query;
+    const locus_dtype dtype = w->exact ? locus_dtype_working(query) : query;
     if (!tensor)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, w->name, "%s is NULL; this call needs it", w->name);
     if (locus_dtype_size(tensor->dtype) == 0)
@@ -292,7 +290,7 @@ static size_t forward_list(const locus_plan *plan, const locus_attention_tensors
                            wanted *list) {
     const locus_shape *shape = locus_plan_shape(plan);
     size_t queries = locus_plan_query_tokens(plan), keys = locus_plan_key_tokens(plan), heads = shape->heads, count = 0;
-    size_t value_dim = shape->value_dim ? shape->value_dim : shape->head_dim, kv_heads = locus_plan_kv_heads(plan);
+    size_t value_dim = locus_shape_value_dim(shape), kv_heads = locus_plan_kv_heads(plan);
     bool written = pass == LOCUS_PASS_FORWARD;
     list[count++] = rows_wanted("query", tensors->query, queries, heads, shape->head_dim, false);
     list[count++] = rows_wanted("key", tensors->key, keys, kv_heads, shape->head_dim, false);
@@ -311,54 +309,17 @@ locus_status locus_attention_check_tensors(const locus_plan *plan, const locus_a
     return check_list(list, forward_list(plan, tensors, pass, list), error);
 }
 
-static locus_status check_parameter(const locus_plan *plan, const locus_attention_gradients *gradients, size_t index,
-                                    locus_error *error) {
-    const locus_tensor *tensor = &gradients->parameters[index];
-    const locus_content_table *content = locus_plan_content_table(plan);
-    if (tensor->dtype != LOCUS_FLOAT32 && tensor->dtype != LOCUS_FLOAT64)
-        return locus_fail(error, LOCUS_ERROR_DTYPE, "parameters",
-                          "the gradient of parameter %zu is of unknown element type %d; use float32 or float64", index,
-                          (int)tensor->dtype);
-    if (tensor->rank > LOCUS_MAX_RANK || !tensor->data)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "parameters",
-                          "the gradient of parameter %zu has no data or too many dimensions", index);
-    int64_t stride = 1;
-    for (size_t i = tensor->rank; i-- > 0; stride *= tensor->shape[i])
-        if (tensor->shape[i] < 0 || (tensor->shape[i] > 1 && tensor->stride[i] != stride))
-            return locus_fail(error, LOCUS_ERROR_SHAPE, "parameters", "the gradient of parameter %zu is not contiguous",
-                              index);
-    const locus_score_settings *said = locus_plan_score_settings(plan);
-    if (said && said->sinks && index == said->sinks_parameter &&
-        locus_tensor_count(tensor) != locus_plan_shape(plan)->heads)
-        return locus_fail(error, LOCUS_ERROR_SHAPE, "parameters",
-                          "the gradient of parameter %zu must have one sink for each of the %zu heads", index,
-                          locus_plan_shape(plan)->heads);
-    bool value = content && content->value_float32 && index == content->value_parameter;
-    if (!content || (index != content->key_parameter && !value))
-        return LOCUS_OK;
-    const locus_shape *shape = locus_plan_shape(plan);
-    size_t dim = value && shape->value_dim ? shape->value_dim : shape->head_dim, rows = 2 * content->window + 1;
-    if (tensor->rank != 2 || (size_t)tensor->shape[0] != rows || (size_t)tensor->shape[1] != dim)
-        return locus_fail(error, LOCUS_ERROR_SHAPE, "parameters",
-                          "the gradient of parameter %zu must have the table's shape, %zu × %zu", index, rows, dim);
-    return LOCUS_OK;
-}
-
 static locus_status check_parameters(const locus_plan *plan, const locus_attention_gradients *gradients,
                                      locus_error *error) {
     if (!gradients->parameters)
         return LOCUS_OK;
-    size_t needed = locus_plan_parameter_count(plan);
+    const size_t needed = locus_plan_parameter_count(plan);
     if (gradients->parameter_count != needed)
         return locus_fail(error, LOCUS_ERROR_SHAPE, "parameters",
                           "%zu parameter gradients were given, but the encoding has %zu parameters",
                           gradients->parameter_count, needed);
-    for (size_t i = 0; i < needed; i++) {
-        locus_status status = check_parameter(plan, gradients, i, error);
-        if (status != LOCUS_OK)
-            return status;
-    }
-    return LOCUS_OK;
+    return locus_parameter_list_check(&plan->binding->list, gradients->parameters, needed, "gradients.parameters",
+                                      error);
 }
 
 locus_status locus_attention_check_gradients(const locus_plan *plan, const locus_attention_tensors *tensors,

@@ -114,4 +114,5 @@ static void backward(const locus_plan *plan, const locus_attention_options *opti
     locus_attention_turn_end_backward(&job.turn);
 }
 
-const attention_executor locus_attention_clustered = {check, workspace, forward, backward};
+const attention_executor locus_attention_clustered = {
+    .check = check, .workspace = workspace, .forward = forward, .backward = backward};

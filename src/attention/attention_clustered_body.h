@@ -57,11 +57,11 @@ static real *clustered_matrix(const clustered_walk *w, void *matrices, size_t in
 }
 
 static real *clustered_query(const clustered_walk *w, attention_view view, size_t row) {
-    return kinds_row(view, w->span.query_first + row, w->head);
+    return row_of(&view, w->span.query_first + row, w->head);
 }
 
 static real *clustered_key(const clustered_walk *w, attention_view view, size_t key) {
-    return kinds_row(view, w->span.key_first + key, w->kv_head);
+    return row_of(&view, w->span.key_first + key, w->kv_head);
 }
 
 static uint32_t *clustered_of(const clustered_walk *w, size_t row) {

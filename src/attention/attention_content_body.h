@@ -6,8 +6,8 @@
  * For a few rows and a tile's keys the rows of a table that they can reach are a run [low, low + width). All products
  * q_m · K[low + j] are one matrix product; each pair then picks its own (consecutive positions: a shifted slice).
  * Backward scatters the pairs back into [rows][width] and is two matrix products. Columns that a row does not see, but
- * that lie before some that it does, are picked too and masked later, and scatter zeros. Where positions are scattered so
- * widely that the run is longer than ATTENTION_CONTENT_WIDTH, pairs are computed one by one. */
+ * that lie before some that it does, are picked too and masked later, and scatter zeros. Where positions are scattered
+ * so widely that the run is longer than ATTENTION_CONTENT_WIDTH, pairs are computed one by one. */
 #ifndef LOCUS_ATTENTION_CONTENT_BODY_H
 #define LOCUS_ATTENTION_CONTENT_BODY_H
 

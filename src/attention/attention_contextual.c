@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* See attention_contextual.h: the executor, which lays a call out, runs operators round the loops, and folds gradients.
- * Refused: masks that are not causal; attention_check.h refuses queries that come turned (E needs them as they were).
- * */
+ * Refused: masks that are not causal; attention_check.h refuses queries that come turned (E needs them as they
+ * were). */
 #include "attention/attention_contextual.h"
 
 #include "core/error.h"
+#include "encoding/class.h"
 
 #include <locus/memory.h>
 #include <locus/parallel.h>
@@ -26,7 +27,7 @@ static locus_status check(const locus_plan *plan, const locus_attention_options 
 /* ---- layout ---- */
 
 static size_t aligned(size_t bytes) {
-    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+    return padded(bytes, LOCUS_ALIGNMENT);
 }
 
 static void place_slots(contextual_job *job) {
@@ -63,7 +64,7 @@ static void init(contextual_job *job, const locus_plan *plan, const locus_attent
     job->rows = dtype == LOCUS_FLOAT32 ? (const void *)job->table->float32 : (const void *)job->table->float64;
     job->gate_scale = job->table->scaled ? job->settled.scale : 1;
     job->row_count = job->table->most + 1;
-    job->ld_rows = (job->row_count + 15) / 16 * 16;
+    job->ld_rows = padded(job->row_count, 16);
     job->term_count = locus_plan_score_terms(plan);
     job->sinks = settings ? settings->sinks : NULL;
     job->dropout = options->dropout;
@@ -132,10 +133,7 @@ static void fold_row(void *context, size_t index, size_t worker) {
             const void *table = job->slot_data + s * job->slots.bytes + job->slots.table;
             sum += job->turn.dtype == LOCUS_FLOAT32 ? (double)((const float *)table)[i] : ((const double *)table)[i];
         }
-        if (fold->target->dtype == LOCUS_FLOAT32)
-            ((float *)fold->target->data)[i] = (float)((double)((float *)fold->target->data)[i] + sum);
-        else
-            ((double *)fold->target->data)[i] += sum;
+        locus_tensor_add(fold->target, i, sum);
     }
 }
 
@@ -144,10 +142,7 @@ static void fold_sinks(const contextual_job *job, const locus_tensor *target) {
         double sum = 0;
         for (size_t g = 0; g < job->groups; g++)
             sum += *(const double *)(const void *)(slot_of(job, h, g) + job->slots.sinks);
-        if (target->dtype == LOCUS_FLOAT32)
-            ((float *)target->data)[h] = (float)((double)((float *)target->data)[h] + sum);
-        else
-            ((double *)target->data)[h] += sum;
+        locus_tensor_add(target, h, sum);
     }
 }
 

@@ -6,6 +6,8 @@
 #ifndef LOCUS_ATTENTION_CONTEXTUAL_BODY_H
 #define LOCUS_ATTENTION_CONTEXTUAL_BODY_H
 
+#include "attention/attention_rows_body.h"
+
 typedef struct contextual_worker {
     const contextual_job *job;
     const KERNELS *kernels;
@@ -29,18 +31,6 @@ typedef struct contextual_worker {
     attention_seen seen[CONTEXTUAL_ROWS], all; /* of each row, and of all together */
     char *slot;                                /* or NULL */
 } contextual_worker;
-
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
-static size_t padded(size_t count, size_t of) {
-    return (count + of - 1) / of * of;
-}
-
-static real *row_of(const attention_view *view, size_t token, size_t head) {
-    return (real *)view->data + (ptrdiff_t)token * view->token + (ptrdiff_t)head * view->head;
-}
 
 static size_t carve_worker(const contextual_job *job, char *base, contextual_worker *w) {
     attention_carver carver = {base, 0};

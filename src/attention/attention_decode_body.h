@@ -18,7 +18,7 @@
 
 enum {
     DECODE_RUN = 16,  /* keys at a time; those of the next run are asked for meanwhile */
-    DECODE_MANY = 8,  /* rows from which broadcasting keys against transposed queries beats products row by row */
+    DECODE_MANY = 12, /* rows from which broadcasting keys against transposed queries beats products of rows */
     DECODE_WIDTH = 16 /* rows are padded to a multiple of it there */
 };
 
@@ -93,41 +93,36 @@ static void decode_queries(decode_worker *w, size_t k) {
 
 /* ---- a run of keys ---- */
 
-typedef struct decode_rows {
-    const real *data;
-    ptrdiff_t stride;
-} decode_rows;
-
 /* Keys or values `key` … of the head that is chosen, turned; asks for those of the next run, `next` of them. */
-static decode_rows decode_run(const decode_worker *w, locus_role role, size_t key, size_t count, size_t next) {
+static kept_rows decode_run(const decode_worker *w, locus_role role, size_t key, size_t count, size_t next) {
     const lane *l = &w->l;
-    const attention_view *view = role == LOCUS_ROLE_KEY ? &l->job->key : &l->job->value;
     const size_t token = l->span.key_first + key, ld = role == LOCUS_ROLE_KEY ? l->ld_key : l->ld_value;
-    const decode_rows rows = {row_of(view, token, l->kv), view->token};
-    prefetch_rows(rows.data + (ptrdiff_t)DECODE_RUN * rows.stride, rows.stride, next, role_dim(l, role));
+    prefetch_kept(l, role, token + DECODE_RUN, next);
+    const kept_rows rows = kept_at(l, role, token, count);
     if (!role_operator(l, role))
         return rows;
     const run r = {role, LOCUS_FORWARD, token, count, 1};
     operate(l, r, rows.data, rows.stride, w->turned, (ptrdiff_t)ld);
-    return (decode_rows){w->turned, (ptrdiff_t)ld};
+    return (kept_rows){w->turned, (ptrdiff_t)ld};
 }
 
-static void decode_products(decode_worker *w, size_t k, size_t count, decode_rows keys, real *score) {
+static void decode_products(decode_worker *w, size_t k, size_t count, kept_rows keys, real *score) {
     const lane *l = &w->l;
     const size_t dim = l->job->head_dim;
     const ptrdiff_t width = (ptrdiff_t)w->width;
     const real *query = w->query + k * w->rows * l->ld_key;
     score += k * w->rows * ATTENTION_DECODE_PART;
-    for (size_t r = 0; w->width == 0 && r < w->rows; r++)
-        l->kernels->dots(count, dim, query + r * l->ld_key, keys.data, keys.stride, score + r * ATTENTION_DECODE_PART);
-    if (w->width == 0)
+    if (w->width == 0) {
+        l->kernels->dots(w->rows, count, dim, query, (ptrdiff_t)l->ld_key, keys.data, keys.stride, score,
+                         ATTENTION_DECODE_PART);
         return;
+    }
     l->kernels->gemm(count, w->width, dim, keys.data, keys.stride, 1, w->query_columns + k * w->width * dim, width,
                      w->products, width, false);
     l->kernels->transpose(count, w->rows, w->products, width, score, ATTENTION_DECODE_PART);
 }
 
-static void decode_sums(decode_worker *w, size_t k, size_t count, decode_rows values, const real *weight) {
+static void decode_sums(decode_worker *w, size_t k, size_t count, kept_rows values, const real *weight) {
     const lane *l = &w->l;
     l->kernels->gemm(w->rows, l->job->value_dim, count, weight + k * w->rows * ATTENTION_DECODE_PART,
                      ATTENTION_DECODE_PART, 1, values.data, values.stride, w->sum + k * w->rows * l->ld_value,
@@ -142,7 +137,7 @@ static void decode_walk(decode_worker *w, locus_role role, const attention_item 
             continue;
         for (size_t k = 0; k < w->kv_count; k++) {
             choose_head(&w->l, w->first_kv + k, 0);
-            const decode_rows rows = decode_run(w, role, part->first + first, count, smaller(left, DECODE_RUN));
+            const kept_rows rows = decode_run(w, role, part->first + first, count, smaller(left, DECODE_RUN));
             if (role == LOCUS_ROLE_KEY)
                 decode_products(w, k, count, rows, w->score + first);
             else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One way of making weights of scores: what attention.c hands a checked call to. Tensors are of float32 or float64 (half
- * types are widened before), of the plan's shapes; options are checked, but for what an executor itself cannot do. */
+/* One way of making weights of scores: what attention.c hands a checked call to. Tensors are of float32 or float64
+ * (half types are widened before; see half_keys), of the plan's shapes; options are checked, but for what an executor
+ * itself cannot do. */
 #ifndef LOCUS_ATTENTION_EXECUTOR_H
 #define LOCUS_ATTENTION_EXECUTOR_H
 
@@ -14,6 +15,9 @@ typedef struct attention_executor {
     /* Bytes, with locus_threads() as it is now. */
     size_t (*workspace)(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype,
                         locus_pass pass);
+    /* Whether a forward widens keys and values of a half type itself, as it reads them: these come as they are then,
+     * the other tensors in float32, and workspace is asked with the half type. NULL: no. */
+    bool (*half_keys)(const locus_plan *plan, const locus_attention_options *options);
     void (*forward)(const locus_plan *plan, const locus_attention_options *options,
                     const locus_attention_tensors *tensors, locus_workspace workspace);
     void (*backward)(const locus_plan *plan, const locus_attention_options *options,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Attention in float32: the bodies instantiated. */
 #include "attention/attention_work.h"
+#include "kernels/half_rows.h"
 #include "kernels/kernels.h"
 
 #include <locus/memory.h>
@@ -15,6 +16,7 @@
 #define REAL_LOG logf
 #define KERNELS locus_kernels_float32
 #define KERNELS_GET locus_kernels_float32_get
+#define REAL_OF_HALVES 1 /* keys and values may lie in a half type */
 
 #include "attention/attention_backward_body.h"
 #include "attention/attention_decode_body.h"

@@ -15,6 +15,7 @@
 #define REAL_LOG log
 #define KERNELS locus_kernels_float64
 #define KERNELS_GET locus_kernels_float64_get
+#define REAL_OF_HALVES 0
 
 #include "attention/attention_backward_body.h"
 #include "attention/attention_decode_body.h"

@@ -89,7 +89,20 @@ static void forward_queries(forward_worker *w, const attention_item *item, size_
 
 /* Rows that lie near each other are used where they are; far strides would fall on the same few lines of the cache. */
 static bool forward_rows_are_near(const lane *l) {
-    return !l->job->value_operator && l->job->value.token >= 0 && l->job->value.token <= (ptrdiff_t)(2 * l->ld_value);
+    return l->job->kept == REAL_DTYPE && !l->job->value_operator && l->job->value.token >= 0 &&
+           l->job->value.token <= (ptrdiff_t)(2 * l->ld_value);
+}
+
+/* Values in the worker's own memory, turned. */
+static void forward_panel_values(forward_worker *w, size_t token, size_t count) {
+    const lane *l = &w->l;
+    for (size_t first = 0; first < count; first += ATTENTION_KEY_BLOCK) {
+        const run r = {LOCUS_ROLE_VALUE, LOCUS_FORWARD, token + first, smaller(count - first, ATTENTION_KEY_BLOCK), 1};
+        const kept_rows values = kept_at(l, LOCUS_ROLE_VALUE, r.first, r.count);
+        operate(l, r, values.data, values.stride, w->values + first * l->ld_value, (ptrdiff_t)l->ld_value);
+    }
+    w->panel_values = w->values;
+    w->ld_panel = (ptrdiff_t)l->ld_value;
 }
 
 static void forward_panel(forward_worker *w, size_t key, size_t count) {
@@ -98,26 +111,20 @@ static void forward_panel(forward_worker *w, size_t key, size_t count) {
     size_t token = l->span.key_first + key;
     for (size_t first = 0; first < count; first += ATTENTION_KEY_BLOCK) {
         size_t width = smaller(count - first, ATTENTION_KEY_BLOCK);
-        const real *k = row_of(&job->key, token + first, l->kv);
         run r = {LOCUS_ROLE_KEY, LOCUS_FORWARD, token + first, width, 1};
-        prefetch_rows(k, job->key.token, width, job->head_dim);
-        prefetch_rows(row_of(&job->value, token + first, l->kv), job->value.token, width, job->value_dim);
+        prefetch_kept(l, LOCUS_ROLE_KEY, token + first, width);
+        prefetch_kept(l, LOCUS_ROLE_VALUE, token + first, width);
+        kept_rows keys = kept_at(l, LOCUS_ROLE_KEY, token + first, width);
         if (job->query_key) {
-            operate(l, r, k, job->key.token, w->stage, (ptrdiff_t)l->ld_key);
-            fill_columns(l, width, job->head_dim, w->stage, (ptrdiff_t)l->ld_key,
-                         w->key_columns + first * job->head_dim);
-        } else {
-            fill_columns(l, width, job->head_dim, k, job->key.token, w->key_columns + first * job->head_dim);
+            operate(l, r, keys.data, keys.stride, w->stage, (ptrdiff_t)l->ld_key);
+            keys = (kept_rows){w->stage, (ptrdiff_t)l->ld_key};
         }
+        fill_columns(l, width, job->head_dim, keys.data, keys.stride, w->key_columns + first * job->head_dim);
     }
     w->panel_values = row_of(&job->value, token, l->kv);
     w->ld_panel = job->value.token;
-    if (!forward_rows_are_near(l)) {
-        run r = {LOCUS_ROLE_VALUE, LOCUS_FORWARD, token, count, 1};
-        operate(l, r, w->panel_values, w->ld_panel, w->values, (ptrdiff_t)l->ld_value);
-        w->panel_values = w->values;
-        w->ld_panel = (ptrdiff_t)l->ld_value;
-    }
+    if (!forward_rows_are_near(l))
+        forward_panel_values(w, token, count);
 }
 
 /* Divides `count` rows of sums, [ld_value] apart, by their totals and writes them, turned back, with their log-sum-exp.

@@ -3,9 +3,12 @@
  * neither read nor written.
  *
  *   workspace   | query | key | value | output | d output | d query | d key | d value | the executor's own |
- *               contiguous [tokens, heads, dim] in float32; the gradients in a backward only */
+ *               contiguous [tokens, heads, dim] in float32; the gradients in a backward only, key and value unless the
+ *               executor takes them as they are */
 #include "attention/attention_half.h"
 
+#include "attention/attention_work.h"
+#include "encoding/class.h"
 #include "kernels/half_rows.h"
 
 #include <locus/memory.h>
@@ -38,7 +41,13 @@ typedef struct attention_half {
 
 static size_t buffer_bytes(const attention_half *half, size_t i) {
     const size_t bytes = half->tokens[i] * half->heads[i] * half->dim[i] * sizeof(float);
-    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+    return padded(bytes, LOCUS_ALIGNMENT);
+}
+
+/* Whether keys and values go to the executor as they are. */
+static bool keeps_keys(const attention_executor *executor, const locus_plan *plan,
+                       const locus_attention_options *options, locus_pass pass) {
+    return pass == LOCUS_PASS_FORWARD && executor->half_keys && executor->half_keys(plan, options);
 }
 
 static void measure(attention_half *half, half_buffer i, bool of_keys, size_t dim) {
@@ -49,9 +58,9 @@ static void measure(attention_half *half, half_buffer i, bool of_keys, size_t di
 }
 
 /* Returns the bytes of all buffers; with `data` lays them out there. */
-static size_t lay_out(attention_half *half, const locus_plan *plan, locus_pass pass, char *data) {
+static size_t lay_out(attention_half *half, const locus_plan *plan, locus_pass pass, bool kept, char *data) {
     const locus_shape *shape = locus_plan_shape(plan);
-    const size_t value_dim = shape->value_dim ? shape->value_dim : shape->head_dim;
+    const size_t value_dim = locus_shape_value_dim(shape);
     *half = (attention_half){.plan = plan, .count = pass == LOCUS_PASS_FORWARD ? HALF_G_OUTPUT : HALF_BUFFERS};
     measure(half, HALF_QUERY, false, shape->head_dim);
     measure(half, HALF_KEY, true, shape->head_dim);
@@ -61,6 +70,8 @@ static size_t lay_out(attention_half *half, const locus_plan *plan, locus_pass p
     measure(half, HALF_G_QUERY, false, shape->head_dim);
     measure(half, HALF_G_KEY, true, shape->head_dim);
     measure(half, HALF_G_VALUE, true, value_dim);
+    if (kept)
+        half->tokens[HALF_KEY] = half->tokens[HALF_VALUE] = 0;
     size_t bytes = 0;
     for (size_t i = 0; i < half->count; i++) {
         const int64_t extents[] = {(int64_t)half->tokens[i], (int64_t)half->heads[i], (int64_t)half->dim[i]};
@@ -74,7 +85,9 @@ static size_t lay_out(attention_half *half, const locus_plan *plan, locus_pass p
 size_t locus_attention_half_workspace(const attention_executor *executor, const locus_plan *plan,
                                       const locus_attention_options *options, locus_dtype dtype, locus_pass pass) {
     attention_half half;
-    return lay_out(&half, plan, pass, NULL) + executor->workspace(plan, options, locus_dtype_working(dtype), pass);
+    const bool kept = keeps_keys(executor, plan, options, pass);
+    return lay_out(&half, plan, pass, kept, NULL) +
+           executor->workspace(plan, options, kept ? dtype : locus_dtype_working(dtype), pass);
 }
 
 /* ---- conversion ---- */
@@ -155,11 +168,17 @@ void locus_attention_half_forward(const attention_executor *executor, const locu
                                   const locus_attention_options *options, const locus_attention_tensors *tensors,
                                   locus_workspace workspace) {
     attention_half half;
-    const size_t bytes = lay_out(&half, plan, LOCUS_PASS_FORWARD, workspace.data);
-    const locus_attention_tensors wide = wide_tensors(&half, tensors);
+    const bool kept = keeps_keys(executor, plan, options, LOCUS_PASS_FORWARD);
+    const size_t bytes = lay_out(&half, plan, LOCUS_PASS_FORWARD, kept, workspace.data);
+    locus_attention_tensors wide = wide_tensors(&half, tensors);
     convert(&half, HALF_QUERY, tensors->query, false);
-    convert(&half, HALF_KEY, tensors->key, false);
-    convert(&half, HALF_VALUE, tensors->value, false);
+    if (kept) {
+        wide.key = tensors->key;
+        wide.value = tensors->value;
+    } else {
+        convert(&half, HALF_KEY, tensors->key, false);
+        convert(&half, HALF_VALUE, tensors->value, false);
+    }
     executor->forward(plan, options, &wide, behind(workspace, bytes));
     convert(&half, HALF_OUTPUT, tensors->output, true);
 }
@@ -168,7 +187,7 @@ void locus_attention_half_backward(const attention_executor *executor, const loc
                                    const locus_attention_options *options, const locus_attention_tensors *tensors,
                                    const locus_attention_gradients *gradients, locus_workspace workspace) {
     attention_half half;
-    const size_t bytes = lay_out(&half, plan, LOCUS_PASS_BACKWARD, workspace.data);
+    const size_t bytes = lay_out(&half, plan, LOCUS_PASS_BACKWARD, false, workspace.data);
     const locus_attention_tensors wide = wide_tensors(&half, tensors);
     const locus_attention_gradients wide_gradients = {.output = &half.wide[HALF_G_OUTPUT],
                                                       .query = &half.wide[HALF_G_QUERY],

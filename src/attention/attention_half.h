@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls with float16 or bfloat16 tensors: inputs are widened into float32 buffers of the workspace, the executor runs
- * on these, and what it writes is rounded into the caller's tensors. log_sum_exp is float32 already. */
+ * on these, and what it writes is rounded into the caller's tensors. log_sum_exp is float32 already. Keys and
+ * values, the most by far in a step of decoding, stay as they are where the executor widens them itself. */
 #ifndef LOCUS_ATTENTION_HALF_H
 #define LOCUS_ATTENTION_HALF_H
 

@@ -3,15 +3,12 @@
 #ifndef LOCUS_ATTENTION_KINDS_BODY_H
 #define LOCUS_ATTENTION_KINDS_BODY_H
 
-/* A row of one head. */
-static real *kinds_row(attention_view view, size_t token, size_t head) {
-    return (real *)view.data + (ptrdiff_t)token * view.token + (ptrdiff_t)head * view.head;
-}
+#include "attention/attention_rows_body.h"
 
 /* A number of one token and head, of a view whose rows are single numbers (log_sum_exp), if it is wanted. */
 static void kinds_set(attention_view view, size_t token, size_t head, double value) {
     if (view.data)
-        *kinds_row(view, token, head) = (real)value;
+        *row_of(&view, token, head) = (real)value;
 }
 
 static real *kinds_carve(attention_carver *carver, size_t count) {
@@ -20,7 +17,7 @@ static real *kinds_carve(attention_carver *carver, size_t count) {
 
 static void kinds_zero_rows(attention_view view, size_t first, size_t count, size_t head, size_t dim) {
     for (size_t t = 0; t < count; t++)
-        memset(kinds_row(view, first + t, head), 0, dim * sizeof(real));
+        memset(row_of(&view, first + t, head), 0, dim * sizeof(real));
 }
 
 /* state[left_dim, right_dim] += Σ_t left_tᵀ right_t. */

@@ -156,4 +156,5 @@ static void backward(const locus_plan *plan, const locus_attention_options *opti
         locus_attention_linear_finish_float32(&job);
 }
 
-const attention_executor locus_attention_linear = {check, workspace, forward, backward};
+const attention_executor locus_attention_linear = {
+    .check = check, .workspace = workspace, .forward = forward, .backward = backward};

@@ -48,11 +48,11 @@ static linear_walk linear_walk_of(const attention_linear_job *job, size_t worker
 
 /* Rows by their number within the sequence. */
 static real *linear_query(const linear_walk *w, attention_view view, size_t row, size_t head) {
-    return kinds_row(view, w->span.query_first + row, head);
+    return row_of(&view, w->span.query_first + row, head);
 }
 
 static real *linear_key(const linear_walk *w, attention_view view, size_t key) {
-    return kinds_row(view, w->span.key_first + key, w->kv_head);
+    return row_of(&view, w->span.key_first + key, w->kv_head);
 }
 
 static real *linear_number(const linear_walk *w, void *numbers, size_t row, size_t head) {
@@ -78,8 +78,8 @@ static void linear_feature_rows(const attention_linear_job *job, bool keys, size
     const attention_view source = locus_attention_view_of(keys ? job->turn.given->key : job->turn.given->query);
     const attention_view target = locus_attention_view_of(keys ? &job->feature_key : &job->feature_query);
     for (size_t t = first; t < first + count; t++)
-        linear_feature(KERNELS_GET(), job->turn.head_dim, keys ? 1 : (real)job->scale, kinds_row(source, t, head),
-                       kinds_row(target, t, head));
+        linear_feature(KERNELS_GET(), job->turn.head_dim, keys ? 1 : (real)job->scale, row_of(&source, t, head),
+                       row_of(&target, t, head));
 }
 
 /* What is done to each token: all queries of a piece and head, or all keys. */
@@ -448,8 +448,8 @@ static void linear_finish_rows(const attention_linear_job *job, bool keys, size_
     const attention_view gradient = keys ? job->turn.g_key : job->turn.g_query;
     const attention_view rest = keys ? job->rest_key : job->rest_query;
     for (size_t t = first; t < first + count; t++)
-        linear_finish_row(job->turn.head_dim, keys ? 1 : (real)job->scale, kinds_row(feature, t, head),
-                          rest.data ? kinds_row(rest, t, head) : NULL, kinds_row(gradient, t, head));
+        linear_finish_row(job->turn.head_dim, keys ? 1 : (real)job->scale, row_of(&feature, t, head),
+                          rest.data ? row_of(&rest, t, head) : NULL, row_of(&gradient, t, head));
 }
 
 void REAL_NAME(locus_attention_linear_finish)(const attention_linear_job *job) {

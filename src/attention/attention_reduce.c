@@ -4,6 +4,8 @@
  * operator says that they have parameters of their own. */
 #include "attention/attention_work.h"
 
+#include "encoding/class.h"
+
 #include <locus/memory.h>
 #include <locus/parallel.h>
 
@@ -21,13 +23,6 @@ static double slot_element(const attention_job *job, const char *table, size_t i
     return ((const double *)(const void *)table)[index];
 }
 
-static void add_element(const locus_tensor *target, size_t at, double value) {
-    if (target->dtype == LOCUS_FLOAT32)
-        ((float *)target->data)[at] = (float)((double)((float *)target->data)[at] + value);
-    else
-        ((double *)target->data)[at] += value;
-}
-
 static void fold_table_task(void *context, size_t index, size_t worker) {
     const table_fold *fold = context;
     const attention_job *job = fold->job;
@@ -38,7 +33,7 @@ static void fold_table_task(void *context, size_t index, size_t worker) {
         double sum = 0.0;
         for (size_t slot = 0; slot < slots; slot++)
             sum += slot_element(job, job->slot_data + slot * job->slots.bytes + fold->offset, i);
-        add_element(fold->target, i, sum);
+        locus_tensor_add(fold->target, i, sum);
     }
 }
 
@@ -86,7 +81,7 @@ static void reduce_terms(const attention_job *job, const locus_tensor *parameter
         const locus_tensor *own = parameters + locus_plan_score_parameters(job->plan, t);
         for (size_t h = 0; bytes > 0 && h < job->heads; h++)
             term->class->reduce(term, h, head_slots(job, h, offset), job->schedule.group_count, job->slots.bytes, own);
-        offset += (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+        offset += padded(bytes, LOCUS_ALIGNMENT);
     }
 }
 
@@ -95,7 +90,7 @@ static void reduce_sinks(const attention_job *job, const locus_tensor *sinks) {
         double sum = 0.0;
         for (size_t slot = 0; slot < job->schedule.group_count; slot++)
             sum += *(const double *)(const void *)(head_slots(job, h, job->slots.sinks) + slot * job->slots.bytes);
-        add_element(sinks, h, sum);
+        locus_tensor_add(sinks, h, sum);
     }
 }
 

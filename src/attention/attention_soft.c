@@ -249,4 +249,5 @@ static void backward(const locus_plan *plan, const locus_attention_options *opti
     locus_attention_turn_end_backward(&job.turn);
 }
 
-const attention_executor locus_attention_soft = {check, workspace, forward, backward};
+const attention_executor locus_attention_soft = {
+    .check = check, .workspace = workspace, .forward = forward, .backward = backward};

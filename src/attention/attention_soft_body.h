@@ -65,11 +65,11 @@ static real *soft_matrix(const soft_walk *w, void *matrices, size_t index, size_
 }
 
 static real *soft_query(const soft_walk *w, attention_view view, size_t row, size_t head) {
-    return kinds_row(view, w->span.query_first + row, head);
+    return row_of(&view, w->span.query_first + row, head);
 }
 
 static real *soft_key(const soft_walk *w, attention_view view, size_t key, size_t kv_head) {
-    return kinds_row(view, w->span.key_first + key, kv_head);
+    return row_of(&view, w->span.key_first + key, kv_head);
 }
 
 /* ---- landmarks ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Softmax attention as an executor: lays the job out, runs whole operators and loops, folds the parameters' gradients. */
+/* Softmax attention as an executor: lays the job out, runs whole operators and loops, folds the parameters'
+ * gradients. */
 #include "attention/attention_executor.h"
 #include "attention/attention_whole.h"
 #include "attention/attention_work.h"
@@ -20,22 +21,12 @@ static size_t workspace(const locus_plan *plan, const locus_attention_options *o
     return workspace_bytes(&job);
 }
 
-static attention_view view_of(const locus_tensor *tensor) {
-    attention_view view = {0};
-    if (tensor) {
-        view.data = tensor->data;
-        view.token = (ptrdiff_t)tensor->stride[0];
-        view.head = (ptrdiff_t)tensor->stride[1];
-    }
-    return view;
-}
-
 static void take_tensors(attention_job *job, const locus_attention_tensors *tensors) {
-    job->query = view_of(tensors->query);
-    job->key = view_of(tensors->key);
-    job->value = view_of(tensors->value);
-    job->output = view_of(tensors->output);
-    job->log_sum_exp = view_of(tensors->log_sum_exp);
+    job->query = locus_attention_view_of(tensors->query);
+    job->key = locus_attention_view_of(tensors->key);
+    job->value = locus_attention_view_of(tensors->value);
+    job->output = locus_attention_view_of(tensors->output);
+    job->log_sum_exp = locus_attention_view_of(tensors->log_sum_exp);
 }
 
 /* Turns what whole operators act on, then lays the loops out in the memory that these have worked in. */
@@ -46,11 +37,15 @@ static void begin(attention_job *job, attention_whole *whole, locus_workspace wo
     locus_attention_job_place(job, whole->workspace);
 }
 
+static bool half_keys(const locus_plan *plan, const locus_attention_options *options) {
+    return options->turned || !(locus_plan_query_key_whole(plan) || locus_plan_value_whole(plan));
+}
+
 static void forward(const locus_plan *plan, const locus_attention_options *options,
                     const locus_attention_tensors *tensors, locus_workspace lent) {
     attention_job job;
     attention_whole whole;
-    locus_attention_job_init(&job, plan, options, tensors->query->dtype, LOCUS_PASS_FORWARD);
+    locus_attention_job_init(&job, plan, options, tensors->key->dtype, LOCUS_PASS_FORWARD);
     take_tensors(&job, tensors);
     begin(&job, &whole, lent);
     if (job.dtype == LOCUS_FLOAT32)
@@ -67,10 +62,10 @@ static void backward(const locus_plan *plan, const locus_attention_options *opti
     attention_whole whole;
     locus_attention_job_init(&job, plan, options, tensors->query->dtype, LOCUS_PASS_BACKWARD);
     take_tensors(&job, tensors);
-    job.g_output = job.g_given = view_of(gradients->output);
-    job.g_query = view_of(gradients->query);
-    job.g_key = view_of(gradients->key);
-    job.g_value = view_of(gradients->value);
+    job.g_output = job.g_given = locus_attention_view_of(gradients->output);
+    job.g_query = locus_attention_view_of(gradients->query);
+    job.g_key = locus_attention_view_of(gradients->key);
+    job.g_value = locus_attention_view_of(gradients->value);
     job.slots_wanted = gradients->parameters != NULL;
     begin(&job, &whole, lent);
     if (job.dtype == LOCUS_FLOAT32)
@@ -82,4 +77,5 @@ static void backward(const locus_plan *plan, const locus_attention_options *opti
     locus_attention_whole_end_backward(&whole, gradients->parameters);
 }
 
-const attention_executor locus_attention_softmax = {.workspace = workspace, .forward = forward, .backward = backward};
+const attention_executor locus_attention_softmax = {
+    .workspace = workspace, .half_keys = half_keys, .forward = forward, .backward = backward};

@@ -7,11 +7,13 @@
  * Query head h reads key-value head h / group: operators know the latter only, score terms the former.
  *
  * Included by attention_float32.c and attention_float64.c, which define
- *   real, REAL_DTYPE, KERNELS (type), KERNELS_GET (function), REAL_EXP, REAL_LOG.
+ *   real, REAL_DTYPE, KERNELS (type), KERNELS_GET (function), REAL_EXP, REAL_LOG, REAL_OF_HALVES.
  *
  * Letters: a lane is one worker's state; ld a row's stride in scratch. All panels are [keys/128][dim][128]. */
 #ifndef LOCUS_ATTENTION_TILE_BODY_H
 #define LOCUS_ATTENTION_TILE_BODY_H
+
+#include "attention/attention_rows_body.h"
 
 /* A run of ATTENTION_QUERY_BLOCK rows: what they see together, and a run of keys that each of them sees. */
 typedef struct row_block {
@@ -31,19 +33,8 @@ typedef struct lane {
     void *operator_scratch;
     real *term_row, *product_row, *keep_row; /* [ATTENTION_KEY_BLOCK] */
     real *content;                           /* [ATTENTION_STRIP][ATTENTION_CONTENT_WIDTH] */
+    real *widened;                           /* [ATTENTION_KEY_BLOCK][dim], where keys and values are of a half type */
 } lane;
-
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
-static size_t padded(size_t count, size_t of) {
-    return (count + of - 1) / of * of;
-}
-
-static real *row_of(const attention_view *view, size_t token, size_t head) {
-    return (real *)view->data + (ptrdiff_t)token * view->token + (ptrdiff_t)head * view->head;
-}
 
 /* Head g of the group of a key-value head. */
 static void choose_head(lane *l, size_t kv, size_t g) {
@@ -132,6 +123,9 @@ static void carve_lane(const attention_job *job, attention_carver *carver, size_
     l->product_row = locus_attention_carve(carver, ATTENTION_KEY_BLOCK, sizeof(real));
     l->keep_row = locus_attention_carve(carver, ATTENTION_KEY_BLOCK, sizeof(real));
     l->content = locus_attention_carve(carver, content ? ATTENTION_STRIP * ATTENTION_CONTENT_WIDTH : 0, sizeof(real));
+    const size_t longer = l->ld_key > l->ld_value ? l->ld_key : l->ld_value;
+    l->widened =
+        locus_attention_carve(carver, job->kept == REAL_DTYPE ? 0 : ATTENTION_KEY_BLOCK * longer, sizeof(real));
 }
 
 /* ---- operators ---- */
@@ -163,6 +157,49 @@ static void prefetch_rows(const real *x, ptrdiff_t stride, size_t rows, size_t d
     for (size_t i = 0; x && i < rows; i++)
         for (size_t d = 0; d < dim; d += line)
             __builtin_prefetch(x + (ptrdiff_t)i * stride + d);
+}
+
+/* ---- keys and values as they lie ---- */
+
+typedef struct kept_rows {
+    const real *data;
+    ptrdiff_t stride;
+} kept_rows;
+
+static const attention_view *kept_view(const lane *l, locus_role role) {
+    return role == LOCUS_ROLE_KEY ? &l->job->key : &l->job->value;
+}
+
+/* The same for keys or values. */
+static void prefetch_kept(const lane *l, locus_role role, size_t token, size_t rows) {
+    const attention_view *view = kept_view(l, role);
+    const size_t size = locus_dtype_size(l->job->kept), bytes = role_dim(l, role) * size;
+    const char *x =
+        (const char *)view->data + ((ptrdiff_t)token * view->token + (ptrdiff_t)l->kv * view->head) * (ptrdiff_t)size;
+    for (size_t i = 0; i < rows; i++, x += view->token * (ptrdiff_t)size)
+        for (size_t at = 0; at < bytes; at += LOCUS_ALIGNMENT)
+            __builtin_prefetch(x + at);
+}
+
+/* Rows of keys or values of the lane's head: the caller's own, or those of a half type widened, at most
+ * ATTENTION_KEY_BLOCK of them, into l->widened. */
+static kept_rows kept_at(const lane *l, locus_role role, size_t token, size_t count) {
+    const attention_view *view = kept_view(l, role);
+#if REAL_OF_HALVES
+    if (l->job->kept != REAL_DTYPE) {
+        const size_t dim = role_dim(l, role), ld = role == LOCUS_ROLE_KEY ? l->ld_key : l->ld_value;
+        const uint16_t *from =
+            (const uint16_t *)view->data + (ptrdiff_t)token * view->token + (ptrdiff_t)l->kv * view->head;
+        const locus_kernels_half *halves = locus_kernels_half_get();
+        void (*const widen)(size_t, const uint16_t *, float *) =
+            l->job->kept == LOCUS_FLOAT16 ? halves->widen_float16 : halves->widen_bfloat16;
+        for (size_t i = 0; i < count; i++, from += view->token)
+            widen(dim, from, l->widened + i * ld);
+        return (kept_rows){l->widened, (ptrdiff_t)ld};
+    }
+#endif
+    (void)count;
+    return (kept_rows){row_of(view, token, l->kv), view->token};
 }
 
 static void copy_rows(const lane *l, const run *r, const real *x, ptrdiff_t x_stride, real *y, ptrdiff_t y_stride) {

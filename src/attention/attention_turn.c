@@ -37,17 +37,7 @@ void locus_attention_cut(attention_cut *cut, const locus_plan *plan, bool keys, 
     cut->of[sequences] = at;
 }
 
-/* ---- views and buffers ---- */
-
-attention_view locus_attention_view_of(const locus_tensor *tensor) {
-    attention_view view = {0};
-    if (tensor) {
-        view.data = tensor->data;
-        view.token = (ptrdiff_t)tensor->stride[0];
-        view.head = (ptrdiff_t)tensor->stride[1];
-    }
-    return view;
-}
+/* ---- buffers ---- */
 
 locus_tensor locus_attention_turn_buffer(const attention_turn *turn, attention_carver *carver, size_t tokens,
                                          size_t heads, size_t dim) {

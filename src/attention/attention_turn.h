@@ -58,7 +58,6 @@ void locus_attention_turn_end_backward(const attention_turn *turn);
 /* A [tokens, heads, dim] tensor of the workspace, one head after the other. */
 locus_tensor locus_attention_turn_buffer(const attention_turn *turn, attention_carver *carver, size_t tokens,
                                          size_t heads, size_t dim);
-attention_view locus_attention_view_of(const locus_tensor *tensor); /* NULL: an empty view */
 
 /* The scale that the caller or a term `scores` asks for; 0 where neither does. */
 double locus_attention_asked_scale(const locus_plan *plan, const locus_attention_options *options);

@@ -4,9 +4,9 @@
  *   forward    q', k', v' into buffers;            loops;   o = ⌈p⌉ᵀ o' in place
  *   backward   q', k', v', do' = ⌈p⌉ do likewise;  loops;   dq, dk, dv from dq', dk', dv' in place, and parameters
  *
- * An operator knows the key-value heads. Where these are fewer than the query heads, queries, outputs and their gradients
- * are one stream for each place g of a head in its group, made of the heads g, group + g, 2·group + g, …; what keys and
- * values share with queries is made with g = 0.
+ * An operator knows the key-value heads. Where these are fewer than the query heads, queries, outputs and their
+ * gradients are one stream for each place g of a head in its group, made of the heads g, group + g, 2·group + g, …;
+ * what keys and values share with queries is made with g = 0.
  *
  * Operators are orthogonal: D = do·o = do'·o' comes from the caller's own tensors, and o' = ⌈p⌉ o, the input of the
  * output's operator, is made again where parameters learn. What acts on one site is one call; if the same operator

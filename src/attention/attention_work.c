@@ -2,6 +2,9 @@
 /* Cuts the packed batch into items and groups by shape, and lays the workspace out. */
 #include "attention/attention_work.h"
 
+#include "encoding/class.h"
+#include "kernels/half_rows.h"
+
 #include <locus/memory.h>
 #include <locus/parallel.h>
 #include <math.h>
@@ -15,10 +18,20 @@ static const double SMALLEST_TASK = 4096.0;
 static const size_t SLOT_BYTES_MAX = (size_t)64 << 20;
 
 void *locus_attention_carve(attention_carver *carver, size_t count, size_t size) {
-    size_t bytes = (count * size + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+    const size_t bytes = padded(count * size, LOCUS_ALIGNMENT);
     void *block = carver->base ? carver->base + carver->used : NULL;
     carver->used += bytes;
     return block;
+}
+
+attention_view locus_attention_view_of(const locus_tensor *tensor) {
+    attention_view view = {0};
+    if (tensor) {
+        view.data = tensor->data;
+        view.token = (ptrdiff_t)tensor->stride[0];
+        view.head = (ptrdiff_t)tensor->stride[1];
+    }
+    return view;
 }
 
 /* ---- costs: pairs under the mask and the window, the prefix taken as causal, documents not looked at ---- */
@@ -110,10 +123,6 @@ static void emit(builder *b, attention_item item, double cost) {
         b->open = false;
 }
 
-static size_t multiple(size_t value, size_t of) {
-    return (value + of - 1) / of * of;
-}
-
 /* How many keys a part of the sequence gets; all of them where it is not split. */
 static size_t part_keys(const attention_job *job, const locus_sequence_span *span, double threshold) {
     /* The output's operator needs the whole of a row's content term: such a sequence stays in one piece. */
@@ -124,7 +133,7 @@ static size_t part_keys(const attention_job *job, const locus_sequence_span *spa
         parts = span->key_count / ATTENTION_SPLIT_KEYS;
     if (whole || parts < 2)
         return span->key_count;
-    return multiple((span->key_count + parts - 1) / parts, ATTENTION_KEY_PANEL);
+    return padded((span->key_count + parts - 1) / parts, ATTENTION_KEY_PANEL);
 }
 
 static void emit_forward(const attention_job *job, builder *b, size_t sequence, const locus_sequence_span *span,
@@ -179,6 +188,18 @@ static void emit_parts(const attention_job *job, attention_schedule *schedule, s
         schedule->decode_queries = span->query_count;
 }
 
+/* Into how many runs a group's query heads fall. */
+static size_t head_parts(const attention_job *job, const attention_schedule *schedule, double total) {
+    const size_t tasks = schedule->group_count * job->kv_heads;
+    size_t parts = 1;
+    if (job->pass == LOCUS_PASS_FORWARD || tasks == 0)
+        return 1;
+    for (size_t more = 2; more <= job->group && tasks * parts < ATTENTION_HEAD_TASKS; more++)
+        if (job->group % more == 0 && total >= SMALLEST_TASK * (double)(schedule->group_count * more))
+            parts = more;
+    return parts;
+}
+
 /* With items NULL it counts; run again with room for them, it fills them in. */
 static void build(const attention_job *job, attention_schedule *schedule) {
     double total = total_cost(job), threshold = total / (double)groups_wanted(job);
@@ -189,7 +210,7 @@ static void build(const attention_job *job, attention_schedule *schedule) {
      * cut. */
     size_t chunk = job->sequences * job->kv_heads * 4 > 64 ? ATTENTION_QUERY_CHUNK : ATTENTION_QUERY_CHUNK / 2;
     if (chunk * job->group > ATTENTION_GROUP_CHUNK) { /* no fewer than a panel is worth */
-        size_t shared = multiple(ATTENTION_GROUP_CHUNK / job->group, ATTENTION_QUERY_BLOCK);
+        size_t shared = padded(ATTENTION_GROUP_CHUNK / job->group, ATTENTION_QUERY_BLOCK);
         chunk = shared > 2 * ATTENTION_QUERY_BLOCK ? shared : 2 * ATTENTION_QUERY_BLOCK;
     }
     schedule->item_count = schedule->group_count = schedule->partial_rows = 0;
@@ -218,6 +239,7 @@ static void build(const attention_job *job, attention_schedule *schedule) {
     }
     if (schedule->groups)
         schedule->groups[schedule->group_count] = schedule->item_count;
+    schedule->head_parts = head_parts(job, schedule, total);
 }
 
 /* ---- slots ---- */
@@ -263,7 +285,7 @@ void locus_attention_job_init(attention_job *job, const locus_plan *plan, const 
     job->kv_heads = locus_plan_kv_heads(plan);
     job->group = job->heads / job->kv_heads;
     job->head_dim = shape->head_dim;
-    job->value_dim = shape->value_dim ? shape->value_dim : shape->head_dim;
+    job->value_dim = locus_shape_value_dim(shape);
     job->sequences = locus_plan_sequences(plan);
     job->turned = options->turned;
     job->query_key = job->turned ? NULL : locus_plan_query_key_operator(plan);
@@ -278,11 +300,12 @@ void locus_attention_job_init(attention_job *job, const locus_plan *plan, const 
     job->drop_weights = options->dropout > 0.0 && options->dropout_on == LOCUS_DROPOUT_WEIGHTS;
     job->drop_logits = options->dropout > 0.0 && options->dropout_on == LOCUS_DROPOUT_LOGITS;
     job->dropout_key = options->dropout_key;
-    job->dtype = dtype;
+    job->dtype = locus_dtype_working(dtype);
+    job->kept = dtype;
     job->pass = pass;
     job->concurrency = locus_threads();
     if (job->content) {
-        bool single = dtype == LOCUS_FLOAT32;
+        bool single = job->dtype == LOCUS_FLOAT32;
         job->content_scale = job->content->scaled ? job->scale : 1.0;
         job->content_key = single ? (const void *)job->content->key_float32 : (const void *)job->content->key_float64;
         job->content_value =
@@ -330,6 +353,9 @@ size_t locus_attention_job_place(attention_job *job, void *base) {
         job->slot_data = locus_attention_carve(&carver, schedule->group_count * job->heads, job->slots.bytes);
         job->partials = locus_attention_carve(&carver, partial, size);
         job->content_partials = locus_attention_carve(&carver, job->content_key ? partial : 0, size);
+        const size_t keys = (schedule->head_parts - 1) * locus_plan_key_tokens(job->plan) * job->kv_heads;
+        job->key_partials = locus_attention_carve(&carver, keys * job->head_dim, size);
+        job->value_partials = locus_attention_carve(&carver, keys * job->value_dim, size);
     }
     job->worker_bytes = worker_bytes(job);
     job->workers = locus_attention_carve(&carver, job->concurrency, job->worker_bytes);

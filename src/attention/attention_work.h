@@ -3,7 +3,8 @@
  *
  *   item   a run of one sequence: queries (forward) or keys (backward)
  *   group  a run of items with about the same work; task (group, key-value head) is one piece of the parallel loop, and
- *          does all query heads that go with the key-value head
+ *          does all query heads that go with the key-value head; backward, where there are few such tasks, a run of
+ *          these heads, and a second loop adds up what the runs have of dk and dv
  *
  * Both depend on the plan, the mask and the window only, never on threads, so sums come out the same on any number of
  * them. A backward group owns one gradient slot for each query head. A long sequence among few is split over its keys:
@@ -30,6 +31,7 @@ enum {
     ATTENTION_CONTENT_WIDTH = 256, /* offsets of a tile beyond which content terms go pair by pair */
     ATTENTION_SPLIT_KEYS = 1024,   /* a part of a split sequence has at least so many keys */
     ATTENTION_SPLIT_MAX = 4,       /* parts of a sequence at most: bounds the memory of the partials */
+    ATTENTION_HEAD_TASKS = 32,     /* backward: below so many tasks a group's query heads are shared out, too */
     ATTENTION_DECODE_QUERIES = 8,  /* at most so many queries of a sequence are a step of decoding */
     ATTENTION_DECODE_KEYS = 32,    /* against at least so many keys */
     ATTENTION_DECODE_PART = 256,   /* keys of a part; a multiple of ATTENTION_KEY_BLOCK */
@@ -50,6 +52,7 @@ typedef struct attention_schedule {
     size_t *groups;        /* [group_count + 1], first item of each */
     size_t item_count, group_count;
     size_t partial_rows;          /* rows of [heads, dim] in the partials' buffer */
+    size_t head_parts;            /* backward: runs of a group's query heads, each a task; divides the group */
     size_t max_queries, max_keys; /* of one sequence */
     size_t chunk;                 /* forward: queries of an item at most */
     attention_item *parts;        /* of decoding: runs of keys; `partial` and `parts` as above */
@@ -89,6 +92,7 @@ typedef struct attention_job {
     bool drop_weights, drop_logits;
     locus_random dropout_key;
     locus_dtype dtype;
+    locus_dtype kept; /* of keys and values: dtype, or in a forward a half type that is widened as it is read */
     locus_pass pass;
     attention_schedule schedule;
     attention_slots slots;
@@ -97,8 +101,9 @@ typedef struct attention_job {
     attention_view g_output, g_query, g_key, g_value;        /* gradients of them */
     attention_view g_given;                                  /* g_output as the caller gave it: D = do·o */
     char *slot_data, *partials, *content_partials, *workers; /* in the workspace */
-    char *content_key_columns, *content_value_columns;       /* tables transposed, [dim][rows] */
-    char *decode_sums, *decode_tops, *decode_totals;         /* of parts: [rows][heads][value_dim], [rows][heads] */
+    char *key_partials, *value_partials; /* [head_parts − 1][key tokens][kv_heads][dim]: dk, dv of runs but the first */
+    char *content_key_columns, *content_value_columns; /* tables transposed, [dim][rows] */
+    char *decode_sums, *decode_tops, *decode_totals;   /* of parts: [rows][heads][value_dim], [rows][heads] */
     size_t worker_bytes;
 } attention_job;
 
@@ -109,8 +114,20 @@ typedef struct attention_carver {
 } attention_carver;
 void *locus_attention_carve(attention_carver *carver, size_t count, size_t size);
 
-/* Fills in everything but views and pointers from the plan and the options (which may be unchecked: neither their prefix
- * nor their documents are read). */
+static inline size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* The next multiple of `of`. */
+static inline size_t padded(size_t count, size_t of) {
+    return (count + of - 1) / of * of;
+}
+
+attention_view locus_attention_view_of(const locus_tensor *tensor); /* NULL: an empty view */
+
+/* Fills in everything but views and pointers from the plan and the options (which may be unchecked: neither their
+ * prefix nor their documents are read). `dtype` is that of keys and values: arithmetic is done in
+ * locus_dtype_working(dtype), which all other tensors are of. */
 void locus_attention_job_init(attention_job *job, const locus_plan *plan, const locus_attention_options *options,
                               locus_dtype dtype, locus_pass pass);
 

@@ -65,7 +65,8 @@ locus_status locus_cache_check_shift(const locus_binding *binding, locus_error *
 typedef struct cache_shifter {
     locus_plan *plans[2]; /* of whole pieces, and of the rest */
     size_t tokens, piece;
-    double undo; /* of keys: an attention factor that they have already */
+    double undo;    /* of keys: an attention factor that they have already, on the dimensions that turn */
+    size_t turning; /* the first so many of a head */
     cache_room workspace, wide;
 } cache_shifter;
 locus_status locus_cache_shifter_create(cache_shifter *shifter, const locus_binding *binding, const locus_path *a,

@@ -42,8 +42,8 @@ locus_status locus_cache_check_shift(const locus_binding *binding, locus_error *
     return LOCUS_OK;
 }
 
-/* What keys are multiplied by beside rotations. */
-static double factor_of(const locus_binding *binding) {
+/* What the dimensions that turn, the first `turning` of a head, are multiplied by beside rotations. */
+static double factor_of(const locus_binding *binding, size_t *turning) {
     double factor = 1;
     locus_normal_part parts[LOCUS_COORDINATES_MAX];
     for (size_t i = 0; i < binding->encoding->term_count; i++) {
@@ -52,7 +52,7 @@ static double factor_of(const locus_binding *binding) {
         const size_t count = turns ? term->class->normal(binding->bound[i], parts) : 0;
         for (size_t part = 0; part < count; part++)
             if (parts[part].rotary && parts[part].rotary->factor > 0 && parts[part].rotary->side != LOCUS_SIDE_QUERY)
-                factor = parts[part].rotary->factor;
+                factor = parts[part].rotary->factor, *turning = 2 * parts[part].rotary->pairs;
     }
     return factor;
 }
@@ -93,7 +93,7 @@ locus_status locus_cache_shifter_create(cache_shifter *shifter, const locus_bind
                                         const locus_plan_options *options, size_t tokens, locus_error *error) {
     *shifter = (cache_shifter){.tokens = tokens, .piece = tokens < PIECE ? tokens : PIECE, .undo = 1};
     locus_status status = locus_cache_check_shift(binding, error);
-    const double factor = status == LOCUS_OK ? factor_of(binding) : 1;
+    const double factor = status == LOCUS_OK ? factor_of(binding, &shifter->turning) : 1;
     shifter->undo = 1 / factor;
     if (status == LOCUS_OK && tokens >= PIECE)
         status = create_plan(&shifter->plans[0], binding, a, options, PIECE, error);
@@ -135,7 +135,7 @@ static void run_piece(const cache_shifter *shifter, const locus_plan *plan, locu
     (void)status; /* tensors and workspace have been checked */
     for (size_t h = 0; role == LOCUS_ROLE_KEY && shifter->undo != 1 && h < (size_t)piece->shape[1]; h++) {
         const cache_rows rows = locus_cache_rows_of(piece, h, 0);
-        scale_rows((size_t)piece->shape[0], (size_t)piece->shape[2], shifter->undo, &rows);
+        scale_rows((size_t)piece->shape[0], shifter->turning, shifter->undo, &rows);
     }
 }
 

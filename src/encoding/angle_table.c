@@ -271,12 +271,20 @@ static void remember(locus_angle_memo_item *item, const locus_coarse_job *job) {
         item->rows = locus_allocate(item_bytes(item->room, item->row_bytes));
         item->room = item->rows ? item->room : 0;
     }
-    item->count = item->room ? job->count : 0;
+    item->count = 0;
+    if (!item->rows)
+        return;
+    item->count = job->count;
     item->blocks = (int64_t *)(void *)((char *)item->rows + item->room * item->row_bytes);
-    if (item->count > 0) {
-        memcpy(item->rows, job->rows, item->count * item->row_bytes);
-        memcpy(item->blocks, job->blocks, item->count * sizeof *item->blocks);
-    }
+    memcpy(item->rows, job->rows, item->count * item->row_bytes);
+    memcpy(item->blocks, job->blocks, item->count * sizeof *item->blocks);
+}
+
+size_t locus_angle_memo_bytes(const struct locus_angle_memo *memo) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < memo->count; i++)
+        bytes += item_bytes(memo->items[i].room, memo->items[i].row_bytes);
+    return bytes;
 }
 
 void locus_angle_memo_release(struct locus_angle_memo *memo) {

@@ -58,6 +58,7 @@ struct locus_angle_memo {
     size_t count;
     locus_angle_memo_item items[LOCUS_ANGLE_MEMO_ITEMS];
 };
+size_t locus_angle_memo_bytes(const struct locus_angle_memo *memo);
 void locus_angle_memo_release(struct locus_angle_memo *memo);
 
 /* What `rates` points to must outlive the tables. */

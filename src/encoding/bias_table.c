@@ -35,7 +35,7 @@ locus_status locus_bias_table_create(locus_bias_table *table, const locus_places
     const locus_score_rows *rows = &table->rows;
     table->count = rows->cells;
     if (rows->cells == 0 && !rows->directed && locus_distances_fit(rows->distances) &&
-        (rows->most + 1) * (double)table->heads < locus_score_list_most(places))
+        rows->most + 1 < locus_score_list_most(places, tables))
         table->count = (size_t)rows->most + 1;
     return fill_numbers(table, memory, error);
 }

@@ -128,8 +128,8 @@ struct locus_encoding_class {
     bool reals;      /* takes real-valued positions */
     bool any_group;  /* positions of every group will do; others without an option `group` act on seq */
     bool grids_only; /* of the option `group` */
-    /* The group, as text, of a class whose group follows from other options (axes=3: grid:3); cut to `size` bytes. NULL,
-     * or an empty text: the option `group` says it, or it is seq. */
+    /* The group, as text, of a class whose group follows from other options (axes=3: grid:3); cut to `size` bytes.
+     * NULL, or an empty text: the option `group` says it, or it is seq. */
     void (*group_text)(const locus_term *term, char *text, size_t size);
     /* NULL: all of info.sites. */
     unsigned (*sites)(const locus_term *term);
@@ -215,7 +215,8 @@ static inline void locus_tensor_add(const locus_tensor *tensor, size_t index, do
 locus_status locus_shape_need_heads(const locus_shape *shape, const char *name, locus_error *error);
 locus_status locus_shape_need_model(const locus_shape *shape, const char *name, locus_error *error);
 
-/* The shape as a term sees it: `heads` are those that its parameters are for, of keys and values where it has operators. */
+/* The shape as a term sees it: `heads` are those that its parameters are for, of keys and values where it has
+ * operators. */
 locus_shape locus_term_shape(const locus_term *term, const locus_shape *shape);
 
 /* kv_heads, or heads where it is 0. */

@@ -16,6 +16,8 @@
 
 enum { RATE, LEARNED, GROUP };
 
+#define NUMBERS 2 /* of a distance: a double and a float */
+
 typedef struct locus_decay {
     double rate;
     bool learned;
@@ -74,7 +76,7 @@ static locus_status make_powers(power_list *powers, double rate, const locus_sco
                                 const locus_places *places, locus_owned *memory, locus_error *error) {
     const double settled = settled_at(rate), last = settled < rows->most ? settled : rows->most;
     *powers = (power_list){0};
-    if (!rows->whole || last >= locus_score_list_most(places))
+    if (!rows->whole || last >= locus_score_list_most(places, NUMBERS))
         return LOCUS_OK;
     return list_powers(powers, rate, last, memory, error);
 }
@@ -217,7 +219,7 @@ static locus_status fill_cells(locus_decay_term *own, const locus_places *places
 
 locus_status locus_decay_place(double rate, bool learned, size_t parameter, const locus_places *places,
                                locus_owned *memory, const locus_score_term **placed, locus_error *error) {
-    const size_t tables = learned ? 3 : 2; /* doubles, floats; distances are counted by their maker */
+    const size_t tables = NUMBERS + (learned ? 1 : 0); /* distances are counted by their maker */
     locus_decay_term *own = locus_owned_get(memory, 1, sizeof *own);
     if (!own)
         return locus_owned_fail(error, 1, sizeof *own);

@@ -344,10 +344,12 @@ void locus_growing_destroy(locus_growing **growing) {
 
 size_t locus_growing_bytes(const locus_growing *growing) {
     size_t bytes = sizeof *growing + growing->memory.bytes + growing->room_memory.bytes + growing->real_memory.bytes +
-                   growing->fresh.memory.bytes + growing->kept.memory.bytes;
-    for (size_t c = 0; c < growing->coordinates; c++)
-        if (growing->columns[c].trie)
-            bytes += locus_trie_bytes(growing->columns[c].trie);
+                   growing->fresh.memory.bytes + growing->kept.memory.bytes + locus_angle_memo_bytes(&growing->memo);
+    for (size_t c = 0; c < growing->coordinates; c++) {
+        const locus_growing_column *column = &growing->columns[c];
+        bytes += column->trie ? locus_trie_bytes(column->trie) : 0;
+        bytes += column->fresh_trie ? locus_trie_bytes(column->fresh_trie) : 0;
+    }
     return bytes;
 }
 

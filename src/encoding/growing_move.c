@@ -83,7 +83,7 @@ static locus_status take_values(locus_growing *g, const locus_growing_part *part
         }
         memcpy(to, from->keys + row, count * sizeof *to);
         for (size_t i = 0; real && i < count; i++)
-            real[i] = from->key_reals ? from->key_reals[row + i] : (double)to[i];
+            real[i] = part->from->real ? from->key_reals[row + i] : (double)to[i];
         if (by)
             shift_values(from, by->value, to, real, count);
     }

@@ -6,7 +6,6 @@
 #include "core/error.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_POSITION ((int64_t)1 << 40)
@@ -47,55 +46,29 @@ static locus_status make_fresh_trie(locus_growing *g, locus_growing_column *colu
     return status;
 }
 
-static int64_t floor_block(int64_t position) {
-    const int64_t quotient = position / LOCUS_FINE;
-    return position % LOCUS_FINE < 0 ? quotient - 1 : quotient;
-}
-
-static int compare_blocks(const void *a, const void *b) {
-    const int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-    return (left > right) - (left < right);
-}
-
-static uint32_t find_block(const int64_t *blocks, size_t count, int64_t block) {
-    size_t low = 0, high = count - 1;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (blocks[middle] < block)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (uint32_t)low;
-}
-
 /* Returns the number of blocks, at least one so that tables are never empty. */
 static size_t split_values(const locus_growing *g, locus_growing_column *column) {
     size_t count = 0;
     for (size_t s = 0; s < g->sequences; s++)
         for (size_t i = 0; i < g->runs[s].count; i++) {
-            const int64_t block = floor_block(column->queries[g->runs[s].first + i]);
+            const int64_t block = locus_block_of(column->queries[g->runs[s].first + i]);
             if (count == 0 || column->blocks[count - 1] != block)
                 column->blocks[count++] = block;
         }
     if (count == 0)
         column->blocks[count++] = 0;
-    qsort(column->blocks, count, sizeof *column->blocks, compare_blocks);
-    size_t kept = 1;
-    for (size_t i = 1; i < count; i++)
-        if (column->blocks[i] != column->blocks[kept - 1])
-            column->blocks[kept++] = column->blocks[i];
+    count = locus_blocks_sort(column->blocks, count);
     uint32_t last = 0;
     for (size_t s = 0; s < g->sequences; s++)
         for (size_t i = 0; i < g->runs[s].count; i++) {
             const size_t t = g->runs[s].first + i;
-            const int64_t block = floor_block(column->queries[t]);
+            const int64_t block = locus_block_of(column->queries[t]);
             if (column->blocks[last] != block)
-                last = find_block(column->blocks, kept, block);
+                last = locus_blocks_find(column->blocks, count, block);
             column->coarse[t] = last;
             column->fine[t] = (uint32_t)(column->queries[t] - block * LOCUS_FINE);
         }
-    return kept;
+    return count;
 }
 
 /* Real positions: each token has a row of its own, whole ones that of their block. */

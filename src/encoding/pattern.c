@@ -159,7 +159,7 @@ static locus_status enter(pattern_reader *reader, locus_encoding *encoding, size
 
 static locus_status read_item(pattern_reader *reader) {
     locus_pattern *pattern = reader->pattern;
-    size_t count, index;
+    size_t count, index = 0;
     locus_encoding *encoding = NULL;
     skip_blanks(reader);
     const size_t first = reader->at;

@@ -20,11 +20,6 @@ typedef struct locus_side_source {
     locus_token_side *side;
 } locus_side_source;
 
-static int64_t floor_block(int64_t position) {
-    int64_t quotient = position / LOCUS_FINE;
-    return position % LOCUS_FINE < 0 ? quotient - 1 : quotient;
-}
-
 /* ---- tokens in use ---- */
 
 static locus_status collect_runs(locus_side_source source, size_t sequences, locus_owned *memory, locus_error *error) {
@@ -136,14 +131,14 @@ static size_t list_candidates(const locus_token_side *side, int64_t *blocks) {
     size_t count = 0;
     for (size_t r = 0; r < side->run_count; r++)
         for (size_t i = 0; i < side->runs[r].count; i++) {
-            int64_t block = floor_block(side->values[side->runs[r].first + i]);
+            int64_t block = locus_block_of(side->values[side->runs[r].first + i]);
             if (count == 0 || blocks[count - 1] != block)
                 blocks[count++] = block;
         }
     return count;
 }
 
-static size_t sort_unique(int64_t *blocks, size_t count) {
+size_t locus_blocks_sort(int64_t *blocks, size_t count) {
     bool sorted = true;
     for (size_t i = 1; i < count && sorted; i++)
         sorted = blocks[i - 1] < blocks[i];
@@ -157,7 +152,7 @@ static size_t sort_unique(int64_t *blocks, size_t count) {
     return kept;
 }
 
-static uint32_t find_block(const int64_t *blocks, size_t count, int64_t block) {
+uint32_t locus_blocks_find(const int64_t *blocks, size_t count, int64_t block) {
     size_t low = 0, high = count - 1;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -179,9 +174,9 @@ static locus_status split_side(locus_token_side *side, const locus_placement *pl
     for (size_t r = 0; r < side->run_count; r++)
         for (size_t i = 0; i < side->runs[r].count; i++) {
             size_t t = side->runs[r].first + i;
-            int64_t block = floor_block(side->values[t]);
+            int64_t block = locus_block_of(side->values[t]);
             if (placement->coarse[last] != block)
-                last = find_block(placement->coarse, placement->coarse_count, block);
+                last = locus_blocks_find(placement->coarse, placement->coarse_count, block);
             coarse[t] = last;
             fine[t] = (uint32_t)(side->values[t] - block * LOCUS_FINE);
         }
@@ -199,7 +194,7 @@ static locus_status collect_blocks(locus_placement *placement, bool shared, locu
     size_t count = list_candidates(&placement->query, blocks);
     if (!shared)
         count += list_candidates(&placement->key, blocks + count);
-    count = count ? sort_unique(blocks, count) : 1; /* without tokens: block 0, so that tables are never empty */
+    count = count ? locus_blocks_sort(blocks, count) : 1; /* without tokens: block 0, so that tables are never empty */
     int64_t *kept = locus_owned_get(memory, count, sizeof *kept);
     if (kept)
         for (size_t i = 0; i < count; i++)

@@ -79,6 +79,18 @@ static inline double locus_real_split(double position, uint32_t *fine) {
     return is_whole ? (double)(whole - left) : position;
 }
 
+/* The c of a position. */
+static inline int64_t locus_block_of(int64_t position) {
+    const int64_t quotient = position / LOCUS_FINE;
+    return position % LOCUS_FINE < 0 ? quotient - 1 : quotient;
+}
+
+/* Sorts blocks, at least one, and drops those that repeat: returns how many are left. */
+size_t locus_blocks_sort(int64_t *blocks, size_t count);
+
+/* Where a block stands among them. */
+uint32_t locus_blocks_find(const int64_t *blocks, size_t count, int64_t block);
+
 /* Positions must outlive the places. `angles` asks for the two-level split of axes and cycles. POSITION for an axis'
  * value beyond ±2^40, naming the token. */
 locus_status locus_places_create(locus_places *places, const locus_positions *queries, const locus_positions *keys,

@@ -166,7 +166,8 @@ static locus_status place_local(const locus_operator_part *parts, size_t count, 
     size_t *slots = locus_owned_get(memory, count, sizeof *slots);
     if (!own || !slots)
         return locus_owned_fail(error, count, sizeof *slots);
-    *own = (locus_product){.base = {.class = &local_class, .heads_apart = true}, .count = count, .parts = parts, .slots = slots};
+    *own = (locus_product){
+        .base = {.class = &local_class, .heads_apart = true}, .count = count, .parts = parts, .slots = slots};
     for (size_t i = 0; i < count; i++) {
         const locus_operator *part = parts[i].local;
         slots[i] = own->slot_bytes;

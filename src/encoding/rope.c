@@ -128,6 +128,11 @@ static locus_status bind_tables(const locus_rope *own, size_t length, const doub
         theta[i] = values[i];
     if (!values)
         fill_frequencies(own->term, &own->sections, length, theta);
+    for (size_t i = 0; i < rotary->pairs; i++)
+        if (!isfinite(theta[i]))
+            return locus_fail(error, LOCUS_ERROR_NUMERIC, "frequencies",
+                              "the frequency of pair %zu of '%s' is not finite: its scaling is out of range", i,
+                              own->term->class->info.name);
     locus_status status = locus_rotary_bind_parts(rotary, theta, memory, error);
     if (status == LOCUS_OK && own->term->options[LOCUS_ROPE_XPOS].choice == 1)
         status = bind_growth(rotary, own->term, memory, error);

@@ -68,7 +68,7 @@ static long double llama3(const locus_term *term, long double omega) {
     const long double original = (long double)number(term, LOCUS_ROPE_ORIGINAL), wavelength = LONG_TURN / omega;
     if (wavelength < original / high)
         return omega;
-    if (wavelength > original / low)
+    if (wavelength > original / low || low == high) /* equal: a step, as Llama 4 has it */
         return omega / s;
     const long double smooth = (original / wavelength - low) / (high - low);
     return (1 - smooth) * omega / s + smooth * omega;

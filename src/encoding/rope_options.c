@@ -145,7 +145,7 @@ static const char *find_yarn(const locus_term *term, size_t *option) {
     const bool one = given(term, LOCUS_ROPE_MSCALE), all = given(term, LOCUS_ROPE_MSCALE_ALL);
     *option = given(term, LOCUS_ROPE_FAST) ? LOCUS_ROPE_FAST : LOCUS_ROPE_SLOW;
     if (options[LOCUS_ROPE_FAST].number <= options[LOCUS_ROPE_SLOW].number)
-        return "fast must be above slow";
+        return "fast must be above slow (they are 32 and 1 if not given)";
     *option = LOCUS_ROPE_BASE;
     if (options[LOCUS_ROPE_BASE].number <= 1)
         return "scaling=yarn needs a base above 1";
@@ -166,8 +166,8 @@ static const char *find_scaling(const locus_term *term, size_t *option) {
     if (found)
         return found;
     *option = given(term, LOCUS_ROPE_LOW) ? LOCUS_ROPE_LOW : LOCUS_ROPE_HIGH;
-    if (scaling == LOCUS_SCALING_LLAMA3 && options[LOCUS_ROPE_LOW].number >= options[LOCUS_ROPE_HIGH].number)
-        return "low must be below high";
+    if (scaling == LOCUS_SCALING_LLAMA3 && options[LOCUS_ROPE_LOW].number > options[LOCUS_ROPE_HIGH].number)
+        return "low must not be above high (they are 1 and 4 if not given)";
     *option = LOCUS_ROPE_LONG;
     if (scaling == LOCUS_SCALING_LONGROPE && options[LOCUS_ROPE_SHORT].count != options[LOCUS_ROPE_LONG].count)
         return "short and long must be of the same length, a number for each pair";

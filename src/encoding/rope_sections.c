@@ -34,10 +34,12 @@ static locus_status check_interleaved(const locus_term *term, const locus_rope_s
                                       locus_error *error) {
     for (size_t axis = 1; axis < sections->axes; axis++) {
         const size_t size = sections->first[axis + 1] - sections->first[axis];
-        if ((size - 1) * sections->axes + axis >= pairs)
+        const size_t room = pairs > axis ? (pairs - axis - 1) / sections->axes + 1 : 0;
+        if (size > room)
             return locus_fail(error, LOCUS_ERROR_SHAPE, "sections",
-                              "section %zu of '%s' is too large to be interleaved: %zu of every %zu-th of %zu pairs",
-                              axis, term->class->info.name, size, sections->axes, pairs);
+                              "section %zu (from 0) of '%s' has %zu pairs: order=interleaved can give it %zu of the "
+                              "%zu pairs at most",
+                              axis, term->class->info.name, size, room, pairs);
     }
     return LOCUS_OK;
 }

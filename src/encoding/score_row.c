@@ -6,14 +6,14 @@
 
 #include <string.h>
 
-/* Cells by difference: of one coordinate, and of several. */
+/* Cells by difference, of one coordinate and of several; positions far apart may have more than tokens ask for. */
 #define LINE_FOR_TOKEN 4
 #define LINE_ALWAYS 65536
 #define GRID_FOR_TOKEN 16
 #define GRID_ALWAYS 16384
-/* Numbers in all tables over cells by pair. */
+/* Numbers in all tables over cells by pair, or over what cells by difference have beyond the tokens. */
 #define PAIR_NUMBERS_FOR_TOKEN 512
-#define PAIR_NUMBERS_ALWAYS ((size_t)1 << 22)
+#define NUMBERS_ALWAYS ((size_t)1 << 22)
 
 #define SHORT_PIECE 8
 
@@ -22,8 +22,16 @@ static size_t tokens_of(const locus_places *places) {
     return first->query.used > first->key.used ? first->query.used : first->key.used;
 }
 
-double locus_score_list_most(const locus_places *places) {
-    return (double)tokens_of(places) * LINE_FOR_TOKEN + LINE_ALWAYS;
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static size_t line_most(const locus_places *places, size_t tables) {
+    return tokens_of(places) * LINE_FOR_TOKEN + least(LINE_ALWAYS, NUMBERS_ALWAYS / (tables + 1));
+}
+
+double locus_score_list_most(const locus_places *places, size_t tables) {
+    return (double)line_most(places, tables);
 }
 
 /* ---- cells by difference ---- */
@@ -33,10 +41,11 @@ static uint64_t spread_of(const locus_placement *axis) {
 }
 
 /* How many; 0 if they are too many. */
-static size_t count_differences(const locus_places *places) {
+static size_t count_differences(const locus_places *places, size_t tables) {
     const size_t tokens = tokens_of(places);
-    const size_t most =
-        places->count == 1 ? tokens * LINE_FOR_TOKEN + LINE_ALWAYS : tokens * GRID_FOR_TOKEN + GRID_ALWAYS;
+    const size_t most = places->count == 1
+                            ? line_most(places, tables)
+                            : tokens * GRID_FOR_TOKEN + least(GRID_ALWAYS, NUMBERS_ALWAYS / (tables + 1));
     size_t count = tokens > 0;
     for (size_t c = 0; c < places->count && count > 0; c++) {
         const uint64_t spread = spread_of(&places->items[c]);
@@ -116,7 +125,7 @@ static bool repeats(const locus_places *places, size_t sequence) {
 
 static size_t count_pairs(const locus_places *places, size_t tables) {
     const size_t tokens = tokens_of(places);
-    const size_t most = (tokens * PAIR_NUMBERS_FOR_TOKEN + PAIR_NUMBERS_ALWAYS) / (tables + 1);
+    const size_t most = (tokens * PAIR_NUMBERS_FOR_TOKEN + NUMBERS_ALWAYS) / (tables + 1);
     size_t count = 0;
     for (size_t s = 0; s < places->items[0].sequences; s++) {
         const locus_sequence_span *span = &places->items[0].spans[s];
@@ -204,7 +213,7 @@ static locus_status create_cells(locus_score_rows *rows, const locus_places *pla
 locus_status locus_score_rows_create(locus_score_rows *rows, const locus_places *places, size_t tables, bool directed,
                                      locus_owned *memory, locus_error *error) {
     *rows = (locus_score_rows){.directed = directed};
-    const size_t differences = places->grows ? 0 : count_differences(places);
+    const size_t differences = places->grows ? 0 : count_differences(places, tables);
     size_t pairs = 0;
     if (!places->grows && (places->count > 1 || differences == 0))
         pairs = count_pairs(places, tables);

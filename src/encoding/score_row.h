@@ -39,8 +39,8 @@ typedef struct locus_score_rows {
 locus_status locus_score_rows_create(locus_score_rows *rows, const locus_places *places, size_t tables, bool directed,
                                      locus_owned *memory, locus_error *error);
 
-/* Longest list of values by distance that a term should keep. */
-double locus_score_list_most(const locus_places *places);
+/* Longest list of values by distance that a term should keep, which keeps so many numbers for each. */
+double locus_score_list_most(const locus_places *places, size_t tables);
 
 /* Where the row of a call begins in a table over cells, or SIZE_MAX if it does not lie there in one piece. */
 static inline size_t locus_score_rows_at(const locus_score_rows *rows, const locus_score_call *call) {

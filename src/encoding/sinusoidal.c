@@ -48,9 +48,10 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
         return locus_owned_fail(error, pairs, sizeof *theta);
     own->dim = shape->model_dim;
     own->concatenated = term->options[LAYOUT].choice == 1;
-    double last = own->concatenated ? (double)pairs - 1 : (double)pairs;
-    for (size_t i = 0; i < pairs; i++) /* a single concatenated pair has the frequency 1 */
-        theta[i] = pow(term->options[BASE].number, last > 0 ? -(double)i / last : 0);
+    const long double base = (long double)term->options[BASE].number;
+    const long double last = own->concatenated ? (long double)pairs - 1 : (long double)pairs;
+    for (size_t i = 0; i < pairs; i++) /* rope's; a single concatenated pair has the frequency 1 */
+        theta[i] = (double)powl(base, last > 0 ? -(long double)i / last : 0);
     *bound = own;
     return locus_angle_fine_create(&own->fine, 1, pairs, theta, memory, error);
 }

@@ -160,8 +160,9 @@ typedef struct locus_content_table {
 
 /* ---- contextual positions: CoPE (Golovneva et al. 2024) ---- */
 
-/* p_mn = Σ_{j=n..m} sigmoid(q_m·k_j), at most `most`; s_mn += the linear interpolation at p_mn between q_m·table[⌊p⌋] and
- * q_m·table[⌈p⌉]. q is the query before any operator; `scaled`: the gate sees the score, else the bare product. */
+/* p_mn = Σ_{j=n..m} sigmoid(q_m·k_j), at most `most`; s_mn += the linear interpolation at p_mn between q_m·table[⌊p⌋]
+ * and q_m·table[⌈p⌉]. q is the query before any operator, but the gate sees queries and keys as scores do, turned;
+ * `scaled`: it sees the score, else the bare product. */
 typedef struct locus_contextual_table {
     size_t most;
     bool scaled;

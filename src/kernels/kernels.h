@@ -59,8 +59,8 @@ typedef struct locus_rotation {
  * soft_cap_backward g = g·(1 − (y/cap)²) for y = soft_cap(x): the gradient of x.
  * add_maximum, multiply_maximum
  *                   z = x + y, z = x·y, and its maximum.
- * dots              out[i] = x · rows[i], each row n long, `step` apart; i < count. In an order that depends on the
- *                   level, but not on i or count.
+ * dots              out[q·ld_out + i] = x[q] · rows[i], each row n long, those of x `ld` apart, the others `step`; q <
+ *                   queries, i < count. In an order that depends on the level, but not on a row's place or on counts.
  * dropout_row       Attention dropout: keep[j] = 1/(1 − p) or 0 for keys first … first + n − 1 of row `row`. Key k
  * looks at
  *                   16-bit word k % 8 of Philox block row·2^28 + k/8 (word w: low half of 32-bit word w/2 if w is even,
@@ -94,7 +94,8 @@ typedef struct locus_rotation {
         void (*soft_cap_backward)(size_t n, real cap, const real *y, real *g); \
         real (*add_maximum)(size_t n, const real *x, const real *y, real *z); \
         real (*multiply_maximum)(size_t n, const real *x, const real *y, real *z); \
-        void (*dots)(size_t count, size_t n, const real *x, const real *rows, ptrdiff_t step, real *out); \
+        void (*dots)(size_t queries, size_t count, size_t n, const real *x, ptrdiff_t ld, const real *rows, \
+                     ptrdiff_t step, real *out, ptrdiff_t ld_out); \
         void (*dropout_row)(size_t n, const locus_random *key, uint64_t row, size_t first, double p, real *keep); \
         void (*random_words)(size_t blocks, const locus_random *key, uint64_t first, uint32_t *words); \
     } name;

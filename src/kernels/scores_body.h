@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of scores before their softmax: one vector's products with many rows, the soft cap and its derivative, and a
+/* Rows of scores before their softmax: products of a few rows with many rows, the soft cap and its derivative, and a
  * last factor or bias together with the maximum that the softmax needs anyway.
  *
  * tanh x = −m/(2 + m), m = e^(−2x) − 1 by the arithmetic of exp_vector: with −2x = n ln 2 + r,
@@ -91,42 +91,103 @@ COMBINED_MAXIMUM(add_maximum, v_add)
 COMBINED_MAXIMUM(multiply_maximum, v_mul)
 #undef COMBINED_MAXIMUM
 
-/* LANES products at once: as many chains, and one transposition instead of as many horizontal sums. Past the last row
- * it is taken again, so that a product does not depend on its place. */
-static void KERNEL(dots)(size_t count, size_t n, const real *x, const real *rows, ptrdiff_t step, real *out) {
-    for (size_t first = 0; first < count; first += LANES) {
-        const size_t block = count - first < LANES ? count - first : LANES;
-        const real *row[LANES];
-        vreal sum[LANES];
-        SIMD_UNROLL
-        for (size_t j = 0; j < LANES; j++) {
-            row[j] = rows + (ptrdiff_t)(first + (j < block ? j : block - 1)) * step;
-            sum[j] = v_zero();
-        }
-        size_t i = 0;
-        for (; i + LANES <= n; i += LANES) {
-            const vreal at = v_load(x + i);
-            SIMD_UNROLL
-            for (size_t j = 0; j < LANES; j++)
-                sum[j] = v_fma(at, v_load(row[j] + i), sum[j]);
-        }
-        if (i < n) {
-            const vpart part = v_first(n - i);
-            const vreal at = v_load_part(x + i, part);
-            SIMD_UNROLL
-            for (size_t j = 0; j < LANES; j++)
-                sum[j] = v_fma(at, v_load_part(row[j] + i, part), sum[j]);
-        }
-        v_transpose(sum);
-        for (size_t half = LANES / 2; half > 0; half /= 2) {
-            for (size_t j = 0; j < half; j++)
-                sum[j] = v_add(sum[j], sum[j + half]);
-        }
-        if (block == LANES)
-            v_store(out + first, sum[0]);
-        else
-            v_store_part(out + first, sum[0], v_first(block));
+/* ---- products of rows with rows ---- */
+
+/* Products of a tile: as many chains as hide the latency of an fma, and whole vectors of them. */
+#define DOTS_TILE ((size_t)(LANES < 8 ? 8 : LANES))
+
+typedef struct dots_block {
+    size_t count, n;
+    const real *x, *rows;
+    ptrdiff_t ld, step, ld_out;
+    real *out;
+} dots_block;
+
+/* Two vectors in a row become one, of the sums of neighbouring elements; `width` is a constant. */
+SIMD void dots_fold(vreal sum[], const size_t width) {
+    SIMD_UNROLL
+    for (size_t j = 0; j < width; j++) {
+        vreal even, odd;
+        v_deinterleave(sum[2 * j], sum[2 * j + 1], &even, &odd);
+        sum[j] = v_add(even, odd);
     }
+}
+
+/* out[j] = Σ sum[j], with half the shuffles of a transposition. */
+SIMD void dots_reduce(vreal sum[], real out[]) {
+    if (LANES >= 2)
+        dots_fold(sum, LANES / 2);
+    if (LANES >= 4)
+        dots_fold(sum, LANES / 4);
+    if (LANES >= 8)
+        dots_fold(sum, LANES / 8);
+    if (LANES >= 16)
+        dots_fold(sum, LANES / 16);
+    v_store(out, sum[0]);
+}
+
+/* Rows [first, first + height) of x, a constant 1, 2 or 4, against the DOTS_TILE / height rows from `row` on. Each row
+ * that is loaded serves all of the others. Past the last row that is taken again, so that a product does not depend on
+ * its place. */
+SIMD void dots_tile(const dots_block *b, size_t first, size_t row, const size_t height) {
+    const size_t width = DOTS_TILE / height, left = b->count - row < width ? b->count - row : width;
+    const ptrdiff_t ld = b->ld;
+    const real *x = b->x + (ptrdiff_t)first * ld, *at[DOTS_TILE];
+    vreal sum[DOTS_TILE];
+    real product[DOTS_TILE];
+    size_t i = 0;
+    SIMD_UNROLL
+    for (size_t j = 0; j < width; j++)
+        at[j] = b->rows + (ptrdiff_t)(row + (j < left ? j : left - 1)) * b->step;
+    SIMD_UNROLL
+    for (size_t j = 0; j < DOTS_TILE; j++)
+        sum[j] = v_zero();
+    for (; i + LANES <= b->n; i += LANES) {
+        vreal own[4];
+        SIMD_UNROLL
+        for (size_t q = 0; q < height; q++)
+            own[q] = v_load(x + (ptrdiff_t)q * ld + i);
+        SIMD_UNROLL
+        for (size_t j = 0; j < width; j++) {
+            const vreal other = v_load(at[j] + i);
+            SIMD_UNROLL
+            for (size_t q = 0; q < height; q++)
+                sum[q * width + j] = v_fma(own[q], other, sum[q * width + j]);
+        }
+    }
+    if (i < b->n) {
+        const vpart part = v_first(b->n - i);
+        SIMD_UNROLL
+        for (size_t j = 0; j < width; j++) {
+            const vreal other = v_load_part(at[j] + i, part);
+            SIMD_UNROLL
+            for (size_t q = 0; q < height; q++)
+                sum[q * width + j] = v_fma(v_load_part(x + (ptrdiff_t)q * ld + i, part), other, sum[q * width + j]);
+        }
+    }
+    SIMD_UNROLL
+    for (size_t j = 0; j < DOTS_TILE; j += LANES)
+        dots_reduce(sum + j, product + j);
+    real *out = b->out + (ptrdiff_t)first * b->ld_out + row;
+    for (size_t q = 0; q < height; q++, out += b->ld_out)
+        if (left == width) /* a length that is known is a few moves, not a call */
+            memcpy(out, product + q * width, width * sizeof(real));
+        else
+            memcpy(out, product + q * width, left * sizeof(real));
+}
+
+static void KERNEL(dots)(size_t queries, size_t count, size_t n, const real *x, ptrdiff_t ld, const real *rows,
+                         ptrdiff_t step, real *out, ptrdiff_t ld_out) {
+    const dots_block block = {count, n, x, rows, ld, step, ld_out, out};
+    size_t q = 0;
+    for (; q + 4 <= queries; q += 4)
+        for (size_t row = 0; row < count; row += DOTS_TILE / 4)
+            dots_tile(&block, q, row, 4);
+    for (; q + 2 <= queries; q += 2)
+        for (size_t row = 0; row < count; row += DOTS_TILE / 2)
+            dots_tile(&block, q, row, 2);
+    for (size_t row = 0; q < queries && row < count; row += DOTS_TILE)
+        dots_tile(&block, q, row, 1);
 }
 
 #endif

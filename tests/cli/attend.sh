@@ -194,6 +194,10 @@ values v.npy | awk '{ s[(NR - 1) % 16] += $1 / 4 } END { for (t = 0; t < 4; t++)
     refuses 2 '--keep goes with --window' attend rope $qkv --keep 2 -o no.npy
     refuses 2 '--scale must be above 0, not -1' attend rope $qkv --scale -1 -o no.npy
     refuses 2 '--cap must be above 0, not 0' attend rope $qkv --cap 0 -o no.npy
+    # A result that is no number is no result: nothing is written.
+    refuses 1 'no.npy is not written: element \[0, 0, 0\] of the result is NaN' attend rope $qkv --scale 1e300 -o no.npy
+    refuses 1 'the output is not written' attend rope $qkv --cap 1e300 --grad-output q.npy --grad-dir nowhere
+    absent no.npy nowhere
     refuses 2 '--window must be at least 1' attend rope $qkv --window 0 -o no.npy
 
     # ---- other attentions ----
@@ -221,6 +225,9 @@ values v.npy | awk '{ s[(NR - 1) % 16] += $1 / 4 } END { for (t = 0; t < 4; t++)
     near 1e-5 got want
     works attend rope $qkv --attention soft --landmarks 2 --iterations 5 -o o.npy
     works attend rope $qkv --attention clustered --clusters 2 --iterations 3 -o o.npy
+    for word in '--window 2' '--cap 5' '--documents documents.npy'; do
+        refuses 2 "${word% *} goes with --attention softmax" attend rope $qkv --attention linear $word -o no.npy
+    done
     refuses 2 '--landmarks goes with --attention soft' attend rope $qkv --landmarks 2 -o no.npy
     refuses 2 '--clusters goes with --attention clustered' attend rope $qkv --attention soft --clusters 2 -o no.npy
     refuses 2 '--iterations goes with --attention soft or clustered' attend rope $qkv --iterations 2 -o no.npy

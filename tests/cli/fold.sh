@@ -126,6 +126,33 @@ values across/query.npy | awk '{ w[NR - 1] = $1 } END {
 near 1e-6 got want
 shape whole/key.npy '(8,)'
 
+# Rotary options end in the angles, axes in a grid, sections in a split: operators agree in the folded basis.
+# The standard basis of interleaved pairs is the head's own, so no turn is left.
+for spec in 'rope(scaling=linear, factor=4)' 'rope(scaling=llama3, factor=8, original=64)' \
+    'rope(base=500, rotate=4)'; do
+    works fold "$spec" --heads 1 --head-dim 8 --to algebraic -o plain.safetensors
+    works encode algebraic --heads 1 --head-dim 8 --params plain.safetensors --positions 0:9 --operators -o got.npy
+    works encode "$spec" --heads 1 --head-dim 8 --positions 0:9 --operators -o want.npy
+    values got.npy >got
+    values want.npy >want
+    near 1e-6 got want
+done
+works fold 'rope(sections=1:3, scaling=ntk, factor=2)' --heads 1 --head-dim 8 --to algebraic -o plain.safetensors --json
+prints '"algebraic(group=grid:2, split=2:6)"'
+works encode 'algebraic(group=grid:2, split=2:6)' --heads 1 --head-dim 8 --params plain.safetensors \
+    --positions grid:3x4 --operators -o got.npy
+works encode 'rope(sections=1:3, scaling=ntk, factor=2)' --heads 1 --head-dim 8 --positions grid:3x4 --operators \
+    -o want.npy
+values got.npy >got
+values want.npy >want
+near 1e-6 got want
+works fold 'rope(axes=2)' --heads 1 --head-dim 8 --to algebraic -o plain.safetensors --json
+prints '"algebraic(group=grid:2)"'
+refuses 1 'only order=chunked folds' fold 'rope(sections=2:1:1, order=interleaved)' --heads 1 --head-dim 8 \
+    --to algebraic -o no.safetensors
+refuses 1 '4 of 8 head dimensions stand still' fold 'rope(axes=2, rotate=4)' --heads 1 --head-dim 8 --to algebraic \
+    -o no.safetensors
+
 # What has no normal form says so.
 refuses 1 'branches do not commute' fold 'algebraic(group=tree:2)' --heads 2 --head-dim 8 -o no.safetensors
 refuses 1 'branches do not commute' fold 'algebraic(group=seq*tree:2)' --heads 2 --head-dim 8 -o no.safetensors

@@ -136,6 +136,15 @@ prints '^rope(pairs=half, scaling=ntk, factor=1000)$'
 printf '{"model_type": "llama4_text", "head_dim": 128, "max_position_embeddings": 32768, "num_hidden_layers": 48}' >config.json
 works import-rope config.json
 prints '^3\*rope(base=500000) / none$'
+# Llama 4 Scout: a step instead of a ramp, which transformers reads (with a warning).
+printf '{"model_type": "llama4", "text_config": {"model_type": "llama4_text", "head_dim": 128, "num_hidden_layers": 48,
+    "rope_theta": 500000.0, "max_position_embeddings": 10485760, "rope_scaling": {"factor": 16.0,
+    "high_freq_factor": 1.0, "low_freq_factor": 1.0, "original_max_position_embeddings": 8192,
+    "rope_type": "llama3"}}}' >config.json
+works import-rope config.json
+prints '^3\*rope(base=500000, scaling=llama3, factor=16, original=8192, high=1) / none$'
+works import-rope config.json --json
+prints 'low_freq_factor and high_freq_factor are equal'
 config '"rope_parameters": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1e6}'
 works import-rope config.json
 prints '^rope(pairs=half, base=1000000, rotate=proportional:0.25)$'
@@ -203,4 +212,8 @@ refuses 1 'is not JSON' import-rope config.json
 refuses 1 'nowhere.json' import-rope nowhere.json
 refuses 2 'CONFIG.json is missing' import-rope
 absent no.npy
+# A file as large as weights is not read.
+dd if=/dev/zero of=config.json bs=1 count=0 seek=3221225472 2>/dev/null
+refuses 1 'has 3072 MiB: a model.s configuration has a few KiB' import-rope config.json
+rm config.json
 finish

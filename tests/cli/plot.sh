@@ -82,6 +82,27 @@ works plot similarity 'algebraic(group=tree:2)' --positions tree.txt --origin 1 
 works plot similarity 'algebraic(group=tree:2)' --positions tree.txt --origin 1 --threads 3 -o three.svg
 cmp -s one.svg three.svg || complain 'threads change a figure'
 
+# --length is heard, a pattern shows one of its layers, and vectors at the encoder's output are compared as vectors.
+dynamic='rope(scaling=dynamic, factor=4, original=64)'
+for figure in spectrum frequencies 'similarity --positions 0:8 --origin 0'; do
+    # shellcheck disable=SC2086
+    {
+        works plot $figure "$dynamic" -o short.svg
+        works plot $figure "$dynamic" --length 100000 -o long.svg
+        ! cmp -s short.svg long.svg || complain "plot $figure does not hear --length"
+        works plot $figure 'none / rope' --layer 1 -o layer.svg
+        works plot $figure rope -o rope.svg
+        cmp -s layer.svg rope.svg || complain "plot $figure does not hear --layer"
+        refuses 2 'choose one with --layer' plot $figure 'none / rope' -o no.svg
+    }
+done
+works plot table 'sinusoidal / none' --positions 0:8 --layer 0 -o layer.svg
+works plot similarity 'chebyshev(site=output)' --positions 0:9 --origin 0 -o encoded.svg
+works plot similarity chebyshev --positions 0:9 --origin 0 -o embedding.svg
+sed 's/(site=output)//' encoded.svg | cmp -s - embedding.svg ||
+    complain 'the same vectors are not as similar at both sites'
+refuses 2 'whole positions are needed' plot similarity rope --positions 0.5,1 --origin 0 -o no.svg
+
 if command -v gnuplot >/dev/null 2>&1; then
     works plot group tree:2 --from 2 --to 1+2 -o tree.png
     [ "$(od -An -c -j 1 -N 3 tree.png | tr -d ' ')" = PNG ] || complain 'tree.png is not a PNG'

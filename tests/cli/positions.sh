@@ -119,5 +119,27 @@ refuses 1 'one (\[tokens\])' encode rope --head-dim 4 --heads 1 --positions pair
 refuses 1 '2 columns' encode 'rope(axes=3)' --head-dim 6 --heads 1 --positions pairs.npy --operators -o no.npy
 npy nan.npy '<f4' '(1,)' '\000\000\300\177'
 refuses 1 'position nan of token 0' encode rope --head-dim 4 --heads 1 --positions nan.npy --operators -o no.npy
+
+# Text files of real positions.
+printf '(0.5,1)\r\n(2,-3.75)\n' >pairs.txt
+works encode 'rope(axes=2)' --head-dim 8 --heads 1 --positions pairs.txt --operators -o file.npy
+works encode 'rope(axes=2)' --head-dim 8 --heads 1 --positions '(0.5,1),(2,-3.75)' --operators -o list.npy
+cmp -s file.npy list.npy || complain 'a file of real positions is not the list'
+printf '0.5\n-1.25 \n3' >reals.txt
+works encode sinusoidal --dim 8 --positions reals.txt -o file.npy
+works encode sinusoidal --dim 8 --positions 0.5,-1.25,3 -o list.npy
+cmp -s file.npy list.npy || complain 'a file of real positions is not the list'
+printf '0.5\n\n2\n' >hole.txt
+refuses 1 'hole.txt, line 2: not a real position: write a number' encode sinusoidal --dim 8 --positions hole.txt \
+    -o no.npy
+printf '(0.5,1)\n(2,3,4)\n' >long.txt
+refuses 1 'long.txt, line 2: not a real position: write a number for each axis' encode 'rope(axes=2)' --head-dim 8 \
+    --heads 1 --positions long.txt --operators -o no.npy
+refuses 1 "tree:2' has no real-valued positions" encode 'shiv-quirk(depth=2)' --dim 8 --positions reals.txt -o no.npy
+refuses 2 "'grid:3' has no ranges; give grid:4x6x8 or a file" encode 'rope(axes=3)' --head-dim 12 --heads 1 \
+    --positions 0:4 --operators -o no.npy
+refuses 2 '--positions: is empty' encode sinusoidal --dim 8 --positions '' -o no.npy
+refuses 1 'no range (0:100), list (0,5,7) or box (grid:4x6), and no file' encode sinusoidal --dim 8 --positions 1e3 \
+    -o no.npy
 absent no.npy
 finish

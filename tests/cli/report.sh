@@ -13,9 +13,14 @@ for encoding in sinusoidal 'algebraic(group=seq, decay=0.98)' 'relative(window=4
     done
 done
 # shellcheck disable=SC2086
-works train --task reverse --encoding rope $tiny
+{
+    works train --task reverse --encoding rope $tiny
+    works train --task reverse --encoding rope --kv-heads 1 --attention linear $tiny
+}
 works report --store runs/locus.db -o page.html
 prints '^page.html$'
+works report --store runs/locus.db --task reverse --json
+prints 'over 20 symbols, attention linear, 1 key-value heads'
 for text in '<title>Positional encodings on copy and reverse</title>' 'not separated' 'Figure 1' 'Table 2' 'length 10' \
     "locus report --store runs/locus.db -o page.html" 'budget custom' '<svg' 'cosine between two rows' 'The score kernel'; do
     checks=$((checks + 1))

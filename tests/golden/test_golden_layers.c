@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Attention layers of published architectures (tools/golden_layers.py): given the same weights and input, the library's
- * attention with the architecture's spec gives the transformers package's output. Projections are plain loops in double;
- * its rotary tables are float32, so that is what agreement can be. */
+ * attention with the architecture's spec gives the transformers package's output. Projections are plain loops in
+ * double; its rotary tables are float32, so that is what agreement can be. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The onnx package's reference Attention (tools/golden_onnx.py): grouped heads, scales, soft caps, causal masks, keys and
- * values of different dimensions, a bias. The reference rounds scale and cap to float32 on the way, so float64 agrees to 1e-7. */
+/* The onnx package's reference Attention (tools/golden_onnx.py): grouped heads, scales, soft caps, causal masks,
+ * keys and values of different dimensions, a bias. The reference rounds scale and cap to float32 on the way, so
+ * float64 agrees to 1e-7. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -80,7 +80,7 @@ static void check_array(kinds_world *world, const setting *s, const char *name, 
 }
 
 static void check(const char *spec, const setting *s) {
-    const size_t lengths[] = {5, 1, 0, 4}, keys[] = {3, 2, 2, 6}, prefix[] = {3, 0, 0, 1};
+    const size_t lengths[] = {4, 1, 0, 3}, keys[] = {3, 2, 2, 5}, prefix[] = {3, 0, 0, 1};
     kinds_case test = {.spec = spec, .heads = s->groups ? 4 : 2, .kv_heads = 2, .head_dim = 6, .sequences = 4};
     kinds_world world;
     test.query_lengths = lengths;

@@ -27,7 +27,7 @@ static lab_model_config config_make(const char *encoding, lab_norm_place norm) {
     config.vocabulary = VOCABULARY;
     config.dim = 24;
     config.heads = 3;
-    config.feed_forward = 40;
+    config.feed_forward = 16;
     config.encoder_layers = 2;
     config.decoder_layers = 2;
     config.norm = norm;
@@ -132,8 +132,11 @@ static void check_config(lab_model_config config) {
     assert_null(model);
 }
 
-static void check_model(const char *encoding, lab_norm_place norm) {
-    check_config(config_make(encoding, norm));
+/* Whole stacks for the first encoding; for the others two layers are enough that share what they learn. */
+static void check_model(const char *encoding, lab_norm_place norm, bool first) {
+    lab_model_config config = config_make(encoding, norm);
+    config.encoder_layers = first ? config.encoder_layers : 1;
+    check_config(config);
 }
 
 static void gradients_with_norm_before(void **state) {
@@ -149,7 +152,7 @@ static void gradients_with_norm_before(void **state) {
                                             "algebraic(group=seq, decay=0.98)"};
     (void)state;
     for (size_t i = 0; i < sizeof encodings / sizeof *encodings; ++i)
-        check_model(encodings[i], LAB_NORM_BEFORE);
+        check_model(encodings[i], LAB_NORM_BEFORE, i == 0);
 }
 
 static void gradients_with_norm_after(void **state) {
@@ -157,7 +160,7 @@ static void gradients_with_norm_after(void **state) {
                                             "algebraic(group=seq, decay=0.98, values=on)"};
     (void)state;
     for (size_t i = 0; i < sizeof encodings / sizeof *encodings; ++i)
-        check_model(encodings[i], LAB_NORM_AFTER);
+        check_model(encodings[i], LAB_NORM_AFTER, i == 0);
 }
 
 static void gradients_of_layers_that_differ(void **state) {
@@ -214,5 +217,7 @@ int main(void) {
         cmocka_unit_test(gradients_of_layers_that_differ), cmocka_unit_test(gradients_behind_the_encoder),
         cmocka_unit_test(gradients_of_shared_heads),       cmocka_unit_test(gradients_of_attentions),
     };
+    if (locus_threads_set(1) != LOCUS_OK) /* thousands of tiny calls */
+        return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

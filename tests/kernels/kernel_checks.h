@@ -524,27 +524,36 @@ static void T(check_multiply_maximum)(const TABLE *kernels) {
 }
 
 /* Right to the bound of a sum of n products, and the same bits for a row alone and among others. */
+static void T(dots_case)(const TABLE *kernels, size_t queries, size_t count, size_t n, int placement) {
+    const size_t step = n + count % 3, ld = n + queries % 2, ld_out = count + queries % 3;
+    const size_t out_count = (queries - 1) * ld_out + count;
+    const REAL *x = T(random_place)(0, (queries - 1) * ld + n, placement);
+    const REAL *rows = T(random_place)(1, (count - 1) * step + n, placement);
+    REAL *out = T(random_place)(2, out_count, placement), *before = T(copy)(out, out_count), alone;
+    kernels->dots(queries, count, n, x, (ptrdiff_t)ld, rows, (ptrdiff_t)step, out, (ptrdiff_t)ld_out);
+    for (size_t q = 0; q < queries; q++) {
+        for (size_t i = 0; i < count; i++) {
+            const REAL *a = x + q * ld, *b = rows + i * step, got = out[q * ld_out + i];
+            long double want = 0, size = 0;
+            for (size_t d = 0; d < n; d++) {
+                want += (long double)a[d] * b[d];
+                size += fabsl((long double)a[d] * b[d]);
+            }
+            T(assert_near)("dots", i, got, want, (long double)(n + 1) * (long double)CHECK_EPSILON * size / 2);
+            kernels->dots(1, 1, n, a, (ptrdiff_t)ld, b, (ptrdiff_t)step, &alone, 1);
+            T(assert_same)("dots: a row alone", &alone, &got, 1);
+        }
+        if (q + 1 < queries)
+            T(assert_same)("dots: between rows", out + q * ld_out + count, before + q * ld_out + count, ld_out - count);
+    }
+    free(before);
+}
+
 static void T(check_dots)(const TABLE *kernels) {
     for (size_t n = 0; n <= 150; n += n < 40 ? 1 : 37)
-        for (size_t count = 1; count <= 2 * kernels->lanes + 1; count++) {
-            const int placement = (int)((n + count) % 2);
-            const size_t step = n + count % 3;
-            const REAL *x = T(random_place)(0, n, placement);
-            const REAL *rows = T(random_place)(1, (count - 1) * step + n, placement);
-            REAL *out = T(place)(2, count, placement), alone;
-            kernels->dots(count, n, x, rows, (ptrdiff_t)step, out);
-            for (size_t i = 0; i < count; i++) {
-                long double want = 0, size = 0;
-                for (size_t d = 0; d < n; d++) {
-                    want += (long double)x[d] * rows[i * step + d];
-                    size += fabsl((long double)x[d] * rows[i * step + d]);
-                }
-                T(assert_near)
-                ("dots", i, out[i], want, (long double)(n + 1) * (long double)CHECK_EPSILON * size / 2);
-                kernels->dots(1, n, x, rows + i * step, (ptrdiff_t)step, &alone);
-                T(assert_same)("dots: a row alone", &alone, &out[i], 1);
-            }
-        }
+        for (size_t count = 1; count <= 2 * kernels->lanes + 1; count++)
+            for (size_t queries = 1 + (n + count) % 2; queries <= 11; queries += 2)
+                T(dots_case)(kernels, queries, count, n, (int)((n + count) % 2));
 }
 
 /* ---- random numbers ---- */

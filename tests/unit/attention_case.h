@@ -35,7 +35,8 @@ typedef struct attention_case {
     bool turned;    /* inputs are taken as turned */
 } attention_case;
 
-/* Contiguous doubles, [tokens, heads or kv_heads, dim]. Values are exact in float32, so that one set serves both types. */
+/* Contiguous doubles, [tokens, heads or kv_heads, dim]. Values are exact in float32, so that one set serves both
+ * types. */
 typedef struct attention_arrays {
     double *q, *k, *v, *go;                 /* given */
     double *o, *log_sum_exp, *dq, *dk, *dv; /* results */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Attention as one would write it down: for each sequence and head the scores of all keys, −∞ where the mask, the window
- * or the documents say so, a softmax (with a sink, if there is one), sums; then backward. */
+/* Attention as one would write it down: for each sequence and head the scores of all keys, −∞ where the mask, the
+ * window or the documents say so, a softmax (with a sink, if there is one), sums; then backward. */
 #include "attention_case.h"
 
 #include <math.h>

@@ -139,6 +139,8 @@ SPOIL(no_parameters, c->gradients.parameter_count = 0)
 SPOIL(parameter_shape, c->parameter.shape[0] = 6)
 SPOIL(parameter_dtype, c->parameter.dtype = (locus_dtype)0)
 SPOIL(parameter_stride, c->parameter.stride[0] = 9)
+SPOIL(parameter_rank, c->parameter.rank = 1)
+SPOIL(parameter_data, c->parameter.data = NULL)
 
 SPOIL(negative_cap, c->options.cap = -1)
 SPOIL(nan_cap, c->options.cap = NAN)
@@ -298,9 +300,11 @@ static void test_bad_workspace_and_parameters(void **state) {
     (void)state;
     refuse(small_workspace, LOCUS_ERROR_MEMORY, "workspace", true);
     refuse(no_parameters, LOCUS_ERROR_SHAPE, "parameters", false);
-    refuse(parameter_shape, LOCUS_ERROR_SHAPE, "parameters", false);
-    refuse(parameter_dtype, LOCUS_ERROR_DTYPE, "parameters", false);
-    refuse(parameter_stride, LOCUS_ERROR_SHAPE, "parameters", false);
+    refuse(parameter_shape, LOCUS_ERROR_SHAPE, "key_table", false);
+    refuse(parameter_dtype, LOCUS_ERROR_DTYPE, "key_table", false);
+    refuse(parameter_stride, LOCUS_ERROR_SHAPE, "key_table", false);
+    refuse(parameter_rank, LOCUS_ERROR_SHAPE, "key_table", false);
+    refuse(parameter_data, LOCUS_ERROR_ARGUMENT, "key_table", false);
     call *c = begin();
     locus_error error;
     locus_workspace odd = {(char *)c->workspace.data + 8, c->workspace.bytes - 8};
@@ -353,6 +357,43 @@ static void test_fused_views_are_no_overlap(void **state) {
     }
 }
 
+/* Every parameter of the encoding, not only tables and sinks: `reduce` of an operator trusts the tensor's size. */
+static void test_gradients_of_an_operator(void **state) {
+    static const size_t offsets[] = {0, TOKENS};
+    static const locus_shape shape = {HEADS, DIM, DIM, 0, 0};
+    const locus_packing packing = {1, offsets, NULL};
+    locus_parameter info;
+    locus_error error;
+    double room[64] = {0};
+    (void)state;
+    call *c = begin();
+    locus_plan_destroy(&c->plan);
+    locus_binding_destroy(&c->binding);
+    locus_encoding_destroy(&c->encoding);
+    locus_positions_destroy(&c->positions);
+    must(locus_encoding_parse("rope(learned=on)", &c->encoding, NULL));
+    must(locus_encoding_parameter(c->encoding, &shape, 0, &info, NULL));
+    locus_tensor angles = locus_tensor_view(room, LOCUS_FLOAT64, info.rank, info.shape);
+    assert_true(locus_tensor_count(&angles) <= 64);
+    must(locus_binding_create(&c->binding, c->encoding, &shape, &angles, 1, NULL));
+    must(locus_positions_create(&c->positions, NULL, &packing, NULL, NULL));
+    must(locus_plan_create(&c->plan, c->binding, c->positions, NULL, NULL));
+    c->parameter = angles;
+    for (size_t i = 0; i < info.rank; i++) {
+        c->parameter.shape[i] = angles.shape[i] + 1;
+        assert_int_equal(
+            locus_attention_backward(c->plan, &c->options, &c->tensors, &c->gradients, c->workspace, &error),
+            LOCUS_ERROR_SHAPE);
+        one_line(&error, LOCUS_ERROR_SHAPE, info.name);
+        c->parameter.shape[i] = angles.shape[i];
+    }
+    c->parameter.dtype = LOCUS_BFLOAT16;
+    assert_int_equal(locus_attention_backward(c->plan, &c->options, &c->tensors, &c->gradients, c->workspace, &error),
+                     LOCUS_ERROR_DTYPE);
+    one_line(&error, LOCUS_ERROR_DTYPE, info.name);
+    end(c);
+}
+
 static void test_parameters_and_log_sum_exp_are_optional(void **state) {
     (void)state;
     call *c = begin();
@@ -378,6 +419,7 @@ int main(void) {
         cmocka_unit_test(test_bad_workspace_and_parameters),
         cmocka_unit_test(test_null_handles),
         cmocka_unit_test(test_fused_views_are_no_overlap),
+        cmocka_unit_test(test_gradients_of_an_operator),
         cmocka_unit_test(test_parameters_and_log_sum_exp_are_optional),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

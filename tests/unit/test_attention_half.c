@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Attention with half types: forward and backward give, to the last bit, what float32 gives on the widened inputs,
- * rounded once; log-sum-exp and parameters' gradients are float32's own; gaps between sequences stay as they are. */
+ * rounded once; log-sum-exp and parameters' gradients are float32's own; gaps between sequences stay as they are. Steps
+ * of decoding, which read keys and values of half types where they lie, too. */
 #include "../property/encoding_rig.h"
 
 enum { QUERIES = 300, KEYS = 320, HEADS = 4, MOST = KEYS * HEADS * 8, TENSORS = 8 };
@@ -10,6 +11,7 @@ typedef struct half_case {
     rig r;
     locus_attention_options options;
     locus_dtype dtype;
+    bool by_head; /* keys and values lie one head after the other, as in a cache */
     uint16_t half[TENSORS][MOST];
     float wide[TENSORS][MOST];
     float half_lse[QUERIES * HEADS], wide_lse[QUERIES * HEADS];
@@ -26,6 +28,10 @@ static locus_tensor view(size_t which, bool half) {
     locus_tensor tensor = half ? locus_tensor_view(c.half[which], c.dtype, 3, shape)
                                : locus_tensor_view(c.wide[which], LOCUS_FLOAT32, 3, shape);
     assert_true(locus_tensor_count(&tensor) <= MOST);
+    if (c.by_head && (which == KEY || which == VALUE)) {
+        tensor.stride[0] = tensor.shape[2];
+        tensor.stride[1] = KEYS * tensor.shape[2];
+    }
     return tensor;
 }
 
@@ -130,7 +136,60 @@ static void test_half_groups(void **state) {
           LOCUS_FLOAT16, LOCUS_MASK_FULL);
 }
 
+/* ---- steps of decoding ---- */
+
+/* A step of three queries against keys in two parts; tiles; one query; keys alone. */
+static void place_steps(void) {
+    const size_t query_offsets[] = {1, 5, 20, 21, QUERIES}, query_lengths[] = {3, 12, 1, 0};
+    const size_t key_offsets[] = {0, 264, 282, 318, KEYS}, key_lengths[] = {262, 16, 34, 2};
+    locus_positions *queries = NULL, *keys = NULL;
+    rig_ok(locus_positions_create(&queries, NULL, &(locus_packing){4, query_offsets, query_lengths}, NULL, error));
+    rig_ok(locus_positions_create(&keys, NULL, &(locus_packing){4, key_offsets, key_lengths}, NULL, error));
+    rig_place(&c.r, queries, keys);
+}
+
+static void check_steps(const char *spec, locus_shape shape, locus_attention_options options) {
+    const locus_dtype types[] = {LOCUS_FLOAT16, LOCUS_BFLOAT16};
+    for (size_t i = 0; i < 2; i++)
+        for (int by_head = 0; by_head < 2; by_head++) {
+            c.dtype = types[i];
+            c.by_head = by_head != 0;
+            c.options = options;
+            rig_bind(&c.r, spec, shape, 7);
+            place_steps();
+            fill();
+            run(false, LOCUS_PASS_FORWARD);
+            run(true, LOCUS_PASS_FORWARD);
+            check_same(OUTPUT);
+            assert_memory_equal(c.half_lse, c.wide_lse, sizeof c.wide_lse);
+            rig_close(&c.r);
+        }
+    c.by_head = false;
+}
+
+static void test_half_steps(void **state) {
+    const locus_shape plain = {.heads = HEADS, .head_dim = 8}, uneven = {.heads = HEADS, .head_dim = 7, .value_dim = 5};
+    const locus_shape grouped = {.heads = HEADS, .head_dim = 8, .value_dim = 6, .kv_heads = 2};
+    const locus_shape shared = {.heads = HEADS, .head_dim = 8, .kv_heads = 1};
+    locus_attention_options causal = locus_attention_default(), window, dropped;
+    (void)state;
+    causal.mask = LOCUS_MASK_CAUSAL;
+    window = dropped = causal;
+    window.window = 40;
+    window.keep = 5;
+    window.cap = 3;
+    dropped.dropout = 0.25;
+    check_steps("none", plain, causal);
+    check_steps("none", uneven, locus_attention_default());
+    check_steps("rope", grouped, window);
+    check_steps("algebraic(values=on) + alibi", shared, causal);
+    check_steps("rope + decay(rate=0.9) + scores(sinks=on)", grouped, dropped);
+    check_steps("relative(window=4)", plain, causal);
+    check_steps("liere(group=seq, values=on)", plain, causal); /* acts on whole tensors: keys are widened before */
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_half), cmocka_unit_test(test_half_groups)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_half), cmocka_unit_test(test_half_groups),
+                                       cmocka_unit_test(test_half_steps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

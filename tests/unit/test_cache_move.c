@@ -95,6 +95,7 @@ static void shifted_keys_are_those_of_moved_positions(void **state) {
         "rope(side=query)",
         "roper",
         "rope(scaling=yarn, factor=8, original=64)",
+        "rope(rotate=4, scaling=yarn, factor=8, original=64)",
         "rope(scaling=yarn, factor=8, original=64, side=query)",
         "rope(scaling=dynamic, factor=2, original=64)",
         "rope(xpos=512)",

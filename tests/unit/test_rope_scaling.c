@@ -45,8 +45,8 @@ static void yarn_contradicts_itself(void **state) {
 
 static void lists_and_lengths_contradict(void **state) {
     (void)state;
-    bad("rope(scaling=llama3, factor=8, original=64, low=4)", "low=4", "low must be below high");
-    bad("rope(scaling=llama3, factor=8, original=64, high=1)", "high=1", "low must be below high");
+    bad("rope(scaling=llama3, factor=8, original=64, low=5)", "low=5", "low must not be above high");
+    bad("rope(scaling=llama3, factor=8, original=64, high=0.5)", "high=0.5", "low must not be above high");
     bad("rope(scaling=longrope, factor=8, original=64, long=1:2)", "scaling=longrope", "needs short= and long=");
     bad("rope(scaling=longrope, factor=8, short=1:2, long=1:2)", "scaling=longrope", "needs original=");
     bad("rope(scaling=longrope, original=64, short=1:2, long=1:2)", "scaling=longrope", "needs factor=");
@@ -135,7 +135,8 @@ static void shapes_are_checked(void **state) {
     bad_shape("rope(sections=3:4, rotate=16)", 64, "sections", "add up to 7 pairs");
     bad_shape("rope(axes=3)", 64, "axes", "cannot share 32 pairs equally among 3 axes");
     bad_shape("rope(axes=3, frequencies=running)", 64, "axes", "give sections=a:b:");
-    bad_shape("rope(sections=2:14, order=interleaved)", 32, "sections", "too large to be interleaved");
+    bad_shape("rope(sections=2:14, order=interleaved)", 32, "sections",
+              "section 1 (from 0) of 'rope' has 14 pairs: order=interleaved can give it 8 of the 16 pairs at most");
     bad_shape("rope(scaling=longrope, factor=2, original=64, short=1:1, long=1:1)", 8, "short", "so 4 are needed");
     bad_shape("rope(axes=2, scaling=longrope, factor=2, original=64, short=1:1:1:1, long=1:1:1:1)", 8, "short",
               "4 dimensions turn with an axis, so 2 are needed");

@@ -145,6 +145,20 @@ static void test_rows_are_shared(void **state) {
         }
 }
 
+/* Two tokens far apart are no reason for a table of all that lies between them for each of many heads. */
+static void test_few_far(void **state) {
+    (void)state;
+    static const char *const specs[] = {"t5", "kerple", "alibi"};
+    const int64_t values[] = {0, 30000};
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+        rig r;
+        rig_bind(&r, specs[i], rig_shape(128, 4, 0, 0), 5);
+        rig_place(&r, rig_positions(values, 2), NULL);
+        assert_true(locus_plan_bytes(r.plan) < (size_t)1 << 20);
+        rig_close(&r);
+    }
+}
+
 /* ---- other groups ---- */
 
 static const char *const groups[] = {"cycle:6", "cycle:1000000007", "grid:2",     "grid:3",
@@ -376,10 +390,10 @@ static void test_settings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_line),        cmocka_unit_test(test_rows_are_shared), cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_initial),     cmocka_unit_test(test_real_grid),       cmocka_unit_test(test_real_line),
-        cmocka_unit_test(test_specs),       cmocka_unit_test(test_texts),           cmocka_unit_test(test_values),
-        cmocka_unit_test(test_alibi_heads), cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_line),      cmocka_unit_test(test_rows_are_shared), cmocka_unit_test(test_few_far),
+        cmocka_unit_test(test_groups),    cmocka_unit_test(test_initial),         cmocka_unit_test(test_real_grid),
+        cmocka_unit_test(test_real_line), cmocka_unit_test(test_specs),           cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_values),    cmocka_unit_test(test_alibi_heads),     cmocka_unit_test(test_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
