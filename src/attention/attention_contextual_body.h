@@ -252,7 +252,7 @@ static void forward_softmax(contextual_worker *w, size_t row, size_t i) {
             const real peak = w->kernels->maximum(runs[r].high - runs[r].low, score + runs[r].low);
             top = peak > top ? peak : top;
         }
-    const bool sink = job->sinks && runs[0].low < runs[0].high;
+    const bool sink = job->sinks != NULL; /* of a row that sees no key, too: then it is all of the log-sum-exp */
     if (sink && (real)job->sinks[w->head] > top)
         top = (real)job->sinks[w->head];
     const real shift = top == -(real)INFINITY ? 0 : top; /* a row of −∞ alone has no weights, not NaN */

@@ -188,8 +188,24 @@ static void test_half_steps(void **state) {
     check_steps("liere(group=seq, values=on)", plain, causal); /* acts on whole tensors: keys are widened before */
 }
 
+/* Keys and values are never widened as a whole. */
+static void test_half_steps_take_little_memory(void **state) {
+    enum { LONG = 1 << 16 };
+    const locus_attention_options options = locus_attention_default();
+    static int64_t last[] = {LONG - 1};
+    (void)state;
+    rig_bind(&c.r, "rope", (locus_shape){.heads = HEADS, .head_dim = 64}, 7);
+    rig_place(&c.r, rig_positions(last, 1), rig_positions(NULL, LONG));
+    const size_t keys = (size_t)LONG * HEADS * 64 * sizeof(float);
+    const size_t wide = locus_attention_workspace(c.r.plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
+    const size_t half = locus_attention_workspace(c.r.plan, &options, LOCUS_BFLOAT16, LOCUS_PASS_FORWARD);
+    assert_true(wide > 0 && half < wide + keys / 8);
+    rig_close(&c.r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_half), cmocka_unit_test(test_half_groups),
-                                       cmocka_unit_test(test_half_steps)};
+                                       cmocka_unit_test(test_half_steps),
+                                       cmocka_unit_test(test_half_steps_take_little_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
