@@ -117,7 +117,7 @@ static void flush(format f, narrow_kernel *narrow) {
         const float x = batch.x[i];
         if (isnan(x)) {
             assert_true(is_nan(f, batch.y[i]));
-            assert_true(batch.y[i] >> (f.fraction_bits - 1) & 1u);
+            assert_true(((unsigned)batch.y[i] >> (f.fraction_bits - 1)) & 1u);
             assert_int_equal(batch.y[i] >> 15, bits_of(x) >> 31);
         } else if (batch.y[i] != nearest(f, x)) {
             fail_msg("%a becomes %04x, the nearest is %04x", (double)x, batch.y[i], nearest(f, x));
