@@ -99,9 +99,10 @@ static locus_status check_encoding(const locus_plan *plan, const locus_attention
                           "the plan has a content term (relative, cope), which needs queries before any operator has "
                           "turned them; give them as they are, without turned");
     if (options->mask != LOCUS_MASK_CAUSAL && locus_plan_needs_causal(plan))
-        return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "mask",
-                          "the encoding (xpos) grows with the distance of later keys, so attention must be causal; use "
-                          "LOCUS_MASK_CAUSAL");
+        return locus_fail(
+            error, LOCUS_ERROR_UNSUPPORTED, "mask",
+            "the encoding (xpos) grows with the distance of later keys: every attention that it acts in must "
+            "have the causal mask");
     return LOCUS_OK;
 }
 
