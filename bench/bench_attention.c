@@ -11,13 +11,14 @@
  *
  *   bench_attention [--threads N] [--lengths 128,4096,…] [--tokens N] [--encodings "none;rope"] [--dropout P]
  *                   [--repeats N] [--heads N] [--kv-heads N] [--dim N] [--queries N] [--cap C] [--window N] */
+#include "group_subject.h"
+
 #include "kernels/kernels.h"
 
 #include <locus/locus.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { LENGTHS_MAX = 32, TIMES_MAX = 64, SPECS_MAX = 16 };
 
@@ -40,28 +41,6 @@ typedef struct batch {
 typedef struct timing {
     double best, median; /* seconds */
 } timing;
-
-static void must(locus_status status, const locus_error *error) {
-    if (status == LOCUS_OK)
-        return;
-    fprintf(stderr, "bench_attention: %s\n", error->message);
-    exit(1);
-}
-
-static void *room(size_t bytes) {
-    void *block = locus_allocate(bytes + 1);
-    if (!block) {
-        fprintf(stderr, "bench_attention: out of memory (%zu bytes)\n", bytes);
-        exit(1);
-    }
-    return block;
-}
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -92,10 +71,10 @@ static void peak_task(void *context, size_t index, size_t worker) {
 static double measure_peak(void) {
     double best = 0;
     for (int round = 0; round < 20; round++) {
-        double start = now();
+        double start = bench_seconds();
         locus_parallel_for(locus_threads() * 4, peak_task, NULL);
         double flops = 2.0 * BLOCK * BLOCK * BLOCK * BLOCK_REPEATS * 4 * (double)locus_threads();
-        double rate = flops / (now() - start) / 1e9;
+        double rate = flops / (bench_seconds() - start) / 1e9;
         best = rate > best ? rate : best;
     }
     return best;
@@ -121,7 +100,7 @@ typedef struct world {
 static void make_positions(world *w, const batch *b) {
     locus_error error;
     w->sequences = b->length ? b->sequences : sizeof ragged / sizeof ragged[0];
-    w->offsets = room((w->sequences + 1) * sizeof *w->offsets);
+    w->offsets = bench_memory((w->sequences + 1) * sizeof *w->offsets);
     w->offsets[0] = 0;
     for (size_t s = 0; s < w->sequences; s++) {
         size_t length = b->length ? b->length : ragged[s];
@@ -132,20 +111,20 @@ static void make_positions(world *w, const batch *b) {
     w->pairs *= (double)b->s->heads;
     w->tokens = w->query_tokens = w->offsets[w->sequences];
     locus_packing packing = {w->sequences, w->offsets, NULL};
-    must(locus_positions_create(&w->positions, NULL, &packing, NULL, &error), &error);
+    bench_check(locus_positions_create(&w->positions, NULL, &packing, NULL, &error), &error);
     if (b->s->queries == 0)
         return;
-    int64_t *values = room(w->sequences * b->s->queries * sizeof *values);
-    size_t *offsets = room((w->sequences + 1) * sizeof *offsets);
+    int64_t *values = bench_memory(w->sequences * b->s->queries * sizeof *values);
+    size_t *offsets = bench_memory((w->sequences + 1) * sizeof *offsets);
     for (size_t s = 0; s <= w->sequences; s++)
         offsets[s] = s * b->s->queries;
     for (size_t t = 0; t < w->sequences * b->s->queries; t++)
         values[t] = (int64_t)(b->length - b->s->queries + t % b->s->queries);
     packing.offsets = offsets;
     w->query_tokens = offsets[w->sequences];
-    must(locus_positions_create(&w->queries, NULL, &packing, values, &error), &error);
-    locus_release(values, w->sequences * b->s->queries * sizeof *values + 1);
-    locus_release(offsets, (w->sequences + 1) * sizeof *offsets + 1);
+    bench_check(locus_positions_create(&w->queries, NULL, &packing, values, &error), &error);
+    locus_release(values, w->sequences * b->s->queries * sizeof *values);
+    locus_release(offsets, (w->sequences + 1) * sizeof *offsets);
 }
 
 static void make_plan(world *w, const batch *b) {
@@ -154,22 +133,23 @@ static void make_plan(world *w, const batch *b) {
     shape.heads = b->s->heads;
     shape.kv_heads = b->s->kv_heads;
     shape.head_dim = shape.value_dim = b->s->dim;
-    must(locus_encoding_parse(b->spec, &w->encoding, &error), &error);
-    must(locus_encoding_parameter_count(w->encoding, &shape, &w->parameter_count, &error), &error);
+    bench_check(locus_encoding_parse(b->spec, &w->encoding, &error), &error);
+    bench_check(locus_encoding_parameter_count(w->encoding, &shape, &w->parameter_count, &error), &error);
     for (size_t i = 0; i < w->parameter_count; i++) {
         locus_parameter p;
-        must(locus_encoding_parameter(w->encoding, &shape, i, &p, &error), &error);
+        bench_check(locus_encoding_parameter(w->encoding, &shape, i, &p, &error), &error);
         w->parameters[i] = locus_tensor_view(NULL, LOCUS_FLOAT32, p.rank, p.shape);
         size_t bytes = locus_tensor_count(&w->parameters[i]) * sizeof(float);
         w->gradients[i] = w->parameters[i];
-        w->parameters[i].data = room(bytes);
-        w->gradients[i].data = memset(room(bytes), 0, bytes);
+        w->parameters[i].data = bench_memory(bytes);
+        w->gradients[i].data = memset(bench_memory(bytes), 0, bytes);
     }
-    must(locus_encoding_initialise(w->encoding, &shape, 1, w->parameters, w->parameter_count, &error), &error);
-    must(locus_binding_create(&w->binding, w->encoding, &shape, w->parameters, w->parameter_count, &error), &error);
-    must(locus_plan_create(&w->plan, w->binding, w->queries ? w->queries : w->positions,
-                           w->queries ? w->positions : NULL, &error),
-         &error);
+    bench_check(locus_encoding_initialise(w->encoding, &shape, 1, w->parameters, w->parameter_count, &error), &error);
+    bench_check(locus_binding_create(&w->binding, w->encoding, &shape, w->parameters, w->parameter_count, &error),
+                &error);
+    bench_check(locus_plan_create(&w->plan, w->binding, w->queries ? w->queries : w->positions,
+                                  w->queries ? w->positions : NULL, &error),
+                &error);
 }
 
 static void make_tensors(world *w, const settings *s) {
@@ -179,7 +159,7 @@ static void make_tensors(world *w, const settings *s) {
                                  (int64_t)(keys && s->kv_heads ? s->kv_heads : s->heads), (int64_t)s->dim};
         w->tensors[i] = locus_tensor_view(NULL, LOCUS_FLOAT32, i == LSE ? 2 : 3, shape);
         size_t count = locus_tensor_count(&w->tensors[i]);
-        float *data = w->tensors[i].data = room(count * sizeof(float));
+        float *data = w->tensors[i].data = bench_memory(count * sizeof(float));
         uint64_t state = (uint64_t)i + 1;
         for (size_t j = 0; j < count; j++) { /* spread like a normal variable; quality does not matter here */
             state = state * 6364136223846793005u + 1442695040888963407u;
@@ -195,22 +175,22 @@ static void free_world(world *w) {
     locus_binding_destroy(&w->binding);
     locus_encoding_destroy(&w->encoding);
     for (int i = 0; i < TENSORS; i++)
-        locus_release(w->tensors[i].data, locus_tensor_count(&w->tensors[i]) * sizeof(float) + 1);
+        locus_release(w->tensors[i].data, locus_tensor_count(&w->tensors[i]) * sizeof(float));
     for (size_t i = 0; i < w->parameter_count; i++) {
         size_t bytes = locus_tensor_count(&w->parameters[i]) * sizeof(float) + 1;
         locus_release(w->parameters[i].data, bytes);
         locus_release(w->gradients[i].data, bytes);
     }
-    locus_release(w->offsets, (w->sequences + 1) * sizeof *w->offsets + 1);
+    locus_release(w->offsets, (w->sequences + 1) * sizeof *w->offsets);
 }
 
 static double run_forward(world *w) {
     locus_error error;
     locus_tensor *t = w->tensors;
     locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
-    double start = now();
-    must(locus_attention_forward(w->plan, &w->options, &tensors, w->workspace, &error), &error);
-    return now() - start;
+    double start = bench_seconds();
+    bench_check(locus_attention_forward(w->plan, &w->options, &tensors, w->workspace, &error), &error);
+    return bench_seconds() - start;
 }
 
 static double run_backward(world *w) {
@@ -218,9 +198,9 @@ static double run_backward(world *w) {
     locus_tensor *t = w->tensors;
     locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
     locus_attention_gradients gradients = {&t[GO], &t[DQ], &t[DK], &t[DV], w->gradients, w->parameter_count};
-    double start = now();
-    must(locus_attention_backward(w->plan, &w->options, &tensors, &gradients, w->workspace, &error), &error);
-    return now() - start;
+    double start = bench_seconds();
+    bench_check(locus_attention_backward(w->plan, &w->options, &tensors, &gradients, w->workspace, &error), &error);
+    return bench_seconds() - start;
 }
 
 static void print_timing(const char *name, timing t, double flops, double peak) {
@@ -248,16 +228,16 @@ static void read_task(void *context, size_t index, size_t worker) {
 }
 
 static double measure_memory(size_t bytes) {
-    uint64_t *words = memset(room(bytes), 1, bytes);
+    uint64_t *words = memset(bench_memory(bytes), 1, bytes);
     reading r = {.words = words, .count = bytes / sizeof *words, .pieces = 64};
     double best = 0;
     for (int round = 0; round < 8; round++) {
-        double start = now();
+        double start = bench_seconds();
         locus_parallel_for(r.pieces, read_task, &r);
-        double rate = (double)bytes / (now() - start) / 1e9;
+        double rate = (double)bytes / (bench_seconds() - start) / 1e9;
         best = rate > best ? rate : best;
     }
-    locus_release(words, bytes + 1);
+    locus_release(words, bytes);
     return best;
 }
 
@@ -273,7 +253,7 @@ static void open_world(world *w, const settings *s, const batch *b) {
     size_t one = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
     size_t other = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD);
     w->workspace.bytes = one > other ? one : other;
-    w->workspace.data = room(w->workspace.bytes);
+    w->workspace.data = bench_memory(w->workspace.bytes);
 }
 
 static void report(const settings *s, const batch *b, world *w, size_t repeats) {
@@ -301,7 +281,7 @@ static void report(const settings *s, const batch *b, world *w, size_t repeats) 
 
 /* One batch for all encodings, by turns. */
 static void measure(const settings *s, batch b, char specs[][256], size_t count) {
-    world *worlds = memset(room(count * sizeof *worlds), 0, count * sizeof *worlds);
+    world *worlds = memset(bench_memory(count * sizeof *worlds), 0, count * sizeof *worlds);
     size_t repeats = b.length > 4096 ? (s->repeats * 4096 + b.length - 1) / b.length : s->repeats;
     repeats = repeats < 2 ? 2 : repeats > TIMES_MAX ? TIMES_MAX : repeats;
     for (size_t e = 0; e < count; e++) {
@@ -317,10 +297,10 @@ static void measure(const settings *s, batch b, char specs[][256], size_t count)
     for (size_t e = 0; e < count; e++) {
         b.spec = specs[e];
         report(s, &b, &worlds[e], repeats);
-        locus_release(worlds[e].workspace.data, worlds[e].workspace.bytes + 1);
+        locus_release(worlds[e].workspace.data, worlds[e].workspace.bytes);
         free_world(&worlds[e]);
     }
-    locus_release(worlds, count * sizeof *worlds + 1);
+    locus_release(worlds, count * sizeof *worlds);
 }
 
 static void measure_all(const settings *s, char specs[][256], size_t count) {

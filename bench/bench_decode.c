@@ -11,13 +11,14 @@
  *
  *   bench_decode [--threads N] [--lengths 128,1024,…] [--encodings "rope;rope + alibi"] [--types float32,bfloat16]
  *                [--repeats N] */
+#include "group_subject.h"
+
 #include <locus/locus.h>
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { LENGTHS_MAX = 16, SPECS_MAX = 16, TYPES_MAX = 4, TIMES_MAX = 512, PARAMETERS_MAX = 8, CHUNK = 512 };
 
@@ -34,28 +35,6 @@ typedef struct bench_shape {
 static const bench_shape shapes[] = {{"32x128 kv 32", 32, 32, 128, 1, 16384},
                                      {"32x128 kv 8", 32, 8, 128, 1, 65536},
                                      {"8x64, 64 sequences", 8, 8, 64, 64, 1024}};
-
-static void must(locus_status status, const locus_error *error) {
-    if (status == LOCUS_OK)
-        return;
-    (void)fprintf(stderr, "bench_decode: %s\n", error->message);
-    exit(1);
-}
-
-static void *room(size_t bytes) {
-    void *block = calloc(1, bytes + 64);
-    if (!block) {
-        (void)fprintf(stderr, "bench_decode: out of memory (%zu bytes)\n", bytes);
-        exit(1);
-    }
-    return block;
-}
-
-static double now(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- counting ---- */
 
@@ -93,15 +72,15 @@ static void read_part(void *context, size_t index, size_t worker) {
 }
 
 static double read_rate(size_t bytes, size_t repeats) {
-    uint64_t *sums = room(64 * 8 * sizeof *sums);
-    uint64_t *data = room(bytes);
+    uint64_t *sums = bench_memory(64 * 8 * sizeof *sums);
+    uint64_t *data = bench_memory(bytes);
     reading r = {data, bytes / 8, locus_threads() * 4, sums};
     double best = 1e9;
     memset(data, 1, bytes);
     for (size_t i = 0; i < repeats; i++) {
-        const double start = now();
+        const double start = bench_seconds();
         locus_parallel_for(r.parts, read_part, &r);
-        const double took = now() - start;
+        const double took = bench_seconds() - start;
         best = took < best ? took : best;
     }
     free(data);
@@ -128,18 +107,18 @@ static locus_binding *bind(const subject *s) {
     locus_binding *binding;
     locus_error error;
     size_t count;
-    must(locus_encoding_parse(s->spec, &encoding, &error), &error);
-    must(locus_encoding_parameter_count(encoding, &shape, &count, &error), &error);
+    bench_check(locus_encoding_parse(s->spec, &encoding, &error), &error);
+    bench_check(locus_encoding_parameter_count(encoding, &shape, &count, &error), &error);
     for (size_t i = 0; i < count && i < PARAMETERS_MAX; i++) {
         locus_parameter info;
         size_t elements = 1;
-        must(locus_encoding_parameter(encoding, &shape, i, &info, &error), &error);
+        bench_check(locus_encoding_parameter(encoding, &shape, i, &info, &error), &error);
         for (size_t d = 0; d < info.rank; d++)
             elements *= (size_t)info.shape[d];
-        values[i] = locus_tensor_view(room(elements * sizeof(double)), LOCUS_FLOAT64, info.rank, info.shape);
+        values[i] = locus_tensor_view(bench_memory(elements * sizeof(double)), LOCUS_FLOAT64, info.rank, info.shape);
     }
-    must(locus_encoding_initialise(encoding, &shape, 1, values, count, &error), &error);
-    must(locus_binding_create(&binding, encoding, &shape, values, count, &error), &error);
+    bench_check(locus_encoding_initialise(encoding, &shape, 1, values, count, &error), &error);
+    bench_check(locus_binding_create(&binding, encoding, &shape, values, count, &error), &error);
     for (size_t i = 0; i < count; i++)
         free(values[i].data);
     locus_encoding_destroy(&encoding);
@@ -149,7 +128,7 @@ static locus_binding *bind(const subject *s) {
 static locus_tensor drawn(size_t tokens, size_t heads, const subject *s) {
     const int64_t extents[] = {(int64_t)tokens, (int64_t)heads, (int64_t)s->shape->dim};
     const size_t count = tokens * heads * s->shape->dim;
-    locus_tensor tensor = locus_tensor_view(room(count * sizeof(float)), LOCUS_FLOAT32, 3, extents);
+    locus_tensor tensor = locus_tensor_view(bench_memory(count * sizeof(float)), LOCUS_FLOAT32, 3, extents);
     const locus_random random = {1, LOCUS_RANDOM_USER, (uint32_t)heads};
     for (size_t i = 0; i < count; i++)
         ((float *)tensor.data)[i] = (float)locus_random_uniform(&random, i % 65536) - 0.5F;
@@ -159,8 +138,8 @@ static locus_tensor drawn(size_t tokens, size_t heads, const subject *s) {
 /* `tokens` tokens of each sequence, in pieces. */
 static void prefill(subject *s, size_t tokens) {
     const size_t sequences = s->shape->sequences;
-    size_t *offsets = room((sequences + 1) * sizeof *offsets);
-    int64_t *values = room(CHUNK * sequences * sizeof *values);
+    size_t *offsets = bench_memory((sequences + 1) * sizeof *offsets);
+    int64_t *values = bench_memory(CHUNK * sequences * sizeof *values);
     locus_error error;
     for (size_t done = locus_cache_length(s->cache, 0), count; done < tokens; done += count) {
         count = tokens - done < CHUNK ? tokens - done : CHUNK;
@@ -172,8 +151,9 @@ static void prefill(subject *s, size_t tokens) {
         const locus_packing packing = {sequences, offsets, NULL};
         locus_positions *positions;
         locus_tensor rows = drawn(count * sequences, s->shape->kv_heads, s);
-        must(locus_positions_create(&positions, locus_binding_group(s->binding), &packing, values, &error), &error);
-        must(locus_cache_append(s->cache, positions, &rows, &rows, &error), &error);
+        bench_check(locus_positions_create(&positions, locus_binding_group(s->binding), &packing, values, &error),
+                    &error);
+        bench_check(locus_cache_append(s->cache, positions, &rows, &rows, &error), &error);
         locus_positions_destroy(&positions);
         free(rows.data);
     }
@@ -188,7 +168,7 @@ static void open_subject(subject *s, size_t capacity) {
     options.sequences = s->shape->sequences;
     options.capacity = capacity;
     options.dtype = s->dtype;
-    must(locus_cache_create(&s->cache, s->binding, &options, &error), &error);
+    bench_check(locus_cache_create(&s->cache, s->binding, &options, &error), &error);
     s->k = drawn(s->shape->sequences, s->shape->kv_heads, s);
     s->v = drawn(s->shape->sequences, s->shape->kv_heads, s);
     s->q = drawn(s->shape->sequences, s->shape->heads, s);
@@ -218,16 +198,16 @@ static void time_steps(subject *s, size_t length, size_t repeats) {
     locus_error error;
     prefill(s, length);
     for (size_t warm = 0; warm < 2; warm++) {
-        must(locus_cache_append(s->cache, NULL, &s->k, &s->v, &error), &error);
-        must(locus_cache_attend(s->cache, NULL, &s->q, &s->o, &error), &error);
+        bench_check(locus_cache_append(s->cache, NULL, &s->k, &s->v, &error), &error);
+        bench_check(locus_cache_attend(s->cache, NULL, &s->q, &s->o, &error), &error);
     }
     asked = 0;
     for (size_t i = 0; i < repeats; i++) {
-        const double start = now();
-        must(locus_cache_append(s->cache, NULL, &s->k, &s->v, &error), &error);
-        appends[i] = now() - start;
-        must(locus_cache_attend(s->cache, NULL, &s->q, &s->o, &error), &error);
-        steps[i] = now() - start;
+        const double start = bench_seconds();
+        bench_check(locus_cache_append(s->cache, NULL, &s->k, &s->v, &error), &error);
+        appends[i] = bench_seconds() - start;
+        bench_check(locus_cache_attend(s->cache, NULL, &s->q, &s->o, &error), &error);
+        steps[i] = bench_seconds() - start;
     }
     const size_t blocks = asked;
     qsort(steps, repeats, sizeof *steps, ascending);
@@ -271,7 +251,7 @@ static void take_lengths(settings *s, const char *text) {
 static bool take_option(settings *s, const char *name, const char *value) {
     locus_error error;
     if (strcmp(name, "--threads") == 0)
-        must(locus_threads_set((size_t)strtoull(value, NULL, 10)), &error);
+        bench_check(locus_threads_set((size_t)strtoull(value, NULL, 10)), &error);
     else if (strcmp(name, "--lengths") == 0)
         take_lengths(s, value);
     else if (strcmp(name, "--encodings") == 0)

@@ -7,12 +7,13 @@
  *          noise) as in speech or text. Linear attention has another definition: nothing to compare.
  *
  *   bench_kinds [--threads N] [--lengths 512,1024,…] [--repeats N] [--loss N] */
+#include "group_subject.h"
+
 #include <locus/locus.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { HEADS = 8, DIM = 64, LENGTHS_MAX = 16 };
 
@@ -36,28 +37,6 @@ static const subject subjects[] = {
     {"clustered, 100 clusters", LOCUS_ATTENTION_CLUSTERED, LOCUS_MASK_FULL, 0},
 };
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
-
-static void must(locus_status status, const locus_error *error) {
-    if (status == LOCUS_OK)
-        return;
-    fprintf(stderr, "bench_kinds: %s\n", error->message);
-    exit(1);
-}
-
-static void *room(size_t bytes) {
-    void *block = locus_allocate(bytes + 1);
-    if (!block) {
-        fprintf(stderr, "bench_kinds: out of memory (%zu bytes)\n", bytes);
-        exit(1);
-    }
-    return block;
-}
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- one sequence ---- */
 
@@ -96,13 +75,13 @@ static void make_world(world *w, const char *spec, size_t length, double follow)
     w->length = length;
     bound.heads = HEADS;
     bound.head_dim = DIM;
-    must(locus_encoding_parse(spec, &w->encoding, &error), &error);
-    must(locus_binding_create(&w->binding, w->encoding, &bound, NULL, 0, &error), &error);
-    must(locus_positions_create(&w->positions, NULL, &packing, NULL, &error), &error);
-    must(locus_plan_create(&w->plan, w->binding, w->positions, NULL, &error), &error);
+    bench_check(locus_encoding_parse(spec, &w->encoding, &error), &error);
+    bench_check(locus_binding_create(&w->binding, w->encoding, &bound, NULL, 0, &error), &error);
+    bench_check(locus_positions_create(&w->positions, NULL, &packing, NULL, &error), &error);
+    bench_check(locus_plan_create(&w->plan, w->binding, w->positions, NULL, &error), &error);
     for (int i = 0; i < TENSORS; i++) {
         w->tensors[i] = locus_tensor_view(NULL, LOCUS_FLOAT32, i == LSE ? 2 : 3, shape);
-        w->tensors[i].data = room(elements(w) * sizeof(float));
+        w->tensors[i].data = bench_memory(elements(w) * sizeof(float));
         memset(w->tensors[i].data, 0, elements(w) * sizeof(float));
         if (i <= V || i == GO)
             draw(w->tensors[i].data, (uint32_t)i, length, i <= V ? follow : 0);
@@ -111,7 +90,7 @@ static void make_world(world *w, const char *spec, size_t length, double follow)
 
 static void free_world(world *w) {
     for (int i = 0; i < TENSORS; i++)
-        locus_release(w->tensors[i].data, elements(w) * sizeof(float) + 1);
+        locus_release(w->tensors[i].data, elements(w) * sizeof(float));
     locus_plan_destroy(&w->plan);
     locus_positions_destroy(&w->positions);
     locus_binding_destroy(&w->binding);
@@ -126,21 +105,21 @@ static timing run(world *w, const locus_attention_options *options, bool backwar
     const size_t one = locus_attention_workspace(w->plan, options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
     const size_t other = locus_attention_workspace(w->plan, options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD);
     const size_t bytes = backward && other > one ? other : one;
-    const locus_workspace workspace = {room(bytes), bytes};
+    const locus_workspace workspace = {bench_memory(bytes), bytes};
     locus_tensor *t = w->tensors;
     const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
     const locus_attention_gradients gradients = {&t[GO], &t[DQ], &t[DK], &t[DV], NULL, 0};
     locus_error error;
     timing times = {.mebibytes = (double)bytes / 1048576};
     memset(workspace.data, 0, bytes); /* so that no page is first touched while the clock runs */
-    double start = now();
-    must(locus_attention_forward(w->plan, options, &tensors, workspace, &error), &error);
-    times.forward = times.both = now() - start;
+    double start = bench_seconds();
+    bench_check(locus_attention_forward(w->plan, options, &tensors, workspace, &error), &error);
+    times.forward = times.both = bench_seconds() - start;
     if (backward) {
-        must(locus_attention_backward(w->plan, options, &tensors, &gradients, workspace, &error), &error);
-        times.both = now() - start;
+        bench_check(locus_attention_backward(w->plan, options, &tensors, &gradients, workspace, &error), &error);
+        times.both = bench_seconds() - start;
     }
-    locus_release(workspace.data, bytes + 1);
+    locus_release(workspace.data, bytes);
     return times;
 }
 
@@ -213,7 +192,7 @@ static void print_clustered(size_t length, double follow) {
     static const size_t counts[] = {25, 50, 100, 200, 400};
     world w;
     make_world(&w, "rope", length, follow);
-    float *exact = room(elements(&w) * sizeof(float));
+    float *exact = bench_memory(elements(&w) * sizeof(float));
     locus_attention_options options = locus_attention_default();
     run(&w, &options, false);
     memcpy(exact, w.tensors[O].data, elements(&w) * sizeof(float));
@@ -224,7 +203,7 @@ static void print_clustered(size_t length, double follow) {
         printf("| clustered, %zu clusters | %s | %.3f |\n", counts[i], follow > 0 ? "follow" : "alone",
                apart(w.tensors[O].data, exact, elements(&w)));
     }
-    locus_release(exact, elements(&w) * sizeof(float) + 1);
+    locus_release(exact, elements(&w) * sizeof(float));
     free_world(&w);
 }
 
@@ -234,7 +213,7 @@ static void print_soft(size_t length, double follow) {
     world w;
     make_world(&w, "none", length, follow);
     memcpy(w.tensors[K].data, w.tensors[Q].data, elements(&w) * sizeof(float));
-    float *exact = room(elements(&w) * sizeof(float));
+    float *exact = bench_memory(elements(&w) * sizeof(float));
     full_kernel(&w, exact);
     locus_attention_options options = locus_attention_default();
     options.kind = LOCUS_ATTENTION_SOFT;
@@ -244,7 +223,7 @@ static void print_soft(size_t length, double follow) {
         printf("| soft, %zu landmarks | %s | %.3f |\n", counts[i], follow > 0 ? "follow" : "alone",
                apart(w.tensors[O].data, exact, elements(&w)));
     }
-    locus_release(exact, elements(&w) * sizeof(float) + 1);
+    locus_release(exact, elements(&w) * sizeof(float));
     free_world(&w);
 }
 

@@ -6,13 +6,14 @@
  * of long ones a part of the queries is taken.
  *
  *   bench_scores [--repeats N] */
+#include "group_subject.h"
+
 #include "encoding/sites.h"
 
 #include <locus/locus.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { DIM = 64, RUN = 128, COLUMNS = 3 };
 
@@ -22,28 +23,6 @@ typedef struct bench_case {
     void (*fill)(const struct bench_case *self, size_t token, int64_t *values); /* a value for each coordinate */
     size_t reach; /* trees: node i hangs from one of so many before it; 0: no tree, or all before it */
 } bench_case;
-
-static void must(locus_status status, const locus_error *error) {
-    if (status == LOCUS_OK)
-        return;
-    fprintf(stderr, "bench_scores: %s\n", error->message);
-    exit(1);
-}
-
-static void *room(size_t bytes) {
-    void *block = locus_allocate(bytes + 1);
-    if (!block) {
-        fprintf(stderr, "bench_scores: out of memory (%zu bytes)\n", bytes);
-        exit(1);
-    }
-    return block;
-}
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static uint64_t noise(uint64_t index) {
     static const locus_random stream = {1, LOCUS_RANDOM_USER, 0};
@@ -97,9 +76,9 @@ typedef struct tree_columns {
 /* A tree of a node for each token of a sequence; its sequences share it. */
 static tree_columns grow_tree(const bench_case *c) {
     tree_columns tree = {.count = c->length};
-    tree.branches = room(tree.count * sizeof *tree.branches);
-    tree.parents = room(tree.count * sizeof *tree.parents);
-    tree.nodes = room(c->sequences * c->length * sizeof *tree.nodes);
+    tree.branches = bench_memory(tree.count * sizeof *tree.branches);
+    tree.parents = bench_memory(tree.count * sizeof *tree.parents);
+    tree.nodes = bench_memory(c->sequences * c->length * sizeof *tree.nodes);
     for (size_t i = 0; i < tree.count; i++) {
         const size_t reach = c->reach && c->reach < i ? c->reach : i;
         tree.parents[i] = i ? i - 1 - noise(i) % reach : 0;
@@ -112,16 +91,16 @@ static tree_columns grow_tree(const bench_case *c) {
 
 static locus_positions *make_positions(const bench_case *c, size_t every) {
     const size_t length = c->length / every, tokens = c->sequences * length;
-    size_t *offsets = room((c->sequences + 1) * sizeof *offsets);
+    size_t *offsets = bench_memory((c->sequences + 1) * sizeof *offsets);
     for (size_t s = 0; s <= c->sequences; s++)
         offsets[s] = s * length;
     locus_error error;
     locus_group *group = NULL;
     locus_positions *positions = NULL;
-    must(locus_group_parse(c->group, &group, &error), &error);
+    bench_check(locus_group_parse(c->group, &group, &error), &error);
     int64_t *values[COLUMNS], row[COLUMNS];
     for (size_t i = 0; i < COLUMNS; i++)
-        values[i] = room(tokens * sizeof **values);
+        values[i] = bench_memory(tokens * sizeof **values);
     tree_columns tree = grow_tree(c);
     for (size_t t = 0; t < tokens; t++) {
         if (c->fill)
@@ -138,14 +117,14 @@ static locus_positions *make_positions(const bench_case *c, size_t every) {
                 .values = tree.nodes, .branches = tree.branches, .parents = tree.parents, .node_count = tree.count};
     }
     const locus_packing packing = {c->sequences, offsets, NULL};
-    must(locus_positions_create_columns(&positions, group, &packing, columns, &error), &error);
+    bench_check(locus_positions_create_columns(&positions, group, &packing, columns, &error), &error);
     locus_group_destroy(&group);
     for (size_t i = 0; i < COLUMNS; i++)
-        locus_release(values[i], tokens * sizeof **values + 1);
-    locus_release(tree.nodes, c->sequences * c->length * sizeof *tree.nodes + 1);
-    locus_release(tree.branches, tree.count * sizeof *tree.branches + 1);
-    locus_release(tree.parents, tree.count * sizeof *tree.parents + 1);
-    locus_release(offsets, (c->sequences + 1) * sizeof *offsets + 1);
+        locus_release(values[i], tokens * sizeof **values);
+    locus_release(tree.nodes, c->sequences * c->length * sizeof *tree.nodes);
+    locus_release(tree.branches, tree.count * sizeof *tree.branches);
+    locus_release(tree.parents, tree.count * sizeof *tree.parents);
+    locus_release(offsets, (c->sequences + 1) * sizeof *offsets);
     return positions;
 }
 
@@ -165,21 +144,21 @@ typedef struct world {
 
 static locus_tensor make_parameter(const locus_parameter *info) {
     locus_tensor tensor = locus_tensor_view(NULL, LOCUS_FLOAT32, info->rank, info->shape);
-    tensor.data = room(locus_tensor_count(&tensor) * sizeof(float));
+    tensor.data = bench_memory(locus_tensor_count(&tensor) * sizeof(float));
     memset(tensor.data, 0, locus_tensor_count(&tensor) * sizeof(float));
     return tensor;
 }
 
 static void make_parameters(world *w, const locus_shape *shape) {
     locus_error error;
-    must(locus_encoding_parameter_count(w->encoding, shape, &w->count, &error), &error);
+    bench_check(locus_encoding_parameter_count(w->encoding, shape, &w->count, &error), &error);
     for (size_t i = 0; i < w->count; i++) {
         locus_parameter info;
-        must(locus_encoding_parameter(w->encoding, shape, i, &info, &error), &error);
+        bench_check(locus_encoding_parameter(w->encoding, shape, i, &info, &error), &error);
         w->values[i] = make_parameter(&info);
         w->gradients[i] = make_parameter(&info);
     }
-    must(locus_encoding_initialise(w->encoding, shape, 1, w->values, w->count, &error), &error);
+    bench_check(locus_encoding_initialise(w->encoding, shape, 1, w->values, w->count, &error), &error);
 }
 
 static world open_world(const bench_case *c, const char *name, const locus_positions *queries,
@@ -193,12 +172,12 @@ static world open_world(const bench_case *c, const char *name, const locus_posit
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         grouped = grouped && strcmp(name, plain[i]) != 0;
     (void)snprintf(spec, sizeof spec, grouped ? "%s(group=%s)" : "%s", name, c->group);
-    must(locus_encoding_parse(spec, &w.encoding, &error), &error);
+    bench_check(locus_encoding_parse(spec, &w.encoding, &error), &error);
     make_parameters(&w, &shape);
-    must(locus_binding_create(&w.binding, w.encoding, &shape, w.values, w.count, &error), &error);
-    const double start = now();
-    must(locus_plan_create(&w.plan, w.binding, queries, keys == queries ? NULL : keys, &error), &error);
-    w.seconds = now() - start;
+    bench_check(locus_binding_create(&w.binding, w.encoding, &shape, w.values, w.count, &error), &error);
+    const double start = bench_seconds();
+    bench_check(locus_plan_create(&w.plan, w.binding, queries, keys == queries ? NULL : keys, &error), &error);
+    w.seconds = bench_seconds() - start;
     return w;
 }
 
@@ -207,8 +186,8 @@ static void close_world(world *w) {
     locus_binding_destroy(&w->binding);
     locus_encoding_destroy(&w->encoding);
     for (size_t i = 0; i < w->count; i++) {
-        locus_release(w->values[i].data, locus_tensor_count(&w->values[i]) * sizeof(float) + 1);
-        locus_release(w->gradients[i].data, locus_tensor_count(&w->gradients[i]) * sizeof(float) + 1);
+        locus_release(w->values[i].data, locus_tensor_count(&w->values[i]) * sizeof(float));
+        locus_release(w->gradients[i].data, locus_tensor_count(&w->gradients[i]) * sizeof(float));
     }
 }
 
@@ -218,7 +197,7 @@ static void close_world(world *w) {
 static double pass_rows(const locus_plan *plan, double *sum) {
     const locus_score_term *term = locus_plan_score_term(plan, 0);
     float scratch[RUN];
-    const double start = now();
+    const double start = bench_seconds();
     for (size_t s = 0; s < locus_plan_sequences(plan); s++) {
         const locus_sequence_span span = locus_plan_span(plan, s);
         for (size_t first = 0; first < span.key_count; first += RUN)
@@ -230,7 +209,7 @@ static double pass_rows(const locus_plan *plan, double *sum) {
                 *sum += (double)row[call.count - 1];
             }
     }
-    return now() - start;
+    return bench_seconds() - start;
 }
 
 static double time_rows(const world *w, size_t repeats, double pairs) {
@@ -254,14 +233,14 @@ static double pass_attention(const world *w, locus_tensor *t, const locus_tensor
     const locus_attention_gradients gradients = {&t[OUTPUT_GRADIENT], &t[QUERY_GRADIENT], &t[KEY_GRADIENT],
                                                  &t[VALUE_GRADIENT],  w->gradients,       w->count};
     locus_workspace workspace = {NULL, locus_attention_workspace(w->plan, &options, LOCUS_FLOAT32, pass)};
-    workspace.data = room(workspace.bytes);
-    const double start = now();
+    workspace.data = bench_memory(workspace.bytes);
+    const double start = bench_seconds();
     if (pass == LOCUS_PASS_FORWARD)
-        must(locus_attention_forward(w->plan, &options, &call, workspace, &error), &error);
+        bench_check(locus_attention_forward(w->plan, &options, &call, workspace, &error), &error);
     else
-        must(locus_attention_backward(w->plan, &options, &call, &gradients, workspace, &error), &error);
-    const double seconds = now() - start;
-    locus_release(workspace.data, workspace.bytes + 1);
+        bench_check(locus_attention_backward(w->plan, &options, &call, &gradients, workspace, &error), &error);
+    const double seconds = bench_seconds() - start;
+    locus_release(workspace.data, workspace.bytes);
     return seconds;
 }
 
@@ -274,19 +253,20 @@ static void time_attention(const world *w, size_t repeats, double pairs, double 
         const int64_t shape[] = {(int64_t)(of_key ? keys : queries), 1, DIM};
         tensors[i] = locus_tensor_view(NULL, LOCUS_FLOAT32, 3, shape);
         const size_t count = locus_tensor_count(&tensors[i]);
-        float *data = tensors[i].data = room(count * sizeof *data);
+        float *data = tensors[i].data = bench_memory(count * sizeof *data);
         for (size_t j = 0; j < count; j++)
             data[j] = (float)(j * 7919 % 1000) * 0.002f - 1.0f;
     }
-    locus_tensor sums = locus_tensor_view(room(queries * sizeof(float)), LOCUS_FLOAT32, 2, tensors[QUERY].shape);
+    locus_tensor sums =
+        locus_tensor_view(bench_memory(queries * sizeof(float)), LOCUS_FLOAT32, 2, tensors[QUERY].shape);
     for (size_t i = 0; i < repeats; i++)
         for (size_t pass = 0; pass < 2; pass++) {
             const double ns = pass_attention(w, tensors, &sums, pass ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD) * 1e9;
             best[pass] = i == 0 || ns / pairs < best[pass] ? ns / pairs : best[pass];
         }
-    locus_release(sums.data, queries * sizeof(float) + 1);
+    locus_release(sums.data, queries * sizeof(float));
     for (size_t i = 0; i < TENSORS; i++)
-        locus_release(tensors[i].data, locus_tensor_count(&tensors[i]) * sizeof(float) + 1);
+        locus_release(tensors[i].data, locus_tensor_count(&tensors[i]) * sizeof(float));
 }
 
 static void measure_term(const bench_case *c, const char *name, size_t repeats, const locus_positions *queries,

@@ -26,7 +26,7 @@ void bench_check(locus_status status, const locus_error *error) {
 }
 
 void *bench_memory(size_t bytes) {
-    void *block = locus_allocate(bytes);
+    void *block = locus_allocate(bytes ? bytes : 1);
     if (!block) {
         fprintf(stderr, "bench: %zu bytes of memory were refused\n", bytes);
         exit(1);
