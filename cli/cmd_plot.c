@@ -3,6 +3,7 @@
 #include "command.h"
 #include "encoding_argument.h"
 #include "output.h"
+#include "picture_argument.h"
 #include "positions_argument.h"
 #include "report/figure.h"
 
@@ -20,25 +21,12 @@ static int parse_path(const locus_group *group, const char *text, locus_path **p
 
 /* ---- plot group ---- */
 
-/* --output names a format that there is. */
-static int need_output(cli_arguments *arguments) {
-    int status = cli_require(arguments, "output");
-    const char *path = status == 0 ? cli_text(arguments, "output") : "";
-    const char *end = strrchr(path, '.');
-    if (status == 0 && strncmp(path, "/dev/", 5) != 0 &&
-        (!end || (strcmp(end, ".svg") != 0 && strcmp(end, ".png") != 0))) {
-        status = cli_usage_error("%s: --output %s: must end in .svg or .png, its name is its format",
-                                 arguments->command->name, path);
-    }
-    return status;
-}
-
 static int run_group(cli_arguments *arguments) {
     locus_error error = {.offset = -1};
     locus_group *group = NULL;
     locus_path *from = NULL, *to = NULL;
     const char *from_text = cli_text(arguments, "from"), *to_text = cli_text(arguments, "to");
-    int status = need_output(arguments);
+    int status = cli_need_picture(arguments);
     if (status == 0 && (from_text != NULL) != (to_text != NULL)) {
         status = cli_usage_error("plot group: --from and --to go together: a relative path has two ends");
     }
@@ -89,7 +77,7 @@ typedef struct plot_job {
 static int open_job(plot_job *job, cli_arguments *arguments) {
     locus_error error = {.offset = -1};
     *job = (plot_job){.arguments = arguments};
-    int status = need_output(arguments);
+    int status = cli_need_picture(arguments);
     status = status ? status : cli_encoding_read(&job->encoding, arguments);
     if (status) {
         return status;

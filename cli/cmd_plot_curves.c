@@ -4,6 +4,7 @@
 #include "command.h"
 #include "encoding_argument.h"
 #include "output.h"
+#include "picture_argument.h"
 #include "positions_argument.h"
 #include "report/figure.h"
 
@@ -11,17 +12,6 @@
 #include <string.h>
 
 #define CURVES_MAX 8
-
-/* --output names a format that there is. */
-static int need_picture(cli_arguments *arguments) {
-    int status = cli_require(arguments, "output");
-    const char *end = status == 0 ? strrchr(cli_text(arguments, "output"), '.') : NULL;
-    if (status == 0 && (!end || (strcmp(end, ".svg") != 0 && strcmp(end, ".png") != 0))) {
-        status = cli_usage_error("%s: --output %s: must end in .svg or .png, its name is its format",
-                                 arguments->command->name, cli_text(arguments, "output"));
-    }
-    return status;
-}
 
 /* ---- plot frequencies ---- */
 
@@ -63,7 +53,7 @@ static int run_frequencies(cli_arguments *arguments) {
     static const lab_curve_labels labels = {"Frequencies", "pair, fastest first", "radians in one step"};
     locus_error error = {.offset = -1};
     frequencies_job *job = calloc(1, sizeof *job);
-    int status = job ? need_picture(arguments) : cli_failure("out of memory for a picture");
+    int status = job ? cli_need_picture(arguments) : cli_failure("out of memory for a picture");
     if (status == 0 && arguments->operand_count > CURVES_MAX) {
         status = cli_usage_error("plot frequencies: %zu specs: a picture takes at most %d", arguments->operand_count,
                                  CURVES_MAX);
@@ -143,7 +133,7 @@ static int draw_table(cli_arguments *arguments, const cli_encoding *encoding, co
 static int run_table(cli_arguments *arguments) {
     cli_encoding encoding = {0};
     cli_position_list list = {0};
-    int status = need_picture(arguments);
+    int status = cli_need_picture(arguments);
     status = status ? status : cli_require(arguments, "positions");
     status = status ? status : cli_encoding_read(&encoding, arguments);
     if (status == 0 && !(locus_encoding_sites(encoding.encoding) & (LOCUS_SITE_EMBEDDING | LOCUS_SITE_ENCODED))) {
