@@ -244,9 +244,9 @@ static const locus_option_info options[] = {
     {"split", "a:b:… (integers ≥ 1)", "", "head dimensions for each coordinate of the group; equal if not given"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_GROUP, 0, 0, false, NULL},    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},   LOCUS_TURNING_RULES,
-    {LOCUS_OPTION_LIST, 1, 65536, false, NULL},
+    {LOCUS_OPTION_GROUP, 0, 0, false},    {LOCUS_OPTION_CHOICE, 0, 0, false},
+    {LOCUS_OPTION_CHOICE, 0, 0, false},   LOCUS_TURNING_RULES,
+    {LOCUS_OPTION_LIST, 1, 65536, false},
 };
 
 const locus_encoding_class locus_algebraic_class = {

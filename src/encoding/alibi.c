@@ -131,7 +131,7 @@ static const locus_option_info options[] = {
     {"group", "group", "seq", "whose distance the bias follows"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_GROUP, 0, 0, false, NULL},
+    {LOCUS_OPTION_GROUP, 0, 0, false},
 };
 
 const locus_encoding_class locus_alibi_class = {

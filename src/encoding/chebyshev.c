@@ -159,8 +159,8 @@ static const locus_option_info options[] = {
     {"site", "input|output", "input", "added to the tokens, or to what the encoder gives (as its author's code does)"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_INTEGER, 2, 1099511627776.0, false, NULL},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
+    {LOCUS_OPTION_INTEGER, 2, 1099511627776.0, false},
+    {LOCUS_OPTION_CHOICE, 0, 0, false},
 };
 
 const locus_encoding_class locus_chebyshev_class = {

@@ -39,8 +39,7 @@ typedef enum locus_option_kind {
 typedef struct locus_option_rule {
     locus_option_kind kind;
     double minimum, maximum;
-    bool open;         /* the minimum itself is not allowed */
-    const char *later; /* choices that later versions will have, "a|b", or NULL */
+    bool open; /* the minimum itself is not allowed */
 } locus_option_rule;
 
 typedef struct locus_option_value {
@@ -122,7 +121,6 @@ typedef struct locus_normal_part {
 struct locus_encoding_class {
     locus_encoding_info info;
     const locus_option_rule *rules; /* [info.option_count] */
-    const char *later;              /* options of later versions, "a|b", or NULL */
     bool angles;                    /* place needs the placement's two-level positions */
     unsigned laws;   /* mask of locus_law; an option `side` that is one-sided takes LOCUS_LAW_RELATIVITY away */
     bool reals;      /* takes real-valued positions */
@@ -163,9 +161,6 @@ extern const locus_encoding_class locus_none_class, locus_sinusoidal_class, locu
 /* ---- the registry ---- */
 
 const locus_encoding_class *locus_class_at(size_t index); /* NULL past the end */
-
-/* Names of encodings that later versions will have: "a|b|c". */
-const char *locus_classes_later(void);
 
 /* ---- the parsed spec ---- */
 

@@ -70,8 +70,8 @@ static const locus_option_info options[] = {
     {"gate", "raw|scaled", "raw", "whether a gate sees the bare product or the score, scaled"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_INTEGER, 1, 65536, false, NULL},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
+    {LOCUS_OPTION_INTEGER, 1, 65536, false},
+    {LOCUS_OPTION_CHOICE, 0, 0, false},
 };
 
 const locus_encoding_class locus_cope_class = {

@@ -278,9 +278,9 @@ static const locus_option_info options[] = {
     {"group", "group", "seq", "whose distance the decay follows"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_NUMBER, 0, 1, true, NULL},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
-    {LOCUS_OPTION_GROUP, 0, 0, false, NULL},
+    {LOCUS_OPTION_NUMBER, 0, 1, true},
+    {LOCUS_OPTION_CHOICE, 0, 0, false},
+    {LOCUS_OPTION_GROUP, 0, 0, false},
 };
 
 const locus_encoding_class locus_decay_class = {

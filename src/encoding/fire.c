@@ -401,9 +401,9 @@ static const locus_option_info options[] = {
     {"L", "number > 0", "512", "where the parameter L begins: queries before it are not normalised"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_INTEGER, 1, 4096, false, NULL},
-    {LOCUS_OPTION_NUMBER, 0, 1e9, true, NULL},
-    {LOCUS_OPTION_NUMBER, 0, 1e12, true, NULL},
+    {LOCUS_OPTION_INTEGER, 1, 4096, false},
+    {LOCUS_OPTION_NUMBER, 0, 1e9, true},
+    {LOCUS_OPTION_NUMBER, 0, 1e12, true},
 };
 
 const locus_encoding_class locus_fire_class = {

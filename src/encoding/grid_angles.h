@@ -14,8 +14,8 @@ enum { LOCUS_GRID_GROUP, LOCUS_GRID_TURNING, LOCUS_GRID_BASE = LOCUS_GRID_TURNIN
         "base", "number > 0", "10000", "initial frequencies; published for images: 10" \
     }
 #define LOCUS_GRID_RULES \
-    {LOCUS_OPTION_GROUP, 0, 0, false, NULL}, LOCUS_TURNING_RULES, { \
-        LOCUS_OPTION_NUMBER, 0, 1e300, true, NULL \
+    {LOCUS_OPTION_GROUP, 0, 0, false}, LOCUS_TURNING_RULES, { \
+        LOCUS_OPTION_NUMBER, 0, 1e300, true \
     }
 
 typedef struct locus_grid_angles {

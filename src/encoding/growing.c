@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#define MAX_POSITION ((int64_t)1 << 40)
 #define LEAST_ROOM 16
 
 /* ---- making ---- */
@@ -129,8 +128,8 @@ static locus_status check_room(const locus_growing *g, size_t sequence, size_t c
 static locus_status check_reach(const locus_growing *g, const locus_positions *positions, locus_error *error) {
     for (size_t c = 0; c < g->coordinates && !g->any_group; c++)
         if (g->columns[c].coordinate.kind == LOCUS_COORDINATE_AXIS &&
-            (locus_positions_maximum(positions, c) > MAX_POSITION ||
-             locus_positions_minimum(positions, c) < -MAX_POSITION))
+            (locus_positions_maximum(positions, c) > LOCUS_POSITION_MAX ||
+             locus_positions_minimum(positions, c) < -LOCUS_POSITION_MAX))
             return locus_fail(error, LOCUS_ERROR_POSITION, "positions",
                               "a position is out of range for an encoding: use -2^40 to 2^40");
     return LOCUS_OK;
@@ -151,7 +150,7 @@ static locus_status check_counted(const locus_growing *g, bool keep, locus_error
     }
     for (size_t s = 0; s < g->sequences; s++) {
         locus_status status = keep ? check_room(g, s, 1, error) : LOCUS_OK;
-        if (status == LOCUS_OK && last_position(g, s) >= MAX_POSITION)
+        if (status == LOCUS_OK && last_position(g, s) >= LOCUS_POSITION_MAX)
             status = locus_fail(error, LOCUS_ERROR_POSITION, "positions",
                                 "sequence %zu has reached position 2^40, the last that an encoding takes", s);
         if (status != LOCUS_OK)

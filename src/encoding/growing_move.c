@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#define MAX_POSITION ((int64_t)1 << 40)
-
 /* ---- shifts ---- */
 
 static locus_status check_axis(const locus_growing *g, size_t c, size_t row, size_t count, int64_t by,
@@ -17,7 +15,7 @@ static locus_status check_axis(const locus_growing *g, size_t c, size_t row, siz
     const locus_growing_column *column = &g->columns[c];
     for (size_t i = 0; i < count; i++) {
         const int64_t value = column->keys[row + i];
-        if (by > MAX_POSITION - value || by < -MAX_POSITION - value)
+        if (by > LOCUS_POSITION_MAX - value || by < -LOCUS_POSITION_MAX - value)
             return locus_fail(error, LOCUS_ERROR_POSITION, "shift",
                               "position %lld would move by %lld, out of range for an encoding: use -2^40 to 2^40",
                               (long long)value, (long long)by);

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_POSITION ((int64_t)1 << 40)
 #define LEAST_BOUND 64 /* of several coordinates, whose distances are dearer the further they reach */
 
 enum { TURNING_SITES = LOCUS_SITE_QUERY_KEY | LOCUS_SITE_VALUE | LOCUS_SITE_EMBEDDING | LOCUS_SITE_ENCODED };
@@ -176,7 +175,7 @@ static int64_t bound_for(const locus_growing *g, const locus_growing_column *col
     int64_t bound = LEAST_BOUND;
     const int64_t low = column->lowest, high = column->highest;
     if (g->coordinates == 1)
-        while ((uint64_t)bound < (uint64_t)g->capacity && bound < MAX_POSITION)
+        while ((uint64_t)bound < (uint64_t)g->capacity && bound < LOCUS_POSITION_MAX)
             bound *= 2;
     while (low <= high && bound <= INT64_MAX / 2 && (bound < high - low || bound < high || bound < -low))
         bound *= 2;

@@ -204,7 +204,7 @@ static const locus_option_info options[] = {
     {"size", "integer ≥ 1", "512", "rows of the table; positions 0 to size − 1"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_INTEGER, 1, 16777216, false, NULL},
+    {LOCUS_OPTION_INTEGER, 1, 16777216, false},
 };
 
 const locus_encoding_class locus_learned_class = {

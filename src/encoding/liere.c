@@ -136,9 +136,8 @@ static const locus_option_info options[] = {
     {"decay", "off, number with 0 < c ≤ 1, or learned:c", "off", "multiplies scores by c^distance"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_GROUP, 0, 0, false, NULL},  {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL}, {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
-    {LOCUS_OPTION_DECAY, 0, 1, true, NULL},
+    {LOCUS_OPTION_GROUP, 0, 0, false},  {LOCUS_OPTION_CHOICE, 0, 0, false}, {LOCUS_OPTION_CHOICE, 0, 0, false},
+    {LOCUS_OPTION_CHOICE, 0, 0, false}, {LOCUS_OPTION_DECAY, 0, 1, true},
 };
 
 const locus_encoding_class locus_liere_class = {

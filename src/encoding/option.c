@@ -97,10 +97,6 @@ static locus_status fail_value(const locus_encoding_class *class, size_t option,
                                locus_error *error) {
     const locus_option_info *info = &class->info.options[option];
     const locus_option_rule *rule = &class->rules[option];
-    if (rule->later && locus_choice_find(rule->later, text.text, text.length) != SIZE_MAX)
-        return locus_fail_at(error, LOCUS_ERROR_UNSUPPORTED, info->name, text.offset, (ptrdiff_t)text.length,
-                             "option '%s' of '%s': '%.*s' is not supported by this version: use %s", info->name,
-                             class->info.name, (int)text.length, text.text, info->values);
     locus_option_text nearest =
         locus_choice_nearest(rule->kind == LOCUS_OPTION_CHOICE ? info->values : NULL, text.text, text.length);
     if (nearest.length)
@@ -124,7 +120,7 @@ static bool parse_number(const locus_option_rule *rule, locus_option_text text, 
 static bool parse_rotate(const locus_option_rule *rule, locus_option_text text, locus_option_value *value) {
     const size_t prefix = strlen(PROPORTIONAL);
     if (text.length > prefix && memcmp(text.text, PROPORTIONAL, prefix) == 0) {
-        const locus_option_rule share = {LOCUS_OPTION_NUMBER, 0, 1, true, NULL};
+        const locus_option_rule share = {LOCUS_OPTION_NUMBER, 0, 1, true};
         value->choice = 2;
         return parse_number(&share, (locus_option_text){text.text + prefix, text.length - prefix, 0}, false,
                             &value->number);

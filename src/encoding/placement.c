@@ -10,8 +10,6 @@
 
 #define SIDES 2
 
-#define MAX_POSITION ((int64_t)1 << 40)
-
 typedef struct locus_side_source {
     const locus_positions *positions;
     size_t coordinate;
@@ -292,7 +290,7 @@ static locus_status fail_far(const locus_side_source *source, locus_error *error
     for (size_t s = 0; s < locus_positions_sequences(source->positions); s++) {
         locus_positions_run run = locus_positions_sequence(source->positions, s);
         for (size_t t = run.first; t < run.first + run.count; t++)
-            if (source->values[t] > MAX_POSITION || source->values[t] < -MAX_POSITION)
+            if (source->values[t] > LOCUS_POSITION_MAX || source->values[t] < -LOCUS_POSITION_MAX)
                 return locus_fail(error, LOCUS_ERROR_POSITION, "positions",
                                   "position %lld of token %zu (sequence %zu) is out of range for an encoding: use "
                                   "-2^40 to 2^40",
@@ -302,8 +300,8 @@ static locus_status fail_far(const locus_side_source *source, locus_error *error
 }
 
 static locus_status check_reach(const locus_side_source *source, locus_coordinate coordinate, locus_error *error) {
-    bool far = locus_positions_maximum(source->positions, source->coordinate) > MAX_POSITION ||
-               locus_positions_minimum(source->positions, source->coordinate) < -MAX_POSITION;
+    bool far = locus_positions_maximum(source->positions, source->coordinate) > LOCUS_POSITION_MAX ||
+               locus_positions_minimum(source->positions, source->coordinate) < -LOCUS_POSITION_MAX;
     return far && coordinate.kind == LOCUS_COORDINATE_AXIS ? fail_far(source, error) : LOCUS_OK;
 }
 

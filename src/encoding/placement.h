@@ -17,6 +17,7 @@
 #include "encoding/sites.h"
 
 #define LOCUS_FINE 64
+#define LOCUS_POSITION_MAX ((int64_t)1 << 40) /* that encodings take on an axis, either way */
 
 /* Tokens in use, as the fewest unbroken runs of the buffer. */
 typedef struct locus_token_run {

@@ -16,10 +16,6 @@ const locus_encoding_class *locus_class_at(size_t index) {
     return index < CLASS_COUNT ? classes[index] : NULL;
 }
 
-const char *locus_classes_later(void) {
-    return "";
-}
-
 size_t locus_encoding_registry_size(void) {
     return CLASS_COUNT;
 }

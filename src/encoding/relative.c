@@ -96,9 +96,9 @@ static const locus_option_info options[] = {
     {"scaled", "on|off", "on", "off leaves the table's term undivided by sqrt(head_dim)"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_INTEGER, 1, 16777216, false, NULL},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
+    {LOCUS_OPTION_INTEGER, 1, 16777216, false},
+    {LOCUS_OPTION_CHOICE, 0, 0, false},
+    {LOCUS_OPTION_CHOICE, 0, 0, false},
 };
 
 const locus_encoding_class locus_relative_class = {

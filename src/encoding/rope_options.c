@@ -39,21 +39,21 @@ const locus_option_info locus_rope_option_infos[LOCUS_ROPE_OPTIONS] = {
 };
 
 #define CHOICE \
-    { LOCUS_OPTION_CHOICE, 0, 0, false, NULL }
+    { LOCUS_OPTION_CHOICE, 0, 0, false }
 #define POSITIVE \
-    { LOCUS_OPTION_NUMBER, 0, LARGEST, true, NULL }
+    { LOCUS_OPTION_NUMBER, 0, LARGEST, true }
 #define POSITIVES \
-    { LOCUS_OPTION_NUMBERS, 0, LARGEST, true, NULL }
+    { LOCUS_OPTION_NUMBERS, 0, LARGEST, true }
 
 const locus_option_rule locus_rope_option_rules[LOCUS_ROPE_OPTIONS] = {
     CHOICE,
     POSITIVE,
-    {LOCUS_OPTION_ROTATE, 2, 65536, false, NULL},
+    {LOCUS_OPTION_ROTATE, 2, 65536, false},
     CHOICE,
     CHOICE,
     CHOICE,
     POSITIVE,
-    {LOCUS_OPTION_INTEGER, 2, LONGEST, false, NULL},
+    {LOCUS_OPTION_INTEGER, 2, LONGEST, false},
     POSITIVE,
     POSITIVE,
     POSITIVE,
@@ -64,13 +64,13 @@ const locus_option_rule locus_rope_option_rules[LOCUS_ROPE_OPTIONS] = {
     POSITIVE,
     POSITIVES,
     POSITIVES,
-    {LOCUS_OPTION_INTEGER, 1, LOCUS_COORDINATES_MAX, false, NULL},
+    {LOCUS_OPTION_INTEGER, 1, LOCUS_COORDINATES_MAX, false},
     CHOICE,
-    {LOCUS_OPTION_LIST, 1, LOCUS_LIST_MAX, false, NULL},
+    {LOCUS_OPTION_LIST, 1, LOCUS_LIST_MAX, false},
     CHOICE,
-    {LOCUS_OPTION_OFF_OR_NUMBER, 0, LARGEST, true, NULL},
+    {LOCUS_OPTION_OFF_OR_NUMBER, 0, LARGEST, true},
     POSITIVE,
-    {LOCUS_OPTION_NUMBER, -LONGEST, LONGEST, false, NULL},
+    {LOCUS_OPTION_NUMBER, -LONGEST, LONGEST, false},
     CHOICE,
 };
 

@@ -87,9 +87,9 @@ static const locus_option_info options[] = {
     {"sinks", "off|on", "off", "a learned score for each head that takes weight from the keys"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_OFF_OR_NUMBER, 0, 1e30, true, NULL},  {LOCUS_OPTION_OFF_OR_NUMBER, 0, 1e30, true, NULL},
-    {LOCUS_OPTION_OFF_OR_NUMBER, 1, 1e15, false, NULL}, {LOCUS_OPTION_INTEGER, 0, 1e15, false, NULL},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
+    {LOCUS_OPTION_OFF_OR_NUMBER, 0, 1e30, true},  {LOCUS_OPTION_OFF_OR_NUMBER, 0, 1e30, true},
+    {LOCUS_OPTION_OFF_OR_NUMBER, 1, 1e15, false}, {LOCUS_OPTION_INTEGER, 0, 1e15, false},
+    {LOCUS_OPTION_CHOICE, 0, 0, false},
 };
 
 const locus_encoding_class locus_scores_class = {

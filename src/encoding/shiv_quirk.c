@@ -249,8 +249,8 @@ static const locus_option_info options[] = {
     {"depth", "integer ≥ 1", "16", "steps that are kept, the nearest to the node first"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_INTEGER, 1, 65536, false, NULL},
-    {LOCUS_OPTION_INTEGER, 1, 65536, false, NULL},
+    {LOCUS_OPTION_INTEGER, 1, 65536, false},
+    {LOCUS_OPTION_INTEGER, 1, 65536, false},
 };
 
 const locus_encoding_class locus_shiv_quirk_class = {

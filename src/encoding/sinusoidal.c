@@ -120,8 +120,8 @@ static const locus_option_info options[] = {
     {"layout", "interleaved|concatenated", "interleaved", "sine and cosine in turns, or all sines, then all cosines"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_NUMBER, 0, 1e300, true, NULL},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
+    {LOCUS_OPTION_NUMBER, 0, 1e300, true},
+    {LOCUS_OPTION_CHOICE, 0, 0, false},
 };
 
 const locus_encoding_class locus_sinusoidal_class = {

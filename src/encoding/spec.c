@@ -82,9 +82,6 @@ static locus_status find_class(locus_spec_reader *reader, const locus_encoding_c
         *class = locus_class_at(index);
         return LOCUS_OK;
     }
-    if (locus_choice_find(locus_classes_later(), name->text, name->length) != SIZE_MAX)
-        return locus_fail_at(reader->error, LOCUS_ERROR_UNSUPPORTED, "spec", name->offset, (ptrdiff_t)name->length,
-                             "the encoding '%.*s' is not supported by this version", shown(*name), name->text);
     locus_option_text nearest = locus_choice_nearest(names, name->text, name->length);
     for (char *bar = names; (bar = strchr(bar, '|'));)
         *bar = ' ';
@@ -108,15 +105,11 @@ static locus_status find_option(locus_spec_reader *reader, const locus_encoding_
     *key = read_name(reader);
     if (key->length == 0)
         return fail_expected(reader, "the name of an option");
-    char names[256];
+    char names[512];
     list_options(class, names, sizeof names);
     *option = locus_choice_find(names, key->text, key->length);
     if (*option != SIZE_MAX)
         return LOCUS_OK;
-    if (class->later && locus_choice_find(class->later, key->text, key->length) != SIZE_MAX)
-        return locus_fail_at(reader->error, LOCUS_ERROR_UNSUPPORTED, "spec", key->offset, (ptrdiff_t)key->length,
-                             "option '%.*s' of '%s' is not supported by this version", shown(*key), key->text,
-                             class->info.name);
     if (class->info.option_count == 0)
         return locus_fail_at(reader->error, LOCUS_ERROR_SPEC, "spec", key->offset, (ptrdiff_t)key->length,
                              "'%s' has no options, so no '%.*s'", class->info.name, shown(*key), key->text);

@@ -226,10 +226,10 @@ static const locus_option_info options[] = {
     {"group", "group", "seq", "whose distance has buckets; direction is for seq"},
 };
 static const locus_option_rule rules[] = {
-    {LOCUS_OPTION_INTEGER, 2, 4096, false, NULL},
-    {LOCUS_OPTION_INTEGER, 2, 1048576, false, NULL},
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL},
-    {LOCUS_OPTION_GROUP, 0, 0, false, NULL},
+    {LOCUS_OPTION_INTEGER, 2, 4096, false},
+    {LOCUS_OPTION_INTEGER, 2, 1048576, false},
+    {LOCUS_OPTION_CHOICE, 0, 0, false},
+    {LOCUS_OPTION_GROUP, 0, 0, false},
 };
 
 const locus_encoding_class locus_t5_class = {

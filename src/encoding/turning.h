@@ -17,9 +17,8 @@
         "decay", "off, number with 0 < c ≤ 1, or learned:c", "off", "multiplies scores by c^distance" \
     }
 #define LOCUS_TURNING_RULES \
-    {LOCUS_OPTION_CHOICE, 0, 0, false, NULL}, {LOCUS_OPTION_CHOICE, 0, 0, false, NULL}, \
-        {LOCUS_OPTION_CHOICE, 0, 0, false, NULL}, { \
-        LOCUS_OPTION_DECAY, 0, 1, true, NULL \
+    {LOCUS_OPTION_CHOICE, 0, 0, false}, {LOCUS_OPTION_CHOICE, 0, 0, false}, {LOCUS_OPTION_CHOICE, 0, 0, false}, { \
+        LOCUS_OPTION_DECAY, 0, 1, true \
     }
 
 /* Deviation of small noise round 0 in initial values. */
