@@ -60,9 +60,8 @@ static locus_attention_options options_make(const lab_stack_run *run, const lab_
 }
 
 static const locus_plan *plan_of(const lab_stack_run *run, const lab_sublayer *sublayer) {
-    const bool cross = sublayer->kind == LAB_CROSS_ATTENTION;
-    const lab_stack_position *place = run->places ? &run->places[sublayer->encoding] : NULL;
-    return place ? (cross ? place->cross_plan : place->self_plan) : (cross ? run->cross_plan : run->self_plan);
+    const lab_stack_position *place = &run->places[sublayer->encoding];
+    return sublayer->kind == LAB_CROSS_ATTENTION ? place->cross_plan : place->self_plan;
 }
 
 static locus_tensor sums_view(const lab_stack *stack, float *data) {
@@ -99,9 +98,7 @@ locus_status lab_attend_forward(const lab_stack_run *run, const lab_sublayer *su
 locus_status lab_attend_backward(const lab_stack_run *run, const lab_sublayer *sublayer, locus_error *error) {
     const lab_stack *stack = run->stack;
     const row_place rows = {stack->tokens, stack->dim};
-    const lab_stack_position *place = run->places ? &run->places[sublayer->encoding] : NULL;
-    const size_t learned = place ? place->parameter_count : run->parameter_count;
-    const locus_tensor *parameters = place ? place->parameter_gradients : run->parameter_gradients;
+    const lab_stack_position *place = &run->places[sublayer->encoding];
     attention_views views = forward_views(run, sublayer);
     attention_views gradient = views_make(stack, sublayer, stack->projected, sublayer->memory_gradient);
     locus_tensor output = heads_view(stack, sublayer->context, rows, stack->heads);
@@ -113,8 +110,8 @@ locus_status lab_attend_backward(const lab_stack_run *run, const lab_sublayer *s
                                            .query = &gradient.query,
                                            .key = &gradient.key,
                                            .value = &gradient.value,
-                                           .parameters = learned ? parameters : NULL,
-                                           .parameter_count = learned};
+                                           .parameters = place->parameter_count ? place->parameter_gradients : NULL,
+                                           .parameter_count = place->parameter_count};
     return locus_attention_backward(plan_of(run, sublayer), &options, &tensors, &gradients, run->workspace, error);
 }
 

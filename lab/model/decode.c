@@ -136,7 +136,8 @@ static void choose_end(void *context, lab_rows rows, size_t chunk, float *partia
 }
 
 static locus_status workspace_fit(lab_model *model, lab_stack_run *run, locus_error *error) {
-    const size_t attention = lab_stack_workspace(run, false), added = lab_added_workspace(model, run->self_plan);
+    const size_t attention = lab_stack_workspace(run, false),
+                 added = lab_added_workspace(model, lab_run_token_plan(run));
     locus_status status = lab_workspace_fit(model, attention > added ? attention : added, error);
     run->workspace = model->workspace;
     return status;
@@ -145,10 +146,8 @@ static locus_status workspace_fit(lab_model *model, lab_stack_run *run, locus_er
 /* Plans are made anew, caches are the model's own. */
 static locus_status step_compute(decoding *d, locus_error *error) {
     lab_model *model = d->model;
-    const lab_stack_position *first = &model->decoder_places[0];
     model->decoder.tokens = d->active_count;
-    lab_stack_run run = lab_run_make(model, &model->decoder, first->self_plan, first->cross_plan, false);
-    run.places = model->decoder_places;
+    lab_stack_run run = lab_run_make(model, &model->decoder, model->decoder_places, false);
     run.caches = d->caches;
     run.cache_tokens = cache_tokens(d);
     run.cache_rows = d->cache_rows;
@@ -156,7 +155,7 @@ static locus_status step_compute(decoding *d, locus_error *error) {
     run.end_context = d;
     locus_status status = workspace_fit(model, &run, error);
     if (status == LOCUS_OK)
-        status = lab_tokens_embed(model, run.stack, d->next, run.self_plan, error);
+        status = lab_tokens_embed(model, run.stack, d->next, lab_run_token_plan(&run), error);
     return status == LOCUS_OK ? lab_stack_forward(&run, error) : status;
 }
 
@@ -197,7 +196,7 @@ static locus_status step_with_caches(decoding *d, locus_error *error) {
     if (status == LOCUS_OK)
         status = lab_decode_caches_plan(&d->kept, model, positions, &plan, error);
     model->decoder.tokens = d->active_count;
-    lab_stack_run run = lab_run_make(model, &model->decoder, plan, NULL, false);
+    lab_stack_run run = lab_run_make(model, &model->decoder, NULL, false);
     run.kept = d->kept.kept;
     run.kept_positions = positions;
     run.end = choose_end;
@@ -239,8 +238,7 @@ static locus_status encode(lab_model *model, const lab_batch *batch, locus_error
     const lab_stack_tokens tokens = {.queries = positions};
     if (status == LOCUS_OK)
         status = lab_places_create(model, &model->encoder, model->encoder_places, &tokens, error);
-    lab_stack_run run = lab_run_make(model, &model->encoder, model->encoder_places[0].self_plan, NULL, false);
-    run.places = model->encoder_places;
+    lab_stack_run run = lab_run_make(model, &model->encoder, model->encoder_places, false);
     if (status == LOCUS_OK)
         status = workspace_fit(model, &run, error);
     if (status == LOCUS_OK)

@@ -90,9 +90,7 @@ locus_status lab_batch_check(const lab_model *model, const lab_batch *batch, boo
 const locus_group *lab_model_group(const lab_model *model); /* of all encodings; NULL: any will do */
 locus_status lab_positions_make(const lab_model *model, locus_positions **positions, size_t sequences,
                                 const size_t *offsets, locus_error *error);
-/* The plans of encoding 0, which are all there are if `encoding_count` is 1; else the run's `places` must be set. */
-lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const locus_plan *self_plan,
-                           const locus_plan *cross_plan, bool training);
+lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const lab_stack_position *places, bool training);
 /* Bytes that locus_apply needs to add vectors to tokens, or to what the encoder gives. */
 size_t lab_added_workspace(const lab_model *model, const locus_plan *plan);
 locus_status lab_tokens_embed(lab_model *model, lab_stack *stack, const int32_t *tokens, const locus_plan *plan,

@@ -153,7 +153,7 @@ static locus_status backward(lab_model *model, const lab_batch *batch, lab_stack
         return status;
     lab_product product = embedding_product(model);
     lab_products_parallel(&product, 1);
-    status = embedding_backward(model, &model->decoder, model->step.input, decoder->self_plan, error);
+    status = embedding_backward(model, &model->decoder, model->step.input, lab_run_token_plan(decoder), error);
     if (status != LOCUS_OK)
         return status;
     encoder->end = memory_backward;
@@ -161,7 +161,7 @@ static locus_status backward(lab_model *model, const lab_batch *batch, lab_stack
     if (status != LOCUS_OK)
         return status;
     memory_weight_gradients(model);
-    return embedding_backward(model, &model->encoder, batch->input, encoder->self_plan, error);
+    return embedding_backward(model, &model->encoder, batch->input, lab_run_token_plan(encoder), error);
 }
 
 static void score_collect(const lab_model *model, size_t samples, lab_score *score) {
@@ -181,8 +181,8 @@ static void score_collect(const lab_model *model, size_t samples, lab_score *sco
 static locus_status workspace_prepare(lab_model *model, const lab_stack_run *encoder, const lab_stack_run *decoder,
                                       bool training, locus_error *error) {
     const size_t needs[] = {lab_stack_workspace(encoder, training), lab_stack_workspace(decoder, training),
-                            lab_added_workspace(model, encoder->self_plan),
-                            lab_added_workspace(model, decoder->self_plan)};
+                            lab_added_workspace(model, lab_run_token_plan(encoder)),
+                            lab_added_workspace(model, lab_run_token_plan(decoder))};
     size_t bytes = 0;
     for (size_t i = 0; i < sizeof needs / sizeof *needs; ++i)
         bytes = needs[i] > bytes ? needs[i] : bytes;
@@ -191,17 +191,14 @@ static locus_status workspace_prepare(lab_model *model, const lab_stack_run *enc
 
 static locus_status execute(lab_model *model, const lab_batch *batch, bool training, lab_score *score,
                             locus_error *error) {
-    const lab_stack_position *reads = &model->encoder_places[0], *writes = &model->decoder_places[0];
-    lab_stack_run encoder = lab_run_make(model, &model->encoder, reads->self_plan, NULL, training);
-    lab_stack_run decoder = lab_run_make(model, &model->decoder, writes->self_plan, writes->cross_plan, training);
-    encoder.places = model->encoder_places;
-    decoder.places = model->decoder_places;
+    lab_stack_run encoder = lab_run_make(model, &model->encoder, model->encoder_places, training);
+    lab_stack_run decoder = lab_run_make(model, &model->decoder, model->decoder_places, training);
     locus_status status = workspace_prepare(model, &encoder, &decoder, training, error);
     encoder.workspace = decoder.workspace = model->workspace;
     if (status == LOCUS_OK)
         status = lab_encoder_forward(model, batch, &encoder, error);
     if (status == LOCUS_OK)
-        status = lab_tokens_embed(model, &model->decoder, model->step.input, decoder.self_plan, error);
+        status = lab_tokens_embed(model, &model->decoder, model->step.input, lab_run_token_plan(&decoder), error);
     decoder.end = logits_end;
     if (status == LOCUS_OK)
         status = lab_stack_forward(&decoder, error);

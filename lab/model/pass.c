@@ -80,15 +80,11 @@ size_t lab_added_workspace(const lab_model *model, const locus_plan *plan) {
     return token > encoded ? token : encoded;
 }
 
-lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const locus_plan *self_plan,
-                           const locus_plan *cross_plan, bool training) {
+lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const lab_stack_position *places, bool training) {
     return (lab_stack_run){.stack = stack,
-                           .self_plan = self_plan,
-                           .cross_plan = cross_plan,
+                           .places = places,
                            .attention_dropout = training ? model->config.attention_dropout : 0.0,
                            .attention_dropout_on = model->config.attention_dropout_on,
-                           .parameter_gradients = model->position_gradients,
-                           .parameter_count = model->encodings[0].count,
                            .end_context = model};
 }
 
@@ -144,16 +140,17 @@ static locus_status encoded_add(lab_model *model, const lab_stack_run *run, locu
     const lab_stack *stack = run->stack;
     locus_tensor y = locus_tensor_view(stack->joins[stack->sublayer_count].y, LOCUS_FLOAT32, 2,
                                        (int64_t[]){(int64_t)stack->tokens, (int64_t)stack->dim});
-    locus_status status = lab_workspace_fit(model, lab_added_workspace(model, run->self_plan), error);
+    locus_status status = lab_workspace_fit(model, lab_added_workspace(model, lab_run_token_plan(run)), error);
     if (status == LOCUS_OK)
-        status = locus_apply(run->self_plan, LOCUS_ROLE_ENCODED, LOCUS_FORWARD, &y, &y, model->workspace, error);
+        status =
+            locus_apply(lab_run_token_plan(run), LOCUS_ROLE_ENCODED, LOCUS_FORWARD, &y, &y, model->workspace, error);
     if (status == LOCUS_OK)
         locus_parallel_for(lab_chunk_count(stack->tokens), memory_task, model);
     return status;
 }
 
 locus_status lab_encoder_forward(lab_model *model, const lab_batch *batch, lab_stack_run *run, locus_error *error) {
-    locus_status status = lab_tokens_embed(model, run->stack, batch->input, run->self_plan, error);
+    locus_status status = lab_tokens_embed(model, run->stack, batch->input, lab_run_token_plan(run), error);
     if (status != LOCUS_OK)
         return status;
     run->end = model->encoded_site ? no_end : memory_project;

@@ -77,12 +77,9 @@ typedef struct lab_stack_position {
 /* One execution: plans for both attentions, workspace for either pass. */
 typedef struct lab_stack_run {
     lab_stack *stack;
-    const lab_stack_position *places;         /* by lab_sublayer.encoding; NULL: all layers have what follows */
-    const locus_plan *self_plan, *cross_plan; /* of encoding 0 */
+    const lab_stack_position *places; /* by lab_sublayer.encoding; NULL if `kept` is given */
     double attention_dropout;
     locus_dropout attention_dropout_on;
-    const locus_tensor *parameter_gradients; /* of encoding 0 */
-    size_t parameter_count;
     locus_workspace workspace;
     lab_stack_end *end;
     void *end_context;
@@ -95,6 +92,11 @@ typedef struct lab_stack_run {
     locus_cache *const *kept;
     const locus_positions *kept_positions; /* of the new tokens */
 } lab_stack_run;
+
+/* The plan that adds vectors to tokens: only the first encoding may. */
+static inline const locus_plan *lab_run_token_plan(const lab_stack_run *run) {
+    return run->places[0].self_plan;
+}
 
 /* The embedded tokens stand in joins[0].sum. */
 locus_status lab_stack_forward(const lab_stack_run *run, locus_error *error);
