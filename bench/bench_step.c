@@ -116,7 +116,8 @@ static locus_status steps_run(lab_model *model, lab_optimizer *optimizer, const 
 
 static locus_status case_run(const shape *s, const char *spec, size_t steps, result *r, locus_error *error) {
     lab_model_config config = lab_model_default();
-    lab_task_options options = lab_task_default();
+    const lab_task *task = lab_task_find("copy");
+    lab_task_options options = lab_task_default(task);
     lab_dataset set = {0};
     lab_model *model = NULL;
     lab_optimizer optimizer = {0};
@@ -126,16 +127,20 @@ static locus_status case_run(const shape *s, const char *spec, size_t steps, res
     config.dim = s->dim;
     config.feed_forward = s->feed_forward;
     config.heads = s->heads;
-    config.vocabulary = lab_task_vocabulary(&options);
+    config.vocabulary = lab_task_vocabulary(task, &options);
     config.encoding = spec;
-    locus_status status =
-        lab_dataset_generate(&set, lab_task_find("copy"), &options, LAB_SET_TRAIN, s->batch, 0, error);
+    const lab_draw draw = {task, &options, LAB_SET_TRAIN, s->batch, 0};
+    locus_status status = lab_dataset_generate(&set, &draw, error);
     if (status == LOCUS_OK)
         status = lab_model_create(&model, &config, 0, error);
     if (status == LOCUS_OK)
         status = lab_optimizer_create(&optimizer, &optimizer_config, lab_model_elements(model), error);
     if (status == LOCUS_OK) {
-        lab_batch batch = {set.samples, set.input_offsets, set.target_offsets, set.input, set.target};
+        lab_batch batch = {.samples = set.samples,
+                           .input_offsets = set.input_offsets,
+                           .target_offsets = set.target_offsets,
+                           .input = set.input,
+                           .target = set.target};
         r->flops = step_flops(&config, &batch);
         r->tokens = (double)(set.input_offsets[s->batch] + set.target_offsets[s->batch] + s->batch);
         status = steps_run(model, &optimizer, &batch, steps, r, error);

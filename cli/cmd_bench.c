@@ -381,8 +381,8 @@ static int bench_step_one(bench *b, cli_table *table, const char *spec, lab_trai
     measurement m = {0};
     config->model.encoding = spec;
     int status = 0;
-    if (lab_dataset_generate(&set, lab_task_find("copy"), &config->data, LAB_SET_TRAIN, config->batch, 0, &error) !=
-            LOCUS_OK ||
+    const lab_draw draw = {lab_task_find(config->task), &config->data, LAB_SET_TRAIN, config->batch, 0};
+    if (lab_dataset_generate(&set, &draw, &error) != LOCUS_OK ||
         lab_model_create(&job.model, &config->model, 0, &error) != LOCUS_OK) {
         status = error.offset >= 0 ? cli_error_in(spec, &error) : cli_error(&error);
     }
@@ -420,10 +420,10 @@ static int bench_step(bench *b) {
     static const char *const heads[] = {"training step", ">fastest", ">median", ">tokens/s", ">activations"};
     locus_error error = {.offset = -1};
     lab_train_config config;
-    if (lab_train_config_budget(&config, cli_text(b->arguments, "budget"), LAB_SETUP_PAPER, &error) != LOCUS_OK) {
+    if (lab_train_config_budget(&config, lab_task_find("copy"), cli_text(b->arguments, "budget"), LAB_SETUP_PAPER,
+                                &error) != LOCUS_OK) {
         return cli_error(&error);
     }
-    config.model.vocabulary = lab_task_vocabulary(&config.data);
     cli_table *table = cli_table_create(heads, 5);
     int status = 0;
     for (size_t i = 0; i < b->encoding_count && status == 0; i++) {

@@ -39,8 +39,6 @@ static void use_standard_encodings(axes *over, const lab_train_config *base) {
 }
 
 static void read_axes(axes *over, cli_arguments *arguments, const lab_train_config *base) {
-    *over = (axes){0};
-    over->task_count = cli_list(arguments, "task", &over->tasks);
     over->encoding_count = cli_list(arguments, "encodings", &over->encodings);
     if (over->encoding_count == 0) {
         use_standard_encodings(over, base);
@@ -53,10 +51,9 @@ static void read_axes(axes *over, cli_arguments *arguments, const lab_train_conf
     over->inits[1] = LAB_EMBEDDING_UNIT;
 }
 
-static int fill_cell(cli_cell *cell, const lab_train_config *base, const axes *over, size_t task, size_t encoding) {
+static int fill_cell(cli_cell *cell, const lab_train_config *base, const axes *over, size_t encoding) {
     cell->config = *base;
-    int status = cli_train_subject(&cell->config, over->tasks[task], over->encodings[encoding], cell->encoding,
-                                   sizeof cell->encoding);
+    int status = cli_train_encoding(&cell->config, over->encodings[encoding], cell->encoding, sizeof cell->encoding);
     if (status != 0) {
         return status;
     }
@@ -71,7 +68,7 @@ static int fill_cell(cli_cell *cell, const lab_train_config *base, const axes *o
 
 /* Cells in the order in which tables fill evenly: every encoding of a seed before the next seed. A cell that is named
  * twice is trained once. */
-static int make_cells(cli_cells *all, const lab_train_config *base, const axes *over) {
+static int make_cells(cli_cells *all, const lab_train_config *bases, const axes *over) {
     size_t most = over->task_count * over->encoding_count * over->seeds * over->init_count;
     all->cells = calloc(most + 1, sizeof *all->cells);
     if (all->cells == NULL) {
@@ -80,11 +77,11 @@ static int make_cells(cli_cells *all, const lab_train_config *base, const axes *
     for (size_t i = 0; i < most; i++) {
         size_t encoding = i % over->encoding_count, rest = i / over->encoding_count;
         size_t init = rest % over->init_count, task = rest / over->init_count % over->task_count;
-        lab_train_config config = *base;
+        lab_train_config config = bases[task];
         config.seed = over->first_seed + rest / over->init_count / over->task_count;
         config.model.embedding_init = (lab_embedding_init)over->inits[init];
         cli_cell *cell = &all->cells[all->count];
-        int status = fill_cell(cell, &config, over, task, encoding);
+        int status = fill_cell(cell, &config, over, encoding);
         if (status != 0) {
             return status;
         }
@@ -208,18 +205,25 @@ static int train_and_report(cli_arguments *arguments, cli_cells *all, const axes
 }
 
 static int run(cli_arguments *arguments) {
-    lab_train_config base;
-    axes over;
+    axes over = {0};
     cli_cells all = {0};
     int status = cli_require(arguments, "task");
-    status = status ? status : cli_train_config(&base, arguments);
     if (status != 0) {
         return status;
     }
-    read_axes(&over, arguments, &base);
-    status = make_cells(&all, &base, &over);
+    over.task_count = cli_list(arguments, "task", &over.tasks);
+    lab_train_config *bases = calloc(over.task_count + 1, sizeof *bases);
+    status = bases == NULL ? cli_failure("out of memory") : 0;
+    for (size_t i = 0; status == 0 && i < over.task_count; i++) {
+        status = cli_train_config(&bases[i], arguments, over.tasks[i]);
+    }
+    if (status == 0) {
+        read_axes(&over, arguments, bases);
+        status = make_cells(&all, bases, &over);
+    }
     status = status ? status : train_and_report(arguments, &all, &over);
     free(all.cells);
+    free(bases);
     return status;
 }
 

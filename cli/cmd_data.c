@@ -61,8 +61,8 @@ static const lab_task *find_task(const char *name) {
 }
 
 /* The options of a task's set; 0 or 2. */
-static int read_options(const cli_arguments *arguments, lab_task_options *options) {
-    *options = lab_task_default();
+static int read_options(const cli_arguments *arguments, const lab_task *task, lab_task_options *options) {
+    *options = lab_task_default(task);
     double mean = options->length_mean;
     options->length_mean = cli_number(arguments, "length");
     options->length_deviation = cli_given_by_user(arguments, "length-deviation")
@@ -77,13 +77,13 @@ static int read_options(const cli_arguments *arguments, lab_task_options *option
 
 static int generate(lab_dataset *set, cli_arguments *arguments, const lab_task *task, lab_task_options *options) {
     locus_error error;
-    int status = read_options(arguments, options);
+    int status = read_options(arguments, task, options);
     if (status != 0) {
         return status;
     }
-    if (lab_dataset_generate(set, task, options, (lab_set)cli_choice(arguments, "set"),
-                             (size_t)cli_integer(arguments, "n"), (uint64_t)cli_integer(arguments, "seed"),
-                             &error) != LOCUS_OK) {
+    const lab_draw draw = {task, options, (lab_set)cli_choice(arguments, "set"), (size_t)cli_integer(arguments, "n"),
+                           (uint64_t)cli_integer(arguments, "seed")};
+    if (lab_dataset_generate(set, &draw, &error) != LOCUS_OK) {
         return cli_error(&error);
     }
     return 0;

@@ -35,8 +35,8 @@ static int evaluate(cli_arguments *arguments, const lab_train_config *config, la
     } else {
         snprintf(out->set, sizeof out->set, "%s:%zu", names[which], length);
     }
-    if (lab_dataset_generate(&set, lab_task_find(config->task), &options, sets[which], count, config->data_seed,
-                             &error) != LOCUS_OK) {
+    const lab_draw draw = {lab_task_find(config->task), &options, sets[which], count, config->data_seed};
+    if (lab_dataset_generate(&set, &draw, &error) != LOCUS_OK) {
         return cli_error(&error);
     }
     out->chance = lab_dataset_chance(&set, config->model.vocabulary);

@@ -59,10 +59,9 @@ static int draw_samples(lab_dataset *set, cli_arguments *arguments, const lab_tr
         options.length_deviation *= cli_number(arguments, "length") / options.length_mean;
         options.length_mean = cli_number(arguments, "length");
     }
-    return lab_dataset_generate(set, lab_task_find(config->task), &options, LAB_SET_TEST,
-                                (size_t)cli_integer(arguments, "n"), config->data_seed, &error) == LOCUS_OK
-               ? 0
-               : cli_error(&error);
+    const lab_draw draw = {lab_task_find(config->task), &options, LAB_SET_TEST, (size_t)cli_integer(arguments, "n"),
+                           config->data_seed};
+    return lab_dataset_generate(set, &draw, &error) == LOCUS_OK ? 0 : cli_error(&error);
 }
 
 /* ---- decoding ---- */
@@ -82,8 +81,13 @@ static int decode(lab_model *model, const lab_dataset *set, decoded *out) {
     if (out->limits == NULL || out->lengths == NULL || out->offsets == NULL || out->tokens == NULL) {
         return cli_failure("out of memory");
     }
-    const lab_batch batch = {n, set->input_offsets, set->target_offsets, set->input, set->target};
-    const lab_generation generation = {out->limits, out->tokens, out->offsets, out->lengths};
+    const lab_batch batch = {.samples = n,
+                             .input_offsets = set->input_offsets,
+                             .target_offsets = set->target_offsets,
+                             .input = set->input,
+                             .target = set->target};
+    const lab_generation generation = {
+        .limits = out->limits, .output = out->tokens, .output_offsets = out->offsets, .lengths = out->lengths};
     return lab_model_generate(model, &batch, &generation, &error) == LOCUS_OK ? 0 : cli_error(&error);
 }
 

@@ -123,10 +123,8 @@ static int run(cli_arguments *arguments) {
     char encoding[LAB_SPEC_SIZE];
     int status = cli_require(arguments, "task");
     status = status ? status : cli_require(arguments, "encoding");
-    status = status ? status : cli_train_config(&config, arguments);
-    status = status ? status
-                    : cli_train_subject(&config, cli_text(arguments, "task"), cli_text(arguments, "encoding"), encoding,
-                                        sizeof encoding);
+    status = status ? status : cli_train_config(&config, arguments, cli_text(arguments, "task"));
+    status = status ? status : cli_train_encoding(&config, cli_text(arguments, "encoding"), encoding, sizeof encoding);
     if (status != 0) {
         return status;
     }

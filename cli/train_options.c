@@ -2,6 +2,7 @@
 #include "train_options.h"
 
 #include "output.h"
+#include "train/config.h"
 
 #include <string.h>
 
@@ -73,7 +74,7 @@ static void put_data(override *o, lab_train_config *config) {
     put_size(o, "test-samples", &config->test_samples);
     put_size(o, "greedy-samples", &config->greedy_samples);
     config->data_seed = (uint64_t)cli_integer(o->arguments, "data-seed");
-    config->model.vocabulary = lab_task_vocabulary(&config->data);
+    lab_config_fill(config);
 }
 
 static void put_training(override *o, lab_train_config *config) {
@@ -114,14 +115,18 @@ static int put_lengths(cli_arguments *arguments, lab_train_config *config) {
     return 0;
 }
 
-int cli_train_config(lab_train_config *config, cli_arguments *arguments) {
+int cli_train_config(lab_train_config *config, cli_arguments *arguments, const char *name) {
     static const char *const budgets[] = {"smoke", "quick", "paper"};
+    const lab_task *task = lab_task_find(name);
     override o = {arguments, false};
     locus_error error;
+    if (task == NULL) {
+        return cli_usage_error("unknown task '%s'; did you mean '%s'?", name, lab_task_nearest(name));
+    }
     if (cli_given_by_user(arguments, "steps") && cli_given_by_user(arguments, "epochs")) {
         return cli_usage_error("--steps and --epochs say the same: give one of them");
     }
-    if (lab_train_config_budget(config, budgets[cli_choice(arguments, "budget")],
+    if (lab_train_config_budget(config, task, budgets[cli_choice(arguments, "budget")],
                                 (lab_setup)cli_choice(arguments, "setup"), &error) != LOCUS_OK) {
         return cli_error(&error);
     }
@@ -142,15 +147,11 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments) {
     return put_lengths(arguments, config);
 }
 
-int cli_train_subject(lab_train_config *config, const char *task, const char *encoding, char *text, size_t size) {
+int cli_train_encoding(lab_train_config *config, const char *encoding, char *text, size_t size) {
     locus_error error;
-    if (lab_task_find(task) == NULL) {
-        return cli_usage_error("unknown task '%s'; did you mean '%s'?", task, lab_task_nearest(task));
-    }
     if (lab_train_encoding(encoding, config->setup, text, size, &error) != LOCUS_OK) {
         return cli_error_in(encoding, &error);
     }
-    config->task = task;
     config->encoding = config->model.encoding = text;
     return 0;
 }

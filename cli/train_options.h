@@ -39,11 +39,12 @@
         "data-seed", 0, CLI_INTEGER, "S", "0", "seed of the data", 0, 9007199254740991.0 \
     }
 
-/* Reads them over the budget's values. A size that differs from the budget's makes the budget "custom". Task, encoding,
- * seed and embedding initialisation are the command's own. 0; 1 or 2 after one line on standard error. */
-int cli_train_config(lab_train_config *config, cli_arguments *arguments);
+/* Reads them over the values that the budget has for the task. A size that differs from the budget's makes the budget
+ * "custom". Encoding, seed and embedding initialisation are the command's own. 0; 1 or 2 after one line on standard
+ * error. */
+int cli_train_config(lab_train_config *config, cli_arguments *arguments, const char *task);
 
-/* Checks the task's name and the encoding's text; `text` receives its canonical form, which `config` then points to. */
-int cli_train_subject(lab_train_config *config, const char *task, const char *encoding, char *text, size_t size);
+/* Checks the encoding's text; `text` receives its canonical form, which `config` then points to. */
+int cli_train_encoding(lab_train_config *config, const char *encoding, char *text, size_t size);
 
 #endif

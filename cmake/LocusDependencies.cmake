@@ -27,10 +27,15 @@ if(LOCUS_LAB)
   locus_find(DNNL dnnl.h dnnl libdnnl-dev)
   locus_find(SQLITE sqlite3.h sqlite3 libsqlite3-dev)
   locus_find(CJSON cjson/cJSON.h cjson libcjson-dev)
+  locus_find(CURL curl/curl.h curl libcurl4-openssl-dev)
+  locus_find(ARCHIVE archive.h archive libarchive-dev)
+  locus_find(PNG png.h png libpng-dev)
   # oneDNN runs on GCC's OpenMP; the laboratory tells it to stay on one thread. Named by its file, because a clang build
   # would otherwise bring a second OpenMP runtime.
-  set(LAB_LIBRARIES ${DNNL_LIBRARY} ${SQLITE_LIBRARY} ${CJSON_LIBRARY} -l:libgomp.so.1)
-  set(LAB_INCLUDE_DIRS ${DNNL_INCLUDE_DIR} ${SQLITE_INCLUDE_DIR} ${CJSON_INCLUDE_DIR})
+  set(LAB_LIBRARIES ${DNNL_LIBRARY} ${SQLITE_LIBRARY} ${CJSON_LIBRARY} ${CURL_LIBRARY} ${ARCHIVE_LIBRARY}
+      ${PNG_LIBRARY} -l:libgomp.so.1)
+  set(LAB_INCLUDE_DIRS ${DNNL_INCLUDE_DIR} ${SQLITE_INCLUDE_DIR} ${CJSON_INCLUDE_DIR} ${CURL_INCLUDE_DIR}
+      ${ARCHIVE_INCLUDE_DIR} ${PNG_INCLUDE_DIR})
 endif()
 
 if(LOCUS_TESTS)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The encoder–decoder Transformer, packed, with explicit forward and backward. It never knows which encodings it has:
- * it asks the plans of its three attentions (encoder, decoder, cross), layer by layer. All sizes come from the
+/* The models, packed, with explicit forward and backward: the encoder–decoder Transformer, and the compact convolutional
+ * Transformer (Hassani et al. 2021), an encoder between a convolution and a classifier. They never know which encodings
+ * they have: they ask the plans of their attentions (encoder, decoder, cross), layer by layer. All sizes come from the
  * configuration. */
 #ifndef LAB_MODEL_H
 #define LAB_MODEL_H
@@ -11,6 +12,11 @@
 typedef enum lab_setup { LAB_SETUP_PAPER = 0, LAB_SETUP_CODE = 1 } lab_setup; /* tasks.md: norm, dropout site, … */
 typedef enum lab_norm_place { LAB_NORM_BEFORE = 0, LAB_NORM_AFTER = 1 } lab_norm_place;
 typedef enum lab_embedding_init { LAB_EMBEDDING_SCALED = 0, LAB_EMBEDDING_UNIT = 1 } lab_embedding_init;
+
+typedef enum lab_architecture { LAB_ENCODER_DECODER = 0, LAB_IMAGE_CLASSIFIER = 1 } lab_architecture;
+typedef enum lab_activation { LAB_RELU = 0, LAB_GELU = 1 } lab_activation; /* GELU: with the error function */
+/* What becomes of a branch that stochastic depth leaves in: divided by its probability to stay, or as it is. */
+typedef enum lab_survivors { LAB_SURVIVORS_RESCALED = 0, LAB_SURVIVORS_AS_THEY_ARE = 1 } lab_survivors;
 
 /* scaled: embeddings N(0, 1/D), times sqrt(D) at the input, unscaled as output projection.
  * unit: embeddings N(0, 1), times sqrt(D) at the input, unscaled as output projection (the published code). */
@@ -27,7 +33,21 @@ typedef struct lab_model_config {
     /* Of the encoder, and of every other attention that the kind can serve (soft and clustered: not the decoder's own,
      * which is causal); the rest are softmax. */
     locus_attention_kind attention;
+
+    /* What follows is 0 for the encoder–decoder on words. */
+    lab_architecture architecture;
+    lab_activation activation;
+    size_t tree_arity; /* encoder–decoder: tokens are nodes of trees whose nodes have at most so many children */
+    /* Layer l (from 0) of the encoder leaves out each of its branches, for each sample by itself, with probability
+     * min(stochastic_depth · l, 1): Huang et al. 2016. What is left out is not computed. */
+    double stochastic_depth;
+    lab_survivors survivors;
+    double label_smoothing; /* ε: the target is (1 − ε) onehot + ε / classes, in training */
+    /* image classifier: vocabulary and decoder_layers are 0 */
+    size_t classes, image_side, image_channels; /* 10, 32, 3 */
 } lab_model_config;
+/* The published compact convolutional Transformer: dimension 256, 4 heads, 7 layers, feed-forward 512, GELU. */
+lab_model_config lab_model_image_default(void);
 lab_model_config lab_model_default(void); /* the published sizes, set-up paper, encoding "none" */
 
 /* A learned tensor of the model; names are fixed, they are the checkpoint's. [out, in] for weights.
@@ -39,6 +59,8 @@ lab_model_config lab_model_default(void); /* the published sizes, set-up paper, 
  *   encoder.0.feed_forward.up.weight [F, D], .bias [F], down.weight [D, F], .bias [D]
  *   encoder.norm.weight|bias  (norm before only)
  *   decoder.0.norm1 self_attention norm2 cross_attention norm3 feed_forward, decoder.norm: likewise
+ * image classifier: convolution.weight [D, channels · 9] (no bias), encoder.… as above, pooling.weight [1, D], .bias
+ *   [1], classifier.weight [classes, D], .bias [classes] instead of embedding and decoder
  *   position.<name> : the encoding's parameters, shared by all layers and attentions; of a pattern with several
  *     encodings position.<i>.<name>, i in the order in which they appear
  * Query, key and value projections of a self-attention are stored as one block but appear as three tensors. */
@@ -64,19 +86,31 @@ float *lab_model_gradients(lab_model *model);
 /* Parameter values changed (optimiser step, checkpoint): the encodings' bindings are updated. */
 locus_status lab_model_update(lab_model *model, locus_error *error);
 
-/* A packed batch. The encoder reads `input`; the decoder reads start + target and predicts target + end. */
+/* Trees that tokens are nodes of: each token's parent among the tokens of its sample (−1: the root; it stands before its
+ * children), and which child of it the token is, from 1 (0 for the root). */
+typedef struct lab_batch_tree {
+    const int32_t *parents, *branches;
+} lab_batch_tree;
+
+/* A packed batch. The encoder reads `input`; the decoder reads start + target and predicts target + end. Of trees there
+ * is no end token: the decoder reads start and all but the last target, at the positions of the tokens it reads, the
+ * start token at the root's. */
 typedef struct lab_batch {
     size_t samples;
     const size_t *input_offsets, *target_offsets; /* [samples + 1], target without start and end */
     const int32_t *input, *target;
+    lab_batch_tree input_tree, target_tree; /* NULLs: words */
+    const float *images;                    /* image classifier: [samples, channels, side, side], normalised */
+    const int32_t *labels;                  /* [samples] */
 } lab_batch;
 
 typedef struct lab_score {
-    double loss;    /* summed cross-entropy, nats */
-    size_t tokens;  /* predicted tokens (target + end) */
+    double loss;    /* summed cross-entropy, nats (without label smoothing where nothing is trained) */
+    size_t tokens;  /* predicted tokens (target + end), or images */
     size_t correct; /* argmax right */
     size_t exact;   /* samples whose every token is right */
     size_t samples;
+    uint32_t *sample_correct; /* in: NULL, or [samples] to be filled with the right tokens of each */
 } lab_score;
 
 /* Forward and backward; gradients of the mean cross-entropy per token replace the gradient block. Dropout is drawn from
@@ -87,6 +121,14 @@ locus_status lab_model_train(lab_model *model, const lab_batch *batch, uint64_t 
 /* Teacher-forced scores, no dropout. */
 locus_status lab_model_evaluate(lab_model *model, const lab_batch *batch, lab_score *score, locus_error *error);
 
+/* How outputs grow. Called with each token that a sample gets; false: the sample's output is complete. For trees it also
+ * says where the token stands: its parent among the sample's output tokens (−1: it is the root) and which child of it
+ * it is. */
+typedef struct lab_growth {
+    bool (*grow)(void *context, size_t sample, int32_t token, int32_t *parent, int32_t *branch);
+    void *context;
+} lab_growth;
+
 /* Greedy decoding with a key–value cache. `limits[s]` is the most tokens (end included) that sample s may get;
  * `output` has room for Σ limits, sample s at output_offsets[s] (filled: [samples + 1], cumulative limits), lengths[s]
  * tokens without the end token. Uses batch->input only. */
@@ -94,8 +136,13 @@ typedef struct lab_generation {
     const size_t *limits;
     int32_t *output;
     size_t *output_offsets, *lengths;
+    const lab_growth *growth; /* trees: needed; words: NULL, they end with the end token */
 } lab_generation;
 locus_status lab_model_generate(lab_model *model, const lab_batch *batch, const lab_generation *generation,
+                                locus_error *error);
+
+/* Class probabilities [count, classes] of normalised images [count, channels, side, side]. */
+locus_status lab_model_classify(lab_model *model, const float *images, size_t count, float *probabilities,
                                 locus_error *error);
 
 /* Bytes of the activation arena now, and of parameters, gradients together. */

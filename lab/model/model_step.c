@@ -74,8 +74,12 @@ static void logits_end(void *context, lab_rows rows, size_t chunk, float *partia
     lab_linear output = {.inputs = decoder->dim, .outputs = model->config.vocabulary, .weight = model->embedding};
     lab_linear_multiply(&output, rows, decoder->joins[decoder->sublayer_count].y, step->logits);
     step->losses[chunk] = 0.0;
-    lab_cross_entropy(rows, model->config.vocabulary, step->target, model->loss_scale, step->logits,
-                      &step->losses[chunk], step->correct);
+    const lab_loss loss = {.classes = model->config.vocabulary,
+                           .targets = step->target,
+                           .scale = model->loss_scale,
+                           .logits = step->logits,
+                           .correct = step->correct};
+    lab_cross_entropy(&loss, rows, &step->losses[chunk]);
 }
 
 /* logits = y Eᵀ */

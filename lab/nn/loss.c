@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* loss = ln Σ_j exp(z_j − z_max) − (z_target − z_max);  dL/dz_j = softmax_j − [j = target]. Sums in double. */
+/* loss = ln Σ_j exp(z_j − z_max) − (z_target − z_max);  dL/dz_j = softmax_j − [j = target]; with smoothing the
+ * wanted distribution stands for [j = target]. Sums in double. */
 #include "nn/loss.h"
 #include <math.h>
 
@@ -13,30 +14,34 @@ size_t lab_argmax(size_t count, const float *x) {
 }
 
 /* Returns the loss of one row. */
-static double row_loss(size_t classes, size_t target, size_t best, float scale, float *logits) {
+static double row_loss(const lab_loss *call, size_t target, size_t best, float *logits) {
+    const size_t classes = call->classes;
     float top = logits[best], wanted = logits[target];
-    double total = 0.0;
+    double total = 0.0, sum = 0.0;
     for (size_t j = 0; j < classes; ++j) {
+        sum += (double)logits[j];
         float e = expf(logits[j] - top);
         total += (double)e;
-        if (scale != 0.0f)
+        if (call->scale != 0.0f)
             logits[j] = e;
     }
-    if (scale != 0.0f) {
-        float factor = (float)((double)scale / total);
+    if (call->scale != 0.0f) {
+        float factor = (float)((double)call->scale / total), spread = call->scale * call->smoothing / (float)classes;
         for (size_t j = 0; j < classes; ++j)
-            logits[j] *= factor;
-        logits[target] -= scale;
+            logits[j] = logits[j] * factor - spread;
+        logits[target] -= call->scale * (1.0f - call->smoothing);
     }
+    double log_total = log(total) + (double)top, smoothing = (double)call->smoothing;
+    if (smoothing > 0.0) /* (1 − ε) (ln Σ − z_target) + ε (ln Σ − mean z) */
+        return log_total - (1.0 - smoothing) * (double)wanted - smoothing * sum / (double)classes;
     return log(total) - ((double)wanted - (double)top);
 }
 
-void lab_cross_entropy(lab_rows rows, size_t classes, const int32_t *targets, float scale, float *logits, double *loss,
-                       uint8_t *correct) {
+void lab_cross_entropy(const lab_loss *call, lab_rows rows, double *loss) {
     for (size_t r = rows.first; r < rows.first + rows.count; ++r) {
-        float *row = logits + r * classes;
-        size_t target = (size_t)targets[r], best = lab_argmax(classes, row);
-        correct[r] = best == target;
-        *loss += row_loss(classes, target, best, scale, row);
+        float *row = call->logits + r * call->classes;
+        size_t target = (size_t)call->targets[r], best = lab_argmax(call->classes, row);
+        call->correct[r] = best == target;
+        *loss += row_loss(call, target, best, row);
     }
 }

@@ -106,19 +106,20 @@ static void put_configuration(lab_page *page, const cJSON *config) {
 /* What guessing the most common token scores on the section's data. */
 static void put_chance(lab_page *page, const lab_summary_section *section, const cJSON *config) {
     const lab_task *task = lab_task_find(section->task);
-    lab_task_options options = lab_task_default();
     double symbols = number_of(config, "symbols");
-    if (!task || !(section->trained_length > 0) || !(symbols >= 1 && symbols < 1e6)) {
+    if (!task || task->kind != LAB_TASK_WORDS || !(section->trained_length > 0) || !(symbols >= 1 && symbols < 1e6)) {
         return;
     }
+    lab_task_options options = lab_task_default(task);
     options.length_mean = section->trained_length;
     options.length_deviation = number_of(config, "length_deviation");
     options.symbols = (size_t)symbols;
     lab_dataset set;
-    if (lab_dataset_generate(&set, task, &options, LAB_SET_TEST, 500, 0, NULL) == LOCUS_OK) {
+    const lab_draw draw = {task, &options, LAB_SET_TEST, 500, 0};
+    if (lab_dataset_generate(&set, &draw, NULL) == LOCUS_OK) {
         char text[120];
         snprintf(text, sizeof text, "%.1f %% of the tokens, by always guessing the most common one",
-                 100 * lab_dataset_chance(&set, lab_task_vocabulary(&options)));
+                 100 * lab_dataset_chance(&set, lab_task_vocabulary(task, &options)));
         put_item(page, "Chance", text);
         lab_dataset_destroy(&set);
     }

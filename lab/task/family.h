@@ -10,6 +10,11 @@ typedef struct lab_task_family {
     size_t count;
 } lab_task_family;
 
+/* Random streams of the data: + the set. A family that draws otherwise has a purpose of its own. */
+#define LAB_PURPOSE_DATA (LOCUS_RANDOM_USER + 0x1000u)
+
 extern const lab_task_family lab_task_sequence; /* sequence.c: copy, reverse, repeat */
+extern const lab_task_family lab_task_tree;     /* tree_task.c: tree-copy, tree-reorder, tree-c3, tree-ops */
+extern const lab_task_family lab_task_image;    /* cifar10.c: cifar10 */
 
 #endif

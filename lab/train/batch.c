@@ -87,7 +87,11 @@ static locus_status pack(lab_batcher *batcher, const size_t *order, size_t count
         memcpy(batcher->target + batcher->target_offsets[i], set->target + set->target_offsets[s],
                (batcher->target_offsets[i + 1] - batcher->target_offsets[i]) * sizeof *batcher->target);
     }
-    lab_batch packed = {count, batcher->input_offsets, batcher->target_offsets, batcher->input, batcher->target};
+    lab_batch packed = {.samples = count,
+                        .input_offsets = batcher->input_offsets,
+                        .target_offsets = batcher->target_offsets,
+                        .input = batcher->input,
+                        .target = batcher->target};
     batcher->batch = packed;
     *batch = &batcher->batch;
     return LOCUS_OK;

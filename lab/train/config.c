@@ -12,7 +12,6 @@
 
 static void budget_paper(lab_train_config *config) {
     config->model = lab_model_default();
-    config->data = lab_task_default();
     config->train_samples = 6000;
     config->dev_samples = 2000;
     config->test_samples = 2000;
@@ -72,21 +71,22 @@ static void apply_setup(lab_train_config *config, lab_setup setup) {
     }
 }
 
-locus_status lab_train_config_budget(lab_train_config *config, const char *budget, lab_setup setup,
-                                     locus_error *error) {
+locus_status lab_train_config_budget(lab_train_config *config, const lab_task *task, const char *budget,
+                                     lab_setup setup, locus_error *error) {
     static const struct {
         const char *name;
         void (*fill)(lab_train_config *config);
     } budgets[] = {{"smoke", budget_smoke}, {"quick", budget_quick}, {"paper", budget_paper}};
     memset(config, 0, sizeof *config);
+    config->task = task->name;
+    config->data = lab_task_default(task);
     for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
         if (strcmp(budget, budgets[i].name) == 0) {
             budgets[i].fill(config);
             apply_setup(config, setup);
-            config->task = "copy";
             config->encoding = config->model.encoding;
             config->budget = budgets[i].name;
-            config->model.vocabulary = lab_task_vocabulary(&config->data);
+            lab_config_fill(config);
             return LOCUS_OK;
         }
     }
@@ -95,6 +95,14 @@ locus_status lab_train_config_budget(lab_train_config *config, const char *budge
 }
 
 /* ---- what follows ---- */
+
+void lab_config_fill(lab_train_config *config) {
+    const lab_task *task = lab_task_find(config->task);
+    if (task != NULL) {
+        config->model.vocabulary = lab_task_vocabulary(task, &config->data);
+        config->model.tree_arity = task->kind == LAB_TASK_TREES ? config->data.arity : 0;
+    }
+}
 
 uint64_t lab_config_epoch_steps(const lab_train_config *config) {
     return (config->train_samples + config->batch - 1) / config->batch;

@@ -38,5 +38,9 @@ lab_task_options lab_config_data(const lab_train_config *config, size_t length);
 const char *lab_setup_name(lab_setup setup);
 const char *lab_embedding_init_name(lab_embedding_init init);
 const char *lab_attention_name(locus_attention_kind kind);
+const char *lab_order_name(lab_order order);
+
+/* What follows from the task and its options: the model's vocabulary and trees. Nothing if the task is unknown. */
+void lab_config_fill(lab_train_config *config);
 
 #endif

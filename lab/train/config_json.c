@@ -33,6 +33,11 @@ static const char *const dropouts[] = {"weights", "logits", NULL};
 static const char *const inits[] = {"scaled", "unit", NULL};
 static const char *const attentions[] = {"softmax", "linear", "soft", "clustered", NULL};
 
+static const char *const architectures[] = {"encoder-decoder", "image-classifier", NULL};
+static const char *const activations[] = {"relu", "gelu", NULL};
+static const char *const survivors[] = {"rescaled", "as-they-are", NULL};
+static const char *const orders[] = {"breadth", "depth", NULL};
+
 #define AT(member) offsetof(lab_train_config, member)
 static const field fields[] = {
     {"task", TEXT, AT(task), NULL, true, NULL},
@@ -74,6 +79,18 @@ static const field fields[] = {
     {"clip", REAL, AT(optimizer.clip), NULL, true, NULL},
     {"attention", NAMED, AT(model.attention), attentions, true, "softmax"},
     {"kv_heads", SIZE, AT(model.kv_heads), NULL, true, "0"},
+    {"architecture", NAMED, AT(model.architecture), architectures, true, "encoder-decoder"},
+    {"activation", NAMED, AT(model.activation), activations, true, "relu"},
+    {"stochastic_depth", REAL, AT(model.stochastic_depth), NULL, true, "0"},
+    {"survivors", NAMED, AT(model.survivors), survivors, true, "rescaled"},
+    {"label_smoothing", REAL, AT(model.label_smoothing), NULL, true, "0"},
+    {"classes", SIZE, AT(model.classes), NULL, true, "0"},
+    {"image_side", SIZE, AT(model.image_side), NULL, true, "0"},
+    {"image_channels", SIZE, AT(model.image_channels), NULL, true, "0"},
+    {"depth_mean", REAL, AT(data.depth_mean), NULL, true, "0"},
+    {"depth_deviation", REAL, AT(data.depth_deviation), NULL, true, "0"},
+    {"order", NAMED, AT(data.order), orders, true, "breadth"},
+    {"arity", SIZE, AT(data.arity), NULL, true, "0"},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 #undef AT
@@ -84,6 +101,10 @@ const char *lab_setup_name(lab_setup setup) {
 
 const char *lab_embedding_init_name(lab_embedding_init init) {
     return (unsigned)init < 2 ? inits[init] : "unknown";
+}
+
+const char *lab_order_name(lab_order order) {
+    return (unsigned)order < 2 ? orders[order] : "unknown";
 }
 
 const char *lab_attention_name(locus_attention_kind attention) {
@@ -100,7 +121,9 @@ static unsigned named_get(const field *f, const char *at) {
 
 _Static_assert(sizeof(lab_setup) == sizeof(unsigned) && sizeof(locus_dropout) == sizeof(unsigned) &&
                    sizeof(lab_norm_place) == sizeof(unsigned) && sizeof(lab_embedding_init) == sizeof(unsigned) &&
-                   sizeof(locus_attention_kind) == sizeof(unsigned),
+                   sizeof(locus_attention_kind) == sizeof(unsigned) && sizeof(lab_architecture) == sizeof(unsigned) &&
+                   sizeof(lab_activation) == sizeof(unsigned) && sizeof(lab_survivors) == sizeof(unsigned) &&
+                   sizeof(lab_order) == sizeof(unsigned),
                "enums of the configuration are as large as unsigned");
 
 /* A field's value as text, the same for equal values. */
@@ -256,7 +279,7 @@ locus_status lab_config_parse(lab_train_config *config, const char *json, const 
     config->encoding = run->encoding;
     config->budget = run->budget;
     config->model.encoding = run->encoding;
-    config->model.vocabulary = lab_task_vocabulary(&config->data);
+    lab_config_fill(config);
     return LOCUS_OK;
 }
 

@@ -70,8 +70,9 @@ static locus_status score_set(lab_session *session, size_t length, outcome *resu
     const lab_watch look = {watch, session};
     lab_task_options options = length == 0 ? config->data : lab_config_data(config, length);
     lab_dataset set;
-    locus_status status = lab_dataset_generate(&set, lab_task_find(config->task), &options, LAB_SET_TEST,
-                                               config->test_samples, config->data_seed, error);
+    const lab_draw draw = {lab_task_find(config->task), &options, LAB_SET_TEST, config->test_samples,
+                           config->data_seed};
+    locus_status status = lab_dataset_generate(&set, &draw, error);
     if (status != LOCUS_OK) {
         return status;
     }

@@ -73,7 +73,8 @@ static locus_status decode(lab_model *model, const lab_batch *batch, decoded *ro
     for (size_t s = 0; s < batch->samples; s++) {
         room->limits[s] = batch->target_offsets[s + 1] - batch->target_offsets[s] + 1;
     }
-    lab_generation generation = {room->limits, room->tokens, room->offsets, room->lengths};
+    lab_generation generation = {
+        .limits = room->limits, .output = room->tokens, .output_offsets = room->offsets, .lengths = room->lengths};
     locus_status status = lab_model_generate(model, batch, &generation, error);
     for (size_t s = 0; status == LOCUS_OK && s < batch->samples; s++) {
         size_t length = batch->target_offsets[s + 1] - batch->target_offsets[s];

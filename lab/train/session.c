@@ -203,7 +203,7 @@ locus_status lab_session_open(lab_session *session, lab_store *store, const lab_
     locus_status status = lab_train_encoding(request->config.encoding, request->config.setup, session->encoding,
                                              sizeof session->encoding, error);
     session->config.encoding = session->config.model.encoding = session->encoding;
-    session->config.model.vocabulary = lab_task_vocabulary(&session->config.data);
+    lab_config_fill(&session->config);
     if (status == LOCUS_OK) {
         status = lab_config_check(&session->config, error);
     }
@@ -217,12 +217,13 @@ locus_status lab_session_open(lab_session *session, lab_store *store, const lab_
 
 static locus_status make_parts(lab_session *session, locus_error *error) {
     const lab_train_config *config = &session->config;
-    const lab_task *task = lab_task_find(config->task);
-    locus_status status = lab_dataset_generate(&session->train, task, &config->data, LAB_SET_TRAIN,
-                                               config->train_samples, config->data_seed, error);
+    lab_draw draw = {lab_task_find(config->task), &config->data, LAB_SET_TRAIN, config->train_samples,
+                     config->data_seed};
+    locus_status status = lab_dataset_generate(&session->train, &draw, error);
     if (status == LOCUS_OK) {
-        status = lab_dataset_generate(&session->dev, task, &config->data, LAB_SET_DEV, config->dev_samples,
-                                      config->data_seed, error);
+        draw.which = LAB_SET_DEV;
+        draw.samples = config->dev_samples;
+        status = lab_dataset_generate(&session->dev, &draw, error);
     }
     if (status == LOCUS_OK) {
         status = lab_batcher_create(&session->batcher, &session->train, config->batch, config->seed, error);

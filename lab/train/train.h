@@ -17,7 +17,7 @@ typedef struct lab_train_config {
     const char *task, *encoding, *budget; /* budget: "smoke", "quick", "paper" or "custom" */
     lab_setup setup;
     lab_model_config model; /* vocabulary and encoding are filled in */
-    lab_task_options data;
+    lab_task_options data;  /* its path is not written down: data may lie elsewhere when a run goes on */
     size_t train_samples, dev_samples, test_samples;
     uint64_t data_seed, seed;
     size_t batch;   /* samples */
@@ -31,8 +31,9 @@ typedef struct lab_train_config {
     size_t test_lengths[LAB_MAX_TEST_LENGTHS], test_length_count; /* further test sets of these mean lengths */
 } lab_train_config;
 
-/* Sizes of a budget. paper: tasks.md; quick and smoke: smaller, see docs/budgets.md. */
-locus_status lab_train_config_budget(lab_train_config *config, const char *budget, lab_setup setup, locus_error *error);
+/* Sizes of a budget for a task of this kind. paper: as published; quick and smoke: smaller, see docs/budgets.md. */
+locus_status lab_train_config_budget(lab_train_config *config, const lab_task *task, const char *budget,
+                                     lab_setup setup, locus_error *error);
 
 /* The canonical text of a spec, or of a pattern over layers, as a training uses it: a bare `algebraic` means
  * algebraic(group=seq); with set-up code, rotary frequencies are learned. SPEC with an offset into `spec` if it cannot

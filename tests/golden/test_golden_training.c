@@ -64,7 +64,8 @@ static lab_batch batch_read(const golden_file *golden, size_t index, size_t step
             target[i] = input[offsets[s] + offsets[s + 1] - 1 - i];
         }
     }
-    return (lab_batch){samples, offsets, offsets, input, target};
+    return (lab_batch){
+        .samples = samples, .input_offsets = offsets, .target_offsets = offsets, .input = input, .target = target};
 }
 
 static void train_steps(const golden_file *golden, size_t index, lab_model *model) {

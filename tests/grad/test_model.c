@@ -18,7 +18,8 @@
 static const size_t input_offsets[] = {0, 4, 5, 12, 15}, target_offsets[] = {0, 5, 7, 8, 14};
 static const int32_t input[] = {1, 5, 9, 2, 3, 8, 8, 1, 4, 6, 7, 2, 10, 3, 5};
 static const int32_t target[] = {2, 4, 6, 8, 10, 1, 1, 9, 5, 3, 7, 2, 6, 4};
-static const lab_batch batch = {4, input_offsets, target_offsets, input, target};
+static const lab_batch batch = {
+    .samples = 4, .input_offsets = input_offsets, .target_offsets = target_offsets, .input = input, .target = target};
 
 enum { VOCABULARY = 12 };
 

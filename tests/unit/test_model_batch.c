@@ -38,7 +38,11 @@ static void pack(packed *p, const size_t *order, size_t count) {
         p->input_offsets[i + 1] = n + inputs[s];
         p->target_offsets[i + 1] = m + targets[s];
     }
-    p->batch = (lab_batch){count, p->input_offsets, p->target_offsets, p->input, p->target};
+    p->batch = (lab_batch){.samples = count,
+                           .input_offsets = p->input_offsets,
+                           .target_offsets = p->target_offsets,
+                           .input = p->input,
+                           .target = p->target};
 }
 
 static const size_t natural[SAMPLES] = {0, 1, 2, 3, 4, 5, 6, 7, 8};

@@ -31,7 +31,11 @@ static void draw(samples *set, uint32_t step) {
             set->symbols[at + t] = (int32_t)(1 + locus_random_below(&random, s * 100 + 1 + t, VOCABULARY - 2));
         set->offsets[s + 1] = at + length;
     }
-    set->batch = (lab_batch){SAMPLES, set->offsets, set->offsets, set->symbols, set->symbols};
+    set->batch = (lab_batch){.samples = SAMPLES,
+                             .input_offsets = set->offsets,
+                             .target_offsets = set->offsets,
+                             .input = set->symbols,
+                             .target = set->symbols};
 }
 
 static lab_model_config config_make(const char *encoding, lab_norm_place norm) {
@@ -80,7 +84,11 @@ static size_t recompute(lab_model *model, const lab_batch *batch, size_t s, size
     while (length < limit) {
         size_t input_offsets[] = {0, batch->input_offsets[s + 1] - batch->input_offsets[s]},
                target_offsets[] = {0, length};
-        lab_batch one = {1, input_offsets, target_offsets, batch->input + batch->input_offsets[s], output};
+        lab_batch one = {.samples = 1,
+                         .input_offsets = input_offsets,
+                         .target_offsets = target_offsets,
+                         .input = batch->input + batch->input_offsets[s],
+                         .target = output};
         lab_score score;
         assert_int_equal(lab_model_evaluate(model, &one, &score, NULL), LOCUS_OK);
         size_t token = lab_argmax(VOCABULARY, model->step.logits + length * VOCABULARY);
@@ -98,7 +106,7 @@ static void compare(lab_model *model, const char *encoding, size_t *ended, size_
     int32_t output[SAMPLES * MOST], wanted[MOST];
     for (size_t s = 0; s < SAMPLES; ++s)
         limits[s] = s * 5 % MOST; /* 0 is among them */
-    lab_generation generation = {limits, output, offsets, lengths};
+    lab_generation generation = {.limits = limits, .output = output, .output_offsets = offsets, .lengths = lengths};
     locus_error error;
     if (lab_model_generate(model, &set.batch, &generation, &error) != LOCUS_OK)
         fail_msg("%s: %s", encoding, error.message);
@@ -173,7 +181,7 @@ static void a_copy_is_learned_and_decoded(void **state) {
     int32_t output[SAMPLES * MOST];
     for (size_t s = 0; s < SAMPLES; ++s)
         limits[s] = MOST;
-    lab_generation generation = {limits, output, offsets, lengths};
+    lab_generation generation = {.limits = limits, .output = output, .output_offsets = offsets, .lengths = lengths};
     assert_int_equal(lab_model_generate(model, &set.batch, &generation, NULL), LOCUS_OK);
     for (size_t s = 0; s < SAMPLES; ++s) {
         size_t length = set.offsets[s + 1] - set.offsets[s];

@@ -14,7 +14,8 @@
 static const size_t input_offsets[] = {0, 4, 5, 12, 15}, target_offsets[] = {0, 5, 7, 8, 14};
 static const int32_t input[] = {1, 5, 9, 2, 3, 8, 8, 1, 4, 6, 7, 2, 10, 3, 5};
 static const int32_t target[] = {2, 4, 6, 8, 10, 1, 1, 9, 5, 3, 7, 2, 6, 4};
-static const lab_batch words = {4, input_offsets, target_offsets, input, target};
+static const lab_batch words = {
+    .samples = 4, .input_offsets = input_offsets, .target_offsets = target_offsets, .input = input, .target = target};
 
 static lab_model_config config_make(const char *encoding, size_t layers) {
     lab_model_config config = lab_model_default();
@@ -175,7 +176,8 @@ static void shared_heads_are_equal_heads(void **state) {
 static void chebyshev_behind_the_encoder(void **state) {
     (void)state;
     static const size_t ones[] = {0, 1, 2, 3};
-    const lab_batch letters = {3, ones, target_offsets, input, target};
+    const lab_batch letters = {
+        .samples = 3, .input_offsets = ones, .target_offsets = target_offsets, .input = input, .target = target};
     lab_model_config config = config_make("chebyshev(site=output)", 2);
     lab_model *added = make(&config);
     config.encoding = "none";

@@ -35,7 +35,9 @@ static void loss_and_gradient_match_double(void **state) {
         targets[r] = (int32_t)(r % CLASSES);
     memset(correct, 9, sizeof correct);
     double loss = 0.0, wanted = 0.0, softmax[CLASSES];
-    lab_cross_entropy((lab_rows){2, ROWS - 5}, CLASSES, targets, 0.25f, logits, &loss, correct);
+    lab_cross_entropy(
+        &(lab_loss){.classes = CLASSES, .targets = targets, .scale = 0.25f, .logits = logits, .correct = correct},
+        (lab_rows){2, ROWS - 5}, &loss);
     for (size_t r = 0; r < ROWS; ++r) {
         size_t target = (size_t)targets[r];
         bool inside = r >= 2 && r < ROWS - 3;
@@ -59,11 +61,15 @@ static void without_gradient_logits_stay(void **state) {
     int32_t target = 0;
     uint8_t correct = 0;
     double loss = 0.0;
-    lab_cross_entropy((lab_rows){0, 1}, 3, &target, 0.0f, logits, &loss, &correct);
+    lab_cross_entropy(
+        &(lab_loss){.classes = 3, .targets = &target, .scale = 0.0f, .logits = logits, .correct = &correct},
+        (lab_rows){0, 1}, &loss);
     assert_true(loss == 0.0 && correct == 1);
     assert_memory_equal(kept, logits, sizeof kept);
     target = 2;
-    lab_cross_entropy((lab_rows){0, 1}, 3, &target, 0.0f, logits, &loss, &correct);
+    lab_cross_entropy(
+        &(lab_loss){.classes = 3, .targets = &target, .scale = 0.0f, .logits = logits, .correct = &correct},
+        (lab_rows){0, 1}, &loss);
     assert_true(isfinite(loss) && loss > 9e29 && correct == 0);
 }
 
@@ -73,7 +79,9 @@ static void a_logit_that_is_no_number_shows(void **state) {
     int32_t target = 3;
     uint8_t correct;
     double loss = 0.0;
-    lab_cross_entropy((lab_rows){0, 1}, 4, &target, 1.0f, logits, &loss, &correct);
+    lab_cross_entropy(
+        &(lab_loss){.classes = 4, .targets = &target, .scale = 1.0f, .logits = logits, .correct = &correct},
+        (lab_rows){0, 1}, &loss);
     assert_true(isnan(loss));
 }
 

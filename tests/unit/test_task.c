@@ -17,7 +17,8 @@
 static lab_dataset draw(const char *task, lab_task_options options, lab_set which, size_t samples, uint64_t seed) {
     lab_dataset set;
     locus_error error;
-    assert_int_equal(lab_dataset_generate(&set, lab_task_find(task), &options, which, samples, seed, &error), LOCUS_OK);
+    const lab_draw wanted = {lab_task_find(task), &options, which, samples, seed};
+    assert_int_equal(lab_dataset_generate(&set, &wanted, &error), LOCUS_OK);
     return set;
 }
 
@@ -25,7 +26,7 @@ static void test_targets(void **state) {
     (void)state;
     static const char *const names[] = {"copy", "reverse", "repeat"};
     for (size_t t = 0; t < 3; t++) {
-        lab_dataset set = draw(names[t], lab_task_default(), LAB_SET_TRAIN, 50, 3);
+        lab_dataset set = draw(names[t], lab_task_default(lab_task_find("copy")), LAB_SET_TRAIN, 50, 3);
         for (size_t s = 0; s < set.samples; s++) {
             const int32_t *w = set.input + set.input_offsets[s], *v = set.target + set.target_offsets[s];
             size_t n = set.input_offsets[s + 1] - set.input_offsets[s];
@@ -44,7 +45,7 @@ static void test_targets(void **state) {
  * another. */
 static void test_streams(void **state) {
     (void)state;
-    lab_task_options options = lab_task_default();
+    lab_task_options options = lab_task_default(lab_task_find("copy"));
     lab_dataset few = draw("copy", options, LAB_SET_DEV, 10, 5), many = draw("reverse", options, LAB_SET_DEV, 1000, 5);
     assert_memory_equal(few.input_offsets, many.input_offsets, 11 * sizeof(size_t));
     assert_memory_equal(few.input, many.input, few.input_offsets[10] * sizeof(int32_t));
@@ -62,7 +63,7 @@ static void test_streams(void **state) {
  * Symbols are uniform: χ² with 19 degrees exceeds 43.8 once in a thousand. */
 static void test_moments(void **state) {
     (void)state;
-    lab_dataset set = draw("copy", lab_task_default(), LAB_SET_TRAIN, 20000, 1);
+    lab_dataset set = draw("copy", lab_task_default(lab_task_find("copy")), LAB_SET_TRAIN, 20000, 1);
     double n = (double)set.samples, sum = 0, squares = 0, counts[21] = {0}, square = 0;
     for (size_t s = 0; s < set.samples; s++) {
         double length = (double)(set.input_offsets[s + 1] - set.input_offsets[s]);
@@ -84,7 +85,7 @@ static void test_moments(void **state) {
 
 static void test_lengths_at_least_one(void **state) {
     (void)state;
-    lab_task_options options = {1.0, 1.0, 2};
+    lab_task_options options = {.length_mean = 1.0, .length_deviation = 1.0, .symbols = 2};
     lab_dataset set = draw("copy", options, LAB_SET_TRAIN, 500, 0);
     size_t ones = 0;
     for (size_t s = 0; s < set.samples; s++) {
@@ -97,7 +98,7 @@ static void test_lengths_at_least_one(void **state) {
 
 static void test_chance(void **state) {
     (void)state;
-    lab_task_options options = {10.0, 0.0, 1};
+    const lab_task_options options = {.length_mean = 10.0, .symbols = 1};
     lab_dataset set = draw("copy", options, LAB_SET_TRAIN, 7, 0); /* 10 times symbol 1, then the end */
     assert_true(fabs(lab_dataset_chance(&set, 3) - 10.0 / 11.0) < 1e-12);
     lab_dataset_destroy(&set);
@@ -105,12 +106,16 @@ static void test_chance(void **state) {
 
 static void test_refusals(void **state) {
     (void)state;
-    const lab_task_options bad[] = {{0.0, 0.0, 20}, {NAN, 1.0, 20}, {10.0, -1.0, 20}, {10.0, 11.0, 20}, {10.0, 1.0, 0}};
+    const lab_task_options bad[] = {{.length_mean = 0.0, .symbols = 20},
+                                    {.length_mean = (double)NAN, .length_deviation = 1.0, .symbols = 20},
+                                    {.length_mean = 10.0, .length_deviation = -1.0, .symbols = 20},
+                                    {.length_mean = 10.0, .length_deviation = 11.0, .symbols = 20},
+                                    {.length_mean = 10.0, .length_deviation = 1.0}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         lab_dataset set;
         locus_error error = {0};
-        assert_int_equal(lab_dataset_generate(&set, lab_task_find("copy"), &bad[i], LAB_SET_TRAIN, 3, 0, &error),
-                         LOCUS_ERROR_ARGUMENT);
+        const lab_draw wanted = {lab_task_find("copy"), &bad[i], LAB_SET_TRAIN, 3, 0};
+        assert_int_equal(lab_dataset_generate(&set, &wanted, &error), LOCUS_ERROR_ARGUMENT);
         assert_true(error.message[0] != '\0');
         assert_null(set.input);
     }

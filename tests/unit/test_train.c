@@ -48,7 +48,8 @@ static int teardown(void **state) {
 static lab_train_config tiny(void) {
     lab_train_config config;
     locus_error error;
-    assert_int_equal(lab_train_config_budget(&config, "smoke", LAB_SETUP_PAPER, &error), LOCUS_OK);
+    assert_int_equal(lab_train_config_budget(&config, lab_task_find("copy"), "smoke", LAB_SETUP_PAPER, &error),
+                     LOCUS_OK);
     config.task = "reverse";
     config.encoding = "rope";
     config.budget = "custom";
@@ -470,9 +471,9 @@ static void test_batches(void **state) {
     (void)state;
     lab_dataset set;
     locus_error error;
-    lab_task_options options = {6.0, 2.0, 20};
-    assert_int_equal(lab_dataset_generate(&set, lab_task_find("copy"), &options, LAB_SET_TRAIN, 21, 0, &error),
-                     LOCUS_OK);
+    lab_task_options options = {.length_mean = 6.0, .length_deviation = 2.0, .symbols = 20};
+    const lab_draw draw = {lab_task_find("copy"), &options, LAB_SET_TRAIN, 21, 0};
+    assert_int_equal(lab_dataset_generate(&set, &draw, &error), LOCUS_OK);
     lab_batcher straight, jumping;
     assert_int_equal(lab_batcher_create(&straight, &set, 4, 9, &error), LOCUS_OK);
     assert_int_equal(lab_batcher_create(&jumping, &set, 4, 9, &error), LOCUS_OK);
@@ -519,10 +520,10 @@ static void score_in_child(void) {
     lab_score small, large;
     double greedy_small, greedy_large;
     locus_error error;
-    config.model.vocabulary = lab_task_vocabulary(&config.data);
+    config.model.vocabulary = lab_task_vocabulary(lab_task_find("copy"), &config.data);
     config.model.encoding = config.encoding;
-    assert_int_equal(lab_dataset_generate(&set, lab_task_find("copy"), &config.data, LAB_SET_TEST, 23, 0, &error),
-                     LOCUS_OK);
+    const lab_draw draw = {lab_task_find("copy"), &config.data, LAB_SET_TEST, 23, 0};
+    assert_int_equal(lab_dataset_generate(&set, &draw, &error), LOCUS_OK);
     assert_int_equal(lab_model_create(&model, &config.model, 1, &error), LOCUS_OK);
     assert_int_equal(lab_train_score(model, &set, 5, 23, &small, &greedy_small, &error), LOCUS_OK);
     assert_int_equal(lab_train_score(model, &set, 64, 23, &large, &greedy_large, &error), LOCUS_OK);
@@ -670,7 +671,8 @@ static void test_budgets(void **state) {
     lab_train_config config;
     locus_error error;
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(lab_train_config_budget(&config, names[i], LAB_SETUP_PAPER, &error), LOCUS_OK);
+        assert_int_equal(lab_train_config_budget(&config, lab_task_find("copy"), names[i], LAB_SETUP_PAPER, &error),
+                         LOCUS_OK);
         assert_int_equal(lab_config_check(&config, &error), LOCUS_OK);
         assert_string_equal(config.budget, names[i]);
     }
@@ -679,11 +681,13 @@ static void test_budgets(void **state) {
     lab_schedule schedule = lab_config_schedule(&config);
     assert_int_equal(schedule.warmup, 1880);
     assert_true(fabs(schedule.peak - 5e-4) < 1e-15);
-    assert_int_equal(lab_train_config_budget(&config, "paper", LAB_SETUP_CODE, &error), LOCUS_OK);
+    assert_int_equal(lab_train_config_budget(&config, lab_task_find("copy"), "paper", LAB_SETUP_CODE, &error),
+                     LOCUS_OK);
     assert_int_equal(lab_config_schedule(&config).warmup, 5 * 94);
     assert_int_equal(config.model.norm, LAB_NORM_AFTER);
     assert_int_equal(config.model.attention_dropout_on, LOCUS_DROPOUT_LOGITS);
-    assert_int_equal(lab_train_config_budget(&config, "huge", LAB_SETUP_CODE, &error), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(lab_train_config_budget(&config, lab_task_find("copy"), "huge", LAB_SETUP_CODE, &error),
+                     LOCUS_ERROR_ARGUMENT);
 }
 
 /* Trainings come first: no thread may have been started in this process when it parts. */
