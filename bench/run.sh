@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 # Everything that docs/performance.md quotes, in one run, and PyTorch beside it where it is installed (pip install
 # torch==2.13.0; for the part `encodings` also onnx, onnxruntime and jax). Usage: ./dev bench [PART …], with the parts kernels,
-# apply, attention, decode, kinds, encodings, trees, groups, scores, step and peers.
+# apply, attention, decode, kinds, encodings, trees, groups, scores, step, tree-step, image-step and peers.
 set -eu
 build=build/release/bench
-[ $# -gt 0 ] || set -- kernels apply attention decode kinds encodings trees groups scores step peers
+[ $# -gt 0 ] || set -- kernels apply attention decode kinds encodings trees groups scores step tree-step image-step peers
 
 peer() {
     if python3 -c 'import torch' 2>/dev/null; then
@@ -44,13 +44,24 @@ for part in "$@"; do
             "$build/bench_trees"
         fi
         ;;
+    tree-step)
+        echo "== $part"
+        "$build/bench_step" --shape trees
+        peer bench/peer_tree_step.py
+        ;;
+    image-step)
+        echo "== $part"
+        "$build/bench_step" --shape cifar10
+        peer bench/peer_image_step.py
+        peer bench/peer_image_step.py --depth 0.1 --cases sdpa-none
+        ;;
     peers)
         echo "== peers: a training step, rotate-half"
         peer bench/peer_step.py
         peer bench/peer_apply.py
         ;;
     *)
-        echo "bench: unknown part '$part': there are kernels, apply, attention, decode, kinds, encodings, trees, groups, scores, step and peers" >&2
+        echo "bench: unknown part '$part': there are kernels, apply, attention, decode, kinds, encodings, trees, groups, scores, step, tree-step, image-step and peers" >&2
         exit 2
         ;;
     esac
