@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Time of one training step: forward, backward, optimiser and the encoding's update, on the copy task.
+/* Time of one training step: forward, backward, optimiser and the encoding's update, on the copy tasks or on images.
  *
- *   bench_step [--json] [--steps N] [--shape published|small|short] [SPEC …]
+ *   bench_step [--json] [--steps N] [--shape published|small|short|trees|cifar10] [SPEC …]
  *
  * published: dimension 512, feed-forward 2048, 2 + 2 layers, 8 heads, 64 pairs of length N(100,10), vocabulary 22.
  * small: dimension 128, feed-forward 512, 4 heads, 64 pairs of length N(50,5); short: the same, N(24,2).
+ * trees: as published, 64 binary trees of depth N(7,1), read and written level by level.
+ * cifar10: the published image classifier, 128 images of 32 × 32 pixels (random), 10 × 10 tokens, without stochastic
+ * depth and with it; what it leaves out is not counted among a step's operations.
  * Every case runs in a process of its own, so that its peak memory is its own. The peak of matrix products is
  * measured in the same run with the product that takes most of the step. Fastest and median of the steps. */
 #include "model/model.h"
@@ -22,16 +25,21 @@
 typedef struct shape {
     const char *name;
     size_t dim, feed_forward, heads, batch, steps;
-    double length, deviation;
+    const char *task;       /* NULL: images */
+    double mean, deviation; /* of the length of words, of the depth of trees */
 } shape;
 
 static const shape shapes[] = {
-    {"published", 512, 2048, 8, 64, 5, 100.0, 10.0},
-    {"small", 128, 512, 4, 64, 60, 50.0, 5.0},
-    {"short", 128, 512, 4, 64, 100, 24.0, 2.0},
+    {"published", 512, 2048, 8, 64, 5, "copy", 100.0, 10.0}, {"small", 128, 512, 4, 64, 60, "copy", 50.0, 5.0},
+    {"short", 128, 512, 4, 64, 100, "copy", 24.0, 2.0},      {"trees", 512, 2048, 8, 64, 8, "tree-copy", 7.0, 1.0},
+    {"cifar10", 256, 512, 4, 128, 5, NULL, 0.0, 0.0},
 };
 
 static const char *const specs[] = {"none", "sinusoidal", "relative", "rope", "algebraic(group=seq, decay=0.98)"};
+static const char *const tree_specs[] = {"none", "shiv-quirk(k=2, depth=7)", "rope", "algebraic(group=seq, decay=0.98)",
+                                         "algebraic(group=tree:2, decay=0.98)"};
+static const char *const image_specs[] = {"none", "sinusoidal", "learned(size=100)", "algebraic(group=seq, decay=0.98)",
+                                          "algebraic(group=grid:2, decay=0.98)"};
 
 enum { MOST_STEPS = 1000, MOST_SPECS = 32 };
 
@@ -53,12 +61,39 @@ static int ascending(const void *a, const void *b) {
     return (*x > *y) - (*x < *y);
 }
 
+/* One model that is timed. */
+typedef struct subject {
+    const shape *shape;
+    const char *spec;
+    double depth; /* stochastic depth, of images */
+} subject;
+
+static int has_images(const shape *s) {
+    return s->task == NULL;
+}
+
+static int has_trees(const shape *s) {
+    return s->task != NULL && lab_task_find(s->task)->kind == LAB_TASK_TREES;
+}
+
+/* As below, of images. Layer l computes 1 − depth · l of its branches in the mean. */
+static double image_flops(const lab_model_config *c, size_t images) {
+    enum { TAPS = 9 };
+    double D = (double)c->dim, F = (double)c->feed_forward, window = (double)(c->image_side - 2), layers = 0.0;
+    double grid = (double)(c->image_side - 2) / 3.0, n = grid * grid;
+    for (size_t l = 0; l < c->encoder_layers; ++l)
+        layers += 1.0 - c->stochastic_depth * (double)l;
+    /* of the convolution's backward only the patches that won count: a ninth; pixels need no gradient */
+    double convolution = 2.0 * window * window * TAPS * (double)c->image_channels * D * (1.0 + 1.0 / TAPS);
+    return (double)images * (3.0 * layers * (2.0 * n * (4.0 * D * D + 2.0 * D * F) + 4.0 * n * n * D) + convolution);
+}
+
 /* Multiplications and additions of the weights, and of attention without mask, forward and backward. */
 static double step_flops(const lab_model_config *c, const lab_batch *batch) {
-    double D = (double)c->dim, F = (double)c->feed_forward, total = 0.0;
+    double D = (double)c->dim, F = (double)c->feed_forward, total = 0.0, end = c->tree_arity == 0 ? 1.0 : 0.0;
     for (size_t s = 0; s < batch->samples; ++s) {
         double n = (double)(batch->input_offsets[s + 1] - batch->input_offsets[s]);
-        double m = (double)(batch->target_offsets[s + 1] - batch->target_offsets[s]) + 1.0;
+        double m = (double)(batch->target_offsets[s + 1] - batch->target_offsets[s]) + end;
         double encoder = 2.0 * n * (4.0 * D * D + 2.0 * D * F) + 4.0 * n * n * D;
         double decoder =
             2.0 * m * (6.0 * D * D + 2.0 * D * F) + 2.0 * n * 2.0 * D * D + 2.0 * m * m * D + 4.0 * m * n * D;
@@ -114,16 +149,33 @@ static locus_status steps_run(lab_model *model, lab_optimizer *optimizer, const 
     return status;
 }
 
-static locus_status case_run(const shape *s, const char *spec, size_t steps, result *r, locus_error *error) {
-    lab_model_config config = lab_model_default();
-    const lab_task *task = lab_task_find("copy");
-    lab_task_options options = lab_task_default(task);
-    lab_dataset set = {0};
+static locus_status model_run(const lab_model_config *config, const lab_batch *batch, size_t steps, result *r,
+                              locus_error *error) {
     lab_model *model = NULL;
     lab_optimizer optimizer = {0};
     lab_optimizer_config optimizer_config = lab_optimizer_default();
-    options.length_mean = s->length;
-    options.length_deviation = s->deviation;
+    locus_status status = lab_model_create(&model, config, 0, error);
+    if (status == LOCUS_OK)
+        status = lab_optimizer_create(&optimizer, &optimizer_config, lab_model_elements(model), error);
+    if (status == LOCUS_OK)
+        status = steps_run(model, &optimizer, batch, steps, r, error);
+    if (model)
+        r->arena_bytes = (double)lab_model_arena_bytes(model);
+    lab_optimizer_destroy(&optimizer);
+    lab_model_destroy(&model);
+    return status;
+}
+
+/* Words or trees. */
+static locus_status pairs_run(const shape *s, const char *spec, size_t steps, result *r, locus_error *error) {
+    lab_model_config config = lab_model_default();
+    const lab_task *task = lab_task_find(s->task);
+    const bool trees = has_trees(s);
+    lab_task_options options = lab_task_default(task);
+    lab_dataset set = {0};
+    *(trees ? &options.depth_mean : &options.length_mean) = s->mean;
+    *(trees ? &options.depth_deviation : &options.length_deviation) = s->deviation;
+    config.tree_arity = trees ? options.arity : 0;
     config.dim = s->dim;
     config.feed_forward = s->feed_forward;
     config.heads = s->heads;
@@ -131,36 +183,62 @@ static locus_status case_run(const shape *s, const char *spec, size_t steps, res
     config.encoding = spec;
     const lab_draw draw = {task, &options, LAB_SET_TRAIN, s->batch, 0};
     locus_status status = lab_dataset_generate(&set, &draw, error);
-    if (status == LOCUS_OK)
-        status = lab_model_create(&model, &config, 0, error);
-    if (status == LOCUS_OK)
-        status = lab_optimizer_create(&optimizer, &optimizer_config, lab_model_elements(model), error);
     if (status == LOCUS_OK) {
         lab_batch batch = {.samples = set.samples,
                            .input_offsets = set.input_offsets,
                            .target_offsets = set.target_offsets,
                            .input = set.input,
-                           .target = set.target};
+                           .target = set.target,
+                           .input_tree = {set.input_tree.parents, set.input_tree.branches},
+                           .target_tree = {set.target_tree.parents, set.target_tree.branches}};
         r->flops = step_flops(&config, &batch);
-        r->tokens = (double)(set.input_offsets[s->batch] + set.target_offsets[s->batch] + s->batch);
-        status = steps_run(model, &optimizer, &batch, steps, r, error);
+        r->tokens = (double)(set.input_offsets[s->batch] + set.target_offsets[s->batch] + (trees ? 0 : s->batch));
+        status = model_run(&config, &batch, steps, r, error);
     }
-    if (model)
-        r->arena_bytes = (double)lab_model_arena_bytes(model);
-    lab_optimizer_destroy(&optimizer);
-    lab_model_destroy(&model);
     lab_dataset_destroy(&set);
     return status;
 }
 
-static void child(int out, const shape *s, const char *spec, size_t steps) {
+static locus_status images_run(const subject *wanted, size_t steps, result *r, locus_error *error) {
+    const shape *s = wanted->shape;
+    const locus_random random = {1, LOCUS_RANDOM_USER, 0};
+    lab_model_config config = lab_model_image_default();
+    config.dim = s->dim;
+    config.feed_forward = s->feed_forward;
+    config.heads = s->heads;
+    config.encoding = wanted->spec;
+    config.stochastic_depth = wanted->depth;
+    const size_t pixels = config.image_channels * config.image_side * config.image_side;
+    float *images = malloc(s->batch * pixels * sizeof *images);
+    int32_t *labels = malloc(s->batch * sizeof *labels);
+    locus_status status = LOCUS_ERROR_MEMORY;
+    if (images && labels) {
+        for (size_t i = 0; i < s->batch * pixels; ++i)
+            images[i] = (float)locus_random_normal(&random, i);
+        for (size_t i = 0; i < s->batch; ++i)
+            labels[i] = (int32_t)(i % config.classes);
+        const lab_batch batch = {.samples = s->batch, .images = images, .labels = labels};
+        r->flops = image_flops(&config, s->batch);
+        r->tokens = (double)(s->batch * ((config.image_side - 2) / 3) * ((config.image_side - 2) / 3));
+        status = model_run(&config, &batch, steps, r, error);
+    }
+    free(images);
+    free(labels);
+    return status;
+}
+
+/* spec NULL: the peak of matrix products. */
+static void child(int out, const subject *wanted, size_t steps) {
     result r = {0};
     locus_error error = {0};
     struct rusage usage;
-    if (spec == NULL) {
+    if (wanted->spec == NULL) {
         r.peak = product_peak();
     } else {
-        r.failed = case_run(s, spec, steps, &r, &error) != LOCUS_OK;
+        const locus_status status = has_images(wanted->shape)
+                                        ? images_run(wanted, steps, &r, &error)
+                                        : pairs_run(wanted->shape, wanted->spec, steps, &r, &error);
+        r.failed = status != LOCUS_OK;
         memcpy(r.message, error.message, sizeof r.message);
     }
     if (getrusage(RUSAGE_SELF, &usage) == 0)
@@ -169,15 +247,15 @@ static void child(int out, const shape *s, const char *spec, size_t steps) {
     _exit(written == (ssize_t)sizeof r ? 0 : 1);
 }
 
-/* spec NULL: the peak of matrix products. */
-static int measure(const shape *s, const char *spec, size_t steps, result *r) {
+static int measure(const subject *wanted, size_t steps, result *r) {
+    const char *spec = wanted->spec;
     int ends[2], state = 1;
     if (pipe(ends) != 0)
         return 1;
     (void)fflush(stdout);
     pid_t process = fork();
     if (process == 0)
-        child(ends[1], s, spec, steps);
+        child(ends[1], wanted, steps);
     (void)close(ends[1]);
     ssize_t got = process > 0 ? read(ends[0], r, sizeof *r) : -1;
     (void)close(ends[0]);
@@ -192,23 +270,70 @@ static int measure(const shape *s, const char *spec, size_t steps, result *r) {
     return r->failed;
 }
 
-static void print_case(const shape *s, const char *spec, const result *r, double peak, int json, int first) {
+static void print_case(const subject *wanted, const result *r, double peak, int json, int first) {
     double rate = r->flops / r->best / 1e9, share = peak > 0.0 ? rate / peak : 0.0;
+    char name[256];
+    (void)snprintf(name, sizeof name, "%s", wanted->spec);
+    if (wanted->depth > 0.0)
+        (void)snprintf(name, sizeof name, "%s, depth %g", wanted->spec, wanted->depth);
     if (json)
         (void)printf(
-            "%s\n  {\"shape\": \"%s\", \"encoding\": \"%s\", \"best_seconds\": %.6f, \"median_seconds\": %.6f, "
-            "\"tokens\": %.0f, \"tokens_per_second\": %.1f, \"gflops\": %.2f, \"peak_share\": %.4f, "
-            "\"arena_bytes\": %.0f, \"peak_bytes\": %.0f}",
-            first ? "" : ",", s->name, spec, r->best, r->median, r->tokens, r->tokens / r->best, rate, share,
-            r->arena_bytes, r->resident_bytes);
+            "%s\n  {\"shape\": \"%s\", \"encoding\": \"%s\", \"stochastic_depth\": %g, \"best_seconds\": %.6f, "
+            "\"median_seconds\": %.6f, \"tokens\": %.0f, \"tokens_per_second\": %.1f, \"gflops\": %.2f, "
+            "\"peak_share\": %.4f, \"arena_bytes\": %.0f, \"peak_bytes\": %.0f}",
+            first ? "" : ",", wanted->shape->name, wanted->spec, wanted->depth, r->best, r->median, r->tokens,
+            r->tokens / r->best, rate, share, r->arena_bytes, r->resident_bytes);
     else
-        (void)printf("%-34s %9.2f %9.2f %10.0f %9.1f %6.1f%% %8.0f %8.0f\n", spec, 1e3 * r->best, 1e3 * r->median,
+        (void)printf("%-46s %9.2f %9.2f %10.0f %9.1f %6.1f%% %8.0f %8.0f\n", name, 1e3 * r->best, 1e3 * r->median,
                      r->tokens / r->best, rate, 100.0 * share, r->arena_bytes / 1048576.0,
                      r->resident_bytes / 1048576.0);
 }
 
+/* The machine's peak, and what the columns mean. Returns the peak. */
+static double print_head(const shape *s, int json, int *failed) {
+    result peak = {0};
+    char batch[96];
+    *failed |= measure(&(subject){s, NULL, 0.0}, 0, &peak);
+    if (json) {
+        (void)printf("{\"product_gflops\": %.1f, \"steps\": [", peak.peak);
+        return peak.peak;
+    }
+    if (has_images(s))
+        (void)snprintf(batch, sizeof batch, "%zu images", s->batch);
+    else
+        (void)snprintf(batch, sizeof batch, "%zu pairs of %s N(%g, %g)", s->batch, has_trees(s) ? "depth" : "length",
+                       s->mean, s->deviation);
+    (void)printf("%s: dim %zu, %s; matrix products %.1f GFLOP/s, %zu threads\n"
+                 "%-46s %9s %9s %10s %9s %7s %8s %8s\n",
+                 s->name, s->dim, batch, peak.peak, locus_threads(), "encoding", "best ms", "median ms", "tokens/s",
+                 "GFLOP/s", "peak", "arena MB", "RSS MB");
+    return peak.peak;
+}
+
+/* Images: without stochastic depth and with it. */
+static int run_cases(const shape *s, const char *const *list, size_t count, size_t steps, int json) {
+    static const double depths[] = {0.0, 0.1};
+    int failed = 0, first = 1;
+    const double peak = print_head(s, json, &failed);
+    for (size_t i = 0; i < count; ++i)
+        for (size_t d = 0; d < (has_images(s) ? 2 : 1); ++d) {
+            const subject wanted = {s, list[i], depths[d]};
+            result r = {0};
+            if (measure(&wanted, steps, &r)) {
+                failed = 1;
+                continue;
+            }
+            print_case(&wanted, &r, peak, json, first);
+            first = 0;
+        }
+    if (json)
+        (void)printf("\n]}\n");
+    return failed;
+}
+
 static int usage(void) {
-    (void)fputs("usage: bench_step [--json] [--steps N] [--shape published|small|short] [SPEC …]\n", stderr);
+    (void)fputs("usage: bench_step [--json] [--steps N] [--shape published|small|short|trees|cifar10] [SPEC …]\n",
+                stderr);
     return 2;
 }
 
@@ -223,7 +348,7 @@ int main(int argc, char **argv) {
     const char *wanted[MOST_SPECS];
     const shape *s = &shapes[0];
     size_t count = 0, steps = 0;
-    int json = 0, failed = 0;
+    int json = 0;
     for (int i = 1; i < argc; ++i) {
         if (strcmp(argv[i], "--json") == 0)
             json = 1;
@@ -240,26 +365,11 @@ int main(int argc, char **argv) {
         return usage();
     if (steps == 0 || steps > MOST_STEPS)
         steps = s->steps;
-    const char *const *list = count ? wanted : specs;
-    if (count == 0)
-        count = sizeof specs / sizeof *specs;
-    result peak = {0};
-    failed |= measure(s, NULL, 0, &peak);
-    if (json)
-        (void)printf("{\"product_gflops\": %.1f, \"steps\": [", peak.peak);
-    else
-        (void)printf("%s: dim %zu, %zu pairs of length N(%g, %g); matrix products %.1f GFLOP/s, %zu threads\n"
-                     "%-34s %9s %9s %10s %9s %7s %8s %8s\n",
-                     s->name, s->dim, s->batch, s->length, s->deviation, peak.peak, locus_threads(), "encoding",
-                     "best ms", "median ms", "tokens/s", "GFLOP/s", "peak", "arena MB", "RSS MB");
-    for (size_t i = 0; i < count; ++i) {
-        result r = {0};
-        if (measure(s, list[i], steps, &r))
-            failed = 1;
-        else
-            print_case(s, list[i], &r, peak.peak, json, i == 0);
-    }
-    if (json)
-        (void)printf("\n]}\n");
-    return failed;
+    if (count > 0)
+        return run_cases(s, wanted, count, steps, json);
+    if (has_images(s))
+        return run_cases(s, image_specs, sizeof image_specs / sizeof *image_specs, steps, json);
+    if (has_trees(s))
+        return run_cases(s, tree_specs, sizeof tree_specs / sizeof *tree_specs, steps, json);
+    return run_cases(s, specs, sizeof specs / sizeof *specs, steps, json);
 }

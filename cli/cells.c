@@ -81,7 +81,7 @@ static void run_child(const cli_cells *all, cli_cell *cell, int pipe) {
     told.last = true;
     told.status = status;
     told.run = run.id;
-    snprintf(told.text, sizeof told.text, "%s", error.message);
+    snprintf(told.text, sizeof told.text, "%s", status != LOCUS_OK ? error.message : run.message);
     lab_run_free(&run);
     send_message(pipe, &told);
     _exit(status == LOCUS_OK ? 0 : 1);
@@ -220,6 +220,19 @@ static void draw(cli_cells *all, screen *view) {
     fflush(stderr);
 }
 
+/* What a finished run says of itself (paths that are cut, lengths that it has no position for), once for all cells. */
+static void tell_note(const cli_cells *all, const cli_cell *cell) {
+    for (size_t i = 0; i < all->count; i++) {
+        const cli_cell *other = &all->cells[i];
+        if (other != cell && other->finished && strcmp(other->message, cell->message) == 0) {
+            return;
+        }
+    }
+    if (cell->message[0] != '\0') {
+        cli_note("%s: %s", cell->label, cell->message);
+    }
+}
+
 static void tell_end(const cli_cells *all, const cli_cell *cell, screen *view) {
     char seconds[32];
     wipe(view);
@@ -227,6 +240,7 @@ static void tell_end(const cli_cells *all, const cli_cell *cell, screen *view) {
         cli_note("[%zu/%zu] %s: %s%s", ended(all), all->count, cell->label,
                  cell->trained_now ? "done in " : "already done",
                  cell->trained_now ? cli_format_seconds(seconds, sizeof seconds, seconds_now() - cell->began) : "");
+        tell_note(all, cell);
     } else if (cell->status == LOCUS_ERROR_INTERRUPTED && cli_stop_asked()) {
         cli_note("%s: %s", cell->label, cell->message);
     } else {
@@ -267,6 +281,9 @@ static void wait_for_news(cli_cells *all, struct pollfd *polls, size_t *owners, 
         if ((polls[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !listen_to(cell)) {
             reap(cell);
             tell_end(all, cell, view);
+            if (all->ended != NULL) {
+                all->ended(all->context);
+            }
         }
     }
 }

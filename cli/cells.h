@@ -15,10 +15,10 @@
 typedef struct cli_cell {
     lab_train_config config; /* its encoding points to `encoding` */
     char encoding[CLI_SPEC_SIZE], name[256], label[512];
-    locus_status status; /* how it ended */
-    char message[sizeof((locus_error *)0)->message];
-    int64_t run;   /* its row, 0: none */
-    bool finished; /* trained, scored, recorded */
+    locus_status status;                             /* how it ended */
+    char message[sizeof((locus_error *)0)->message]; /* why it failed, or what a finished run says */
+    int64_t run;                                     /* its row, 0: none */
+    bool finished;                                   /* trained, scored, recorded */
 
     pid_t process; /* while it runs */
     int pipe;
@@ -36,6 +36,8 @@ typedef struct cli_cells {
     size_t jobs;    /* cells side by side */
     size_t threads; /* of each */
     bool restart;
+    void (*ended)(void *context); /* called after each cell that ended; NULL: nobody is told. Starts no threads */
+    void *context;
 } cli_cells;
 
 /* Trains all that is not done. Progress: one bar for each running cell on a terminal, else a line when one ends and now

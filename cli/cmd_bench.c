@@ -370,7 +370,7 @@ typedef struct step_job {
 
 static locus_status call_step(void *context, locus_error *error) {
     step_job *job = context;
-    lab_score score;
+    lab_score score = {0};
     return lab_model_train(job->model, &job->batch, 0, job->step++, &score, error);
 }
 

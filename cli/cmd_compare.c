@@ -6,59 +6,77 @@
 #include "comparison_table.h"
 #include "output.h"
 #include "report/report.h"
+#include "report/reproduction.h"
 #include "stop.h"
 #include "store_argument.h"
+#include "train/config.h"
 #include "train_options.h"
 
 #include <inttypes.h>
 #include <locus/parallel.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- which cells ---- */
 
+/* A task with its configuration, and the encodings that it is trained with. */
+typedef struct task_axis {
+    lab_train_config base;
+    lab_scheme schemes[LAB_MOST_SCHEMES]; /* those of the published comparison, if none are given */
+    size_t scheme_count;
+} task_axis;
+
 typedef struct axes {
-    char **tasks, **encodings;
+    char **names, **encodings; /* as given */
+    task_axis *tasks;          /* [task_count] */
     size_t task_count, encoding_count, seeds, inits[2], init_count;
     uint64_t first_seed;
 } axes;
 
-/* The published comparison's schemes; a window as its source sets it, to the mean length of the words. */
-#define STANDARD_COUNT 4
-static char *standard_encodings[STANDARD_COUNT];
-static char standard_relative[48];
-
-static void use_standard_encodings(axes *over, const lab_train_config *base) {
-    static char sinusoidal[] = "sinusoidal", rope[] = "rope", algebraic[] = "algebraic(group=seq, decay=0.98)";
-    snprintf(standard_relative, sizeof standard_relative, "relative(window=%.0f)", base->data.length_mean);
-    char *all[STANDARD_COUNT] = {sinusoidal, standard_relative, rope, algebraic};
-    memcpy(standard_encodings, all, sizeof all);
-    over->encodings = standard_encodings;
-    over->encoding_count = STANDARD_COUNT;
+static size_t encodings_of(const axes *over, const task_axis *task) {
+    return over->encoding_count > 0 ? over->encoding_count : task->scheme_count;
 }
 
-static void read_axes(axes *over, cli_arguments *arguments, const lab_train_config *base) {
-    over->encoding_count = cli_list(arguments, "encodings", &over->encodings);
-    if (over->encoding_count == 0) {
-        use_standard_encodings(over, base);
+static const char *encoding_of(const axes *over, const task_axis *task, size_t index) {
+    return over->encoding_count > 0 ? over->encodings[index] : task->schemes[index].spec;
+}
+
+static int read_tasks(axes *over, cli_arguments *arguments) {
+    over->task_count = cli_list(arguments, "task", &over->names);
+    over->tasks = calloc(over->task_count + 1, sizeof *over->tasks);
+    int status = over->tasks == NULL ? cli_failure("out of memory") : 0;
+    for (size_t i = 0; status == 0 && i < over->task_count; i++) {
+        task_axis *task = &over->tasks[i];
+        status = cli_train_config(&task->base, arguments, over->names[i]);
+        if (status == 0) {
+            const lab_scheme_request request = {
+                .kind = lab_config_kind(&task->base), .data = &task->base.data, .setup = task->base.setup};
+            task->scheme_count = lab_schemes(&request, task->schemes);
+        }
     }
+    return status;
+}
+
+static int read_axes(axes *over, cli_arguments *arguments) {
+    over->encoding_count = cli_list(arguments, "encodings", &over->encodings);
     over->seeds = (size_t)cli_integer(arguments, "seeds");
     over->first_seed = (uint64_t)cli_integer(arguments, "seed");
     size_t init = cli_choice(arguments, "embedding-init");
     over->init_count = init == 2 ? 2 : 1;
     over->inits[0] = init == 1 ? LAB_EMBEDDING_UNIT : LAB_EMBEDDING_SCALED;
     over->inits[1] = LAB_EMBEDDING_UNIT;
+    return read_tasks(over, arguments);
 }
 
-static int fill_cell(cli_cell *cell, const lab_train_config *base, const axes *over, size_t encoding) {
-    cell->config = *base;
-    int status = cli_train_encoding(&cell->config, over->encodings[encoding], cell->encoding, sizeof cell->encoding);
+static int fill_cell(cli_cell *cell, const axes *over, const char *encoding) {
+    int status = cli_train_encoding(&cell->config, encoding, cell->encoding, sizeof cell->encoding);
     if (status != 0) {
         return status;
     }
+    const bool trees = lab_config_kind(&cell->config) == LAB_TASK_TREES;
     lab_train_name(&cell->config, cell->name, sizeof cell->name);
-    snprintf(cell->label, sizeof cell->label, "%s · %.400s%s · seed %" PRIu64, cell->config.task, cell->encoding,
+    snprintf(cell->label, sizeof cell->label, "%s%s%s · %.400s%s · seed %" PRIu64, cell->config.task, trees ? " " : "",
+             trees ? lab_order_name(cell->config.data.order) : "", cell->encoding,
              over->init_count < 2                                      ? ""
              : cell->config.model.embedding_init == LAB_EMBEDDING_UNIT ? " · unit"
                                                                        : " · scaled",
@@ -66,32 +84,47 @@ static int fill_cell(cli_cell *cell, const lab_train_config *base, const axes *o
     return 0;
 }
 
-/* Cells in the order in which tables fill evenly: every encoding of a seed before the next seed. A cell that is named
- * twice is trained once. */
-static int make_cells(cli_cells *all, const lab_train_config *bases, const axes *over) {
-    size_t most = over->task_count * over->encoding_count * over->seeds * over->init_count;
+/* A cell that is named twice is trained once. */
+static int add_cell(cli_cells *all, const lab_train_config *config, const axes *over, const char *encoding) {
+    cli_cell *cell = &all->cells[all->count];
+    cell->config = *config;
+    int status = fill_cell(cell, over, encoding);
+    bool twice = false;
+    for (size_t j = 0; status == 0 && j < all->count && !twice; j++) {
+        twice = strcmp(all->cells[j].name, cell->name) == 0;
+    }
+    all->count += status == 0 && !twice;
+    return status;
+}
+
+/* The cells of a task's encodings, for one seed and initialisation. */
+static int add_row(cli_cells *all, const axes *over, const task_axis *task, size_t seed, size_t init) {
+    lab_train_config config = task->base;
+    config.seed = over->first_seed + seed;
+    config.model.embedding_init = (lab_embedding_init)over->inits[init];
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < encodings_of(over, task); i++) {
+        status = add_cell(all, &config, over, encoding_of(over, task, i));
+    }
+    return status;
+}
+
+/* Cells in the order in which tables fill evenly: every encoding of a seed before the next seed. */
+static int make_cells(cli_cells *all, const axes *over) {
+    size_t most = 0;
+    for (size_t t = 0; t < over->task_count; t++) {
+        most += encodings_of(over, &over->tasks[t]) * over->seeds * over->init_count;
+    }
     all->cells = calloc(most + 1, sizeof *all->cells);
-    if (all->cells == NULL) {
-        return cli_failure("out of memory for %zu cells", most);
-    }
-    for (size_t i = 0; i < most; i++) {
-        size_t encoding = i % over->encoding_count, rest = i / over->encoding_count;
-        size_t init = rest % over->init_count, task = rest / over->init_count % over->task_count;
-        lab_train_config config = bases[task];
-        config.seed = over->first_seed + rest / over->init_count / over->task_count;
-        config.model.embedding_init = (lab_embedding_init)over->inits[init];
-        cli_cell *cell = &all->cells[all->count];
-        int status = fill_cell(cell, &config, over, encoding);
-        if (status != 0) {
-            return status;
+    int status = all->cells == NULL ? cli_failure("out of memory for %zu cells", most) : 0;
+    for (size_t seed = 0; seed < over->seeds; seed++) {
+        for (size_t t = 0; t < over->task_count; t++) {
+            for (size_t init = 0; status == 0 && init < over->init_count; init++) {
+                status = add_row(all, over, &over->tasks[t], seed, init);
+            }
         }
-        bool twice = false;
-        for (size_t j = 0; j < all->count && !twice; j++) {
-            twice = strcmp(all->cells[j].name, cell->name) == 0;
-        }
-        all->count += !twice;
     }
-    return 0;
+    return status;
 }
 
 /* ---- results ---- */
@@ -104,7 +137,7 @@ static char *page_path(const cli_arguments *arguments, const cli_store *store, c
     char tasks[128] = "";
     for (size_t i = 0; i < over->task_count; i++) {
         size_t used = strlen(tasks);
-        snprintf(tasks + used, sizeof tasks - used, "-%s", over->tasks[i]);
+        snprintf(tasks + used, sizeof tasks - used, "-%s", over->names[i]);
     }
     size_t size = strlen(store->folder) + sizeof tasks + 32;
     char *path = malloc(size);
@@ -208,27 +241,16 @@ static int run(cli_arguments *arguments) {
     axes over = {0};
     cli_cells all = {0};
     int status = cli_require(arguments, "task");
-    if (status != 0) {
-        return status;
-    }
-    over.task_count = cli_list(arguments, "task", &over.tasks);
-    lab_train_config *bases = calloc(over.task_count + 1, sizeof *bases);
-    status = bases == NULL ? cli_failure("out of memory") : 0;
-    for (size_t i = 0; status == 0 && i < over.task_count; i++) {
-        status = cli_train_config(&bases[i], arguments, over.tasks[i]);
-    }
-    if (status == 0) {
-        read_axes(&over, arguments, bases);
-        status = make_cells(&all, bases, &over);
-    }
+    status = status ? status : read_axes(&over, arguments);
+    status = status ? status : make_cells(&all, &over);
     status = status ? status : train_and_report(arguments, &all, &over);
     free(all.cells);
-    free(bases);
+    free(over.tasks);
     return status;
 }
 
 static const cli_option options[] = {
-    {"task", 't', CLI_LIST, "T,T,…", NULL, "tasks: copy, reverse, repeat", 0, 0},
+    {"task", 't', CLI_LIST, CLI_TASKS_VALUE, NULL, "what is learned", 0, 0},
     {"encodings", 'e', CLI_LIST, "SPEC,SPEC,…", NULL,
      "encodings, or patterns over layers; those of the published comparison if not given", 0, 0},
     {"seeds", 0, CLI_INTEGER, "N", "1", "repetitions, which vary initialisation and training", 1, 1000},
@@ -254,7 +276,8 @@ const cli_command cli_command_compare = {
         "Published numbers stand beside the measured ones where there are any, with the budget that they belong to.",
     .examples =
         "locus compare --task copy,reverse --encodings 'sinusoidal,rope,algebraic(group=seq, decay=0.98)' --seeds 3\n"
-        "locus compare --task copy --budget quick --seeds 3 --embedding-init both --jobs 2 --threads 1\n",
+        "locus compare --task copy --budget quick --seeds 3 --embedding-init both --jobs 2 --threads 1\n"
+        "locus compare --task tree-copy,tree-reorder --order depth --budget quick --seeds 3 --jobs 2 --threads 1\n",
     .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,

@@ -30,7 +30,7 @@ static double final_value(const cli_store *store, const lab_run *run, const char
 }
 
 static void add_row(cli_table *table, const cli_store *store, const lab_run *run) {
-    char seconds[32];
+    char seconds[32], peak[32];
     double accuracy = final_value(store, run, "test", "accuracy");
     cli_table_cell(table, "%" PRId64, run->id);
     cli_table_cell(table, "%s", run->task);
@@ -47,12 +47,15 @@ static void add_row(cli_table *table, const cli_store *store, const lab_run *run
         cli_table_cell(table, "%.2f %%", 100 * accuracy);
     }
     cli_table_cell(table, "%s", cli_format_seconds(seconds, sizeof seconds, run->wall_seconds));
+    cli_table_cell(table, "%s",
+                   run->peak_bytes > 0 ? cli_format_bytes(peak, sizeof peak, (double)run->peak_bytes) : "–");
     cli_table_cell(table, "%s", run->name);
 }
 
 static int list(const cli_store *store, cli_arguments *arguments) {
-    static const char *const heads[] = {">run",  "task",  "encoding", "budget",     "set-up", "embeddings",
-                                        ">seed", "state", ">steps",   ">test acc.", ">time",  "name"};
+    static const char *const heads[] = {">run",       "task",         "encoding", "budget", "set-up",
+                                        "embeddings", ">seed",        "state",    ">steps", ">test acc.",
+                                        ">time",      ">peak memory", "name"};
     lab_run_filter filter = {.task = cli_text(arguments, "task"), .encoding = cli_text(arguments, "encoding")};
     lab_run *runs;
     size_t count;

@@ -12,8 +12,30 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The line in place, and of images a line for each epoch that stays. */
+typedef struct watcher {
+    cli_progress progress;
+    uint64_t told; /* epochs; UINT64_MAX: not yet looked */
+} watcher;
+
+static void tell_epoch(watcher *eye, const lab_progress *now) {
+    const uint64_t epoch = now->epoch_steps > 0 ? now->step / now->epoch_steps : 0;
+    const bool scored = now->epoch_steps > 0 && !isnan(now->dev_accuracy) && strcmp(now->phase, "train") == 0;
+    if (eye->told == UINT64_MAX) {
+        eye->told = epoch; /* where it goes on */
+    } else if (scored && epoch > eye->told) {
+        eye->told = epoch;
+        cli_progress_end(&eye->progress);
+        cli_note("epoch %" PRIu64 " of %" PRIu64 ": test %.2f %%, loss %.4f; training loss %.4f, %.0f tokens/s", epoch,
+                 now->steps / now->epoch_steps, 100.0 * now->dev_accuracy, now->dev_loss, now->loss,
+                 now->tokens_per_second);
+    }
+}
+
 static bool look(void *context, const lab_progress *now) {
-    cli_progress_show(context, now);
+    watcher *eye = context;
+    tell_epoch(eye, now);
+    cli_progress_show(&eye->progress, now);
     return !cli_stop_asked();
 }
 
@@ -28,6 +50,27 @@ static void print_resume(const cli_arguments *arguments) {
     }
 }
 
+/* NAN: the store does not have it. */
+static double score_of(const lab_final *finals, size_t count, const char *set, const char *name) {
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(finals[i].set, set) == 0 && strcmp(finals[i].name, name) == 0) {
+            return finals[i].value;
+        }
+    }
+    return (double)NAN;
+}
+
+static void cell(cli_table *table, const char *format, double value) {
+    if (isnan(value)) {
+        cli_table_cell(table, "–");
+    } else if (format == NULL) {
+        cli_table_cell(table, "%.2f %%", 100.0 * value);
+    } else {
+        cli_table_cell(table, "%.4f", value);
+    }
+}
+
+/* Words and trees: the test sets. */
 static void print_scores(const lab_final *finals, size_t count) {
     static const char *const heads[] = {"set", ">accuracy", ">exact", ">greedy exact", ">loss"};
     static const char *const names[] = {"accuracy", "exact", "greedy_exact", "loss"};
@@ -35,24 +78,31 @@ static void print_scores(const lab_final *finals, size_t count) {
     for (size_t i = 0; i < count; i++) {
         bool test = strncmp(finals[i].set, "test", 4) == 0,
              first = i == 0 || strcmp(finals[i].set, finals[i - 1].set) != 0;
-        if (!test || !first) {
-            continue;
-        }
-        cli_table_cell(table, "%s", finals[i].set);
-        for (size_t n = 0; n < 4; n++) {
-            double value = (double)NAN;
-            for (size_t j = i; j < count && strcmp(finals[j].set, finals[i].set) == 0; j++) {
-                value = strcmp(finals[j].name, names[n]) == 0 ? finals[j].value : value;
-            }
-            if (isnan(value)) {
-                cli_table_cell(table, "–");
-            } else {
-                cli_table_cell(table, n < 3 ? "%.2f %%" : "%.4f", n < 3 ? 100.0 * value : value);
+        if (test && first) {
+            cli_table_cell(table, "%s", finals[i].set);
+            for (size_t n = 0; n < 4; n++) {
+                cell(table, n < 3 ? NULL : "%.4f", score_of(finals, count, finals[i].set, names[n]));
             }
         }
     }
     cli_table_print(table, stdout);
     cli_table_free(table);
+}
+
+/* Images: the curve on the test set. */
+static void print_image_scores(const lab_final *finals, size_t count) {
+    static const char *const heads[] = {"set", ">accuracy", ">at half", ">last", ">loss", ">best step"};
+    cli_table *table = cli_table_create(heads, 6);
+    cli_table_cell(table, "test");
+    cell(table, NULL, score_of(finals, count, "test", "accuracy"));
+    cell(table, NULL, score_of(finals, count, "test", "accuracy_half"));
+    cell(table, NULL, score_of(finals, count, "test", "accuracy_last"));
+    cell(table, "%.4f", score_of(finals, count, "test", "loss"));
+    cli_table_cell(table, "%.0f", score_of(finals, count, "test", "best_step"));
+    cli_table_print(table, stdout);
+    cli_table_free(table);
+    fputs("Best accuracy of all epochs, best up to half of them, that of the last; loss and step of the best.\n",
+          stdout);
 }
 
 static int print_run(const cli_store *store, const lab_run *run, bool json) {
@@ -73,7 +123,8 @@ static int print_run(const cli_store *store, const lab_run *run, bool json) {
            cli_format_count(speed, sizeof speed, run->tokens_per_second),
            cli_format_count(parameters, sizeof parameters, (double)run->parameters),
            cli_format_bytes(peak, sizeof peak, (double)run->peak_bytes));
-    print_scores(finals, count);
+    const lab_task *task = lab_task_find(run->task);
+    (task != NULL && task->kind == LAB_TASK_IMAGES ? print_image_scores : print_scores)(finals, count);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(finals[i].name, "steps_to_99") == 0) {
             printf("99 %% of the development tokens right after %.0f steps\n", finals[i].value);
@@ -92,7 +143,7 @@ static int train(cli_arguments *arguments, const cli_store *store, const lab_tra
     lab_run run;
     lab_train_name(config, name, sizeof name);
     snprintf(label, sizeof label, "%s · %s · seed %" PRIu64, config->task, config->encoding, config->seed);
-    cli_progress progress = {.label = label};
+    watcher eye = {.progress = {.label = label}, .told = UINT64_MAX};
     lab_train_request request = {
         .config = *config,
         .folder = store->folder,
@@ -100,11 +151,11 @@ static int train(cli_arguments *arguments, const cli_store *store, const lab_tra
         .command = arguments->command_line,
         .restart = cli_flag(arguments, "restart"),
         .progress = look,
-        .context = &progress,
+        .context = &eye,
     };
     cli_stop_catch();
     locus_status status = lab_train(store->store, &request, &run, &error);
-    cli_progress_end(&progress);
+    cli_progress_end(&eye.progress);
     int exit_status = 0;
     if (status != LOCUS_OK) {
         exit_status = cli_error(&error);
@@ -140,7 +191,7 @@ static int run(cli_arguments *arguments) {
 }
 
 static const cli_option options[] = {
-    {"task", 't', CLI_TEXT, "TASK", NULL, "copy, reverse or repeat", 0, 0},
+    {"task", 't', CLI_TEXT, CLI_TASK_VALUE, NULL, "what is learned", 0, 0},
     {"encoding", 'e', CLI_TEXT, "SPEC", NULL, "the positional encoding, or a pattern over layers: 3*rope / none", 0, 0},
     {"seed", 's', CLI_INTEGER, "S", "0", "seed of initialisation, shuffling and dropout", 0, 9007199254740991.0},
     {"embedding-init", 0, CLI_CHOICE, "scaled|unit", NULL, "embeddings of variance 1/D, or 1 as the authors' code", 0,
@@ -156,9 +207,12 @@ const cli_command cli_command_train = {
     .summary = "trains a Transformer with one encoding on one task; goes on where it was stopped",
     .operands = "",
     .details =
-        "Trains an encoder-decoder Transformer, keeps the parameters of the best development loss, and scores them on "
-        "the\n"
-        "test set: token accuracy and exact matches under teacher forcing, and exact matches of greedy decoding.\n\n"
+        "Words and trees: trains an encoder-decoder Transformer, keeps the parameters of the best development loss, "
+        "and scores them on the\n"
+        "test set: token accuracy and exact matches under teacher forcing, and exact matches of greedy decoding; trees "
+        "also by depth and number of nodes.\n\n"
+        "Images: trains a compact convolutional Transformer, scores the test set after every epoch, as published, and "
+        "keeps the parameters of the best accuracy.\n\n"
         "The same command goes on with a run that was stopped or killed, and ends with the same bits as one that was "
         "not.\n"
         "A run that is done is not trained again. Ctrl-C stops after the step and writes a checkpoint.\n\n"
@@ -172,7 +226,9 @@ const cli_command cli_command_train = {
         "A size that differs from the budget's makes the budget 'custom' in tables, so that budgets are never mixed.",
     .examples = "locus train --task copy --encoding rope --budget smoke --test-lengths 32\n"
                 "locus train --task reverse --encoding 'algebraic(group=seq, decay=0.98)' --seed 1\n"
-                "locus train --task copy --encoding '3*rope / none' --layers 4 --budget smoke\n",
+                "locus train --task copy --encoding '3*rope / none' --layers 4 --budget smoke\n"
+                "locus train --task tree-ops --order depth --encoding 'algebraic(group=tree:2, decay=0.98)'\n"
+                "locus train --task cifar10 --encoding 'algebraic(group=grid:2)' --budget quick --data data/cifar10\n",
     .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,

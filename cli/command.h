@@ -35,6 +35,7 @@ extern const cli_command cli_command_train;      /* cmd_train.c */
 extern const cli_command cli_command_eval;       /* cmd_eval.c */
 extern const cli_command cli_command_generate;   /* cmd_generate.c */
 extern const cli_command cli_command_compare;    /* cmd_compare.c */
+extern const cli_command cli_command_reproduce;  /* cmd_reproduce.c */
 extern const cli_command cli_command_runs;       /* cmd_runs.c */
 extern const cli_command cli_command_report;     /* cmd_report.c */
 extern const cli_command cli_command_plot_group; /* cmd_plot.c: "plot group", "plot similarity", "plot spectrum" */

@@ -18,6 +18,7 @@ const cli_command *const cli_commands[] = {
     &cli_command_eval,
     &cli_command_generate,
     &cli_command_compare,
+    &cli_command_reproduce,
     &cli_command_runs,
     &cli_command_report,
     &cli_command_plot_group,

@@ -28,39 +28,88 @@ static bool any_published(const lab_summary_section *section) {
     return false;
 }
 
-static void cell_published(cli_table *table, const lab_summary_row *row) {
-    if (!row->has_published) {
+static void cell_published(cli_table *table, bool known, double mean, double deviation) {
+    if (!known) {
         cli_table_cell(table, "–");
-    } else if (row->published_deviation < 0) {
-        cli_table_cell(table, "%.2f", 100 * row->published);
+    } else if (deviation < 0) {
+        cli_table_cell(table, "%.2f", 100 * mean);
     } else {
-        cli_table_cell(table, "%.2f ±%.1f", 100 * row->published, 100 * row->published_deviation);
+        cli_table_cell(table, "%.2f ±%.1f", 100 * mean, 100 * deviation);
     }
 }
 
-static void print_scores(const lab_summary_section *section, FILE *stream) {
+static void cell_seeds(cli_table *table, const lab_summary_row *row) {
+    cli_table_cell(table, "%s", row->encoding);
+    if (row->done == row->run_count) {
+        cli_table_cell(table, "%zu", row->done);
+    } else {
+        cli_table_cell(table, "%zu of %zu", row->done, row->run_count);
+    }
+}
+
+/* Where the published numbers are from. */
+static void print_source(const lab_summary_section *section, const char *what, FILE *stream) {
+    for (size_t i = 0; i < section->row_count; i++) {
+        const lab_published *found =
+            lab_published_look(section->task, section->order, LAB_SPAN_FULL, section->rows[i].encoding);
+        if (found != NULL) {
+            fprintf(stream, "* %s, at budget %s%s: %s.\n", what, found->budget,
+                    strcmp(found->budget, section->budget) ? " (not the budget measured here)" : "", found->source);
+            return;
+        }
+    }
+}
+
+static void print_image_scores(const lab_summary_section *section, FILE *stream) {
+    static const char *const heads[] = {"encoding",    ">seeds",           ">best to half",   ">best of all",
+                                        ">at the end", ">published @150*", ">published @300*"};
+    const bool published = any_published(section);
+    cli_table *table = cli_table_create(heads, published ? 7 : 5);
+    for (size_t i = 0; i < section->row_count; i++) {
+        const lab_summary_row *row = &section->rows[i];
+        cell_seeds(table, row);
+        cell_share(table, &row->accuracy_half);
+        cell_share(table, &row->accuracy);
+        cell_share(table, &row->accuracy_last);
+        if (published) {
+            cell_published(table, row->has_published_half, row->published_half, row->published_half_deviation);
+            cell_published(table, row->has_published, row->published, row->published_deviation);
+        }
+    }
+    cli_table_print(table, stream);
+    cli_table_free(table);
+    fputs("Shares of the test images in %: the best epoch up to half of them, of all, and the last", stream);
+    if (section->epochs > 0) {
+        fprintf(stream, " of %g", section->epochs);
+    }
+    fputs(".\n", stream);
+    print_source(section, "up to epoch 150 and 300", stream);
+}
+
+/* Columns for sets of other lengths, of trees of other depths. */
+static size_t name_lengths(const lab_summary_section *section, char names[][48], const char **heads) {
+    const char *size = section->kind == LAB_TASK_TREES ? "depth" : "length";
+    for (size_t i = 0; i < section->length_count; i++) {
+        snprintf(names[2 * i], 48, ">%s %zu", size, section->lengths[i]);
+        snprintf(names[2 * i + 1], 48, ">greedy %zu", section->lengths[i]);
+        heads[2 * i] = names[2 * i];
+        heads[2 * i + 1] = names[2 * i + 1];
+    }
+    return 2 * section->length_count;
+}
+
+static void print_text_scores(const lab_summary_section *section, FILE *stream) {
     char names[2 * LAB_SUMMARY_MAX_LENGTHS][48];
     const char *heads[6 + 2 * LAB_SUMMARY_MAX_LENGTHS] = {"encoding", ">seeds", ">accuracy", ">exact", ">greedy exact"};
-    size_t columns = 5;
-    bool published = any_published(section);
-    for (size_t i = 0; i < section->length_count; i++) {
-        snprintf(names[2 * i], sizeof names[0], ">length %zu", section->lengths[i]);
-        snprintf(names[2 * i + 1], sizeof names[0], ">greedy %zu", section->lengths[i]);
-        heads[columns++] = names[2 * i];
-        heads[columns++] = names[2 * i + 1];
-    }
+    size_t columns = 5 + name_lengths(section, names, heads + 5);
+    const bool published = any_published(section), trees = section->kind == LAB_TASK_TREES;
     if (published) {
         heads[columns++] = ">published*";
     }
     cli_table *table = cli_table_create(heads, columns);
     for (size_t i = 0; i < section->row_count; i++) {
         const lab_summary_row *row = &section->rows[i];
-        cli_table_cell(table, "%s", row->encoding);
-        if (row->done == row->run_count) {
-            cli_table_cell(table, "%zu", row->done);
-        } else {
-            cli_table_cell(table, "%zu of %zu", row->done, row->run_count);
-        }
+        cell_seeds(table, row);
         cell_share(table, &row->accuracy);
         cell_share(table, &row->exact);
         cell_share(table, &row->greedy_exact);
@@ -69,23 +118,21 @@ static void print_scores(const lab_summary_section *section, FILE *stream) {
             cell_share(table, &row->greedy_at_length[l]);
         }
         if (published) {
-            cell_published(table, row);
+            cell_published(table, row->has_published, row->published, row->published_deviation);
         }
     }
     cli_table_print(table, stream);
     cli_table_free(table);
-    fputs("Shares in %: tokens right and whole outputs right under teacher forcing, whole outputs right by greedy "
-          "decoding;\n"
-          "\"length N\", \"greedy N\": tokens, and greedy, on words of mean length N.\n",
-          stream);
-    for (size_t i = 0; published && i < section->row_count; i++) {
-        const lab_published *found = lab_published_find(section->task, section->rows[i].encoding);
-        if (found != NULL) {
-            fprintf(stream, "* tokens, at budget %s (not the budget measured here): %s.\n", found->budget,
-                    found->source);
-            break;
-        }
+    fprintf(stream,
+            "Shares in %%: %s right and whole %s right under teacher forcing, whole %s right by greedy decoding",
+            trees ? "nodes" : "tokens", trees ? "trees" : "outputs", trees ? "trees" : "outputs");
+    if (section->length_count > 0 || !trees) {
+        fprintf(stream, ";\n\"%s N\", \"greedy N\": %s, and greedy, on %s of mean %s N.\n", trees ? "depth" : "length",
+                trees ? "nodes" : "tokens", trees ? "trees" : "words", trees ? "depth" : "length");
+    } else {
+        fputs(".\n", stream);
     }
+    print_source(section, trees ? "nodes" : "tokens", stream);
 }
 
 /* Steps are means over the seeds that got there. */
@@ -102,38 +149,48 @@ static void cell_steps(cli_table *table, const lab_summary_row *row) {
     }
 }
 
-static void print_costs(const lab_summary_section *section, FILE *stream) {
-    static const char *const heads[] = {"encoding", ">steps to 99 %", ">tokens/s",
-                                        ">time",    ">parameters",    ">peak memory"};
-    cli_table *table = cli_table_create(heads, sizeof heads / sizeof *heads);
+static void print_costs(const lab_summary *summary, const lab_summary_section *section, FILE *stream) {
+    const bool images = section->kind == LAB_TASK_IMAGES;
+    const char *const heads[] = {"encoding", ">tokens/s", ">time", ">parameters", ">peak memory", ">steps to 99 %"};
+    cli_table *table = cli_table_create(heads, images ? 5 : 6);
     for (size_t i = 0; i < section->row_count; i++) {
         const lab_summary_row *row = &section->rows[i];
         char speed[32], seconds[32], parameters[32], peak[32];
         cli_table_cell(table, "%s", row->encoding);
-        cell_steps(table, row);
+        for (int k = 0; row->done == 0 && k < (images ? 4 : 5); k++) {
+            cli_table_cell(table, "–");
+        }
         if (row->done == 0) {
-            for (int k = 0; k < 4; k++) {
-                cli_table_cell(table, "–");
-            }
             continue;
         }
         cli_table_cell(table, "%s", cli_format_count(speed, sizeof speed, row->tokens_per_second.mean));
         cli_table_cell(table, "%s", cli_format_seconds(seconds, sizeof seconds, row->wall_seconds.mean));
         cli_table_cell(table, "%s", cli_format_count(parameters, sizeof parameters, row->parameters.mean));
         cli_table_cell(table, "%s", cli_format_bytes(peak, sizeof peak, row->peak_bytes.mean));
+        if (!images) {
+            cell_steps(table, row);
+        }
     }
     cli_table_print(table, stream);
     cli_table_free(table);
+    if (lab_summary_shared_machine(summary, section)) {
+        fputs("Runs shared the machine: speeds and times are not those of a run that has it alone.\n", stream);
+    }
 }
 
 void cli_comparison_print(const lab_summary *summary, FILE *stream) {
     for (size_t i = 0; i < summary->section_count; i++) {
         const lab_summary_section *section = &summary->sections[i];
-        fprintf(stream, "%s%s · budget %s · set-up %s · embeddings %s%s%s\n\n", i == 0 ? "" : "\n", section->task,
-                section->budget, section->setup, section->embedding_init, section->data[0] == '\0' ? "" : " · ",
-                section->data);
-        print_scores(section, stream);
+        const bool images = section->kind == LAB_TASK_IMAGES;
+        fprintf(stream, "%s%s · budget %s · set-up %s%s%s%s%s\n\n", i == 0 ? "" : "\n", section->title, section->budget,
+                section->setup, images ? "" : " · embeddings ", images ? "" : section->embedding_init,
+                section->data[0] == '\0' ? "" : " · ", section->data);
+        if (images) {
+            print_image_scores(section, stream);
+        } else {
+            print_text_scores(section, stream);
+        }
         fputc('\n', stream);
-        print_costs(section, stream);
+        print_costs(summary, section, stream);
     }
 }

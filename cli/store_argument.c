@@ -47,25 +47,42 @@ static void free_runs(lab_run *runs, size_t count) {
     free(runs);
 }
 
-/* A unique beginning of a name; false: none or several. */
-static bool find_beginning(const cli_store *store, const char *operand, lab_run *run) {
+/* Runs whose name begins with the operand: of one the run is taken; of several the first few are named. */
+typedef struct beginning {
+    size_t found;
+    char names[200]; /* "a, b, c" */
+} beginning;
+
+static void note_name(beginning *b, const char *name) {
+    enum { NAMED = 3 };
+    size_t used = strlen(b->names);
+    if (b->found <= NAMED) {
+        snprintf(b->names + used, sizeof b->names - used, "%s%.60s", b->found == 1 ? "" : ", ", name);
+    } else if (b->found == NAMED + 1) {
+        snprintf(b->names + used, sizeof b->names - used, ", …");
+    }
+}
+
+static beginning find_beginning(const cli_store *store, const char *operand, lab_run *run) {
     lab_run *runs;
-    size_t count, found = 0, last = 0;
+    size_t count, last = 0;
+    beginning b = {0};
     if (lab_store_runs(store->store, NULL, &runs, &count, NULL) != LOCUS_OK) {
-        return false;
+        return b;
     }
     for (size_t i = 0; i < count; i++) {
         if (operand[0] != '\0' && strncmp(runs[i].name, operand, strlen(operand)) == 0) {
-            found++;
+            b.found++;
+            note_name(&b, runs[i].name);
             last = i;
         }
     }
-    if (found == 1) {
+    if (b.found == 1) {
         *run = runs[last];
         memset(&runs[last], 0, sizeof runs[last]);
     }
     free_runs(runs, count);
-    return found == 1;
+    return b;
 }
 
 int cli_store_find(const cli_store *store, const char *operand, lab_run *run) {
@@ -73,7 +90,15 @@ int cli_store_find(const cli_store *store, const char *operand, lab_run *run) {
     if (lab_store_run_find(store->store, operand, run, &error) == LOCUS_OK) {
         return 0;
     }
-    return error.status == LOCUS_ERROR_ARGUMENT && find_beginning(store, operand, run) ? 0 : cli_error(&error);
+    if (error.status != LOCUS_ERROR_ARGUMENT) {
+        return cli_error(&error);
+    }
+    const beginning b = find_beginning(store, operand, run);
+    if (b.found > 1) {
+        return cli_failure("%zu runs begin with '%s': %s; give more of the name, or a number of 'locus runs'", b.found,
+                           operand, b.names);
+    }
+    return b.found == 1 ? 0 : cli_error(&error);
 }
 
 static void add_finals(cJSON *root, const lab_final *finals, size_t count) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "train_options.h"
 
+#include "command.h"
 #include "output.h"
 #include "train/config.h"
 
@@ -55,24 +56,58 @@ static void put_model(override *o, lab_train_config *config) {
     put_size(o, "layers", &layers);
     put_real(o, "dropout", &config->model.dropout);
     if (cli_given_by_user(o->arguments, "layers")) {
-        config->model.encoder_layers = config->model.decoder_layers = layers;
+        config->model.encoder_layers = layers;
+        config->model.decoder_layers = config->model.architecture == LAB_IMAGE_CLASSIFIER ? 0 : layers;
     }
     if (cli_given_by_user(o->arguments, "dropout")) {
         config->model.attention_dropout = config->model.dropout;
     }
 }
 
-/* Another mean keeps the deviation's share of it. */
+/* Another mean length keeps the deviation's share of it; another mean depth the deviation. */
+static void put_lengths_of_words(override *o, lab_task_options *data) {
+    double mean = data->length_mean;
+    put_real(o, "length", &data->length_mean);
+    data->length_deviation *= data->length_mean / mean;
+    put_real(o, "length-deviation", &data->length_deviation);
+    put_size(o, "symbols", &data->symbols);
+}
+
+/* The order names a task, not a size of the budget. */
+static void put_trees(override *o, lab_task_options *data) {
+    put_real(o, "depth", &data->depth_mean);
+    put_real(o, "depth-deviation", &data->depth_deviation);
+    put_size(o, "arity", &data->arity);
+    data->order = (lab_order)cli_choice(o->arguments, "order");
+}
+
+/* The development set is the test set. */
+static void put_images(override *o, lab_train_config *config) {
+    config->data.path = cli_text(o->arguments, "data");
+    config->dev_samples = config->test_samples;
+    if (cli_given_by_user(o->arguments, "augment")) {
+        const lab_augmentation given = cli_choice(o->arguments, "augment") == 0 ? LAB_AUGMENT_POLICY : LAB_AUGMENT_NONE;
+        o->changed = o->changed || given != config->augment;
+        config->augment = given;
+    }
+}
+
 static void put_data(override *o, lab_train_config *config) {
-    double mean = config->data.length_mean;
-    put_real(o, "length", &config->data.length_mean);
-    config->data.length_deviation *= config->data.length_mean / mean;
-    put_real(o, "length-deviation", &config->data.length_deviation);
-    put_size(o, "symbols", &config->data.symbols);
     put_size(o, "train-samples", &config->train_samples);
     put_size(o, "dev-samples", &config->dev_samples);
     put_size(o, "test-samples", &config->test_samples);
     put_size(o, "greedy-samples", &config->greedy_samples);
+    switch (lab_config_kind(config)) {
+    case LAB_TASK_WORDS:
+        put_lengths_of_words(o, &config->data);
+        break;
+    case LAB_TASK_TREES:
+        put_trees(o, &config->data);
+        break;
+    case LAB_TASK_IMAGES:
+        put_images(o, config);
+        break;
+    }
     config->data_seed = (uint64_t)cli_integer(o->arguments, "data-seed");
     lab_config_fill(config);
 }
@@ -99,21 +134,79 @@ static void put_training(override *o, lab_train_config *config) {
     o->changed = changed;
 }
 
-static int put_lengths(cli_arguments *arguments, lab_train_config *config) {
-    const int64_t *lengths;
+/* Test sets of other mean lengths, of trees of other mean depths. */
+static int put_test_sets(cli_arguments *arguments, lab_train_config *config) {
+    const char *option = lab_config_kind(config) == LAB_TASK_TREES ? "test-depths" : "test-lengths";
+    const int64_t *means;
     size_t count;
-    int status = cli_list_integers(arguments, "test-lengths", 1, 1000000, &lengths, &count);
+    int status = cli_list_integers(arguments, option, 1, 1000000, &means, &count);
     if (status != 0) {
         return status;
     }
     if (count > LAB_MAX_TEST_LENGTHS) {
-        return cli_usage_error("--test-lengths: %zu lengths are given, at most %d can be", count, LAB_MAX_TEST_LENGTHS);
+        return cli_usage_error("--%s: %zu are given, at most %d can be", option, count, LAB_MAX_TEST_LENGTHS);
     }
     for (size_t i = 0; i < count; i++) {
-        config->test_lengths[config->test_length_count++] = (size_t)lengths[i];
+        config->test_lengths[config->test_length_count++] = (size_t)means[i];
     }
     return 0;
 }
+
+/* ---- options of one kind of task ---- */
+
+static bool has_option(const cli_command *command, const char *name) {
+    const cli_option *option;
+    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
+        if (strcmp(option->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task) {
+    enum { WORDS = 1 << LAB_TASK_WORDS, TREES = 1 << LAB_TASK_TREES, IMAGES = 1 << LAB_TASK_IMAGES };
+    static const struct {
+        const char *name;
+        unsigned kinds;
+        const char *instead; /* what one of the other kinds has in its place */
+        unsigned instead_kind;
+    } options[] = {
+        {"length", WORDS, "depth", TREES},
+        {"length-deviation", WORDS, "depth-deviation", TREES},
+        {"lengths", WORDS, "depths", TREES},
+        {"test-lengths", WORDS, "test-depths", TREES},
+        {"symbols", WORDS, NULL, 0},
+        {"order", TREES, NULL, 0},
+        {"depth", TREES, "length", WORDS},
+        {"depth-deviation", TREES, "length-deviation", WORDS},
+        {"depths", TREES, "lengths", WORDS},
+        {"test-depths", TREES, "test-lengths", WORDS},
+        {"arity", TREES, NULL, 0},
+        {"data", IMAGES, NULL, 0},
+        {"augment", IMAGES, NULL, 0},
+        {"dev-samples", WORDS | TREES, "test-samples", IMAGES},
+        {"greedy-samples", WORDS | TREES, NULL, 0},
+        {"embedding-init", WORDS | TREES, NULL, 0},
+    };
+    static const char *const whose[] = {
+        [WORDS] = "words", [TREES] = "trees", [IMAGES] = "images", [WORDS | TREES] = "words and trees"};
+    const unsigned kind = 1u << task->kind;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if ((options[i].kinds & kind) != 0 || !has_option(arguments->command, options[i].name) ||
+            !cli_given_by_user(arguments, options[i].name)) {
+            continue;
+        }
+        return options[i].instead_kind == kind
+                   ? cli_usage_error("--%s is for %s; %s has --%s", options[i].name, whose[options[i].kinds],
+                                     task->name, options[i].instead)
+                   : cli_usage_error("--%s is for %s; %s is of %s", options[i].name, whose[options[i].kinds],
+                                     task->name, whose[kind]);
+    }
+    return 0;
+}
+
+/* ---- all together ---- */
 
 int cli_train_config(lab_train_config *config, cli_arguments *arguments, const char *name) {
     static const char *const budgets[] = {"smoke", "quick", "paper"};
@@ -122,6 +215,10 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments, const c
     locus_error error;
     if (task == NULL) {
         return cli_usage_error("unknown task '%s'; did you mean '%s'?", name, lab_task_nearest(name));
+    }
+    int status = cli_refuse_other_kinds(arguments, task);
+    if (status != 0) {
+        return status;
     }
     if (cli_given_by_user(arguments, "steps") && cli_given_by_user(arguments, "epochs")) {
         return cli_usage_error("--steps and --epochs say the same: give one of them");
@@ -144,7 +241,7 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments, const c
     if (o.changed) {
         config->budget = "custom";
     }
-    return put_lengths(arguments, config);
+    return put_test_sets(arguments, config);
 }
 
 int cli_train_encoding(lab_train_config *config, const char *encoding, char *text, size_t size) {

@@ -6,6 +6,10 @@
 #include "options.h"
 #include "train/train.h"
 
+/* The names of all tasks are put behind the help of an option whose value is called so (usage.c). */
+#define CLI_TASK_VALUE "TASK"
+#define CLI_TASKS_VALUE "TASK,TASK,…"
+
 #define CLI_TRAIN_OPTIONS \
     {"budget", 0, CLI_CHOICE, "smoke|quick|paper", NULL, "sizes and steps: docs/budgets.md", 0, 0}, \
         {"setup", 0, CLI_CHOICE, "paper|code", NULL, "as the paper says, or as its authors' code does it", 0, 0}, \
@@ -22,14 +26,28 @@
         {"layers", 0, CLI_INTEGER, "N", NULL, "layers of the encoder and of the decoder", 1, 1000}, \
         {"feed-forward", 0, CLI_INTEGER, "F", NULL, "hidden units of the feed-forward blocks", 1, 1e6}, \
         {"dropout", 0, CLI_NUMBER, "P", NULL, "probability, on activations and attention", 0, 0.999}, \
-        {"length", 'l', CLI_NUMBER, "MEAN", NULL, "mean length of the words", 1, 1e6}, \
-        {"length-deviation", 0, CLI_NUMBER, "SD", NULL, "its standard deviation (a tenth, as published)", 0, 1e6}, \
-        {"symbols", 0, CLI_INTEGER, "N", NULL, "size of the alphabet", 1, 1e6}, \
+        {"length", 'l', CLI_NUMBER, "MEAN", NULL, "words: mean length", 1, 1e6}, \
+        {"length-deviation", \
+         0, \
+         CLI_NUMBER, \
+         "SD", \
+         NULL, \
+         "words: its standard deviation (a tenth, as published)", \
+         0, \
+         1e6}, \
+        {"symbols", 0, CLI_INTEGER, "N", NULL, "words: size of the alphabet", 1, 1e6}, \
+        {"order", 0, CLI_CHOICE, "breadth|depth", NULL, "trees: in which order the output is written", 0, 0}, \
+        {"depth", 0, CLI_NUMBER, "MEAN", NULL, "trees: mean depth", 0, 1e6}, \
+        {"depth-deviation", 0, CLI_NUMBER, "SD", NULL, "trees: its standard deviation (1, as published)", 0, 1e6}, \
+        {"arity", 0, CLI_INTEGER, "K", NULL, "trees: children of a node that is no leaf (2, as published)", 1, 1000}, \
+        {"data", 0, CLI_TEXT, "PATH", NULL, "images: their folder or archive (data/cifar10)", 0, 0}, \
+        {"augment", 0, CLI_CHOICE, "autoaugment|none", NULL, "images: policy, crop and flip, or as they are", 0, 0}, \
         {"train-samples", 0, CLI_INTEGER, "N", NULL, "training set", 1, 1e9}, \
         {"dev-samples", 0, CLI_INTEGER, "N", NULL, "development set", 1, 1e9}, \
         {"test-samples", 0, CLI_INTEGER, "N", NULL, "every test set", 1, 1e9}, \
         {"greedy-samples", 0, CLI_INTEGER, "N", NULL, "samples of a test set that are decoded greedily", 0, 1e9}, \
-        {"test-lengths", 0, CLI_LIST, "L,L,…", NULL, "further test sets of these mean lengths", 0, 0}, \
+        {"test-lengths", 0, CLI_LIST, "L,L,…", NULL, "words: further test sets of these mean lengths", 0, 0}, \
+        {"test-depths", 0, CLI_LIST, "D,D,…", NULL, "trees: further test sets of these mean depths", 0, 0}, \
         {"rate", 0, CLI_NUMBER, "R", NULL, "peak learning rate", 0, 1e6}, \
         {"warmup", 0, CLI_NUMBER, "SHARE", NULL, "share of the steps in which the rate rises", 0, 1}, \
         {"weight-decay", 0, CLI_NUMBER, "R", NULL, "decoupled weight decay", 0, 1e3}, \
@@ -43,6 +61,9 @@
  * "custom". Encoding, seed and embedding initialisation are the command's own. 0; 1 or 2 after one line on standard
  * error. */
 int cli_train_config(lab_train_config *config, cli_arguments *arguments, const char *task);
+
+/* 2 after one line, if an option is given that belongs to another kind of task; else 0. */
+int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task);
 
 /* Checks the encoding's text; `text` receives its canonical form, which `config` then points to. */
 int cli_train_encoding(lab_train_config *config, const char *encoding, char *text, size_t size);

@@ -3,20 +3,32 @@
 #include "command.h"
 #include "options.h"
 #include "output.h"
+#include "train_options.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* ": copy, reverse, …" */
+static void list_tasks(char *text, size_t size) {
+    size_t used = 0;
+    for (size_t i = 0; i < lab_task_count() && used < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i == 0 ? ": " : ", ", lab_task_at(i)->name);
+    }
+}
+
 static void print_option(const cli_option *option) {
     enum { HELP_COLUMN = 30 };
-    char left[160], help[512];
+    char left[160], help[512], tasks[256] = "";
     char letter[8] = "    ";
     if (option->letter) {
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
     }
     snprintf(left, sizeof left, "  %s--%s%s%s", letter, option->name, option->kind == CLI_FLAG ? "" : " ",
              option->kind == CLI_FLAG ? "" : option->value);
-    snprintf(help, sizeof help, "%s%s%s%s", option->help, option->initial ? " (default: " : "",
+    if (option->kind != CLI_FLAG && strncmp(option->value, CLI_TASK_VALUE, strlen(CLI_TASK_VALUE)) == 0) {
+        list_tasks(tasks, sizeof tasks);
+    }
+    snprintf(help, sizeof help, "%s%s%s%s%s", option->help, tasks, option->initial ? " (default: " : "",
              option->initial ? option->initial : "", option->initial ? ")" : "");
     fputs(left, stdout);
     size_t width = cli_width(left);

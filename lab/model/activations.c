@@ -1,27 +1,69 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the activations of a batch stand in the arena. Encoder and decoder keep their own activations for the
- * backward; the gradients' buffers serve the decoder first, then the encoder. */
+ * backward; the gradients' buffers serve the decoder first, then the encoder. Where no backward follows, layers take
+ * turns in the same buffers. */
 #include "io/fail.h"
 #include "model/model_parts.h"
 #include <stdlib.h>
 
-static void place_stack(lab_arena *arena, lab_stack *stack) {
-    size_t T = stack->tokens, N = stack->memory_tokens, D = stack->dim, F = stack->feed_forward, K = stack->kv_dim;
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* Without a backward nothing is kept: a join needs what stands on the stream before it, so two take turns. */
+static void place_joins(lab_arena *arena, lab_stack *stack, bool keep) {
+    const size_t T = stack->tokens, D = stack->dim;
     for (size_t j = 0; j <= stack->sublayer_count; ++j) {
         lab_stream_join *join = &stack->joins[j];
+        const lab_stream_join *again = !keep && j >= 3 ? &stack->joins[j - 2] : NULL;
         bool norm = join->norm.gain != NULL;
-        join->sum = lab_arena_floats(arena, T * D);
+        join->sum = again ? again->sum : lab_arena_floats(arena, T * D);
+        if (norm && again && again->norm.gain) {
+            join->y = again->y, join->mean = again->mean, join->inverse = again->inverse;
+            continue;
+        }
         join->y = norm ? lab_arena_floats(arena, T * D) : join->sum;
         join->mean = norm ? lab_arena_floats(arena, T) : NULL;
         join->inverse = norm ? lab_arena_floats(arena, T) : NULL;
     }
+}
+
+static void place_sublayer(lab_arena *arena, const lab_stack *stack, lab_sublayer *sublayer) {
+    const size_t T = stack->tokens, N = stack->memory_tokens, D = stack->dim, F = stack->feed_forward;
+    const size_t K = stack->kv_dim;
+    const bool attention = sublayer->kind != LAB_FEED_FORWARD, cross = sublayer->kind == LAB_CROSS_ATTENTION;
+    sublayer->projected = lab_arena_floats(arena, T * (attention ? (cross ? D : D + 2 * K) : F));
+    sublayer->hidden = NULL;
+    if (!attention)
+        sublayer->hidden = stack->gelu ? lab_arena_floats(arena, T * F) : sublayer->projected;
+    sublayer->memory_projected = cross ? lab_arena_floats(arena, N * 2 * K) : NULL;
+    sublayer->context = attention ? lab_arena_floats(arena, T * D) : NULL;
+    sublayer->log_sum_exp = attention ? lab_arena_floats(arena, T * stack->heads) : NULL;
+}
+
+/* The first sublayer of the same kind, or NULL. */
+static const lab_sublayer *alike(const lab_stack *stack, size_t s) {
+    for (size_t i = 0; i < s; ++i)
+        if (stack->sublayers[i].kind == stack->sublayers[s].kind)
+            return &stack->sublayers[i];
+    return NULL;
+}
+
+static void place_stack(lab_arena *arena, lab_stack *stack, bool keep) {
+    place_joins(arena, stack, keep);
     for (size_t s = 0; s < stack->sublayer_count; ++s) {
-        lab_sublayer *sublayer = &stack->sublayers[s];
-        bool attention = sublayer->kind != LAB_FEED_FORWARD, cross = sublayer->kind == LAB_CROSS_ATTENTION;
-        sublayer->projected = lab_arena_floats(arena, T * (attention ? (cross ? D : D + 2 * K) : F));
-        sublayer->memory_projected = cross ? lab_arena_floats(arena, N * 2 * K) : NULL;
-        sublayer->context = attention ? lab_arena_floats(arena, T * D) : NULL;
-        sublayer->log_sum_exp = attention ? lab_arena_floats(arena, T * stack->heads) : NULL;
+        lab_sublayer *own = &stack->sublayers[s];
+        const lab_sublayer *first = keep ? NULL : alike(stack, s);
+        if (first == NULL) {
+            place_sublayer(arena, stack, own);
+            continue;
+        }
+        own->projected = first->projected;
+        own->hidden = first->hidden;
+        own->context = first->context;
+        own->log_sum_exp = first->log_sum_exp;
+        if (own->kind == LAB_CROSS_ATTENTION) /* of all layers at once: the encoder's end makes them */
+            own->memory_projected = lab_arena_floats(arena, stack->memory_tokens * 2 * stack->kv_dim);
     }
 }
 
@@ -33,14 +75,11 @@ static void place_memory_gradients(lab_arena *arena, lab_stack *stack) {
     }
 }
 
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
+/* Two stacks, one after the other, share the buffers; `other` may be `one`. */
 static void place_gradients(lab_arena *arena, lab_stack *one, lab_stack *other) {
     size_t T = larger(one->tokens, other->tokens), D = one->dim;
     size_t width = larger(one->partial_width, other->partial_width);
-    size_t chunks = larger(lab_chunk_count(one->tokens), lab_chunk_count(other->tokens));
+    size_t chunks = larger(lab_stack_chunks(one), lab_stack_chunks(other));
     one->gy = lab_arena_floats(arena, T * D);
     one->carry = lab_arena_floats(arena, T * D);
     one->branch[0] = lab_arena_floats(arena, T * D);
@@ -54,7 +93,7 @@ static void place_gradients(lab_arena *arena, lab_stack *one, lab_stack *other) 
     other->projected = one->projected, other->partials = one->partials;
 }
 
-static void place_all(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
+static void place_encoder_decoder(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
     size_t M = size->decoder_tokens;
     lab_step_buffers *step = &model->step;
     step->input = lab_arena_take(arena, M, sizeof *step->input);
@@ -63,12 +102,42 @@ static void place_all(lab_arena *arena, lab_model *model, const lab_batch_size *
     step->losses = lab_arena_take(arena, lab_chunk_count(M), sizeof *step->losses);
     step->target_offsets = lab_arena_take(arena, size->samples + 1, sizeof *step->target_offsets);
     step->logits = lab_arena_floats(arena, M * model->config.vocabulary);
-    place_stack(arena, &model->encoder);
-    place_stack(arena, &model->decoder);
+    place_stack(arena, &model->encoder, size->backward);
+    place_stack(arena, &model->decoder, size->backward);
     if (!size->backward)
         return;
     place_memory_gradients(arena, &model->decoder);
     place_gradients(arena, &model->decoder, &model->encoder);
+}
+
+static void place_image_classifier(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
+    const size_t n = size->samples, T = size->encoder_tokens, D = model->config.dim;
+    lab_step_buffers *step = &model->step;
+    lab_image_part *image = &model->image;
+    lab_stack *stack = &model->encoder;
+    const size_t chunks = lab_stack_chunks(stack);
+    step->correct = lab_arena_take(arena, n, sizeof *step->correct);
+    step->losses = lab_arena_take(arena, chunks, sizeof *step->losses);
+    step->logits = lab_arena_floats(arena, n * model->config.classes);
+    image->offsets = lab_arena_take(arena, n + 1, sizeof *image->offsets);
+    image->shares = lab_arena_floats(arena, T);
+    image->pooled = lab_arena_floats(arena, n * D);
+    image->places = size->backward ? lab_arena_take(arena, T * D, sizeof *image->places) : NULL;
+    place_stack(arena, stack, size->backward);
+    stack->before = NULL;
+    if (!size->backward)
+        return;
+    image->pooled_gradient = lab_arena_floats(arena, n * D);
+    image->kernel_sums = lab_arena_floats(arena, chunks * lab_image_kernel_size(model));
+    stack->before = lab_arena_take(arena, stack->sublayer_count * (n + 1), sizeof *stack->before);
+    place_gradients(arena, stack, stack);
+}
+
+static void place_all(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
+    if (model->config.architecture == LAB_IMAGE_CLASSIFIER)
+        place_image_classifier(arena, model, size);
+    else
+        place_encoder_decoder(arena, model, size);
 }
 
 static void stack_size(lab_stack *stack, size_t tokens, size_t memory_tokens, size_t end_width) {
@@ -79,8 +148,10 @@ static void stack_size(lab_stack *stack, size_t tokens, size_t memory_tokens, si
 }
 
 locus_status lab_activations_fit(lab_model *model, const lab_batch_size *size, locus_error *error) {
-    size_t memory_sums = model->config.decoder_layers * 2 * model->decoder.kv_dim;
-    stack_size(&model->encoder, size->encoder_tokens, 0, memory_sums);
+    const size_t memory_sums = model->config.decoder_layers * 2 * model->decoder.kv_dim;
+    const size_t pooling_sums = model->config.dim + model->config.classes;
+    const bool images = model->config.architecture == LAB_IMAGE_CLASSIFIER;
+    stack_size(&model->encoder, size->encoder_tokens, 0, images ? pooling_sums : memory_sums);
     stack_size(&model->decoder, size->decoder_tokens, size->encoder_tokens, 0);
     lab_arena counting = {0};
     place_all(&counting, model, size);

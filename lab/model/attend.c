@@ -32,7 +32,7 @@ static void memory_views(attention_views *views, const lab_stack *stack, float *
 static attention_views views_make(const lab_stack *stack, const lab_sublayer *sublayer, float *projected,
                                   float *memory) {
     const bool cross = sublayer->kind == LAB_CROSS_ATTENTION;
-    const row_place own = {stack->tokens, cross ? stack->dim : stack->dim + 2 * stack->kv_dim};
+    const row_place own = {lab_sublayer_tokens(stack, sublayer), cross ? stack->dim : stack->dim + 2 * stack->kv_dim};
     const row_place other = {stack->memory_tokens, 2 * stack->kv_dim};
     attention_views views = {.query = heads_view(stack, projected, own, stack->heads)};
     memory_views(&views, stack, cross ? memory : projected + stack->dim, cross ? other : own);
@@ -61,11 +61,13 @@ static locus_attention_options options_make(const lab_stack_run *run, const lab_
 
 static const locus_plan *plan_of(const lab_stack_run *run, const lab_sublayer *sublayer) {
     const lab_stack_position *place = &run->places[sublayer->encoding];
+    if (sublayer->plan)
+        return sublayer->plan;
     return sublayer->kind == LAB_CROSS_ATTENTION ? place->cross_plan : place->self_plan;
 }
 
-static locus_tensor sums_view(const lab_stack *stack, float *data) {
-    return locus_tensor_view(data, LOCUS_FLOAT32, 2, (int64_t[]){(int64_t)stack->tokens, (int64_t)stack->heads});
+static locus_tensor sums_view(const lab_stack *stack, float *data, row_place rows) {
+    return locus_tensor_view(data, LOCUS_FLOAT32, 2, (int64_t[]){(int64_t)rows.tokens, (int64_t)stack->heads});
 }
 
 /* Decoding: new keys and values are kept first; what the encoder gave is kept already. */
@@ -86,10 +88,12 @@ locus_status lab_attend_forward(const lab_stack_run *run, const lab_sublayer *su
     const lab_stack *stack = run->stack;
     if (run->kept)
         return attend_kept(run, sublayer, error);
-    const row_place rows = {stack->tokens, stack->dim};
+    const row_place rows = {lab_sublayer_tokens(stack, sublayer), stack->dim};
+    if (rows.tokens == 0) /* no sample has this branch */
+        return LOCUS_OK;
     attention_views views = forward_views(run, sublayer);
     locus_tensor output = heads_view(stack, sublayer->context, rows, stack->heads);
-    locus_tensor sums = sums_view(stack, sublayer->log_sum_exp);
+    locus_tensor sums = sums_view(stack, sublayer->log_sum_exp, rows);
     locus_attention_options options = options_make(run, sublayer);
     locus_attention_tensors tensors = {&views.query, &views.key, &views.value, &output, &sums};
     return locus_attention_forward(plan_of(run, sublayer), &options, &tensors, run->workspace, error);
@@ -97,13 +101,15 @@ locus_status lab_attend_forward(const lab_stack_run *run, const lab_sublayer *su
 
 locus_status lab_attend_backward(const lab_stack_run *run, const lab_sublayer *sublayer, locus_error *error) {
     const lab_stack *stack = run->stack;
-    const row_place rows = {stack->tokens, stack->dim};
+    const row_place rows = {lab_sublayer_tokens(stack, sublayer), stack->dim};
+    if (rows.tokens == 0)
+        return LOCUS_OK;
     const lab_stack_position *place = &run->places[sublayer->encoding];
     attention_views views = forward_views(run, sublayer);
     attention_views gradient = views_make(stack, sublayer, stack->projected, sublayer->memory_gradient);
     locus_tensor output = heads_view(stack, sublayer->context, rows, stack->heads);
     locus_tensor output_gradient = heads_view(stack, stack->context, rows, stack->heads);
-    locus_tensor sums = sums_view(stack, sublayer->log_sum_exp);
+    locus_tensor sums = sums_view(stack, sublayer->log_sum_exp, rows);
     locus_attention_options options = options_make(run, sublayer);
     locus_attention_tensors tensors = {&views.query, &views.key, &views.value, &output, &sums};
     locus_attention_gradients gradients = {.output = &output_gradient,

@@ -3,7 +3,7 @@
  * softmax. Asked by executing it on a few tokens, so that what a kind or an encoding refuses is told before a training
  * begins. */
 #include "io/fail.h"
-#include "model/model_parts.h"
+#include "model/token_positions.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,9 @@ typedef struct trial {
 static locus_status positions_make(const lab_model *model, size_t tokens, locus_positions **positions,
                                    locus_error *error) {
     const size_t offsets[] = {0, tokens};
-    return lab_positions_make(model, positions, 1, offsets, error);
+    if (model->config.architecture == LAB_IMAGE_CLASSIFIER)
+        return lab_image_positions_make(model, positions, 1, tokens, error);
+    return lab_positions_make(model, positions, &(locus_packing){.sequences = 1, .offsets = offsets}, NULL, error);
 }
 
 static locus_status plan_make(trial *t, size_t index, bool cross, locus_error *error) {

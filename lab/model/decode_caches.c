@@ -23,47 +23,33 @@ static locus_tensor memory_view(const lab_stack *stack, const lab_sublayer *subl
                           .stride = {row, head_dim, 1}};
 }
 
-static locus_status memory_keep(locus_cache *cache, const lab_model *model, const lab_sublayer *sublayer,
-                                const lab_batch *batch, locus_error *error) {
-    const lab_stack *stack = &model->decoder;
-    const size_t tokens = batch->input_offsets[batch->samples];
+static locus_status memory_keep(locus_cache *cache, const lab_stack *stack, const lab_sublayer *sublayer,
+                                const locus_positions *memory, locus_error *error) {
+    const size_t tokens = locus_positions_tokens(memory);
     const locus_tensor key = memory_view(stack, sublayer, tokens, 0),
                        value = memory_view(stack, sublayer, tokens, stack->kv_dim);
-    locus_positions *positions = NULL;
-    locus_status status = lab_positions_make(model, &positions, batch->samples, batch->input_offsets, error);
-    if (status == LOCUS_OK)
-        status = locus_cache_append(cache, positions, &key, &value, error);
-    locus_positions_destroy(&positions);
-    return status;
+    return locus_cache_append(cache, memory, &key, &value, error);
 }
 
-static size_t longest_input(const lab_batch *batch) {
-    size_t longest = 1;
-    for (size_t s = 0; s < batch->samples; ++s) {
-        const size_t length = batch->input_offsets[s + 1] - batch->input_offsets[s];
-        longest = length > longest ? length : longest;
-    }
-    return longest;
-}
-
-locus_status lab_decode_caches_create(lab_decode_caches *caches, const lab_model *model, const lab_batch *batch,
-                                      size_t longest, locus_error *error) {
+locus_status lab_decode_caches_create(lab_decode_caches *caches, const lab_model *model,
+                                      const lab_decode_memory *memory, size_t longest, locus_error *error) {
     const lab_stack *stack = &model->decoder;
+    const size_t sequences = locus_positions_sequences(memory->positions);
     *caches = (lab_decode_caches){.count = stack->sublayer_count,
                                   .kept = calloc(stack->sublayer_count + 1, sizeof *caches->kept),
-                                  .offsets = calloc(batch->samples + 1, sizeof *caches->offsets)};
+                                  .offsets = calloc(sequences + 1, sizeof *caches->offsets)};
     locus_status status = caches->kept && caches->offsets ? LOCUS_OK : lab_fail_memory(error, "decoding");
     for (size_t s = 0; s < stack->sublayer_count && status == LOCUS_OK; ++s) {
         const lab_sublayer *sublayer = &stack->sublayers[s];
         const bool cross = sublayer->kind == LAB_CROSS_ATTENTION;
         locus_cache_options options = locus_cache_options_default();
-        options.sequences = batch->samples;
-        options.capacity = cross ? longest_input(batch) : longest;
+        options.sequences = sequences;
+        options.capacity = cross ? memory->longest : longest;
         if (sublayer->kind == LAB_FEED_FORWARD)
             continue;
         status = locus_cache_create(&caches->kept[s], model->encodings[sublayer->encoding].binding, &options, error);
         if (status == LOCUS_OK && cross)
-            status = memory_keep(caches->kept[s], model, sublayer, batch, error);
+            status = memory_keep(caches->kept[s], stack, sublayer, memory->positions, error);
     }
     return status;
 }
@@ -83,7 +69,7 @@ locus_status lab_decode_caches_positions(lab_decode_caches *caches, const lab_mo
         caches->offsets[s + 1] = a;
     }
     const locus_packing packing = {.sequences = step->samples, .offsets = caches->offsets};
-    return locus_positions_create(positions, lab_model_group(model), &packing, step->values, error);
+    return lab_positions_make(model, positions, &packing, step->values, error);
 }
 
 locus_status lab_decode_caches_plan(const lab_decode_caches *caches, const lab_model *model,

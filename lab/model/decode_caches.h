@@ -4,7 +4,7 @@
 #ifndef LAB_DECODE_CACHES_H
 #define LAB_DECODE_CACHES_H
 
-#include "model/model_parts.h"
+#include "model/token_positions.h"
 
 typedef struct lab_decode_caches {
     size_t count; /* of sublayers */
@@ -15,17 +15,23 @@ typedef struct lab_decode_caches {
 /* Whether all of the decoder's attentions are of a kind that a cache serves. */
 bool lab_decode_caches_serve(const lab_model *model);
 
-/* For sequences of at most `longest` tokens; the encoder has run. UNSUPPORTED where an encoding needs more than a cache
- * keeps. Destroy them after a failure, too. */
-locus_status lab_decode_caches_create(lab_decode_caches *caches, const lab_model *model, const lab_batch *batch,
-                                      size_t longest, locus_error *error);
+/* What the encoder has read: its tokens, the longest of its sequences (at least 1). */
+typedef struct lab_decode_memory {
+    const locus_positions *positions;
+    size_t longest;
+} lab_decode_memory;
+
+/* For sequences of at most `longest` tokens; the encoder has run. UNSUPPORTED where an encoding
+ * needs more than a cache keeps. Destroy them after a failure, too. */
+locus_status lab_decode_caches_create(lab_decode_caches *caches, const lab_model *model,
+                                      const lab_decode_memory *memory, size_t longest, locus_error *error);
 void lab_decode_caches_destroy(lab_decode_caches *caches);
 
-/* Positions of a step: the `active` of `samples` sequences (rising) have one token each, at `position`. */
+/* Positions of a step: the `active` of `samples` sequences (rising) have one token each. */
 typedef struct lab_decode_step {
     size_t samples, active_count;
     const size_t *active;
-    const int64_t *values; /* [active_count] `position` */
+    const lab_token_values *values; /* of active_count tokens */
 } lab_decode_step;
 locus_status lab_decode_caches_positions(lab_decode_caches *caches, const lab_model *model, const lab_decode_step *step,
                                          locus_positions **positions, locus_error *error);

@@ -1,75 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A model's life: checks of the configuration, layers, parameters, the encodings' bindings. */
+/* A model's life: layers, parameters, the encodings' bindings. */
 #include "io/fail.h"
-#include "model/model_parts.h"
+#include "model/token_positions.h"
 #include <stdlib.h>
 #include <string.h>
-
-lab_model_config lab_model_default(void) {
-    return (lab_model_config){.vocabulary = 22,
-                              .dim = 512,
-                              .heads = 8,
-                              .feed_forward = 2048,
-                              .encoder_layers = 2,
-                              .decoder_layers = 2,
-                              .norm = LAB_NORM_BEFORE,
-                              .dropout = 0.1,
-                              .attention_dropout = 0.1,
-                              .attention_dropout_on = LOCUS_DROPOUT_WEIGHTS,
-                              .embedding_init = LAB_EMBEDDING_SCALED,
-                              .encoding = "none"};
-}
-
-enum { MOST_SIZE = 1 << 24, MOST_LAYERS = 1024 };
-
-static locus_status check_size(const char *name, size_t value, size_t least, size_t most, locus_error *error) {
-    if (value >= least && value <= most)
-        return LOCUS_OK;
-    return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s is %zu: it must be between %zu and %zu", name, value, least,
-                    most);
-}
-
-static locus_status check_probability(const char *name, double value, locus_error *error) {
-    if (value >= 0.0 && value < 1.0)
-        return LOCUS_OK;
-    return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s is %g: a probability must be at least 0 and below 1", name,
-                    value);
-}
-
-static locus_status config_check(const lab_model_config *config, locus_error *error) {
-    const struct {
-        const char *name;
-        size_t value, least, most;
-    } sizes[] = {
-        {"vocabulary", config->vocabulary, 2, MOST_SIZE},
-        {"dim", config->dim, 1, MOST_SIZE},
-        {"heads", config->heads, 1, config->dim},
-        {"kv_heads", config->kv_heads, 0, config->heads},
-        {"feed_forward", config->feed_forward, 1, MOST_SIZE},
-        {"encoder_layers", config->encoder_layers, 1, MOST_LAYERS},
-        {"decoder_layers", config->decoder_layers, 1, MOST_LAYERS},
-    };
-    locus_status status = LOCUS_OK;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && status == LOCUS_OK; ++i)
-        status = check_size(sizes[i].name, sizes[i].value, sizes[i].least, sizes[i].most, error);
-    if (status == LOCUS_OK)
-        status = check_probability("dropout", config->dropout, error);
-    if (status == LOCUS_OK)
-        status = check_probability("attention_dropout", config->attention_dropout, error);
-    if (status != LOCUS_OK)
-        return status;
-    if (config->dim % config->heads != 0)
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "heads",
-                        "dim %zu is not divisible by %zu heads: choose another number of heads", config->dim,
-                        config->heads);
-    if (config->kv_heads != 0 && config->heads % config->kv_heads != 0)
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "kv_heads",
-                        "%zu heads cannot share %zu key and value heads: kv_heads must divide heads", config->heads,
-                        config->kv_heads);
-    if (config->encoding == NULL)
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "encoding", "no encoding is given: use \"none\" for none");
-    return LOCUS_OK;
-}
 
 /* Sublayers of a layer: the encoder's are self-attention and feed-forward, the decoder's have the cross-attention
  * between. */
@@ -82,6 +16,7 @@ static locus_status stack_create(lab_stack *stack, const lab_model_config *confi
     stack->heads = config->heads;
     stack->kv_heads = config->kv_heads != 0 ? config->kv_heads : config->heads;
     stack->kv_dim = stack->kv_heads * (config->dim / config->heads);
+    stack->gelu = config->activation == LAB_GELU;
     stack->stream_is_y = config->norm == LAB_NORM_AFTER;
     stack->mask = decoder ? LOCUS_MASK_CAUSAL : LOCUS_MASK_FULL;
     stack->sublayer_count = per_layer * (decoder ? config->decoder_layers : config->encoder_layers);
@@ -92,16 +27,6 @@ static locus_status stack_create(lab_stack *stack, const lab_model_config *confi
     for (size_t s = 0; s < stack->sublayer_count; ++s)
         stack->sublayers[s].kind = kinds[decoder][s % per_layer];
     return LOCUS_OK;
-}
-
-/* Tokens stand at 0, 1, 2, … of their sequence: integers, or integers mod n. */
-static locus_status group_check(const locus_group *group, locus_error *error) {
-    char text[64];
-    if (locus_group_coordinates(group) == 1 && locus_group_coordinate(group, 0).kind != LOCUS_COORDINATE_TREE)
-        return LOCUS_OK;
-    (void)locus_group_text(group, text, sizeof text);
-    return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "encoding",
-                    "the encoding acts on '%s', but the task's positions are 0, 1, 2, …: use seq or cycle:n", text);
 }
 
 /* Marks the layers of one stack; returns how many encodings they have. */
@@ -144,7 +69,9 @@ static locus_status encodings_create(lab_model *model, locus_error *error) {
         lab_encoding *own = &model->encodings[i];
         own->encoding = locus_pattern_encoding(model->pattern, i);
         own->first = model->position_count;
-        status = group_check(locus_encoding_group(own->encoding), error);
+        const locus_group *group = locus_encoding_group(own->encoding);
+        status = config->architecture == LAB_IMAGE_CLASSIFIER ? lab_image_group_check(group, error)
+                                                              : lab_positions_check_group(config, group, error);
         if (status == LOCUS_OK)
             status = locus_encoding_parameter_count(own->encoding, &model->shape, &own->count, error);
         model->position_count += own->count;
@@ -193,7 +120,7 @@ static locus_status parameters_create(lab_model *model, uint64_t seed, locus_err
 
 locus_status lab_model_create(lab_model **model, const lab_model_config *config, uint64_t seed, locus_error *error) {
     *model = NULL;
-    locus_status status = config_check(config, error);
+    locus_status status = lab_model_config_check(config, error);
     if (status != LOCUS_OK)
         return status;
     lab_model *made = calloc(1, sizeof *made);
@@ -209,7 +136,7 @@ locus_status lab_model_create(lab_model **model, const lab_model_config *config,
     }
     made->config.encoding = memcpy(made->encoding_text, config->encoding, length);
     status = stack_create(&made->encoder, config, false, error);
-    if (status == LOCUS_OK)
+    if (status == LOCUS_OK && config->architecture == LAB_ENCODER_DECODER)
         status = stack_create(&made->decoder, config, true, error);
     if (status == LOCUS_OK)
         status = encodings_create(made, error);

@@ -145,6 +145,10 @@ locus_status lab_model_generate(lab_model *model, const lab_batch *batch, const 
 locus_status lab_model_classify(lab_model *model, const float *images, size_t count, float *probabilities,
                                 locus_error *error);
 
+/* How many steps of a path, the nearest to the node first, the model's encodings tell apart; the rest of a deeper path is
+ * cut (shiv-quirk's `depth`). SIZE_MAX: all. */
+size_t lab_model_path_depth(const lab_model *model);
+
 /* Bytes of the activation arena now, and of parameters, gradients together. */
 size_t lab_model_arena_bytes(const lab_model *model);
 

@@ -6,6 +6,8 @@
 #include "model/arena.h"
 #include "model/model.h"
 #include "model/stack.h"
+#include "nn/convolution.h"
+#include "nn/pooling.h"
 
 enum { LAB_TOKEN_START = 0 }; /* the end token is vocabulary − 1 */
 
@@ -13,6 +15,7 @@ enum { LAB_TOKEN_START = 0 }; /* the end token is vocabulary − 1 */
  * place. */
 #define LAB_PURPOSE_INITIALISE (LOCUS_RANDOM_USER + 0x10000u)
 #define LAB_PURPOSE_DROPOUT (LOCUS_RANDOM_USER + 0x20000u)
+#define LAB_PURPOSE_DEPTH (LAB_PURPOSE_DROPOUT + 3u) /* stochastic depth: beside a sublayer's dropout */
 
 /* What one batch needs beside the stacks. M tokens of the decoder, V vocabulary. */
 typedef struct lab_step_buffers {
@@ -36,6 +39,19 @@ typedef struct lab_encoding {
     size_t first, count; /* its tensors among the model's position_values */
 } lab_encoding;
 
+/* What an image classifier has before and behind its encoder, and what a batch of n images, T tokens, needs. */
+typedef struct lab_image_part {
+    lab_convolution convolution;
+    lab_pooling pooling;
+    lab_linear classifier;
+    const float *pixels; /* the batch's */
+    const int32_t *labels;
+    size_t *offsets; /* [n + 1], of tokens */
+    uint8_t *places; /* [T, D], of the convolution */
+    float *shares, *pooled, *pooled_gradient; /* [T], [n, D], [n, D] */
+    float *kernel_sums;                       /* [chunks, the convolution's weights] */
+} lab_image_part;
+
 struct lab_model {
     lab_model_config config;
     char *encoding_text;
@@ -57,11 +73,16 @@ struct lab_model {
     size_t position_count, position_elements;
 
     lab_stack encoder, decoder;
+    lab_image_part image;
     lab_arena arena; /* activations */
     lab_step_buffers step;
     locus_workspace workspace; /* of attention and apply; owned */
     float loss_scale;          /* 1 / predicted tokens, 0 without gradients */
+    float smoothing;           /* of labels; 0 without gradients */
 };
+
+/* model_config.c */
+locus_status lab_model_config_check(const lab_model_config *config, locus_error *error);
 
 /* parameters.c: fills table, counts and the stacks' layers; pointers only if model->values is there. */
 locus_status lab_parameters_declare(lab_model *model, locus_error *error);
@@ -88,13 +109,38 @@ void lab_places_destroy(const lab_model *model, lab_stack_position *places);
 void lab_dropout_arm(lab_model *model, bool training, uint64_t seed, uint32_t step);
 locus_status lab_batch_check(const lab_model *model, const lab_batch *batch, bool targets, locus_error *error);
 const locus_group *lab_model_group(const lab_model *model); /* of all encodings; NULL: any will do */
-locus_status lab_positions_make(const lab_model *model, locus_positions **positions, size_t sequences,
-                                const size_t *offsets, locus_error *error);
 lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const lab_stack_position *places, bool training);
-/* Bytes that locus_apply needs to add vectors to tokens, or to what the encoder gives. */
-size_t lab_added_workspace(const lab_model *model, const locus_plan *plan);
 locus_status lab_tokens_embed(lab_model *model, lab_stack *stack, const int32_t *tokens, const locus_plan *plan,
                               locus_error *error);
 locus_status lab_encoder_forward(lab_model *model, const lab_batch *batch, lab_stack_run *run, locus_error *error);
+
+/* added_vectors.c: encodings that add vectors to tokens, or to what the encoder gives. Bytes that locus_apply needs. */
+size_t lab_added_workspace(const lab_model *model, const locus_plan *plan);
+/* Adds to joins[0].sum; and from the gradient there, in branch[0], to the gradients of the encoding's parameters. */
+locus_status lab_tokens_add(lab_model *model, const lab_stack *stack, const locus_plan *plan, locus_error *error);
+locus_status lab_tokens_add_backward(lab_model *model, const lab_stack *stack, const locus_plan *plan,
+                                     locus_error *error);
+/* The encoder, from what stands in joins[0].sum; `end` gets its chunks after vectors have been added to them. */
+locus_status lab_encoder_run(lab_model *model, lab_stack_run *run, lab_stack_end *end, locus_error *error);
+/* Workspace that these runs need. */
+locus_status lab_runs_prepare(lab_model *model, lab_stack_run *const *runs, size_t count, bool training,
+                              locus_error *error);
+/* The encodings' gradients begin at 0: the library adds to them. */
+void lab_position_gradients_clear(lab_model *model);
+
+/* image_positions.c: an image's tokens stand on a grid, row by row; of each image the first `tokens`. */
+locus_status lab_image_positions_make(const lab_model *model, locus_positions **positions, size_t images,
+                                      size_t tokens, locus_error *error);
+locus_status lab_image_group_check(const locus_group *group, locus_error *error);
+
+/* image_step.c: the image classifier's part of lab_model_train and lab_model_evaluate. */
+typedef struct lab_image_pass {
+    bool training;
+    uint64_t seed;
+    uint32_t step;
+} lab_image_pass;
+locus_status lab_image_batch_run(lab_model *model, const lab_batch *batch, const lab_image_pass *pass,
+                                 lab_score *score, locus_error *error);
+size_t lab_image_kernel_size(const lab_model *model); /* weights of the convolution */
 
 #endif

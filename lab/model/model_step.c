@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* One batch through the model: teacher-forced loss, and the gradients of its mean over predicted tokens. */
+/* One batch through the encoder–decoder: teacher-forced loss, and the gradients of its mean over predicted tokens. The
+ * image classifier's pass is in image_step.c. */
 #include "io/fail.h"
-#include "model/model_parts.h"
+#include "model/token_positions.h"
 #include "nn/embedding.h"
 #include "nn/loss.h"
 #include <math.h>
 #include <string.h>
 
-/* The decoder reads start + target and predicts target + end. */
+/* The decoder reads start + target and predicts target + end; trees have no end, and their last token is not read. */
 static void step_tokens(lab_model *model, const lab_batch *batch) {
     lab_step_buffers *step = &model->step;
+    const bool ends = model->config.tree_arity == 0;
     size_t at = 0;
     for (size_t s = 0; s < batch->samples; ++s) {
+        const size_t from = batch->target_offsets[s], count = batch->target_offsets[s + 1] - from;
         step->target_offsets[s] = at;
-        step->input[at] = LAB_TOKEN_START;
-        for (size_t t = batch->target_offsets[s]; t < batch->target_offsets[s + 1]; ++t) {
-            step->target[at] = batch->target[t];
-            step->input[++at] = batch->target[t];
+        for (size_t t = 0; t < count + ends; ++t, ++at) {
+            step->input[at] = t == 0 ? LAB_TOKEN_START : batch->target[from + t - 1];
+            step->target[at] = t == count ? (int32_t)(model->config.vocabulary - 1) : batch->target[from + t];
         }
-        step->target[at++] = (int32_t)(model->config.vocabulary - 1);
     }
     step->target_offsets[batch->samples] = at;
+}
+
+static size_t decoder_tokens(const lab_model *model, const lab_batch *batch) {
+    return batch->target_offsets[batch->samples] + (model->config.tree_arity == 0 ? batch->samples : 0);
 }
 
 /* The positions of a batch; its plans are the model's places. */
@@ -35,12 +40,27 @@ static void plans_destroy(lab_model *model, batch_positions *positions) {
     locus_positions_destroy(&positions->encoder);
 }
 
+static locus_status positions_create(lab_model *model, const lab_batch *batch, batch_positions *positions,
+                                     locus_error *error) {
+    const locus_packing input = {.sequences = batch->samples, .offsets = batch->input_offsets};
+    const locus_packing target = {.sequences = batch->samples, .offsets = model->step.target_offsets};
+    lab_token_places read = {0}, written = {0};
+    locus_status status = lab_places_of_input(&read, model, batch, error);
+    if (status == LOCUS_OK)
+        status = lab_places_of_target(&written, model, batch, target.offsets, error);
+    const lab_token_values read_at = lab_token_places_values(&read), written_at = lab_token_places_values(&written);
+    if (status == LOCUS_OK)
+        status = lab_positions_make(model, &positions->encoder, &input, &read_at, error);
+    if (status == LOCUS_OK)
+        status = lab_positions_make(model, &positions->decoder, &target, &written_at, error);
+    lab_token_places_destroy(&read);
+    lab_token_places_destroy(&written);
+    return status;
+}
+
 static locus_status plans_create(lab_model *model, const lab_batch *batch, batch_positions *positions,
                                  locus_error *error) {
-    const size_t samples = batch->samples, *offsets = model->step.target_offsets;
-    locus_status status = lab_positions_make(model, &positions->encoder, samples, batch->input_offsets, error);
-    if (status == LOCUS_OK)
-        status = lab_positions_make(model, &positions->decoder, samples, offsets, error);
+    locus_status status = positions_create(model, batch, positions, error);
     if (status != LOCUS_OK)
         return status;
     const lab_stack_tokens encoder = {.queries = positions->encoder};
@@ -77,6 +97,7 @@ static void logits_end(void *context, lab_rows rows, size_t chunk, float *partia
     const lab_loss loss = {.classes = model->config.vocabulary,
                            .targets = step->target,
                            .scale = model->loss_scale,
+                           .smoothing = model->smoothing,
                            .logits = step->logits,
                            .correct = step->correct};
     lab_cross_entropy(&loss, rows, &step->losses[chunk]);
@@ -123,34 +144,19 @@ static void memory_weight_gradients(const lab_model *model) {
     }
 }
 
-/* x = sqrt(D) E[token] + e[position]. An added vector's gradient does not depend on x: the kept sum stands for it. */
+/* x = sqrt(D) E[token] + e[position] */
 static locus_status embedding_backward(lab_model *model, const lab_stack *stack, const int32_t *tokens,
                                        const locus_plan *plan, locus_error *error) {
-    float *gradient = stack->branch[0];
-    if (model->embedding_site) {
-        const size_t count = model->encodings[0].count;
-        const int64_t shape[] = {(int64_t)stack->tokens, (int64_t)stack->dim};
-        locus_tensor x = locus_tensor_view(stack->joins[0].sum, LOCUS_FLOAT32, 2, shape);
-        locus_tensor g = locus_tensor_view(gradient, LOCUS_FLOAT32, 2, shape);
-        locus_apply_gradients gradients = {.x = &x,
-                                           .gy = &g,
-                                           .gx = &g,
-                                           .parameters = count ? model->position_gradients : NULL,
-                                           .parameter_count = count};
-        locus_status status =
-            locus_apply_backward(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &gradients, model->workspace, error);
-        if (status != LOCUS_OK)
-            return status;
-    }
-    lab_embedding_backward(stack->tokens, stack->dim, tokens, gradient, (float)sqrt((double)stack->dim),
-                           model->embedding_gradient);
-    return LOCUS_OK;
+    const locus_status status = lab_tokens_add_backward(model, stack, plan, error);
+    if (status == LOCUS_OK)
+        lab_embedding_backward(stack->tokens, stack->dim, tokens, stack->branch[0], (float)sqrt((double)stack->dim),
+                               model->embedding_gradient);
+    return status;
 }
 
 static locus_status backward(lab_model *model, const lab_batch *batch, lab_stack_run *encoder, lab_stack_run *decoder,
                              locus_error *error) {
-    float *position = model->gradients + (model->elements - model->position_elements);
-    memset(position, 0, model->position_elements * sizeof *position); /* the library adds to them */
+    lab_position_gradients_clear(model);
     decoder->end = logits_backward;
     locus_status status = lab_stack_backward(decoder, error);
     if (status != LOCUS_OK)
@@ -170,7 +176,7 @@ static locus_status backward(lab_model *model, const lab_batch *batch, lab_stack
 
 static void score_collect(const lab_model *model, size_t samples, lab_score *score) {
     const lab_step_buffers *step = &model->step;
-    *score = (lab_score){.tokens = model->decoder.tokens, .samples = samples};
+    *score = (lab_score){.tokens = model->decoder.tokens, .samples = samples, .sample_correct = score->sample_correct};
     for (size_t chunk = 0; chunk < lab_chunk_count(score->tokens); ++chunk)
         score->loss += step->losses[chunk];
     for (size_t s = 0; s < samples; ++s) {
@@ -179,26 +185,17 @@ static void score_collect(const lab_model *model, size_t samples, lab_score *sco
             right += step->correct[t];
         score->correct += right;
         score->exact += right == to - from;
+        if (score->sample_correct)
+            score->sample_correct[s] = (uint32_t)right;
     }
-}
-
-static locus_status workspace_prepare(lab_model *model, const lab_stack_run *encoder, const lab_stack_run *decoder,
-                                      bool training, locus_error *error) {
-    const size_t needs[] = {lab_stack_workspace(encoder, training), lab_stack_workspace(decoder, training),
-                            lab_added_workspace(model, lab_run_token_plan(encoder)),
-                            lab_added_workspace(model, lab_run_token_plan(decoder))};
-    size_t bytes = 0;
-    for (size_t i = 0; i < sizeof needs / sizeof *needs; ++i)
-        bytes = needs[i] > bytes ? needs[i] : bytes;
-    return lab_workspace_fit(model, bytes, error);
 }
 
 static locus_status execute(lab_model *model, const lab_batch *batch, bool training, lab_score *score,
                             locus_error *error) {
     lab_stack_run encoder = lab_run_make(model, &model->encoder, model->encoder_places, training);
     lab_stack_run decoder = lab_run_make(model, &model->decoder, model->decoder_places, training);
-    locus_status status = workspace_prepare(model, &encoder, &decoder, training, error);
-    encoder.workspace = decoder.workspace = model->workspace;
+    lab_stack_run *const runs[] = {&encoder, &decoder};
+    locus_status status = lab_runs_prepare(model, runs, 2, training, error);
     if (status == LOCUS_OK)
         status = lab_encoder_forward(model, batch, &encoder, error);
     if (status == LOCUS_OK)
@@ -222,12 +219,13 @@ static locus_status batch_run(lab_model *model, const lab_batch *batch, bool tra
         return status;
     lab_batch_size size = {.samples = batch->samples,
                            .encoder_tokens = batch->input_offsets[batch->samples],
-                           .decoder_tokens = batch->target_offsets[batch->samples] + batch->samples,
+                           .decoder_tokens = decoder_tokens(model, batch),
                            .backward = training};
     status = lab_activations_fit(model, &size, error);
     if (status != LOCUS_OK)
         return status;
     model->loss_scale = training ? 1.0f / (float)size.decoder_tokens : 0.0f;
+    model->smoothing = training ? (float)model->config.label_smoothing : 0.0f;
     step_tokens(model, batch);
     batch_positions positions = {0};
     status = plans_create(model, batch, &positions, error);
@@ -240,10 +238,14 @@ static locus_status batch_run(lab_model *model, const lab_batch *batch, bool tra
 locus_status lab_model_train(lab_model *model, const lab_batch *batch, uint64_t seed, uint32_t step, lab_score *score,
                              locus_error *error) {
     lab_dropout_arm(model, true, seed, step);
+    if (model->config.architecture == LAB_IMAGE_CLASSIFIER)
+        return lab_image_batch_run(model, batch, &(lab_image_pass){true, seed, step}, score, error);
     return batch_run(model, batch, true, score, error);
 }
 
 locus_status lab_model_evaluate(lab_model *model, const lab_batch *batch, lab_score *score, locus_error *error) {
     lab_dropout_arm(model, false, 0, 0);
+    if (model->config.architecture == LAB_IMAGE_CLASSIFIER)
+        return lab_image_batch_run(model, batch, &(lab_image_pass){0}, score, error);
     return batch_run(model, batch, false, score, error);
 }

@@ -3,7 +3,8 @@
  * values.
  *
  * Weights: uniform in ±sqrt(6 / (in + out)) (Glorot and Bengio 2010), each of query, key and value by itself. Biases
- * 0, gains 1. Embedding: N(0, 1/D) or N(0, 1). The encodings draw their own. */
+ * 0, gains 1. Embedding: N(0, 1/D) or N(0, 1). Convolution: N(0, 2 / in), which keeps the size of what a rectifier
+ * passes (He et al. 2015). The encodings draw their own. */
 #include "io/fail.h"
 #include "model/model_parts.h"
 #include <math.h>
@@ -78,7 +79,7 @@ static lab_linear declare_linear(declaration *d, const char *prefix, const part 
 }
 
 static void declare_sublayer(declaration *d, const char *layer, lab_sublayer *sublayer) {
-    const size_t D = d->model->config.dim, F = d->model->config.feed_forward, K = d->model->decoder.kv_dim;
+    const size_t D = d->model->config.dim, F = d->model->config.feed_forward, K = d->model->encoder.kv_dim;
     const part projections[] = {{"query", D}, {"key", K}, {"value", K}}, output = {"output", D}, up = {"up", F},
                down = {"down", D};
     char prefix[96];
@@ -145,13 +146,38 @@ static locus_status declare_encoding(declaration *d, size_t index, locus_error *
     return LOCUS_OK;
 }
 
-locus_status lab_parameters_declare(lab_model *model, locus_error *error) {
-    declaration d = {.model = model, .place = model->values != NULL};
-    slot embedding = declare(&d, model->config.vocabulary, model->config.dim, "embedding.weight");
+static void declare_encoder_decoder(declaration *d, lab_model *model) {
+    slot embedding = declare(d, model->config.vocabulary, model->config.dim, "embedding.weight");
     model->embedding = embedding.value;
     model->embedding_gradient = embedding.gradient;
-    declare_stack(&d, "encoder", &model->encoder, 2);
-    declare_stack(&d, "decoder", &model->decoder, 3);
+    declare_stack(d, "encoder", &model->encoder, 2);
+    declare_stack(d, "decoder", &model->decoder, 3);
+}
+
+static void declare_image_classifier(declaration *d, lab_model *model) {
+    const lab_model_config *config = &model->config;
+    const slot kernel = declare(d, config->dim, config->image_channels * LAB_CONVOLUTION_TAPS, "convolution.weight");
+    model->image.convolution =
+        (lab_convolution){config->image_channels, config->image_side, config->dim, kernel.value, kernel.gradient};
+    declare_stack(d, "encoder", &model->encoder, 2);
+    const slot weight = declare(d, 1, config->dim, "pooling.weight"), bias = declare(d, 1, 0, "pooling.bias");
+    model->image.pooling = (lab_pooling){config->dim, weight.value, bias.value, weight.gradient, bias.gradient};
+    const slot rows = declare(d, config->classes, config->dim, "classifier.weight");
+    const slot shifts = declare(d, config->classes, 0, "classifier.bias");
+    model->image.classifier = (lab_linear){.inputs = config->dim,
+                                           .outputs = config->classes,
+                                           .weight = rows.value,
+                                           .bias = shifts.value,
+                                           .weight_gradient = rows.gradient,
+                                           .bias_gradient = shifts.gradient};
+}
+
+locus_status lab_parameters_declare(lab_model *model, locus_error *error) {
+    declaration d = {.model = model, .place = model->values != NULL};
+    if (model->config.architecture == LAB_IMAGE_CLASSIFIER)
+        declare_image_classifier(&d, model);
+    else
+        declare_encoder_decoder(&d, model);
     model->position_elements = 0;
     for (size_t i = 0; i < model->encoding_count; ++i) {
         locus_status status = declare_encoding(&d, i, error);
@@ -179,12 +205,17 @@ static bool ends_with(const char *name, const char *end) {
     return length >= tail && strcmp(name + length - tail, end) == 0;
 }
 
+static void draw_normal(const lab_parameter *p, double deviation, const locus_random *random) {
+    for (size_t i = 0; i < p->count; ++i)
+        p->value[i] = (float)(deviation * locus_random_normal(random, i));
+}
+
 static void initialise_tensor(const lab_model *model, lab_parameter *p, const locus_random *random) {
     if (p->value == model->embedding) {
-        double deviation =
-            model->config.embedding_init == LAB_EMBEDDING_UNIT ? 1.0 : 1.0 / sqrt((double)model->config.dim);
-        for (size_t i = 0; i < p->count; ++i)
-            p->value[i] = (float)(deviation * locus_random_normal(random, i));
+        const bool unit = model->config.embedding_init == LAB_EMBEDDING_UNIT;
+        draw_normal(p, unit ? 1.0 : 1.0 / sqrt((double)model->config.dim), random);
+    } else if (p->value == model->image.convolution.weight) {
+        draw_normal(p, sqrt(2.0 / (double)p->shape[1]), random);
     } else if (p->rank == 2) {
         draw_uniform(p->value, p->count, sqrt(6.0 / (double)(p->shape[0] + p->shape[1])), random);
     } else {

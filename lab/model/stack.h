@@ -10,7 +10,14 @@
  * Between two attentions everything works on tokens alone: output projection, join, feed-forward block, join, next
  * projection. Such a segment is one parallel loop over chunks of tokens, each chunk running through the whole chain
  * while it is in the cache; forward and backward alike. Weight gradients follow each backward segment as one parallel
- * loop over tiles. */
+ * loop over tiles.
+ *
+ * Stochastic depth (stack_depth.c): a sublayer that leaves samples out works on rows of its own, those of the samples
+ * that it has, one after the other; what is left out is never computed. The join is where both meet: it adds the packed
+ * branch to the stream where there is one, and writes y to the rows of the sublayer that reads it.
+ *
+ *   stream       | s0 | s1 | s2 | s3 | s4 |        sum, carry
+ *   sublayer s   | s0 | s2 | s3 |                  y_s, projected, context, branch, and their gradients */
 #ifndef LAB_STACK_H
 #define LAB_STACK_H
 
@@ -32,7 +39,11 @@ typedef struct lab_sublayer {
     lab_linear output;   /* attention: [D, D]; feed-forward: down [D, F]; its bias is added by the join */
     lab_dropout dropout; /* feed-forward: of the hidden activation */
     locus_random attention_key;
-    float *projected;        /* [T, D + 2K], [T, D] or hidden [T, F] */
+    const size_t *before; /* [samples + 1]: how many of its samples come before each; NULL: it has all */
+    float branch_scale;   /* of what it gives; 0: as it is */
+    locus_plan *plan;     /* self-attention: of its own samples; NULL: that of its encoding's place */
+    float *projected;        /* [T, D + 2K], [T, D] or [T, F] */
+    float *hidden;           /* feed-forward: [T, F], what the activation gives; `projected`, if it works in place */
     float *memory_projected; /* cross: [N, 2K] */
     float *memory_gradient;  /* cross: [N, 2K] */
     float *context;          /* attention: [T, D] */
@@ -51,11 +62,14 @@ typedef void lab_stack_end(void *context, lab_rows rows, size_t chunk, float *pa
 
 typedef struct lab_stack {
     size_t dim, feed_forward, heads, kv_heads, kv_dim, sublayer_count;
+    bool gelu;        /* the feed-forward block's activation; else ReLU */
     bool stream_is_y; /* norms stand after the blocks */
     locus_mask mask;  /* of the self-attention */
     lab_sublayer *sublayers;
     lab_stream_join *joins; /* [sublayer_count + 1] */
     size_t tokens, memory_tokens;
+    size_t sample_tokens; /* of every sample, where chunks end with samples; 0: they don't look at samples */
+    size_t *before;       /* [sublayer_count][samples + 1]: room for what sublayers leave out; NULL: nothing */
 
     /* backward: two branch gradients, since a segment can hold a feed-forward block and an attention's output */
     float *gy, *carry, *branch[2], *hidden, *projected, *context; /* [T, D] …, [T, F], [T, D + 2K], [T, D] */
@@ -97,6 +111,33 @@ typedef struct lab_stack_run {
 static inline const locus_plan *lab_run_token_plan(const lab_stack_run *run) {
     return run->places[0].self_plan;
 }
+
+/* stack_rows.c: chunks of the stream; the samples of a chunk (where the stack looks at samples). */
+size_t lab_stack_chunks(const lab_stack *stack);
+lab_rows lab_stack_chunk(const lab_stack *stack, size_t chunk);
+lab_rows lab_stack_samples(const lab_stack *stack, size_t chunk);
+/* Rows that a sublayer works on; those of a chunk among them. */
+size_t lab_sublayer_tokens(const lab_stack *stack, const lab_sublayer *sublayer);
+lab_rows lab_sublayer_chunk(const lab_stack *stack, const lab_sublayer *sublayer, size_t chunk);
+
+/* The rows of one sample at join j: in the stream, of the branch that arrives there and of y. */
+typedef struct lab_sample_rows {
+    size_t stream, branch, y;
+    bool has_branch, has_y;
+} lab_sample_rows;
+lab_sample_rows lab_join_sample(const lab_stack *stack, size_t j, size_t sample);
+/* Whether a sublayer on either side of join j leaves samples out. */
+bool lab_join_thinned(const lab_stack *stack, size_t j);
+
+/* stack_depth.c: layer l leaves out each of its two branches, for each sample by itself, with probability
+ * min(rate · l, 1), sublayer s drawn at purpose 4 s after the key's; rate 0: nothing is left out. Branches that stay
+ * are divided by their probability, if `rescaled`. */
+typedef struct lab_depth {
+    double rate;
+    bool rescaled;
+    locus_random key;
+} lab_depth;
+void lab_depth_draw(lab_stack *stack, const lab_depth *depth);
 
 /* The embedded tokens stand in joins[0].sum. */
 locus_status lab_stack_forward(const lab_stack_run *run, locus_error *error);

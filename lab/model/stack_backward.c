@@ -46,82 +46,143 @@ size_t lab_stack_partial_width(const lab_stack *stack) {
     return places_of(stack).width;
 }
 
-static void join_backward(const segment *part, size_t slot, lab_rows rows, float *partial) {
-    const lab_stack *stack = part->run->stack;
-    size_t D = stack->dim, j = part->joins[slot];
-    const lab_stream_join *join = &stack->joins[j];
-    float *sums = partial + places_of(stack).join[slot];
-    lab_join_backward_call call = {
-        .norm = &join->norm,
-        .dropout = &join->dropout,
-        .sum = join->sum,
-        .mean = join->mean,
-        .inverse = join->inverse,
-        .gy = stack->gy,
-        .carry = stack->carry,
-        .carried = j<stack->sublayer_count, .stream_is_y = stack->stream_is_y, .branch = stack->branch[slot],
-                     .gain_sum = sums, .shift_sum = sums + D, .bias_sum = j> 0
-                       ? sums + 2 * D
-                       : NULL};
-    lab_join_backward(&call, D, rows);
+/* gy, and the gradients of a chunk's branch, stand packed at the beginning of the chunk's part of the buffer. */
+static float *chunk_gy(const lab_stack *stack, size_t chunk) {
+    return stack->gy + lab_stack_chunk(stack, chunk).first * stack->dim;
 }
 
-/* branch = dropout(relu(y Wupᵀ + b)) Wdownᵀ */
-static void feed_forward_backward(const segment *part, lab_rows rows, float *partial) {
+static lab_join_backward_call join_call(const segment *part, size_t slot, float *partial) {
+    const lab_stack *stack = part->run->stack;
+    const size_t D = stack->dim, j = part->joins[slot];
+    const lab_stream_join *join = &stack->joins[j];
+    float *sums = partial + places_of(stack).join[slot];
+    return (lab_join_backward_call){.norm = &join->norm,
+                                    .dropout = &join->dropout,
+                                    .sum = join->sum,
+                                    .mean = join->mean,
+                                    .inverse = join->inverse,
+                                    .gy = stack->gy,
+                                    .carry = stack->carry,
+                                    .carried = j < stack->sublayer_count,
+                                    .stream_is_y = stack->stream_is_y,
+                                    .branch = stack->branch[slot],
+                                    .branch_scale = j > 0 ? stack->sublayers[j - 1].branch_scale : 0.0f,
+                                    .gain_sum = sums,
+                                    .shift_sum = sums + D,
+                                    .bias_sum = j > 0 ? sums + 2 * D : NULL};
+}
+
+/* One sample at a join where samples are left out: nobody read y, the carry passes; no branch, it needs no gradient.
+ * `gy` is where the sample's own stands. */
+static void join_sample(const lab_stack *stack, lab_join_backward_call call, const lab_sample_rows *rows,
+                        const float *gy) {
+    const size_t D = stack->dim;
+    lab_dropout dropout = *call.dropout;
+    dropout.first = rows->stream;
+    call.dropout = &dropout;
+    call.sum += rows->stream * D;
+    call.carry += rows->stream * D;
+    call.gy = rows->has_y ? gy : NULL;
+    call.branch = rows->has_branch ? call.branch + rows->branch * D : NULL;
+    if (call.norm->gain) {
+        call.mean += rows->y;
+        call.inverse += rows->y;
+    }
+    lab_join_backward(&call, D, (lab_rows){0, stack->sample_tokens});
+}
+
+static void join_backward(const segment *part, size_t slot, size_t chunk, float *partial) {
+    const lab_stack *stack = part->run->stack;
+    const size_t j = part->joins[slot];
+    const lab_join_backward_call call = join_call(part, slot, partial);
+    if (!lab_join_thinned(stack, j)) {
+        lab_join_backward(&call, stack->dim, lab_stack_chunk(stack, chunk));
+        return;
+    }
+    const lab_rows samples = lab_stack_samples(stack, chunk);
+    const size_t packed = lab_join_sample(stack, j, samples.first).y;
+    for (size_t i = samples.first; i < samples.first + samples.count; ++i) {
+        const lab_sample_rows own = lab_join_sample(stack, j, i);
+        join_sample(stack, call, &own, chunk_gy(stack, chunk) + (own.y - packed) * stack->dim);
+    }
+}
+
+/* y W of the chunk's rows of a sublayer, to gy. */
+static void input_gradient(const lab_stack *stack, const lab_sublayer *sublayer, const float *gradient, size_t chunk) {
+    const lab_rows own = lab_sublayer_chunk(stack, sublayer, chunk);
+    lab_linear_backward(&sublayer->project, (lab_rows){0, own.count},
+                        gradient + own.first * sublayer->project.outputs, chunk_gy(stack, chunk), false);
+}
+
+/* branch = dropout(act(y Wupᵀ + b)) Wdownᵀ */
+static void feed_forward_backward(const segment *part, size_t chunk, float *partial) {
     const lab_stack *stack = part->run->stack;
     const lab_sublayer *sublayer = part->feed_forward;
-    lab_linear_backward(&sublayer->output, rows, stack->branch[0], stack->hidden, false);
-    lab_relu_backward(rows, stack->feed_forward, sublayer->projected, &sublayer->dropout, stack->hidden,
-                      partial + places_of(stack).hidden);
-    lab_linear_backward(&sublayer->project, rows, stack->hidden, stack->gy, false);
+    const lab_rows own = lab_sublayer_chunk(stack, sublayer, chunk);
+    float *bias_sum = partial + places_of(stack).hidden;
+    lab_linear_backward(&sublayer->output, own, stack->branch[0], stack->hidden, false);
+    if (stack->gelu)
+        lab_gelu_backward(own, stack->feed_forward, sublayer->projected, &sublayer->dropout, stack->hidden, bias_sum);
+    else
+        lab_relu_backward(own, stack->feed_forward, sublayer->hidden, &sublayer->dropout, stack->hidden, bias_sum);
+    input_gradient(stack, sublayer, stack->hidden, chunk);
+}
+
+/* projected = y Wᵀ + b */
+static void projection_backward(const segment *part, size_t chunk, float *partial) {
+    const lab_stack *stack = part->run->stack;
+    const lab_sublayer *top = &stack->sublayers[part->top];
+    input_gradient(stack, top, stack->projected, chunk);
+    lab_column_sum(lab_sublayer_chunk(stack, top, chunk), top->project.outputs, stack->projected,
+                   top->project.outputs, partial + places_of(stack).projection);
 }
 
 static void segment_task(void *context, size_t chunk, size_t worker) {
     (void)worker;
     const segment *part = context;
     const lab_stack *stack = part->run->stack;
-    lab_rows rows = lab_chunk_at(stack->tokens, chunk);
     float *partial = stack->partials + chunk * stack->partial_width;
     size_t kept = part->top == stack->sublayer_count ? 0 : stack->end_width; /* the end's sums stay for its owner */
     memset(partial + kept, 0, (stack->partial_width - kept) * sizeof *partial);
-    if (part->top == stack->sublayer_count) {
-        part->run->end(part->run->end_context, rows, chunk, partial);
-    } else {
-        const lab_linear *project = &stack->sublayers[part->top].project;
-        lab_linear_backward(project, rows, stack->projected, stack->gy, false);
-        lab_column_sum(rows, project->outputs, stack->projected, project->outputs,
-                       partial + places_of(stack).projection);
-    }
-    join_backward(part, 0, rows, partial);
+    if (part->top == stack->sublayer_count)
+        part->run->end(part->run->end_context, lab_stack_chunk(stack, chunk), chunk, partial);
+    else
+        projection_backward(part, chunk, partial);
+    join_backward(part, 0, chunk, partial);
     if (part->feed_forward) {
-        feed_forward_backward(part, rows, partial);
-        join_backward(part, 1, rows, partial);
+        feed_forward_backward(part, chunk, partial);
+        join_backward(part, 1, chunk, partial);
     }
     if (part->attention)
-        lab_linear_backward(&part->attention->output, rows, stack->branch[part->join_count - 1], stack->context, false);
+        lab_linear_backward(&part->attention->output, lab_sublayer_chunk(stack, part->attention, chunk),
+                            stack->branch[part->join_count - 1], stack->context, false);
 }
 
 static void weight_gradients(const segment *part) {
     const lab_stack *stack = part->run->stack;
-    size_t T = stack->tokens, count = 0;
+    size_t count = 0;
     lab_product products[4];
-    if (part->top < stack->sublayer_count)
-        products[count++] = lab_linear_weight_product(&stack->sublayers[part->top].project, T, stack->projected,
+    if (part->top < stack->sublayer_count) {
+        const lab_sublayer *top = &stack->sublayers[part->top];
+        products[count++] = lab_linear_weight_product(&top->project, lab_sublayer_tokens(stack, top), stack->projected,
                                                       stack->joins[part->top].y);
+    }
     if (part->feed_forward) {
         const lab_sublayer *block = part->feed_forward;
-        products[count++] = lab_linear_weight_product(&block->output, T, stack->branch[0], block->projected);
+        const size_t T = lab_sublayer_tokens(stack, block);
+        products[count++] = lab_linear_weight_product(&block->output, T, stack->branch[0], block->hidden);
         products[count++] =
             lab_linear_weight_product(&block->project, T, stack->hidden, stack->joins[part->joins[1]].y);
     }
     if (part->attention)
-        products[count++] = lab_linear_weight_product(&part->attention->output, T, stack->branch[part->join_count - 1],
-                                                      part->attention->context);
+        products[count++] = lab_linear_weight_product(
+            &part->attention->output, lab_sublayer_tokens(stack, part->attention), stack->branch[part->join_count - 1],
+            part->attention->context);
     lab_products_parallel(products, count);
 }
 
 static void fold(const lab_stack *stack, size_t place, size_t columns, float *target) {
-    lab_column_fold(lab_chunk_count(stack->tokens), columns, stack->partials + place, stack->partial_width, target);
+    lab_column_fold(lab_stack_chunks(stack), columns, stack->partials + place, stack->partial_width, target);
 }
 
 static void vector_gradients(const segment *part) {
@@ -148,7 +209,7 @@ static void vector_gradients(const segment *part) {
 
 static void segment_run(const lab_stack_run *run, const segment *part) {
     segment copy = *part;
-    locus_parallel_for(lab_chunk_count(run->stack->tokens), segment_task, &copy);
+    locus_parallel_for(lab_stack_chunks(run->stack), segment_task, &copy);
     weight_gradients(part);
     vector_gradients(part);
 }

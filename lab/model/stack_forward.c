@@ -8,26 +8,78 @@ typedef struct segment {
     size_t join; /* where it starts */
 } segment;
 
-static void join_forward(const lab_stack *stack, size_t j, lab_rows rows) {
+static lab_join_forward_call join_call(const lab_stack *stack, size_t j) {
     const lab_stream_join *join = &stack->joins[j];
     const lab_stream_join *before = j > 0 ? &stack->joins[j - 1] : NULL;
-    lab_join_forward_call call = {.norm = &join->norm,
-                                  .dropout = &join->dropout,
-                                  .bias = before ? stack->sublayers[j - 1].output.bias : NULL,
-                                  .residual = before ? (stack->stream_is_y ? before->y : before->sum) : NULL,
-                                  .branch = join->sum,
-                                  .sum = join->sum,
-                                  .y = join->y,
-                                  .mean = join->mean,
-                                  .inverse = join->inverse};
-    lab_join_forward(&call, stack->dim, rows);
+    return (lab_join_forward_call){.norm = &join->norm,
+                                   .dropout = &join->dropout,
+                                   .bias = before ? stack->sublayers[j - 1].output.bias : NULL,
+                                   .residual = before ? (stack->stream_is_y ? before->y : before->sum) : NULL,
+                                   .branch = join->sum,
+                                   .branch_scale = before ? stack->sublayers[j - 1].branch_scale : 0.0f,
+                                   .sum = join->sum,
+                                   .y = join->y,
+                                   .mean = join->mean,
+                                   .inverse = join->inverse};
 }
 
-static void feed_forward(const lab_stack *stack, size_t s, lab_rows rows) {
+/* One sample at a join where samples are left out: no branch, the stream passes; nobody reads y, it isn't made.
+ * `branch` is where the sample's own stands. */
+static void join_sample(const lab_stack *stack, size_t j, const lab_sample_rows *rows, const float *branch) {
+    static const lab_norm none = {0};
+    const size_t D = stack->dim;
+    lab_join_forward_call call = join_call(stack, j);
+    lab_dropout dropout = *call.dropout;
+    dropout.first = rows->stream;
+    call.dropout = &dropout;
+    call.residual = call.residual ? call.residual + rows->stream * D : NULL;
+    call.branch = rows->has_branch ? branch : NULL;
+    call.sum += rows->stream * D;
+    if (!rows->has_y) {
+        call.norm = &none;
+    } else if (call.norm->gain) {
+        call.y += rows->y * D;
+        call.mean += rows->y;
+        call.inverse += rows->y;
+    }
+    lab_join_forward(&call, D, (lab_rows){0, stack->sample_tokens});
+}
+
+/* The branches of a chunk stand packed at the beginning of its part of `sum`: from the last sample to the first none is
+ * overwritten before it is read. */
+static void join_forward(const lab_stack *stack, size_t j, size_t chunk) {
+    const lab_rows rows = lab_stack_chunk(stack, chunk);
+    if (!lab_join_thinned(stack, j)) {
+        const lab_join_forward_call call = join_call(stack, j);
+        lab_join_forward(&call, stack->dim, rows);
+        return;
+    }
+    const lab_rows samples = lab_stack_samples(stack, chunk);
+    const size_t packed = lab_join_sample(stack, j, samples.first).branch;
+    for (size_t i = samples.first + samples.count; i-- > samples.first;) {
+        const lab_sample_rows own = lab_join_sample(stack, j, i);
+        join_sample(stack, j, &own, stack->joins[j].sum + (rows.first + own.branch - packed) * stack->dim);
+    }
+}
+
+/* The output projection of sublayer s: the branch that join s + 1 adds. */
+static void branch_forward(const lab_stack *stack, size_t s, const float *x, size_t chunk) {
+    const lab_linear *output = &stack->sublayers[s].output;
+    const lab_rows own = lab_sublayer_chunk(stack, &stack->sublayers[s], chunk);
+    float *branch = stack->joins[s + 1].sum + lab_stack_chunk(stack, chunk).first * stack->dim;
+    lab_linear_multiply(output, (lab_rows){0, own.count}, x + own.first * output->inputs, branch);
+}
+
+static void feed_forward(const lab_stack *stack, size_t s, size_t chunk) {
     const lab_sublayer *sublayer = &stack->sublayers[s];
-    lab_linear_multiply(&sublayer->project, rows, stack->joins[s].y, sublayer->projected);
-    lab_relu_forward(rows, stack->feed_forward, sublayer->project.bias, &sublayer->dropout, sublayer->projected);
-    lab_linear_multiply(&sublayer->output, rows, sublayer->projected, stack->joins[s + 1].sum);
+    const lab_rows own = lab_sublayer_chunk(stack, sublayer, chunk);
+    const float *bias = sublayer->project.bias;
+    lab_linear_multiply(&sublayer->project, own, stack->joins[s].y, sublayer->projected);
+    if (stack->gelu)
+        lab_gelu_forward(own, stack->feed_forward, bias, &sublayer->dropout, sublayer->projected, sublayer->hidden);
+    else
+        lab_relu_forward(own, stack->feed_forward, bias, &sublayer->dropout, sublayer->projected);
+    branch_forward(stack, s, sublayer->hidden, chunk);
 }
 
 /* New keys and values go to their places in the cache, next to each other as in the projection. */
@@ -45,27 +97,26 @@ static void segment_task(void *context, size_t chunk, size_t worker) {
     (void)worker;
     const segment *part = context;
     const lab_stack *stack = part->run->stack;
-    lab_rows rows = lab_chunk_at(stack->tokens, chunk);
     size_t j = part->join;
     if (j > 0)
-        lab_linear_multiply(&stack->sublayers[j - 1].output, rows, stack->sublayers[j - 1].context,
-                            stack->joins[j].sum);
-    join_forward(stack, j, rows);
+        branch_forward(stack, j - 1, stack->sublayers[j - 1].context, chunk);
+    join_forward(stack, j, chunk);
     for (; j < stack->sublayer_count && stack->sublayers[j].kind == LAB_FEED_FORWARD; ++j) {
-        feed_forward(stack, j, rows);
-        join_forward(stack, j + 1, rows);
+        feed_forward(stack, j, chunk);
+        join_forward(stack, j + 1, chunk);
     }
     if (j == stack->sublayer_count) {
-        part->run->end(part->run->end_context, rows, chunk, NULL);
+        part->run->end(part->run->end_context, lab_stack_chunk(stack, chunk), chunk, NULL);
         return;
     }
-    lab_linear_forward(&stack->sublayers[j].project, rows, stack->joins[j].y, stack->sublayers[j].projected);
-    cache_store(part->run, j, rows);
+    const lab_rows own = lab_sublayer_chunk(stack, &stack->sublayers[j], chunk);
+    lab_linear_forward(&stack->sublayers[j].project, own, stack->joins[j].y, stack->sublayers[j].projected);
+    cache_store(part->run, j, own);
 }
 
 static void segment_run(const lab_stack_run *run, size_t join) {
     segment part = {run, join};
-    locus_parallel_for(lab_chunk_count(run->stack->tokens), segment_task, &part);
+    locus_parallel_for(lab_stack_chunks(run->stack), segment_task, &part);
 }
 
 size_t lab_stack_next_attention(const lab_stack *stack, size_t from) {

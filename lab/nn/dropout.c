@@ -8,13 +8,13 @@ lab_dropout lab_dropout_make(double p, locus_random key) {
     double words = floor(p * 65536.0 + 0.5);
     if (words > 65535.0)
         words = 65535.0;
-    return (lab_dropout){key, (uint16_t)words, (float)(65536.0 / (65536.0 - words))};
+    return (lab_dropout){key, (uint16_t)words, (float)(65536.0 / (65536.0 - words)), 0};
 }
 
 void lab_dropout_draw(const lab_dropout *dropout, size_t row, size_t columns, size_t first, size_t count,
                       lab_dropout_bits *bits) {
     uint64_t blocks = (columns + 7) / 8;
-    locus_random_blocks(&dropout->key, row * blocks + first / 8, (count + 7) / 8, bits->words);
+    locus_random_blocks(&dropout->key, (dropout->first + row) * blocks + first / 8, (count + 7) / 8, bits->words);
 }
 
 /* Comparing in 32 bits and multiplying by 0 or scale is what compilers turn into vectors best: 60 ns for 1024

@@ -14,6 +14,7 @@ typedef struct lab_dropout {
     locus_random key;
     uint16_t threshold; /* words below it drop; 0: no dropout */
     float scale;        /* of survivors */
+    size_t first;       /* number of the row that calls call row 0 */
 } lab_dropout;
 
 /* p in [0, 1). */

@@ -22,6 +22,11 @@ LAB_CLONES static void add_run(size_t count, const float *residual, const float 
         memcpy(sum, branch, count * sizeof *sum);
 }
 
+LAB_CLONES static void scale_run(size_t count, float scale, float *x) {
+    for (size_t j = 0; j < count; ++j)
+        x[j] *= scale;
+}
+
 static void drop_row(const lab_dropout *dropout, size_t row, size_t dim, const float *x, float *y) {
     lab_dropout_bits bits;
     for (size_t j = 0; j < dim; j += LAB_DROPOUT_RUN) {
@@ -62,19 +67,33 @@ LAB_CLONES static void norm_apply(size_t dim, const lab_norm *norm, float mean, 
         y[j] = (x[j] - mean) * inverse * gain[j] + shift[j];
 }
 
+/* sum of one row. */
+static void join_row(const lab_join_forward_call *call, size_t dim, size_t r) {
+    const float *residual = call->residual ? call->residual + r * dim : NULL;
+    const bool drops = call->dropout->threshold != 0, scales = call->branch_scale != 0.0f;
+    float *sum = call->sum + r * dim;
+    if (call->branch == NULL) {
+        add_run(dim, NULL, residual, NULL, sum);
+        return;
+    }
+    const float *branch = call->branch + r * dim;
+    if (!drops && !scales) {
+        add_run(dim, residual, branch, call->bias, sum);
+        return;
+    }
+    add_run(dim, NULL, branch, call->bias, sum);
+    if (drops)
+        drop_row(call->dropout, r, dim, sum, sum);
+    if (scales)
+        scale_run(dim, call->branch_scale, sum);
+    if (residual)
+        add_run(dim, residual, sum, NULL, sum);
+}
+
 void lab_join_forward(const lab_join_forward_call *call, size_t dim, lab_rows rows) {
     for (size_t r = rows.first; r < rows.first + rows.count; ++r) {
-        const float *residual = call->residual ? call->residual + r * dim : NULL;
-        const float *branch = call->branch + r * dim;
-        float *sum = call->sum + r * dim;
-        if (call->dropout->threshold != 0) {
-            add_run(dim, NULL, branch, call->bias, sum);
-            drop_row(call->dropout, r, dim, sum, sum);
-            if (residual)
-                add_run(dim, residual, sum, NULL, sum);
-        } else {
-            add_run(dim, residual, branch, call->bias, sum);
-        }
+        const float *sum = call->sum + r * dim;
+        join_row(call, dim, r);
         if (call->norm->gain == NULL)
             continue;
         norm_statistics(dim, sum, &call->mean[r], &call->inverse[r]);
@@ -89,7 +108,7 @@ typedef struct norm_row {
 } norm_row;
 
 /* y = x̂ gain + shift; `extra` (or NULL) is a further dL/dy. Adds dL/dgain and dL/dshift to the sums. Leaves dL/dy in
- * `total`. */
+ * `total`, if there is an extra. */
 LAB_CLONES static void norm_sums(size_t dim, const lab_norm *norm, const float *x, const float *restrict gy,
                                  const float *extra, float *total, norm_row *row, float *restrict gain_sum,
                                  float *restrict shift_sum) {
@@ -104,8 +123,8 @@ LAB_CLONES static void norm_sums(size_t dim, const lab_norm *norm, const float *
         if (extra) {
             lab_lanes_load(&more, extra + j);
             gradient += more;
+            lab_lanes_store(&gradient, total + j);
         }
-        lab_lanes_store(&gradient, total + j);
         value = (value - row->mean) * row->inverse;
         lab_lanes_load(&part, shift_sum + j);
         part += gradient;
@@ -120,7 +139,8 @@ LAB_CLONES static void norm_sums(size_t dim, const lab_norm *norm, const float *
     }
     for (size_t j = whole; j < dim; ++j) {
         float gradient = extra ? gy[j] + extra[j] : gy[j], value = (x[j] - row->mean) * row->inverse;
-        total[j] = gradient;
+        if (extra)
+            total[j] = gradient;
         shift_sum[j] += gradient;
         gain_sum[j] += gradient * value;
         sum_rest += gradient * gain[j];
@@ -158,19 +178,25 @@ static void join_sum_row(const lab_join_backward_call *call, size_t dim, size_t 
     const float *x = call->sum + r * dim;
     const float *before = call->stream_is_y ? carried : NULL, *after = call->stream_is_y ? NULL : carried;
     norm_sums(dim, call->norm, x, gy, before, total, &row, call->gain_sum, call->shift_sum);
-    norm_input(dim, call->norm, x, total, after, &row, carry);
+    norm_input(dim, call->norm, x, before ? total : gy, after, &row, carry);
 }
 
-/* sum = residual + dropout(branch + bias). The row of total gradients is kept where the branch's gradient goes next. */
+/* sum = residual + scale dropout(branch + bias). The row of total gradients is kept where the branch's gradient goes
+ * next. */
 void lab_join_backward(const lab_join_backward_call *call, size_t dim, lab_rows rows) {
     for (size_t r = rows.first; r < rows.first + rows.count; ++r) {
-        float *branch = call->branch + r * dim;
+        float *branch = call->branch ? call->branch + r * dim : NULL;
         const float *carry = call->carry + r * dim;
-        join_sum_row(call, dim, r, branch);
+        if (call->gy)
+            join_sum_row(call, dim, r, branch);
+        if (branch == NULL)
+            continue;
         if (call->dropout->threshold != 0)
             drop_row(call->dropout, r, dim, carry, branch);
         else
             add_run(dim, NULL, carry, NULL, branch);
+        if (call->branch_scale != 0.0f)
+            scale_run(dim, call->branch_scale, branch);
         if (call->bias_sum)
             lab_column_sum((lab_rows){0, 1}, dim, branch, dim, call->bias_sum);
     }

@@ -4,7 +4,9 @@
  *   sum = residual + dropout(branch + bias)
  *   y   = (sum − mean) / sqrt(variance + epsilon) · gain + shift        (Ba, Kiros and Hinton 2016; biased variance)
  *
- * With the norm before a block (Xiong et al. 2020) the stream goes on as `sum`, with the norm after it as `y`. */
+ * With the norm before a block (Xiong et al. 2020) the stream goes on as `sum`, with the norm after it as `y`.
+ *
+ * Stochastic depth (Huang et al. 2016) leaves branches out (then sum = residual), and may multiply those that stay. */
 #ifndef LAB_JOIN_H
 #define LAB_JOIN_H
 
@@ -25,7 +27,8 @@ typedef struct lab_join_forward_call {
     const lab_dropout *dropout;
     const float *bias;     /* [dim], or NULL */
     const float *residual; /* NULL: nothing (the embedding) */
-    const float *branch;   /* may be sum */
+    const float *branch;   /* may be sum; NULL: left out */
+    float branch_scale;    /* of dropout(branch + bias); 0: as it is */
     float *sum;            /* kept for the backward; may be residual only if branch is NULL */
     float *y;              /* not touched without a norm */
     float *mean, *inverse; /* [tokens]: mean and 1/sqrt(variance + epsilon); not touched without a norm */
@@ -38,11 +41,12 @@ typedef struct lab_join_backward_call {
     const lab_norm *norm;
     const lab_dropout *dropout;
     const float *sum, *mean, *inverse;
-    const float *gy; /* dL/dy from the branch that reads y */
+    const float *gy; /* dL/dy from the branch that reads y; NULL: none does (only where the stream is sum) */
     float *carry;
-    bool carried;                           /* false: carry holds nothing yet, and counts as 0 */
+    bool carried;                           /* false: carry holds nothing yet, and counts as 0; not without gy */
     bool stream_is_y;                       /* norm after the block */
-    float *branch;                          /* dL/d(branch), written */
+    float *branch;                          /* dL/d(branch), written; NULL: it was left out (stream: sum) */
+    float branch_scale;                     /* as forward */
     float *gain_sum, *shift_sum, *bias_sum; /* bias_sum NULL: not wanted */
 } lab_join_backward_call;
 void lab_join_backward(const lab_join_backward_call *call, size_t dim, lab_rows rows);

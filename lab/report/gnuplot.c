@@ -21,7 +21,10 @@ void lab_gnuplot_text(FILE *script, const char *text) {
         if (*c == '"' || *c == '\\') {
             fputc('\\', script);
         }
-        fputc((unsigned char)*c < 0x20 ? ' ' : *c, script);
+        fputs(*c == '\n' ? "\\n" : "", script);
+        if (*c != '\n') {
+            fputc((unsigned char)*c < 0x20 ? ' ' : *c, script);
+        }
     }
     fputc('"', script);
 }

@@ -3,6 +3,7 @@
 #ifndef LAB_PAGE_H
 #define LAB_PAGE_H
 
+#include "model/model.h"
 #include "report/report.h"
 
 #include <stdio.h>
@@ -19,8 +20,11 @@ void lab_page_text(lab_page *page, const char *text); /* escaped */
 /* The style sheet, between <style> and </style>. */
 void lab_page_style(lab_page *page);
 
-/* page_tables.c */
-void lab_page_setting(lab_page *page, const lab_summary_section *section); /* what was run */
+/* Encodings and their colours. */
+void lab_page_legend(lab_page *page, const lab_summary_section *section);
+
+/* page_setting.c: what was run; page_tables.c, page_costs.c */
+void lab_page_setting(lab_page *page, const lab_summary_section *section);
 void lab_page_findings(lab_page *page, const lab_summary_section *section);
 void lab_page_scores(lab_page *page, const lab_summary_section *section);
 void lab_page_costs(lab_page *page, const lab_summary_section *section);
@@ -31,6 +35,13 @@ void lab_page_runs(lab_page *page, const lab_summary_section *section);
 locus_status lab_page_curves(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error);
 locus_status lab_page_lengths(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error);
 locus_status lab_page_kernels(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error);
+
+/* page_bins.c: trees by depth and by number of nodes; page_angles.c: learned angles, of trees and images */
+locus_status lab_page_bins(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error);
+locus_status lab_page_angles(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error);
+
+/* The trained model of the row's first finished run, with its configuration. */
+locus_status lab_page_model(lab_page *page, const lab_summary_row *row, lab_model **model, locus_error *error);
 
 /* Whether any seed of any row has been finished. */
 bool lab_page_has_scores(const lab_summary_section *section);

@@ -57,7 +57,7 @@ static void put_bars(lab_page *page, const lab_summary_section *section, const c
         fputs("\">", page->file);
         lab_page_text(page, section->rows[i].encoding);
         fprintf(page->file, "</span><i style=\"width:%.1f%%;background:var(--s%zu)\"></i><span>%s",
-                100 * s->mean / most, i % 8 + 1, text);
+                100 * s->mean / most, section->rows[i].colour % 8 + 1, text);
         if (s->count > 1 && s->deviation > 0.0005 * s->mean) {
             snprintf(spread, sizeof spread, "%.1f", 100 * s->deviation / s->mean);
             fprintf(page->file, " ±%s&thinsp;%%", spread);
@@ -68,8 +68,16 @@ static void put_bars(lab_page *page, const lab_summary_section *section, const c
 }
 
 void lab_page_costs(lab_page *page, const lab_summary_section *section) {
+    static const struct {
+        const char *speed, *caption;
+    } words[] = {
+        {"Training speed, real tokens a second",
+         "Real tokens are those of inputs and targets; nothing is padded. Memory is the process's peak resident "
+         "size."},
+        {"Training speed, tokens a second",
+         "Tokens are the places of the grid that the encoder reads. Memory is the process's peak resident size."}};
     fputs("<figure><div class=\"bars\">\n", page->file);
-    put_bars(page, section, "Training speed, real tokens a second", offsetof(lab_summary_row, tokens_per_second),
+    put_bars(page, section, words[section->kind == LAB_TASK_IMAGES].speed, offsetof(lab_summary_row, tokens_per_second),
              format_large);
     put_bars(page, section, "Time of a run", offsetof(lab_summary_row, wall_seconds), format_time);
     put_bars(page, section, "Peak memory of the process", offsetof(lab_summary_row, peak_bytes), format_memory);
@@ -77,8 +85,12 @@ void lab_page_costs(lab_page *page, const lab_summary_section *section) {
     fprintf(
         page->file,
         "</div><figcaption><b>Figure %zu.</b> What each encoding costs: means over seeds, with the deviation in per "
-        "cent. Real tokens are those of inputs and targets; nothing is padded.</figcaption></figure>\n",
-        ++page->figures);
+        "cent. %s%s</figcaption></figure>\n",
+        ++page->figures, words[section->kind == LAB_TASK_IMAGES].caption,
+        lab_summary_shared_machine(page->summary, section)
+            ? " <b>Runs shared the machine</b>, so that speeds and times are lower and longer than those of a run "
+              "that has it alone, and not comparable with each other."
+            : "");
 }
 
 /* ---- runs ---- */
@@ -126,21 +138,25 @@ void lab_page_runs(lab_page *page, const lab_summary_section *section) {
     }
     fprintf(
         page->file,
-        "<details><summary>The %zu runs of this section, with their commands</summary><div class=\"wide\"><table>"
+        "<details><summary>The %zu run%s of this section, with memory and commands</summary><div class=\"wide\"><table>"
         "<thead><tr><th class=\"left\">run</th><th>seed</th><th class=\"left\">state</th><th>steps</th><th>time</th>"
-        "<th class=\"left\">started (UTC)</th><th class=\"left\">command</th></tr></thead><tbody>\n",
-        count);
+        "<th>peak memory</th><th class=\"left\">started (UTC)</th><th "
+        "class=\"left\">command</th></tr></thead><tbody>\n",
+        count, count == 1 ? "" : "s");
     for (size_t i = 0; i < section->row_count; i++) {
         for (size_t j = 0; j < section->rows[i].run_count; j++) {
             const lab_run *run = section->rows[i].runs[j];
-            char time[40];
+            char time[40], memory[40] = "—";
             format_time(time, sizeof time, run->wall_seconds);
+            if (run->peak_bytes > 0) {
+                format_memory(memory, sizeof memory, (double)run->peak_bytes);
+            }
             fputs("<tr><td><code>", page->file);
             lab_page_text(page, run->name ? run->name : "?");
             fprintf(page->file,
                     "</code></td><td>%" PRIu64 "</td><td class=\"left\">%s</td><td>%" PRIu64 "</td><td>%s</td>"
-                    "<td class=\"left\">",
-                    run->seed, state_text(run->state), run->steps_done, time);
+                    "<td>%s</td><td class=\"left\">",
+                    run->seed, state_text(run->state), run->steps_done, time, memory);
             lab_page_text(page, run->started ? run->started : "");
             fputs("</td><td class=\"left\"><code>", page->file);
             lab_page_text(page, run->command ? run->command : "");

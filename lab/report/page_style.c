@@ -37,10 +37,12 @@ static const char *const style[] = {
     "figcaption{margin-top:.6rem;max-width:50rem}figcaption b,caption b{color:var(--ink);font-weight:600}\n"
     ".grid{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:1rem 1.6rem}\n"
     ".grid.three{grid-template-columns:repeat(3,minmax(0,1fr))}\n"
+    "h4.scheme{font-size:.95rem;font-weight:600;margin:1.6rem 0 .2rem}\n"
     ".cell h4{font:500 .9rem/1.35 system-ui,sans-serif;margin:0;overflow-wrap:anywhere}\n"
     ".cell p{font-size:.86rem;line-height:1.4;color:var(--soft);margin:.1rem 0 0}\n"
     "figure svg{display:block;width:100%;height:auto;color:var(--text);"
-    "font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}svg.shapes{position:absolute}\n",
+    "font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}svg.shapes{position:absolute}"
+    "figure .legend svg{display:inline-block;width:2.25rem;height:.5rem;margin-right:.45rem;vertical-align:.1em}\n",
     ".legend{display:flex;flex-wrap:wrap;gap:.3rem 1.3rem;font:500 .88rem/1.4 system-ui,sans-serif;margin:.6rem 0;"
     "padding:0;list-style:none}.legend i{display:inline-block;width:1.5rem;height:0;border-top:3px solid;"
     "border-radius:2px;margin-right:.45rem;vertical-align:.25em}\n"

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The page's words and tables: what was run, what the numbers separate, scores, cost, runs. */
+/* The page's tables of scores, and what their numbers separate. */
 #include "report/page.h"
 #include "report/published.h"
 
-#include "task/task.h"
-
-#include <cjson/cJSON.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 void lab_page_text(lab_page *page, const char *text) {
@@ -41,159 +36,6 @@ bool lab_page_has_scores(const lab_summary_section *section) {
     return false;
 }
 
-/* ---- what was run ---- */
-
-static void put_item(lab_page *page, const char *name, const char *text) {
-    if (text[0]) {
-        fprintf(page->file, "<dt>%s</dt><dd>", name);
-        lab_page_text(page, text);
-        fputs("</dd>\n", page->file);
-    }
-}
-
-static double number_of(const cJSON *config, const char *name) {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(config, name);
-    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
-}
-
-static const char *text_of(const cJSON *config, const char *name) {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(config, name);
-    return cJSON_IsString(item) ? item->valuestring : "?";
-}
-
-/* What is written only where it differs from what models usually have. */
-static void put_attention(lab_page *page, const cJSON *config) {
-    const cJSON *kind = cJSON_GetObjectItemCaseSensitive(config, "attention");
-    const double heads = number_of(config, "kv_heads");
-    char text[128];
-    if (cJSON_IsString(kind)) {
-        snprintf(text, sizeof text, "%s, where it can be", kind->valuestring);
-        put_item(page, "Attention", text);
-    }
-    if (heads > 0) {
-        snprintf(text, sizeof text, "%g, shared by groups of %g heads of queries", heads,
-                 number_of(config, "heads") / heads);
-        put_item(page, "Heads of keys and values", text);
-    }
-}
-
-static void put_configuration(lab_page *page, const cJSON *config) {
-    char text[400];
-    snprintf(text, sizeof text, "%g / %g / %g samples for training, development and test; data seed %s",
-             number_of(config, "train_samples"), number_of(config, "dev_samples"), number_of(config, "test_samples"),
-             text_of(config, "data_seed"));
-    put_item(page, "Samples", text);
-    snprintf(text, sizeof text,
-             "encoder–decoder Transformer, %g + %g layers, dimension %g, %g heads, feed-forward %g, LayerNorm %s each "
-             "block, dropout %g, attention dropout %g on the %s",
-             number_of(config, "encoder_layers"), number_of(config, "decoder_layers"), number_of(config, "dim"),
-             number_of(config, "heads"), number_of(config, "feed_forward"), text_of(config, "norm"),
-             number_of(config, "dropout"), number_of(config, "attention_dropout"),
-             text_of(config, "attention_dropout_on"));
-    put_item(page, "Model", text);
-    put_attention(page, config);
-    double steps = number_of(config, "steps"), epochs = number_of(config, "epochs");
-    snprintf(text, sizeof text,
-             "AdamW (weight decay %g), batch %g, %g %s, learning rate from %g up to %g, by a cosine down to %g, "
-             "warm-up %g %% "
-             "of the steps",
-             number_of(config, "weight_decay"), number_of(config, "batch"), steps > 0 ? steps : epochs,
-             steps > 0 ? "steps" : "epochs", number_of(config, "rate_initial"), number_of(config, "rate_peak"),
-             number_of(config, "rate_final"), 100 * number_of(config, "warmup_share"));
-    put_item(page, "Training", text);
-}
-
-/* What guessing the most common token scores on the section's data. */
-static void put_chance(lab_page *page, const lab_summary_section *section, const cJSON *config) {
-    const lab_task *task = lab_task_find(section->task);
-    double symbols = number_of(config, "symbols");
-    if (!task || task->kind != LAB_TASK_WORDS || !(section->trained_length > 0) || !(symbols >= 1 && symbols < 1e6)) {
-        return;
-    }
-    lab_task_options options = lab_task_default(task);
-    options.length_mean = section->trained_length;
-    options.length_deviation = number_of(config, "length_deviation");
-    options.symbols = (size_t)symbols;
-    lab_dataset set;
-    const lab_draw draw = {task, &options, LAB_SET_TEST, 500, 0};
-    if (lab_dataset_generate(&set, &draw, NULL) == LOCUS_OK) {
-        char text[120];
-        snprintf(text, sizeof text, "%.1f %% of the tokens, by always guessing the most common one",
-                 100 * lab_dataset_chance(&set, lab_task_vocabulary(task, &options)));
-        put_item(page, "Chance", text);
-        lab_dataset_destroy(&set);
-    }
-}
-
-/* The distinct values of a text column of the section's runs, joined. */
-static void put_distinct(lab_page *page, const char *name, const lab_summary_section *section,
-                         char *const *(*column)(const lab_run *)) {
-    char text[600] = "";
-    for (size_t i = 0; i < section->row_count; i++) {
-        for (size_t j = 0; j < section->rows[i].run_count; j++) {
-            const char *value = *column(section->rows[i].runs[j]);
-            size_t used = strlen(text);
-            if (value && value[0] && !strstr(text, value)) {
-                snprintf(text + used, sizeof text - used, "%s%s", used ? "; " : "", value);
-            }
-        }
-    }
-    put_item(page, name, text);
-}
-
-static char *const *machine_of(const lab_run *run) {
-    return &run->machine;
-}
-static char *const *version_of(const lab_run *run) {
-    return &run->version;
-}
-
-static void put_seeds(lab_page *page, const lab_summary_section *section) {
-    char text[300] = "";
-    uint64_t seen[64];
-    size_t count = 0;
-    for (size_t i = 0; i < section->row_count; i++) {
-        for (size_t j = 0; j < section->rows[i].run_count; j++) {
-            uint64_t seed = section->rows[i].runs[j]->seed;
-            size_t k = 0;
-            while (k < count && seen[k] != seed) {
-                k++;
-            }
-            if (k == count && count < 64) {
-                size_t used = strlen(text);
-                seen[count++] = seed;
-                snprintf(text + used, sizeof text - used, "%s%" PRIu64, used ? ", " : "", seed);
-            }
-        }
-    }
-    put_item(page, "Seeds", text);
-}
-
-void lab_page_setting(lab_page *page, const lab_summary_section *section) {
-    const lab_task *task = lab_task_find(section->task);
-    char text[300];
-    cJSON *config = cJSON_Parse(section->config ? section->config : "");
-    fputs("<dl>\n", page->file);
-    snprintf(text, sizeof text, "%s%s%s%s%s", section->task, task ? ": " : "", task ? task->summary : "",
-             section->data[0] ? "; " : "", section->data);
-    put_item(page, "Task", text);
-    if (config) {
-        put_chance(page, section, config);
-        put_configuration(page, config);
-    }
-    put_item(page, "Embeddings",
-             strcmp(section->embedding_init, "unit") == 0
-                 ? "unit: drawn from N(0, 1), times √D at the input, unscaled as output projection (the published code)"
-             : strcmp(section->embedding_init, "scaled") == 0
-                 ? "scaled: drawn from N(0, 1/D), times √D at the input, unscaled as output projection"
-                 : section->embedding_init);
-    put_seeds(page, section);
-    put_distinct(page, "Machine", section, machine_of);
-    put_distinct(page, "Version", section, version_of);
-    fputs("</dl>\n", page->file);
-    cJSON_Delete(config);
-}
-
 /* ---- what the numbers separate ---- */
 
 static bool any_single_seed(const lab_summary_section *section) {
@@ -210,20 +52,29 @@ static const lab_statistic *statistic_at(const lab_summary_row *row, size_t whic
     return which == 0 ? &row->accuracy : &row->at_length[which - 1];
 }
 
-static void put_unseparated(lab_page *page, const lab_summary_section *section, size_t which) {
-    size_t pairs = 0, open = 0;
+/* Pairs of rows that the test set `which` has numbers of: all, and those that it does not separate. */
+static void count_pairs(const lab_summary_section *section, size_t which, size_t *pairs, size_t *open) {
+    *pairs = *open = 0;
     for (size_t i = 0; i < section->row_count; i++) {
         for (size_t j = i + 1; j < section->row_count; j++) {
             const lab_statistic *a = statistic_at(&section->rows[i], which),
                                 *b = statistic_at(&section->rows[j], which);
-            if (a->count == 0 || b->count == 0) {
+            *pairs += a->count && b->count;
+            *open += a->count && b->count && lab_statistic_overlap(a, b);
+        }
+    }
+}
+
+static void list_unseparated(lab_page *page, const lab_summary_section *section, size_t which) {
+    size_t listed = 0;
+    for (size_t i = 0; i < section->row_count; i++) {
+        for (size_t j = i + 1; j < section->row_count; j++) {
+            const lab_statistic *a = statistic_at(&section->rows[i], which),
+                                *b = statistic_at(&section->rows[j], which);
+            if (a->count == 0 || b->count == 0 || !lab_statistic_overlap(a, b)) {
                 continue;
             }
-            pairs++;
-            if (!lab_statistic_overlap(a, b)) {
-                continue;
-            }
-            fputs(open++ ? " · " : "<b>not separated</b>: ", page->file);
+            fputs(listed++ ? " · " : "", page->file);
             fputs("<span class=\"pair\">", page->file);
             lab_page_text(page, section->rows[i].encoding);
             fputs("&ensp;~&ensp;", page->file);
@@ -231,12 +82,19 @@ static void put_unseparated(lab_page *page, const lab_summary_section *section, 
             fputs("</span>", page->file);
         }
     }
+}
+
+static void put_unseparated(lab_page *page, const lab_summary_section *section, size_t which) {
+    size_t pairs, open;
+    count_pairs(section, which, &pairs, &open);
     if (pairs > 0 && open == 0) {
         fputs("all encodings are <b>separated</b> from each other.", page->file);
-    } else if (pairs > open) {
-        fprintf(page->file, ". The other %zu of %zu pairs are separated.", pairs - open, pairs);
+    } else if (pairs == open) {
+        fputs("no two encodings are separated: the numbers do <b>not</b> tell them apart.", page->file);
     } else {
-        fputs(": no pair is separated.", page->file);
+        fputs("<b>not separated</b>: ", page->file);
+        list_unseparated(page, section, which);
+        fprintf(page->file, ". The other %zu of %zu pairs are separated.", pairs - open, pairs);
     }
 }
 
@@ -256,16 +114,29 @@ static bool same_pairs(const lab_summary_section *section, size_t one, size_t ot
     return true;
 }
 
-/* "At the trained length and at mean length 32, ": `which` and all test sets that share its sentence. */
+/* "Test accuracy at the trained length and at mean length 32, ": `which` and all test sets that share its sentence. */
 static void put_test_sets(lab_page *page, const lab_summary_section *section, size_t which) {
+    const char *size = section->kind == LAB_TASK_TREES ? "depth" : "length";
     size_t named = 0;
-    fputs(which == 0 ? "Test accuracy at the trained length" : "At mean length ", page->file);
+    if (which > 0) {
+        fprintf(page->file, "At mean %s ", size);
+    } else if (section->kind == LAB_TASK_IMAGES) {
+        fputs("Best test accuracy over all epochs", page->file);
+    } else if (section->length_count == 0 && section->kind == LAB_TASK_TREES) {
+        fputs("Test accuracy", page->file);
+    } else {
+        fprintf(page->file, "Test accuracy at the trained %s", size);
+    }
     for (size_t i = which; i <= section->length_count; i++) {
         if (i == 0 || !same_pairs(section, which, i)) {
             continue;
         }
-        const char *gap = named++ ? ", " : which == 0 ? " and at mean length " : "";
-        fprintf(page->file, "%s%zu", gap, section->lengths[i - 1]);
+        if (named++ > 0) {
+            fputs(", ", page->file);
+        } else if (which == 0) {
+            fprintf(page->file, " and at mean %s ", size);
+        }
+        fprintf(page->file, "%zu", section->lengths[i - 1]);
     }
     fputs(", ", page->file);
 }
@@ -341,6 +212,11 @@ static void put_steps(lab_page *page, const lab_summary_row *row) {
     fputs("</td>", page->file);
 }
 
+static const lab_published *published_of(const lab_summary_section *section, const lab_summary_row *row,
+                                         lab_span span) {
+    return lab_published_look(section->task, section->order, span, row->encoding);
+}
+
 static bool any_published(const lab_summary_section *section) {
     for (size_t i = 0; i < section->row_count; i++) {
         if (section->rows[i].has_published) {
@@ -350,22 +226,19 @@ static bool any_published(const lab_summary_section *section) {
     return false;
 }
 
-static void put_published(lab_page *page, const lab_summary_row *row) {
-    if (!row->has_published) {
+static void put_published(lab_page *page, const lab_published *published) {
+    if (!published) {
         fputs("<td class=\"pub\">—</td>", page->file);
         return;
     }
-    fprintf(page->file, "<td class=\"pub\">%.2f", 100 * row->published);
-    if (row->published_deviation >= 0) {
-        fprintf(page->file, " <small>±%.1f</small>", 100 * row->published_deviation);
+    fprintf(page->file, "<td class=\"pub\">%.2f%s", 100 * published->accuracy, published->doubt ? "†" : "");
+    if (published->deviation >= 0) {
+        fprintf(page->file, " <small>±%.1f</small>", 100 * published->deviation);
     }
     fputs("</td>", page->file);
 }
 
-static void put_score_row(lab_page *page, const lab_summary_section *section, const lab_summary_row *row) {
-    fputs("<tr><th scope=\"row\"><code>", page->file);
-    lab_page_text(page, row->encoding);
-    fputs("</code></th>", page->file);
+static void put_text_row(lab_page *page, const lab_summary_section *section, const lab_summary_row *row) {
     put_share(page, &row->accuracy, is_best(section, &row->accuracy, 0));
     put_share(page, &row->exact, false);
     put_share(page, &row->greedy_exact, false);
@@ -375,39 +248,88 @@ static void put_score_row(lab_page *page, const lab_summary_section *section, co
     put_steps(page, row);
     fprintf(page->file, "<td>%zu</td>", row->done);
     if (any_published(section)) {
-        put_published(page, row);
+        put_published(page, published_of(section, row, LAB_SPAN_FULL));
+    }
+}
+
+static void put_image_row(lab_page *page, const lab_summary_section *section, const lab_summary_row *row) {
+    put_share(page, &row->accuracy_half, false);
+    put_share(page, &row->accuracy, is_best(section, &row->accuracy, 0));
+    put_share(page, &row->accuracy_last, false);
+    fprintf(page->file, "<td>%zu</td>", row->done);
+    if (any_published(section)) {
+        put_published(page, published_of(section, row, LAB_SPAN_HALF));
+        put_published(page, published_of(section, row, LAB_SPAN_FULL));
+    }
+}
+
+static void put_score_row(lab_page *page, const lab_summary_section *section, const lab_summary_row *row) {
+    fputs("<tr><th scope=\"row\"><code>", page->file);
+    lab_page_text(page, row->encoding);
+    fputs("</code></th>", page->file);
+    if (section->kind == LAB_TASK_IMAGES) {
+        put_image_row(page, section, row);
+    } else {
+        put_text_row(page, section, row);
     }
     fputs("</tr>\n", page->file);
 }
 
-static void put_score_head(lab_page *page, const lab_summary_section *section) {
-    fputs("<thead><tr><th class=\"left\">encoding</th><th>accuracy<small>tokens, %</small></th>"
-          "<th>exact<small>whole, %</small></th><th>greedy<small>exact, %</small></th>",
-          page->file);
+static void put_text_head(lab_page *page, const lab_summary_section *section) {
+    fprintf(page->file,
+            "<th>accuracy<small>%s, %%</small></th><th>exact<small>whole, %%</small></th>"
+            "<th>greedy<small>exact, %%</small></th>",
+            section->kind == LAB_TASK_TREES ? "nodes" : "tokens");
     for (size_t i = 0; i < section->length_count; i++) {
-        fprintf(page->file, "<th>length %zu<small>tokens, %%</small></th>", section->lengths[i]);
+        fprintf(page->file,
+                section->kind == LAB_TASK_TREES ? "<th>depth %zu<small>nodes, %%</small></th>"
+                                                : "<th>length %zu<small>tokens, %%</small></th>",
+                section->lengths[i]);
     }
     fputs("<th>steps<small>to 99 %</small></th><th>seeds</th>", page->file);
     if (any_published(section)) {
         fputs("<th>published<small>budget paper</small></th>", page->file);
     }
-    fputs("</tr></thead>\n", page->file);
 }
 
-void lab_page_scores(lab_page *page, const lab_summary_section *section) {
-    fprintf(page->file, "<figure><figcaption><b>Table %zu.</b> Scores on the test set of <i>", ++page->tables);
-    lab_page_text(page, section->task);
+static void put_image_head(lab_page *page, const lab_summary_section *section) {
+    if (section->epochs > 0) {
+        fprintf(page->file,
+                "<th>best up to half<small>epoch %g, %%</small></th><th>best of all<small>%g epochs, %%</small></th>"
+                "<th>at the end<small>%%</small></th>",
+                floor(section->epochs / 2), section->epochs);
+    } else {
+        fputs("<th>best up to half<small>%</small></th><th>best of all<small>%</small></th><th>at the "
+              "end<small>%</small></th>",
+              page->file);
+    }
+    fputs("<th>seeds</th>", page->file);
+    if (any_published(section)) {
+        fputs("<th>published<small>up to epoch 150</small></th><th>published<small>up to epoch 300</small></th>",
+              page->file);
+    }
+}
+
+static void put_score_caption(lab_page *page, const lab_summary_section *section) {
+    fprintf(page->file, "<figcaption><b>Table %zu.</b> Scores on the test set of <i>", ++page->tables);
+    lab_page_text(page, section->title);
     fputs("</i>, budget <i>", page->file);
     lab_page_text(page, section->budget);
-    fputs("</i>, mean ± standard deviation over seeds. <i>accuracy</i> and <i>exact</i> are teacher-forced; "
-          "<i>greedy</i> is "
-          "decoded token by token. <i>steps</i>: until 99 % accuracy on the development set. Bold: not separated from "
-          "the "
-          "column's highest mean.",
-          page->file);
+    fputs("</i>, mean ± standard deviation over seeds. ", page->file);
+    if (section->kind == LAB_TASK_IMAGES) {
+        fputs("The score is the best accuracy on the test images up to half, and up to all, of the epochs, as in the "
+              "published experiments: it is chosen on the test set. ",
+              page->file);
+    } else {
+        fprintf(page->file,
+                "<i>accuracy</i> and <i>exact</i> are teacher-forced; <i>greedy</i> is decoded token by token%s. "
+                "<i>steps</i>: until 99 %% accuracy on the development set. ",
+                section->kind == LAB_TASK_TREES ? ", along the tree that the emitted symbols build" : "");
+    }
+    fputs("Bold: not separated from the column's highest mean.", page->file);
     const lab_published *source = NULL;
     for (size_t i = 0; i < section->row_count && !source; i++) {
-        source = lab_published_find(section->task, section->rows[i].encoding);
+        source = published_of(section, &section->rows[i], LAB_SPAN_FULL);
     }
     if (source) {
         fputs(" Published: accuracy of ", page->file);
@@ -415,9 +337,29 @@ void lab_page_scores(lab_page *page, const lab_summary_section *section) {
         fprintf(page->file, ", trained at budget <i>%s</i>%s", source->budget,
                 strcmp(source->budget, section->budget) ? "; not comparable with this budget." : ".");
     }
-    fputs("</figcaption>\n<div class=\"wide\"><table>\n", page->file);
-    put_score_head(page, section);
-    fputs("<tbody>\n", page->file);
+    for (size_t i = 0; i < section->row_count; i++) {
+        const lab_published *published = published_of(section, &section->rows[i], LAB_SPAN_FULL);
+        if (published && published->doubt) {
+            fputs(" †&thinsp;<code>", page->file);
+            lab_page_text(page, section->rows[i].encoding);
+            fputs("</code>: ", page->file);
+            lab_page_text(page, published->doubt);
+            fputs(".", page->file);
+        }
+    }
+    fputs("</figcaption>\n", page->file);
+}
+
+void lab_page_scores(lab_page *page, const lab_summary_section *section) {
+    fputs("<figure>", page->file);
+    put_score_caption(page, section);
+    fputs("<div class=\"wide\"><table>\n<thead><tr><th class=\"left\">encoding</th>", page->file);
+    if (section->kind == LAB_TASK_IMAGES) {
+        put_image_head(page, section);
+    } else {
+        put_text_head(page, section);
+    }
+    fputs("</tr></thead>\n<tbody>\n", page->file);
     for (size_t i = 0; i < section->row_count; i++) {
         put_score_row(page, section, &section->rows[i]);
     }

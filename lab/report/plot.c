@@ -12,6 +12,39 @@
 
 /* ---- the script ---- */
 
+const char *lab_plot_dash(unsigned dash) {
+    static const char *const patterns[LAB_PLOT_DASHES] = {"", "8,4", "2,3", "10,3,2,3", "14,4", "5,3,1,3,1,3"};
+    return patterns[dash % LAB_PLOT_DASHES];
+}
+
+/* Names instead of numbers, on as many lines as the tallest has. */
+static void put_names(FILE *script, const lab_chart *chart) {
+    bool tall = false;
+    for (size_t i = 0; chart->x_names && i < chart->x_name_count; i++) {
+        tall = tall || strchr(chart->x_names[i], '\n') != NULL;
+        fputs(i ? ", " : "set xtics (", script);
+        lab_gnuplot_text(script, chart->x_names[i]);
+        fprintf(script, " %zu", i);
+    }
+    fputs(chart->x_names && chart->x_name_count ? ")\n" : "", script);
+    fputs(tall ? "set bmargin 5\nset xlabel offset 0,-0.5\n" : "", script);
+}
+
+/* Ticks at 1, 2, 5 of every decade, or at powers of ten only where there are many. */
+static void put_decades(FILE *script, bool many) {
+    fputs("set logscale y\nset ytics (", script);
+    for (int decade = -9; decade <= 3; decade++) {
+        if (many && decade < -3) {
+            fprintf(script, "%s'1e%d' 1e%d", decade > -9 ? ", " : "", decade, decade);
+        } else if (many) {
+            fprintf(script, ", 1e%d", decade);
+        } else {
+            fprintf(script, "%s1e%d, 2e%d, 5e%d", decade > -9 ? ", " : "", decade, decade, decade);
+        }
+    }
+    fputs(")\nset format y '%g'\n", script);
+}
+
 static void put_axes(FILE *script, const lab_chart *chart) {
     fprintf(script, "set border 3 lc rgb '#808001' lw 1\n"
                     "set tics nomirror out scale 0.5 textcolor rgb '#808003'\n"
@@ -30,12 +63,12 @@ static void put_axes(FILE *script, const lab_chart *chart) {
         fprintf(script, "set yrange [%.9g:%.9g]\n", chart->y_low, chart->y_high);
     }
     if (chart->log_y) {
-        fputs("set logscale y\nset ytics (", script);
-        for (int decade = -9; decade <= 3; decade++) {
-            fprintf(script, "%s1e%d, 2e%d, 5e%d", decade > -9 ? ", " : "", decade, decade, decade);
-        }
-        fputs(")\nset format y '%g'\n", script);
+        put_decades(script, chart->y_low > 0 && chart->y_high > 300 * chart->y_low);
     }
+    if (chart->whole_x && chart->x_high - chart->x_low <= 13) { /* gnuplot halves such steps */
+        fputs("set xtics 1\n", script);
+    }
+    put_names(script, chart);
     fputs(chart->count_x ? "set format x '%.0f'\n" : "", script);
 }
 
@@ -65,13 +98,22 @@ static void put_plots(FILE *script, const lab_chart *chart) {
     for (size_t i = 0; i < chart->series_count; i++) {
         const lab_series *s = &chart->series[i];
         unsigned colour = (unsigned)(s->colour % LAB_PLOT_COLOURS + 1);
+        if (s->reference) {
+            fprintf(script, "%s$d%zu using 1:2 with lines lw 1.2 dt (3,4) lc rgb '#808001' title ", comma, i);
+            lab_gnuplot_text(script, s->name);
+            comma = ", \\\n ";
+            continue;
+        }
         if (s->points && s->low) {
             fprintf(script, "%s$d%zu using 1:2:3:4 with yerrorbars pt 7 ps 0.01 lw 1.2 lc rgb '#c0%02x01' notitle",
                     comma, i, colour);
             comma = ", \\\n ";
         }
-        fprintf(script, "%s$d%zu using 1:2 with %s lw 2 lc rgb '#c0%02x01' title ", comma, i,
-                s->points ? "linespoints pt 7 ps 0.55" : "lines", colour);
+        fprintf(script, "%s$d%zu using 1:2 with %s lw 2", comma, i, s->points ? "linespoints pt 7 ps 0.55" : "lines");
+        if (s->dash % LAB_PLOT_DASHES > 0) {
+            fprintf(script, " dt (%s)", lab_plot_dash(s->dash));
+        }
+        fprintf(script, " lc rgb '#c0%02x01' title ", colour);
         lab_gnuplot_text(script, s->name);
         comma = ", \\\n ";
     }

@@ -18,7 +18,13 @@ typedef struct lab_series {
     const double *x, *y;
     const double *low, *high; /* of a band, or of error bars with `points`; NULL: none */
     bool points;
+    unsigned dash;  /* pattern of the line, modulo LAB_PLOT_DASHES; 0: solid */
+    bool reference; /* grey and thin, for comparison */
 } lab_series;
+
+#define LAB_PLOT_DASHES 6
+/* The pattern as lengths drawn and left out, "" for a solid line. */
+const char *lab_plot_dash(unsigned dash);
 
 typedef struct lab_chart {
     const char *id; /* unique in the page: letters, digits, underscores */
@@ -27,6 +33,9 @@ typedef struct lab_chart {
     double x_low, x_high, y_low, y_high; /* x_low == x_high: chosen by the data; y likewise */
     bool log_y;                          /* with ticks at 1, 2, 5 of every decade */
     bool count_x;                        /* ticks as 500, 1k, 20k */
+    bool whole_x;                        /* ticks at whole numbers only */
+    const char *const *x_names;          /* at 0, 1, 2, … instead of numbers, '\n' between lines; NULL: numbers */
+    size_t x_name_count;
     const lab_series *series;
     size_t series_count;
 } lab_chart;

@@ -62,10 +62,11 @@ static void put_lede(lab_page *page) {
 }
 
 static void put_heading(lab_page *page, const lab_summary_section *section) {
-    lab_page_text(page, section->task);
+    lab_page_text(page, section->title);
     const char *const tags[] = {section->budget, section->setup, section->embedding_init};
     static const char *const words[] = {"budget", "set-up", "embeddings"};
-    for (size_t i = 0; i < 3; i++) {
+    const size_t count = section->kind == LAB_TASK_IMAGES ? 2 : 3; /* pixels have no embedding table */
+    for (size_t i = 0; i < count; i++) {
         fprintf(page->file, " <span class=\"tag\">%s ", words[i]);
         lab_page_text(page, tags[i]);
         fputs("</span>", page->file);
@@ -80,14 +81,34 @@ static void put_contents(lab_page *page) {
     for (size_t i = 0; i < page->summary->section_count; i++) {
         const lab_summary_section *section = &page->summary->sections[i];
         fprintf(page->file, "<a href=\"#section%zu\">", i + 1);
-        lab_page_text(page, section->task);
+        lab_page_text(page, section->title);
         fputs(" · ", page->file);
         lab_page_text(page, section->budget);
-        fputs(" · ", page->file);
-        lab_page_text(page, section->embedding_init);
+        if (section->kind != LAB_TASK_IMAGES) {
+            fputs(" · ", page->file);
+            lab_page_text(page, section->embedding_init);
+        }
         fputs("</a>", page->file);
     }
     fputs("</nav>\n", page->file);
+}
+
+static locus_status put_results(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error) {
+    typedef locus_status part(lab_page *, const lab_summary_section *, size_t, locus_error *);
+    static part *const figures[] = {lab_page_curves, lab_page_lengths, lab_page_bins};
+    static part *const encodings[] = {lab_page_kernels, lab_page_angles};
+    locus_status status = LOCUS_OK;
+    lab_page_scores(page, section);
+    lab_page_findings(page, section);
+    lab_page_unfinished(page, section);
+    for (size_t i = 0; i < sizeof figures / sizeof *figures && status == LOCUS_OK; i++) {
+        status = figures[i](page, section, number, error);
+    }
+    lab_page_costs(page, section);
+    for (size_t i = 0; i < sizeof encodings / sizeof *encodings && status == LOCUS_OK; i++) {
+        status = encodings[i](page, section, number, error);
+    }
+    return status;
 }
 
 static locus_status put_section(lab_page *page, size_t number, locus_error *error) {
@@ -97,17 +118,7 @@ static locus_status put_section(lab_page *page, size_t number, locus_error *erro
     put_heading(page, section);
     fputs("</h2>\n", page->file);
     if (lab_page_has_scores(section)) {
-        lab_page_scores(page, section);
-        lab_page_findings(page, section);
-        lab_page_unfinished(page, section);
-        status = lab_page_curves(page, section, number + 1, error);
-        if (status == LOCUS_OK) {
-            status = lab_page_lengths(page, section, number + 1, error);
-        }
-        lab_page_costs(page, section);
-        if (status == LOCUS_OK) {
-            status = lab_page_kernels(page, section, number + 1, error);
-        }
+        status = put_results(page, section, number + 1, error);
     } else {
         fputs("<p>No run of this section has finished yet.</p>\n", page->file);
         lab_page_unfinished(page, section);
@@ -134,7 +145,8 @@ static void put_footer(lab_page *page) {
     } else {
         fputs(". ", page->file);
     }
-    fputs("Sections are never mixed: runs of another task, budget, set-up, embedding initialisation or model stand in "
+    fputs("Sections are never mixed: runs of another task, order, budget, set-up, embedding initialisation or model "
+          "stand in "
           "a table "
           "of their own. Only finished runs are counted.</p></footer>\n",
           page->file);

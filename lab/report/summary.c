@@ -8,6 +8,7 @@
 
 #include "io/fail.h"
 #include "report/published.h"
+#include "report/summary_parts.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -108,27 +109,6 @@ static char *section_key(const lab_run *run) {
     return key;
 }
 
-static void describe_data(lab_summary_section *section) {
-    cJSON *config = cJSON_Parse(section->config ? section->config : "");
-    const cJSON *mean = cJSON_GetObjectItemCaseSensitive(config, "length_mean");
-    const cJSON *deviation = cJSON_GetObjectItemCaseSensitive(config, "length_deviation");
-    const cJSON *symbols = cJSON_GetObjectItemCaseSensitive(config, "symbols");
-    const cJSON *attention = cJSON_GetObjectItemCaseSensitive(config, "attention"); /* softmax is not written */
-    const cJSON *shared = cJSON_GetObjectItemCaseSensitive(config, "kv_heads"); /* as many as heads are not written */
-    if (cJSON_IsNumber(mean) && cJSON_IsNumber(deviation) && cJSON_IsNumber(symbols)) {
-        section->trained_length = mean->valuedouble;
-        int used = snprintf(section->data, sizeof section->data, "words of length N(%g, %g) over %g symbols%s%.20s",
-                            mean->valuedouble, deviation->valuedouble, symbols->valuedouble,
-                            cJSON_IsString(attention) ? ", attention " : "",
-                            cJSON_IsString(attention) ? attention->valuestring : "");
-        if (cJSON_IsNumber(shared)) {
-            snprintf(section->data + used, sizeof section->data - (size_t)used, ", %g key-value heads",
-                     shared->valuedouble);
-        }
-    }
-    cJSON_Delete(config);
-}
-
 static lab_summary_section *find_section(lab_summary *summary, char **keys, const lab_run *run) {
     char *key = section_key(run);
     for (size_t i = 0; key && i < summary->section_count; i++) {
@@ -148,7 +128,7 @@ static lab_summary_section *find_section(lab_summary *summary, char **keys, cons
                                      .embedding_init = run->embedding_init,
                                      .config = run->config};
     section->rows = calloc(summary->run_count, sizeof *section->rows);
-    describe_data(section);
+    lab_summary_describe(section);
     return section->rows ? section : NULL;
 }
 
@@ -161,11 +141,17 @@ static lab_summary_row *find_row(const lab_summary *summary, lab_summary_section
     lab_summary_row *row = &section->rows[section->row_count++];
     row->encoding = run->encoding;
     row->runs = calloc(summary->run_count, sizeof *row->runs);
-    const lab_published *published = lab_published_find(run->task, run->encoding);
+    const lab_published *published = lab_published_look(run->task, section->order, LAB_SPAN_FULL, run->encoding);
+    const lab_published *half = lab_published_look(run->task, section->order, LAB_SPAN_HALF, run->encoding);
     if (published) {
         row->has_published = true;
         row->published = published->accuracy;
         row->published_deviation = published->deviation;
+    }
+    if (half) {
+        row->has_published_half = true;
+        row->published_half = half->accuracy;
+        row->published_half_deviation = half->deviation;
     }
     return row->runs ? row : NULL;
 }
@@ -191,183 +177,22 @@ static locus_status sort_runs(lab_summary *summary, locus_error *error) {
     return good ? LOCUS_OK : lab_fail(error, LOCUS_ERROR_MEMORY, "summary", "out of memory while reading the runs");
 }
 
-/* ---- scores ---- */
+/* ---- order ---- */
 
-typedef struct run_finals {
-    lab_final *finals;
-    size_t count;
-} run_finals;
-
-static bool find_final(const run_finals *run, const char *set, const char *name, double *value) {
-    for (size_t i = 0; i < run->count; i++) {
-        if ((!set || !strcmp(run->finals[i].set, set)) && !strcmp(run->finals[i].name, name)) {
-            *value = run->finals[i].value;
-            return isfinite(*value);
-        }
-    }
-    return false;
-}
-
-static lab_statistic over_finals(const run_finals *runs, size_t count, const char *set, const char *name) {
-    double values[256];
-    size_t have = 0;
-    for (size_t i = 0; i < count && have < 256; i++) {
-        have += find_final(&runs[i], set, name, &values[have]);
-    }
-    return lab_statistic_of(values, have);
-}
-
-typedef double run_number(const lab_run *run);
-static double run_speed(const lab_run *run) {
-    return run->tokens_per_second;
-}
-static double run_seconds(const lab_run *run) {
-    return run->wall_seconds;
-}
-static double run_bytes(const lab_run *run) {
-    return (double)run->peak_bytes;
-}
-static double run_parameters(const lab_run *run) {
-    return (double)run->parameters;
-}
-
-static lab_statistic over_runs(const lab_summary_row *row, run_number *number) {
-    double values[256];
-    size_t have = 0;
-    for (size_t i = 0; i < row->run_count && have < 256; i++) {
-        double value = number(row->runs[i]);
-        if (row->runs[i]->state == LAB_RUN_DONE && value > 0) {
-            values[have++] = value;
-        }
-    }
-    return lab_statistic_of(values, have);
-}
-
-/* Adds the lengths of "test:200" to the section's, in order. */
-static void add_lengths(lab_summary_section *section, const run_finals *run) {
-    for (size_t i = 0; i < run->count; i++) {
-        unsigned long length;
-        if (strncmp(run->finals[i].set, "test:", 5) != 0 || (length = strtoul(run->finals[i].set + 5, NULL, 10)) == 0) {
-            continue;
-        }
-        size_t at = 0;
-        while (at < section->length_count && section->lengths[at] < length) {
-            at++;
-        }
-        bool known = at < section->length_count && section->lengths[at] == length;
-        if (!known && section->length_count < LAB_SUMMARY_MAX_LENGTHS) {
-            memmove(&section->lengths[at + 1], &section->lengths[at],
-                    (section->length_count - at) * sizeof *section->lengths);
-            section->lengths[at] = length;
-            section->length_count++;
-        }
-    }
-}
-
-/* Steps until development accuracy reached 99 %: from the final scores, or else from the curve. */
-static locus_status steps_to_99(lab_summary_row *row, const run_finals *finals, size_t count, lab_store *store,
-                                locus_error *error) {
-    double values[256];
-    size_t have = 0, done = 0;
-    for (size_t i = 0; i < row->run_count && have < 256 && done < count; i++) {
-        if (row->runs[i]->state != LAB_RUN_DONE) {
-            continue;
-        }
-        lab_metric *curve = NULL;
-        size_t points = 0;
-        if (find_final(&finals[done++], NULL, "steps_to_99", &values[have])) {
-            have++;
-            continue;
-        }
-        locus_status status = lab_store_metrics(store, row->runs[i]->id, "dev.accuracy", &curve, &points, error);
-        for (size_t j = 0; status == LOCUS_OK && j < points; j++) {
-            if (curve[j].value >= 0.99) {
-                values[have++] = (double)curve[j].step;
-                break;
-            }
-        }
-        free(curve);
-        if (status != LOCUS_OK) {
-            return status;
-        }
-    }
-    row->steps_to_99 = lab_statistic_of(values, have);
-    return LOCUS_OK;
-}
-
-static void score_lengths(lab_summary_row *row, const lab_summary_section *section, const run_finals *finals,
-                          size_t count) {
-    for (size_t i = 0; i < section->length_count; i++) {
-        char set[32];
-        snprintf(set, sizeof set, "test:%zu", section->lengths[i]);
-        row->at_length[i] = over_finals(finals, count, set, "accuracy");
-        row->greedy_at_length[i] = over_finals(finals, count, set, "greedy_exact");
-    }
-}
-
-static locus_status score_row(lab_summary_row *row, const lab_summary_section *section, const run_finals *finals,
-                              lab_store *store, locus_error *error) {
-    size_t count = row->done;
-    row->accuracy = over_finals(finals, count, "test", "accuracy");
-    row->exact = over_finals(finals, count, "test", "exact");
-    row->greedy_exact = over_finals(finals, count, "test", "greedy_exact");
-    row->loss = over_finals(finals, count, "test", "loss");
-    row->tokens_per_second = over_runs(row, run_speed);
-    row->wall_seconds = over_runs(row, run_seconds);
-    row->peak_bytes = over_runs(row, run_bytes);
-    row->parameters = over_runs(row, run_parameters);
-    score_lengths(row, section, finals, count);
-    return steps_to_99(row, finals, count, store, error);
-}
-
-/* The final scores of every finished run of a row, in order. */
-static locus_status read_finals(const lab_summary_row *row, lab_store *store, run_finals *finals, locus_error *error) {
-    size_t have = 0;
-    locus_status status = LOCUS_OK;
-    for (size_t i = 0; i < row->run_count && status == LOCUS_OK; i++) {
-        if (row->runs[i]->state == LAB_RUN_DONE) {
-            status = lab_store_finals(store, row->runs[i]->id, &finals[have].finals, &finals[have].count, error);
-            have++;
-        }
-    }
-    return status;
-}
-
-static locus_status score_section(lab_summary_section *section, lab_store *store, locus_error *error) {
-    run_finals **finals = calloc(section->row_count + 1, sizeof *finals);
-    locus_status status = finals ? LOCUS_OK : lab_fail(error, LOCUS_ERROR_MEMORY, "summary", "out of memory");
-    for (size_t i = 0; i < section->row_count && status == LOCUS_OK; i++) {
-        finals[i] = calloc(section->rows[i].done + 1, sizeof **finals);
-        status = finals[i] ? read_finals(&section->rows[i], store, finals[i], error)
-                           : lab_fail(error, LOCUS_ERROR_MEMORY, "summary", "out of memory");
-        for (size_t j = 0; j < section->rows[i].done && status == LOCUS_OK; j++) {
-            add_lengths(section, &finals[i][j]);
-        }
-    }
-    for (size_t i = 0; i < section->row_count && status == LOCUS_OK; i++) {
-        status = score_row(&section->rows[i], section, finals[i], store, error);
-    }
-    for (size_t i = 0; finals && i < section->row_count; i++) {
-        for (size_t j = 0; finals[i] && j < section->rows[i].done; j++) {
-            free(finals[i][j].finals);
-        }
-        free(finals[i]);
-    }
-    free(finals);
-    return status;
-}
-
-/* Place of an encoding among all runs of the summary. */
+/* Place of an encoding among the distinct ones of all runs, as they come. */
 static size_t encoding_rank(const lab_summary *summary, const char *encoding) {
     size_t rank = 0;
-    while (rank < summary->run_count && strcmp(summary->runs[rank].encoding, encoding) != 0) {
-        rank++;
+    for (size_t i = 0; i < summary->run_count && strcmp(summary->runs[i].encoding, encoding) != 0; i++) {
+        size_t j = 0;
+        while (j < i && strcmp(summary->runs[j].encoding, summary->runs[i].encoding) != 0) {
+            j++;
+        }
+        rank += j == i;
     }
     return rank;
 }
 
-/* Rows stand in the same order, and so have the same colours, in every section; cells that ran side by side started in
- * any order. */
+/* Rows stand in the same order in every section; cells that ran side by side started in any order. */
 static void order_rows(const lab_summary *summary, lab_summary_section *section) {
     for (size_t i = 1; i < section->row_count; i++) {
         lab_summary_row row = section->rows[i];
@@ -379,6 +204,71 @@ static void order_rows(const lab_summary *summary, lab_summary_section *section)
     }
 }
 
+static lab_summary_row *row_of(const lab_summary_section *section, const char *encoding) {
+    for (size_t i = 0; i < section->row_count; i++) {
+        if (strcmp(section->rows[i].encoding, encoding) == 0) {
+            return &section->rows[i];
+        }
+    }
+    return NULL;
+}
+
+/* The first colour that no encoding before it has in a section of its own; by its rank if all are taken. */
+static size_t free_colour(const lab_summary *summary, const char *encoding, size_t rank) {
+    bool taken[LAB_SUMMARY_COLOURS] = {false};
+    for (size_t s = 0; s < summary->section_count; s++) {
+        const lab_summary_section *section = &summary->sections[s];
+        for (size_t i = 0; row_of(section, encoding) && i < section->row_count; i++) {
+            if (encoding_rank(summary, section->rows[i].encoding) < rank) {
+                taken[section->rows[i].colour] = true;
+            }
+        }
+    }
+    size_t colour = 0;
+    while (colour < LAB_SUMMARY_COLOURS && taken[colour]) {
+        colour++;
+    }
+    return colour < LAB_SUMMARY_COLOURS ? colour : rank % LAB_SUMMARY_COLOURS;
+}
+
+/* One colour for an encoding in all sections, in order of rank. */
+static void colour_rows(lab_summary *summary) {
+    for (size_t i = 0, rank = 0; i < summary->run_count; i++) {
+        const char *encoding = summary->runs[i].encoding;
+        if (encoding_rank(summary, encoding) != rank) {
+            continue; /* it came before */
+        }
+        const size_t colour = free_colour(summary, encoding, rank++);
+        for (size_t s = 0; s < summary->section_count; s++) {
+            lab_summary_row *row = row_of(&summary->sections[s], encoding);
+            if (row) {
+                row->colour = colour;
+            }
+        }
+    }
+}
+
+/* Times are ISO 8601 in UTC: they compare as texts. */
+static bool ran_together(const lab_run *a, const lab_run *b) {
+    const bool timed = a->started && a->ended && b->started && b->ended && a->ended[0] && b->ended[0];
+    return a != b && timed && strcmp(a->started, b->ended) < 0 && strcmp(b->started, a->ended) < 0 && a->machine &&
+           b->machine && strcmp(a->machine, b->machine) == 0;
+}
+
+bool lab_summary_shared_machine(const lab_summary *summary, const lab_summary_section *section) {
+    for (size_t i = 0; i < section->row_count; i++) {
+        for (size_t j = 0; j < section->rows[i].run_count; j++) {
+            const lab_run *run = section->rows[i].runs[j];
+            for (size_t k = 0; run->state == LAB_RUN_DONE && k < summary->run_count; k++) {
+                if (ran_together(run, &summary->runs[k])) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
 locus_status lab_summary_create(lab_summary *summary, lab_store *store, const lab_summary_filter *filter,
                                 locus_error *error) {
     *summary = (lab_summary){0};
@@ -386,9 +276,12 @@ locus_status lab_summary_create(lab_summary *summary, lab_store *store, const la
     if (status == LOCUS_OK) {
         status = sort_runs(summary, error);
     }
+    if (status == LOCUS_OK) {
+        colour_rows(summary);
+    }
     for (size_t i = 0; i < summary->section_count && status == LOCUS_OK; i++) {
         order_rows(summary, &summary->sections[i]);
-        status = score_section(&summary->sections[i], store, error);
+        status = lab_summary_score_section(&summary->sections[i], store, error);
     }
     if (status != LOCUS_OK) {
         lab_summary_free(summary);
@@ -400,6 +293,8 @@ void lab_summary_free(lab_summary *summary) {
     for (size_t i = 0; i < summary->section_count; i++) {
         for (size_t j = 0; j < summary->sections[i].row_count; j++) {
             free(summary->sections[i].rows[j].runs);
+            free(summary->sections[i].rows[j].at_depth);
+            free(summary->sections[i].rows[j].at_nodes);
         }
         free(summary->sections[i].rows);
     }

@@ -5,8 +5,8 @@
 #ifndef LAB_SUMMARY_H
 #define LAB_SUMMARY_H
 
+#include "task/task.h"
 #include "train/store.h"
-#include <stdbool.h>
 
 /* One quantity over the seeds of a row. */
 typedef struct lab_statistic {
@@ -16,27 +16,58 @@ typedef struct lab_statistic {
 } lab_statistic;
 
 #define LAB_SUMMARY_MAX_LENGTHS 16
+#define LAB_SUMMARY_MAX_BINS 32
+#define LAB_SUMMARY_COLOURS 8
+
+/* Trees of one depth, or of so many nodes. */
+typedef struct lab_summary_bin {
+    size_t low, high; /* both included; high is SIZE_MAX where there is no bound */
+    size_t samples;   /* of the test set, the most that any run scored */
+} lab_summary_bin;
+
+typedef struct lab_summary_bins {
+    size_t count;
+    lab_summary_bin bins[LAB_SUMMARY_MAX_BINS]; /* ascending */
+} lab_summary_bins;
+
+/* The scores of a row in one bin: means over seeds, each seed weighted by its samples. */
+typedef struct lab_summary_bin_score {
+    lab_statistic accuracy, exact, greedy_exact;
+} lab_summary_bin_score;
 
 typedef struct lab_summary_row {
     const char *encoding;
+    size_t colour;    /* below LAB_SUMMARY_COLOURS, the same for an encoding in all sections of the summary */
     size_t run_count; /* all of them, finished or not */
     const lab_run **runs;
-    size_t done;                                       /* finished */
-    lab_statistic accuracy, exact, greedy_exact, loss; /* on the test set, teacher-forced; shares in [0, 1] */
-    lab_statistic steps_to_99;                         /* over the seeds that got there */
+    size_t done; /* finished */
+    /* On the test set, teacher-forced, shares in [0, 1]; of images the best epoch's. */
+    lab_statistic accuracy, exact, greedy_exact, loss;
+    lab_statistic steps_to_99; /* over the seeds that got there */
     lab_statistic tokens_per_second, wall_seconds, peak_bytes, parameters;
     lab_statistic at_length[LAB_SUMMARY_MAX_LENGTHS]; /* accuracy on test sets of the section's other lengths */
     lab_statistic greedy_at_length[LAB_SUMMARY_MAX_LENGTHS];
+    lab_summary_bin_score *at_depth, *at_nodes; /* trees: [depths.count], [nodes.count]; else NULL */
+    lab_statistic accuracy_half, accuracy_last; /* images: best up to half of the epochs, and after the last one */
     bool has_published;
-    double published, published_deviation; /* token accuracy in [0, 1] at budget paper; deviation < 0: not printed */
+    double published, published_deviation; /* accuracy in [0, 1] at budget paper; deviation < 0: not printed */
+    bool has_published_half;               /* images: what is published at half of the epochs */
+    double published_half, published_half_deviation;
 } lab_summary_row;
 
 typedef struct lab_summary_section {
     const char *task, *budget, *setup, *embedding_init;
+    lab_task_kind kind;    /* of an unknown task: words */
+    lab_order order;       /* trees */
+    char title[64];        /* the task's name; of trees with its order: "tree-copy, depth first" */
     const char *config;    /* JSON of its first run: what all runs of a section share, but seed and encoding */
-    char data[160];        /* "words of length N(24, 2.4) over 20 symbols" if the runs say so, else "" */
-    double trained_length; /* mean length of the training words; 0: unknown */
-    size_t lengths[LAB_SUMMARY_MAX_LENGTHS], length_count; /* further mean lengths tested, ascending */
+    char data[160];        /* "words of length N(24, 2.4) over 20 symbols", "binary trees of depth N(5, 1), 20 symbols",
+                              "CIFAR-10, 50,000 training images" if the runs say so, else "" */
+    double trained_length; /* mean length of the training words, depth of the trees; 0: unknown */
+    size_t lengths[LAB_SUMMARY_MAX_LENGTHS], length_count; /* further mean lengths, or depths, tested; ascending */
+    lab_summary_bins depths, nodes;                        /* trees */
+    uint64_t epoch_steps;                                  /* images: steps of an epoch; 0: unknown */
+    double epochs;                                         /* images: of a whole training; 0: unknown */
     lab_summary_row *rows;
     size_t row_count;
 } lab_summary_section;
@@ -58,6 +89,10 @@ typedef struct lab_summary_filter {
 locus_status lab_summary_create(lab_summary *summary, lab_store *store, const lab_summary_filter *filter,
                                 locus_error *error);
 void lab_summary_free(lab_summary *summary);
+
+/* Whether a finished run of the section ran while another run of the summary did, on the same machine: then its times
+ * and speeds are those of a shared machine. */
+bool lab_summary_shared_machine(const lab_summary *summary, const lab_summary_section *section);
 
 /* The sections as JSON: {"sections": [{"task": …, "rows": [{"encoding": …, "accuracy": {"mean": …}, …}]}]}. A
  * statistic that no seed has is null. NULL: out of memory. Release with cJSON_Delete. */

@@ -24,16 +24,16 @@ static void add_statistic(cJSON *object, const char *name, const lab_statistic *
     }
 }
 
-static void add_published(cJSON *object, const lab_summary_row *row) {
-    if (!row->has_published) {
-        cJSON_AddNullToObject(object, "published");
+static void add_published(cJSON *object, const char *name, bool known, double mean, double deviation) {
+    if (!known) {
+        cJSON_AddNullToObject(object, name);
         return;
     }
-    cJSON *entry = cJSON_AddObjectToObject(object, "published");
+    cJSON *entry = cJSON_AddObjectToObject(object, name);
     cJSON_AddStringToObject(entry, "budget", "paper");
-    cJSON_AddNumberToObject(entry, "mean", row->published);
-    if (row->published_deviation >= 0) {
-        cJSON_AddNumberToObject(entry, "deviation", row->published_deviation);
+    cJSON_AddNumberToObject(entry, "mean", mean);
+    if (deviation >= 0) {
+        cJSON_AddNumberToObject(entry, "deviation", deviation);
     } else {
         cJSON_AddNullToObject(entry, "deviation");
     }
@@ -48,6 +48,41 @@ static void add_runs(cJSON *object, const lab_summary_row *row) {
         cJSON_AddStringToObject(entry, "name", run->name);
         cJSON_AddNumberToObject(entry, "seed", (double)run->seed);
         cJSON_AddStringToObject(entry, "state", (unsigned)run->state < 4 ? state_names[run->state] : "unknown");
+        cJSON_AddNumberToObject(entry, "wall_seconds", run->wall_seconds);
+        cJSON_AddNumberToObject(entry, "peak_bytes", (double)run->peak_bytes);
+    }
+}
+
+static void add_bins(cJSON *object, const char *name, const lab_summary_bins *bins,
+                     const lab_summary_bin_score *scores) {
+    cJSON *list = cJSON_AddArrayToObject(object, name);
+    for (size_t i = 0; scores && i < bins->count; i++) {
+        const lab_summary_bin *bin = &bins->bins[i];
+        cJSON *entry = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, entry);
+        cJSON_AddNumberToObject(entry, "low", (double)bin->low);
+        if (bin->high < SIZE_MAX) {
+            cJSON_AddNumberToObject(entry, "high", (double)bin->high);
+        } else {
+            cJSON_AddNullToObject(entry, "high");
+        }
+        cJSON_AddNumberToObject(entry, "samples", (double)bin->samples);
+        add_statistic(entry, "accuracy", &scores[i].accuracy);
+        add_statistic(entry, "exact", &scores[i].exact);
+        add_statistic(entry, "greedy_exact", &scores[i].greedy_exact);
+    }
+}
+
+/* What only trees, or only images, have. */
+static void add_of_kind(cJSON *object, const lab_summary_section *section, const lab_summary_row *row) {
+    if (section->kind == LAB_TASK_TREES) {
+        add_bins(object, "depths", &section->depths, row->at_depth);
+        add_bins(object, "nodes", &section->nodes, row->at_nodes);
+    } else if (section->kind == LAB_TASK_IMAGES) {
+        add_statistic(object, "accuracy_half", &row->accuracy_half);
+        add_statistic(object, "accuracy_last", &row->accuracy_last);
+        add_published(object, "published_half", row->has_published_half, row->published_half,
+                      row->published_half_deviation);
     }
 }
 
@@ -73,7 +108,8 @@ static cJSON *row_json(const lab_summary_section *section, const lab_summary_row
         add_statistic(entry, "accuracy", &row->at_length[i]);
         add_statistic(entry, "greedy_exact", &row->greedy_at_length[i]);
     }
-    add_published(object, row);
+    add_of_kind(object, section, row);
+    add_published(object, "published", row->has_published, row->published, row->published_deviation);
     add_runs(object, row);
     return object;
 }
@@ -103,6 +139,10 @@ struct cJSON *lab_summary_json(const lab_summary *summary) {
         cJSON_AddStringToObject(object, "setup", section->setup);
         cJSON_AddStringToObject(object, "embedding_init", section->embedding_init);
         cJSON_AddStringToObject(object, "data", section->data);
+        if (section->kind == LAB_TASK_TREES) {
+            cJSON_AddStringToObject(object, "order", section->order == LAB_ORDER_DEPTH ? "depth" : "breadth");
+        }
+        cJSON_AddBoolToObject(object, "shared_machine", lab_summary_shared_machine(summary, section));
         cJSON *rows = cJSON_AddArrayToObject(object, "rows");
         for (size_t j = 0; j < section->row_count; j++) {
             cJSON_AddItemToArray(rows, row_json(section, &section->rows[j]));

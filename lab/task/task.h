@@ -66,7 +66,8 @@ struct lab_task {
     const char *name;    /* "copy" */
     const char *summary; /* "w → w" */
     lab_task_kind kind;
-    size_t symbols; /* trees: how many the task has; else 0 */
+    size_t symbols;                 /* trees: how many the task has; else 0 */
+    const char *const *class_names; /* images: of each class; else NULL */
     /* Fills an empty set; checks the options of its kind. What it has allocated before a failure stays in the set. */
     locus_status (*generate)(lab_dataset *set, const lab_draw *draw, locus_error *error);
     /* Words: writes the target of one input word into `target` (room for the length that is returned), or NULL to ask

@@ -1,4 +1,306 @@
 /* SPDX-License-Identifier: MIT */
+/* The tree tasks of Kogkalidis, Bernardy and Garg 2024, Table 2.
+ *
+ *                symbols                                            target
+ *   tree-copy    1–10 leaves, 11–20 operators                       the tree
+ *   tree-reorder the same                                           its mirror image
+ *   tree-c3      1, 2, 3 = e, a, a² of the cyclic group C3, 4 ·     every subtree of depth 1 replaced by its value
+ *   tree-ops     1–64 leaves, 65–124 operators, and four roots      the subtree (125), its mirror image (126), the tree
+ *                                                                   with the subtree cut down to its root (127), the
+ *                                                                   tree (128)
+ *
+ * The input of tree-ops is (root name tree): a leaf that names one of the nodes, all of which differ, and the tree.
+ * Depths are max(0, ⌊mean + deviation · z⌋); at least 1 in tree-ops, whose tree is one less deep than its input.
+ *
+ * Sample i of a set has its own stream of random numbers, keyed by (seed, set, i): number 0 is the standard normal z,
+ * the others are used one after another. So it depends neither on how many are drawn nor on the order in which targets
+ * are written. */
+#include "io/fail.h"
 #include "task/family.h"
+#include "task/tree_random.h"
 
-const lab_task_family lab_task_tree = {NULL, 0};
+#include <math.h>
+#include <stdlib.h>
+
+#define MOST_TOKENS ((size_t)1 << 28) /* of a side of a set: 3 GiB with its nodes */
+#define MOST_NODES 1e6 /* that the trees of a task may have on the average, at six deviations above the mean depth */
+
+enum { C3_ELEMENTS = 3, C3_OPERATOR = 4 };
+enum { OPS_LEAVES = 64, OPS_OPERATORS = 60, OPS_EXTRACT = 125, OPS_FLIP_EXTRACT, OPS_TRUNCATE, OPS_NOTHING };
+
+/* Trees that one sample after another is made in. */
+typedef struct workshop {
+    const lab_task_options *options;
+    lab_draws draws;
+    size_t depth;
+    lab_tree input, target, part;
+} workshop;
+
+typedef locus_status sample_maker(workshop *shop, locus_error *error);
+
+static locus_status memory(locus_error *error) {
+    return lab_fail_memory(error, "a tree");
+}
+
+/* ---- the tasks ---- */
+
+static locus_status draw_input(workshop *shop, size_t leaves, size_t operators, locus_error *error) {
+    const lab_tree_plan plan = {shop->depth, shop->options->arity, {leaves, operators}, false};
+    return lab_tree_draw(&shop->input, &plan, &shop->draws, error);
+}
+
+static locus_status make_copy(workshop *shop, locus_error *error) {
+    size_t half = shop->options->symbols / 2;
+    locus_status status = draw_input(shop, half, half, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    return lab_tree_graft(&shop->target, LAB_TREE_NONE, &shop->input, 0, NULL) ? LOCUS_OK : memory(error);
+}
+
+static locus_status make_reorder(workshop *shop, locus_error *error) {
+    locus_status status = make_copy(shop, error);
+    lab_tree_mirror(&shop->target);
+    return status;
+}
+
+/* The value of an operator all of whose children are leaves: exponents of a add up. */
+static int32_t c3_value(const void *context, const lab_tree *from, int32_t node) {
+    int32_t exponent = 0;
+    (void)context;
+    for (int32_t child = from->nodes[node].first; child >= 0; child = from->nodes[child].next) {
+        if (from->nodes[child].first >= 0) {
+            return LAB_TREE_NONE;
+        }
+        exponent += from->nodes[child].symbol - 1;
+    }
+    return from->nodes[node].first < 0 ? LAB_TREE_NONE : 1 + exponent % C3_ELEMENTS;
+}
+
+static locus_status make_c3(workshop *shop, locus_error *error) {
+    const lab_tree_cut reduce = {c3_value, NULL};
+    locus_status status = draw_input(shop, C3_ELEMENTS, 1, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    return lab_tree_graft(&shop->target, LAB_TREE_NONE, &shop->input, 0, &reduce) ? LOCUS_OK : memory(error);
+}
+
+static int32_t own_symbol(const void *context, const lab_tree *from, int32_t node) {
+    return node == *(const int32_t *)context ? from->nodes[node].symbol : LAB_TREE_NONE;
+}
+
+static locus_status make_ops(workshop *shop, locus_error *error) {
+    const lab_tree_plan plan = {
+        shop->depth > 0 ? shop->depth - 1 : 0, shop->options->arity, {OPS_LEAVES, OPS_OPERATORS}, true};
+    locus_status status = lab_tree_draw(&shop->part, &plan, &shop->draws, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    int32_t chosen = lab_draw_below(&shop->draws, shop->part.count);
+    int32_t operation = OPS_EXTRACT + lab_draw_below(&shop->draws, 4);
+    const lab_tree_cut truncate = {own_symbol, &chosen};
+    bool extract = operation == OPS_EXTRACT || operation == OPS_FLIP_EXTRACT;
+    bool made = lab_tree_add(&shop->input, LAB_TREE_NONE, operation) == 0 &&
+                lab_tree_add(&shop->input, 0, shop->part.nodes[chosen].symbol) > 0 &&
+                lab_tree_graft(&shop->input, 0, &shop->part, 0, NULL) &&
+                lab_tree_graft(&shop->target, LAB_TREE_NONE, &shop->part, extract ? chosen : 0,
+                               operation == OPS_TRUNCATE ? &truncate : NULL);
+    if (!made) {
+        return memory(error);
+    }
+    if (operation == OPS_FLIP_EXTRACT) {
+        lab_tree_mirror(&shop->target);
+    }
+    return LOCUS_OK;
+}
+
+/* ---- children of an output token ---- */
+
+static size_t children_half(const lab_task_options *options, size_t n, const int32_t *input, int32_t symbol) {
+    (void)n, (void)input;
+    return symbol > 0 && (size_t)symbol > options->symbols / 2 && (size_t)symbol <= options->symbols ? options->arity
+                                                                                                     : 0;
+}
+
+static size_t children_c3(const lab_task_options *options, size_t n, const int32_t *input, int32_t symbol) {
+    (void)n, (void)input;
+    return symbol == C3_OPERATOR ? options->arity : 0;
+}
+
+/* A truncated operator has become a leaf. The input's left leaf is its second token. */
+static size_t children_ops(const lab_task_options *options, size_t n, const int32_t *input, int32_t symbol) {
+    bool truncated = n > 1 && input[0] == OPS_TRUNCATE && input[1] == symbol;
+    return symbol > OPS_LEAVES && symbol <= OPS_LEAVES + OPS_OPERATORS && !truncated ? options->arity : 0;
+}
+
+/* ---- sets ---- */
+
+static locus_status check_depth(const lab_draw *draw, locus_error *error) {
+    double mean = draw->options->depth_mean, deviation = draw->options->depth_deviation;
+    if (!(mean >= 0.0 && mean <= LAB_TREE_MOST_DEPTH)) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "depth", "the mean depth %g is not between 0 and %d", mean,
+                        LAB_TREE_MOST_DEPTH);
+    }
+    if (!(deviation >= 0.0 && mean + 6.0 * deviation <= LAB_TREE_MOST_DEPTH)) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "depth-deviation",
+                        "the deviation of depths %g is negative, or leads to trees deeper than %d: give a smaller one",
+                        deviation, LAB_TREE_MOST_DEPTH);
+    }
+    return LOCUS_OK;
+}
+
+static locus_status fail_tokens(locus_error *error) {
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, "n",
+                    "the set has more than %zu tokens: give fewer samples or a smaller depth", MOST_TOKENS);
+}
+
+/* Before any memory is taken: single trees, and the set as a whole. */
+static locus_status check_size(const lab_draw *draw, bool unique, locus_error *error) {
+    const lab_task_options *options = draw->options;
+    size_t deepest = (size_t)(options->depth_mean + 6.0 * options->depth_deviation);
+    double nodes = lab_tree_expected_nodes(deepest, options->arity);
+    if (!unique && nodes > MOST_NODES) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "depth",
+                        "trees of depth %zu, six deviations above the mean, have %.3g nodes on the average, more than "
+                        "%.0f: give a smaller depth, deviation or arity",
+                        deepest, nodes, MOST_NODES);
+    }
+    double usual = unique ? 3.0 : lab_tree_expected_nodes((size_t)options->depth_mean, options->arity);
+    return usual * (double)draw->samples > (double)MOST_TOKENS ? fail_tokens(error) : LOCUS_OK;
+}
+
+static locus_status check(const lab_draw *draw, bool unique, locus_error *error) {
+    const lab_task_options *options = draw->options;
+    const char *name = draw->task->name;
+    locus_status status = check_depth(draw, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    if (options->arity < 1 + (size_t)unique || options->arity > LAB_TREE_MOST_ARITY) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "arity", "arity %zu: %s takes %d to %d children", options->arity,
+                        name, unique ? 2 : 1, LAB_TREE_MOST_ARITY);
+    }
+    bool fixed = draw->task->children != children_half;
+    if (fixed && options->symbols != draw->task->symbols) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu symbols: %s has %zu, each with its meaning",
+                        options->symbols, name, draw->task->symbols);
+    }
+    if (options->symbols < 2 || options->symbols % 2 != 0 || options->symbols > 1000000) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols",
+                        "%zu symbols: %s takes an even number from 2 to 1000000, half for leaves, half for operators",
+                        options->symbols, name);
+    }
+    return check_size(draw, unique, error);
+}
+
+/* Tokens and nodes of one side of a set while it grows. */
+typedef struct side {
+    size_t **offsets;
+    int32_t **tokens;
+    lab_tree_nodes *nodes;
+    size_t room;
+} side;
+
+static bool enlarge(int32_t **numbers, size_t room) {
+    int32_t *grown = realloc(*numbers, room * sizeof *grown);
+    *numbers = grown == NULL ? *numbers : grown;
+    return grown != NULL;
+}
+
+static locus_status reserve(side *to, size_t tokens, locus_error *error) {
+    if (tokens > MOST_TOKENS) {
+        return fail_tokens(error);
+    }
+    if (tokens <= to->room) {
+        return LOCUS_OK;
+    }
+    size_t room = tokens + tokens / 2 + 1024;
+    if (!enlarge(to->tokens, room) || !enlarge(&to->nodes->parents, room) || !enlarge(&to->nodes->branches, room)) {
+        return lab_fail_memory(error, "the tokens of a data set");
+    }
+    to->room = room;
+    return LOCUS_OK;
+}
+
+static locus_status append(side *to, size_t sample, const lab_tree *tree, lab_order order, locus_error *error) {
+    size_t start = (*to->offsets)[sample], end = start + tree->count;
+    locus_status status = reserve(to, end, error);
+    if (status == LOCUS_OK) {
+        lab_tree_write(tree, order, *to->tokens + start, to->nodes->parents + start, to->nodes->branches + start);
+        (*to->offsets)[sample + 1] = end;
+    }
+    return status;
+}
+
+/* ⌊N(mean, deviation)⌋, at least 0. */
+static size_t draw_depth(lab_draws *draws, const lab_task_options *options) {
+    double depth = floor(options->depth_mean + options->depth_deviation * locus_random_normal(&draws->random, 0));
+    draws->next = 1;
+    return depth < 0.0 ? 0 : depth > LAB_TREE_MOST_DEPTH ? LAB_TREE_MOST_DEPTH : (size_t)depth;
+}
+
+static locus_status make_sample(workshop *shop, sample_maker *make, const lab_draw *draw, size_t sample,
+                                locus_error *error) {
+    shop->draws.random = (locus_random){draw->seed, LAB_PURPOSE_DATA + (uint32_t)draw->which, (uint32_t)sample};
+    shop->depth = draw_depth(&shop->draws, draw->options);
+    lab_tree_clear(&shop->input);
+    lab_tree_clear(&shop->target);
+    return make(shop, error);
+}
+
+static locus_status generate(lab_dataset *set, const lab_draw *draw, sample_maker *make, locus_error *error) {
+    workshop shop = {.options = draw->options};
+    side input = {&set->input_offsets, &set->input, &set->input_tree, 0};
+    side target = {&set->target_offsets, &set->target, &set->target_tree, 0};
+    locus_status status = check(draw, make == make_ops, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    set->samples = draw->samples;
+    set->input_offsets = calloc(set->samples + 1, sizeof *set->input_offsets);
+    set->target_offsets = calloc(set->samples + 1, sizeof *set->target_offsets);
+    if (set->input_offsets == NULL || set->target_offsets == NULL) {
+        return lab_fail_memory(error, "the offsets of a data set");
+    }
+    status = reserve(&input, 1, error);
+    status = status == LOCUS_OK ? reserve(&target, 1, error) : status;
+    for (size_t i = 0; status == LOCUS_OK && i < draw->samples; i++) {
+        status = make_sample(&shop, make, draw, i, error);
+        status = status == LOCUS_OK ? append(&input, i, &shop.input, LAB_ORDER_BREADTH, error) : status;
+        status = status == LOCUS_OK ? append(&target, i, &shop.target, draw->options->order, error) : status;
+    }
+    lab_tree_destroy(&shop.input);
+    lab_tree_destroy(&shop.target);
+    lab_tree_destroy(&shop.part);
+    return status;
+}
+
+static locus_status generate_copy(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+    return generate(set, draw, make_copy, error);
+}
+
+static locus_status generate_reorder(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+    return generate(set, draw, make_reorder, error);
+}
+
+static locus_status generate_c3(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+    return generate(set, draw, make_c3, error);
+}
+
+static locus_status generate_ops(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+    return generate(set, draw, make_ops, error);
+}
+
+#define TREE_TASK(task, says, count, made, arities) \
+    { .name = task, .summary = says, .kind = LAB_TASK_TREES, .symbols = count, .generate = made, .children = arities }
+
+static const lab_task tasks[] = {
+    TREE_TASK("tree-copy", "tree → tree", 20, generate_copy, children_half),
+    TREE_TASK("tree-reorder", "tree → its mirror image", 20, generate_reorder, children_half),
+    TREE_TASK("tree-c3", "expression over the group C3 → one step of reduction", C3_OPERATOR, generate_c3, children_c3),
+    TREE_TASK("tree-ops", "operation, name of a node, tree → what it makes of it", OPS_NOTHING, generate_ops,
+              children_ops),
+};
+
+const lab_task_family lab_task_tree = {tasks, sizeof tasks / sizeof *tasks};

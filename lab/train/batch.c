@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Batches. An epoch's order is a Fisher–Yates shuffle from numbers keyed by (seed, epoch); its last batch may be
- * smaller. */
+/* Packed batches. The last one of an epoch may be smaller. */
 #include "train/batch.h"
 
 #include "io/fail.h"
+#include "train/shuffle.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define PURPOSE_SHUFFLE (LOCUS_RANDOM_USER + 0x2000u)
 #define OWN_ORDER UINT64_MAX
 
 locus_status lab_batcher_create(lab_batcher *batcher, const lab_dataset *set, size_t most, uint64_t seed,
@@ -31,68 +30,86 @@ locus_status lab_batcher_create(lab_batcher *batcher, const lab_dataset *set, si
     return LOCUS_OK;
 }
 
+static void release(struct lab_packed *side) {
+    free(side->tokens);
+    free(side->parents);
+    free(side->branches);
+}
+
 void lab_batcher_destroy(lab_batcher *batcher) {
     free(batcher->order);
     free(batcher->input_offsets);
     free(batcher->target_offsets);
-    free(batcher->input);
-    free(batcher->target);
+    release(&batcher->input);
+    release(&batcher->target);
     memset(batcher, 0, sizeof *batcher);
 }
 
-static void shuffle(lab_batcher *batcher, uint64_t epoch) {
-    locus_random random = {batcher->seed, PURPOSE_SHUFFLE, (uint32_t)epoch};
-    for (size_t i = 0; i < batcher->set->samples; i++) {
-        batcher->order[i] = i;
-    }
-    for (size_t i = batcher->set->samples; i > 1; i--) {
-        size_t j = (size_t)locus_random_below(&random, i, i), kept = batcher->order[i - 1];
-        batcher->order[i - 1] = batcher->order[j];
-        batcher->order[j] = kept;
-    }
-    batcher->epoch = epoch;
-}
-
-static bool reserve(int32_t **tokens, size_t *room, size_t needed) {
-    if (needed <= *room) {
-        return true;
-    }
-    int32_t *grown = realloc(*tokens, (needed + needed / 8) * sizeof *grown);
-    if (grown != NULL) {
-        *tokens = grown;
-        *room = needed + needed / 8;
-    }
+static bool grow(int32_t **items, size_t count) {
+    int32_t *grown = realloc(*items, count * sizeof *grown);
+    *items = grown != NULL ? grown : *items;
     return grown != NULL;
 }
 
-/* Lays the samples order[0 … count) end to end. */
+static bool reserve(struct lab_packed *side, size_t needed, bool trees) {
+    if (needed <= side->room) {
+        return true;
+    }
+    const size_t room = needed + needed / 8;
+    const bool good =
+        grow(&side->tokens, room) && (!trees || (grow(&side->parents, room) && grow(&side->branches, room)));
+    side->room = good ? room : side->room;
+    return good;
+}
+
+/* One side of a set: what its samples read, or what they are to write. */
+typedef struct part {
+    const size_t *offsets;
+    const int32_t *tokens;
+    const lab_tree_nodes *nodes;
+} part;
+
+static void copy(int32_t *to, const int32_t *from, size_t count) {
+    memcpy(to, from, count * sizeof *to);
+}
+
+/* Lays the samples order[0 … count) of one side end to end. */
+static bool pack_side(struct lab_packed *side, size_t *offsets, const part *from, const size_t *order, size_t count) {
+    const bool trees = from->nodes->parents != NULL;
+    offsets[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        offsets[i + 1] = offsets[i] + from->offsets[order[i] + 1] - from->offsets[order[i]];
+    }
+    if (!reserve(side, offsets[count] + 1, trees)) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const size_t start = from->offsets[order[i]], tokens = offsets[i + 1] - offsets[i];
+        copy(side->tokens + offsets[i], from->tokens + start, tokens);
+        if (trees) {
+            copy(side->parents + offsets[i], from->nodes->parents + start, tokens);
+            copy(side->branches + offsets[i], from->nodes->branches + start, tokens);
+        }
+    }
+    return true;
+}
+
 static locus_status pack(lab_batcher *batcher, const size_t *order, size_t count, const lab_batch **batch,
                          locus_error *error) {
     const lab_dataset *set = batcher->set;
-    batcher->input_offsets[0] = batcher->target_offsets[0] = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t s = order[i];
-        batcher->input_offsets[i + 1] = batcher->input_offsets[i] + set->input_offsets[s + 1] - set->input_offsets[s];
-        batcher->target_offsets[i + 1] =
-            batcher->target_offsets[i] + set->target_offsets[s + 1] - set->target_offsets[s];
-    }
-    if (!reserve(&batcher->input, &batcher->input_room, batcher->input_offsets[count] + 1) ||
-        !reserve(&batcher->target, &batcher->target_room, batcher->target_offsets[count] + 1)) {
+    const part input = {set->input_offsets, set->input, &set->input_tree};
+    const part target = {set->target_offsets, set->target, &set->target_tree};
+    if (!pack_side(&batcher->input, batcher->input_offsets, &input, order, count) ||
+        !pack_side(&batcher->target, batcher->target_offsets, &target, order, count)) {
         return lab_fail_memory(error, "a batch");
     }
-    for (size_t i = 0; i < count; i++) {
-        size_t s = order[i];
-        memcpy(batcher->input + batcher->input_offsets[i], set->input + set->input_offsets[s],
-               (batcher->input_offsets[i + 1] - batcher->input_offsets[i]) * sizeof *batcher->input);
-        memcpy(batcher->target + batcher->target_offsets[i], set->target + set->target_offsets[s],
-               (batcher->target_offsets[i + 1] - batcher->target_offsets[i]) * sizeof *batcher->target);
-    }
-    lab_batch packed = {.samples = count,
-                        .input_offsets = batcher->input_offsets,
-                        .target_offsets = batcher->target_offsets,
-                        .input = batcher->input,
-                        .target = batcher->target};
-    batcher->batch = packed;
+    batcher->batch = (lab_batch){.samples = count,
+                                 .input_offsets = batcher->input_offsets,
+                                 .target_offsets = batcher->target_offsets,
+                                 .input = batcher->input.tokens,
+                                 .target = batcher->target.tokens,
+                                 .input_tree = {batcher->input.parents, batcher->input.branches},
+                                 .target_tree = {batcher->target.parents, batcher->target.branches}};
     *batch = &batcher->batch;
     return LOCUS_OK;
 }
@@ -101,7 +118,8 @@ locus_status lab_batcher_step(lab_batcher *batcher, uint64_t step, const lab_bat
     size_t samples = batcher->set->samples;
     uint64_t each = (samples + batcher->most - 1) / batcher->most, epoch = step / each;
     if (batcher->epoch != epoch) {
-        shuffle(batcher, epoch);
+        lab_shuffle_epoch(batcher->order, samples, batcher->seed, epoch);
+        batcher->epoch = epoch;
     }
     size_t first = (size_t)(step % each) * batcher->most;
     size_t count = samples - first < batcher->most ? samples - first : batcher->most;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Batches of a data set: shuffled for training, in order for scoring. Packed, without padding. */
+/* Batches of a set of words or trees: shuffled for training, in order for scoring. Packed, without padding: tokens end to
+ * end, and of trees each token's parent and branch, which count within a sample and so are copied as they are. */
 #ifndef LAB_BATCH_H
 #define LAB_BATCH_H
 
@@ -13,8 +14,10 @@ typedef struct lab_batcher {
     uint64_t epoch;                         /* that `order` is shuffled for; UINT64_MAX: the set's own order */
     size_t *order;                          /* [samples] */
     size_t *input_offsets, *target_offsets; /* [most + 1] */
-    int32_t *input, *target;
-    size_t input_room, target_room;
+    struct lab_packed {
+        int32_t *tokens, *parents, *branches; /* the last two NULL of words */
+        size_t room;
+    } input, target;
     lab_batch batch;
 } lab_batcher;
 

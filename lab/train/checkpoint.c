@@ -64,7 +64,7 @@ static void model_arrays(lab_model *model, const float *values, lab_array *array
 static void pack_state(const lab_training_state *s, int64_t integers[INTEGERS], double reals[REALS]) {
     const int64_t whole[INTEGERS] = {(int64_t)s->step,         (int64_t)s->best_step,     (int64_t)s->tokens_seen,
                                      (int64_t)s->record_steps, (int64_t)s->record_tokens, s->peak_bytes};
-    const double real[REALS] = {s->record_loss, s->record_norm, s->best_loss, s->wall_seconds, s->train_seconds};
+    const double real[REALS] = {s->record_loss, s->record_norm, s->best_measure, s->wall_seconds, s->train_seconds};
     memcpy(integers, whole, sizeof whole);
     memcpy(reals, real, sizeof real);
 }
@@ -79,7 +79,7 @@ static void unpack_state(lab_training_state *s, const int64_t *integers, const d
         .peak_bytes = integers[5],
         .record_loss = reals[0],
         .record_norm = reals[1],
-        .best_loss = reals[2],
+        .best_measure = reals[2],
         .wall_seconds = reals[3],
         .train_seconds = reals[4],
     };
@@ -119,16 +119,17 @@ locus_status lab_best_write(const lab_checkpoint *checkpoint, const lab_train_co
                             locus_error *error) {
     size_t count = lab_model_parameter_count(checkpoint->model);
     lab_array *arrays = calloc(count + 1, sizeof *arrays);
-    char *json = lab_config_json(config), step[32], loss[40];
+    char *json = lab_config_json(config), step[32], value[40];
+    const char *measure = lab_config_kind(config) == LAB_TASK_IMAGES ? "dev_error" : "dev_loss";
     locus_status status = LOCUS_OK;
     if (arrays == NULL || json == NULL) {
         status = lab_fail_memory(error, "a checkpoint");
         goto end;
     }
     snprintf(step, sizeof step, "%llu", (unsigned long long)checkpoint->state->best_step);
-    snprintf(loss, sizeof loss, "%.17g", checkpoint->state->best_loss);
+    snprintf(value, sizeof value, "%.17g", checkpoint->state->best_measure);
     model_arrays(checkpoint->model, checkpoint->best, arrays);
-    const lab_metadata metadata[] = {{"format", MODEL_FORMAT}, {"config", json}, {"step", step}, {"dev_loss", loss}};
+    const lab_metadata metadata[] = {{"format", MODEL_FORMAT}, {"config", json}, {"step", step}, {measure, value}};
     status = lab_safetensors_write(path, arrays, count, metadata, 4, error);
 end:
     free(arrays);

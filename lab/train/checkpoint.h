@@ -3,7 +3,7 @@
  *   last.safetensors  everything that a resume needs; removed once the run is done
  *     <parameters of the model>, optimizer.first, optimizer.second [elements], best [elements] if there is one,
  *     state.integers, state.reals; metadata: format, config
- *   best.safetensors  the parameters of the best development loss; metadata: format, config, step, dev_loss
+ *   best.safetensors  the parameters of the best step; metadata: format, config, step, dev_loss (of images dev_error)
  *   lock              held by the process that trains the run */
 #ifndef LAB_CHECKPOINT_H
 #define LAB_CHECKPOINT_H
@@ -13,13 +13,13 @@
 /* What a training carries from step to step besides parameters and moments. */
 typedef struct lab_training_state {
     uint64_t step;         /* steps taken */
-    uint64_t best_step;    /* of the best development loss; 0: none yet */
+    uint64_t best_step;    /* 0: none yet */
     uint64_t tokens_seen;  /* input and predicted tokens, no padding */
     uint64_t record_steps; /* since the last record of metrics … */
     uint64_t record_tokens;
     int64_t peak_bytes;
     double record_loss, record_norm; /* … sums */
-    double best_loss;
+    double best_measure; /* of the best step, the smaller the better: development loss; of images the share not right */
     double wall_seconds, train_seconds; /* all of it; in training steps alone */
 } lab_training_state;
 

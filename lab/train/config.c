@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Budgets, what follows from a configuration, and what is refused. The budgets are explained in docs/budgets.md. */
+/* What follows from a configuration, what is refused, the texts of encodings and names. */
 #include "train/config.h"
 
 #include "io/fail.h"
@@ -10,90 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void budget_paper(lab_train_config *config) {
-    config->model = lab_model_default();
-    config->train_samples = 6000;
-    config->dev_samples = 2000;
-    config->test_samples = 2000;
-    config->greedy_samples = 2000;
-    config->batch = 64;
-    config->epochs = 400;
-    config->evaluate_every = 0;
-    config->checkpoint_seconds = 60;
-    config->optimizer = lab_optimizer_default();
-    config->rate_initial = 1e-7;
-    config->rate_peak = 5e-4;
-    config->rate_final = 1e-9;
-    config->warmup_share = 0.05;
-}
-
-static void budget_quick(lab_train_config *config) {
-    budget_paper(config);
-    config->model.dim = 64;
-    config->model.heads = 4;
-    config->model.feed_forward = 256;
-    config->data.length_mean = 20.0;
-    config->data.length_deviation = 2.0;
-    config->train_samples = 6000;
-    config->dev_samples = 256;
-    config->test_samples = 512;
-    config->greedy_samples = 128;
-    config->batch = 32;
-    config->steps = 2500;
-    config->evaluate_every = 50;
-    config->rate_peak = 2e-3;
-}
-
-static void budget_smoke(lab_train_config *config) {
-    budget_paper(config);
-    config->model.dim = 64;
-    config->model.heads = 4;
-    config->model.feed_forward = 256;
-    config->data.length_mean = 16.0;
-    config->data.length_deviation = 1.6;
-    config->dev_samples = 128;
-    config->test_samples = 256;
-    config->greedy_samples = 128;
-    config->batch = 32;
-    config->steps = 1500;
-    config->evaluate_every = 25;
-    config->rate_peak = 2e-3;
-}
-
-/* tasks.md, "paper and code": the set-ups differ in where LayerNorm stands and what dropout acts on; the warm-up too, 5
- * % of the steps against 5 epochs of 400. */
-static void apply_setup(lab_train_config *config, lab_setup setup) {
-    config->setup = setup;
-    config->model.norm = setup == LAB_SETUP_CODE ? LAB_NORM_AFTER : LAB_NORM_BEFORE;
-    config->model.attention_dropout_on = setup == LAB_SETUP_CODE ? LOCUS_DROPOUT_LOGITS : LOCUS_DROPOUT_WEIGHTS;
-    if (setup == LAB_SETUP_CODE) {
-        config->warmup_share = 5.0 / 400.0;
-    }
-}
-
-locus_status lab_train_config_budget(lab_train_config *config, const lab_task *task, const char *budget,
-                                     lab_setup setup, locus_error *error) {
-    static const struct {
-        const char *name;
-        void (*fill)(lab_train_config *config);
-    } budgets[] = {{"smoke", budget_smoke}, {"quick", budget_quick}, {"paper", budget_paper}};
-    memset(config, 0, sizeof *config);
-    config->task = task->name;
-    config->data = lab_task_default(task);
-    for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
-        if (strcmp(budget, budgets[i].name) == 0) {
-            budgets[i].fill(config);
-            apply_setup(config, setup);
-            config->encoding = config->model.encoding;
-            config->budget = budgets[i].name;
-            lab_config_fill(config);
-            return LOCUS_OK;
-        }
-    }
-    return lab_fail(error, LOCUS_ERROR_ARGUMENT, "budget", "unknown budget '%s': there are smoke, quick and paper",
-                    budget);
-}
-
 /* ---- what follows ---- */
 
 void lab_config_fill(lab_train_config *config) {
@@ -102,6 +18,11 @@ void lab_config_fill(lab_train_config *config) {
         config->model.vocabulary = lab_task_vocabulary(task, &config->data);
         config->model.tree_arity = task->kind == LAB_TASK_TREES ? config->data.arity : 0;
     }
+}
+
+lab_task_kind lab_config_kind(const lab_train_config *config) {
+    const lab_task *task = lab_task_find(config->task);
+    return task == NULL ? LAB_TASK_WORDS : task->kind;
 }
 
 uint64_t lab_config_epoch_steps(const lab_train_config *config) {
@@ -123,11 +44,19 @@ lab_schedule lab_config_schedule(const lab_train_config *config) {
     return schedule;
 }
 
-lab_task_options lab_config_data(const lab_train_config *config, size_t length) {
+lab_task_options lab_config_data(const lab_train_config *config, size_t mean) {
     lab_task_options options = config->data;
-    options.length_deviation *= (double)length / options.length_mean;
-    options.length_mean = (double)length;
+    if (lab_config_kind(config) == LAB_TASK_TREES) {
+        options.depth_mean = (double)mean;
+    } else {
+        options.length_deviation *= (double)mean / options.length_mean;
+        options.length_mean = (double)mean;
+    }
     return options;
+}
+
+size_t lab_config_image_tokens(const lab_model_config *model) {
+    return model->image_side < 5 ? 0 : ((model->image_side - 2) / 3) * ((model->image_side - 2) / 3);
 }
 
 /* ---- the encoding's text ---- */
@@ -250,16 +179,47 @@ static locus_status check_rates(const lab_train_config *c, locus_error *error) {
     return LOCUS_OK;
 }
 
-locus_status lab_config_check(const lab_train_config *c, locus_error *error) {
-    if (lab_task_find(c->task) == NULL) {
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "task", "unknown task '%s': did you mean '%s'?", c->task,
-                        lab_task_nearest(c->task));
+/* The development set of images is the test set: the published score is the best that was seen on it. */
+static locus_status check_images(const lab_train_config *c, locus_error *error) {
+    if (c->test_length_count > 0) {
+        return refuse(error, "test-lengths", "images have no length");
     }
+    if (c->greedy_samples > 0) {
+        return refuse(error, "greedy-samples", "nothing of images is decoded");
+    }
+    return c->dev_samples == c->test_samples
+               ? LOCUS_OK
+               : refuse(error, "dev-samples", "images are developed on the test set: --test-samples is its size");
+}
+
+static locus_status check_samples(const lab_train_config *c, locus_error *error) {
     if (c->train_samples == 0 || c->dev_samples == 0 || c->test_samples == 0) {
         return refuse(error, "samples", "every set needs at least one sample");
     }
     if (c->batch == 0) {
         return refuse(error, "batch", "a batch has at least one sample");
+    }
+    if (lab_config_kind(c) == LAB_TASK_IMAGES) {
+        return check_images(c, error);
+    }
+    const bool trees = lab_config_kind(c) == LAB_TASK_TREES;
+    for (size_t i = 0; i < c->test_length_count; i++) {
+        if (c->test_lengths[i] == 0 || c->test_lengths[i] > 1000000) {
+            return trees ? refuse(error, "test-depths", "a mean depth of 1 to 1000000 is needed")
+                         : refuse(error, "test-lengths", "a mean length of 1 to 1000000 is needed");
+        }
+    }
+    return LOCUS_OK;
+}
+
+locus_status lab_config_check(const lab_train_config *c, locus_error *error) {
+    if (lab_task_find(c->task) == NULL) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "task", "unknown task '%s': did you mean '%s'?", c->task,
+                        lab_task_nearest(c->task));
+    }
+    locus_status status = check_samples(c, error);
+    if (status != LOCUS_OK) {
+        return status;
     }
     uint64_t steps = lab_config_steps(c);
     if (steps == 0 || steps > UINT32_MAX) {
@@ -273,11 +233,6 @@ locus_status lab_config_check(const lab_train_config *c, locus_error *error) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "kv-heads",
                         "--kv-heads: %zu heads cannot share %zu key and value heads: it must divide them",
                         c->model.heads, c->model.kv_heads);
-    }
-    for (size_t i = 0; i < c->test_length_count; i++) {
-        if (c->test_lengths[i] == 0 || c->test_lengths[i] > 1000000) {
-            return refuse(error, "test-lengths", "a mean length of 1 to 1000000 is needed");
-        }
     }
     return check_rates(c, error);
 }
@@ -303,9 +258,10 @@ void lab_train_name(const lab_train_config *config, char *name, size_t size) {
     char encoding[41];
     safe_text(encoding, sizeof encoding, config->encoding);
     const bool softmax = config->model.attention == LOCUS_ATTENTION_SOFTMAX;
-    snprintf(name, size, "%s-%s-%s%s%s%s%s-s%" PRIu64 "-%08" PRIx32, config->task, encoding, config->budget,
-             softmax ? "" : "-", softmax ? "" : lab_attention_name(config->model.attention),
-             config->setup == LAB_SETUP_CODE ? "-code" : "",
+    const bool trees = lab_config_kind(config) == LAB_TASK_TREES;
+    snprintf(name, size, "%s%s%s-%s-%s%s%s%s%s-s%" PRIu64 "-%08" PRIx32, config->task, trees ? "-" : "",
+             trees ? lab_order_name(config->data.order) : "", encoding, config->budget, softmax ? "" : "-",
+             softmax ? "" : lab_attention_name(config->model.attention), config->setup == LAB_SETUP_CODE ? "-code" : "",
              config->model.embedding_init == LAB_EMBEDDING_UNIT ? "-unit" : "", config->seed,
              (uint32_t)(lab_config_hash(config) >> 32));
 }

@@ -32,8 +32,13 @@ uint64_t lab_config_steps(const lab_train_config *config);
 uint64_t lab_config_evaluate_every(const lab_train_config *config);
 lab_schedule lab_config_schedule(const lab_train_config *config);
 
-/* Data of another mean length: the deviation is scaled with it. */
-lab_task_options lab_config_data(const lab_train_config *config, size_t length);
+/* Data of another mean length of words, whose deviation is scaled with it, or of another mean depth of trees, whose
+ * deviation stays. */
+lab_task_options lab_config_data(const lab_train_config *config, size_t mean);
+
+lab_task_kind lab_config_kind(const lab_train_config *config); /* words if the task is unknown */
+/* Tokens of an image: the places of the grid after the convolution and the pooling. */
+size_t lab_config_image_tokens(const lab_model_config *model);
 
 const char *lab_setup_name(lab_setup setup);
 const char *lab_embedding_init_name(lab_embedding_init init);

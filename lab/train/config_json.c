@@ -37,6 +37,7 @@ static const char *const architectures[] = {"encoder-decoder", "image-classifier
 static const char *const activations[] = {"relu", "gelu", NULL};
 static const char *const survivors[] = {"rescaled", "as-they-are", NULL};
 static const char *const orders[] = {"breadth", "depth", NULL};
+static const char *const augmentations[] = {"none", "autoaugment", NULL};
 
 #define AT(member) offsetof(lab_train_config, member)
 static const field fields[] = {
@@ -91,6 +92,7 @@ static const field fields[] = {
     {"depth_deviation", REAL, AT(data.depth_deviation), NULL, true, "0"},
     {"order", NAMED, AT(data.order), orders, true, "breadth"},
     {"arity", SIZE, AT(data.arity), NULL, true, "0"},
+    {"augment", NAMED, AT(augment), augmentations, true, "none"},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 #undef AT
@@ -123,7 +125,7 @@ _Static_assert(sizeof(lab_setup) == sizeof(unsigned) && sizeof(locus_dropout) ==
                    sizeof(lab_norm_place) == sizeof(unsigned) && sizeof(lab_embedding_init) == sizeof(unsigned) &&
                    sizeof(locus_attention_kind) == sizeof(unsigned) && sizeof(lab_architecture) == sizeof(unsigned) &&
                    sizeof(lab_activation) == sizeof(unsigned) && sizeof(lab_survivors) == sizeof(unsigned) &&
-                   sizeof(lab_order) == sizeof(unsigned),
+                   sizeof(lab_order) == sizeof(unsigned) && sizeof(lab_augmentation) == sizeof(unsigned),
                "enums of the configuration are as large as unsigned");
 
 /* A field's value as text, the same for equal values. */

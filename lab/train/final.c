@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Scores of the best parameters on the test sets, and loading them again.
+/* Scores of the best parameters on the test sets, and loading them again. Images: final_images.c.
  *
- * Set "test" has the trained mean length, "test:200" another; "dev" holds what the development curve says: loss and
+ * Set "test" has the trained mean length of words or mean depth of trees, "test:200" another; "depth:5" and
+ * "nodes:17-32" hold what trees of "test" score whose input is of that depth or size; "dev" holds what the development curve says: loss and
  * accuracy at the best step, best_step, and steps_to_90 and steps_to_99, the first evaluated step whose accuracy
  * reached that (absent: never). An encoding that cannot take a length leaves a note in the run's message instead of
  * scores. */
 #include "io/fail.h"
 #include "train/session.h"
+#include "train/tree_groups.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,12 +65,29 @@ typedef struct outcome {
     lab_score score;
     double greedy;
     bool has_greedy;
+    lab_tree_group *groups; /* of the trained test set of trees; from malloc */
+    size_t group_count;
 } outcome;
 
-static locus_status score_set(lab_session *session, size_t length, outcome *result, locus_error *error) {
+/* Trees by depth and nodes too, if `samples` has room for what each got. */
+static locus_status score_samples(lab_session *session, const lab_dataset *set, lab_scoring *how, outcome *result,
+                                  locus_error *error) {
+    const bool groups = set->input_tree.parents != NULL && how->sample_correct != NULL;
+    locus_status status =
+        lab_train_score(session->model, set, how, &result->score, result->has_greedy ? &result->greedy : NULL, error);
+    if (status != LOCUS_OK || !groups) {
+        return status;
+    }
+    const size_t decoded = !result->has_greedy                  ? 0
+                           : how->greedy_samples < set->samples ? how->greedy_samples
+                                                                : set->samples;
+    const lab_sample_scores samples = {how->sample_correct, how->sample_greedy, decoded};
+    return lab_tree_groups(set, &samples, &result->groups, &result->group_count, error);
+}
+
+static locus_status score_set(lab_session *session, size_t mean, outcome *result, locus_error *error) {
     const lab_train_config *config = &session->config;
-    const lab_watch look = {watch, session};
-    lab_task_options options = length == 0 ? config->data : lab_config_data(config, length);
+    lab_task_options options = mean == 0 ? config->data : lab_config_data(config, mean);
     lab_dataset set;
     const lab_draw draw = {lab_task_find(config->task), &options, LAB_SET_TEST, config->test_samples,
                            config->data_seed};
@@ -76,12 +95,24 @@ static locus_status score_set(lab_session *session, size_t length, outcome *resu
     if (status != LOCUS_OK) {
         return status;
     }
-    status = lab_score_forced(session->model, &set, config->batch, &look, "test", &result->score, error);
-    result->has_greedy = config->greedy_samples > 0;
-    if (status == LOCUS_OK && result->has_greedy) {
-        status = lab_score_greedy(session->model, &set, config->batch, config->greedy_samples, &look, &result->greedy,
-                                  error);
+    lab_scoring how = {.task = draw.task,
+                       .options = &options,
+                       .batch = config->batch,
+                       .greedy_samples = config->greedy_samples,
+                       .look = watch,
+                       .context = session,
+                       .phase = "test"};
+    if (mean == 0 && draw.task->kind == LAB_TASK_TREES) {
+        how.sample_correct = calloc(set.samples + 1, sizeof *how.sample_correct);
+        how.sample_greedy = calloc(set.samples + 1, sizeof *how.sample_greedy);
+        status = how.sample_correct == NULL || how.sample_greedy == NULL ? lab_fail_memory(error, "scores") : LOCUS_OK;
     }
+    result->has_greedy = config->greedy_samples > 0;
+    if (status == LOCUS_OK) {
+        status = score_samples(session, &set, &how, result, error);
+    }
+    free(how.sample_correct);
+    free(how.sample_greedy);
     lab_dataset_destroy(&set);
     return status;
 }
@@ -100,6 +131,28 @@ static locus_status write_set(lab_session *session, const char *set, const outco
     locus_status status = LOCUS_OK;
     for (size_t i = 0; status == LOCUS_OK && i < (result->has_greedy ? 4u : 3u); i++) {
         status = lab_store_final_set(session->store, session->run->id, set, values[i].name, values[i].value, error);
+    }
+    return status;
+}
+
+/* A group of trees: shares of its tokens and samples, and how many these are. */
+static locus_status write_group(lab_session *session, const lab_tree_group *group, locus_error *error) {
+    const struct {
+        const char *name;
+        double value;
+        bool known;
+    } values[] = {
+        {"accuracy", (double)group->correct / (double)group->tokens, true},
+        {"exact", (double)group->exact / (double)group->samples, true},
+        {"samples", (double)group->samples, true},
+        {"greedy_exact", (double)group->greedy / (double)group->decoded, group->decoded > 0},
+    };
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; status == LOCUS_OK && i < sizeof values / sizeof *values; i++) {
+        if (values[i].known) {
+            status = lab_store_final_set(session->store, session->run->id, group->set, values[i].name, values[i].value,
+                                         error);
+        }
     }
     return status;
 }
@@ -129,7 +182,7 @@ static locus_status write_curve(lab_session *session, locus_error *error) {
         }
     }
     if (status == LOCUS_OK) {
-        status = lab_store_final_set(session->store, run, "dev", "loss", session->state.best_loss, error);
+        status = lab_store_final_set(session->store, run, "dev", "loss", session->state.best_measure, error);
     }
     if (status == LOCUS_OK) {
         status = lab_store_final_set(session->store, run, "dev", "best_step", (double)session->state.best_step, error);
@@ -138,32 +191,24 @@ static locus_status write_curve(lab_session *session, locus_error *error) {
     return status;
 }
 
-/* One test set, all its scores in one transaction. */
-static locus_status final_set(lab_session *session, size_t length, locus_error *error) {
-    char set[32];
-    outcome result = {0};
-    set_name(set, length);
-    locus_error local = {0};
-    locus_status status = score_set(session, length, &result, &local);
-    if (status == LOCUS_ERROR_POSITION && length != 0) {
-        char note[sizeof local.message + sizeof set + 2];
-        snprintf(note, sizeof note, "%s: %s", set, local.message);
-        return lab_session_message(session, note, true, error);
+static locus_status write_all(lab_session *session, const char *set, const outcome *result, locus_error *error) {
+    locus_status status = write_set(session, set, result, error);
+    for (size_t i = 0; status == LOCUS_OK && i < result->group_count; i++) {
+        status = write_group(session, &result->groups[i], error);
     }
-    if (status != LOCUS_OK) {
-        if (error != NULL) {
-            *error = local;
-        }
-        return status;
-    }
-    status = lab_store_begin(session->store, error);
-    if (status != LOCUS_OK) {
-        return status;
-    }
-    status = write_set(session, set, &result, error);
-    if (status == LOCUS_OK && length == 0 && session->state.best_step > 0) {
+    if (status == LOCUS_OK && strcmp(set, "test") == 0 && session->state.best_step > 0) {
         status = write_curve(session, error);
     }
+    return status;
+}
+
+/* All scores of a set in one transaction. */
+static locus_status store_set(lab_session *session, const char *set, const outcome *result, locus_error *error) {
+    locus_status status = lab_store_begin(session->store, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    status = write_all(session, set, result, error);
     if (status == LOCUS_OK) {
         return lab_store_commit(session->store, error);
     }
@@ -171,7 +216,30 @@ static locus_status final_set(lab_session *session, size_t length, locus_error *
     return status;
 }
 
+static locus_status final_set(lab_session *session, size_t mean, locus_error *error) {
+    char set[32];
+    outcome result = {0};
+    set_name(set, mean);
+    locus_error local = {0};
+    locus_status status = score_set(session, mean, &result, &local);
+    if (status == LOCUS_OK) {
+        status = store_set(session, set, &result, &local);
+    } else if (status == LOCUS_ERROR_POSITION && mean != 0) {
+        char note[sizeof local.message + sizeof set + 2];
+        snprintf(note, sizeof note, "%s: %s", set, local.message);
+        status = lab_session_message(session, note, true, &local);
+    }
+    free(result.groups);
+    if (status != LOCUS_OK && error != NULL) {
+        *error = local;
+    }
+    return status;
+}
+
 locus_status lab_session_finals(lab_session *session, locus_error *error) {
+    if (lab_config_kind(&session->config) == LAB_TASK_IMAGES) {
+        return lab_session_image_finals(session, error);
+    }
     lab_final *finals;
     size_t count;
     locus_status status = lab_store_finals(session->store, session->run->id, &finals, &count, error);

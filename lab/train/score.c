@@ -1,51 +1,53 @@
 /* SPDX-License-Identifier: MIT */
 /* Scores of a model on a data set, batch by batch in the set's own order. */
-#include "train/score.h"
-
 #include "io/fail.h"
-#include "train/batch.h"
+#include "task/growth.h"
+#include "train/feed.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool stopped(const lab_watch *watch, const char *phase, size_t done, size_t total) {
-    return watch != NULL && !watch->look(watch->context, phase, done, total);
+static locus_status look(const lab_scoring *how, const char *phase, size_t done, size_t total, locus_error *error) {
+    return how->look == NULL || how->look(how->context, phase, done, total)
+               ? LOCUS_OK
+               : lab_fail(error, LOCUS_ERROR_INTERRUPTED, "", "stopped as asked");
 }
 
-static locus_status interrupted(locus_error *error) {
-    return lab_fail(error, LOCUS_ERROR_INTERRUPTED, "", "stopped as asked");
-}
+/* ---- teacher-forced ---- */
 
-locus_status lab_score_forced(lab_model *model, const lab_dataset *set, size_t batch, const lab_watch *watch,
-                              const char *phase, lab_score *score, locus_error *error) {
+static locus_status score_forced(lab_model *model, const lab_dataset *set, const lab_scoring *how, lab_score *score,
+                                 locus_error *error) {
+    lab_feed feed;
     memset(score, 0, sizeof *score);
-    lab_batcher batcher;
-    locus_status status = lab_batcher_create(&batcher, set, batch, 0, error);
-    for (size_t first = 0; status == LOCUS_OK && first < set->samples; first += batcher.most) {
-        size_t count = set->samples - first < batcher.most ? set->samples - first : batcher.most;
-        const lab_batch *packed;
-        lab_score part = {0};
-        status = lab_batcher_slice(&batcher, first, count, &packed, error);
+    locus_status status = lab_feed_score(&feed, set, how->batch, error);
+    for (size_t first = 0; status == LOCUS_OK && first < set->samples; first += how->batch) {
+        const size_t left = set->samples - first, count = left < how->batch ? left : how->batch;
+        const lab_batch *batch;
+        lab_score part = {.sample_correct = how->sample_correct == NULL ? NULL : how->sample_correct + first};
+        status = lab_feed_slice(&feed, first, count, &batch, error);
         if (status == LOCUS_OK) {
-            status = lab_model_evaluate(model, packed, &part, error);
+            status = lab_model_evaluate(model, batch, &part, error);
         }
         score->loss += part.loss;
         score->tokens += part.tokens;
         score->correct += part.correct;
         score->exact += part.exact;
         score->samples += part.samples;
-        if (status == LOCUS_OK && stopped(watch, phase, first + count, set->samples)) {
-            status = interrupted(error);
+        if (status == LOCUS_OK) {
+            status = look(how, how->phase, first + count, set->samples, error);
         }
     }
-    lab_batcher_destroy(&batcher);
+    lab_feed_close(&feed);
     return status;
 }
+
+/* ---- greedy ---- */
 
 /* Room for one batch of generated tokens. */
 typedef struct decoded {
     size_t *limits, *offsets, *lengths;
     int32_t *tokens;
+    uint8_t *right;
 } decoded;
 
 static void release(decoded *room) {
@@ -53,6 +55,7 @@ static void release(decoded *room) {
     free(room->offsets);
     free(room->lengths);
     free(room->tokens);
+    free(room->right);
 }
 
 static bool prepare(decoded *room, const lab_dataset *set, size_t most) {
@@ -65,57 +68,84 @@ static bool prepare(decoded *room, const lab_dataset *set, size_t most) {
     room->offsets = malloc((most + 1) * sizeof *room->offsets);
     room->lengths = malloc(most * sizeof *room->lengths);
     room->tokens = malloc(most * (longest + 1) * sizeof *room->tokens);
-    return room->limits != NULL && room->offsets != NULL && room->lengths != NULL && room->tokens != NULL;
+    room->right = malloc(most * sizeof *room->right);
+    return room->limits != NULL && room->offsets != NULL && room->lengths != NULL && room->tokens != NULL &&
+           room->right != NULL;
 }
 
-/* A sample may get as many tokens as its target and the end token: one that is not over by then is wrong. */
-static locus_status decode(lab_model *model, const lab_batch *batch, decoded *room, size_t *right, locus_error *error) {
-    for (size_t s = 0; s < batch->samples; s++) {
-        room->limits[s] = batch->target_offsets[s + 1] - batch->target_offsets[s] + 1;
-    }
+static locus_status generate(lab_model *model, const lab_batch *batch, const lab_scoring *how, decoded *room,
+                             locus_error *error) {
     lab_generation generation = {
         .limits = room->limits, .output = room->tokens, .output_offsets = room->offsets, .lengths = room->lengths};
-    locus_status status = lab_model_generate(model, batch, &generation, error);
+    if (batch->target_tree.parents == NULL) {
+        return lab_model_generate(model, batch, &generation, error);
+    }
+    const lab_grower_input input = {how->task,    how->options, batch->samples, batch->input_offsets,
+                                    batch->input, room->limits};
+    lab_grower *grower;
+    locus_status status = lab_grower_create(&grower, &input, error);
+    if (status == LOCUS_OK) {
+        const lab_growth growth = {lab_grower_grow, grower};
+        generation.growth = &growth;
+        status = lab_model_generate(model, batch, &generation, error);
+    }
+    lab_grower_destroy(&grower);
+    return status;
+}
+
+/* A sample may get as many tokens as its target, and of words the end token: one that is not over by then is wrong. The
+ * right symbols in a row are the right tree, since symbols and input say how it grows. */
+static locus_status decode(lab_model *model, const lab_batch *batch, const lab_scoring *how, decoded *room,
+                           locus_error *error) {
+    const size_t end = batch->target_tree.parents == NULL;
+    for (size_t s = 0; s < batch->samples; s++) {
+        room->limits[s] = batch->target_offsets[s + 1] - batch->target_offsets[s] + end;
+    }
+    locus_status status = generate(model, batch, how, room, error);
     for (size_t s = 0; status == LOCUS_OK && s < batch->samples; s++) {
         size_t length = batch->target_offsets[s + 1] - batch->target_offsets[s];
-        *right += room->lengths[s] == length &&
-                  memcmp(room->tokens + room->offsets[s], batch->target + batch->target_offsets[s],
-                         length * sizeof *room->tokens) == 0;
+        room->right[s] = room->lengths[s] == length &&
+                         memcmp(room->tokens + room->offsets[s], batch->target + batch->target_offsets[s],
+                                length * sizeof *room->tokens) == 0;
     }
     return status;
 }
 
-locus_status lab_score_greedy(lab_model *model, const lab_dataset *set, size_t batch, size_t samples,
-                              const lab_watch *watch, double *exact, locus_error *error) {
-    size_t total = samples < set->samples ? samples : set->samples, right = 0;
+static locus_status score_greedy(lab_model *model, const lab_dataset *set, const lab_scoring *how, double *exact,
+                                 locus_error *error) {
+    const size_t total = how->greedy_samples < set->samples ? how->greedy_samples : set->samples;
+    size_t right = 0;
     decoded room = {0};
-    lab_batcher batcher;
-    locus_status status = lab_batcher_create(&batcher, set, batch, 0, error);
-    if (status == LOCUS_OK && !prepare(&room, set, batcher.most)) {
+    lab_feed feed;
+    locus_status status = lab_feed_score(&feed, set, how->batch, error);
+    if (status == LOCUS_OK && !prepare(&room, set, how->batch < set->samples ? how->batch : set->samples)) {
         status = lab_fail_memory(error, "greedy decoding");
     }
-    for (size_t first = 0; status == LOCUS_OK && first < total; first += batcher.most) {
-        size_t count = total - first < batcher.most ? total - first : batcher.most;
-        const lab_batch *packed;
-        status = lab_batcher_slice(&batcher, first, count, &packed, error);
+    for (size_t first = 0; status == LOCUS_OK && first < total; first += how->batch) {
+        const size_t count = total - first < how->batch ? total - first : how->batch;
+        const lab_batch *batch;
+        status = lab_feed_slice(&feed, first, count, &batch, error);
         if (status == LOCUS_OK) {
-            status = decode(model, packed, &room, &right, error);
+            status = decode(model, batch, how, &room, error);
         }
-        if (status == LOCUS_OK && stopped(watch, "greedy", first + count, total)) {
-            status = interrupted(error);
+        for (size_t s = 0; status == LOCUS_OK && s < count; s++) {
+            right += room.right[s];
+            if (how->sample_greedy != NULL) {
+                how->sample_greedy[first + s] = room.right[s];
+            }
+        }
+        if (status == LOCUS_OK) {
+            status = look(how, "greedy", first + count, total, error);
         }
     }
     release(&room);
-    lab_batcher_destroy(&batcher);
+    lab_feed_close(&feed);
     *exact = total == 0 ? 0.0 : (double)right / (double)total;
     return status;
 }
 
-locus_status lab_train_score(lab_model *model, const lab_dataset *set, size_t batch, size_t greedy_samples,
-                             lab_score *score, double *greedy, locus_error *error) {
-    locus_status status = lab_score_forced(model, set, batch, NULL, "test", score, error);
-    if (status == LOCUS_OK && greedy != NULL) {
-        status = lab_score_greedy(model, set, batch, greedy_samples, NULL, greedy, error);
-    }
-    return status;
+locus_status lab_train_score(lab_model *model, const lab_dataset *set, const lab_scoring *how, lab_score *score,
+                             double *greedy, locus_error *error) {
+    locus_status status = score_forced(model, set, how, score, error);
+    return status == LOCUS_OK && greedy != NULL ? score_greedy(model, set, how, greedy, error) : status;
 }

@@ -4,6 +4,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "train/cut_paths.h"
 #include "train/machine.h"
 
 #include <cjson/cJSON.h>
@@ -89,6 +90,35 @@ locus_status lab_session_save_row(lab_session *session, lab_run_state state, loc
     return lab_store_run_update(session->store, run, error);
 }
 
+/* ---- parts ---- */
+
+static locus_status make_parts(lab_session *session, locus_error *error) {
+    const lab_train_config *config = &session->config;
+    lab_draw draw = {lab_task_find(config->task), &config->data, LAB_SET_TRAIN, config->train_samples,
+                     config->data_seed};
+    locus_status status = lab_dataset_generate(&session->train, &draw, error);
+    if (status == LOCUS_OK) {
+        draw.which = LAB_SET_DEV;
+        draw.samples = config->dev_samples;
+        status = lab_dataset_generate(&session->dev, &draw, error);
+    }
+    if (status == LOCUS_OK) {
+        status = lab_feed_train(&session->feed, &session->train, config, error);
+    }
+    if (status == LOCUS_OK) {
+        status = lab_model_create(&session->model, &config->model, config->seed, error);
+    }
+    if (status == LOCUS_OK) {
+        status =
+            lab_optimizer_create(&session->optimizer, &config->optimizer, lab_model_elements(session->model), error);
+    }
+    if (status == LOCUS_OK) {
+        session->best = malloc(lab_model_elements(session->model) * sizeof *session->best);
+        status = session->best == NULL ? lab_fail_memory(error, "the best parameters") : LOCUS_OK;
+    }
+    return status;
+}
+
 /* ---- files ---- */
 
 static locus_status make_paths(lab_session *session, locus_error *error) {
@@ -155,38 +185,66 @@ static locus_status check_same(const lab_session *session, locus_error *error) {
                                          session->run->name, difference);
 }
 
-/* Finds the run's row or makes one. A checkpoint without a row has lost its metrics: it is not continued in silence. */
-static locus_status open_row(lab_session *session, locus_error *error) {
-    bool found;
-    locus_status status = find_row(session, &found, error);
-    if (status == LOCUS_OK && session->request->restart) {
-        if (found) {
-            status = lab_store_run_delete(session->store, session->run->id, error);
-            lab_run_free(session->run);
-        }
-        if (status == LOCUS_OK) {
-            status = remove_file(session->last_path, error);
-        }
-        if (status == LOCUS_OK) {
-            status = remove_file(session->best_path, error);
-        }
-        found = false;
-    }
-    if (status == LOCUS_OK && found) {
-        return check_same(session, error);
-    }
-    if (status == LOCUS_OK && access(session->last_path, F_OK) == 0) {
-        status = lab_fail(error, LOCUS_ERROR_IO, "store",
-                          "'%s' belongs to no run of this store: name the store that it was made with, or --restart",
-                          session->last_path);
+/* Throws away what there is of the run. */
+static locus_status drop_old(lab_session *session, bool found, locus_error *error) {
+    locus_status status = LOCUS_OK;
+    if (found) {
+        status = lab_store_run_delete(session->store, session->run->id, error);
+        lab_run_free(session->run);
     }
     if (status == LOCUS_OK) {
-        status = fill_row(session, error);
+        status = remove_file(session->last_path, error);
     }
+    return status == LOCUS_OK ? remove_file(session->best_path, error) : status;
+}
+
+static locus_status make_row(lab_session *session, locus_error *error) {
+    locus_status status = fill_row(session, error);
     if (status == LOCUS_OK) {
         status = fill_place(session, error);
     }
-    return status == LOCUS_OK ? lab_store_run_insert(session->store, session->run, error) : status;
+    if (status == LOCUS_OK) {
+        status = lab_store_run_insert(session->store, session->run, error);
+    }
+    session->made_row = status == LOCUS_OK;
+    return status;
+}
+
+/* The folder and the lock of a run that was not to be; a folder that holds anything else stays. */
+static void remove_folder(lab_session *session) {
+    char *folder = lab_run_path(session->request->folder, session->request->name, NULL);
+    unlink(session->lock_path);
+    if (folder != NULL) {
+        rmdir(folder);
+    }
+    free(folder);
+}
+
+/* Finds the run's row or makes one. What the task or the model refuses is refused before a row is made, or an old one is
+ * thrown away. A checkpoint without a row has lost its metrics: it is not continued in silence. */
+static locus_status open_row(lab_session *session, locus_error *error) {
+    const bool restart = session->request->restart;
+    bool found;
+    locus_status status = find_row(session, &found, error);
+    if (status == LOCUS_OK && found && !restart) {
+        status = check_same(session, error);
+    }
+    if (status == LOCUS_OK && !found && !restart && access(session->last_path, F_OK) == 0) {
+        return lab_fail(error, LOCUS_ERROR_IO, "store",
+                        "'%s' belongs to no run of this store: name the store that it was made with, or --restart",
+                        session->last_path);
+    }
+    if (status == LOCUS_OK && !(found && !restart && session->run->state == LAB_RUN_DONE)) {
+        status = make_parts(session, error);
+    }
+    if (status != LOCUS_OK && !found) {
+        remove_folder(session);
+    }
+    if (status != LOCUS_OK || (found && !restart)) {
+        return status;
+    }
+    status = restart ? drop_old(session, found, error) : LOCUS_OK;
+    return status == LOCUS_OK ? make_row(session, error) : status;
 }
 
 locus_status lab_session_open(lab_session *session, lab_store *store, const lab_train_request *request, lab_run *run,
@@ -213,40 +271,21 @@ locus_status lab_session_open(lab_session *session, lab_store *store, const lab_
     return status == LOCUS_OK ? open_row(session, error) : status;
 }
 
-/* ---- parts ---- */
+/* ---- going on ---- */
 
-static locus_status make_parts(lab_session *session, locus_error *error) {
-    const lab_train_config *config = &session->config;
-    lab_draw draw = {lab_task_find(config->task), &config->data, LAB_SET_TRAIN, config->train_samples,
-                     config->data_seed};
-    locus_status status = lab_dataset_generate(&session->train, &draw, error);
-    if (status == LOCUS_OK) {
-        draw.which = LAB_SET_DEV;
-        draw.samples = config->dev_samples;
-        status = lab_dataset_generate(&session->dev, &draw, error);
-    }
-    if (status == LOCUS_OK) {
-        status = lab_batcher_create(&session->batcher, &session->train, config->batch, config->seed, error);
-    }
-    if (status == LOCUS_OK) {
-        status = lab_model_create(&session->model, &config->model, config->seed, error);
-    }
-    if (status == LOCUS_OK) {
-        session->run->parameters = (int64_t)lab_model_elements(session->model);
-        status =
-            lab_optimizer_create(&session->optimizer, &config->optimizer, lab_model_elements(session->model), error);
-    }
-    if (status == LOCUS_OK) {
-        session->best = malloc(lab_model_elements(session->model) * sizeof *session->best);
-        status = session->best == NULL ? lab_fail_memory(error, "the best parameters") : LOCUS_OK;
-    }
-    return status;
+/* Told once for a run: trees that are deeper than what the encoding keeps of a path. */
+static locus_status note_cut_paths(lab_session *session, locus_error *error) {
+    char note[256];
+    return lab_cut_paths_note(&session->config, &session->train, note, sizeof note)
+               ? lab_session_message(session, note, true, error)
+               : LOCUS_OK;
 }
 
 locus_status lab_session_prepare(lab_session *session, locus_error *error) {
-    locus_status status = make_parts(session, error);
+    locus_status status = LOCUS_OK;
+    session->run->parameters = (int64_t)lab_model_elements(session->model);
     const lab_checkpoint checkpoint = {session->model, &session->optimizer, &session->state, session->best};
-    if (status == LOCUS_OK && access(session->last_path, F_OK) == 0) {
+    if (access(session->last_path, F_OK) == 0) {
         status = lab_checkpoint_read(&checkpoint, &session->config, session->last_path, error);
     }
     if (status != LOCUS_OK) {
@@ -260,13 +299,23 @@ locus_status lab_session_prepare(lab_session *session, locus_error *error) {
     if (status == LOCUS_OK) {
         status = fill_place(session, error);
     }
+    if (status == LOCUS_OK) {
+        status = note_cut_paths(session, error);
+    }
     return status == LOCUS_OK ? lab_session_save_row(session, LAB_RUN_STARTED, error) : status;
+}
+
+void lab_session_forget(lab_session *session) {
+    if (session->made_row && lab_store_run_delete(session->store, session->run->id, NULL) == LOCUS_OK) {
+        session->run->id = 0;
+        remove_folder(session);
+    }
 }
 
 void lab_session_close(lab_session *session) {
     lab_dataset_destroy(&session->train);
     lab_dataset_destroy(&session->dev);
-    lab_batcher_destroy(&session->batcher);
+    lab_feed_close(&session->feed);
     lab_model_destroy(&session->model);
     lab_optimizer_destroy(&session->optimizer);
     free(session->best);
@@ -297,6 +346,7 @@ locus_status lab_session_checkpoint(lab_session *session, locus_error *error) {
 }
 
 void lab_session_progress(lab_session *session, const char *phase, bool always) {
+    const bool images = lab_config_kind(&session->config) == LAB_TASK_IMAGES;
     double now = lab_seconds(), spent = now - session->began;
     if (session->request->progress == NULL ||
         (!always && !session->request->every_step && now - session->shown < PROGRESS_SECONDS)) {
@@ -308,6 +358,7 @@ void lab_session_progress(lab_session *session, const char *phase, bool always) 
         .phase = phase,
         .step = session->state.step,
         .steps = total,
+        .epoch_steps = images ? lab_config_epoch_steps(&session->config) : 0,
         .loss = session->loss,
         .dev_loss = session->dev_loss,
         .dev_accuracy = session->dev_accuracy,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* One training while it runs: shared by session.c (rows, files, opening), train.c (the loop) and final.c (scores). */
+/* One training while it runs: shared by session.c (rows, files, opening), train.c (the loop), final.c and
+ * final_images.c (scores). */
 #ifndef LAB_SESSION_H
 #define LAB_SESSION_H
 
 #include "train/batch.h"
 #include "train/checkpoint.h"
 #include "train/config.h"
-#include "train/score.h"
+#include "train/feed.h"
 
 typedef struct lab_session {
     lab_store *store;
@@ -18,25 +19,29 @@ typedef struct lab_session {
     int lock;
 
     lab_dataset train, dev;
-    lab_batcher batcher;
+    lab_feed feed;
     lab_model *model;
     lab_optimizer optimizer;
     lab_training_state state;
-    float *best;     /* parameters of the best development loss */
+    float *best;     /* parameters of the best step */
     bool best_dirty; /* not yet in best.safetensors */
 
     double began, base_wall; /* clock when this process began, wall seconds before it */
     uint64_t first_step;
     double checkpointed, shown; /* clocks of the last checkpoint and of the last progress */
     double loss, dev_loss, dev_accuracy, rate;
+    bool made_row;    /* there was none before */
     bool ready, stop; /* the state is that of the run; the caller asked to stop */
 } lab_session;
 
-/* Copies the request, takes the lock, finds or makes the row. A run that is done comes back as it is. */
+/* Copies the request, takes the lock, finds the row; makes data, model and optimiser, unless the run is done: it comes
+ * back as it is; then makes the row, if there was none. What cannot be made leaves no row. */
 locus_status lab_session_open(lab_session *session, lab_store *store, const lab_train_request *request, lab_run *run,
                               locus_error *error);
-/* Data, model, optimiser; the last checkpoint, if there is one, and the metrics cut back to it. */
+/* Reads the last checkpoint, if there is one, and cuts the metrics back to it. */
 locus_status lab_session_prepare(lab_session *session, locus_error *error);
+/* Takes a row that this session made, and its folder, away again: nothing was trained. */
+void lab_session_forget(lab_session *session);
 void lab_session_close(lab_session *session);
 
 /* Writes both files and the row. */
@@ -52,5 +57,7 @@ void lab_session_progress(lab_session *session, const char *phase, bool always);
 bool lab_session_lacks_finals(lab_session *session);
 /* Scores on the test sets that have none yet, with the parameters that the model holds now. */
 locus_status lab_session_finals(lab_session *session, locus_error *error);
+/* The same for images: the test set was scored on the way, and the curve says it all. */
+locus_status lab_session_image_finals(lab_session *session, locus_error *error);
 
 #endif

@@ -36,12 +36,18 @@ static bool watch(void *context, const char *phase, size_t done, size_t total) {
 
 /* ---- one step ---- */
 
+/* What the encoder reads. Of images `score.tokens` counts the images themselves: one less than are read each. */
+static uint64_t batch_tokens(const lab_session *session, const lab_batch *batch) {
+    return batch->images != NULL ? batch->samples * (lab_config_image_tokens(&session->config.model) - 1)
+                                 : batch->input_offsets[batch->samples];
+}
+
 static locus_status train_step(lab_session *session, const lab_schedule *schedule, locus_error *error) {
     lab_training_state *state = &session->state;
     double began = lab_seconds(), norm = 0.0;
     const lab_batch *batch;
     lab_score score = {0};
-    locus_status status = lab_batcher_step(&session->batcher, state->step, &batch, error);
+    locus_status status = lab_feed_step(&session->feed, state->step, &batch, error);
     if (status != LOCUS_OK) {
         return status;
     }
@@ -70,7 +76,7 @@ static locus_status train_step(lab_session *session, const lab_schedule *schedul
     state->record_tokens += score.tokens;
     state->record_loss += score.loss;
     state->record_norm += norm;
-    state->tokens_seen += batch->input_offsets[batch->samples] + score.tokens;
+    state->tokens_seen += batch_tokens(session, batch) + score.tokens;
     state->train_seconds += lab_seconds() - began;
     return LOCUS_OK;
 }
@@ -119,10 +125,9 @@ static locus_status record(lab_session *session, locus_error *error) {
 }
 
 static locus_status evaluate(lab_session *session, locus_error *error) {
-    const lab_watch look = {watch, session};
-    lab_score score;
-    locus_status status =
-        lab_score_forced(session->model, &session->dev, session->config.batch, &look, "dev", &score, error);
+    const lab_scoring how = {.batch = session->config.batch, .look = watch, .context = session, .phase = "dev"};
+    lab_score score = {0};
+    locus_status status = lab_train_score(session->model, &session->dev, &how, &score, NULL, error);
     if (status != LOCUS_OK) {
         return status;
     }
@@ -131,8 +136,10 @@ static locus_status evaluate(lab_session *session, locus_error *error) {
     if (!isfinite(session->dev_loss)) {
         return not_finite(session, "the development loss", error);
     }
-    if (session->state.best_step == 0 || session->dev_loss < session->state.best_loss) {
-        session->state.best_loss = session->dev_loss;
+    const double measure =
+        lab_config_kind(&session->config) == LAB_TASK_IMAGES ? 1.0 - session->dev_accuracy : session->dev_loss;
+    if (session->state.best_step == 0 || measure < session->state.best_measure) {
+        session->state.best_measure = measure;
         session->state.best_step = session->state.step;
         session->best_dirty = true;
         memcpy(session->best, lab_model_values(session->model),
@@ -171,9 +178,14 @@ static locus_status loop(lab_session *session, locus_error *error) {
     return status;
 }
 
-/* What the row says of a training that ended early; the first failure is the one that is reported. */
+/* What the row says of a training that ended early; the first failure is the one that is reported. A run that was refused
+ * before its first step, as by an encoding that has no position for a token, leaves nothing. */
 static void close_row(lab_session *session, locus_status status, const locus_error *error) {
     bool failed = status != LOCUS_ERROR_INTERRUPTED && status != LOCUS_ERROR_IO && status != LOCUS_ERROR_MEMORY;
+    if (failed && status != LOCUS_ERROR_NUMERIC && session->made_row && session->state.step == 0) {
+        lab_session_forget(session);
+        return;
+    }
     if (!session->ready) { /* nothing was trained: the row's numbers stand */
         if (failed) {
             session->run->state = LAB_RUN_FAILED;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The training loop: batches, development-set selection, checkpoints, resume, final scores, all recorded in the
- * store. */
+ * store. Of words and trees the parameters of the best development loss are kept. Of images the development set is the
+ * test set, as in the published experiments, and those of the best accuracy are kept. */
 #ifndef LAB_TRAIN_H
 #define LAB_TRAIN_H
 
@@ -12,6 +13,9 @@
 #define LAB_MAX_TEST_LENGTHS 16
 #define LAB_SPEC_SIZE 4096 /* bytes of an encoding's text */
 
+/* What becomes of a training image: nothing, or AutoAugment's CIFAR-10 policy, crop and flip. */
+typedef enum lab_augmentation { LAB_AUGMENT_NONE = 0, LAB_AUGMENT_POLICY = 1 } lab_augmentation;
+
 /* Every choice that decides the result; written as JSON into the run's row and its checkpoints. */
 typedef struct lab_train_config {
     const char *task, *encoding, *budget; /* budget: "smoke", "quick", "paper" or "custom" */
@@ -20,6 +24,7 @@ typedef struct lab_train_config {
     lab_task_options data;  /* its path is not written down: data may lie elsewhere when a run goes on */
     size_t train_samples, dev_samples, test_samples;
     uint64_t data_seed, seed;
+    lab_augmentation augment;
     size_t batch;   /* samples */
     uint64_t steps; /* 0: epochs · ⌈train_samples / batch⌉ */
     uint64_t epochs;
@@ -28,7 +33,8 @@ typedef struct lab_train_config {
     lab_optimizer_config optimizer;
     double rate_initial, rate_peak, rate_final, warmup_share;
     size_t greedy_samples; /* of the test set that are decoded greedily; 0: none */
-    size_t test_lengths[LAB_MAX_TEST_LENGTHS], test_length_count; /* further test sets of these mean lengths */
+    size_t test_lengths[LAB_MAX_TEST_LENGTHS], test_length_count; /* further test sets of these mean
+                                                                     lengths, or mean depths of trees */
 } lab_train_config;
 
 /* Sizes of a budget for a task of this kind. paper: as published; quick and smoke: smaller, see docs/budgets.md. */
@@ -45,6 +51,7 @@ locus_status lab_train_encoding(const char *spec, lab_setup setup, char *text, s
 typedef struct lab_progress {
     const char *phase; /* "train", "dev", "test", "greedy" */
     uint64_t step, steps;
+    uint64_t epoch_steps; /* images: steps of an epoch; else 0 */
     double loss, dev_loss, dev_accuracy, rate, tokens_per_second, seconds_left;
 } lab_progress;
 typedef bool lab_progress_function(void *context, const lab_progress *progress);
@@ -69,8 +76,23 @@ void lab_train_name(const lab_train_config *config, char *name, size_t size);
 locus_status lab_train_load(const lab_run *run, const char *folder, lab_train_config *config, lab_model **model,
                             locus_error *error);
 
-/* Scores a model on a set in batches. `greedy` may be NULL (teacher forcing only): share of samples decoded exactly. */
-locus_status lab_train_score(lab_model *model, const lab_dataset *set, size_t batch, size_t greedy_samples,
-                             lab_score *score, double *greedy, locus_error *error);
+/* How a set is scored. */
+typedef struct lab_scoring {
+    const lab_task *task; /* with its options: how output trees grow; words and images: may be NULL */
+    const lab_task_options *options;
+    size_t batch;
+    size_t greedy_samples;    /* the first ones, which are decoded greedily */
+    uint32_t *sample_correct; /* NULL, or [samples] to be filled with the right tokens of each */
+    uint8_t *sample_greedy;   /* NULL, or [samples]: 1 for each that is decoded right */
+    /* NULL, or asked between batches with the samples done so far; false: stop with INTERRUPTED. */
+    bool (*look)(void *context, const char *phase, size_t done, size_t total);
+    void *context;
+    const char *phase; /* of what is teacher-forced: "dev", "test" */
+} lab_scoring;
+
+/* Scores a model on a set in batches, without dropout. `greedy` may be NULL (teacher forcing only): the share of the
+ * samples that greedy decoding gets whole, of words the end token included. */
+locus_status lab_train_score(lab_model *model, const lab_dataset *set, const lab_scoring *how, lab_score *score,
+                             double *greedy, locus_error *error);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Ten steps of training from the same first weights and batches as PyTorch (tools/golden_training.py): losses, gradient
- * norms and last weights agree, for both places of LayerNorm. PyTorch's run is in float64, ours in float32. */
+ * norms and last weights agree, for both places of LayerNorm; and the same on trees (tools/golden_trees.py), where
+ * PyTorch takes scores from relative paths, one pair of tokens at a time. PyTorch's runs are in float64, ours in
+ * float32. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,14 +18,23 @@
 
 #define LARGEST_BATCH 64
 
+typedef struct training_case {
+    const golden_file *golden;
+    size_t index;
+    bool trees;
+} training_case;
+
 static size_t number_of(const golden_file *golden, const char *key) {
     const char *text = lab_safetensors_metadata(&golden->file, key);
     assert_non_null(text);
     return (size_t)strtoull(text, NULL, 10);
 }
 
-static lab_model *model_create(const golden_file *golden, size_t index) {
+static lab_model *model_create(const training_case *own) {
+    const golden_file *golden = own->golden;
+    const size_t index = own->index;
     lab_model_config config = lab_model_default();
+    config.tree_arity = own->trees ? number_of(golden, "arity") : 0;
     config.vocabulary = number_of(golden, "vocabulary");
     config.dim = number_of(golden, "dim");
     config.heads = number_of(golden, "heads");
@@ -46,8 +57,18 @@ static const lab_array *weight_of(const golden_file *golden, size_t index, const
     return array;
 }
 
-/* Reads a step's batch; the task is reverse. */
-static lab_batch batch_read(const golden_file *golden, size_t index, size_t step, size_t *offsets, int32_t *target) {
+/* A step's batch, and what it borrows. */
+typedef struct batch_room {
+    size_t input_offsets[LARGEST_BATCH], target_offsets[LARGEST_BATCH];
+    int32_t target[LARGEST_BATCH];
+} batch_room;
+
+/* The task is reverse. */
+static lab_batch words_read(const training_case *own, size_t step, batch_room *room) {
+    const golden_file *golden = own->golden;
+    const size_t index = own->index;
+    size_t *offsets = room->input_offsets;
+    int32_t *target = room->target;
     char key[64];
     (void)snprintf(key, sizeof key, "%zu.tokens", step);
     const lab_array *tokens = golden_array(golden, index, key);
@@ -68,7 +89,39 @@ static lab_batch batch_read(const golden_file *golden, size_t index, size_t step
         .samples = samples, .input_offsets = offsets, .target_offsets = offsets, .input = input, .target = target};
 }
 
-static void train_steps(const golden_file *golden, size_t index, lab_model *model) {
+static const void *side_array(const training_case *own, const char *side, const char *what) {
+    char key[64];
+    (void)snprintf(key, sizeof key, "%s.%s", side, what);
+    return golden_array(own->golden, own->index, key)->data;
+}
+
+/* One side of a step's batch: fills its offsets, and returns its first token among those of all steps. */
+static size_t side_read(const training_case *own, size_t step, const char *side, size_t *offsets) {
+    const size_t samples = number_of(own->golden, "samples");
+    const int64_t *all = (const int64_t *)side_array(own, side, "offsets") + step * samples;
+    assert_true(samples < LARGEST_BATCH);
+    for (size_t s = 0; s <= samples; s++)
+        offsets[s] = (size_t)(all[s] - all[0]);
+    return (size_t)all[0];
+}
+
+static lab_batch trees_read(const training_case *own, size_t step, batch_room *room) {
+    const size_t input = side_read(own, step, "input", room->input_offsets),
+                 target = side_read(own, step, "target", room->target_offsets);
+    return (lab_batch){.samples = number_of(own->golden, "samples"),
+                       .input_offsets = room->input_offsets,
+                       .target_offsets = room->target_offsets,
+                       .input = (const int32_t *)side_array(own, "input", "tokens") + input,
+                       .target = (const int32_t *)side_array(own, "target", "tokens") + target,
+                       .input_tree = {(const int32_t *)side_array(own, "input", "parents") + input,
+                                      (const int32_t *)side_array(own, "input", "branches") + input},
+                       .target_tree = {(const int32_t *)side_array(own, "target", "parents") + target,
+                                       (const int32_t *)side_array(own, "target", "branches") + target}};
+}
+
+static void train_steps(const training_case *own, lab_model *model) {
+    const golden_file *golden = own->golden;
+    const size_t index = own->index;
     lab_optimizer_config config = lab_optimizer_default();
     config.epsilon = 1e-4;
     config.clip = 1;
@@ -78,10 +131,9 @@ static void train_steps(const golden_file *golden, size_t index, lab_model *mode
                  *norms = golden_array(golden, index, "norms")->data;
     const double *rates = lab_safetensors_find(&golden->file, "rates")->data;
     for (size_t step = 0; step < number_of(golden, "steps"); step++) {
-        size_t offsets[LARGEST_BATCH];
-        int32_t target[LARGEST_BATCH];
-        lab_batch batch = batch_read(golden, index, step, offsets, target);
-        lab_score score;
+        batch_room room;
+        lab_batch batch = own->trees ? trees_read(own, step, &room) : words_read(own, step, &room);
+        lab_score score = {0};
         double norm = 0;
         golden_ok(lab_model_train(model, &batch, 1, (uint32_t)step, &score, error));
         golden_ok(lab_optimizer_step(&optimizer, rates[step], lab_model_values(model), lab_model_gradients(model),
@@ -96,14 +148,16 @@ static void train_steps(const golden_file *golden, size_t index, lab_model *mode
     lab_optimizer_destroy(&optimizer);
 }
 
-static void check_case(const golden_file *golden, size_t index) {
-    lab_model *model = model_create(golden, index);
+static void check_case(const training_case *own) {
+    const golden_file *golden = own->golden;
+    const size_t index = own->index;
+    lab_model *model = model_create(own);
     for (size_t i = 0; i < lab_model_parameter_count(model); i++) {
         const lab_parameter *parameter = lab_model_parameter(model, i);
         memcpy(parameter->value, weight_of(golden, index, "first", parameter)->data, parameter->count * sizeof(float));
     }
     golden_ok(lab_model_update(model, error));
-    train_steps(golden, index, model);
+    train_steps(own, model);
     for (size_t i = 0; i < lab_model_parameter_count(model); i++) {
         const lab_parameter *parameter = lab_model_parameter(model, i);
         const float *want = weight_of(golden, index, "last", parameter)->data;
@@ -117,17 +171,27 @@ static void check_case(const golden_file *golden, size_t index) {
     lab_model_destroy(&model);
 }
 
-static void test_trajectories(void **state) {
-    (void)state;
+static void check_file(const char *name, bool trees) {
     golden_file golden;
-    golden_open(&golden, "training");
-    for (size_t i = 0; i < golden.count; i++) {
-        check_case(&golden, i);
-    }
+    golden_open(&golden, name);
+    assert_true(golden.count > 0);
+    for (size_t i = 0; i < golden.count; i++)
+        check_case(&(training_case){&golden, i, trees});
     golden_close(&golden);
 }
 
+static void test_trajectories(void **state) {
+    (void)state;
+    check_file("training", false);
+}
+
+static void test_trajectories_on_trees(void **state) {
+    (void)state;
+    check_file("trees", true);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_trajectories)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_trajectories),
+                                       cmocka_unit_test(test_trajectories_on_trees)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,8 @@
  * more, and the tolerance is 1 % of the gradient's norm: any term that is missing or doubled shows far above that.
  * The rectifiers are kept away from their kinks by biases of ±4 (tests/grad/test_nn_layers.c has them anywhere).
  * Dropout is on: the differences replay it. Norms before and after, both dropout sites of attention, every kind
- * of encoding, encodings that differ between layers, shared heads of keys and values, and every kind of attention. */
+ * of encoding, encodings that differ between layers, shared heads of keys and values, every kind of attention, and
+ * trees, where encodings on paths and in the flat order stand side by side. */
 #include "model/model.h"
 #include <math.h>
 #include <setjmp.h>
@@ -20,6 +21,19 @@ static const int32_t input[] = {1, 5, 9, 2, 3, 8, 8, 1, 4, 6, 7, 2, 10, 3, 5};
 static const int32_t target[] = {2, 4, 6, 8, 10, 1, 1, 9, 5, 3, 7, 2, 6, 4};
 static const lab_batch batch = {
     .samples = 4, .input_offsets = input_offsets, .target_offsets = target_offsets, .input = input, .target = target};
+
+/* Trees: inputs level by level, targets in depth order; a node alone, a path, and nodes with one child. */
+static const int32_t input_parents[] = {-1, 0, 0, 2, -1, -1, 0, 0, 1, 1, 2, 2, -1, 0, 1},
+                     input_branches[] = {0, 1, 2, 1, 0, 0, 1, 2, 1, 2, 1, 2, 0, 2, 2},
+                     target_parents[] = {-1, 0, 1, 1, 0, -1, 0, -1, -1, 0, 1, 2, 1, 0},
+                     target_branches[] = {0, 1, 1, 2, 2, 0, 2, 0, 0, 1, 1, 1, 2, 2};
+static const lab_batch trees = {.samples = 4,
+                                .input_offsets = input_offsets,
+                                .target_offsets = target_offsets,
+                                .input = input,
+                                .target = target,
+                                .input_tree = {input_parents, input_branches},
+                                .target_tree = {target_parents, target_branches}};
 
 enum { VOCABULARY = 12 };
 
@@ -41,9 +55,10 @@ static lab_model_config config_make(const char *encoding, lab_norm_place norm) {
 }
 
 static double loss_of(lab_model *model) {
-    lab_score score;
+    lab_score score = {0};
     locus_error error;
-    if (lab_model_update(model, &error) != LOCUS_OK || lab_model_train(model, &batch, 5, 3, &score, &error) != LOCUS_OK)
+    const lab_batch *read = lab_model_get_config(model)->tree_arity > 0 ? &trees : &batch;
+    if (lab_model_update(model, &error) != LOCUS_OK || lab_model_train(model, read, 5, 3, &score, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
     return score.loss / (double)score.tokens;
 }
@@ -212,11 +227,30 @@ static void gradients_of_attentions(void **state) {
     }
 }
 
+static void gradients_on_trees(void **state) {
+    static const char *const encodings[] = {"none",
+                                            "sinusoidal",
+                                            "shiv-quirk(k=2, depth=3)",
+                                            "algebraic(group=seq, decay=0.98)",
+                                            "algebraic(group=tree:2, decay=0.98)",
+                                            "shiv-quirk(k=2, depth=2) + alibi(group=tree:2)",
+                                            "algebraic(group=tree:3) / decay(group=tree:3, learned=on)",
+                                            "algebraic(group=seq*tree:2, values=on)"};
+    (void)state;
+    for (size_t i = 0; i < sizeof encodings / sizeof *encodings; ++i) {
+        lab_model_config config = config_make(encodings[i], i % 2 ? LAB_NORM_AFTER : LAB_NORM_BEFORE);
+        config.tree_arity = 2;
+        config.encoder_layers = 1;
+        check_config(config);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_with_norm_before),      cmocka_unit_test(gradients_with_norm_after),
         cmocka_unit_test(gradients_of_layers_that_differ), cmocka_unit_test(gradients_behind_the_encoder),
         cmocka_unit_test(gradients_of_shared_heads),       cmocka_unit_test(gradients_of_attentions),
+        cmocka_unit_test(gradients_on_trees),
     };
     if (locus_threads_set(1) != LOCUS_OK) /* thousands of tiny calls */
         return 1;

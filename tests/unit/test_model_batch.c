@@ -66,7 +66,7 @@ static lab_model *model_make(const char *encoding, lab_norm_place norm) {
 }
 
 static lab_score evaluate(lab_model *model, const lab_batch *batch) {
-    lab_score score;
+    lab_score score = {0};
     locus_error error;
     if (lab_model_evaluate(model, batch, &score, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
@@ -141,7 +141,7 @@ static void threads_do_not_change_bits(void **state) {
         packed p;
         pack(&p, natural, SAMPLES);
         float *kept = NULL;
-        lab_score scores[3];
+        lab_score scores[3] = {0};
         for (size_t run = 0; run < 3; ++run) {
             assert_int_equal(locus_threads_set(run == 1 ? 3 : 1), LOCUS_OK);
             lab_model *model = model_make(encodings[e], e % 2 ? LAB_NORM_BEFORE : LAB_NORM_AFTER);
@@ -168,7 +168,7 @@ static void gradients_are_replaced(void **state) {
     static const size_t few[] = {2, 5};
     pack(&big, natural, SAMPLES);
     pack(&small, few, 2);
-    lab_score score;
+    lab_score score = {0};
     size_t bytes = lab_model_elements(model) * sizeof(float);
     float *kept = malloc(bytes);
     assert_int_equal(lab_model_train(model, &small.batch, 1, 1, &score, NULL), LOCUS_OK);
@@ -186,7 +186,7 @@ static void bad_batches_are_refused(void **state) {
     (void)state;
     lab_model *model = model_make("none", LAB_NORM_BEFORE);
     locus_error error;
-    lab_score score;
+    lab_score score = {0};
     packed p;
     pack(&p, natural, SAMPLES);
     p.input[2] = VOCABULARY;
@@ -207,7 +207,7 @@ static void a_loss_that_is_not_finite_is_reported(void **state) {
     (void)state;
     lab_model *model = model_make("none", LAB_NORM_BEFORE);
     locus_error error;
-    lab_score score;
+    lab_score score = {0};
     packed p;
     pack(&p, natural, SAMPLES);
     lab_model_values(model)[3 * 32 + 5] = NAN; /* of the embedding of symbol 3 */
@@ -219,7 +219,7 @@ static void a_loss_that_is_not_finite_is_reported(void **state) {
 static void a_position_outside_a_table_is_an_error(void **state) {
     (void)state;
     lab_model *model = model_make("learned(size=12)", LAB_NORM_BEFORE);
-    lab_score score;
+    lab_score score = {0};
     packed p;
     pack(&p, natural, SAMPLES);
     assert_int_equal(lab_model_train(model, &p.batch, 0, 0, &score, NULL), LOCUS_ERROR_POSITION);

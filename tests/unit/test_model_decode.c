@@ -60,7 +60,7 @@ static lab_model *train(const lab_model_config *config, uint32_t steps) {
     assert_int_equal(lab_optimizer_create(&optimizer, &settings, lab_model_elements(model), NULL), LOCUS_OK);
     for (uint32_t step = 0; step < steps; ++step) {
         samples set;
-        lab_score score;
+        lab_score score = {0};
         double norm_before;
         draw(&set, step);
         assert_int_equal(lab_model_train(model, &set.batch, 2, step, &score, NULL), LOCUS_OK);
@@ -89,7 +89,7 @@ static size_t recompute(lab_model *model, const lab_batch *batch, size_t s, size
                          .target_offsets = target_offsets,
                          .input = batch->input + batch->input_offsets[s],
                          .target = output};
-        lab_score score;
+        lab_score score = {0};
         assert_int_equal(lab_model_evaluate(model, &one, &score, NULL), LOCUS_OK);
         size_t token = lab_argmax(VOCABULARY, model->step.logits + length * VOCABULARY);
         if (token == VOCABULARY - 1)

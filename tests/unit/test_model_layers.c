@@ -39,7 +39,7 @@ static lab_model *make(const lab_model_config *config) {
 
 /* Loss of a training step, so that gradients are there, too. */
 static double step(lab_model *model, const lab_batch *batch) {
-    lab_score score;
+    lab_score score = {0};
     locus_error error;
     if (lab_model_update(model, &error) != LOCUS_OK || lab_model_train(model, batch, 1, 1, &score, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
@@ -206,7 +206,7 @@ static void kinds_differ(void **state) {
         config.attention = (locus_attention_kind)kind;
         config.attention_dropout = 0.1; /* linear and soft have nothing to drop */
         lab_model *model = make(&config);
-        lab_score score;
+        lab_score score = {0};
         locus_error error;
         assert_int_equal(lab_model_evaluate(model, &words, &score, &error), LOCUS_OK);
         losses[kind] = score.loss;

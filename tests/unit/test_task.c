@@ -123,16 +123,24 @@ static void test_refusals(void **state) {
 
 static void test_registry(void **state) {
     (void)state;
-    assert_int_equal(lab_task_count(), 3);
-    assert_null(lab_task_at(3));
-    assert_null(lab_task_find("tree-copy"));
+    static const char *const known[] = {"copy",         "reverse", "repeat",   "tree-copy",
+                                        "tree-reorder", "tree-c3", "tree-ops", "cifar10"};
+    const size_t count = sizeof known / sizeof *known;
+    assert_int_equal(lab_task_count(), count);
+    for (size_t i = 0; i < count; i++) {
+        assert_ptr_equal(lab_task_find(known[i]), lab_task_at(i));
+        assert_string_equal(lab_task_at(i)->name, known[i]);
+    }
+    assert_null(lab_task_at(count));
+    assert_null(lab_task_find("tree-sort"));
+    assert_string_equal(lab_task_nearest("tree-op"), "tree-ops");
     assert_string_equal(lab_task_nearest("revers"), "reverse");
     assert_string_equal(lab_task_nearest("repeal"), "repeat");
 }
 
 static void test_published(void **state) {
     (void)state;
-    assert_int_equal(lab_published_count(), 12);
+    assert_int_equal(lab_published_count(), 60);
     const lab_published *found = lab_published_find("reverse", "relative(window=24)");
     assert_non_null(found);
     assert_true(fabs(found->accuracy - 0.648) < 1e-12);

@@ -517,7 +517,7 @@ static void score_in_child(void) {
     lab_train_config config = tiny();
     lab_dataset set;
     lab_model *model;
-    lab_score small, large;
+    lab_score small = {0}, large = {0};
     double greedy_small, greedy_large;
     locus_error error;
     config.model.vocabulary = lab_task_vocabulary(lab_task_find("copy"), &config.data);
@@ -525,8 +525,9 @@ static void score_in_child(void) {
     const lab_draw draw = {lab_task_find("copy"), &config.data, LAB_SET_TEST, 23, 0};
     assert_int_equal(lab_dataset_generate(&set, &draw, &error), LOCUS_OK);
     assert_int_equal(lab_model_create(&model, &config.model, 1, &error), LOCUS_OK);
-    assert_int_equal(lab_train_score(model, &set, 5, 23, &small, &greedy_small, &error), LOCUS_OK);
-    assert_int_equal(lab_train_score(model, &set, 64, 23, &large, &greedy_large, &error), LOCUS_OK);
+    const lab_scoring few = {.batch = 5, .greedy_samples = 23}, many = {.batch = 64, .greedy_samples = 23};
+    assert_int_equal(lab_train_score(model, &set, &few, &small, &greedy_small, &error), LOCUS_OK);
+    assert_int_equal(lab_train_score(model, &set, &many, &large, &greedy_large, &error), LOCUS_OK);
     assert_int_equal(small.tokens, set.target_offsets[23] + 23);
     assert_int_equal(small.tokens, large.tokens);
     assert_int_equal(small.samples, 23);

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/* locus reproduce: trains what a published table is made of, training by training, and sets the measured table beside
+ * the published one. */
+#include "cells.h"
+#include "command.h"
+#include "io/file.h"
+#include "output.h"
+#include "report/report.h"
+#include "report/reproduction_report.h"
+#include "reproduce_table.h"
+#include "stop.h"
+#include "store_argument.h"
+
+#include <inttypes.h>
+#include <locus/parallel.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct reproduce {
+    cli_arguments *arguments;
+    lab_reproduction table;
+    lab_result result;
+    cli_cells cells;
+    char *folder, *markdown, *page; /* owned */
+    bool told;                      /* that the Markdown file cannot be written */
+} reproduce;
+
+/* ---- what is asked for ---- */
+
+static int read_request(reproduce *job) {
+    static const char *const budgets[] = {"smoke", "quick", "paper"};
+    cli_arguments *arguments = job->arguments;
+    char **columns, **rows;
+    lab_reproduction_request request = {
+        .table = arguments->operands[0],
+        .budget = budgets[cli_choice(arguments, "budget")],
+        .setup = (lab_setup)cli_choice(arguments, "setup"),
+        .decay = (lab_decay_choice)cli_choice(arguments, "decay"),
+        .more = cli_flag(arguments, "more"),
+        .first_seed = (uint64_t)cli_integer(arguments, "seed"),
+        .seeds = (size_t)cli_integer(arguments, "seeds"),
+        .data_path = cli_text(arguments, "data"),
+    };
+    if (cli_given_by_user(arguments, "embedding-init")) {
+        static const lab_inits inits[] = {LAB_INITS_SCALED, LAB_INITS_UNIT, LAB_INITS_BOTH};
+        request.inits = inits[cli_choice(arguments, "embedding-init")];
+    }
+    request.column_count = cli_list(arguments, "columns", &columns);
+    request.row_count = cli_list(arguments, "rows", &rows);
+    request.columns = columns;
+    request.rows = rows;
+    locus_error error;
+    if (lab_reproduction_make(&job->table, &request, &error) != LOCUS_OK) {
+        return error.status == LOCUS_ERROR_ARGUMENT ? cli_usage_error("%s", error.message) : cli_error(&error);
+    }
+    return 0;
+}
+
+static char *file_name(const reproduce *job, const char *end) {
+    static const char *const decays[] = {"", "-decay-off", "-decay-both"};
+    const lab_reproduction *table = &job->table;
+    size_t size = strlen(job->folder) + 96;
+    char *path = malloc(size);
+    if (path != NULL) {
+        snprintf(path, size, "%s/reproduce-%s-%s%s%s%s%s", job->folder, table->name, table->budget,
+                 table->setup == LAB_SETUP_CODE ? "-code" : "", decays[table->decay],
+                 cli_given_by_user(job->arguments, "columns") || cli_given_by_user(job->arguments, "rows") ? "-part"
+                                                                                                           : "",
+                 end);
+    }
+    return path;
+}
+
+/* ---- trainings ---- */
+
+static bool first_of_training(const lab_reproduction *table, size_t column) {
+    for (size_t i = 0; i < column; i++) {
+        if (table->columns[i].training == table->columns[column].training) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int fill_cell(const lab_reproduction *table, lab_reproduction_place place, cli_cell *cell) {
+    locus_error error;
+    char scheme[80];
+    if (lab_reproduction_config(table, place, &cell->config, cell->encoding, &error) != LOCUS_OK) {
+        return cli_error_in(table->columns[place.column].rows[place.row].spec, &error);
+    }
+    const lab_reproduction_column *column = &table->columns[place.column];
+    lab_train_name(&cell->config, cell->name, sizeof cell->name);
+    lab_reproduction_row_name(table, place.row, scheme, sizeof scheme);
+    bool images = table->kind == LAB_TASK_IMAGES;
+    snprintf(cell->label, sizeof cell->label, "%s · %s · seed %" PRIu64, images ? column->config.task : column->head,
+             scheme, cell->config.seed);
+    return 0;
+}
+
+/* Every scheme of every column with the first seed, then with the next: the table fills evenly. */
+static int make_cells(reproduce *job) {
+    const lab_reproduction *table = &job->table;
+    size_t most = table->seeds * table->training_count * table->row_count;
+    job->cells.cells = calloc(most + 1, sizeof *job->cells.cells);
+    if (job->cells.cells == NULL) {
+        return cli_failure("out of memory for %zu trainings", most);
+    }
+    for (size_t seed = 0; seed < table->seeds; seed++) {
+        for (size_t column = 0; column < table->column_count; column++) {
+            for (size_t row = 0; row < table->row_count && first_of_training(table, column); row++) {
+                const lab_reproduction_place place = {row, column, seed};
+                int status = fill_cell(table, place, &job->cells.cells[job->cells.count]);
+                if (status != 0) {
+                    return status;
+                }
+                job->cells.count++;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Missing data would fail every training: told once, before the first. */
+static int check_data(const reproduce *job) {
+    const lab_train_config *config = &job->table.columns[0].config;
+    if (job->table.kind != LAB_TASK_IMAGES) {
+        return 0;
+    }
+    lab_dataset set;
+    locus_error error;
+    const lab_draw draw = {lab_task_find(config->task), &config->data, LAB_SET_TEST, 1, 0};
+    if (lab_dataset_generate(&set, &draw, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    lab_dataset_destroy(&set);
+    return 0;
+}
+
+/* ---- what there is ---- */
+
+static int read_result(reproduce *job, lab_store *store, lab_findings *findings) {
+    locus_error error;
+    if (lab_result_read(&job->result, &job->table, store, &error) != LOCUS_OK ||
+        lab_findings_make(findings, &job->table, &job->result, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    return 0;
+}
+
+static int write_markdown(reproduce *job, const lab_findings *findings) {
+    locus_error error;
+    const lab_reproduction_view view = {&job->table, &job->result, findings, job->arguments->command_line};
+    int status = lab_reproduction_markdown(&view, job->markdown, &error) == LOCUS_OK ? 0 : 1;
+    if (status != 0 && !job->told) {
+        job->told = true;
+        cli_error(&error);
+    }
+    return status;
+}
+
+/* After each training: the Markdown file shows what there is, even if the program is killed. */
+static void rewrite(void *context) {
+    reproduce *job = context;
+    cli_store store;
+    lab_findings findings = {0};
+    if (cli_store_open(&store, job->arguments, false) != 0) {
+        return;
+    }
+    if (read_result(job, store.store, &findings) == 0) {
+        write_markdown(job, &findings);
+    }
+    lab_findings_free(&findings);
+    cli_store_close(&store);
+}
+
+static int write_page(reproduce *job, lab_store *store) {
+    locus_error error;
+    char title[128];
+    snprintf(title, sizeof title, "%s at budget %s", job->table.title, job->table.budget);
+    const lab_report_options options = {
+        .filter = {.runs = job->result.runs, .run_count = job->result.run_count},
+        .title = title,
+        .command = job->arguments->command_line,
+        .folder = job->folder,
+    };
+    if (job->page == NULL || job->result.done == 0) {
+        free(job->page);
+        job->page = NULL;
+        return 0;
+    }
+    if (lab_report_write(store, &options, job->page, &error) != LOCUS_OK) {
+        free(job->page);
+        job->page = NULL;
+        return cli_error(&error);
+    }
+    return 0;
+}
+
+static int print(const reproduce *job, const lab_findings *findings) {
+    const lab_reproduction_view view = {&job->table, &job->result, findings, job->arguments->command_line};
+    if (cli_flag(job->arguments, "json")) {
+        cJSON *root = lab_reproduction_json(&view);
+        if (root != NULL) {
+            cJSON_AddStringToObject(root, "markdown", job->markdown);
+        }
+        if (root != NULL && job->page != NULL) {
+            cJSON_AddStringToObject(root, "page", job->page);
+        }
+        return cli_json_print(root);
+    }
+    cli_reproduce_print(&view, stdout);
+    printf("\nwritten: %s%s%s\n", job->markdown, job->page != NULL ? ", " : "", job->page != NULL ? job->page : "");
+    return 0;
+}
+
+/* The table comes first: it must not be lost if a file cannot be written. */
+static int report(reproduce *job) {
+    cli_store store;
+    lab_findings findings = {0};
+    int status = cli_store_open(&store, job->arguments, false);
+    if (status != 0) {
+        return status;
+    }
+    status = read_result(job, store.store, &findings);
+    if (status == 0) {
+        int written = write_markdown(job, &findings);
+        int page = write_page(job, store.store);
+        status = print(job, &findings);
+        status = status ? status : written ? written : page;
+    }
+    lab_findings_free(&findings);
+    cli_store_close(&store);
+    return status;
+}
+
+/* ---- --list ---- */
+
+static void describe(const lab_store *store, const cli_cell *cell, char *text, size_t size) {
+    lab_run run;
+    if (store == NULL || lab_store_run_find((lab_store *)(uintptr_t)store, cell->name, &run, NULL) != LOCUS_OK) {
+        snprintf(text, size, "not begun");
+        return;
+    }
+    if (run.state == LAB_RUN_DONE) {
+        snprintf(text, size, "done");
+    } else {
+        snprintf(text, size, "%s at step %" PRIu64 " of %" PRIu64,
+                 run.state == LAB_RUN_STARTED ? "begun, not finished," : lab_run_state_name(run.state), run.steps_done,
+                 run.steps_total);
+    }
+    lab_run_free(&run);
+}
+
+static int list_json(const reproduce *job, const lab_store *store) {
+    cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "trainings");
+    for (size_t i = 0; i < job->cells.count; i++) {
+        const cli_cell *cell = &job->cells.cells[i];
+        char state[80];
+        describe(store, cell, state, sizeof state);
+        cJSON *object = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, object);
+        cJSON_AddStringToObject(object, "name", cell->name);
+        cJSON_AddStringToObject(object, "task", cell->config.task);
+        cJSON_AddStringToObject(object, "encoding", cell->encoding);
+        cJSON_AddNumberToObject(object, "seed", (double)cell->config.seed);
+        cJSON_AddStringToObject(object, "state", state);
+    }
+    return cli_json_print(root);
+}
+
+static int list(reproduce *job) {
+    cli_store store = {0};
+    static const char *const heads[] = {"training", "encoding", "state"};
+    if (access(cli_text(job->arguments, "store"), F_OK) == 0) {
+        int status = cli_store_open(&store, job->arguments, false);
+        if (status != 0) {
+            return status;
+        }
+    }
+    if (cli_flag(job->arguments, "json")) {
+        int status = list_json(job, store.store);
+        cli_store_close(&store);
+        return status;
+    }
+    cli_table *table = cli_table_create(heads, sizeof heads / sizeof *heads);
+    for (size_t i = 0; i < job->cells.count; i++) {
+        char state[80];
+        describe(store.store, &job->cells.cells[i], state, sizeof state);
+        cli_table_cell(table, "%s", job->cells.cells[i].label);
+        cli_table_cell(table, "%s", job->cells.cells[i].encoding);
+        cli_table_cell(table, "%s", state);
+    }
+    cli_table_print(table, stdout);
+    cli_table_free(table);
+    cli_store_close(&store);
+    return 0;
+}
+
+/* ---- the command ---- */
+
+static size_t threads_of_each(const cli_arguments *arguments, size_t jobs) {
+    if (cli_given_by_user(arguments, "threads")) {
+        return (size_t)cli_integer(arguments, "threads");
+    }
+    size_t threads = locus_threads() / jobs;
+    return threads > 0 ? threads : 1;
+}
+
+/* The trainings are copies of this process, made before any thread is started: what it computes itself until then it
+ * computes alone. */
+static int train(reproduce *job) {
+    locus_error error;
+    cli_cells *all = &job->cells;
+    size_t own = locus_threads();
+    all->jobs = (size_t)cli_integer(job->arguments, "jobs");
+    all->threads = threads_of_each(job->arguments, all->jobs);
+    all->folder = job->folder;
+    all->store_path = cli_text(job->arguments, "store");
+    all->command = job->arguments->command_line;
+    all->ended = rewrite;
+    all->context = job;
+    if (locus_threads_set(1) != LOCUS_OK) {
+        return cli_failure("cannot compute with one thread");
+    }
+    if (lab_result_chance(&job->result, &job->table, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    int status = cli_cells_run(all);
+    bool stopped = cli_stop_asked();
+    cli_stop_release();
+    if (locus_threads_set(own) != LOCUS_OK) {
+        return cli_failure("cannot use %zu threads again", own);
+    }
+    int reported = report(job);
+    if (stopped) {
+        return cli_failure("stopped with %zu of %zu trainings done; to go on: %s", job->result.done, job->result.of,
+                           job->arguments->command_line);
+    }
+    return status ? status : reported;
+}
+
+/* Opened once, so that a store that is damaged or cannot be written is told once, and closed before the processes
+ * part. */
+static int prepare_files(reproduce *job) {
+    cli_store store;
+    int status = cli_store_open(&store, job->arguments, true);
+    if (status != 0) {
+        return status;
+    }
+    job->folder = strdup(store.folder);
+    cli_store_close(&store);
+    job->markdown = job->folder == NULL ? NULL : file_name(job, ".md");
+    job->page = job->folder == NULL || cli_flag(job->arguments, "no-page") ? NULL : file_name(job, ".html");
+    return job->markdown == NULL ? cli_failure("out of memory") : 0;
+}
+
+static int run(cli_arguments *arguments) {
+    reproduce *job = calloc(1, sizeof *job);
+    if (job == NULL) {
+        return cli_failure("out of memory");
+    }
+    job->arguments = arguments;
+    int status = read_request(job);
+    status = status ? status : make_cells(job);
+    if (status == 0 && cli_flag(arguments, "list")) {
+        status = list(job);
+    } else if (status == 0) {
+        status = check_data(job);
+        status = status ? status : prepare_files(job);
+        status = status ? status : train(job);
+    }
+    free(job->cells.cells);
+    free(job->folder);
+    free(job->markdown);
+    free(job->page);
+    free(job);
+    return status;
+}
+
+static const cli_option options[] = {
+    {"budget", 0, CLI_CHOICE, "smoke|quick|paper", NULL, "sizes and steps: docs/budgets.md", 0, 0},
+    {"setup", 0, CLI_CHOICE, "paper|code", NULL, "as the paper says, or as its authors' code does it", 0, 0},
+    {"seeds", 0, CLI_INTEGER, "N", NULL, "repetitions; 3, but 1 for images below budget paper", 1, LAB_MOST_SEEDS},
+    {"seed", 's', CLI_INTEGER, "S", "0", "the first seed", 0, 9007199254740991.0},
+    {"decay", 0, CLI_CHOICE, "on|off|both", NULL,
+     "as published, for nobody, or each orthogonal scheme with and without", 0, 0},
+    {"embedding-init", 0, CLI_CHOICE, "scaled|unit|both", NULL,
+     "embeddings of variance 1/D, or 1; both for table1 if not given, else scaled", 0, 0},
+    {"more", 0, CLI_FLAG, NULL, NULL, "table3: also rope on two axes, mixed, string and none", 0, 0},
+    {"columns", 'c', CLI_LIST, "NAME,NAME,…", NULL, "a part of the table: tree-copy, tree-ops-depth, copy-unit", 0, 0},
+    {"rows", 'r', CLI_LIST, "NAME,NAME,…", NULL, "a part of the table: rope, algebraic, algebraic-tree", 0, 0},
+    {"jobs", 'j', CLI_INTEGER, "N", "1", "trainings side by side; timings are then of a shared machine", 1, 256},
+    {"data", 0, CLI_TEXT, "PATH", NULL, "table3: folder or archive of the images", 0, 0},
+    CLI_STORE_OPTION,
+    {"list", 0, CLI_FLAG, NULL, NULL, "print the trainings and how they stand; train nothing", 0, 0},
+    {"no-page", 0, CLI_FLAG, NULL, NULL, "write no page", 0, 0},
+};
+
+const cli_command cli_command_reproduce = {
+    .name = "reproduce",
+    .summary = "trains a published table, shows it beside the published numbers, judges the paper's claims",
+    .operands = "table1|table2|table3",
+    .details =
+        "table1: sequences; table2: trees; table3: images (Algebraic Positional Encodings, Kogkalidis, Bernardy and "
+        "Garg 2024).\n"
+        "Every training is a run of the store, as 'locus train' makes it. Trainings that are done are not repeated, "
+        "and "
+        "one that was\n"
+        "stopped or killed goes on: the same command finishes an interrupted table.\n\n"
+        "The paper's claims are called SUPPORTED, OPEN or CONTRADICTED by what was measured, computed from means and "
+        "95 "
+        "% confidence\n"
+        "intervals over seeds (docs/reproduction.md). A Markdown file and a page are written beside the store.",
+    .examples = "locus reproduce table1 --budget smoke --seeds 1\n"
+                "locus reproduce table2 --budget quick --jobs 2 --threads 1\n"
+                "locus reproduce table2 --budget quick --decay both --columns tree-reorder --rows rope,algebraic\n"
+                "locus reproduce table3 --budget quick --list\n",
+    .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
+    CLI_OPTIONS(options),
+    .run = run,
+};

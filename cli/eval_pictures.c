@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "eval_pictures.h"
+
+#include "io/picture.h"
+#include "output.h"
+#include "task/augment.h"
+
+#include <stdlib.h>
+
+enum { SHOWN = 3 }; /* classes of a picture */
+
+/* A picture's pixels, three channels one after another, normalised as in training. */
+static int read_picture(const char *path, size_t side, uint8_t *planes, float *image) {
+    lab_picture picture;
+    locus_error error;
+    if (lab_picture_read(&picture, path, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    int status = 0;
+    if (picture.width != side || picture.height != side) {
+        status = cli_failure("'%s' is %zu×%zu pixels: the model was trained on %zu×%zu and takes nothing else", path,
+                             picture.width, picture.height, side, side);
+    }
+    for (size_t i = 0; status == 0 && i < side * side; i++) {
+        for (size_t c = 0; c < LAB_IMAGE_CHANNELS; c++) {
+            planes[c * side * side + i] = picture.rgb[i * LAB_IMAGE_CHANNELS + c];
+        }
+    }
+    if (status == 0) {
+        lab_image_normalise(planes, side, image);
+    }
+    lab_picture_free(&picture);
+    return status;
+}
+
+static int read_pictures(const cli_pictures *pictures, size_t side, float *images) {
+    const size_t size = LAB_IMAGE_CHANNELS * side * side;
+    uint8_t *planes = malloc(size);
+    int status = planes == NULL ? cli_failure("out of memory") : 0;
+    for (size_t i = 0; status == 0 && i < pictures->count; i++) {
+        status = read_picture(pictures->paths[i], side, planes, images + i * size);
+    }
+    free(planes);
+    return status;
+}
+
+/* The classes of the largest probabilities, the largest first; of equal ones the first. */
+static size_t best_classes(const float *probabilities, size_t classes, size_t best[SHOWN]) {
+    size_t count = 0;
+    for (; count < SHOWN && count < classes; count++) {
+        size_t largest = classes;
+        for (size_t c = 0; c < classes; c++) {
+            bool taken = false;
+            for (size_t k = 0; k < count; k++) {
+                taken = taken || best[k] == c;
+            }
+            largest = !taken && (largest == classes || probabilities[c] > probabilities[largest]) ? c : largest;
+        }
+        best[count] = largest;
+    }
+    return count;
+}
+
+static void add_json(cJSON *list, const char *path, const char *const *names, const float *probabilities,
+                     size_t classes) {
+    size_t best[SHOWN] = {0}, count = best_classes(probabilities, classes, best);
+    cJSON *object = cJSON_CreateObject(), *top = NULL;
+    cJSON_AddStringToObject(object, "picture", path);
+    cJSON_AddStringToObject(object, "class", names[best[0]]);
+    top = cJSON_AddArrayToObject(object, "classes");
+    for (size_t k = 0; k < count; k++) {
+        cJSON *item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "class", names[best[k]]);
+        cJSON_AddNumberToObject(item, "probability", (double)probabilities[best[k]]);
+        cJSON_AddItemToArray(top, item);
+    }
+    cJSON_AddItemToArray(list, object);
+}
+
+static void add_row(cli_table *table, const char *path, const char *const *names, const float *probabilities,
+                    size_t classes) {
+    size_t best[SHOWN] = {0}, count = best_classes(probabilities, classes, best);
+    cli_table_cell(table, "%s", path);
+    for (size_t k = 0; k < SHOWN; k++) {
+        if (k < count) {
+            cli_table_cell(table, "%s %.1f %%", names[best[k]], 100.0 * (double)probabilities[best[k]]);
+        } else {
+            cli_table_cell(table, "–");
+        }
+    }
+}
+
+static int print(const cli_pictures *pictures, const char *const *names, const float *probabilities, size_t classes,
+                 bool json) {
+    static const char *const heads[] = {"picture", "class", "or", "or"};
+    cJSON *list = json ? cJSON_CreateArray() : NULL;
+    cli_table *table = json ? NULL : cli_table_create(heads, 1 + SHOWN);
+    for (size_t i = 0; i < pictures->count; i++) {
+        if (json) {
+            add_json(list, pictures->paths[i], names, probabilities + i * classes, classes);
+        } else {
+            add_row(table, pictures->paths[i], names, probabilities + i * classes, classes);
+        }
+    }
+    if (json) {
+        return cli_json_print(list);
+    }
+    cli_table_print(table, stdout);
+    cli_table_free(table);
+    return 0;
+}
+
+int cli_eval_pictures(lab_model *model, const lab_train_config *config, const cli_pictures *pictures, bool json) {
+    const size_t side = config->model.image_side, classes = config->model.classes;
+    float *images = calloc(pictures->count, LAB_IMAGE_CHANNELS * side * side * sizeof *images);
+    float *probabilities = calloc(pictures->count, classes * sizeof *probabilities);
+    locus_error error;
+    int status = images == NULL || probabilities == NULL ? cli_failure("out of memory") : 0;
+    status = status ? status : read_pictures(pictures, side, images);
+    if (status == 0 && lab_model_classify(model, images, pictures->count, probabilities, &error) != LOCUS_OK) {
+        status = cli_error(&error);
+    }
+    if (status == 0) {
+        status = print(pictures, lab_task_find(config->task)->class_names, probabilities, classes, json);
+    }
+    free(images);
+    free(probabilities);
+    return status;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* A digest whose state is gone has failed: `add` then does nothing, `close` says so. */
+#include "io/digest.h"
+
+#include "io/fail.h"
+#include <openssl/evp.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+locus_status lab_digest_open(lab_digest *digest, lab_digest_kind kind, locus_error *error) {
+    const EVP_MD *algorithm = kind == LAB_DIGEST_MD5 ? EVP_md5() : EVP_sha256();
+    EVP_MD_CTX *state = EVP_MD_CTX_new();
+    digest->state = state;
+    if (state == NULL) {
+        return lab_fail_memory(error, "a check sum");
+    }
+    if (EVP_DigestInit_ex(state, algorithm, NULL) != 1) {
+        lab_digest_discard(digest);
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, NULL, "this system's OpenSSL computes no %s sums",
+                        kind == LAB_DIGEST_MD5 ? "MD5" : "SHA-256");
+    }
+    return LOCUS_OK;
+}
+
+void lab_digest_add(lab_digest *digest, const void *bytes, size_t count) {
+    if (digest->state != NULL && EVP_DigestUpdate(digest->state, bytes, count) != 1) {
+        lab_digest_discard(digest);
+    }
+}
+
+locus_status lab_digest_close(lab_digest *digest, char text[LAB_DIGEST_TEXT], locus_error *error) {
+    unsigned char sum[EVP_MAX_MD_SIZE];
+    unsigned bytes = 0;
+    bool done = digest->state != NULL && EVP_DigestFinal_ex(digest->state, sum, &bytes) == 1;
+    text[0] = '\0';
+    for (unsigned i = 0; done && i < bytes && 2 * i + 2 < LAB_DIGEST_TEXT; i++) {
+        snprintf(text + 2 * (size_t)i, 3, "%02x", (unsigned)sum[i]);
+    }
+    lab_digest_discard(digest);
+    return done ? LOCUS_OK : lab_fail(error, LOCUS_ERROR_MEMORY, NULL, "a check sum could not be computed");
+}
+
+void lab_digest_discard(lab_digest *digest) {
+    EVP_MD_CTX_free(digest->state);
+    digest->state = NULL;
+}

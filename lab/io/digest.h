@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Check sums (MD5, SHA-256) as lower-case hexadecimal text, computed by OpenSSL. */
+#ifndef LAB_DIGEST_H
+#define LAB_DIGEST_H
+
+#include <locus/status.h>
+#include <stddef.h>
+
+typedef enum lab_digest_kind { LAB_DIGEST_MD5 = 0, LAB_DIGEST_SHA256 = 1 } lab_digest_kind;
+
+#define LAB_DIGEST_TEXT 65 /* room for the longest sum and its end */
+
+typedef struct lab_digest {
+    void *state;
+} lab_digest;
+
+/* open → add … add → close. Failures of `add` show at `close`. UNSUPPORTED where the system forbids the kind. */
+locus_status lab_digest_open(lab_digest *digest, lab_digest_kind kind, locus_error *error);
+void lab_digest_add(lab_digest *digest, const void *bytes, size_t count);
+locus_status lab_digest_close(lab_digest *digest, char text[LAB_DIGEST_TEXT], locus_error *error);
+void lab_digest_discard(lab_digest *digest); /* instead of close; safe after it, and after a failed open */
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Tells what a picture file is, reads it whole and hands it to its reader. PNG through libpng's simplified interface,
+ * which turns every kind into 8-bit RGB, blends with the background in linear light, and reports instead of printing.
+ *
+ * A PNG without colour information is taken as it is; 16-bit ones, too, which libpng would else take for linear. */
+#include "io/picture_formats.h"
+
+#include "io/fail.h"
+#include "io/file.h"
+#include <png.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const unsigned char png_signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
+
+/* ---- memory ---- */
+
+locus_status lab_picture_check_size(size_t width, size_t height, const char *path, locus_error *error) {
+    if (width >= 1 && height >= 1 && width <= LAB_PICTURE_MOST && height <= LAB_PICTURE_MOST) {
+        return LOCUS_OK;
+    }
+    return lab_fail_file(error, path, "has %zu×%zu pixels; a side may have 1 to %d", width, height, LAB_PICTURE_MOST);
+}
+
+locus_status lab_picture_allocate(lab_picture *picture, size_t width, size_t height, locus_error *error) {
+    *picture = (lab_picture){width, height, malloc(width * height * 3)};
+    return picture->rgb != NULL ? LOCUS_OK : lab_fail_memory(error, "a picture");
+}
+
+void lab_picture_free(lab_picture *picture) {
+    free(picture->rgb);
+    *picture = (lab_picture){0, 0, NULL};
+}
+
+/* ---- PNG ---- */
+
+static locus_status fail_png(const png_image *image, const char *path, locus_error *error) {
+    return lab_fail_file(error, path, "is cut or damaged: libpng says '%s'", image->message);
+}
+
+static locus_status finish_png(lab_picture *picture, png_image *image, const char *path, locus_error *error) {
+    const png_color white = {255, 255, 255};
+    image->format = PNG_FORMAT_RGB;
+    return png_image_finish_read(image, &white, picture->rgb, 0, NULL) != 0 ? LOCUS_OK : fail_png(image, path, error);
+}
+
+locus_status lab_picture_read_png(lab_picture *picture, const lab_picture_bytes *bytes, locus_error *error) {
+    png_image image;
+    memset(&image, 0, sizeof image);
+    image.version = PNG_IMAGE_VERSION;
+    if (png_image_begin_read_from_memory(&image, bytes->data, bytes->count) == 0) {
+        return fail_png(&image, bytes->path, error);
+    }
+    image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
+    locus_status status = lab_picture_check_size(image.width, image.height, bytes->path, error);
+    if (status == LOCUS_OK) {
+        status = lab_picture_allocate(picture, image.width, image.height, error);
+    }
+    if (status == LOCUS_OK) {
+        status = finish_png(picture, &image, bytes->path, error);
+    }
+    png_image_free(&image);
+    return status;
+}
+
+static locus_status write_png(const lab_picture *picture, lab_output *output, const char *path, locus_error *error) {
+    png_image image;
+    memset(&image, 0, sizeof image);
+    image.version = PNG_IMAGE_VERSION;
+    image.width = (png_uint_32)picture->width;
+    image.height = (png_uint_32)picture->height;
+    image.format = PNG_FORMAT_RGB;
+    bool written = png_image_write_to_stdio(&image, output->stream, 0, picture->rgb, 0, NULL) != 0;
+    /* A full disk shows as the stream's own error, which the commit names better. */
+    return written || ferror(output->stream) ? LOCUS_OK
+                                             : lab_fail_file(error, path, "cannot be written: %s", image.message);
+}
+
+locus_status lab_picture_write(const lab_picture *picture, const char *path, locus_error *error) {
+    lab_output output;
+    locus_status status = lab_picture_check_size(picture->width, picture->height, path, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    status = lab_output_open(&output, path, error);
+    if (status == LOCUS_OK) {
+        status = write_png(picture, &output, path, error);
+    }
+    if (status == LOCUS_OK) {
+        status = lab_output_commit(&output, error);
+    }
+    lab_output_discard(&output);
+    return status;
+}
+
+/* ---- what a file is ---- */
+
+typedef locus_status (*picture_reader)(lab_picture *picture, const lab_picture_bytes *bytes, locus_error *error);
+
+/* By the file's first bytes; NULL: no picture that is known here. */
+static picture_reader find_reader(const unsigned char *start, size_t count) {
+    if (count >= sizeof png_signature && memcmp(start, png_signature, sizeof png_signature) == 0) {
+        return lab_picture_read_png;
+    }
+    bool anymap = count >= 3 && start[0] == 'P' && start[1] != '\0' && strchr("2356", start[1]) != NULL &&
+                  strchr(" \t\r\n#", start[2]) != NULL && start[2] != '\0';
+    return anymap ? lab_picture_read_anymap : NULL;
+}
+
+/* Looks at the beginning first: what is no picture need not be read to its end. */
+static locus_status sniff(const char *path, locus_error *error) {
+    unsigned char start[sizeof png_signature];
+    lab_input input;
+    locus_status status = lab_input_open(&input, path, error);
+    if (status == LOCUS_OK) {
+        size_t count = fread(start, 1, sizeof start, input.stream);
+        if (find_reader(start, count) == NULL) {
+            status = lab_fail_file(error, path, count == 0 ? "is empty" : "is neither a PNG nor a PPM or PGM picture");
+        }
+    }
+    lab_input_close(&input);
+    return status;
+}
+
+locus_status lab_picture_read(lab_picture *picture, const char *path, locus_error *error) {
+    char *data = NULL;
+    size_t count = 0;
+    *picture = (lab_picture){0, 0, NULL};
+    locus_status status = sniff(path, error);
+    if (status == LOCUS_OK) {
+        status = lab_file_read(path, &data, &count, error);
+    }
+    if (status == LOCUS_OK) {
+        const lab_picture_bytes bytes = {path, (const unsigned char *)data, count};
+        picture_reader reader = find_reader(bytes.data, count);
+        status =
+            reader != NULL ? reader(picture, &bytes, error) : lab_fail_file(error, path, "changed while it was read");
+    }
+    free(data);
+    if (status != LOCUS_OK) {
+        lab_picture_free(picture);
+    }
+    return status;
+}

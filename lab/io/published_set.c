@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks the files of a published set, and copies them.
+ *
+ * Copies are made in a folder of their own beside the target, <to>.tmp-<process id>; when all are there and right it
+ * takes the target's name. Where that is a folder with something in it already, they are moved into it one by one. */
+#include "io/published_set.h"
+
+#include "io/digest.h"
+#include "io/fail.h"
+#include "io/file.h"
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOCK ((size_t)1 << 20)
+
+static char *join(const char *folder, const char *between, const char *name) {
+    size_t size = strlen(folder) + strlen(between) + strlen(name) + 1;
+    char *path = malloc(size);
+    if (path != NULL) {
+        snprintf(path, size, "%s%s%s", folder, between, name);
+    }
+    return path;
+}
+
+/* ---- checking and copying file by file ---- */
+
+typedef struct file_job {
+    const lab_published_set *set;
+    const char *to; /* folder of the copies; NULL: files are only checked */
+    const char *phase;
+    const lab_watch *watch;
+    uint64_t done, total;
+    unsigned char *block;
+} file_job;
+
+static locus_status check_size(const lab_published_file *file, const lab_published_source *from, locus_error *error) {
+    if (from->bytes == file->bytes) {
+        return LOCUS_OK;
+    }
+    return lab_fail_file(error, from->path, "is %s: it has %zu bytes, and %zu as published",
+                         from->bytes < file->bytes ? "truncated" : "altered", from->bytes, file->bytes);
+}
+
+/* Reads the file to its end, into the digest and, if there is one, the output. */
+static locus_status pass_bytes(file_job *job, const lab_published_source *from, lab_digest *digest, FILE *output,
+                               locus_error *error) {
+    for (size_t left = from->bytes; left > 0;) {
+        size_t now = left < BLOCK ? left : BLOCK;
+        locus_status status = lab_published_read(from, job->block, now, error);
+        if (status != LOCUS_OK) {
+            return status;
+        }
+        lab_digest_add(digest, job->block, now);
+        if (output != NULL && fwrite(job->block, 1, now, output) != now) {
+            return LOCUS_OK; /* the commit says why */
+        }
+        left -= now;
+        job->done += now;
+        if (!lab_watch_tell(job->watch, job->phase, job->done, job->total)) {
+            return lab_fail(error, LOCUS_ERROR_INTERRUPTED, NULL, "stopped while %s", job->phase);
+        }
+    }
+    return LOCUS_OK;
+}
+
+static locus_status check_sum(const lab_published_file *file, const lab_published_source *from, lab_digest *digest,
+                              locus_error *error) {
+    char sum[LAB_DIGEST_TEXT];
+    locus_status status = lab_digest_close(digest, sum, error);
+    if (status != LOCUS_OK || strcmp(sum, file->sha256) == 0) {
+        return status;
+    }
+    return lab_fail_file(error, from->path, "is altered: its SHA-256 is %s, and %s as published", sum, file->sha256);
+}
+
+static locus_status check_file(file_job *job, const lab_published_file *file, const lab_published_source *from,
+                               FILE *output, locus_error *error) {
+    lab_digest digest;
+    locus_status status = check_size(file, from, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    status = lab_digest_open(&digest, LAB_DIGEST_SHA256, error);
+    if (status == LOCUS_OK) {
+        status = pass_bytes(job, from, &digest, output, error);
+    }
+    if (status == LOCUS_OK && (output == NULL || !ferror(output))) {
+        status = check_sum(file, from, &digest, error);
+    }
+    lab_digest_discard(&digest);
+    return status;
+}
+
+static locus_status copy_file(file_job *job, const lab_published_file *file, const lab_published_source *from,
+                              locus_error *error) {
+    lab_output output;
+    char *path = join(job->to, "/", file->name);
+    locus_status status = path != NULL ? lab_output_open(&output, path, error) : lab_fail_memory(error, "a file name");
+    if (status == LOCUS_OK) {
+        status = check_file(job, file, from, output.stream, error);
+        if (status == LOCUS_OK) {
+            status = lab_output_commit(&output, error);
+        }
+        lab_output_discard(&output);
+    }
+    free(path);
+    return status;
+}
+
+static locus_status visit(void *context, size_t index, const lab_published_source *from, locus_error *error) {
+    file_job *job = context;
+    const lab_published_file *file = &job->set->files[index];
+    return job->to != NULL ? copy_file(job, file, from, error) : check_file(job, file, from, NULL, error);
+}
+
+static locus_status run(file_job *job, const char *path, locus_error *error) {
+    const lab_published_visitor visitor = {0, job->set->file_count, visit, job};
+    for (size_t i = 0; i < job->set->file_count; i++) {
+        job->total += job->set->files[i].bytes;
+    }
+    job->block = malloc(BLOCK);
+    locus_status status = job->block != NULL ? lab_published_visit(job->set, path, &visitor, error)
+                                             : lab_fail_memory(error, "a block of a file");
+    free(job->block);
+    return status;
+}
+
+locus_status lab_published_check(const lab_published_set *set, const char *path, const lab_watch *watch,
+                                 locus_error *error) {
+    file_job checking = {.set = set, .phase = "checking", .watch = watch};
+    return run(&checking, path, error);
+}
+
+/* ---- folders of copies ---- */
+
+/* Such a folder holds nothing but files. */
+static void remove_folder(const char *folder) {
+    DIR *entries = opendir(folder);
+    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        char *path = entry->d_name[0] != '.' || strlen(entry->d_name) > 2 ? join(folder, "/", entry->d_name) : NULL;
+        if (path != NULL) {
+            unlink(path);
+        }
+        free(path);
+    }
+    if (entries != NULL) {
+        closedir(entries);
+    }
+    rmdir(folder);
+}
+
+/* <to>.tmp-<id> of a process that is no more: it was killed. */
+static bool is_left_over(const char *name, const char *start) {
+    size_t length = strlen(start);
+    char *end;
+    if (strncmp(name, start, length) != 0 || name[length] < '0' || name[length] > '9') {
+        return false;
+    }
+    long id = strtol(name + length, &end, 10);
+    return *end == '\0' && id > 0 && kill((pid_t)id, 0) != 0 && errno == ESRCH;
+}
+
+static void remove_left_over(const char *parent, const char *start) {
+    DIR *entries = opendir(parent);
+    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        char *path = is_left_over(entry->d_name, start) ? join(parent, "/", entry->d_name) : NULL;
+        if (path != NULL) {
+            remove_folder(path);
+        }
+        free(path);
+    }
+    if (entries != NULL) {
+        closedir(entries);
+    }
+}
+
+/* The parent of `to` and what folders of copies for it begin with. */
+static locus_status clean(const char *to, locus_error *error) {
+    const char *slash = strrchr(to, '/');
+    char *parent = slash == NULL ? strdup(".") : slash == to ? strdup("/") : strndup(to, (size_t)(slash - to));
+    char *start = join(slash != NULL ? slash + 1 : to, ".tmp-", "");
+    locus_status status = parent != NULL && start != NULL ? lab_directory_create(parent, error)
+                                                          : lab_fail_memory(error, "a folder's name");
+    if (status == LOCUS_OK) {
+        remove_left_over(parent, start);
+    }
+    free(parent);
+    free(start);
+    return status;
+}
+
+static locus_status move_files(const lab_published_set *set, const char *from, const char *to, locus_error *error) {
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; status == LOCUS_OK && i < set->file_count; i++) {
+        char *old = join(from, "/", set->files[i].name), *new = join(to, "/", set->files[i].name);
+        if (old == NULL || new == NULL) {
+            status = lab_fail_memory(error, "a file name");
+        } else if (rename(old, new) != 0) {
+            status = lab_fail_system(error, "write", new, errno);
+        }
+        free(old);
+        free(new);
+    }
+    return status;
+}
+
+static locus_status move_in(const lab_published_set *set, const char *from, const char *to, locus_error *error) {
+    if (rename(from, to) == 0) {
+        return LOCUS_OK;
+    }
+    return errno == EEXIST || errno == ENOTEMPTY ? move_files(set, from, to, error)
+                                                 : lab_fail_system(error, "write", to, errno);
+}
+
+static locus_status take_by_way_of(const lab_published_set *set, const char *folder, const char *path, const char *to,
+                                   const lab_watch *watch, locus_error *error) {
+    file_job copying = {.set = set, .to = folder, .phase = "unpacking", .watch = watch};
+    locus_status status = lab_directory_create(folder, error);
+    if (status == LOCUS_OK) {
+        status = run(&copying, path, error);
+    }
+    if (status == LOCUS_OK) {
+        status = move_in(set, folder, to, error);
+    }
+    remove_folder(folder);
+    return status;
+}
+
+locus_status lab_published_take(const lab_published_set *set, const char *path, const char *to, const lab_watch *watch,
+                                locus_error *error) {
+    char id[32];
+    struct stat facts;
+    if (stat(to, &facts) == 0 && !S_ISDIR(facts.st_mode)) {
+        return lab_fail_system(error, "write", to, ENOTDIR);
+    }
+    locus_status status = clean(to, error);
+    snprintf(id, sizeof id, "%ld", (long)getpid());
+    char *folder = join(to, ".tmp-", id);
+    if (status == LOCUS_OK) {
+        status = folder != NULL ? take_by_way_of(set, folder, path, to, watch, error)
+                                : lab_fail_memory(error, "a folder's name");
+    }
+    free(folder);
+    return status;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* The published configurations, and what a configuration must keep to. */
+#include "io/fail.h"
+#include "model/model_parts.h"
+
+lab_model_config lab_model_default(void) {
+    return (lab_model_config){.vocabulary = 22,
+                              .dim = 512,
+                              .heads = 8,
+                              .feed_forward = 2048,
+                              .encoder_layers = 2,
+                              .decoder_layers = 2,
+                              .norm = LAB_NORM_BEFORE,
+                              .dropout = 0.1,
+                              .attention_dropout = 0.1,
+                              .attention_dropout_on = LOCUS_DROPOUT_WEIGHTS,
+                              .embedding_init = LAB_EMBEDDING_SCALED,
+                              .encoding = "none"};
+}
+
+lab_model_config lab_model_image_default(void) {
+    return (lab_model_config){.dim = 256,
+                              .heads = 4,
+                              .feed_forward = 512,
+                              .encoder_layers = 7,
+                              .norm = LAB_NORM_BEFORE,
+                              .attention_dropout = 0.1,
+                              .attention_dropout_on = LOCUS_DROPOUT_WEIGHTS,
+                              .encoding = "none",
+                              .architecture = LAB_IMAGE_CLASSIFIER,
+                              .activation = LAB_GELU,
+                              .stochastic_depth = 0.1,
+                              .survivors = LAB_SURVIVORS_RESCALED,
+                              .label_smoothing = 0.1,
+                              .classes = 10,
+                              .image_side = 32,
+                              .image_channels = 3};
+}
+
+enum { MOST_SIZE = 1 << 24, MOST_LAYERS = 1024, LEAST_SIDE = 5, MOST_SIDE = 1024, MOST_CHANNELS = 64 };
+
+typedef struct size_bounds {
+    const char *name;
+    size_t value, least, most;
+} size_bounds;
+
+static locus_status check_sizes(const size_bounds *sizes, size_t count, locus_error *error) {
+    for (size_t i = 0; i < count; ++i) {
+        const size_bounds *s = &sizes[i];
+        if (s->value < s->least || s->value > s->most)
+            return lab_fail(error, LOCUS_ERROR_ARGUMENT, s->name, "%s is %zu: it must be between %zu and %zu", s->name,
+                            s->value, s->least, s->most);
+    }
+    return LOCUS_OK;
+}
+
+static locus_status check_probability(const char *name, double value, locus_error *error) {
+    if (value >= 0.0 && value < 1.0)
+        return LOCUS_OK;
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s is %g: a probability must be at least 0 and below 1", name,
+                    value);
+}
+
+static locus_status check_probabilities(const lab_model_config *config, locus_error *error) {
+    locus_status status = check_probability("dropout", config->dropout, error);
+    if (status == LOCUS_OK)
+        status = check_probability("attention_dropout", config->attention_dropout, error);
+    if (status == LOCUS_OK)
+        status = check_probability("label_smoothing", config->label_smoothing, error);
+    if (status == LOCUS_OK && !(config->stochastic_depth >= 0.0 && config->stochastic_depth <= 1.0))
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "stochastic_depth",
+                        "stochastic_depth is %g: it must be between 0 and 1", config->stochastic_depth);
+    return status;
+}
+
+static locus_status check_heads(const lab_model_config *config, locus_error *error) {
+    if (config->dim % config->heads != 0)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "heads",
+                        "dim %zu is not divisible by %zu heads: choose another number of heads", config->dim,
+                        config->heads);
+    if (config->kv_heads != 0 && config->heads % config->kv_heads != 0)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "kv_heads",
+                        "%zu heads cannot share %zu key and value heads: kv_heads must divide heads", config->heads,
+                        config->kv_heads);
+    return LOCUS_OK;
+}
+
+static locus_status check_encoder_decoder(const lab_model_config *config, locus_error *error) {
+    const size_bounds sizes[] = {{"vocabulary", config->vocabulary, 2, MOST_SIZE},
+                                 {"decoder_layers", config->decoder_layers, 1, MOST_LAYERS},
+                                 {"tree_arity", config->tree_arity, 0, MOST_SIZE}};
+    if (config->stochastic_depth > 0.0)
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "stochastic_depth",
+                        "stochastic_depth is %g, but an encoder–decoder has none: set it to 0",
+                        config->stochastic_depth);
+    return check_sizes(sizes, sizeof sizes / sizeof *sizes, error);
+}
+
+static locus_status check_none(const char *name, size_t value, locus_error *error) {
+    if (value == 0)
+        return LOCUS_OK;
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s is %zu, but an image classifier has none: set it to 0", name,
+                    value);
+}
+
+static locus_status check_image_classifier(const lab_model_config *config, locus_error *error) {
+    const size_bounds sizes[] = {{"classes", config->classes, 2, MOST_SIZE},
+                                 {"image_side", config->image_side, LEAST_SIDE, MOST_SIDE},
+                                 {"image_channels", config->image_channels, 1, MOST_CHANNELS}};
+    locus_status status = check_none("vocabulary", config->vocabulary, error);
+    if (status == LOCUS_OK)
+        status = check_none("decoder_layers", config->decoder_layers, error);
+    if (status == LOCUS_OK)
+        status = check_none("tree_arity", config->tree_arity, error);
+    if (status == LOCUS_OK)
+        status = check_sizes(sizes, sizeof sizes / sizeof *sizes, error);
+    if (status == LOCUS_OK && config->norm == LAB_NORM_AFTER && config->stochastic_depth > 0.0)
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "stochastic_depth",
+                        "stochastic_depth is %g and norms stand after the blocks: put them before, or set it to 0",
+                        config->stochastic_depth);
+    return status;
+}
+
+locus_status lab_model_config_check(const lab_model_config *config, locus_error *error) {
+    const size_bounds sizes[] = {{"dim", config->dim, 1, MOST_SIZE},
+                                 {"heads", config->heads, 1, config->dim},
+                                 {"kv_heads", config->kv_heads, 0, config->heads},
+                                 {"feed_forward", config->feed_forward, 1, MOST_SIZE},
+                                 {"encoder_layers", config->encoder_layers, 1, MOST_LAYERS}};
+    locus_status status = config->architecture == LAB_IMAGE_CLASSIFIER ? check_image_classifier(config, error)
+                                                                       : check_encoder_decoder(config, error);
+    if (status == LOCUS_OK)
+        status = check_sizes(sizes, sizeof sizes / sizeof *sizes, error);
+    if (status == LOCUS_OK)
+        status = check_probabilities(config, error);
+    if (status == LOCUS_OK)
+        status = check_heads(config, error);
+    if (status == LOCUS_OK && config->encoding == NULL)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "encoding", "no encoding is given: use \"none\" for none");
+    return status;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* See token_positions.h. Trees are refused whose tokens stand before their parents, have no root or more than one, or
+ * more children than the model was made for. */
+#include "model/token_positions.h"
+
+#include "io/fail.h"
+#include <stdlib.h>
+#include <string.h>
+
+locus_status lab_token_places_create(lab_token_places *places, size_t tokens, locus_error *error) {
+    *places = (lab_token_places){.indices = calloc(tokens + 1, sizeof *places->indices),
+                                 .nodes = calloc(tokens + 1, sizeof *places->nodes),
+                                 .branches = calloc(tokens + 1, sizeof *places->branches),
+                                 .parents = calloc(tokens + 1, sizeof *places->parents),
+                                 .node_count = 1};
+    if (places->indices && places->nodes && places->branches && places->parents)
+        return LOCUS_OK;
+    return lab_fail_memory(error, "the positions of a batch");
+}
+
+void lab_token_places_destroy(lab_token_places *places) {
+    free(places->indices);
+    free(places->nodes);
+    free(places->branches);
+    free(places->parents);
+    *places = (lab_token_places){0};
+}
+
+int64_t lab_token_places_grow(lab_token_places *places, int64_t parent, int32_t branch) {
+    if (parent < 0)
+        return 0;
+    places->parents[places->node_count] = (size_t)parent;
+    places->branches[places->node_count] = branch;
+    return (int64_t)places->node_count++;
+}
+
+/* Some tokens of a packed tree: the first `count` from `first` on. */
+typedef struct tree_part {
+    const lab_batch_tree *tree;
+    size_t first, count;
+} tree_part;
+
+/* Its nodes, from place `at` on. */
+static void places_fill(lab_token_places *places, size_t at, const tree_part *part) {
+    for (size_t t = 0; t < part->count; ++t) {
+        const int32_t parent = part->tree->parents[part->first + t];
+        const int64_t node = parent < 0 ? -1 : places->nodes[at + (size_t)parent];
+        places->nodes[at + t] = lab_token_places_grow(places, node, part->tree->branches[part->first + t]);
+    }
+}
+
+void lab_token_places_number(lab_token_places *places, size_t sequences, const size_t *offsets) {
+    for (size_t s = 0; s < sequences; ++s)
+        for (size_t t = offsets[s]; t < offsets[s + 1]; ++t)
+            places->indices[t] = (int64_t)(t - offsets[s]);
+}
+
+locus_status lab_places_of_input(lab_token_places *places, const lab_model *model, const lab_batch *batch,
+                                 locus_error *error) {
+    const size_t *offsets = batch->input_offsets;
+    if (model->config.tree_arity == 0)
+        return LOCUS_OK;
+    const locus_status status = lab_token_places_create(places, offsets[batch->samples], error);
+    if (status != LOCUS_OK)
+        return status;
+    lab_token_places_number(places, batch->samples, offsets);
+    for (size_t s = 0; s < batch->samples; ++s)
+        places_fill(places, offsets[s], &(tree_part){&batch->input_tree, offsets[s], offsets[s + 1] - offsets[s]});
+    return LOCUS_OK;
+}
+
+/* The start token comes first, at the root; the last token is not read. */
+locus_status lab_places_of_target(lab_token_places *places, const lab_model *model, const lab_batch *batch,
+                                  const size_t *offsets, locus_error *error) {
+    if (model->config.tree_arity == 0)
+        return LOCUS_OK;
+    const locus_status status = lab_token_places_create(places, offsets[batch->samples], error);
+    if (status != LOCUS_OK)
+        return status;
+    lab_token_places_number(places, batch->samples, offsets);
+    for (size_t s = 0; s < batch->samples; ++s) {
+        const tree_part part = {&batch->target_tree, batch->target_offsets[s], offsets[s + 1] - offsets[s] - 1};
+        places_fill(places, offsets[s] + 1, &part);
+    }
+    return LOCUS_OK;
+}
+
+lab_token_values lab_token_places_values(const lab_token_places *places) {
+    return (lab_token_values){.indices = places->indices,
+                              .tree = {.values = places->nodes,
+                                       .branches = places->branches,
+                                       .parents = places->parents,
+                                       .node_count = places->node_count}};
+}
+
+/* ---- positions ---- */
+
+enum { MOST_COORDINATES = 32 };
+
+static locus_status columns_make(locus_positions **positions, const locus_group *group, const locus_packing *packing,
+                                 const lab_token_values *values, locus_error *error) {
+    const size_t coordinates = locus_group_coordinates(group);
+    locus_position_column columns[MOST_COORDINATES] = {0};
+    if (coordinates > MOST_COORDINATES)
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "encoding", "the encoding's group has more than %d coordinates",
+                        MOST_COORDINATES);
+    for (size_t c = 0; c < coordinates; ++c) {
+        if (locus_group_coordinate(group, c).kind == LOCUS_COORDINATE_TREE)
+            columns[c] = values->tree;
+        else
+            columns[c].values = values->indices;
+    }
+    return locus_positions_create_columns(positions, group, packing, columns, error);
+}
+
+/* Where nothing is said of a coordinate, tokens are numbered, and stand at the root. */
+static locus_status columns_complete(locus_positions **positions, const locus_group *group,
+                                     const locus_packing *packing, const lab_token_values *values, locus_error *error) {
+    lab_token_places places = {0};
+    locus_status status = lab_token_places_create(&places, packing->offsets[packing->sequences], error);
+    if (status == LOCUS_OK) {
+        lab_token_places_number(&places, packing->sequences, packing->offsets);
+        lab_token_values complete = lab_token_places_values(&places);
+        if (values && values->indices)
+            complete.indices = values->indices;
+        if (values && (values->tree.values || values->tree.starts))
+            complete.tree = values->tree;
+        status = columns_make(positions, group, packing, &complete, error);
+    }
+    lab_token_places_destroy(&places);
+    return status;
+}
+
+static bool is_flat(const locus_group *group) {
+    return group == NULL ||
+           (locus_group_coordinates(group) == 1 && locus_group_coordinate(group, 0).kind != LOCUS_COORDINATE_TREE);
+}
+
+locus_status lab_positions_make(const lab_model *model, locus_positions **positions, const locus_packing *packing,
+                                const lab_token_values *values, locus_error *error) {
+    const locus_group *group = lab_model_group(model);
+    const bool tree = values && (values->tree.values || values->tree.starts);
+    if (is_flat(group))
+        return locus_positions_create(positions, group, packing, values ? values->indices : NULL, error);
+    if (tree && values->indices)
+        return columns_make(positions, group, packing, values, error);
+    return columns_complete(positions, group, packing, values, error);
+}
+
+/* ---- checks ---- */
+
+/* Of trees: one flat coordinate, one tree, or both. */
+static locus_status check_tree_group(size_t arity, const locus_group *group, locus_error *error) {
+    size_t flat = 0, trees = 0;
+    bool narrow = false;
+    char text[64];
+    const size_t coordinates = locus_group_coordinates(group);
+    for (size_t c = 0; c < coordinates && c < MOST_COORDINATES; ++c) {
+        const locus_coordinate coordinate = locus_group_coordinate(group, c);
+        const bool tree = coordinate.kind == LOCUS_COORDINATE_TREE;
+        flat += !tree;
+        trees += tree;
+        narrow = narrow || (tree && coordinate.size < (int64_t)arity);
+    }
+    (void)locus_group_text(group, text, sizeof text);
+    if (flat > 1 || trees > 1)
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "encoding",
+                        "the encoding acts on '%s', but the task's tokens stand at 0, 1, 2, … and at paths of a tree: "
+                        "use seq, tree:%zu or seq*tree:%zu",
+                        text, arity, arity);
+    if (narrow)
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "encoding",
+                        "the encoding acts on '%s', but the task's nodes have up to %zu children: use tree:%zu", text,
+                        arity, arity);
+    return LOCUS_OK;
+}
+
+locus_status lab_positions_check_group(const lab_model_config *config, const locus_group *group, locus_error *error) {
+    char text[64];
+    if (group == NULL || is_flat(group))
+        return LOCUS_OK;
+    if (config->tree_arity > 0)
+        return check_tree_group(config->tree_arity, group, error);
+    (void)locus_group_text(group, text, sizeof text);
+    return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "encoding",
+                    "the encoding acts on '%s', but the task's positions are 0, 1, 2, …: use seq or cycle:n", text);
+}
+
+static locus_status check_node(const char *name, size_t sample, const tree_part *part, size_t t, size_t arity,
+                               locus_error *error) {
+    const int32_t parent = part->tree->parents[part->first + t], branch = part->tree->branches[part->first + t];
+    const bool root = t == 0;
+    if (root ? parent != -1 : parent < 0 || (size_t)parent >= t)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, name,
+                        "token %zu of %s %zu has parent %ld: the root comes first (parent -1), and every other node "
+                        "behind its parent",
+                        t, name, sample, (long)parent);
+    if (root || (branch >= 1 && (size_t)branch <= arity))
+        return LOCUS_OK;
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, name,
+                    "token %zu of %s %zu is child %ld of its parent: children are numbered from 1 to %zu", t, name,
+                    sample, (long)branch, arity);
+}
+
+static locus_status check_trees(const char *name, const lab_batch *batch, bool target, size_t arity,
+                                locus_error *error) {
+    const size_t *offsets = target ? batch->target_offsets : batch->input_offsets;
+    const lab_batch_tree *tree = target ? &batch->target_tree : &batch->input_tree;
+    if (!tree->parents || !tree->branches)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "the model reads trees, but the batch's %ss are words",
+                        name);
+    for (size_t s = 0; s < batch->samples; ++s) {
+        const tree_part part = {tree, offsets[s], offsets[s + 1] - offsets[s]};
+        if (part.count == 0)
+            return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s %zu is empty: a tree has a root", name, s);
+        for (size_t t = 0; t < part.count; ++t) {
+            const locus_status status = check_node(name, s, &part, t, arity, error);
+            if (status != LOCUS_OK)
+                return status;
+        }
+    }
+    return LOCUS_OK;
+}
+
+locus_status lab_batch_check_trees(const lab_model *model, const lab_batch *batch, bool targets, locus_error *error) {
+    const size_t arity = model->config.tree_arity;
+    if (arity == 0)
+        return LOCUS_OK;
+    const locus_status status = check_trees("input", batch, false, arity, error);
+    return status == LOCUS_OK && targets ? check_trees("target", batch, true, arity, error) : status;
+}
+
+/* ---- depth ---- */
+
+/* What an option is where a spec doesn't say it. */
+static const char *option_initial(const char *encoding, const char *option) {
+    for (size_t i = 0; i < locus_encoding_registry_size(); ++i) {
+        const locus_encoding_info *info = locus_encoding_registry_at(i);
+        for (size_t o = 0; o < info->option_count && strcmp(info->name, encoding) == 0; ++o)
+            if (strcmp(info->options[o].name, option) == 0)
+                return info->options[o].initial;
+    }
+    return "";
+}
+
+/* The depth of the first shiv-quirk term of a canonical spec. */
+static size_t spec_depth(const char *spec) {
+    const char *term = strstr(spec, "shiv-quirk");
+    if (term == NULL)
+        return SIZE_MAX;
+    const char *option = strstr(term, "depth=");
+    const bool own = option && (size_t)(option - term) < strcspn(term, ")+");
+    return (size_t)strtoull(own ? option + strlen("depth=") : option_initial("shiv-quirk", "depth"), NULL, 10);
+}
+
+size_t lab_model_path_depth(const lab_model *model) {
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < model->encoding_count; ++i) {
+        const locus_encoding *encoding = model->encodings[i].encoding;
+        const size_t size = locus_encoding_text(encoding, NULL, 0) + 1;
+        char *text = malloc(size);
+        if (text == NULL)
+            continue;
+        (void)locus_encoding_text(encoding, text, size);
+        const size_t depth = spec_depth(text);
+        least = depth < least ? depth : least;
+        free(text);
+    }
+    return least;
+}

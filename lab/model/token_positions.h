@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the tokens of words and of trees stand.
+ *
+ *   axis, cycle   0, 1, 2, … in each sequence, in the order in which tokens are read
+ *   tree          the path of the token's node; the start token stands at the root (words: everything does)
+ *   product       both: a number for the flat coordinate, a path for the tree
+ *
+ * The nodes of all trees of a batch are one tree: their roots are its node 0. */
+#ifndef LAB_MODEL_TOKEN_POSITIONS_H
+#define LAB_MODEL_TOKEN_POSITIONS_H
+
+#include "model/model_parts.h"
+
+/* Places of packed tokens. Starts as zeros, which is what words have. */
+typedef struct lab_token_places {
+    int64_t *indices, *nodes; /* [tokens]: numbers in the sequence, nodes */
+    int64_t *branches;        /* [tokens + 1], of nodes: from the parent */
+    size_t *parents;          /* [tokens + 1] */
+    size_t node_count;
+} lab_token_places;
+
+/* Room for `tokens` that all stand at 0 and at the root. */
+locus_status lab_token_places_create(lab_token_places *places, size_t tokens, locus_error *error);
+void lab_token_places_destroy(lab_token_places *places);
+
+/* indices = 0, 1, 2, … in each sequence */
+void lab_token_places_number(lab_token_places *places, size_t sequences, const size_t *offsets);
+
+/* A new node, or the root if `parent` is negative. */
+int64_t lab_token_places_grow(lab_token_places *places, int64_t parent, int32_t branch);
+
+/* What the encoder reads, and what the decoder reads under teacher forcing: `offsets` are those of the tokens read.
+ * Words have no places. */
+locus_status lab_places_of_input(lab_token_places *places, const lab_model *model, const lab_batch *batch,
+                                 locus_error *error);
+locus_status lab_places_of_target(lab_token_places *places, const lab_model *model, const lab_batch *batch,
+                                  const size_t *offsets, locus_error *error);
+
+/* What each coordinate of the model's group takes. */
+typedef struct lab_token_values {
+    const int64_t *indices;     /* [tokens]; NULL: 0, 1, 2, … */
+    locus_position_column tree; /* all zeros: the root */
+} lab_token_values;
+lab_token_values lab_token_places_values(const lab_token_places *places);
+
+/* Positions of the group of the model's encodings; `values` NULL: those of words. */
+locus_status lab_positions_make(const lab_model *model, locus_positions **positions, const locus_packing *packing,
+                                const lab_token_values *values, locus_error *error);
+
+/* Whether tokens of the model have positions of this group. */
+locus_status lab_positions_check_group(const lab_model_config *config, const locus_group *group, locus_error *error);
+
+/* Whether the batch has trees as the model expects them. */
+locus_status lab_batch_check_trees(const lab_model *model, const lab_batch *batch, bool targets, locus_error *error);
+
+#endif

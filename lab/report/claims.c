@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: MIT */
+/* The paper's claims and their verdicts. claims.h says how they are computed. */
+#include "report/claims.h"
+
+#include "io/fail.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define NORMAL_95 1.959964
+
+/* ---- the claims ---- */
+
+static const lab_claim claims[] = {
+    {"table1",
+     "best",
+     "algebraic (seq) is the best scheme or nearly the best in every column",
+     "section 4.3",
+     LAB_CLAIM_BEST,
+     {"algebraic (seq)"},
+     {NULL},
+     NULL},
+    {"table1",
+     "against-relative",
+     "algebraic (seq) does not fall behind relative, which is parameterized by the shape of the input",
+     "section 4.3",
+     LAB_CLAIM_BEST,
+     {"algebraic (seq)"},
+     {"relative"},
+     NULL},
+    {"table1",
+     "sinusoidal-chance",
+     "sinusoidal stays near chance",
+     "Table 1",
+     LAB_CLAIM_CHANCE,
+     {"sinusoidal"},
+     {NULL},
+     NULL},
+    {"table1",
+     "sinusoidal-last",
+     "every other scheme is above sinusoidal",
+     "Table 1",
+     LAB_CLAIM_ABOVE,
+     {NULL},
+     {"sinusoidal"},
+     NULL},
+    {"table1",
+     "relative-reverse",
+     "relative falls behind rope and algebraic (seq) on reverse and repeat",
+     "Table 1",
+     LAB_CLAIM_ABOVE,
+     {"rope", "algebraic (seq)"},
+     {"relative"},
+     "reverse|repeat"},
+
+    {"table2",
+     "best",
+     "the algebraic schemes (flat or tree) are the best or nearly the best in every column",
+     "section 4.3",
+     LAB_CLAIM_BEST,
+     {"algebraic (tree)", "algebraic (seq)"},
+     {NULL},
+     NULL},
+    {"table2",
+     "tree-best",
+     "algebraic (tree) is the best scheme or nearly the best in every column",
+     "section 4.3 and Table 2",
+     LAB_CLAIM_BEST,
+     {"algebraic (tree)"},
+     {NULL},
+     NULL},
+    {"table2",
+     "against-shiv-quirk",
+     "algebraic (tree) does not fall behind shiv-quirk, which is parameterized by the shape of the trees",
+     "section 4.3",
+     LAB_CLAIM_BEST,
+     {"algebraic (tree)"},
+     {"shiv-quirk"},
+     NULL},
+    {"table2",
+     "flat-depth",
+     "flat schemes fall behind the tree schemes in depth-first order",
+     "Table 2",
+     LAB_CLAIM_ABOVE,
+     {"algebraic (tree)", "shiv-quirk"},
+     {"sinusoidal", "rope", "algebraic (seq)"},
+     "depth"},
+    {"table2",
+     "flat-breadth",
+     "flattening costs the algebraic scheme less where input and output are flattened alike, breadth-first",
+     "section 4.3 and Table 2",
+     LAB_CLAIM_LESS,
+     {"algebraic (tree)"},
+     {"algebraic (seq)"},
+     NULL},
+    {"table2",
+     "sinusoidal-last",
+     "sinusoidal stays below all other schemes",
+     "Table 2",
+     LAB_CLAIM_ABOVE,
+     {NULL},
+     {"sinusoidal"},
+     NULL},
+
+    {"table3",
+     "best",
+     "algebraic (grid) is the best scheme or nearly the best in every column",
+     "section 4.3",
+     LAB_CLAIM_BEST,
+     {"algebraic (grid)"},
+     {NULL},
+     NULL},
+    {"table3",
+     "sequential-drop",
+     "performance drops with sequential orthogonal encodings: algebraic (grid) is above algebraic (seq)",
+     "section 4.3",
+     LAB_CLAIM_ABOVE,
+     {"algebraic (grid)"},
+     {"algebraic (seq)"},
+     NULL},
+    {"table3",
+     "wrong-bias",
+     "sequential orthogonal encodings give the wrong bias: additive schemes are above algebraic (seq)",
+     "section 4.3 and Table 3",
+     LAB_CLAIM_ABOVE,
+     {"sinusoidal", "learned"},
+     {"algebraic (seq)"},
+     NULL},
+    {"table3",
+     "above-additive",
+     "algebraic (grid) is above sinusoidal and learned",
+     "Table 3",
+     LAB_CLAIM_ABOVE,
+     {"algebraic (grid)"},
+     {"sinusoidal", "learned"},
+     NULL},
+
+    {NULL,
+     "decay",
+     "the decay helps: a scheme is better with it than without",
+     "section 4.2",
+     LAB_CLAIM_DECAY,
+     {NULL},
+     {NULL},
+     NULL},
+};
+
+size_t lab_claim_count(void) {
+    return COUNT(claims);
+}
+
+const lab_claim *lab_claim_at(size_t index) {
+    return index < COUNT(claims) ? &claims[index] : NULL;
+}
+
+const char *lab_verdict_name(lab_verdict verdict) {
+    static const char *const names[] = {"OPEN", "SUPPORTED", "CONTRADICTED"};
+    return (unsigned)verdict < 3 ? names[verdict] : "unknown";
+}
+
+/* ---- numbers ---- */
+
+lab_contrast lab_contrast_of(const lab_statistic *const *fields, const double *weights, size_t count) {
+    lab_contrast contrast = {0};
+    double variance = 0, spread = 0;
+    size_t degrees = 0;
+    bool single = false;
+    for (size_t i = 0; i < count; i++) {
+        if (fields[i]->count == 0) {
+            return (lab_contrast){.half_width = INFINITY, .missing = true};
+        }
+        contrast.difference += weights[i] * fields[i]->mean;
+        if (fields[i]->count < 2) {
+            single = true;
+            continue;
+        }
+        double own = weights[i] * weights[i] * fields[i]->deviation * fields[i]->deviation / (double)fields[i]->count;
+        variance += own;
+        spread += own * own / (double)(fields[i]->count - 1);
+        degrees += fields[i]->count - 1;
+    }
+    if (single) {
+        contrast.half_width = INFINITY;
+        return contrast;
+    }
+    /* Rounded down to the table's whole degrees: the wider interval. No spread at all: no seed differs from another. */
+    if (spread > 0) {
+        degrees = (size_t)fmax(1, floor(variance * variance / spread + 1e-9));
+    }
+    contrast.half_width = lab_student_95(degrees) * sqrt(variance);
+    return contrast;
+}
+
+lab_contrast lab_contrast_two(const lab_statistic *a, const lab_statistic *b) {
+    const lab_statistic *const fields[2] = {a, b};
+    static const double weights[2] = {1, -1};
+    return lab_contrast_of(fields, weights, 2);
+}
+
+bool lab_contrast_separates(const lab_contrast *contrast) {
+    return !contrast->missing && fabs(contrast->difference) > contrast->half_width;
+}
+
+double lab_binomial_half_width(double p, double q, size_t samples) {
+    return samples == 0 ? INFINITY : NORMAL_95 * sqrt((p * (1 - p) + q * (1 - q)) / (double)samples);
+}
+
+double lab_chance_bound(double chance) {
+    return chance + 0.1 * (1 - chance);
+}
+
+static lab_verdict above(const lab_contrast *contrast) {
+    return !lab_contrast_separates(contrast) ? LAB_OPEN : contrast->difference > 0 ? LAB_SUPPORTED : LAB_CONTRADICTED;
+}
+
+/* ---- which rows and columns ---- */
+
+typedef struct scene {
+    const lab_reproduction *table;
+    const lab_result *result;
+    const lab_claim *claim;
+    lab_finding *finding;
+    int init; /* only columns of this embedding initialisation; < 0: all */
+} scene;
+
+static const lab_statistic *score(const scene *of, size_t row, size_t column) {
+    return &of->result->fields[row][column].accuracy;
+}
+
+static const lab_scheme *scheme_of(const scene *of, size_t row) {
+    return &of->table->columns[0].rows[row];
+}
+
+static bool named(const char *const names[LAB_CLAIM_NAMES], const char *name) {
+    for (size_t i = 0; i < LAB_CLAIM_NAMES && names[i] != NULL; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Rows of the published table only: neither ablations nor schemes beyond the paper speak for or against a claim. */
+static bool is_subject(const scene *of, size_t row) {
+    const lab_scheme *scheme = scheme_of(of, row);
+    const lab_claim *claim = of->claim;
+    return scheme->place == LAB_SCHEME_PUBLISHED &&
+           (claim->subjects[0] != NULL ? named(claim->subjects, scheme->name) : !named(claim->rivals, scheme->name));
+}
+
+static bool is_rival(const scene *of, size_t row) {
+    const lab_scheme *scheme = scheme_of(of, row);
+    const lab_claim *claim = of->claim;
+    return scheme->place == LAB_SCHEME_PUBLISHED &&
+           (claim->rivals[0] != NULL ? named(claim->rivals, scheme->name) : !named(claim->subjects, scheme->name));
+}
+
+/* Whether one of the words "a|b" stands in the name. */
+static bool has_word(const char *name, const char *words) {
+    while (words != NULL && *words != '\0') {
+        size_t length = strcspn(words, "|");
+        for (const char *at = name; strlen(at) >= length; at++) {
+            if (memcmp(at, words, length) == 0) {
+                return true;
+            }
+        }
+        words += length + (words[length] == '|');
+    }
+    return false;
+}
+
+static bool is_column(const scene *of, size_t column) {
+    const lab_reproduction_column *one = &of->table->columns[column];
+    return (of->init < 0 || (int)one->config.model.embedding_init == of->init) &&
+           (of->claim->columns == NULL || has_word(one->name, of->claim->columns));
+}
+
+static bool at_chance(const lab_statistic *share, double chance) {
+    return share->count > 0 && chance > 0 && share->mean < lab_chance_bound(chance);
+}
+
+bool lab_column_at_chance(const lab_reproduction *table, const lab_result *result, size_t column) {
+    size_t measured = 0;
+    for (size_t row = 0; row < table->row_count; row++) {
+        const lab_statistic *share = &result->fields[row][column].accuracy;
+        measured += share->count > 0;
+        if (share->count > 0 && !at_chance(share, result->chance[column])) {
+            return false;
+        }
+    }
+    return measured > 0;
+}
+
+/* ---- comparisons ---- */
+
+static void add_item(scene *of, lab_claim_item item) {
+    lab_finding *finding = of->finding;
+    if (finding->item_count == LAB_MOST_ITEMS) {
+        return;
+    }
+    if (item.at_chance) {
+        item.verdict = LAB_OPEN;
+    }
+    if (of->table->kind == LAB_TASK_IMAGES && item.rival != SIZE_MAX && !item.contrast.missing &&
+        !isfinite(item.contrast.half_width)) {
+        item.binomial =
+            lab_binomial_half_width(score(of, item.subject, item.column)->mean,
+                                    score(of, item.rival, item.column)->mean, of->result->samples[item.column]);
+    }
+    finding->counts[item.verdict]++;
+    finding->items[finding->item_count++] = item;
+}
+
+static lab_claim_item compare(const scene *of, size_t column, size_t subject, size_t rival) {
+    const lab_statistic *a = score(of, subject, column), *b = score(of, rival, column);
+    double chance = of->result->chance[column];
+    lab_claim_item item = {.column = column, .subject = subject, .rival = rival, .contrast = lab_contrast_two(a, b)};
+    item.at_chance = at_chance(a, chance) && at_chance(b, chance);
+    item.verdict = above(&item.contrast);
+    return item;
+}
+
+/* The subject with the highest mean; SIZE_MAX: none of them is a row. */
+static size_t best_subject(const scene *of, size_t column) {
+    size_t best = SIZE_MAX;
+    for (size_t row = 0; row < of->table->row_count; row++) {
+        if (is_subject(of, row) &&
+            (best == SIZE_MAX || score(of, best, column)->count == 0 ||
+             (score(of, row, column)->count > 0 && score(of, row, column)->mean > score(of, best, column)->mean))) {
+            best = row;
+        }
+    }
+    return best;
+}
+
+/* Best or within one standard deviation of the best against one rival. */
+static lab_verdict nearly(const lab_contrast *contrast, const lab_statistic *rival) {
+    if (contrast->missing || !isfinite(contrast->half_width)) {
+        return LAB_OPEN;
+    }
+    if (contrast->difference >= -rival->deviation) {
+        return LAB_SUPPORTED;
+    }
+    return lab_contrast_separates(contrast) ? LAB_CONTRADICTED : LAB_OPEN;
+}
+
+/* How much a comparison weighs in a column: a contradiction over what is open over support, then the smaller lead. */
+static bool weighs_more(const lab_claim_item *a, const lab_claim_item *b) {
+    static const int weight[] = {[LAB_SUPPORTED] = 0, [LAB_OPEN] = 1, [LAB_CONTRADICTED] = 2};
+    if (a->verdict != b->verdict) {
+        return weight[a->verdict] > weight[b->verdict];
+    }
+    return a->contrast.missing < b->contrast.missing ||
+           (a->contrast.missing == b->contrast.missing && a->contrast.difference < b->contrast.difference);
+}
+
+static void judge_best(scene *of, size_t column) {
+    size_t subject = best_subject(of, column);
+    lab_claim_item worst = {.rival = SIZE_MAX};
+    for (size_t row = 0; subject != SIZE_MAX && row < of->table->row_count; row++) {
+        if (!is_rival(of, row)) {
+            continue;
+        }
+        lab_claim_item item = compare(of, column, subject, row);
+        item.verdict = item.at_chance ? LAB_OPEN : nearly(&item.contrast, score(of, row, column));
+        if (worst.rival == SIZE_MAX || weighs_more(&item, &worst)) {
+            worst = item;
+        }
+    }
+    if (worst.rival != SIZE_MAX) {
+        add_item(of, worst);
+    }
+}
+
+static void judge_above(scene *of, size_t column) {
+    for (size_t subject = 0; subject < of->table->row_count; subject++) {
+        for (size_t rival = 0; rival < of->table->row_count; rival++) {
+            if (is_subject(of, subject) && is_rival(of, rival) && subject != rival) {
+                add_item(of, compare(of, column, subject, rival));
+            }
+        }
+    }
+}
+
+static void judge_chance(scene *of, size_t column) {
+    double chance = of->result->chance[column];
+    for (size_t row = 0; row < of->table->row_count; row++) {
+        if (!is_subject(of, row) || !(chance > 0)) {
+            continue;
+        }
+        const lab_statistic *share = score(of, row, column);
+        lab_claim_item item = {.column = column, .subject = row, .rival = SIZE_MAX};
+        item.contrast = (lab_contrast){share->mean - lab_chance_bound(chance), share->half_width, share->count == 0};
+        if (share->count == 0) {
+            item.contrast = (lab_contrast){0, INFINITY, true};
+        }
+        lab_verdict over = above(&item.contrast);
+        item.verdict = over == LAB_OPEN ? LAB_OPEN : over == LAB_SUPPORTED ? LAB_CONTRADICTED : LAB_SUPPORTED;
+        add_item(of, item);
+    }
+}
+
+/* (subject − rival) depth-first minus (subject − rival) breadth-first, for the task whose depth-first column this is. */
+static void judge_less(scene *of, size_t depth) {
+    const lab_reproduction_column *one = &of->table->columns[depth];
+    for (size_t breadth = 0; one->order == LAB_ORDER_DEPTH && breadth < of->table->column_count; breadth++) {
+        const lab_reproduction_column *other = &of->table->columns[breadth];
+        if (other->order != LAB_ORDER_BREADTH || strcmp(other->config.task, one->config.task) != 0 ||
+            other->config.model.embedding_init != one->config.model.embedding_init) {
+            continue;
+        }
+        for (size_t i = 0; i < of->table->row_count * of->table->row_count; i++) {
+            size_t subject = i / of->table->row_count, rival = i % of->table->row_count;
+            if (!is_subject(of, subject) || !is_rival(of, rival)) {
+                continue;
+            }
+            const lab_statistic *const fields[4] = {score(of, subject, depth), score(of, rival, depth),
+                                                    score(of, subject, breadth), score(of, rival, breadth)};
+            static const double weights[4] = {1, -1, -1, 1};
+            lab_claim_item item = {.column = depth, .subject = subject, .rival = rival};
+            item.contrast = lab_contrast_of(fields, weights, 4);
+            item.verdict = above(&item.contrast);
+            add_item(of, item);
+        }
+    }
+}
+
+static void judge_decay(scene *of, size_t column) {
+    for (size_t with = 0; with < of->table->row_count; with++) {
+        for (size_t without = 0; without < of->table->row_count; without++) {
+            const lab_scheme *a = scheme_of(of, with), *b = scheme_of(of, without);
+            if (a->decay && !b->decay && strcmp(a->name, b->name) == 0) {
+                add_item(of, compare(of, column, with, without));
+            }
+        }
+    }
+}
+
+static void judge(scene *of) {
+    static void (*const by_kind[])(scene *, size_t) = {
+        [LAB_CLAIM_BEST] = judge_best, [LAB_CLAIM_ABOVE] = judge_above, [LAB_CLAIM_CHANCE] = judge_chance,
+        [LAB_CLAIM_LESS] = judge_less, [LAB_CLAIM_DECAY] = judge_decay,
+    };
+    lab_finding *finding = of->finding;
+    for (size_t column = 0; column < of->table->column_count; column++) {
+        if (is_column(of, column)) {
+            by_kind[of->claim->kind](of, column);
+        }
+    }
+    finding->verdict = finding->counts[LAB_CONTRADICTED] > 0 ? LAB_CONTRADICTED
+                       : finding->counts[LAB_OPEN] > 0       ? LAB_OPEN
+                                                             : LAB_SUPPORTED;
+}
+
+/* ---- all of them ---- */
+
+static bool has_init(const lab_reproduction *table, int init) {
+    for (size_t i = 0; i < table->column_count; i++) {
+        if ((int)table->columns[i].config.model.embedding_init == init) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void find(lab_findings *findings, scene of, int init) {
+    lab_finding *finding = &findings->findings[findings->count];
+    memset(finding, 0, sizeof *finding);
+    finding->claim = of.claim;
+    bool split = has_init(of.table, LAB_EMBEDDING_SCALED) && has_init(of.table, LAB_EMBEDDING_UNIT);
+    finding->variant = !split ? "" : init == LAB_EMBEDDING_UNIT ? "unit" : "scaled";
+    of.finding = finding;
+    of.init = init;
+    judge(&of);
+    findings->count += finding->item_count > 0;
+}
+
+locus_status lab_findings_make(lab_findings *findings, const lab_reproduction *table, const lab_result *result,
+                               locus_error *error) {
+    findings->count = 0;
+    findings->findings = calloc(2 * COUNT(claims), sizeof *findings->findings);
+    if (findings->findings == NULL) {
+        return lab_fail(error, LOCUS_ERROR_MEMORY, "claims", "out of memory for the claims");
+    }
+    for (size_t i = 0; i < COUNT(claims); i++) {
+        if (claims[i].table != NULL && strcmp(claims[i].table, table->name) != 0) {
+            continue;
+        }
+        for (int init = LAB_EMBEDDING_SCALED; init <= LAB_EMBEDDING_UNIT; init++) {
+            if (has_init(table, init)) {
+                find(findings, (scene){.table = table, .result = result, .claim = &claims[i]}, init);
+            }
+        }
+    }
+    return LOCUS_OK;
+}
+
+void lab_findings_free(lab_findings *findings) {
+    free(findings->findings);
+    *findings = (lab_findings){0};
+}

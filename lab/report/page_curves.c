@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* The page's learning curves: accuracy and training loss against steps, of images against epochs. */
+#include "io/fail.h"
+#include "report/page.h"
+#include "report/plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_ROWS = 64, WIDTH = 460, HEIGHT = 300, FEW_POINTS = 12 };
+
+void lab_page_legend(lab_page *page, const lab_summary_section *section) {
+    fputs("<ul class=\"legend\">", page->file);
+    for (size_t i = 0; i < section->row_count; i++) {
+        fprintf(page->file, "<li><i style=\"border-color:var(--s%zu)\"></i>",
+                section->rows[i].colour % LAB_PLOT_COLOURS + 1);
+        lab_page_text(page, section->rows[i].encoding);
+        fputs("</li>", page->file);
+    }
+    fputs("</ul>\n", page->file);
+}
+
+/* ---- learning curves ---- */
+
+typedef struct curve {
+    size_t count;
+    double *x, *y, *low, *high; /* one block, from x */
+} curve;
+
+/* Mean, lowest and highest over the finished seeds of a row, at the steps of its first one. */
+static locus_status gather_curve(curve *c, lab_store *store, const lab_summary_row *row, const char *metric,
+                                 double factor, locus_error *error) {
+    double *seeds = NULL;
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; i < row->run_count && status == LOCUS_OK; i++) {
+        lab_metric *points = NULL;
+        size_t count = 0;
+        if (row->runs[i]->state != LAB_RUN_DONE) {
+            continue;
+        }
+        status = lab_store_metrics(store, row->runs[i]->id, metric, &points, &count, error);
+        if (status == LOCUS_OK && !c->x) {
+            c->x = calloc(4 * count + 1, sizeof *c->x);
+            seeds = calloc(count + 1, sizeof *seeds);
+            if (!c->x || !seeds) {
+                status = lab_fail_memory(error, "a learning curve");
+                count = 0;
+            }
+            c->count = count;
+            c->y = c->x + count;
+            c->low = c->y + count;
+            c->high = c->low + count;
+        }
+        for (size_t j = 0, at = 0; status == LOCUS_OK && j < count; j++) {
+            double step = (double)points[j].step, value = factor * points[j].value;
+            while (at < c->count && c->x[at] < step && seeds[at] > 0) {
+                at++;
+            }
+            if (at < c->count && isfinite(value) && (seeds[at] == 0 || c->x[at] == step)) {
+                c->low[at] = seeds[at] > 0 ? fmin(c->low[at], value) : value;
+                c->high[at] = seeds[at] > 0 ? fmax(c->high[at], value) : value;
+                c->x[at] = step;
+                c->y[at] += value;
+                seeds[at] += 1;
+            }
+        }
+        free(points);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < c->count && status == LOCUS_OK; i++) {
+        if (seeds[i] > 0) {
+            c->x[kept] = c->x[i];
+            c->y[kept] = c->y[i] / seeds[i];
+            c->low[kept] = c->low[i];
+            c->high[kept++] = c->high[i];
+        }
+    }
+    c->count = kept;
+    free(seeds);
+    return status;
+}
+
+/* Steps or epochs from 0; on a logarithmic axis a little more than the data. */
+static void fit_axes(lab_chart *chart) {
+    double lowest = HUGE_VAL, highest = 0, last = 0;
+    for (size_t i = 0; i < chart->series_count; i++) {
+        const lab_series *s = &chart->series[i];
+        for (size_t j = 0; j < s->count; j++) {
+            lowest = fmin(lowest, s->low ? s->low[j] : s->y[j]);
+            highest = fmax(highest, s->high ? s->high[j] : s->y[j]);
+        }
+        last = fmax(last, s->x[s->count - 1]);
+    }
+    chart->x_high = last;
+    if (chart->log_y && lowest > 0 && highest > lowest) {
+        chart->y_low = lowest / 1.15;
+        chart->y_high = highest * 1.15;
+    }
+}
+
+static locus_status draw_curves(lab_page *page, const lab_summary_section *section, const lab_chart *frame,
+                                const char *metric, double factor, locus_error *error) {
+    curve curves[MOST_ROWS] = {0};
+    lab_series series[MOST_ROWS];
+    lab_chart chart = *frame;
+    const double steps = section->epoch_steps > 0 ? (double)section->epoch_steps : 1; /* images: against epochs */
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; i < section->row_count && i < MOST_ROWS && status == LOCUS_OK; i++) {
+        const lab_summary_row *row = &section->rows[i];
+        status = gather_curve(&curves[i], page->store, row, metric, factor, error);
+        for (size_t j = 0; j < curves[i].count; j++) {
+            curves[i].x[j] /= steps;
+        }
+        if (status == LOCUS_OK && curves[i].count > 0) {
+            series[chart.series_count++] = (lab_series){
+                .name = row->encoding,
+                .colour = row->colour,
+                .count = curves[i].count,
+                .x = curves[i].x,
+                .y = curves[i].y,
+                .low = row->done > 1 ? curves[i].low : NULL,
+                .high = row->done > 1 ? curves[i].high : NULL,
+                .points = curves[i].count <= FEW_POINTS,
+            };
+        }
+    }
+    chart.series = series;
+    if (status == LOCUS_OK && chart.series_count > 0) {
+        fit_axes(&chart);
+        fputs("<div class=\"cell\">", page->file);
+        status = lab_chart_draw(&chart, page->file, error);
+        fputs("</div>\n", page->file);
+    }
+    for (size_t i = 0; i < MOST_ROWS; i++) {
+        free(curves[i].x);
+    }
+    return status;
+}
+
+/* What a kind's curves are called. */
+typedef struct curve_words {
+    const char *titles[2], *x_label, *y_labels[2], *caption;
+} curve_words;
+
+static const curve_words by_steps = {
+    {"Accuracy on the development set against training steps", "Training loss against training steps"},
+    "training steps",
+    {"development accuracy, %", "training loss, nats a token"},
+    "Learning curves: mean over seeds, band or bars from the lowest to the highest. Left: token accuracy on the "
+    "development "
+    "set; right: training loss (with dropout), logarithmic."};
+static const curve_words by_epochs = {
+    {"Accuracy on the test images against epochs", "Training loss against epochs"},
+    "epochs",
+    {"test accuracy, %", "training loss, nats an image"},
+    "Learning curves: mean over seeds, band or bars from the lowest to the highest. Left: accuracy on the test images, "
+    "by "
+    "epoch; right: training loss (augmented images, dropout, stochastic depth, smoothed labels), logarithmic."};
+
+locus_status lab_page_curves(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error) {
+    const curve_words *words = section->epoch_steps > 0 ? &by_epochs : &by_steps;
+    char id[2][32];
+    snprintf(id[0], sizeof id[0], "accuracy%zu", number);
+    snprintf(id[1], sizeof id[1], "loss%zu", number);
+    lab_chart chart = {.id = id[0],
+                       .title = words->titles[0],
+                       .x_label = words->x_label,
+                       .y_label = words->y_labels[0],
+                       .width = WIDTH,
+                       .height = HEIGHT,
+                       .y_high = 100,
+                       .count_x = section->epoch_steps == 0,
+                       .whole_x = section->epoch_steps > 0};
+    fputs("<figure>", page->file);
+    lab_page_legend(page, section);
+    fputs("<div class=\"grid\">\n", page->file);
+    locus_status status = draw_curves(page, section, &chart, "dev.accuracy", 100, error);
+    chart.id = id[1];
+    chart.title = words->titles[1];
+    chart.y_label = words->y_labels[1];
+    chart.y_high = 0;
+    chart.log_y = true;
+    if (status == LOCUS_OK) {
+        status = draw_curves(page, section, &chart, "train.loss", 1, error);
+    }
+    fprintf(page->file, "</div><figcaption><b>Figure %zu.</b> %s</figcaption></figure>\n", ++page->figures,
+            words->caption);
+    return status;
+}

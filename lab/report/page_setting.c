@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* What was run: a section's task, data, model and training in words. A description is a template whose {fields} are
+ * replaced by the configuration's values; what a configuration does not say stands as "?", and a description of which
+ * it says nothing is left out. */
+#include "report/page.h"
+
+#include "task/task.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put_item(lab_page *page, const char *name, const char *text) {
+    if (text[0]) {
+        fprintf(page->file, "<dt>%s</dt><dd>", name);
+        lab_page_text(page, text);
+        fputs("</dd>\n", page->file);
+    }
+}
+
+static double number_or(const cJSON *config, const char *name, double otherwise) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(config, name);
+    return cJSON_IsNumber(item) ? item->valuedouble : otherwise;
+}
+
+static bool has(const cJSON *config, const char *name) {
+    return cJSON_GetObjectItemCaseSensitive(config, name) != NULL;
+}
+
+/* ---- templates ---- */
+
+/* A field's value: {share%} is the field `share` in per cent, {survivors|rescaled} is "rescaled" where nothing is
+ * written. False: the configuration does not say. */
+static bool field_text(const cJSON *config, const char *field, char *text, size_t size) {
+    char name[48];
+    const size_t length = strcspn(field, "%|");
+    const bool percent = field[length] == '%';
+    const char *otherwise = field[length] == '|' ? field + length + 1 : "?";
+    snprintf(name, sizeof name, "%.*s", (int)length, field);
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(config, name);
+    if (cJSON_IsNumber(item)) {
+        snprintf(text, size, "%.10g%s", (percent ? 100 : 1) * item->valuedouble, percent ? " %" : "");
+    } else {
+        snprintf(text, size, "%s", cJSON_IsString(item) ? item->valuestring : otherwise);
+    }
+    return cJSON_IsNumber(item) || cJSON_IsString(item);
+}
+
+static void put_filled(lab_page *page, const cJSON *config, const char *name, const char *template) {
+    char text[600], field[48], value[80];
+    size_t used = 0, known = 0;
+    for (const char *at = template; *at && used + sizeof value < sizeof text; at++) {
+        const char *close = *at == '{' ? strchr(at, '}') : NULL;
+        if (!close) {
+            text[used++] = *at;
+            continue;
+        }
+        snprintf(field, sizeof field, "%.*s", (int)(close - at - 1), at + 1);
+        known += field_text(config, field, value, sizeof value);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s", value);
+        at = close;
+    }
+    text[used] = '\0';
+    if (known > 0) {
+        put_item(page, name, text);
+    }
+}
+
+/* ---- the configuration ---- */
+
+/* What is written only where it differs from what models usually have. */
+static void put_attention(lab_page *page, const cJSON *config) {
+    const double shared = number_or(config, "kv_heads", 0);
+    if (has(config, "attention")) {
+        put_filled(page, config, "Attention", "{attention}, where it can be");
+    }
+    if (shared > 0) {
+        char text[128];
+        snprintf(text, sizeof text, "%g, shared by groups of %g heads of queries", shared,
+                 number_or(config, "heads", shared) / shared);
+        put_item(page, "Heads of keys and values", text);
+    }
+}
+
+static void put_image_model(lab_page *page, const cJSON *config) {
+    put_filled(page, config, "Samples",
+               "{train_samples} training images, {test_samples} test images, which are the development set too");
+    put_filled(
+        page, config, "Model",
+        "compact convolutional Transformer: a convolution, {encoder_layers} layers, dimension {dim}, {heads} "
+        "heads, feed-forward {feed_forward}, {activation|relu}, LayerNorm {norm} each block, sequence pooling; dropout "
+        "{dropout}, attention dropout {attention_dropout} on the {attention_dropout_on}");
+    put_filled(page, config, "Regularisation",
+               "stochastic depth {stochastic_depth|0} times the layer from 0, survivors {survivors|rescaled}, label "
+               "smoothing {label_smoothing|0}, weight decay {weight_decay}");
+    if (has(config, "augment")) {
+        put_filled(page, config, "Augmentation", "{augment}, crop, flip");
+    }
+}
+
+static void put_text_model(lab_page *page, const cJSON *config) {
+    put_filled(page, config, "Samples",
+               "{train_samples} / {dev_samples} / {test_samples} samples for training, development and test; data seed "
+               "{data_seed}");
+    put_filled(
+        page, config, "Model",
+        "encoder–decoder Transformer, {encoder_layers} + {decoder_layers} layers, dimension {dim}, {heads} heads, "
+        "feed-forward {feed_forward}, LayerNorm {norm} each block, dropout {dropout}, attention dropout "
+        "{attention_dropout} on the {attention_dropout_on}");
+}
+
+static void put_configuration(lab_page *page, const lab_summary_section *section, const cJSON *config) {
+    if (section->kind == LAB_TASK_IMAGES) {
+        put_image_model(page, config);
+    } else {
+        put_text_model(page, config);
+    }
+    put_attention(page, config);
+    put_filled(
+        page, config, "Training",
+        number_or(config, "steps", 0) > 0
+            ? "AdamW (weight decay {weight_decay}), batch {batch}, {steps} steps, learning rate from "
+              "{rate_initial} up to {rate_peak}, by a cosine down to {rate_final}, warm-up {warmup_share%} of the "
+              "steps"
+            : "AdamW (weight decay {weight_decay}), batch {batch}, {epochs} epochs, learning rate from "
+              "{rate_initial} up to {rate_peak}, by a cosine down to {rate_final}, warm-up {warmup_share%} of the "
+              "steps");
+}
+
+/* ---- chance ---- */
+
+/* The options of a section's data, where its configuration says them. */
+static bool data_options(const lab_summary_section *section, const lab_task *task, const cJSON *config,
+                         lab_task_options *options) {
+    *options = lab_task_default(task);
+    options->length_mean = number_or(config, "length_mean", options->length_mean);
+    options->length_deviation = number_or(config, "length_deviation", options->length_deviation);
+    options->depth_mean = number_or(config, "depth_mean", options->depth_mean);
+    options->depth_deviation = number_or(config, "depth_deviation", options->depth_deviation);
+    options->order = section->order;
+    const double symbols = number_or(config, "symbols", 0), arity = number_or(config, "arity", 0);
+    options->symbols = symbols >= 1 && symbols < 1e6 ? (size_t)symbols : options->symbols;
+    options->arity = arity >= 1 && arity < 1e6 ? (size_t)arity : options->arity;
+    return section->data[0] != '\0'; /* else the runs say nothing of their data */
+}
+
+/* What guessing scores on the section's data. */
+static void put_chance(lab_page *page, const lab_summary_section *section, const cJSON *config) {
+    const lab_task *task = lab_task_find(section->task);
+    lab_task_options options;
+    char text[120];
+    if (section->kind == LAB_TASK_IMAGES) {
+        const double classes = number_or(config, "classes", 10);
+        snprintf(text, sizeof text, "%.1f %% of the images: there are %g classes, as many images of each",
+                 100 / (classes >= 1 ? classes : 1), classes);
+        put_item(page, "Chance", text);
+        return;
+    }
+    if (!task || !data_options(section, task, config, &options)) {
+        return;
+    }
+    lab_dataset set;
+    const lab_draw draw = {task, &options, LAB_SET_TEST, 500, 0};
+    if (lab_dataset_generate(&set, &draw, NULL) == LOCUS_OK) {
+        snprintf(text, sizeof text, "%.1f %% of the %s, by always guessing the most common one",
+                 100 * lab_dataset_chance(&set, lab_task_vocabulary(task, &options)),
+                 section->kind == LAB_TASK_TREES ? "nodes" : "tokens");
+        put_item(page, "Chance", text);
+        lab_dataset_destroy(&set);
+    }
+}
+
+/* ---- runs ---- */
+
+/* The distinct values of a text column of the section's runs, joined. */
+static void put_distinct(lab_page *page, const char *name, const lab_summary_section *section,
+                         char *const *(*column)(const lab_run *)) {
+    char text[600] = "";
+    for (size_t i = 0; i < section->row_count; i++) {
+        for (size_t j = 0; j < section->rows[i].run_count; j++) {
+            const char *value = *column(section->rows[i].runs[j]);
+            size_t used = strlen(text);
+            if (value && value[0] && !strstr(text, value)) {
+                snprintf(text + used, sizeof text - used, "%s%s", used ? "; " : "", value);
+            }
+        }
+    }
+    put_item(page, name, text);
+}
+
+static char *const *machine_of(const lab_run *run) {
+    return &run->machine;
+}
+static char *const *version_of(const lab_run *run) {
+    return &run->version;
+}
+
+static void put_seeds(lab_page *page, const lab_summary_section *section) {
+    char text[300] = "";
+    uint64_t seen[64];
+    size_t count = 0;
+    for (size_t i = 0; i < section->row_count; i++) {
+        for (size_t j = 0; j < section->rows[i].run_count; j++) {
+            uint64_t seed = section->rows[i].runs[j]->seed;
+            size_t k = 0;
+            while (k < count && seen[k] != seed) {
+                k++;
+            }
+            if (k == count && count < 64) {
+                size_t used = strlen(text);
+                seen[count++] = seed;
+                snprintf(text + used, sizeof text - used, "%s%" PRIu64, used ? ", " : "", seed);
+            }
+        }
+    }
+    put_item(page, "Seeds", text);
+}
+
+static void put_task(lab_page *page, const lab_summary_section *section) {
+    const lab_task *task = lab_task_find(section->task);
+    char text[300];
+    snprintf(text, sizeof text, "%s%s%s%s%s%s", section->task, task ? ": " : "", task ? task->summary : "",
+             section->data[0] ? "; " : "", section->data,
+             section->kind != LAB_TASK_TREES     ? ""
+             : section->order == LAB_ORDER_DEPTH ? "; read level by level, written depth first"
+                                                 : "; read and written level by level");
+    put_item(page, "Task", text);
+}
+
+void lab_page_setting(lab_page *page, const lab_summary_section *section) {
+    cJSON *config = cJSON_Parse(section->config ? section->config : "");
+    fputs("<dl>\n", page->file);
+    put_task(page, section);
+    if (config) {
+        put_chance(page, section, config);
+        put_configuration(page, section, config);
+    }
+    if (section->kind != LAB_TASK_IMAGES) {
+        put_item(page, "Embeddings",
+                 strcmp(section->embedding_init, "unit") == 0
+                     ? "unit: drawn from N(0, 1), times √D at the input, unscaled as output projection (the published "
+                       "code)"
+                 : strcmp(section->embedding_init, "scaled") == 0
+                     ? "scaled: drawn from N(0, 1/D), times √D at the input, unscaled as output projection"
+                     : section->embedding_init);
+    }
+    put_seeds(page, section);
+    put_distinct(page, "Machine", section, machine_of);
+    put_distinct(page, "Version", section, version_of);
+    fputs("</dl>\n", page->file);
+    cJSON_Delete(config);
+}

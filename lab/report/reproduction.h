@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* What the published tables are made of, as data: the schemes of a kind of task with their specs, a table's columns and
+ * rows, and the training behind each of its fields. */
+#ifndef LAB_REPRODUCTION_H
+#define LAB_REPRODUCTION_H
+
+#include "report/published.h"
+#include "train/train.h"
+
+#include <stdbool.h>
+
+#define LAB_MOST_SCHEMES 16
+#define LAB_MOST_COLUMNS 16
+#define LAB_MOST_SEEDS 100
+#define LAB_SCHEME_SPEC 96 /* bytes of a scheme's spec */
+
+/* ---- schemes ---- */
+
+/* Who has the decay. Published: the algebraic schemes, and nobody else. */
+typedef enum lab_decay_choice {
+    LAB_DECAY_AS_PUBLISHED = 0,
+    LAB_DECAY_NOBODY = 1,
+    LAB_DECAY_BOTH = 2 /* every orthogonal scheme with and without */
+} lab_decay_choice;
+
+typedef enum lab_scheme_place {
+    LAB_SCHEME_PUBLISHED = 0, /* a row of the published table */
+    LAB_SCHEME_BEYOND = 1,    /* asked for with `more`: not in the paper */
+    LAB_SCHEME_ABLATION = 2   /* the other one of a pair with and without decay */
+} lab_scheme_place;
+
+typedef struct lab_scheme {
+    const char *name;           /* as published.h calls it; an ablation has the name of the scheme that it varies */
+    char key[32];               /* names the row on the command line: "algebraic-tree", "rope-decay" */
+    char spec[LAB_SCHEME_SPEC]; /* what is trained */
+    bool orthogonal;            /* acts on queries and keys, so that it can have a decay */
+    bool decay;                 /* and has it */
+    lab_scheme_place place;
+} lab_scheme;
+
+typedef struct lab_scheme_request {
+    lab_task_kind kind;
+    const lab_task_options *data; /* mean length or depth, arity: sizes of a window, of a table of steps, of a group */
+    lab_setup setup;
+    lab_decay_choice decay;
+    bool more; /* also those beyond the paper (images: rope on two axes, mixed, string, none) */
+} lab_scheme_request;
+
+/* The published comparison's schemes for a kind of task, in the order of its rows; returns how many. Never fails. */
+size_t lab_schemes(const lab_scheme_request *request, lab_scheme schemes[LAB_MOST_SCHEMES]);
+
+/* ---- tables ---- */
+
+typedef struct lab_reproduction_column {
+    char name[48];           /* on the command line: "tree-copy-depth", "copy-unit", "cifar10-half" */
+    char head[48];           /* in tables: "copy depth" */
+    lab_train_config config; /* of its trainings, but encoding and seed; its texts are static */
+    lab_order order;
+    lab_span span;
+    size_t training;                   /* columns of the same number are scores of the same trainings */
+    size_t epochs;                     /* images: up to which the score is the best; else 0 */
+    lab_scheme rows[LAB_MOST_SCHEMES]; /* with the specs of this column's sizes */
+} lab_reproduction_column;
+
+typedef struct lab_reproduction {
+    const char *name, *title, *budget; /* "table2", "Trees (Table 2)", "quick" */
+    lab_task_kind kind;
+    lab_setup setup;
+    lab_decay_choice decay;
+    uint64_t first_seed;
+    size_t seeds, row_count, column_count, training_count;
+    lab_reproduction_column columns[LAB_MOST_COLUMNS];
+} lab_reproduction;
+
+typedef enum lab_inits { LAB_INITS_AS_PUBLISHED_TABLE = 0, LAB_INITS_SCALED, LAB_INITS_UNIT, LAB_INITS_BOTH } lab_inits;
+
+typedef struct lab_reproduction_request {
+    const char *table, *budget; /* "table1", "table2", "table3"; "smoke", "quick", "paper" */
+    lab_setup setup;
+    lab_decay_choice decay;
+    bool more;
+    lab_inits inits; /* as the table: both for words, scaled for trees; images have no embedding */
+    uint64_t first_seed;
+    size_t seeds;          /* 0: 3; of images 1 below budget paper */
+    const char *data_path; /* images; NULL: where `locus data get` puts them; borrowed */
+    char *const *columns;  /* a part of the table: names, or their beginnings up to a dash. None: all */
+    size_t column_count;
+    char *const *rows; /* keys of schemes likewise */
+    size_t row_count;
+} lab_reproduction_request;
+
+size_t lab_reproduction_table_count(void);
+const char *lab_reproduction_table_name(size_t index);
+
+/* ARGUMENT with the names that there are, for a table, column or row that is not there. About 200 KiB: not for the
+ * stack. */
+locus_status lab_reproduction_make(lab_reproduction *table, const lab_reproduction_request *request,
+                                   locus_error *error);
+
+/* The configuration of a training: of a row, a column and the `repetition`th seed. `encoding` receives the canonical
+ * text, which the configuration then points to. */
+typedef struct lab_reproduction_place {
+    size_t row, column, repetition;
+} lab_reproduction_place;
+locus_status lab_reproduction_config(const lab_reproduction *table, lab_reproduction_place place,
+                                     lab_train_config *config, char encoding[LAB_SPEC_SIZE], locus_error *error);
+
+/* "algebraic (tree), no decay": a row's name, which says of an ablation what it varies. */
+void lab_reproduction_row_name(const lab_reproduction *table, size_t row, char *text, size_t size);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* A measured table as JSON: shares in [0, 1], null for what nobody has. */
+#include "report/reproduction_report.h"
+
+#include "train/config.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+
+static void add_number(cJSON *object, const char *name, double value) {
+    if (isfinite(value)) {
+        cJSON_AddNumberToObject(object, name, value);
+    } else {
+        cJSON_AddNullToObject(object, name);
+    }
+}
+
+static void add_statistic(cJSON *object, const char *name, const lab_statistic *statistic) {
+    if (statistic->count == 0) {
+        cJSON_AddNullToObject(object, name);
+        return;
+    }
+    cJSON *entry = cJSON_AddObjectToObject(object, name);
+    cJSON_AddNumberToObject(entry, "mean", statistic->mean);
+    cJSON_AddNumberToObject(entry, "deviation", statistic->deviation);
+    cJSON_AddNumberToObject(entry, "seeds", (double)statistic->count);
+    add_number(entry, "half_width_95", statistic->half_width);
+}
+
+static void add_published(cJSON *object, const lab_reproduction_column *column, size_t row) {
+    const lab_published *found =
+        column->rows[row].place != LAB_SCHEME_PUBLISHED
+            ? NULL
+            : lab_published_look(column->config.task, column->order, column->span, column->rows[row].spec);
+    if (found == NULL) {
+        cJSON_AddNullToObject(object, "published");
+        return;
+    }
+    cJSON *entry = cJSON_AddObjectToObject(object, "published");
+    cJSON_AddStringToObject(entry, "budget", found->budget);
+    cJSON_AddNumberToObject(entry, "mean", found->accuracy);
+    add_number(entry, "deviation", found->deviation < 0 ? INFINITY : found->deviation);
+    cJSON_AddStringToObject(entry, "source", found->source);
+    if (found->doubt != NULL) {
+        cJSON_AddStringToObject(entry, "doubt", found->doubt);
+    }
+}
+
+static cJSON *field_json(const lab_reproduction_view *view, size_t row, size_t column) {
+    const lab_reproduction_column *one = &view->table->columns[column];
+    const lab_field *field = &view->result->fields[row][column];
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "column", one->name);
+    cJSON_AddStringToObject(object, "encoding", one->rows[row].spec);
+    cJSON_AddNumberToObject(object, "done", (double)field->done);
+    cJSON_AddNumberToObject(object, "of", (double)field->of);
+    add_statistic(object, "accuracy", &field->accuracy);
+    add_statistic(object, "exact", &field->exact);
+    add_statistic(object, "greedy_exact", &field->greedy_exact);
+    add_statistic(object, "loss", &field->loss);
+    add_published(object, one, row);
+    return object;
+}
+
+static void add_columns(cJSON *root, const lab_reproduction_view *view) {
+    cJSON *list = cJSON_AddArrayToObject(root, "columns");
+    for (size_t i = 0; i < view->table->column_count; i++) {
+        const lab_reproduction_column *column = &view->table->columns[i];
+        cJSON *object = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, object);
+        cJSON_AddStringToObject(object, "name", column->name);
+        cJSON_AddStringToObject(object, "task", column->config.task);
+        if (view->table->kind == LAB_TASK_TREES) {
+            cJSON_AddStringToObject(object, "order", lab_order_name(column->order));
+        }
+        if (view->table->kind == LAB_TASK_IMAGES) {
+            cJSON_AddNumberToObject(object, "epochs", (double)column->epochs);
+        } else {
+            cJSON_AddStringToObject(object, "embedding_init",
+                                    lab_embedding_init_name(column->config.model.embedding_init));
+        }
+        cJSON_AddNumberToObject(object, "chance", view->result->chance[i]);
+        cJSON_AddBoolToObject(object, "at_chance", lab_column_at_chance(view->table, view->result, i));
+    }
+}
+
+static void add_rows(cJSON *root, const lab_reproduction_view *view) {
+    static const char *const places[] = {"published", "beyond", "ablation"};
+    cJSON *list = cJSON_AddArrayToObject(root, "rows");
+    for (size_t row = 0; row < view->table->row_count; row++) {
+        const lab_scheme *scheme = &view->table->columns[0].rows[row];
+        cJSON *object = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, object);
+        cJSON_AddStringToObject(object, "name", scheme->key);
+        cJSON_AddStringToObject(object, "scheme", scheme->name);
+        cJSON_AddStringToObject(object, "place", places[scheme->place]);
+        cJSON_AddBoolToObject(object, "decay", scheme->decay);
+        cJSON *fields = cJSON_AddArrayToObject(object, "fields");
+        for (size_t column = 0; column < view->table->column_count; column++) {
+            cJSON_AddItemToArray(fields, field_json(view, row, column));
+        }
+    }
+}
+
+static cJSON *item_json(const lab_reproduction_view *view, const lab_claim_item *item) {
+    const lab_reproduction_column *column = &view->table->columns[item->column];
+    cJSON *object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "column", column->name);
+    cJSON_AddStringToObject(object, "subject", column->rows[item->subject].key);
+    cJSON_AddStringToObject(object, "rival", item->rival == SIZE_MAX ? "chance" : column->rows[item->rival].key);
+    add_number(object, "difference", item->contrast.missing ? INFINITY : item->contrast.difference);
+    add_number(object, "half_width_95", item->contrast.half_width);
+    if (item->binomial > 0) {
+        cJSON_AddNumberToObject(object, "half_width_95_of_test_images", item->binomial);
+    }
+    cJSON_AddBoolToObject(object, "at_chance", item->at_chance);
+    cJSON_AddStringToObject(object, "verdict", lab_verdict_name(item->verdict));
+    return object;
+}
+
+static void add_claims(cJSON *root, const lab_reproduction_view *view) {
+    cJSON *list = cJSON_AddArrayToObject(root, "claims");
+    for (size_t i = 0; i < view->findings->count; i++) {
+        const lab_finding *finding = &view->findings->findings[i];
+        cJSON *object = cJSON_CreateObject(), *items;
+        cJSON_AddItemToArray(list, object);
+        cJSON_AddStringToObject(object, "id", finding->claim->id);
+        cJSON_AddStringToObject(object, "claim", finding->claim->text);
+        cJSON_AddStringToObject(object, "source", finding->claim->source);
+        if (finding->variant[0] != '\0') {
+            cJSON_AddStringToObject(object, "embedding_init", finding->variant);
+        }
+        cJSON_AddStringToObject(object, "verdict", lab_verdict_name(finding->verdict));
+        items = cJSON_AddArrayToObject(object, "comparisons");
+        for (size_t j = 0; j < finding->item_count; j++) {
+            cJSON_AddItemToArray(items, item_json(view, &finding->items[j]));
+        }
+    }
+}
+
+/* Pairs of rows of a column whose difference is not told from 0. */
+static void add_unseparated(cJSON *root, const lab_reproduction_view *view) {
+    cJSON *list = cJSON_AddArrayToObject(root, "not_separated");
+    size_t rows = view->table->row_count;
+    for (size_t i = 0; i < view->table->column_count * rows * rows; i++) {
+        size_t column = i / (rows * rows), a = i / rows % rows, b = i % rows;
+        const lab_contrast contrast =
+            lab_contrast_two(&view->result->fields[a][column].accuracy, &view->result->fields[b][column].accuracy);
+        if (a < b && !contrast.missing && !lab_contrast_separates(&contrast)) {
+            const lab_reproduction_column *one = &view->table->columns[column];
+            const char *texts[3] = {one->name, one->rows[a].key, one->rows[b].key};
+            cJSON_AddItemToArray(list, cJSON_CreateStringArray(texts, 3));
+        }
+    }
+}
+
+struct cJSON *lab_reproduction_json(const lab_reproduction_view *view) {
+    static const char *const decays[] = {"on", "off", "both"};
+    const lab_reproduction *table = view->table;
+    cJSON *root = cJSON_CreateObject();
+    if (root == NULL) {
+        return NULL;
+    }
+    cJSON_AddStringToObject(root, "table", table->name);
+    cJSON_AddStringToObject(root, "budget", table->budget);
+    cJSON_AddStringToObject(root, "setup", lab_setup_name(table->setup));
+    cJSON_AddStringToObject(root, "decay", decays[table->decay]);
+    cJSON_AddNumberToObject(root, "seeds", (double)table->seeds);
+    cJSON_AddNumberToObject(root, "done", (double)view->result->done);
+    cJSON_AddNumberToObject(root, "of", (double)view->result->of);
+    cJSON_AddNumberToObject(root, "wall_seconds", view->result->wall_seconds);
+    add_columns(root, view);
+    add_rows(root, view);
+    add_claims(root, view);
+    add_unseparated(root, view);
+    return root;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* The measured table as a Markdown file. */
+#include "report/reproduction_report.h"
+
+#include "io/file.h"
+#include "train/config.h"
+#include "train/machine.h"
+
+#include <math.h>
+
+static void put_head(const lab_reproduction_view *view, FILE *file, const char *first) {
+    fprintf(file, "| %s |", first);
+    for (size_t i = 0; i < view->table->column_count; i++) {
+        fprintf(file, " %s |", view->table->columns[i].head);
+    }
+    fputs("\n|---|", file);
+    for (size_t i = 0; i < view->table->column_count; i++) {
+        fputs("---|", file);
+    }
+    fputc('\n', file);
+}
+
+static void put_row_name(const lab_reproduction_view *view, size_t row, FILE *file) {
+    char name[80];
+    lab_reproduction_row_name(view->table, row, name, sizeof name);
+    fprintf(file, "| %s |", name);
+}
+
+static void put_accuracy(const lab_reproduction_view *view, FILE *file) {
+    put_head(view, file, "scheme: measured (published)");
+    for (size_t row = 0; row < view->table->row_count; row++) {
+        put_row_name(view, row, file);
+        for (size_t column = 0; column < view->table->column_count; column++) {
+            char measured[64], published[64];
+            const lab_field *field = &view->result->fields[row][column];
+            fprintf(file, " %s %s |", lab_measured_text(field, &field->accuracy, measured, sizeof measured),
+                    lab_published_text(view, row, column, published, sizeof published));
+        }
+        fputc('\n', file);
+    }
+    fputs("\nSpecs: ", file);
+    for (size_t row = 0; row < view->table->row_count; row++) {
+        fprintf(file, "%s`%s`", row > 0 ? ", " : "", view->table->columns[0].rows[row].spec);
+    }
+    fputs(".\n", file);
+}
+
+static void put_whole(const lab_reproduction_view *view, FILE *file) {
+    if (!lab_view_has_exact(view)) {
+        return;
+    }
+    fputs("\n## Whole outputs right\n\nUnder teacher forcing / by greedy decoding, %.\n\n", file);
+    put_head(view, file, "scheme");
+    for (size_t row = 0; row < view->table->row_count; row++) {
+        put_row_name(view, row, file);
+        for (size_t column = 0; column < view->table->column_count; column++) {
+            char exact[64], greedy[64];
+            const lab_field *field = &view->result->fields[row][column];
+            fprintf(file, " %s / %s |", lab_measured_text(field, &field->exact, exact, sizeof exact),
+                    lab_measured_text(field, &field->greedy_exact, greedy, sizeof greedy));
+        }
+        fputc('\n', file);
+    }
+}
+
+static void put_pairs(const lab_reproduction_view *view, FILE *file) {
+    if (view->table->decay != LAB_DECAY_BOTH) {
+        return;
+    }
+    fputs("\n## With decay less without\n\nDifference of accuracies in points, with its 95 % interval.\n\n", file);
+    put_head(view, file, "scheme");
+    for (size_t row = 0; row < view->table->row_count; row++) {
+        size_t without = lab_view_without_decay(view, row);
+        if (without == SIZE_MAX) {
+            continue;
+        }
+        fprintf(file, "| %s |", view->table->columns[0].rows[row].name);
+        for (size_t column = 0; column < view->table->column_count; column++) {
+            char text[64];
+            const lab_contrast contrast = lab_contrast_two(&view->result->fields[row][column].accuracy,
+                                                           &view->result->fields[without][column].accuracy);
+            fprintf(file, " %s |", lab_contrast_text(&contrast, text, sizeof text));
+        }
+        fputc('\n', file);
+    }
+}
+
+static void put_facts(const lab_reproduction_view *view, FILE *file) {
+    const lab_reproduction *table = view->table;
+    const lab_result *result = view->result;
+    char version[80];
+    lab_version_text(version, sizeof version);
+    fputs("| | |\n|---|---|\n", file);
+    if (view->command != NULL) {
+        fprintf(file, "| command | `%s` |\n", view->command);
+    }
+    fprintf(file, "| trained by | locus %s |\n", result->version[0] != '\0' ? result->version : "– (nothing yet)");
+    fprintf(file, "| this file by | locus %s |\n", version);
+    fprintf(file, "| budget, set-up | %s, %s |\n", table->budget, lab_setup_name(table->setup));
+    fprintf(file, "| decay | %s |\n", lab_decay_name(table->decay));
+    fprintf(file, "| trainings | %zu of %zu done%s; %zu seed%s from %llu |\n", result->done, result->of,
+            result->done < result->of ? ": **not finished**" : "", table->seeds, table->seeds == 1 ? "" : "s",
+            (unsigned long long)table->first_seed);
+    if (result->failed > 0) {
+        fprintf(file, "| failed | %zu |\n", result->failed);
+    }
+    if (result->done > 0) {
+        fprintf(file, "| machine | %s |\n", result->machine);
+        bool hours = result->wall_seconds >= 3600;
+        fprintf(file, "| time | %.1f %s of training in all, from %s to %s |\n",
+                result->wall_seconds / (hours ? 3600 : 60), hours ? "hours" : "minutes", result->began, result->ended);
+        fprintf(file, "| peak memory of a training | %.0f MiB |\n", result->peak_bytes / (1024.0 * 1024.0));
+    }
+}
+
+locus_status lab_reproduction_markdown(const lab_reproduction_view *view, const char *path, locus_error *error) {
+    lab_output output;
+    locus_status status = lab_output_open(&output, path, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    FILE *file = output.stream;
+    fprintf(file, "# %s at budget %s\n\n", view->table->title, view->table->budget);
+    put_facts(view, file);
+    fputs("\n## Accuracy, measured beside published\n\n", file);
+    lab_legend_write(view, file);
+    fputc('\n', file);
+    put_accuracy(view, file);
+    put_whole(view, file);
+    put_pairs(view, file);
+    fputs("\n## What the measured table says\n\nComputed from the means and their 95 % intervals over seeds "
+          "(docs/reproduction.md); nothing here is said of the published size.\n\n",
+          file);
+    lab_claims_write(view, file, true);
+    fputs("\n## What it does not tell apart\n\n", file);
+    lab_separation_write(view, file, true);
+    fputs("\n## What differs from the published set-up\n\n", file);
+    lab_deviations_write(view, file, true);
+    status = lab_output_commit(&output, error);
+    lab_output_discard(&output);
+    return status;
+}

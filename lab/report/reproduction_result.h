@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The measured table: what a store has of the trainings behind it. */
+#ifndef LAB_REPRODUCTION_RESULT_H
+#define LAB_REPRODUCTION_RESULT_H
+
+#include "report/reproduction.h"
+#include "report/summary.h"
+
+typedef struct lab_field {
+    lab_statistic accuracy, exact, greedy_exact, loss; /* over seeds, of finished runs, on the test set */
+    size_t done, of;                                   /* runs */
+} lab_field;
+
+typedef struct lab_result {
+    lab_field fields[LAB_MOST_SCHEMES][LAB_MOST_COLUMNS];
+    double chance[LAB_MOST_COLUMNS];  /* what guessing scores; 0: unknown */
+    size_t samples[LAB_MOST_COLUMNS]; /* of the test set */
+    size_t done, of, failed;          /* trainings */
+    double wall_seconds, peak_bytes;  /* of the finished trainings: all, and the largest */
+    char machine[160], version[160];  /* the distinct ones, joined */
+    char began[24], ended[24];        /* of the first and the last; "" if none */
+    int64_t runs[LAB_MOST_SCHEMES * LAB_MOST_COLUMNS * LAB_MOST_SEEDS]; /* ids of what there is, finished or not */
+    size_t run_count;
+} lab_result;
+
+/* Reads the store (NULL: there is none yet; everything is missing). About 300 KiB: not for the stack. */
+locus_status lab_result_read(lab_result *result, const lab_reproduction *table, lab_store *store, locus_error *error);
+/* What guessing scores in each column, from its own test data; images: one in their classes. Does not need a store. */
+locus_status lab_result_chance(lab_result *result, const lab_reproduction *table, locus_error *error);
+
+#endif

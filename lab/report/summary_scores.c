@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/* Scores of a section's rows from the final scores and curves of their finished runs.
+ *
+ * Sets are "test", "test:200" (words of another length), "depth:5" and "nodes:17-32" (trees of the test set; "nodes:3",
+ * "nodes:65-" likewise). Within a bin a seed weighs as much as it has samples there:
+ *
+ *   mean = Σ w x / Σ w,  s² = Σ w (x − mean)² / Σ w · n / (n − 1)        equal weights: the usual mean and deviation
+ *
+ * Images: the best accuracy up to half and up to all of the steps, and that of the last, from the final scores or else
+ * from the curve. */
+#include "io/fail.h"
+#include "report/summary_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SEEDS = 256 };
+
+/* ---- final scores ---- */
+
+typedef struct run_finals {
+    const lab_run *run;
+    lab_final *finals;
+    size_t count;
+} run_finals;
+
+static bool find_final(const run_finals *run, const char *set, const char *name, double *value) {
+    for (size_t i = 0; i < run->count; i++) {
+        if ((!set || !strcmp(run->finals[i].set, set)) && !strcmp(run->finals[i].name, name)) {
+            *value = run->finals[i].value;
+            return isfinite(*value);
+        }
+    }
+    return false;
+}
+
+static lab_statistic over_finals(const run_finals *runs, size_t count, const char *set, const char *name) {
+    double values[MOST_SEEDS];
+    size_t have = 0;
+    for (size_t i = 0; i < count && have < MOST_SEEDS; i++) {
+        have += find_final(&runs[i], set, name, &values[have]);
+    }
+    return lab_statistic_of(values, have);
+}
+
+typedef double run_number(const lab_run *run);
+static double run_speed(const lab_run *run) {
+    return run->tokens_per_second;
+}
+static double run_seconds(const lab_run *run) {
+    return run->wall_seconds;
+}
+static double run_bytes(const lab_run *run) {
+    return (double)run->peak_bytes;
+}
+static double run_parameters(const lab_run *run) {
+    return (double)run->parameters;
+}
+
+static lab_statistic over_runs(const run_finals *runs, size_t count, run_number *number) {
+    double values[MOST_SEEDS];
+    size_t have = 0;
+    for (size_t i = 0; i < count && have < MOST_SEEDS; i++) {
+        const double value = number(runs[i].run);
+        if (value > 0) {
+            values[have++] = value;
+        }
+    }
+    return lab_statistic_of(values, have);
+}
+
+/* ---- words: further lengths ---- */
+
+/* Adds the lengths of "test:200" to the section's, in order. */
+static void add_lengths(lab_summary_section *section, const run_finals *run) {
+    for (size_t i = 0; i < run->count; i++) {
+        unsigned long length;
+        if (strncmp(run->finals[i].set, "test:", 5) != 0 || (length = strtoul(run->finals[i].set + 5, NULL, 10)) == 0) {
+            continue;
+        }
+        size_t at = 0;
+        while (at < section->length_count && section->lengths[at] < length) {
+            at++;
+        }
+        bool known = at < section->length_count && section->lengths[at] == length;
+        if (!known && section->length_count < LAB_SUMMARY_MAX_LENGTHS) {
+            memmove(&section->lengths[at + 1], &section->lengths[at],
+                    (section->length_count - at) * sizeof *section->lengths);
+            section->lengths[at] = length;
+            section->length_count++;
+        }
+    }
+}
+
+static void score_lengths(lab_summary_row *row, const lab_summary_section *section, const run_finals *finals,
+                          size_t count) {
+    for (size_t i = 0; i < section->length_count; i++) {
+        char set[32];
+        snprintf(set, sizeof set, "test:%zu", section->lengths[i]);
+        row->at_length[i] = over_finals(finals, count, set, "accuracy");
+        row->greedy_at_length[i] = over_finals(finals, count, set, "greedy_exact");
+    }
+}
+
+/* ---- trees: depths and numbers of nodes ---- */
+
+/* "depth:5", "nodes:17-32", "nodes:65-" after `prefix`. */
+static bool read_bin(const char *set, const char *prefix, lab_summary_bin *bin) {
+    const size_t start = strlen(prefix);
+    char *end;
+    if (strncmp(set, prefix, start) != 0 || set[start] < '0' || set[start] > '9') {
+        return false;
+    }
+    *bin = (lab_summary_bin){.low = strtoul(set + start, &end, 10)};
+    bin->high = bin->low;
+    if (*end == '-' || *end == '+') {
+        bin->high = end[1] >= '0' && end[1] <= '9' ? strtoul(end + 1, &end, 10) : SIZE_MAX;
+    }
+    return bin->high >= bin->low;
+}
+
+static bool same_bin(const lab_summary_bin *a, const lab_summary_bin *b) {
+    return a->low == b->low && a->high == b->high;
+}
+
+static bool bin_before(const lab_summary_bin *a, const lab_summary_bin *b) {
+    return a->low < b->low || (a->low == b->low && a->high < b->high);
+}
+
+static void add_bins(lab_summary_bins *bins, const char *prefix, const run_finals *run) {
+    for (size_t i = 0; i < run->count; i++) {
+        lab_summary_bin bin;
+        size_t at = 0;
+        if (!read_bin(run->finals[i].set, prefix, &bin)) {
+            continue;
+        }
+        while (at < bins->count && bin_before(&bins->bins[at], &bin)) {
+            at++;
+        }
+        if ((at == bins->count || !same_bin(&bins->bins[at], &bin)) && bins->count < LAB_SUMMARY_MAX_BINS) {
+            memmove(&bins->bins[at + 1], &bins->bins[at], (bins->count - at) * sizeof *bins->bins);
+            bins->bins[at] = bin;
+            bins->count++;
+        }
+        if (at < bins->count && same_bin(&bins->bins[at], &bin) && !strcmp(run->finals[i].name, "samples") &&
+            run->finals[i].value >= 1 && run->finals[i].value < 1e15) {
+            const size_t samples = (size_t)run->finals[i].value;
+            bins->bins[at].samples = samples > bins->bins[at].samples ? samples : bins->bins[at].samples;
+        }
+    }
+}
+
+static bool find_in_bin(const run_finals *run, const char *prefix, const lab_summary_bin *bin, const char *name,
+                        double *value) {
+    for (size_t i = 0; i < run->count; i++) {
+        lab_summary_bin own;
+        if (!strcmp(run->finals[i].name, name) && read_bin(run->finals[i].set, prefix, &own) && same_bin(&own, bin)) {
+            *value = run->finals[i].value;
+            return isfinite(*value);
+        }
+    }
+    return false;
+}
+
+static lab_statistic weighted(const double *values, const double *weights, size_t count) {
+    lab_statistic statistic = {.count = count};
+    double total = 0, sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        total += weights[i];
+        sum += weights[i] * values[i];
+    }
+    if (count == 0) {
+        return statistic;
+    }
+    statistic.mean = sum / total;
+    for (size_t i = 0; i < count; i++) {
+        squares += weights[i] * (values[i] - statistic.mean) * (values[i] - statistic.mean);
+    }
+    const double n = (double)count;
+    statistic.deviation = count > 1 ? sqrt(squares / total * n / (n - 1)) : 0;
+    statistic.half_width = count > 1 ? lab_student_95(count - 1) * statistic.deviation / sqrt(n) : INFINITY;
+    return statistic;
+}
+
+typedef struct bin_job {
+    const run_finals *runs;
+    size_t count;
+    const char *prefix;
+} bin_job;
+
+/* A seed that says nothing of its samples weighs 1; one that has none there is left out. */
+static lab_statistic over_bin(const bin_job *job, const lab_summary_bin *bin, const char *name) {
+    double values[MOST_SEEDS], weights[MOST_SEEDS];
+    size_t have = 0;
+    for (size_t i = 0; i < job->count && have < MOST_SEEDS; i++) {
+        double samples = 1;
+        const bool known = find_in_bin(&job->runs[i], job->prefix, bin, "samples", &samples);
+        if ((!known || samples > 0) && find_in_bin(&job->runs[i], job->prefix, bin, name, &values[have])) {
+            weights[have++] = known ? samples : 1;
+        }
+    }
+    return weighted(values, weights, have);
+}
+
+static locus_status score_bins(lab_summary_bin_score **scores, const lab_summary_bins *bins, const bin_job *job,
+                               locus_error *error) {
+    *scores = calloc(bins->count + 1, sizeof **scores);
+    if (!*scores) {
+        return lab_fail_memory(error, "a summary");
+    }
+    for (size_t i = 0; i < bins->count; i++) {
+        (*scores)[i] =
+            (lab_summary_bin_score){over_bin(job, &bins->bins[i], "accuracy"), over_bin(job, &bins->bins[i], "exact"),
+                                    over_bin(job, &bins->bins[i], "greedy_exact")};
+    }
+    return LOCUS_OK;
+}
+
+static locus_status score_trees(lab_summary_row *row, const lab_summary_section *section, const run_finals *finals,
+                                locus_error *error) {
+    const bin_job depth = {finals, row->done, "depth:"}, nodes = {finals, row->done, "nodes:"};
+    locus_status status = score_bins(&row->at_depth, &section->depths, &depth, error);
+    return status == LOCUS_OK ? score_bins(&row->at_nodes, &section->nodes, &nodes, error) : status;
+}
+
+/* ---- from curves ---- */
+
+/* Steps until development accuracy reached 99 %: from the final scores, or else from the curve. */
+static locus_status steps_to_99(lab_summary_row *row, const run_finals *finals, lab_store *store, locus_error *error) {
+    double values[MOST_SEEDS];
+    size_t have = 0;
+    for (size_t i = 0; i < row->done && have < MOST_SEEDS; i++) {
+        lab_metric *curve = NULL;
+        size_t points = 0;
+        if (find_final(&finals[i], NULL, "steps_to_99", &values[have])) {
+            have++;
+            continue;
+        }
+        locus_status status = lab_store_metrics(store, finals[i].run->id, "dev.accuracy", &curve, &points, error);
+        for (size_t j = 0; status == LOCUS_OK && j < points; j++) {
+            if (curve[j].value >= 0.99) {
+                values[have++] = (double)curve[j].step;
+                break;
+            }
+        }
+        free(curve);
+        if (status != LOCUS_OK) {
+            return status;
+        }
+    }
+    row->steps_to_99 = lab_statistic_of(values, have);
+    return LOCUS_OK;
+}
+
+/* The highest point of a curve up to a step; false: there is none. */
+static bool best_until(const lab_metric *curve, size_t count, double step, double *best) {
+    bool found = false;
+    for (size_t i = 0; i < count && (double)curve[i].step <= step; i++) {
+        if (isfinite(curve[i].value) && (!found || curve[i].value > *best)) {
+            *best = curve[i].value;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* One seed's numbers; those that it does not have are left out. */
+typedef struct image_scores {
+    double half[MOST_SEEDS], best[MOST_SEEDS], last[MOST_SEEDS];
+    size_t halves, bests, lasts;
+} image_scores;
+
+static void add_image_scores(image_scores *to, const run_finals *run, const lab_metric *curve, size_t points) {
+    const double total = (double)run->run->steps_total;
+    to->halves += find_final(run, "test", "accuracy_half", &to->half[to->halves]) ||
+                  best_until(curve, points, total / 2, &to->half[to->halves]);
+    to->bests += find_final(run, "test", "accuracy", &to->best[to->bests]) ||
+                 best_until(curve, points, total, &to->best[to->bests]);
+    to->lasts += find_final(run, "test", "accuracy_last", &to->last[to->lasts]) ||
+                 (points > 0 && best_until(curve + points - 1, 1, total, &to->last[to->lasts]));
+}
+
+static locus_status score_images(lab_summary_row *row, const run_finals *finals, lab_store *store, locus_error *error) {
+    image_scores scores = {.halves = 0};
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; i < row->done && i < MOST_SEEDS && status == LOCUS_OK; i++) {
+        lab_metric *curve = NULL;
+        size_t points = 0;
+        status = lab_store_metrics(store, finals[i].run->id, "dev.accuracy", &curve, &points, error);
+        if (status == LOCUS_OK) {
+            add_image_scores(&scores, &finals[i], curve, points);
+        }
+        free(curve);
+    }
+    row->accuracy_half = lab_statistic_of(scores.half, scores.halves);
+    row->accuracy = lab_statistic_of(scores.best, scores.bests);
+    row->accuracy_last = lab_statistic_of(scores.last, scores.lasts);
+    return status;
+}
+
+/* ---- rows ---- */
+
+static locus_status score_row(lab_summary_row *row, const lab_summary_section *section, const run_finals *finals,
+                              lab_store *store, locus_error *error) {
+    const size_t count = row->done;
+    row->accuracy = over_finals(finals, count, "test", "accuracy");
+    row->exact = over_finals(finals, count, "test", "exact");
+    row->greedy_exact = over_finals(finals, count, "test", "greedy_exact");
+    row->loss = over_finals(finals, count, "test", "loss");
+    row->tokens_per_second = over_runs(finals, count, run_speed);
+    row->wall_seconds = over_runs(finals, count, run_seconds);
+    row->peak_bytes = over_runs(finals, count, run_bytes);
+    row->parameters = over_runs(finals, count, run_parameters);
+    score_lengths(row, section, finals, count);
+    locus_status status = steps_to_99(row, finals, store, error);
+    if (status == LOCUS_OK && section->kind == LAB_TASK_TREES) {
+        status = score_trees(row, section, finals, error);
+    }
+    if (status == LOCUS_OK && section->kind == LAB_TASK_IMAGES) {
+        status = score_images(row, finals, store, error);
+    }
+    return status;
+}
+
+/* The final scores of every finished run of a row, in order. */
+static locus_status read_finals(const lab_summary_row *row, lab_store *store, run_finals *finals, locus_error *error) {
+    size_t have = 0;
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; i < row->run_count && status == LOCUS_OK; i++) {
+        if (row->runs[i]->state == LAB_RUN_DONE) {
+            finals[have].run = row->runs[i];
+            status = lab_store_finals(store, row->runs[i]->id, &finals[have].finals, &finals[have].count, error);
+            have++;
+        }
+    }
+    return status;
+}
+
+static locus_status read_section(lab_summary_section *section, lab_store *store, run_finals **finals,
+                                 locus_error *error) {
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; i < section->row_count && status == LOCUS_OK; i++) {
+        finals[i] = calloc(section->rows[i].done + 1, sizeof **finals);
+        status =
+            finals[i] ? read_finals(&section->rows[i], store, finals[i], error) : lab_fail_memory(error, "a summary");
+        for (size_t j = 0; j < section->rows[i].done && status == LOCUS_OK; j++) {
+            add_lengths(section, &finals[i][j]);
+            if (section->kind == LAB_TASK_TREES) {
+                add_bins(&section->depths, "depth:", &finals[i][j]);
+                add_bins(&section->nodes, "nodes:", &finals[i][j]);
+            }
+        }
+    }
+    return status;
+}
+
+locus_status lab_summary_score_section(lab_summary_section *section, lab_store *store, locus_error *error) {
+    run_finals **finals = calloc(section->row_count + 1, sizeof *finals);
+    locus_status status = finals ? read_section(section, store, finals, error) : lab_fail_memory(error, "a summary");
+    for (size_t i = 0; i < section->row_count && status == LOCUS_OK; i++) {
+        status = score_row(&section->rows[i], section, finals[i], store, error);
+    }
+    for (size_t i = 0; finals && i < section->row_count; i++) {
+        for (size_t j = 0; finals[i] && j < section->rows[i].done; j++) {
+            free(finals[i][j].finals);
+        }
+        free(finals[i]);
+    }
+    free(finals);
+    return status;
+}

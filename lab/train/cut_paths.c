@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "train/cut_paths.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENCODING "shiv-quirk"
+
+/* The value of shiv-quirk's `depth` where it is not written. */
+static size_t initial_depth(void) {
+    for (size_t i = 0; i < locus_encoding_registry_size(); i++) {
+        const locus_encoding_info *info = locus_encoding_registry_at(i);
+        for (size_t o = 0; strcmp(info->name, ENCODING) == 0 && o < info->option_count; o++) {
+            if (strcmp(info->options[o].name, "depth") == 0) {
+                return strtoul(info->options[o].initial, NULL, 10);
+            }
+        }
+    }
+    return 0;
+}
+
+/* The fewest steps that a shiv-quirk of a canonical text keeps; SIZE_MAX: there is none. */
+static size_t kept_steps(const char *encoding) {
+    static const char option[] = "depth=";
+    size_t kept = SIZE_MAX;
+    for (const char *at = encoding; (at = strstr(at, ENCODING)) != NULL;) {
+        at += sizeof ENCODING - 1;
+        const char *end = *at == '(' ? strchr(at, ')') : NULL, *told = end == NULL ? NULL : strstr(at, option);
+        size_t depth = told != NULL && told < end ? strtoul(told + sizeof option - 1, NULL, 10) : initial_depth();
+        kept = depth < kept ? depth : kept;
+    }
+    return kept;
+}
+
+typedef struct depths {
+    size_t deepest, cut, nodes;
+} depths;
+
+/* Depths of a side's tokens; `levels` has room for its longest sample. */
+static void measure(depths *found, const size_t *offsets, const int32_t *parents, size_t samples, size_t kept,
+                    size_t *levels) {
+    for (size_t s = 0; s < samples; s++) {
+        for (size_t i = offsets[s]; i < offsets[s + 1]; i++) {
+            size_t level = parents[i] < 0 ? 0 : levels[parents[i]] + 1;
+            levels[i - offsets[s]] = level;
+            found->deepest = level > found->deepest ? level : found->deepest;
+            found->cut += level > kept;
+            found->nodes++;
+        }
+    }
+}
+
+static size_t longest(const size_t *offsets, size_t samples) {
+    size_t most = 0;
+    for (size_t s = 0; s < samples; s++) {
+        most = offsets[s + 1] - offsets[s] > most ? offsets[s + 1] - offsets[s] : most;
+    }
+    return most;
+}
+
+bool lab_cut_paths_note(const lab_train_config *config, const lab_dataset *set, char *text, size_t size) {
+    const size_t kept = set->input_tree.parents == NULL ? SIZE_MAX : kept_steps(config->encoding);
+    if (kept == SIZE_MAX) {
+        return false;
+    }
+    const size_t input = longest(set->input_offsets, set->samples), target = longest(set->target_offsets, set->samples);
+    size_t *levels = calloc((input > target ? input : target) + 1, sizeof *levels);
+    depths found = {0};
+    if (levels != NULL) {
+        measure(&found, set->input_offsets, set->input_tree.parents, set->samples, kept, levels);
+        measure(&found, set->target_offsets, set->target_tree.parents, set->samples, kept, levels);
+    }
+    free(levels);
+    if (found.cut > 0) {
+        snprintf(text, size,
+                 "trees go down %zu steps and " ENCODING " keeps the last %zu of a path (depth=%zu): the paths of "
+                 "%.2g %% of the nodes are cut",
+                 found.deepest, kept, kept, 100.0 * (double)found.cut / (double)found.nodes);
+    }
+    return found.cut > 0;
+}

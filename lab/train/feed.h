@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* What a training or a scoring takes its batches from, whatever the kind of task: packed words and trees (batch.h), or
+ * images, which a worker thread augments ahead (image_feed.h) and scoring only normalises. */
+#ifndef LAB_FEED_H
+#define LAB_FEED_H
+
+#include "train/batch.h"
+#include "train/image_feed.h"
+#include "train/train.h"
+
+typedef struct lab_feed {
+    lab_batcher batcher;    /* words, trees */
+    lab_image_feed *images; /* NULL unless the set is of images */
+} lab_feed;
+
+/* For training: shuffled, augmented if the configuration says so. The set is borrowed. */
+locus_status lab_feed_train(lab_feed *feed, const lab_dataset *set, const lab_train_config *config, locus_error *error);
+/* For scoring, at most `most` samples at a time. */
+locus_status lab_feed_score(lab_feed *feed, const lab_dataset *set, size_t most, locus_error *error);
+void lab_feed_close(lab_feed *feed); /* accepts one that is all 0, and leaves that */
+
+/* The batch of training step `step`: a function of (seed, step) only. Valid until the next call. */
+locus_status lab_feed_step(lab_feed *feed, uint64_t step, const lab_batch **batch, locus_error *error);
+/* Samples first … first + count − 1 in the set's own order. */
+locus_status lab_feed_slice(lab_feed *feed, size_t first, size_t count, const lab_batch **batch, locus_error *error);
+
+#endif

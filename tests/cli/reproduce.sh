@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# locus reproduce: the list of trainings, a training that is killed and goes on, the table, the files, JSON, bad uses.
+set -eu
+locus=${LOCUS:-build/release/locus}
+[ -x "$locus" ] || { echo "no program at $locus"; exit 1; }
+locus=$(cd "$(dirname "$locus")" && pwd)/$(basename "$locus")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+    echo "FAIL: $*"
+    exit 1
+}
+
+# What a table is made of, without a store: nothing is made.
+"$locus" reproduce table1 --list >list || fail "--list ended with $?"
+[ "$(grep -c 'not begun' list)" = 72 ] || fail "table1 is not 4 schemes × 3 tasks × 2 initialisations × 3 seeds: $(cat list)"
+grep -q '^copy unit · relative · seed 0 .*relative(window=16)' list || fail "no relative: $(cat list)"
+[ "$(grep -n 'seed 1' list | head -n 1 | cut -d: -f1)" = 26 ] || fail "the first seed does not come first: $(cat list)"
+"$locus" reproduce table2 --budget quick --seeds 1 --list >list || fail "--list ended with $?"
+[ "$(grep -c 'not begun' list)" = 40 ] || fail "table2 is not 5 schemes × 8 columns: $(cat list)"
+"$locus" reproduce table2 --columns tree-c3-depth --decay both --seeds 1 --list >list
+[ "$(grep -c 'not begun' list)" = 8 ] || fail "the ablation has not 5 + 3 trainings: $(cat list)"
+grep -q 'rope, with decay.*rope + decay' list || fail "no rope with decay: $(cat list)"
+grep -q 'algebraic (tree), no decay.*algebraic(group=tree:2)  ' list || fail "no tree without decay: $(cat list)"
+"$locus" reproduce table2 --columns tree-c3-depth --decay off --seeds 1 --list >list
+! grep -q 'decay=' list || fail "--decay off leaves a decay: $(cat list)"
+"$locus" reproduce table3 --more --list >list
+[ "$(grep -c 'not begun' list)" = 8 ] || fail "table3 is not 4 + 4 schemes with one seed: $(cat list)"
+"$locus" reproduce table2 --setup code --budget paper --list | grep -q 'shiv-quirk(depth=8)' || fail "set-up code: depth 8"
+"$locus" reproduce table2 --budget paper --list | grep -q 'shiv-quirk(depth=7)' || fail "set-up paper: depth 7"
+[ ! -e runs ] || fail "--list made a store"
+
+# Killed in the middle: the training stops cleanly, and the same command goes on with it.
+part="table1 --budget smoke --columns copy-scaled --rows rope --seeds 1"
+step() {
+    "$locus" reproduce $part --list --json 2>/dev/null | sed -n 's/.*"state":[[:space:]]*"\(.*\)".*/\1/p'
+}
+# shellcheck disable=SC2086
+"$locus" reproduce $part >out 2>err &
+process=$!
+tries=0
+until step | grep -q 'begun'; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 300 ] || fail "it does not start: $(cat err)"
+    sleep 0.1
+done
+sleep 1
+kill -KILL "$process"
+wait "$process" 2>/dev/null || :
+tries=0
+until step | grep -q 'stopped at step'; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 300 ] || fail "the training of a killed program goes on: $(step)"
+    sleep 0.1
+done
+got=0
+# shellcheck disable=SC2086
+"$locus" reproduce $part >out 2>err || got=$?
+[ "$got" = 0 ] || ! command -v gnuplot >/dev/null || fail "it did not go on: $got, $(cat err)"
+grep -q '1 of 1 trainings done' out || fail "no count: $(cat out)"
+grep -q '^rope .*(99.99 ±0.0)' out || fail "no published number beside the measured one: $(cat out)"
+grep -q 'steps 1500 (published 37600)' out || fail "the budget's deviations are not told: $(cat out)"
+grep -q 'one scheme is measured' out || fail "one scheme cannot be told apart: $(cat out)"
+
+# Again, with a scheme that is not there: a part is shown beside what is missing.
+# shellcheck disable=SC2086
+"$locus" reproduce $part --no-page --json >table.json 2>err || fail "again: $(cat err)"
+grep -q 'already done' err || fail "it was trained again: $(cat err)"
+for word in '"table":[[:space:]]*"table1"' '"budget":[[:space:]]*"smoke"' '"published":' '"half_width_95":' \
+    '"greedy_exact":' '"chance":' '"done":[[:space:]]*1' '"markdown":'; do
+    grep -q "$word" table.json || fail "JSON lacks $word: $(cat table.json)"
+done
+file=runs/reproduce-table1-smoke-part.md
+for word in '^# Sequences' '| command | `locus reproduce table1' '| trainings | 1 of 1 done' 'locus [0-9]' \
+    '^| rope | [0-9.]* (99.99 ±0.0) |' 'What the measured table says' 'What differs'; do
+    grep -q "$word" "$file" || fail "$file lacks '$word': $(cat "$file")"
+done
+# shellcheck disable=SC2086
+"$locus" reproduce $part --no-page --quiet >table 2>err || fail "quiet: $(cat err)"
+[ ! -s err ] || fail "--quiet says: $(cat err)"
+
+# Data that is not there is told once, before the first training.
+got=0
+"$locus" reproduce table3 --data nowhere --store images/locus.db >out 2>err || got=$?
+[ "$got" = 1 ] && [ "$(grep -c '^locus: ' err)" = 1 ] || fail "no data: $got, $(cat err)"
+[ ! -e images ] || fail "a store was made for no data"
+
+# Bad uses.
+for bad in "" "table4" "table1 table2" "table1 --budget tiny" "table1 --columns cop" "table2 --rows relative" \
+    "table1 --seeds 0" "table1 --decay maybe" "table3 --embedding-init unit"; do
+    got=0
+    # shellcheck disable=SC2086
+    "$locus" reproduce $bad --store bad/locus.db >out 2>err || got=$?
+    [ "$got" = 2 ] && [ "$(grep -c '^locus: ' err)" = 1 ] || fail "reproduce $bad ended with $got: $(cat err)"
+    [ ! -e bad ] || fail "reproduce $bad made a store"
+done
+echo "ok"
