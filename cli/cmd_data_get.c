@@ -123,10 +123,10 @@ static int report(const request *asked, const locus_error *error) {
     if (error->status == LOCUS_ERROR_INTERRUPTED) {
         return cli_failure("%s: stopped%s", asked->set->name, kept[0] ? kept : ", nothing was changed");
     }
-    if (!asked->network) {
-        return cli_error(error);
+    if (strcmp(error->argument, "url") != 0) {
+        return cli_failure("%s%s", error->message, kept);
     }
-    return cli_failure("%s%s; without a network: locus data get %s --from ARCHIVE or FOLDER, fetched elsewhere",
+    return cli_failure("%s%s; without a network, fetch it elsewhere and run 'locus data get %s --from FILE'",
                        error->message, kept, asked->set->name);
 }
 

@@ -30,7 +30,7 @@ extern const cli_command cli_command_fold;        /* cmd_fold.c */
 extern const cli_command cli_command_import_rope; /* cmd_import_rope.c */
 extern const cli_command cli_command_data_make;   /* cmd_data.c: "data make", "data inspect" */
 extern const cli_command cli_command_data_inspect;
-extern const cli_command cli_command_data_get;
+extern const cli_command cli_command_data_get;   /* cmd_data_get.c */
 extern const cli_command cli_command_train;      /* cmd_train.c */
 extern const cli_command cli_command_eval;       /* cmd_eval.c */
 extern const cli_command cli_command_generate;   /* cmd_generate.c */

@@ -150,26 +150,28 @@ static void cell_steps(cli_table *table, const lab_summary_row *row) {
 }
 
 static void print_costs(const lab_summary *summary, const lab_summary_section *section, FILE *stream) {
+    static const char *const heads[] = {"encoding", ">steps to 99 %", ">tokens/s",
+                                        ">time",    ">parameters",    ">peak memory"};
+    static const char *const image_heads[] = {"encoding", ">tokens/s", ">time", ">parameters", ">peak memory"};
     const bool images = section->kind == LAB_TASK_IMAGES;
-    const char *const heads[] = {"encoding", ">tokens/s", ">time", ">parameters", ">peak memory", ">steps to 99 %"};
-    cli_table *table = cli_table_create(heads, images ? 5 : 6);
+    cli_table *table = images ? cli_table_create(image_heads, 5) : cli_table_create(heads, 6);
     for (size_t i = 0; i < section->row_count; i++) {
         const lab_summary_row *row = &section->rows[i];
         char speed[32], seconds[32], parameters[32], peak[32];
         cli_table_cell(table, "%s", row->encoding);
-        for (int k = 0; row->done == 0 && k < (images ? 4 : 5); k++) {
-            cli_table_cell(table, "–");
+        if (!images) {
+            cell_steps(table, row);
         }
         if (row->done == 0) {
+            for (int k = 0; k < 4; k++) {
+                cli_table_cell(table, "–");
+            }
             continue;
         }
         cli_table_cell(table, "%s", cli_format_count(speed, sizeof speed, row->tokens_per_second.mean));
         cli_table_cell(table, "%s", cli_format_seconds(seconds, sizeof seconds, row->wall_seconds.mean));
         cli_table_cell(table, "%s", cli_format_count(parameters, sizeof parameters, row->parameters.mean));
         cli_table_cell(table, "%s", cli_format_bytes(peak, sizeof peak, row->peak_bytes.mean));
-        if (!images) {
-            cell_steps(table, row);
-        }
     }
     cli_table_print(table, stream);
     cli_table_free(table);

@@ -3,7 +3,6 @@
  * number. Sums are whole numbers, so the result does not depend on an order. */
 #include "data_images.h"
 
-#include "command.h"
 #include "io/picture.h"
 #include "output.h"
 #include "task/cifar10.h"
@@ -14,20 +13,6 @@
 
 const lab_published_set *cli_data_published(const char *task) {
     return strcmp(task, lab_cifar10_published.name) == 0 ? &lab_cifar10_published : NULL;
-}
-
-/* Options that mean nothing to images are refused: `known` is those that do, between spaces. */
-static int check_options(const cli_arguments *arguments, const char *known) {
-    const cli_option *option;
-    for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++) {
-        char word[64];
-        snprintf(word, sizeof word, " %s ", option->name);
-        if (strcmp(option->name, "help") != 0 && cli_given_by_user(arguments, option->name) &&
-            strstr(known, word) == NULL) {
-            return cli_usage_error("--%s: images have no such option; they are read from --data", option->name);
-        }
-    }
-    return 0;
 }
 
 static const char *data_path(const cli_arguments *arguments, const lab_task *task) {
@@ -129,7 +114,18 @@ static void print_channels(const look *at) {
     cli_table_free(table);
 }
 
-static int print_text(const look *at) {
+/* The classes of the first images. */
+static void print_first(const lab_images *images, const char *set, size_t shown) {
+    for (size_t i = 0; i < shown && i < images->count; i++) {
+        if (i == 0) {
+            printf("\nfirst %s images:", set);
+        }
+        printf("%s %s", i == 0 ? "" : ",", images->class_names[images->labels[i]]);
+    }
+    fputs(shown > 0 ? "\n" : "", stdout);
+}
+
+static int print_text(const look *at, const cli_arguments *arguments) {
     printf("%s in %s: %zu training and %zu test images (also the development set) of %zu×%zu pixels%s\n\n", at->name,
            at->path, at->train->count, at->test->count, at->train->side, at->train->side,
            at->published ? ", files as published" : "");
@@ -137,6 +133,8 @@ static int print_text(const look *at) {
     putchar('\n');
     print_channels(at);
     printf("\nchance   %.2f %% of test images are of the most common class\n", 100 * at->chance);
+    bool train = cli_choice(arguments, "set") == LAB_SET_TRAIN;
+    print_first(train ? at->train : at->test, train ? "training" : "test", (size_t)cli_integer(arguments, "show"));
     return 0;
 }
 
@@ -151,14 +149,13 @@ static int inspect(const cli_arguments *arguments, const lab_task *task, const l
     for (size_t c = 0; c < CHANNELS; c++) {
         measure_channel(&at, c);
     }
-    int status = cli_flag(arguments, "json") ? print_json(&at) : print_text(&at);
+    int status = cli_flag(arguments, "json") ? print_json(&at) : print_text(&at, arguments);
     return status != 0 || at.published ? status : cli_error(&error);
 }
 
 int cli_data_inspect_images(const cli_arguments *arguments, const lab_task *task) {
     lab_dataset train, test;
-    int status = check_options(arguments, " data json ");
-    status = status ? status : read_set(&train, arguments, task, LAB_SET_TRAIN);
+    int status = read_set(&train, arguments, task, LAB_SET_TRAIN);
     if (status != 0) {
         return status;
     }
@@ -209,8 +206,7 @@ static int make_image(const cli_arguments *arguments, const lab_images *images) 
 
 int cli_data_make_image(const cli_arguments *arguments, const lab_task *task) {
     lab_dataset set;
-    int status = check_options(arguments, " data set image output quiet ");
-    status = status ? status : cli_require(arguments, "output");
+    int status = cli_require(arguments, "output");
     status = status ? status : read_set(&set, arguments, task, (lab_set)cli_choice(arguments, "set"));
     if (status == 0) {
         status = make_image(arguments, &set.images);

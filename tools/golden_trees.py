@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Makes tests/golden/trees.safetensors: ten steps of training of a small encoder–decoder on trees, in float64, as
-golden_training.py does it on words. Scores are taken from relative paths, reduced as words, one pair of tokens at a time:
-q · ⌈−a + b⌉ k. The decoder reads a start token at the root and all targets but the last, at their own paths; there is no
-end token. Usage: python3 tools/golden_trees.py (needs torch, numpy; made with torch 2.13)."""
+golden_training.py does it on words. Scores are taken from relative paths, reduced as words, one pair of tokens at a
+time: q · ⌈−a + b⌉ k. The decoder reads a start token at the root and all targets but the last, at their own paths;
+there is no end token. Usage: python3 tools/golden_trees.py (needs torch, numpy; made with torch 2.13)."""
 import math
 import pathlib
 
@@ -44,10 +44,8 @@ def between(a, b):
 class TreeModel(words_model.Model):
     def turned(self, word, k):
         """⌈word⌉ k for every head."""
-        free = self.own["generators"]
         for branch in reversed(word):
-            skew = free[:, abs(branch) - 1] - free[:, abs(branch) - 1].transpose(1, 2)
-            k = torch.einsum("hij,hj->hi", torch.matrix_exp(skew if branch > 0 else -skew), k)
+            k = torch.einsum("hij,hj->hi", self.steps[branch], k)
         return k
 
     def score(self, q, k, a, b):
@@ -62,7 +60,8 @@ class TreeModel(words_model.Model):
     def attention(self, x, y, name, mask):
         if self.spec == "algebraic(group=seq, decay=0.98)":
             return super().attention(x, y, name, mask)
-        q, k, v = (self.linear(z, f"{name}.{part}").reshape(len(z), HEADS, -1) for z, part in ((x, "query"), (y, "key"), (y, "value")))
+        parts = ((x, "query"), (y, "key"), (y, "value"))
+        q, k, v = (self.linear(z, f"{name}.{part}").reshape(len(z), HEADS, -1) for z, part in parts)
         at = {"encoder": self.read}.get(name.split(".")[0], self.written)
         memory = self.read if "cross" in name else at
         rows = []
@@ -87,6 +86,10 @@ class TreeModel(words_model.Model):
 
     def tree_logits(self, source, read, target, written):
         self.source, self.read, self.written = source, read, [()] + written[:-1]
+        if "generators" in self.own:
+            skew = self.own["generators"] - self.own["generators"].transpose(2, 3)
+            branches = [sign * (b + 1) for b in range(skew.shape[1]) for sign in (1, -1)]
+            self.steps = {b: torch.matrix_exp(math.copysign(1, b) * skew[:, abs(b) - 1]) for b in branches}
         return self.logits(source, torch.cat([torch.tensor([0]), target[:-1]]))
 
 
@@ -94,7 +97,8 @@ def first_weights(spec, norm):
     plain = "none" if "tree" in spec or "shiv" in spec else spec
     weights = words_model.first_weights(plain, norm)
     if spec.startswith("algebraic(group=tree"):
-        weights["position.generators"] = 0.15 * torch.randn(HEADS, 2, DIM // HEADS, DIM // HEADS, generator=GENERATOR, dtype=torch.float64)
+        shape = (HEADS, 2, DIM // HEADS, DIM // HEADS)
+        weights["position.generators"] = 0.15 * torch.randn(shape, generator=GENERATOR, dtype=torch.float64)
     if spec.startswith("shiv"):
         weights["position.decays"] = 0.7 + 0.299 * torch.rand(DIM // 6, generator=GENERATOR, dtype=torch.float64)
     return weights
@@ -141,7 +145,8 @@ def trajectory(arrays, metadata, number, spec, norm):
 
 if __name__ == "__main__":
     arrays = {"rates": np.array(RATES)}
-    metadata = {"count": len(CASES), "steps": STEPS, "vocabulary": VOCABULARY, "dim": DIM, "heads": HEADS, "feed_forward": HIDDEN, "arity": 2, "samples": SAMPLES, "torch": torch.__version__, "numpy": np.__version__}
+    metadata = {"count": len(CASES), "steps": STEPS, "samples": SAMPLES, "arity": 2, "vocabulary": VOCABULARY,
+                "dim": DIM, "heads": HEADS, "feed_forward": HIDDEN, "torch": torch.__version__, "numpy": np.__version__}
     for number, (spec, norm) in enumerate(CASES):
         trajectory(arrays, metadata, number, spec, norm)
         print(spec, norm, arrays[f"{number}.losses"])

@@ -147,9 +147,9 @@ static locus_status fail_transfer(transfer *now, CURLcode code, long answer, loc
         return lab_fail_system(error, "write", now->path, now->code);
     }
     if (code == CURLE_HTTP_RETURNED_ERROR) {
-        return lab_fail(error, LOCUS_ERROR_IO, NULL, "cannot download %s: the server answers %ld", now->url, answer);
+        return lab_fail(error, LOCUS_ERROR_IO, "url", "cannot download %s: the server answers %ld", now->url, answer);
     }
-    return lab_fail(error, LOCUS_ERROR_IO, NULL, "cannot download %s: %s", now->url,
+    return lab_fail(error, LOCUS_ERROR_IO, "url", "cannot download %s: %s", now->url,
                     now->reason[0] ? now->reason : curl_easy_strerror(code));
 }
 

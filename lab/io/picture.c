@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells what a picture file is, reads it whole and hands it to its reader. PNG through libpng's simplified interface,
- * which turns every kind into 8-bit RGB, blends with the background in linear light, and reports instead of printing.
- *
- * A PNG without colour information is taken as it is; 16-bit ones, too, which libpng would else take for linear. */
+/* Tells what a picture file is, reads it whole and hands it to its reader. */
 #include "io/picture_formats.h"
 
 #include "io/fail.h"
 #include "io/file.h"
-#include <png.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,67 +26,6 @@ locus_status lab_picture_allocate(lab_picture *picture, size_t width, size_t hei
 void lab_picture_free(lab_picture *picture) {
     free(picture->rgb);
     *picture = (lab_picture){0, 0, NULL};
-}
-
-/* ---- PNG ---- */
-
-static locus_status fail_png(const png_image *image, const char *path, locus_error *error) {
-    return lab_fail_file(error, path, "is cut or damaged: libpng says '%s'", image->message);
-}
-
-static locus_status finish_png(lab_picture *picture, png_image *image, const char *path, locus_error *error) {
-    const png_color white = {255, 255, 255};
-    image->format = PNG_FORMAT_RGB;
-    return png_image_finish_read(image, &white, picture->rgb, 0, NULL) != 0 ? LOCUS_OK : fail_png(image, path, error);
-}
-
-locus_status lab_picture_read_png(lab_picture *picture, const lab_picture_bytes *bytes, locus_error *error) {
-    png_image image;
-    memset(&image, 0, sizeof image);
-    image.version = PNG_IMAGE_VERSION;
-    if (png_image_begin_read_from_memory(&image, bytes->data, bytes->count) == 0) {
-        return fail_png(&image, bytes->path, error);
-    }
-    image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
-    locus_status status = lab_picture_check_size(image.width, image.height, bytes->path, error);
-    if (status == LOCUS_OK) {
-        status = lab_picture_allocate(picture, image.width, image.height, error);
-    }
-    if (status == LOCUS_OK) {
-        status = finish_png(picture, &image, bytes->path, error);
-    }
-    png_image_free(&image);
-    return status;
-}
-
-static locus_status write_png(const lab_picture *picture, lab_output *output, const char *path, locus_error *error) {
-    png_image image;
-    memset(&image, 0, sizeof image);
-    image.version = PNG_IMAGE_VERSION;
-    image.width = (png_uint_32)picture->width;
-    image.height = (png_uint_32)picture->height;
-    image.format = PNG_FORMAT_RGB;
-    bool written = png_image_write_to_stdio(&image, output->stream, 0, picture->rgb, 0, NULL) != 0;
-    /* A full disk shows as the stream's own error, which the commit names better. */
-    return written || ferror(output->stream) ? LOCUS_OK
-                                             : lab_fail_file(error, path, "cannot be written: %s", image.message);
-}
-
-locus_status lab_picture_write(const lab_picture *picture, const char *path, locus_error *error) {
-    lab_output output;
-    locus_status status = lab_picture_check_size(picture->width, picture->height, path, error);
-    if (status != LOCUS_OK) {
-        return status;
-    }
-    status = lab_output_open(&output, path, error);
-    if (status == LOCUS_OK) {
-        status = write_png(picture, &output, path, error);
-    }
-    if (status == LOCUS_OK) {
-        status = lab_output_commit(&output, error);
-    }
-    lab_output_discard(&output);
-    return status;
 }
 
 /* ---- what a file is ---- */

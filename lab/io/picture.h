@@ -3,7 +3,8 @@
  * file is, is told by its first bytes, not by its name.
  *
  * Grey becomes three equal channels, palettes are looked up, 16 bits (and any-maps of another maxval) are rounded to 8;
- * what is transparent is laid on white, as a page shows it. */
+ * what is transparent is laid on white, as a page shows it. Colour profiles and gamma
+ * are not looked at: values are those in the file. */
 #ifndef LAB_PICTURE_H
 #define LAB_PICTURE_H
 

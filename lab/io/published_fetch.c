@@ -100,7 +100,7 @@ static locus_status get_archive(const lab_published_set *set, const char *url, c
             return lab_fail_system(error, "remove", part, errno);
         }
         if (!continued) {
-            return lab_fail(error, LOCUS_ERROR_IO, NULL, "what came from %s is not %s and was thrown away: %s", url,
+            return lab_fail(error, LOCUS_ERROR_IO, "url", "what came from %s is not %s and was thrown away: %s", url,
                             set->name, wrong.message);
         }
     }

@@ -58,7 +58,8 @@ locus_status lab_published_take(const lab_published_set *set, const char *path, 
                                 locus_error *error);
 
 /* Downloads the archive to <to>.part, checks it and unpacks it to the folder `to`. A .part that an earlier call left is
- * continued; one that turns out not to fit is fetched anew, once. */
+ * continued; one that turns out not to fit is fetched anew, once. The argument of a failure is "url" if it is for what
+ * came from there, or did not come. */
 locus_status lab_published_fetch(const lab_published_set *set, const char *url, const char *to, const lab_watch *watch,
                                  locus_error *error);
 

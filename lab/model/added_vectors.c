@@ -28,11 +28,8 @@ locus_status lab_tokens_add_backward(lab_model *model, const lab_stack *stack, c
         return LOCUS_OK;
     const size_t count = model->encodings[0].count;
     locus_tensor x = rows_view(stack, stack->joins[0].sum), g = rows_view(stack, stack->branch[0]);
-    locus_apply_gradients gradients = {.x = &x,
-                                       .gy = &g,
-                                       .gx = &g,
-                                       .parameters = count ? model->position_gradients : NULL,
-                                       .parameter_count = count};
+    locus_apply_gradients gradients = {
+        .x = &x, .gy = &g, .gx = &g, .parameters = count ? model->position_gradients : NULL, .parameter_count = count};
     return locus_apply_backward(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &gradients, model->workspace, error);
 }
 

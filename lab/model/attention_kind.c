@@ -19,10 +19,14 @@ typedef struct trial {
     locus_workspace workspace;
 } trial;
 
+static bool has_images(const lab_model *model) {
+    return model->config.architecture == LAB_IMAGE_CLASSIFIER;
+}
+
 static locus_status positions_make(const lab_model *model, size_t tokens, locus_positions **positions,
                                    locus_error *error) {
     const size_t offsets[] = {0, tokens};
-    if (model->config.architecture == LAB_IMAGE_CLASSIFIER)
+    if (has_images(model))
         return lab_image_positions_make(model, positions, 1, tokens, error);
     return lab_positions_make(model, positions, &(locus_packing){.sequences = 1, .offsets = offsets}, NULL, error);
 }
@@ -71,9 +75,11 @@ static locus_status trial_run(trial *t, locus_error *error) {
 /* Whether a sublayer can have this kind of attention; why not is told in `error`. */
 static locus_status try_kind(const lab_model *model, const lab_stack *stack, const lab_sublayer *sublayer,
                              locus_attention_kind kind, locus_error *error) {
-    const bool cross = sublayer->kind == LAB_CROSS_ATTENTION;
+    const bool cross = sublayer->kind == LAB_CROSS_ATTENTION, images = has_images(model);
+    const size_t grid = images ? lab_convolution_grid(model->config.image_side) : 0;
+    const size_t queries = images ? grid * grid : QUERIES; /* an image has as many as that */
     trial t = {
-        .model = model, .options = locus_attention_default(), .queries = QUERIES, .keys = cross ? KEYS : QUERIES};
+        .model = model, .options = locus_attention_default(), .queries = queries, .keys = cross ? KEYS : queries};
     t.options.kind = kind;
     t.options.mask = cross ? LOCUS_MASK_FULL : stack->mask;
     t.options.dropout = lab_attention_dropout(kind, model->config.attention_dropout);
@@ -92,7 +98,8 @@ static locus_status choose(const lab_model *model, const lab_stack *stack, lab_s
     const locus_attention_kind asked = model->config.attention;
     sublayer->attention = asked;
     locus_status status = try_kind(model, stack, sublayer, asked, error);
-    if (status == LOCUS_ERROR_POSITION) /* a table shorter than a try says nothing about the attention */
+    /* A table shorter than a try says nothing about the attention; but images have as many tokens as the try. */
+    if (status == LOCUS_ERROR_POSITION && !has_images(model))
         return LOCUS_OK;
     if (status == LOCUS_OK || !fall_back || asked == LOCUS_ATTENTION_SOFTMAX || status == LOCUS_ERROR_MEMORY)
         return status;

@@ -23,11 +23,13 @@ static locus_status batch_check(const lab_model *model, const lab_batch *batch, 
     if (batch->samples == 0)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "batch", "the batch is empty");
     if (batch->images == NULL)
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "images", "the batch has no images: an image classifier reads them");
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "images",
+                        "the batch has no images: an image classifier reads them");
     for (size_t i = 0; batch->labels && i < batch->samples; ++i)
         if (batch->labels[i] < 0 || (size_t)batch->labels[i] >= model->config.classes)
-            return lab_fail(error, LOCUS_ERROR_ARGUMENT, "labels", "label %ld of image %zu is not below the %zu classes",
-                            (long)batch->labels[i], i, model->config.classes);
+            return lab_fail(error, LOCUS_ERROR_ARGUMENT, "labels",
+                            "label %ld of image %zu is not below the %zu classes", (long)batch->labels[i], i,
+                            model->config.classes);
     return LOCUS_OK;
 }
 
@@ -152,7 +154,8 @@ static locus_status thinned_plan_create(lab_model *model, lab_sublayer *sublayer
         return LOCUS_OK;
     locus_status status = lab_image_positions_make(model, &positions, images, stack->sample_tokens, error);
     if (status == LOCUS_OK)
-        status = locus_plan_create(&sublayer->plan, model->encodings[sublayer->encoding].binding, positions, NULL, error);
+        status =
+            locus_plan_create(&sublayer->plan, model->encodings[sublayer->encoding].binding, positions, NULL, error);
     locus_positions_destroy(&positions);
     return status;
 }
@@ -211,9 +214,8 @@ static void depth_draw(lab_model *model, const lab_image_pass *pass) {
 static locus_status images_run(lab_model *model, const lab_batch *batch, const lab_image_pass *pass, lab_score *score,
                                locus_error *error) {
     const size_t grid = lab_convolution_grid(model->config.image_side);
-    const lab_batch_size size = {.samples = batch->samples,
-                                 .encoder_tokens = batch->samples * grid * grid,
-                                 .backward = pass->training};
+    const lab_batch_size size = {
+        .samples = batch->samples, .encoder_tokens = batch->samples * grid * grid, .backward = pass->training};
     model->encoder.sample_tokens = grid * grid;
     locus_status status = lab_activations_fit(model, &size, error);
     if (status != LOCUS_OK)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The models, packed, with explicit forward and backward: the encoder–decoder Transformer, and the compact convolutional
- * Transformer (Hassani et al. 2021), an encoder between a convolution and a classifier. They never know which encodings
- * they have: they ask the plans of their attentions (encoder, decoder, cross), layer by layer. All sizes come from the
- * configuration. */
+/* The models, packed, with explicit forward and backward: the encoder–decoder Transformer, and the compact
+ * convolutional Transformer (Hassani et al. 2021), an encoder between a convolution and a classifier. They never know
+ * which encodings they have: they ask the plans of their attentions (encoder, decoder, cross), layer by layer. All
+ * sizes come from the configuration. */
 #ifndef LAB_MODEL_H
 #define LAB_MODEL_H
 
@@ -86,8 +86,8 @@ float *lab_model_gradients(lab_model *model);
 /* Parameter values changed (optimiser step, checkpoint): the encodings' bindings are updated. */
 locus_status lab_model_update(lab_model *model, locus_error *error);
 
-/* Trees that tokens are nodes of: each token's parent among the tokens of its sample (−1: the root; it stands before its
- * children), and which child of it the token is, from 1 (0 for the root). */
+/* Trees that tokens are nodes of: each token's parent among the tokens of its sample (−1: the root; it stands before
+ * its children), and which child of it the token is, from 1 (0 for the root). */
 typedef struct lab_batch_tree {
     const int32_t *parents, *branches;
 } lab_batch_tree;
@@ -121,9 +121,9 @@ locus_status lab_model_train(lab_model *model, const lab_batch *batch, uint64_t 
 /* Teacher-forced scores, no dropout. */
 locus_status lab_model_evaluate(lab_model *model, const lab_batch *batch, lab_score *score, locus_error *error);
 
-/* How outputs grow. Called with each token that a sample gets; false: the sample's output is complete. For trees it also
- * says where the token stands: its parent among the sample's output tokens (−1: it is the root) and which child of it
- * it is. */
+/* How outputs grow. Called with each token that a sample gets; false: the sample's output is complete. For trees it
+ * also says where the token stands: its parent among the sample's output tokens (−1: it is the root) and which child of
+ * it it is. */
 typedef struct lab_growth {
     bool (*grow)(void *context, size_t sample, int32_t token, int32_t *parent, int32_t *branch);
     void *context;
@@ -144,10 +144,6 @@ locus_status lab_model_generate(lab_model *model, const lab_batch *batch, const 
 /* Class probabilities [count, classes] of normalised images [count, channels, side, side]. */
 locus_status lab_model_classify(lab_model *model, const float *images, size_t count, float *probabilities,
                                 locus_error *error);
-
-/* How many steps of a path, the nearest to the node first, the model's encodings tell apart; the rest of a deeper path is
- * cut (shiv-quirk's `depth`). SIZE_MAX: all. */
-size_t lab_model_path_depth(const lab_model *model);
 
 /* Bytes of the activation arena now, and of parameters, gradients together. */
 size_t lab_model_arena_bytes(const lab_model *model);

@@ -46,8 +46,8 @@ typedef struct lab_image_part {
     lab_linear classifier;
     const float *pixels; /* the batch's */
     const int32_t *labels;
-    size_t *offsets; /* [n + 1], of tokens */
-    uint8_t *places; /* [T, D], of the convolution */
+    size_t *offsets;                          /* [n + 1], of tokens */
+    uint8_t *places;                          /* [T, D], of the convolution */
     float *shares, *pooled, *pooled_gradient; /* [T], [n, D], [n, D] */
     float *kernel_sums;                       /* [chunks, the convolution's weights] */
 } lab_image_part;
@@ -129,8 +129,8 @@ locus_status lab_runs_prepare(lab_model *model, lab_stack_run *const *runs, size
 void lab_position_gradients_clear(lab_model *model);
 
 /* image_positions.c: an image's tokens stand on a grid, row by row; of each image the first `tokens`. */
-locus_status lab_image_positions_make(const lab_model *model, locus_positions **positions, size_t images,
-                                      size_t tokens, locus_error *error);
+locus_status lab_image_positions_make(const lab_model *model, locus_positions **positions, size_t images, size_t tokens,
+                                      locus_error *error);
 locus_status lab_image_group_check(const locus_group *group, locus_error *error);
 
 /* image_step.c: the image classifier's part of lab_model_train and lab_model_evaluate. */
@@ -139,8 +139,8 @@ typedef struct lab_image_pass {
     uint64_t seed;
     uint32_t step;
 } lab_image_pass;
-locus_status lab_image_batch_run(lab_model *model, const lab_batch *batch, const lab_image_pass *pass,
-                                 lab_score *score, locus_error *error);
+locus_status lab_image_batch_run(lab_model *model, const lab_batch *batch, const lab_image_pass *pass, lab_score *score,
+                                 locus_error *error);
 size_t lab_image_kernel_size(const lab_model *model); /* weights of the convolution */
 
 #endif

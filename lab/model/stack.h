@@ -39,9 +39,9 @@ typedef struct lab_sublayer {
     lab_linear output;   /* attention: [D, D]; feed-forward: down [D, F]; its bias is added by the join */
     lab_dropout dropout; /* feed-forward: of the hidden activation */
     locus_random attention_key;
-    const size_t *before; /* [samples + 1]: how many of its samples come before each; NULL: it has all */
-    float branch_scale;   /* of what it gives; 0: as it is */
-    locus_plan *plan;     /* self-attention: of its own samples; NULL: that of its encoding's place */
+    const size_t *before;    /* [samples + 1]: how many of its samples come before each; NULL: it has all */
+    float branch_scale;      /* of what it gives; 0: as it is */
+    locus_plan *plan;        /* self-attention: of its own samples; NULL: that of its encoding's place */
     float *projected;        /* [T, D + 2K], [T, D] or [T, F] */
     float *hidden;           /* feed-forward: [T, F], what the activation gives; `projected`, if it works in place */
     float *memory_projected; /* cross: [N, 2K] */

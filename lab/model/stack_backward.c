@@ -63,10 +63,10 @@ static lab_join_backward_call join_call(const segment *part, size_t slot, float 
                                     .inverse = join->inverse,
                                     .gy = stack->gy,
                                     .carry = stack->carry,
-                                    .carried = j < stack->sublayer_count,
-                                    .stream_is_y = stack->stream_is_y,
-                                    .branch = stack->branch[slot],
-                                    .branch_scale = j > 0 ? stack->sublayers[j - 1].branch_scale : 0.0f,
+                                    .carried = j<stack->sublayer_count, .stream_is_y = stack->stream_is_y,
+                                                 .branch = stack->branch[slot], .branch_scale = j> 0
+                                                   ? stack->sublayers[j - 1].branch_scale
+                                                   : 0.0f,
                                     .gain_sum = sums,
                                     .shift_sum = sums + D,
                                     .bias_sum = j > 0 ? sums + 2 * D : NULL};
@@ -110,8 +110,8 @@ static void join_backward(const segment *part, size_t slot, size_t chunk, float 
 /* y W of the chunk's rows of a sublayer, to gy. */
 static void input_gradient(const lab_stack *stack, const lab_sublayer *sublayer, const float *gradient, size_t chunk) {
     const lab_rows own = lab_sublayer_chunk(stack, sublayer, chunk);
-    lab_linear_backward(&sublayer->project, (lab_rows){0, own.count},
-                        gradient + own.first * sublayer->project.outputs, chunk_gy(stack, chunk), false);
+    lab_linear_backward(&sublayer->project, (lab_rows){0, own.count}, gradient + own.first * sublayer->project.outputs,
+                        chunk_gy(stack, chunk), false);
 }
 
 /* branch = dropout(act(y Wupᵀ + b)) Wdownᵀ */
@@ -133,8 +133,8 @@ static void projection_backward(const segment *part, size_t chunk, float *partia
     const lab_stack *stack = part->run->stack;
     const lab_sublayer *top = &stack->sublayers[part->top];
     input_gradient(stack, top, stack->projected, chunk);
-    lab_column_sum(lab_sublayer_chunk(stack, top, chunk), top->project.outputs, stack->projected,
-                   top->project.outputs, partial + places_of(stack).projection);
+    lab_column_sum(lab_sublayer_chunk(stack, top, chunk), top->project.outputs, stack->projected, top->project.outputs,
+                   partial + places_of(stack).projection);
 }
 
 static void segment_task(void *context, size_t chunk, size_t worker) {
@@ -175,9 +175,9 @@ static void weight_gradients(const segment *part) {
             lab_linear_weight_product(&block->project, T, stack->hidden, stack->joins[part->joins[1]].y);
     }
     if (part->attention)
-        products[count++] = lab_linear_weight_product(
-            &part->attention->output, lab_sublayer_tokens(stack, part->attention), stack->branch[part->join_count - 1],
-            part->attention->context);
+        products[count++] =
+            lab_linear_weight_product(&part->attention->output, lab_sublayer_tokens(stack, part->attention),
+                                      stack->branch[part->join_count - 1], part->attention->context);
     lab_products_parallel(products, count);
 }
 

@@ -5,7 +5,6 @@
 
 #include "io/fail.h"
 #include <stdlib.h>
-#include <string.h>
 
 locus_status lab_token_places_create(lab_token_places *places, size_t tokens, locus_error *error) {
     *places = (lab_token_places){.indices = calloc(tokens + 1, sizeof *places->indices),
@@ -228,43 +227,4 @@ locus_status lab_batch_check_trees(const lab_model *model, const lab_batch *batc
         return LOCUS_OK;
     const locus_status status = check_trees("input", batch, false, arity, error);
     return status == LOCUS_OK && targets ? check_trees("target", batch, true, arity, error) : status;
-}
-
-/* ---- depth ---- */
-
-/* What an option is where a spec doesn't say it. */
-static const char *option_initial(const char *encoding, const char *option) {
-    for (size_t i = 0; i < locus_encoding_registry_size(); ++i) {
-        const locus_encoding_info *info = locus_encoding_registry_at(i);
-        for (size_t o = 0; o < info->option_count && strcmp(info->name, encoding) == 0; ++o)
-            if (strcmp(info->options[o].name, option) == 0)
-                return info->options[o].initial;
-    }
-    return "";
-}
-
-/* The depth of the first shiv-quirk term of a canonical spec. */
-static size_t spec_depth(const char *spec) {
-    const char *term = strstr(spec, "shiv-quirk");
-    if (term == NULL)
-        return SIZE_MAX;
-    const char *option = strstr(term, "depth=");
-    const bool own = option && (size_t)(option - term) < strcspn(term, ")+");
-    return (size_t)strtoull(own ? option + strlen("depth=") : option_initial("shiv-quirk", "depth"), NULL, 10);
-}
-
-size_t lab_model_path_depth(const lab_model *model) {
-    size_t least = SIZE_MAX;
-    for (size_t i = 0; i < model->encoding_count; ++i) {
-        const locus_encoding *encoding = model->encodings[i].encoding;
-        const size_t size = locus_encoding_text(encoding, NULL, 0) + 1;
-        char *text = malloc(size);
-        if (text == NULL)
-            continue;
-        (void)locus_encoding_text(encoding, text, size);
-        const size_t depth = spec_depth(text);
-        least = depth < least ? depth : least;
-        free(text);
-    }
-    return least;
 }

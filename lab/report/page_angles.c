@@ -117,6 +117,14 @@ static void put_heads(lab_page *page, const lab_spectrum *spectrum, const lab_su
     fputs("</ul>\n", page->file);
 }
 
+/* Tokens of an image stand at (row, column). */
+static void name_axes(lab_spectrum *spectrum) {
+    static const char *const names[] = {"axis 1: down the rows", "axis 2: along a row"};
+    for (size_t i = 0; i < spectrum->count && spectrum->count == 2; i++) {
+        snprintf(spectrum->panels[i].title, sizeof spectrum->panels[i].title, "%s", names[i]);
+    }
+}
+
 static locus_status draw_encoding(lab_page *page, const lab_spectrum *spectrum, const lab_summary_row *row,
                                   const char *id, locus_error *error) {
     const angle_axes axes = axes_of(spectrum);
@@ -161,6 +169,9 @@ static locus_status put_row(lab_page *page, const lab_summary_row *row, const ch
     if (row->done > 0 && lab_page_model(page, row, &model, NULL) == LOCUS_OK &&
         trained_angles(&spectrum, model, NULL) == LOCUS_OK && spectrum.count > 0) {
         fputs((*shown)++ == 0 ? "<figure>\n" : "", page->file);
+        if (lab_model_get_config(model)->architecture == LAB_IMAGE_CLASSIFIER) {
+            name_axes(&spectrum);
+        }
         drawn = draw_encoding(page, &spectrum, row, id, error);
     }
     lab_spectrum_free(&spectrum);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trees by depth and by number of nodes: a figure of two measures against both, and the tables that it is drawn from. */
+/* Trees by depth and by number of nodes: a figure of two measures against both, and the tables that it is drawn
+ * from. */
 #include "report/page.h"
 #include "report/plot.h"
 

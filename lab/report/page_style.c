@@ -66,6 +66,8 @@ static const char *const style[] = {
     "@media (max-width:44rem){body{font-size:16px}main{padding:1.4rem 1rem 3rem}h1{font-size:1.65rem}"
     ".grid,.grid.three,.bars{grid-template-columns:minmax(0,1fr)}th,td{padding:.36rem .55rem}"
     "dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.35rem}"
+    ".pair{display:inline}th:first-child,td:first-child{white-space:normal;min-width:8rem;max-width:9.5rem;overflow-"
+    "wrap:anywhere}"
     "table{font-size:.88rem}.bars div.bar{grid-template-columns:minmax(0,8rem) minmax(0,1fr) 7.2rem}}\n"
     "@media (min-width:44rem) and (max-width:58rem){.grid.three{grid-template-columns:repeat(2,minmax(0,1fr))}}\n"
     "@media print{body{font-size:11pt}main{max-width:none;padding:0}figure,.bars>div{break-inside:avoid}}\n",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a section is about, in words and sizes: read from its task and from the configuration that its runs share. Fields
- * that a configuration does not write have the value that earlier versions had. */
+/* What a section is about, in words and sizes: read from its task and from the configuration that its runs share.
+ * Fields that a configuration does not write have the value that earlier versions had. */
 #include "report/summary_parts.h"
 
 #include <cjson/cJSON.h>

@@ -63,7 +63,7 @@ refuses 2 "length" "$locus" data make copy --length -3 -o x.jsonl
 refuses 2 "deviation" "$locus" data make copy --length 3 --length-deviation 9 -o x.jsonl
 refuses 1 "no/such/folder" "$locus" data make copy -o no/such/folder/x.jsonl
 refuses 1 "nothing.jsonl" "$locus" data inspect nothing.jsonl
-refuses 2 "no set 'cifar10'" "$locus" data get cifar10
+refuses 2 "no set 'mnist'" "$locus" data get mnist
 "$locus" data get copy | grep -q 'nothing to download' || fail "data get copy"
 [ ! -e x.jsonl ] || fail "a refused command left a file"
 printf '{"input": [1, 2], "target": [1, 2]}\n{"input": [1, 2]\n' >bad.jsonl

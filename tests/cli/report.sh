@@ -37,6 +37,24 @@ prints '"greedy_exact"'
 works report --store runs/locus.db --task copy -o copy.html --title 'A <title> & more' --quiet
 grep -q '<h1>A &lt;title&gt; &amp; more</h1>' copy.html || complain 'the title is not escaped'
 ! grep -q 'reverse' copy.html || complain '--task copy shows another task'
+# Trees: the two orders are two sections, with scores by depth and nodes, and angles of every branch.
+trees='--steps 4 --dim 16 --heads 2 --feed-forward 32 --layers 1 --depth 3 --batch 8 --train-samples 64 --dev-samples 16
+    --test-samples 16 --greedy-samples 4 --evaluate-every 2 --store runs/trees.db --quiet'
+# shellcheck disable=SC2086
+for order in breadth depth; do
+    works train --task tree-copy --order $order --encoding 'algebraic(group=tree:2, decay=0.98)' $trees
+done
+works report --store runs/trees.db -o trees.html
+for text in '<h2>tree-copy, breadth first' '<h2>tree-copy, depth first' 'Test accuracy by depth of the tree' \
+    'Test accuracy by number of nodes' 'branch 2' 'peak memory' 'binary trees of depth N(3, 1), 20 symbols'; do
+    checks=$((checks + 1))
+    grep -q -F -e "$text" trees.html || complain "the page of trees lacks '$text'"
+done
+works report --store runs/trees.db --json
+prints '"order":.*"depth"'
+prints '"nodes":'
+works runs --store runs/trees.db
+prints 'peak memory'
 refuses 1 'no run matches' report --store runs/locus.db --task repeat -o no.html
 refuses 1 'nowhere' report --store runs/locus.db -o nowhere/no.html
 absent no.html

@@ -56,6 +56,24 @@ until step | grep -q 'stopped at step'; do
     [ "$tries" -lt 300 ] || fail "the training of a killed program goes on: $(step)"
     sleep 0.1
 done
+# Ctrl-C: what there is is shown and written, and how to go on is told.
+# shellcheck disable=SC2086
+"$locus" reproduce $part --no-page >out 2>err &
+process=$!
+tries=0
+until step | grep -q 'begun'; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 300 ] || fail "it does not start again: $(cat err)"
+    sleep 0.1
+done
+kill -INT "$process"
+got=0
+wait "$process" || got=$?
+[ "$got" = 1 ] || fail "Ctrl-C ended with $got: $(cat err)"
+grep -q '^locus: stopped with 0 of 1 trainings done; to go on: locus reproduce table1' err || fail "Ctrl-C: $(cat err)"
+grep -q '0 of 1 trainings done.*missing' out || fail "nothing is shown after Ctrl-C: $(cat out)"
+grep -q '0 of 1 done: \*\*not finished\*\*' runs/reproduce-table1-smoke-part.md || fail "no file after Ctrl-C"
+
 got=0
 # shellcheck disable=SC2086
 "$locus" reproduce $part >out 2>err || got=$?
@@ -81,6 +99,16 @@ done
 # shellcheck disable=SC2086
 "$locus" reproduce $part --no-page --quiet >table 2>err || fail "quiet: $(cat err)"
 [ ! -s err ] || fail "--quiet says: $(cat err)"
+
+# A training that fails is told, its field stays empty, and the exit status says so.
+mkdir failing
+name=$("$locus" reproduce table1 --columns copy-unit --rows rope --seeds 1 --list --json |
+    sed -n 's/.*"name":[[:space:]]*"\(.*\)".*/\1/p')
+touch "failing/$name" # where its checkpoints would go
+got=0
+"$locus" reproduce table1 --columns copy-unit --rows rope --seeds 1 --no-page --store failing/locus.db >out 2>err || got=$?
+[ "$got" = 1 ] && grep -q '^locus: copy unit · rope · seed 0: ' err || fail "a failing training: $got, $(cat err)"
+grep -q '^rope .*– (99.99 ±0.0)' out || fail "a failing training is not shown as missing: $(cat out)"
 
 # Data that is not there is told once, before the first training.
 got=0

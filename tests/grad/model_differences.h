@@ -63,9 +63,9 @@ static void differences_direction(const differences_subject *subject, const lab_
     double quotient[2];
     for (int k = 0; k < 2; ++k) {
         const double h = (1 + k) * step;
-        quotient[k] = (differences_along(subject, p, kept, direction, h) -
-                       differences_along(subject, p, kept, direction, -h)) /
-                      (2 * h);
+        quotient[k] =
+            (differences_along(subject, p, kept, direction, h) - differences_along(subject, p, kept, direction, -h)) /
+            (2 * h);
     }
     double found = (4.0 * quotient[0] - quotient[1]) / 3.0;
     double tolerance = 0.01 * differences_norm(gradient, p->count) + 2e-4;

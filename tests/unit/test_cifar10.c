@@ -31,7 +31,8 @@ static uint8_t label_of(size_t file, size_t record) {
 }
 
 static uint8_t pixel_of(size_t file, size_t record, size_t pixel) {
-    uint32_t mixed = (uint32_t)((file * MOST + record) * PIXELS + pixel) * 2654435761u; /* no packer finds a rule in it */
+    uint32_t mixed =
+        (uint32_t)((file * MOST + record) * PIXELS + pixel) * 2654435761u; /* no packer finds a rule in it */
     mixed = (mixed ^ mixed >> 15) * 2246822519u;
     return (uint8_t)(mixed >> 24);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Models on trees: what a batch must be, where its tokens stand, and greedy decoding that builds its output tree. The
- * proof of decoding is teacher forcing on its own output: every token must be the likeliest there, for both orders, with
- * the library's caches and without, whatever the encoding. The growth used here is this test's own. */
+/* Models on trees: what a batch must be, where its tokens stand, and greedy decoding that builds its output tree.
+ * The proof of decoding is teacher forcing on its own output: every token must be the likeliest there, for both orders,
+ * with the library's caches and without, whatever the encoding. The growth used here is this test's own. */
 #include "model/token_positions.h"
 #include "train/optimizer.h"
 #include <setjmp.h>
@@ -356,26 +356,7 @@ static void groups_are_checked(void **state) {
     }
 }
 
-static void depths_of_encodings_are_known(void **state) {
-    (void)state;
-    static const struct {
-        const char *encoding;
-        size_t depth;
-    } cases[] = {{"none", SIZE_MAX},
-                 {"shiv-quirk(k=2, depth=5)", 5},
-                 {"shiv-quirk(k=2)", 16},
-                 {"shiv-quirk(depth=3) + alibi(group=tree:2)", 3},
-                 {"shiv-quirk(depth=4) / alibi(group=tree:2)", 4},
-                 {"algebraic(group=tree:2)", SIZE_MAX}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        const lab_model_config config = config_make(cases[i].encoding);
-        lab_model *model = train(&config, false, 0);
-        assert_true(lab_model_path_depth(model) == cases[i].depth);
-        lab_model_destroy(&model);
-    }
-}
-
-/* A token's number is the same in a path's position, where the start token and the root share the root. */
+/* On a product both: numbers in the order of reading, and paths; the start token shares the root's. */
 static void tokens_stand_at_their_paths(void **state) {
     (void)state;
     static const int32_t symbols[] = {5, 1, 6, 2, 3, 1}, parents[] = {-1, 0, 0, 2, 2, -1},
@@ -424,7 +405,6 @@ int main(void) {
         cmocka_unit_test(bad_trees_are_refused),
         cmocka_unit_test(growths_are_checked),
         cmocka_unit_test(groups_are_checked),
-        cmocka_unit_test(depths_of_encodings_are_known),
     };
     if (locus_threads_set(1) != LOCUS_OK) /* thousands of tiny calls */
         return 1;

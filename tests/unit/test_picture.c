@@ -48,6 +48,12 @@ static void expect_failure(const char *name, const char *part) {
         fail_msg("expected '%s' and '%s' in: %s", part, name, error.message);
 }
 
+/* A new file each time: some file systems wait for the disk when an old one is written over. */
+static void write_anew(const char *name, const void *bytes, size_t count) {
+    remove(scratch_path(name));
+    scratch_write(name, bytes, count);
+}
+
 static size_t slurp(const char *name, unsigned char *bytes, size_t room) {
     FILE *file = fopen(scratch_path(name), "rb");
     assert_non_null(file);
@@ -224,7 +230,7 @@ static void png_of_all_kinds(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         uint8_t wanted[VALUES];
-        write_png("kind", &kinds[i]);printf("%zu\n",i);
+        write_png("kind", &kinds[i]);
         expected_picture(&kinds[i], wanted);
         expect_picture("kind", WIDTH, HEIGHT, wanted);
     }
@@ -265,16 +271,14 @@ static void too_wide_a_png(void **state) {
 /* ---- damage ---- */
 
 /* Reads it whatever comes of it: the sanitizers watch. true: it was taken. */
-static bool survives(const char *name, uint8_t *rgb) {
+static bool survives(const char *name) {
     lab_picture picture;
     locus_error error = {0};
     locus_status status = lab_picture_read(&picture, scratch_path(name), &error);
-    bool same = status == LOCUS_OK && picture.width == WIDTH && picture.height == HEIGHT;
     if (status != LOCUS_OK) {
         assert_int_equal(status, LOCUS_ERROR_IO);
+        assert_null(picture.rgb);
         assert_non_null(strstr(error.message, name));
-    } else if (rgb != NULL && same) {
-        memcpy(rgb, picture.rgb, VALUES);
     }
     lab_picture_free(&picture);
     return status == LOCUS_OK;
@@ -290,34 +294,29 @@ static void cut_at_every_byte(void **state) {
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         write_png("cut.png", &kinds[k]);
         size_t count = slurp("cut.png", bytes, sizeof bytes);
-        uint8_t whole[VALUES], part[VALUES];
-        assert_true(survives("cut.png", whole));
+        assert_true(survives("cut.png"));
         for (size_t n = 0; n < count; n++) {
-            scratch_write("cut.png", bytes, n);
-            bool taken = survives("cut.png", part);
-            if (n + 12 + 8 < count)
-                assert_false(taken); /* before the sums behind the last pixel */
-            else if (taken)
-                assert_memory_equal(part, whole, VALUES);
+            write_anew("cut.png", bytes, n);
+            assert_false(survives("cut.png"));
         }
     }
     size_t head = (size_t)sprintf((char *)bytes, "P6\n%d %d\n255\n", WIDTH, HEIGHT);
     memcpy(bytes + head, sample, VALUES);
     for (size_t n = 0; n < head + VALUES; n++) {
-        scratch_write("cut.ppm", bytes, n);
-        assert_false(survives("cut.ppm", NULL));
+        write_anew("cut.ppm", bytes, n);
+        assert_false(survives("cut.ppm"));
     }
     at += sprintf(at, "P2 # grey\n%d %d\n65535\n", WIDTH, HEIGHT);
     for (size_t i = 0; i < WIDTH * HEIGHT; i++)
         at += sprintf(at, "%u\n", 10000 + 257u * sample[i] / 2);
     for (size_t n = 0; n + 7 < (size_t)(at - plain); n++) { /* not within the last number */
-        scratch_write("cut.pgm", plain, n);
-        assert_false(survives("cut.pgm", NULL));
+        write_anew("cut.pgm", plain, n);
+        assert_false(survives("cut.pgm"));
     }
 }
 
 static void bent_at_every_byte(void **state) {
-    static const unsigned char flips[] = {0x01, 0x10, 0x80, 0xFF};
+    static const unsigned char flips[] = {0x10, 0xFF};
     static unsigned char bytes[4096];
     const kind palette = {8, PNG_COLOR_TYPE_PALETTE, false, true};
     size_t refused = 0, tried = 0;
@@ -332,9 +331,9 @@ static void bent_at_every_byte(void **state) {
             for (size_t i = 0; i < sizeof flips; i++) {
                 unsigned char *content = bytes + 2048 * f;
                 content[n] ^= flips[i];
-                scratch_write("bent", content, counts[f]);
+                write_anew("bent", content, counts[f]);
                 content[n] ^= flips[i];
-                refused += !survives("bent", NULL);
+                refused += !survives("bent");
                 tried++;
             }
     assert_in_range(refused, tried / 10, tried);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports on trees and images, from a store that is filled by hand: orders are never mixed, bins are sorted and weighted
- * by their samples, an image's best epochs come from the finals or the curve, what is missing leaves a dash, and the
+/* Reports on trees and images, from a store that is filled by hand: orders are never mixed, bins are sorted and
+ * weighted by their samples, an image's best epochs come from the finals or the curve, what is missing leaves a dash, and the
  * angles of a checkpoint are drawn for every branch. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,141 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Images from end to end, on a few grey ones in CIFAR-10's format: train, resume in the middle of an epoch, eval of the test
+# set and of pictures, and data that are cut, mislabelled or missing.
+set -eu
+locus=${LOCUS:-build/release/locus}
+[ -x "$locus" ] || { echo "no program at $locus"; exit 1; }
+locus=$(cd "$(dirname "$locus")" && pwd)/$(basename "$locus")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+    echo "FAIL: $*"
+    exit 1
+}
+
+refuses() {
+    wanted=$1 pattern=$2
+    shift 2
+    got=0
+    "$@" >out 2>err || got=$?
+    [ "$got" = "$wanted" ] || fail "$* ended with $got instead of $wanted: $(cat err)"
+    [ "$(wc -l <err)" = 1 ] && grep -q -e "^locus: .*$pattern" err || fail "$* said: $(cat err)"
+    [ ! -s out ] || fail "$* printed a result"
+}
+
+# record LABEL LETTER: an image of one grey, which is the letter's code
+record() {
+    # shellcheck disable=SC2059
+    printf "\\$(printf %03o "$1")"
+    head -c 3072 /dev/zero | tr '\0' "$2"
+}
+mkdir data
+for i in 1 2 3 4 5; do
+    { record 0 A; record 1 P; record 2 c; record 3 n; record 4 z; record 9 '~'; } >data/data_batch_$i.bin
+done
+{ record 0 B; record 1 Q; record 2 d; record 3 m; record 4 y; record 9 '}'; } >data/test_batch.bin
+
+small="--dim 16 --heads 2 --layers 2 --feed-forward 16 --train-samples 30 --test-samples 6 --batch 4 --epochs 8 --rate 3e-3
+    --threads 1 --data data"
+
+# shellcheck disable=SC2086
+"$locus" train --task cifar10 --encoding 'algebraic(group=grid:2)' $small --name first >train.txt 2>err ||
+    fail "train: $(cat err)"
+[ "$(grep -c '^locus: epoch [1-8] of 8: test ' err)" -ge 1 ] || fail "epochs: $(cat err)"
+grep -q '^set  *accuracy  *at half  *last' train.txt && grep -q '^test  *[0-9.]* %' train.txt || fail "the table: $(cat train.txt)"
+# shellcheck disable=SC2086
+"$locus" train --task cifar10 --encoding 'algebraic(group=grid:2)' $small --name first --json >train.json
+for name in accuracy accuracy_half accuracy_last loss best_step; do
+    grep -q "\"$name\"" train.json || fail "no $name: $(cat train.json)"
+done
+grep -q '"exact"\|"greedy_exact"' train.json && fail "images are not decoded: $(cat train.json)"
+grep -q '"tokens_seen":[[:space:]]*24000,' train.json || fail "8 epochs of 30 images of 100 tokens: $(cat train.json)"
+
+# eval scores the test set again with the parameters that are kept.
+"$locus" eval first --data data --json >eval.json
+recorded=$(sed -n '/"test":/,/}/s/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' train.json)
+measured=$(sed -n 's/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' eval.json)
+[ -n "$recorded" ] && [ "$recorded" = "$measured" ] || fail "eval says '$measured', the run '$recorded'"
+"$locus" eval first --data data --set train | grep -q '^train  *30 ' || fail "eval of the training set"
+
+# Pictures: the class and its probability; the same for PPM and PNG, one channel or three.
+{ printf 'P6\n32 32\n255\n'; head -c 3072 /dev/zero | tr '\0' 'B'; } >grey.ppm
+{ printf 'P5\n32 32\n255\n'; head -c 1024 /dev/zero | tr '\0' 'B'; } >grey.pgm
+"$locus" eval first grey.ppm grey.pgm >named
+grep -q '^grey.ppm  *[a-z]* [0-9.]* %  *[a-z]* [0-9.]* %  *[a-z]* [0-9.]* %' named || fail "eval of a picture: $(cat named)"
+[ "$(sed -n 's/^grey.ppm *//p' named)" = "$(sed -n 's/^grey.pgm *//p' named)" ] || fail "PPM and PGM differ: $(cat named)"
+"$locus" eval first grey.ppm --json | grep -q '"probability"' || fail "eval of a picture --json"
+{ printf 'P6\n64 48\n255\n'; head -c 9216 /dev/zero; } >large.ppm
+refuses 1 "'large.ppm' is 64×48 pixels: .*32×32" "$locus" eval first large.ppm
+refuses 1 "'large.ppm' is 64×48" "$locus" eval first grey.ppm large.ppm
+head -c 2000 grey.ppm >cut.ppm
+refuses 1 "cut.ppm" "$locus" eval first cut.ppm
+refuses 1 "classifies images" "$locus" generate first
+
+# Killed and stopped in the middle of an epoch: the bits of one that was left alone.
+# shellcheck disable=SC2086
+train() {
+    exec "$locus" train --task cifar10 --encoding 'algebraic(group=grid:2, decay=0.98)' $small --epochs 12 \
+        --checkpoint-seconds 0 --quiet --name run "$@"
+}
+results() {
+    "$locus" runs show run --store "$1/locus.db" --json | sed -n '/"scores"/,$p; /"steps_done"/p; /"tokens_seen"/p; /"state"/p'
+}
+(train --store whole/locus.db)
+killed=0 wait=0.2 signal=KILL
+while :; do
+    (train --store killed/locus.db) 2>err &
+    process=$!
+    sleep "$wait"
+    kill -"$signal" "$process" 2>/dev/null || true
+    got=0
+    wait "$process" 2>/dev/null || got=$?
+    [ "$got" != 0 ] || break
+    case $got in 137 | 1 | 130 | 143) ;; *) fail "it ended with $got: $(cat err)" ;; esac
+    killed=$((killed + 1))
+    [ "$killed" -lt 60 ] || fail "it does not get through: $(cat err)"
+    case $signal in KILL) signal=TERM ;; *) signal=KILL ;; esac
+    case $wait in 0.2) wait=0.35 ;; 0.35) wait=0.5 ;; 0.5) wait=0.8 ;; 0.8) wait=1.3 ;; *) wait=30 ;; esac
+done
+[ "$killed" -gt 0 ] || fail "the training was over before it could be killed"
+cmp whole/run/best.safetensors killed/run/best.safetensors || fail "other parameters after $killed kills"
+results whole >whole.txt
+results killed >killed.txt
+cmp whole.txt killed.txt || fail "other results after $killed kills: $(diff whole.txt killed.txt)"
+
+# The published schemes.
+# shellcheck disable=SC2086
+"$locus" compare --task cifar10 $small --epochs 2 --store schemes/locus.db --no-page >compared 2>err || fail "compare: $(cat err)"
+for scheme in sinusoidal 'learned(size=100)' 'algebraic(decay=0.98)' 'algebraic(group=grid:2, decay=0.98)'; do
+    grep -q "^$scheme" compared || fail "compare without '$scheme': $(cat compared)"
+done
+
+# Data that are not there, cut, mislabelled, too few: a line, and neither a row nor a folder.
+no_run() {
+    pattern=$1
+    shift
+    # shellcheck disable=SC2086
+    refuses 1 "$pattern" "$locus" train --task cifar10 --encoding sinusoidal $small --store none/locus.db --name bad "$@"
+    [ "$("$locus" runs --store none/locus.db)" = "no runs" ] || fail "a row is left: $pattern"
+    [ ! -e none/bad ] || fail "a folder is left: $pattern"
+}
+no_run "locus data get cifar10" --data nowhere
+no_run "31 training images were asked for" --train-samples 31
+no_run "tree:2" --encoding 'algebraic(group=tree:2)'
+mkdir damaged
+cp data/* damaged
+head -c 10000 data/data_batch_3.bin >damaged/data_batch_3.bin
+no_run "damaged/data_batch_3.bin' is truncated" --data damaged
+{ record 0 A; record 10 B; } >damaged/data_batch_3.bin
+no_run "label 10 in record 1" --data damaged
+
+# Options of other kinds.
+refuses 2 "depth is for trees; cifar10 is of images" "$locus" train --task cifar10 --encoding rope --depth 3
+refuses 2 "dev-samples is for words and trees; cifar10 has --test-samples" "$locus" train --task cifar10 --encoding rope --dev-samples 3
+refuses 2 "greedy-samples" "$locus" train --task cifar10 --encoding rope --greedy-samples 3
+refuses 2 "embedding-init" "$locus" train --task cifar10 --encoding rope --embedding-init unit
+refuses 2 "augment is for images" "$locus" train --task copy --encoding rope --augment none
+refuses 2 "lengths is for words" "$locus" eval first --lengths 3
+echo "ok ($killed kills)"

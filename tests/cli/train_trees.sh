@@ -1,0 +1,122 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Trees from end to end: train, resume after a kill, eval, generate, compare, and options that belong to other kinds of tasks.
+set -eu
+locus=${LOCUS:-build/release/locus}
+[ -x "$locus" ] || { echo "no program at $locus"; exit 1; }
+locus=$(cd "$(dirname "$locus")" && pwd)/$(basename "$locus")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+    echo "FAIL: $*"
+    exit 1
+}
+
+refuses() {
+    wanted=$1 pattern=$2
+    shift 2
+    got=0
+    "$@" >out 2>err || got=$?
+    [ "$got" = "$wanted" ] || fail "$* ended with $got instead of $wanted: $(cat err)"
+    [ "$(grep -c '^locus: ' err)" = 1 ] || fail "$* said more than one line: $(cat err)"
+    grep -q -e "^locus: .*$pattern" err || fail "$* said: $(cat err)"
+    [ ! -s out ] || fail "$* printed a result"
+}
+
+small="--dim 16 --heads 2 --layers 1 --feed-forward 32 --depth 2 --train-samples 100 --dev-samples 20 --test-samples 30
+    --greedy-samples 10 --batch 10 --steps 40 --evaluate-every 10 --threads 1"
+
+# Every task, in both orders; the name of a run says the order.
+for task in tree-copy tree-reorder tree-c3 tree-ops; do
+    for order in breadth depth; do
+        # shellcheck disable=SC2086
+        "$locus" train --task "$task" --order "$order" --encoding rope $small --quiet 2>err || fail "$task: $(cat err)"
+        "$locus" runs | grep -q "$task-$order-rope-custom-s0-" || fail "the name of $task $order"
+    done
+done
+[ "$("$locus" runs --task tree-copy | grep -c ' done ')" = 2 ] || fail "runs of tree-copy"
+
+# Scores by depth and by nodes, of other depths, without an end token.
+# shellcheck disable=SC2086
+"$locus" train --task tree-ops --order depth --encoding 'algebraic(group=tree:2)' $small --test-depths 1,3 --name paths \
+    --json >paths.json 2>err || fail "paths: $(cat err)"
+for set in test test:1 test:3 depth:2 nodes:5-8; do
+    grep -q "\"$set\"" paths.json || fail "no scores of $set: $(cat paths.json)"
+done
+grep -q '"samples"' paths.json || fail "no samples of a depth"
+"$locus" eval paths --json >eval.json
+recorded=$(sed -n '/"test":/,/}/s/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' paths.json)
+measured=$(sed -n 's/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' eval.json)
+[ -n "$recorded" ] && [ "$recorded" = "$measured" ] || fail "eval says '$measured', the run '$recorded'"
+"$locus" eval paths --depths 1,4 >eval.txt
+grep -q '^test:4' eval.txt || fail "eval of other depths: $(cat eval.txt)"
+
+# Trees are generated, and printed as trees.
+"$locus" generate paths -n 4 >generated
+[ "$(grep -c '^input  (' generated)" = 4 ] || fail "generate: $(cat generated)"
+[ "$(grep -c '^output .*  (right)$\|^output .*  (wrong)$' generated)" = 4 ] || fail "generate: $(cat generated)"
+[ "$(grep -c '^target ' generated)" = "$(grep -c '(wrong)$' generated)" ] || fail "targets: $(cat generated)"
+"$locus" generate paths -n 2 --depth 3 --json | grep -q '"target_text":' || fail "generate --json"
+refuses 2 "input is for words" "$locus" generate paths --input "1 2"
+
+# Killed in the middle of an epoch again and again: the bits of one that was left alone.
+# shellcheck disable=SC2086
+train() {
+    exec "$locus" train --task tree-reorder --encoding 'algebraic(group=tree:2, decay=0.98)' $small --steps 200 \
+        --checkpoint-seconds 0 --quiet --name run "$@"
+}
+results() {
+    "$locus" runs show run --store "$1/locus.db" --json | sed -n '/"scores"/,$p; /"steps_done"/p; /"tokens_seen"/p; /"state"/p'
+}
+(train --store whole/locus.db)
+killed=0 wait=0.2
+while :; do
+    (train --store killed/locus.db) 2>err &
+    process=$!
+    sleep "$wait"
+    kill -KILL "$process" 2>/dev/null || true
+    got=0
+    wait "$process" 2>/dev/null || got=$?
+    [ "$got" != 0 ] || break
+    [ "$got" = 137 ] || fail "it ended with $got: $(cat err)"
+    killed=$((killed + 1))
+    [ "$killed" -lt 60 ] || fail "it does not get through: $(cat err)"
+    case $wait in 0.2) wait=0.35 ;; 0.35) wait=0.5 ;; 0.5) wait=0.8 ;; 0.8) wait=1.3 ;; *) wait=30 ;; esac
+done
+[ "$killed" -gt 0 ] || fail "the training was over before it could be killed"
+cmp whole/run/best.safetensors killed/run/best.safetensors || fail "other parameters after $killed kills"
+results whole >whole.txt
+results killed >killed.txt
+cmp whole.txt killed.txt || fail "other results after $killed kills: $(diff whole.txt killed.txt)"
+
+# The published schemes, with sizes of the data; what is cut is told once for all cells.
+# shellcheck disable=SC2086
+"$locus" compare --task tree-copy --order depth $small --seeds 2 --store schemes/locus.db >compared 2>err ||
+    fail "compare: $(cat err)"
+for scheme in sinusoidal 'shiv-quirk(depth=2, k=2)\|shiv-quirk(k=2, depth=2)' rope 'algebraic(decay=0.98)' \
+    'algebraic(group=tree:2, decay=0.98)'; do
+    grep -q "^$scheme" compared || fail "compare without '$scheme': $(cat compared)"
+done
+[ "$(grep -c 'of a path' err)" = 1 ] || fail "the note: $(cat err)"
+"$locus" runs show 2 --store schemes/locus.db | grep -q '^message .*paths of' || fail "the note in the run"
+
+# A spec that the task refuses leaves neither a row nor a folder.
+# shellcheck disable=SC2086
+refuses 1 "grid:2" "$locus" train --task tree-copy --encoding 'algebraic(group=grid:2)' $small --store none/locus.db --name bad
+[ "$("$locus" runs --store none/locus.db)" = "no runs" ] || fail "a row is left"
+[ ! -e none/bad ] || fail "a folder is left"
+
+# Options of other kinds, bad values, names that several runs begin with.
+refuses 2 "length is for words; tree-copy has --depth" "$locus" train --task tree-copy --encoding rope --length 5
+refuses 2 "depth is for trees; copy has --length" "$locus" train --task copy --encoding rope --depth 5
+refuses 2 "test-lengths is for words; tree-ops has --test-depths" "$locus" train --task tree-ops --encoding rope --test-lengths 5
+refuses 2 "symbols is for words" "$locus" compare --task copy,tree-c3 --symbols 5
+refuses 2 "data is for images" "$locus" train --task tree-copy --encoding rope --data x
+refuses 2 "order" "$locus" train --task tree-copy --encoding rope --order sideways
+refuses 2 "did you mean 'tree-copy'" "$locus" train --task tree-cpy --encoding rope
+refuses 2 "lengths is for words; tree-ops has --depths" "$locus" eval paths --lengths 3
+refuses 2 "pictures are for runs of images" "$locus" eval paths picture.png
+refuses 1 "runs begin with 'tree-copy': tree-copy-breadth-rope" "$locus" eval tree-copy
+echo "ok ($killed kills)"

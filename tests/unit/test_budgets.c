@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Budgets of all kinds of tasks, and names of runs. */
+#include "train/config.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static lab_train_config budget_of(const char *task, const char *budget, lab_setup setup) {
+    lab_train_config config;
+    locus_error error;
+    assert_int_equal(lab_train_config_budget(&config, lab_task_find(task), budget, setup, &error), LOCUS_OK);
+    assert_int_equal(lab_config_check(&config, &error), LOCUS_OK);
+    return config;
+}
+
+/* Hashes and names that version 0.1 gave: runs of words that are in stores go on under them. */
+static void test_words_are_what_they_were(void **state) {
+    (void)state;
+    static const struct {
+        const char *budget, *name;
+        lab_setup setup;
+        uint64_t hash;
+    } known[] = {
+        {"smoke", "copy-none-smoke-s0-e9059d2f", LAB_SETUP_PAPER, 0xe9059d2fb68e19ac},
+        {"smoke", "copy-none-smoke-code-s0-a8a9fd95", LAB_SETUP_CODE, 0xa8a9fd95216dc1e8},
+        {"quick", "copy-none-quick-s0-bad89405", LAB_SETUP_PAPER, 0xbad89405e0fbe583},
+        {"quick", "copy-none-quick-code-s0-aa2c3164", LAB_SETUP_CODE, 0xaa2c316458c4f9c9},
+        {"paper", "copy-none-paper-s0-c148d9af", LAB_SETUP_PAPER, 0xc148d9afdc245af8},
+        {"paper", "copy-none-paper-code-s0-b98a2ef3", LAB_SETUP_CODE, 0xb98a2ef3a43ffd28},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char name[256];
+        lab_train_config config = budget_of("copy", known[i].budget, known[i].setup);
+        assert_true(lab_config_hash(&config) == known[i].hash);
+        lab_train_name(&config, name, sizeof name);
+        assert_string_equal(name, known[i].name);
+    }
+}
+
+static void test_trees(void **state) {
+    (void)state;
+    lab_train_config paper = budget_of("tree-copy", "paper", LAB_SETUP_PAPER);
+    assert_int_equal(paper.model.dim, 512);
+    assert_int_equal(paper.model.vocabulary, 21);
+    assert_int_equal(paper.model.tree_arity, 2);
+    assert_true(fabs(paper.data.depth_mean - 7) + fabs(paper.data.depth_deviation - 1) < 1e-12);
+    assert_int_equal(paper.train_samples, 6000);
+    assert_int_equal(lab_config_steps(&paper), 400 * 94);
+    assert_int_equal(paper.greedy_samples, 2000);
+    lab_train_config quick = budget_of("tree-ops", "quick", LAB_SETUP_PAPER);
+    assert_int_equal(quick.model.dim, 128);
+    assert_int_equal(quick.model.vocabulary, 129);
+    assert_true(fabs(quick.data.depth_mean - 5) < 1e-12);
+    assert_true(budget_of("tree-c3", "smoke", LAB_SETUP_PAPER).data.depth_mean < 5);
+
+    char breadth[256], depth[256];
+    lab_train_name(&paper, breadth, sizeof breadth);
+    paper.data.order = LAB_ORDER_DEPTH;
+    lab_train_name(&paper, depth, sizeof depth);
+    assert_true(strncmp(breadth, "tree-copy-breadth-none-paper-s0-", 32) == 0);
+    assert_true(strncmp(depth, "tree-copy-depth-none-paper-s0-", 30) == 0);
+
+    lab_task_options deeper = lab_config_data(&paper, 9); /* the deviation stays */
+    assert_true(fabs(deeper.depth_mean - 9) + fabs(deeper.depth_deviation - 1) < 1e-12);
+}
+
+static void test_images(void **state) {
+    (void)state;
+    lab_train_config paper = budget_of("cifar10", "paper", LAB_SETUP_PAPER);
+    const lab_model_config *m = &paper.model;
+    assert_int_equal(m->architecture, LAB_IMAGE_CLASSIFIER);
+    assert_int_equal(m->dim, 256);
+    assert_int_equal(m->heads, 4);
+    assert_int_equal(m->encoder_layers, 7);
+    assert_int_equal(m->feed_forward, 512);
+    assert_int_equal(m->activation, LAB_GELU);
+    assert_int_equal(m->survivors, LAB_SURVIVORS_RESCALED);
+    assert_true(m->dropout < 1e-12 && fabs(m->attention_dropout - 0.1) < 1e-12);
+    assert_true(fabs(m->stochastic_depth - 0.1) < 1e-12 && fabs(m->label_smoothing - 0.1) < 1e-12);
+    assert_int_equal(lab_config_image_tokens(m), 100);
+    assert_int_equal(paper.augment, LAB_AUGMENT_POLICY);
+    assert_int_equal(lab_config_steps(&paper), 300 * 391);
+    assert_int_equal(lab_config_evaluate_every(&paper), 391);
+    assert_true(fabs(paper.optimizer.weight_decay - 0.03) < 1e-12);
+    lab_train_config code = budget_of("cifar10", "paper", LAB_SETUP_CODE), quick = budget_of("cifar10", "quick", 0);
+    assert_int_equal(code.model.survivors, LAB_SURVIVORS_AS_THEY_ARE);
+    assert_int_equal(code.model.norm, LAB_NORM_AFTER);
+    assert_int_equal(code.model.attention_dropout_on, LOCUS_DROPOUT_LOGITS);
+    assert_true(quick.epochs >= 5);
+    quick.epochs = paper.epochs; /* nothing else of the published training is smaller */
+    quick.budget = paper.budget;
+    assert_null(lab_config_difference(&paper, &quick));
+
+    locus_error error;
+    paper.dev_samples = 5000;
+    assert_int_equal(lab_config_check(&paper, &error), LOCUS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "dev-samples"));
+}
+
+/* All that a configuration holds comes back from its JSON. */
+static void test_json(void **state) {
+    (void)state;
+    static const char *const tasks[] = {"copy", "tree-ops", "cifar10"};
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
+        char task[16], encoding[] = "none", budget[] = "smoke";
+        snprintf(task, sizeof task, "%s", tasks[i]);
+        const lab_run run = {.task = task, .encoding = encoding, .budget = budget};
+        lab_train_config config = budget_of(tasks[i], "smoke", LAB_SETUP_CODE), back;
+        locus_error error;
+        config.data.order = i == 1 ? LAB_ORDER_DEPTH : LAB_ORDER_BREADTH;
+        char *json = lab_config_json(&config);
+        assert_int_equal(lab_config_parse(&back, json, &run, "a test", &error), LOCUS_OK);
+        assert_null(lab_config_difference(&config, &back));
+        assert_int_equal(config.model.vocabulary, back.model.vocabulary);
+        assert_int_equal(config.model.tree_arity, back.model.tree_arity);
+        assert_int_equal(strstr(json, "augment\":\"autoaugment\"") != NULL, i == 2);
+        assert_int_equal(strstr(json, "arity") != NULL, i == 1);
+        cJSON_free(json);
+        back.augment = config.augment == LAB_AUGMENT_NONE ? LAB_AUGMENT_POLICY : LAB_AUGMENT_NONE;
+        assert_string_equal(lab_config_difference(&config, &back), "augment");
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words_are_what_they_were),
+        cmocka_unit_test(test_trees),
+        cmocka_unit_test(test_images),
+        cmocka_unit_test(test_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/* Published sets, with a small one of our own: sums, copies that are whole or not there, downloads (of file:// URLs)
+ * that go on or begin again and never leave what is wrong. */
+#include "io/digest.h"
+#include "io/download.h"
+#include "io/published_set.h"
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "unit/scratch_folder.h"
+#include "unit/tar_file.h"
+
+enum { FILES = 3, BIG = 1500000 };
+
+static const size_t sizes[FILES] = {5, BIG, 1000};
+static const char *const names[FILES] = {"a.bin", "b.bin", "c.bin"};
+static char content[FILES][BIG], sums[FILES][LAB_DIGEST_TEXT], archive_md5[LAB_DIGEST_TEXT];
+static lab_published_file files[FILES];
+static lab_published_set set = {.name = "little",
+                                .folder = "data/little",
+                                .inner = "little-bin",
+                                .archive = "little.tar.gz",
+                                .archive_md5 = archive_md5,
+                                .files = files,
+                                .file_count = FILES};
+
+static void sum_bytes(lab_digest_kind kind, const void *bytes, size_t count, char text[LAB_DIGEST_TEXT]) {
+    lab_digest digest;
+    assert_int_equal(lab_digest_open(&digest, kind, NULL), LOCUS_OK);
+    lab_digest_add(&digest, bytes, count / 3);
+    lab_digest_add(&digest, (const char *)bytes + count / 3, count - count / 3);
+    assert_int_equal(lab_digest_close(&digest, text, NULL), LOCUS_OK);
+}
+
+static size_t slurp(const char *name, char *bytes, size_t room) {
+    FILE *file = fopen(scratch_path(name), "rb");
+    assert_non_null(file);
+    size_t count = fread(bytes, 1, room, file);
+    fclose(file);
+    return count;
+}
+
+/* The archive in the scratch folder, and the set's sums. */
+static int make_set(void **state) {
+    static char bytes[2 * BIG];
+    tar_member members[FILES + 1] = {{"little-bin/", NULL, 0, NULL}};
+    char paths[FILES][64];
+    uint32_t noise = 1;
+    if (scratch_create(state) != 0)
+        return -1;
+    for (size_t f = 0; f < FILES; f++) {
+        for (size_t i = 0; i < sizes[f]; i++) {
+            noise = noise * 1664525u + 1013904223u;
+            content[f][i] = (char)(noise >> 24);
+        }
+        sum_bytes(LAB_DIGEST_SHA256, content[f], sizes[f], sums[f]);
+        files[f] = (lab_published_file){names[f], sizes[f], sums[f]};
+        snprintf(paths[f], sizeof paths[f], "little-bin/%s", names[f]);
+        members[1 + f] = (tar_member){paths[f], content[f], sizes[f], NULL};
+    }
+    tar_write(scratch_path("little.tar.gz"), TAR_GZIP, members, FILES + 1);
+    tar_write(scratch_path("mirror.tar.xz"), TAR_XZ, members, FILES + 1);
+    sum_bytes(LAB_DIGEST_MD5, bytes, slurp("little.tar.gz", bytes, sizeof bytes), archive_md5);
+    return 0;
+}
+
+static void make_folder(const char *folder) {
+    char path[128];
+    assert_int_equal(mkdir(scratch_path(folder), 0777), 0);
+    for (size_t f = 0; f < FILES; f++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[f]);
+        scratch_write(path, content[f], sizes[f]);
+    }
+}
+
+static bool exists(const char *name) {
+    struct stat facts;
+    return stat(scratch_path(name), &facts) == 0;
+}
+
+static void expect_whole(const char *folder) {
+    static char bytes[BIG + 1];
+    char path[128];
+    locus_error error = {0};
+    for (size_t f = 0; f < FILES; f++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[f]);
+        assert_int_equal(slurp(path, bytes, sizeof bytes), sizes[f]);
+        assert_memory_equal(bytes, content[f], sizes[f]);
+    }
+    if (lab_published_check(&set, scratch_path(folder), NULL, &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
+}
+
+static void expect_message(const locus_error *error, const char *part, const char *other) {
+    assert_null(strchr(error->message, '\n'));
+    if (!strstr(error->message, part) || !strstr(error->message, other))
+        fail_msg("expected '%s' and '%s' in: %s", part, other, error->message);
+}
+
+/* "file://…" of a file in the scratch folder. */
+static const char *url_of(const char *name) {
+    static char url[1100];
+    snprintf(url, sizeof url, "file://%s", scratch_path(name));
+    return url;
+}
+
+/* ---- sums ---- */
+
+static void known_sums(void **state) {
+    char text[LAB_DIGEST_TEXT];
+    (void)state;
+    sum_bytes(LAB_DIGEST_MD5, "abc", 3, text); /* RFC 1321, A.5 */
+    assert_string_equal(text, "900150983cd24fb0d6963f7d28e17f72");
+    sum_bytes(LAB_DIGEST_MD5, "", 0, text);
+    assert_string_equal(text, "d41d8cd98f00b204e9800998ecf8427e");
+    sum_bytes(LAB_DIGEST_SHA256, "abc", 3, text); /* FIPS 180-2, B.1 */
+    assert_string_equal(text, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    lab_digest digest = {NULL};
+    lab_digest_discard(&digest);
+    assert_int_not_equal(lab_digest_close(&digest, text, NULL), LOCUS_OK);
+}
+
+/* ---- checking ---- */
+
+static void what_differs_is_named(void **state) {
+    locus_error error = {0};
+    (void)state;
+    make_folder("check");
+    expect_whole("check");
+    content[1][77] ^= 1;
+    scratch_write("check/b.bin", content[1], sizes[1]);
+    content[1][77] ^= 1;
+    assert_int_equal(lab_published_check(&set, scratch_path("check"), NULL, &error), LOCUS_ERROR_IO);
+    expect_message(&error, "check/b.bin' is altered", sums[1]);
+    scratch_write("check/b.bin", content[1], sizes[1] - 1);
+    assert_int_equal(lab_published_check(&set, scratch_path("check"), NULL, &error), LOCUS_ERROR_IO);
+    expect_message(&error, "check/b.bin' is truncated", "1499999 bytes, and 1500000 as published");
+    scratch_write("check/b.bin", content[0], 0);
+    assert_int_equal(lab_published_check(&set, scratch_path("check"), NULL, &error), LOCUS_ERROR_IO);
+    expect_message(&error, "is truncated", "0 bytes");
+    assert_int_equal(unlink(scratch_path("check/b.bin")), 0);
+    assert_int_equal(lab_published_check(&set, scratch_path("check"), NULL, &error), LOCUS_ERROR_IO);
+    expect_message(&error, "cannot read", "check/b.bin");
+    assert_int_equal(lab_published_check(&set, scratch_path("little.tar.gz"), NULL, &error), LOCUS_OK);
+}
+
+static void where_a_set_is(void **state) {
+    (void)state;
+    assert_null(lab_published_locate(&set, scratch_path("nowhere")));
+    assert_int_equal(mkdir(scratch_path("outer"), 0777), 0);
+    assert_null(lab_published_locate(&set, scratch_path("outer")));
+    make_folder("outer/little-bin");
+    char *found = lab_published_locate(&set, scratch_path("outer"));
+    assert_string_equal(found, scratch_path("outer/little-bin"));
+    free(found);
+    found = lab_published_locate(&set, scratch_path("outer/little-bin"));
+    assert_string_equal(found, scratch_path("outer/little-bin"));
+    free(found);
+}
+
+/* ---- copying ---- */
+
+static void sets_are_taken(void **state) {
+    locus_error error = {0};
+    (void)state;
+    make_folder("source");
+    assert_int_equal(lab_published_take(&set, scratch_path("source"), scratch_path("p/q/taken"), NULL, &error), 0);
+    expect_whole("p/q/taken");
+    assert_int_equal(lab_published_take(&set, scratch_path("mirror.tar.xz"), scratch_path("xz"), NULL, &error), 0);
+    expect_whole("xz");
+    /* Into a folder that has something else, and a file that is wrong. */
+    scratch_write("xz/notes.txt", "kept", 4);
+    scratch_write("xz/a.bin", "wrong", 5);
+    assert_int_equal(lab_published_take(&set, scratch_path("little.tar.gz"), scratch_path("xz"), NULL, &error), 0);
+    expect_whole("xz");
+    assert_true(exists("xz/notes.txt"));
+    scratch_write("file", "x", 1);
+    assert_int_equal(lab_published_take(&set, scratch_path("source"), scratch_path("file"), NULL, &error),
+                     LOCUS_ERROR_IO);
+    expect_message(&error, "/file'", "cannot write");
+}
+
+/* A copy that fails leaves what was there, and nothing else; one that was killed is cleaned away by the next. */
+static void failures_leave_nothing(void **state) {
+    char name[64];
+    locus_error error = {0};
+    (void)state;
+    make_folder("bad");
+    make_folder("kept");
+    scratch_write("bad/c.bin", content[1], sizes[2]);
+    size_t before = scratch_count();
+    assert_int_equal(lab_published_take(&set, scratch_path("bad"), scratch_path("kept"), NULL, &error), LOCUS_ERROR_IO);
+    expect_message(&error, "bad/c.bin' is altered", sums[2]);
+    assert_int_equal(lab_published_take(&set, scratch_path("bad"), scratch_path("never"), NULL, &error),
+                     LOCUS_ERROR_IO);
+    assert_int_equal(scratch_count(), before);
+    expect_whole("kept");
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    snprintf(name, sizeof name, "kept.tmp-%ld", (long)child);
+    make_folder(name);
+    assert_int_equal(lab_published_take(&set, scratch_path("little.tar.gz"), scratch_path("kept"), NULL, &error), 0);
+    assert_int_equal(scratch_count(), before);
+}
+
+/* Names that lead out of the folder do not; links and other files are passed over. */
+static void archives_cannot_reach_out(void **state) {
+    const tar_member members[] = {
+        {"../../a.bin", content[0], sizes[0], NULL}, {"/etc/locus-escaped", content[0], sizes[0], NULL},
+        {"../escaped", content[0], sizes[0], NULL},  {"b.bin", NULL, 0, "../escaped-link"},
+        {"b.bin", content[1], sizes[1], NULL},       {"x/../../c.bin", content[2], sizes[2], NULL}};
+    locus_error error = {0};
+    (void)state;
+    tar_write(scratch_path("evil.tar"), TAR_PLAIN, members, sizeof members / sizeof *members);
+    size_t before = scratch_count();
+    assert_int_equal(lab_published_take(&set, scratch_path("evil.tar"), scratch_path("tame"), NULL, &error), 0);
+    expect_whole("tame");
+    assert_int_equal(scratch_count(), before + 1);
+    assert_false(exists("escaped"));
+    assert_false(exists("../a.bin"));
+}
+
+/* ---- fetching ---- */
+
+static void fetched(const char *url, const char *to) {
+    char part[64];
+    locus_error error = {0};
+    if (lab_published_fetch(&set, url, scratch_path(to), NULL, &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
+    expect_whole(to);
+    snprintf(part, sizeof part, "%s.part", to);
+    assert_false(exists(part));
+}
+
+static void downloads_go_on(void **state) {
+    static char bytes[2 * BIG];
+    size_t count = slurp("little.tar.gz", bytes, sizeof bytes);
+    (void)state;
+    fetched(url_of("little.tar.gz"), "new/whole");
+    fetched(url_of("mirror.tar.xz"), "mirror");
+    /* Half of it, nearly all, all of it. */
+    scratch_write("half.part", bytes, count / 2);
+    fetched(url_of("little.tar.gz"), "half");
+    scratch_write("nearly.part", bytes, count - 1);
+    fetched(url_of("little.tar.gz"), "nearly");
+    scratch_write("all.part", bytes, count);
+    fetched(url_of("little.tar.gz"), "all");
+    /* What does not fit: begun again. */
+    scratch_write("other.part", content[1], count / 2);
+    fetched(url_of("little.tar.gz"), "other");
+    scratch_write("longer.part", content[1], count + 5);
+    fetched(url_of("little.tar.gz"), "longer");
+    scratch_write("mix.part", content[1], count / 2);
+    fetched(url_of("mirror.tar.xz"), "mix");
+}
+
+static void what_is_wrong_does_not_stay(void **state) {
+    locus_error error = {0};
+    char sum[LAB_DIGEST_TEXT];
+    (void)state;
+    assert_int_equal(mkdir(scratch_path("wrong"), 0777), 0);
+    scratch_write("wrong/little.tar.gz", content[1], 1000);
+    sum_bytes(LAB_DIGEST_MD5, content[1], 1000, sum);
+    size_t before = scratch_count();
+    assert_int_equal(lab_published_fetch(&set, url_of("wrong/little.tar.gz"), scratch_path("no"), NULL, &error),
+                     LOCUS_ERROR_IO);
+    expect_message(&error, sum, archive_md5);
+    scratch_write("wrong/other.tar", content[1], 1000);
+    assert_int_equal(lab_published_fetch(&set, url_of("wrong/other.tar"), scratch_path("no"), NULL, &error),
+                     LOCUS_ERROR_IO);
+    expect_message(&error, "thrown away", "no tar archive");
+    assert_int_equal(lab_published_fetch(&set, url_of("nothing"), scratch_path("no"), NULL, &error), LOCUS_ERROR_IO);
+    expect_message(&error, "cannot download file://", "/nothing");
+    assert_int_equal(lab_published_fetch(&set, "gopher://x/y", scratch_path("no"), NULL, &error), LOCUS_ERROR_IO);
+    expect_message(&error, "cannot download gopher://x/y", "rotocol");
+    assert_int_equal(scratch_count(), before);
+}
+
+/* ---- stopping ---- */
+
+typedef struct patience {
+    const char *phase; /* stop in this phase, when so much is done */
+    uint64_t done;
+    size_t told;
+} patience;
+
+static bool tell(void *context, const char *phase, uint64_t done, uint64_t total) {
+    patience *left = context;
+    left->told++;
+    assert_true(total == 0 || done <= total);
+    return strcmp(phase, left->phase) != 0 || done < left->done;
+}
+
+static void stopped_and_begun_again(void **state) {
+    static const patience ends[] = {
+        {"downloading", 1, 0}, {"checking", 1, 0}, {"unpacking", 1, 0}, {"unpacking", BIG, 0}};
+    locus_error error = {0};
+    (void)state;
+    size_t before = scratch_count();
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        patience left = ends[i];
+        const lab_watch watch = {tell, &left};
+        assert_int_equal(lab_published_fetch(&set, url_of("little.tar.gz"), scratch_path("stopped"), &watch, &error),
+                         LOCUS_ERROR_INTERRUPTED);
+        assert_true(left.told > 0);
+        assert_false(exists("stopped"));
+        assert_int_equal(scratch_count(), before + exists("stopped.part"));
+    }
+    assert_true(exists("stopped.part"));
+    fetched(url_of("little.tar.gz"), "stopped");
+}
+
+/* Two processes do not write to one file. */
+static void downloads_are_locked(void **state) {
+    int ready[2], done[2];
+    char byte = 0;
+    (void)state;
+    assert_int_equal(pipe(ready) + pipe(done), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+        FILE *file = fopen(scratch_path("locked.part"), "wb");
+        bool held = file != NULL && fcntl(fileno(file), F_SETLK, &whole) == 0;
+        byte = held;
+        bool told = write(ready[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 1;
+        _exit(told ? 0 : 1);
+    }
+    locus_error error = {0};
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    if (byte) {
+        assert_int_equal(lab_download(url_of("little.tar.gz"), scratch_path("locked.part"), NULL, &error),
+                         LOCUS_ERROR_IO);
+        expect_message(&error, "locked.part", "another process");
+    }
+    assert_int_equal(write(done[1], &byte, 1), 1);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    fetched(url_of("little.tar.gz"), "locked");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_sums),
+        cmocka_unit_test(what_differs_is_named),
+        cmocka_unit_test(where_a_set_is),
+        cmocka_unit_test(sets_are_taken),
+        cmocka_unit_test(failures_leave_nothing),
+        cmocka_unit_test(archives_cannot_reach_out),
+        cmocka_unit_test(downloads_go_on),
+        cmocka_unit_test(what_is_wrong_does_not_stay),
+        cmocka_unit_test(stopped_and_begun_again),
+        cmocka_unit_test(downloads_are_locked),
+    };
+    return cmocka_run_group_tests(tests, make_set, scratch_remove);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* Images through the training loop, on a few images of noise and stripes in CIFAR-10's format: resume in the middle of an
+ * epoch, scores from the curve, the best parameters. */
+#include "train/config.h"
+#include "train/feed.h"
+#include "unit/training_case.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+enum { PIXELS = 3072, EACH = 9, TESTS = 30 };
+
+static char data_path[96];
+
+/* Class k: stripes that are 2 + k pixels wide, some bits of noise. */
+static void write_images(const char *name, size_t count, uint32_t random) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", data_path, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    for (size_t i = 0; i < count; i++) {
+        unsigned char record[1 + PIXELS];
+        record[0] = (unsigned char)(i % 10);
+        for (size_t p = 0; p < PIXELS; p++) {
+            random = random * 1664525u + 1013904223u;
+            record[1 + p] = (unsigned char)((p % 32 / (2 + record[0]) % 2) * 180 + (random >> 26));
+        }
+        assert_int_equal(fwrite(record, 1, sizeof record, file), sizeof record);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+static int setup(void **state) {
+    if (training_setup(state) != 0) {
+        return 1;
+    }
+    snprintf(data_path, sizeof data_path, "%s/data", training_folder());
+    if (mkdir(data_path, 0777) != 0) {
+        return 1;
+    }
+    for (unsigned i = 1; i <= 5; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "data_batch_%u.bin", i);
+        write_images(name, EACH, i);
+    }
+    write_images("test_batch.bin", TESTS, 77);
+    return 0;
+}
+
+/* 45 images in batches of 8: six steps an epoch, the last one of five images; nine epochs. */
+static lab_train_config tiny(const char *encoding) {
+    lab_train_config config;
+    locus_error error;
+    assert_int_equal(lab_train_config_budget(&config, lab_task_find("cifar10"), "smoke", LAB_SETUP_PAPER, &error),
+                     LOCUS_OK);
+    config.encoding = encoding;
+    config.budget = "custom";
+    config.data.path = data_path;
+    config.model.dim = 16;
+    config.model.heads = 2;
+    config.model.feed_forward = 16;
+    config.model.encoder_layers = 2;
+    config.train_samples = 5 * EACH;
+    config.dev_samples = config.test_samples = TESTS;
+    config.batch = 8;
+    config.epochs = 9;
+    config.rate_peak = 3e-3;
+    config.checkpoint_seconds = 0; /* after every step */
+    return config;
+}
+
+static void test_resume(void **state) {
+    (void)state;
+    training_plan whole = {.config = tiny("algebraic(group=grid:2)"), .name = "whole", .threads = 1}, parts = whole;
+    parts.name = "parts";
+    parts.threads = 2;
+    assert_int_equal(training_run(&whole), LOCUS_OK);
+    parts.kill_at = 9; /* the third step of the second epoch */
+    assert_int_equal(training_run(&parts), -1);
+    parts.kill_at = 0;
+    parts.stop_at = 28;
+    assert_int_equal(training_run(&parts), LOCUS_ERROR_INTERRUPTED);
+    training_remains r = training_look("parts");
+    assert_int_equal(r.run.state, LAB_RUN_STOPPED);
+    assert_int_equal(r.run.steps_done, 28);
+    training_forget(&r);
+    parts.stop_at = 0;
+    assert_int_equal(training_run(&parts), LOCUS_OK);
+    training_assert_same("whole", "parts");
+}
+
+/* All scores are those of the curve, and the parameters that are kept have the accuracy that is reported. */
+static void test_finals(void **state) {
+    (void)state;
+    training_plan p = {.config = tiny("sinusoidal"), .name = "finals", .threads = 1};
+    assert_int_equal(training_run(&p), LOCUS_OK);
+    training_remains r = training_look("finals");
+    const lab_metric *loss = r.metrics[3], *accuracy = r.metrics[4];
+    size_t best = 0, half = 0;
+    assert_int_equal(r.counts[4], 9); /* once an epoch */
+    for (size_t i = 0; i < 9; i++) {
+        assert_int_equal(accuracy[i].step, 6 * (i + 1));
+        best = accuracy[i].value > accuracy[best].value ? i : best;
+        half = i < 4 && accuracy[i].value > accuracy[half].value ? i : half; /* 24 of 54 steps; epoch 5 ends at 30 */
+    }
+    assert_true(accuracy[best].value > 0.15); /* chance is 0.1: something was learned */
+    assert_memory_equal(&(double){training_final(&r, "test", "accuracy")}, &accuracy[best].value, sizeof(double));
+    assert_true(fabs(training_final(&r, "test", "accuracy_half") - accuracy[half].value) < 1e-15);
+    assert_true(fabs(training_final(&r, "test", "accuracy_last") - accuracy[8].value) < 1e-15);
+    assert_true(fabs(training_final(&r, "test", "loss") - loss[best].value) < 1e-15);
+    assert_int_equal(lround(training_final(&r, "test", "best_step")), accuracy[best].step);
+    assert_true(training_final(&r, "test", "exact") < 0 && training_final(&r, "test", "greedy_exact") < 0);
+    assert_int_equal(r.run.tokens_seen, 9 * 45 * 100);
+    training_forget(&r);
+}
+
+/* The best parameters score again what the store says of them; loaded here, so this starts threads: last. */
+static void test_best_parameters(void **state) {
+    (void)state;
+    training_remains r = training_look("finals");
+    lab_train_config config;
+    lab_model *model;
+    lab_dataset set;
+    lab_score score;
+    locus_error error;
+    assert_int_equal(lab_train_load(&r.run, training_folder(), &config, &model, &error), LOCUS_OK);
+    config.data.path = data_path;
+    const lab_draw draw = {lab_task_find("cifar10"), &config.data, LAB_SET_TEST, config.test_samples, 0};
+    assert_int_equal(lab_dataset_generate(&set, &draw, &error), LOCUS_OK);
+    uint32_t each[TESTS];
+    const lab_scoring how = {.batch = 7, .sample_correct = each};
+    assert_int_equal(lab_train_score(model, &set, &how, &score, NULL, &error), LOCUS_OK);
+    assert_int_equal(score.samples, TESTS);
+    assert_int_equal(score.tokens, TESTS);
+    assert_true(fabs((double)score.correct / TESTS - training_final(&r, "test", "accuracy")) < 1e-12);
+    assert_true(fabs(score.loss / TESTS - training_final(&r, "test", "loss")) < 1e-4);
+    size_t right = 0;
+    for (size_t i = 0; i < TESTS; i++) {
+        right += each[i];
+    }
+    assert_int_equal(right, score.correct);
+    lab_dataset_destroy(&set);
+    lab_model_destroy(&model);
+    training_forget(&r);
+}
+
+/* Without augmentation another training, and a name of its own; other data are no other run. */
+static void test_identity(void **state) {
+    (void)state;
+    lab_train_config config = tiny("sinusoidal"), plain = config;
+    char name[256], other[256];
+    plain.augment = LAB_AUGMENT_NONE;
+    lab_train_name(&config, name, sizeof name);
+    lab_train_name(&plain, other, sizeof other);
+    assert_string_not_equal(name, other);
+    plain.augment = config.augment;
+    plain.data.path = "elsewhere";
+    lab_train_name(&plain, other, sizeof other);
+    assert_string_equal(name, other);
+    assert_null(lab_config_difference(&config, &plain));
+}
+
+/* Neither a row nor a folder for images that are not there, or too few. */
+static void test_refused(void **state) {
+    (void)state;
+    training_plan p = {.config = tiny("sinusoidal"), .name = "refused", .threads = 1};
+    p.config.data.path = "/nowhere";
+    assert_int_equal(training_run(&p), LOCUS_ERROR_IO);
+    p.config = tiny("sinusoidal");
+    p.config.train_samples = 5 * EACH + 1;
+    assert_int_equal(training_run(&p), LOCUS_ERROR_ARGUMENT);
+    p.config = tiny("algebraic(group=tree:2)");
+    assert_int_not_equal(training_run(&p), LOCUS_OK);
+    training_remains r = training_look("refused");
+    assert_int_equal(r.run.id, 0);
+    training_forget(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_resume),  cmocka_unit_test(test_finals),          cmocka_unit_test(test_identity),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_best_parameters),
+    };
+    return cmocka_run_group_tests(tests, setup, training_teardown);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/* Trees through the training loop: packed batches, scores by depth and size, resume, what is refused. */
+#include "io/fail.h"
+#include "task/growth.h"
+#include "task/symbol_tree.h"
+#include "train/batch.h"
+#include "train/cut_paths.h"
+#include "train/tree_groups.h"
+#include "unit/training_case.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* 70 samples in batches of 8 end epochs in the middle of evaluations and with a smaller batch. */
+static lab_train_config tiny(const char *task, const char *encoding) {
+    lab_train_config config;
+    locus_error error;
+    assert_int_equal(lab_train_config_budget(&config, lab_task_find(task), "smoke", LAB_SETUP_PAPER, &error), LOCUS_OK);
+    config.encoding = encoding;
+    config.budget = "custom";
+    config.model.dim = 16;
+    config.model.heads = 2;
+    config.model.feed_forward = 32;
+    config.model.encoder_layers = config.model.decoder_layers = 1;
+    config.data.depth_mean = 2.0;
+    config.data.order = LAB_ORDER_DEPTH;
+    config.train_samples = 70;
+    config.dev_samples = 20;
+    config.test_samples = 40;
+    config.greedy_samples = 15;
+    config.batch = 8;
+    config.steps = 40;
+    config.evaluate_every = 7;
+    config.checkpoint_seconds = 0; /* after every step */
+    config.test_lengths[0] = 3;
+    config.test_length_count = 1;
+    return config;
+}
+
+/* ---- batches ---- */
+
+static lab_dataset draw_set(const char *task, lab_order order, size_t samples) {
+    lab_task_options options = lab_task_default(lab_task_find(task));
+    lab_dataset set;
+    locus_error error;
+    options.depth_mean = 4.0;
+    options.order = order;
+    const lab_draw draw = {lab_task_find(task), &options, LAB_SET_TRAIN, samples, 3};
+    assert_int_equal(lab_dataset_generate(&set, &draw, &error), LOCUS_OK);
+    return set;
+}
+
+static void assert_side(const int32_t *tokens, const lab_batch_tree *tree, size_t at, const int32_t *from,
+                        const lab_tree_nodes *nodes, const size_t *offsets) {
+    size_t count = offsets[1] - offsets[0];
+    assert_memory_equal(tokens + at, from + offsets[0], count * sizeof *tokens);
+    assert_memory_equal(tree->parents + at, nodes->parents + offsets[0], count * sizeof *tokens);
+    assert_memory_equal(tree->branches + at, nodes->branches + offsets[0], count * sizeof *tokens);
+    assert_int_equal(tree->parents[at], -1);
+}
+
+/* Every sample comes once an epoch, with its own parents and branches. */
+static void test_batches(void **state) {
+    (void)state;
+    lab_dataset set = draw_set("tree-ops", LAB_ORDER_DEPTH, 21);
+    lab_batcher batcher;
+    locus_error error;
+    bool seen[21] = {false};
+    assert_int_equal(lab_batcher_create(&batcher, &set, 4, 9, &error), LOCUS_OK);
+    for (uint64_t step = 6; step < 12; step++) {
+        const lab_batch *batch;
+        assert_int_equal(lab_batcher_step(&batcher, step, &batch, &error), LOCUS_OK);
+        for (size_t i = 0; i < batch->samples; i++) {
+            size_t s = batcher.order[(step - 6) * 4 + i];
+            seen[s] = true;
+            assert_side(batch->input, &batch->input_tree, batch->input_offsets[i], set.input, &set.input_tree,
+                        set.input_offsets + s);
+            assert_side(batch->target, &batch->target_tree, batch->target_offsets[i], set.target, &set.target_tree,
+                        set.target_offsets + s);
+        }
+    }
+    for (size_t i = 0; i < 21; i++) {
+        assert_true(seen[i]);
+    }
+    lab_batcher_destroy(&batcher);
+    lab_dataset_destroy(&set);
+}
+
+/* ---- groups ---- */
+
+/* Groups by depth, and those by nodes, add up to the whole, and their names say who is in them. */
+static void test_groups(void **state) {
+    (void)state;
+    enum { SAMPLES = 300, DECODED = 50 };
+    lab_dataset set = draw_set("tree-copy", LAB_ORDER_BREADTH, SAMPLES);
+    uint32_t correct[SAMPLES];
+    uint8_t greedy[DECODED];
+    size_t tokens = 0, right = 0, exact = 0, decoded = 0;
+    for (size_t s = 0; s < SAMPLES; s++) {
+        size_t length = set.target_offsets[s + 1] - set.target_offsets[s];
+        correct[s] = (uint32_t)(s % 3 == 0 ? length : s % length);
+        tokens += length;
+        right += correct[s];
+        exact += correct[s] == length;
+        if (s < DECODED) {
+            greedy[s] = s % 5 == 0;
+            decoded += greedy[s];
+        }
+    }
+    const lab_sample_scores scores = {correct, greedy, DECODED};
+    lab_tree_group *groups;
+    size_t count;
+    locus_error error;
+    assert_int_equal(lab_tree_groups(&set, &scores, &groups, &count, &error), LOCUS_OK);
+    lab_tree_group sums[2] = {0};
+    for (size_t i = 0; i < count; i++) {
+        size_t least, most;
+        bool depth = sscanf(groups[i].set, "depth:%zu", &least) == 1;
+        lab_tree_group *sum = &sums[depth];
+        assert_true(groups[i].samples > 0);
+        sum->samples += groups[i].samples;
+        sum->tokens += groups[i].tokens;
+        sum->correct += groups[i].correct;
+        sum->exact += groups[i].exact;
+        sum->decoded += groups[i].decoded;
+        sum->greedy += groups[i].greedy;
+        int bounds = depth ? 0 : sscanf(groups[i].set, "nodes:%zu-%zu", &least, &most);
+        most = bounds == 1 ? least : most;
+        size_t expected = 0;
+        for (size_t s = 0; s < SAMPLES; s++) {
+            size_t nodes = set.input_offsets[s + 1] - set.input_offsets[s];
+            size_t deep = lab_tree_order_depth(nodes, set.input_tree.parents + set.input_offsets[s]);
+            expected += depth ? deep == least : nodes >= least && nodes <= most;
+        }
+        assert_int_equal(groups[i].samples, expected);
+    }
+    for (size_t k = 0; k < 2; k++) {
+        assert_int_equal(sums[k].samples, SAMPLES);
+        assert_int_equal(sums[k].tokens, tokens);
+        assert_int_equal(sums[k].correct, right);
+        assert_int_equal(sums[k].exact, exact);
+        assert_int_equal(sums[k].decoded, DECODED);
+        assert_int_equal(sums[k].greedy, decoded);
+    }
+    free(groups);
+    lab_dataset_destroy(&set);
+}
+
+/* ---- trainings ---- */
+
+/* Stopped and killed in the middle of an epoch: the same bits, with encodings that learn and with paths. */
+static void test_resume(void **state) {
+    (void)state;
+    static const char *const specs[] = {"algebraic(group=tree:2, decay=0.98)", "shiv-quirk(k=2, depth=3)"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *const names[2][2] = {{"whole-0", "parts-0"}, {"whole-1", "parts-1"}};
+        training_plan whole = {.config = tiny("tree-ops", specs[i]), .name = names[i][0], .threads = 1}, parts = whole;
+        parts.name = names[i][1];
+        parts.threads = 2;
+        assert_int_equal(training_run(&whole), LOCUS_OK);
+        parts.kill_at = 13;
+        assert_int_equal(training_run(&parts), -1);
+        parts.kill_at = 0;
+        parts.stop_at = 30;
+        assert_int_equal(training_run(&parts), LOCUS_ERROR_INTERRUPTED);
+        parts.stop_at = 0;
+        assert_int_equal(training_run(&parts), LOCUS_OK);
+        training_assert_same(names[i][0], names[i][1]);
+    }
+}
+
+/* What the store holds of a run of trees. */
+static void test_finals(void **state) {
+    (void)state;
+    training_plan p = {.config = tiny("tree-copy", "rope"), .name = "finals", .threads = 1};
+    assert_int_equal(training_run(&p), LOCUS_OK);
+    training_remains r = training_look("finals");
+    double exact = 0, samples = 0, greedy = 0;
+    for (size_t i = 0; i < r.final_count; i++) {
+        const lab_final *f = &r.finals[i];
+        if (strncmp(f->set, "depth:", 6) == 0 && strcmp(f->name, "samples") == 0) {
+            samples += f->value;
+            exact += f->value * training_final(&r, f->set, "exact");
+            greedy += training_final(&r, f->set, "greedy_exact") >= 0;
+        }
+    }
+    assert_int_equal(lround(samples), 40);
+    assert_true(fabs(exact / samples - training_final(&r, "test", "exact")) < 1e-12);
+    assert_true(greedy > 0);
+    assert_true(training_final(&r, "test", "accuracy") > 0 && training_final(&r, "test", "greedy_exact") >= 0);
+    assert_true(training_final(&r, "test:3", "accuracy") > 0);
+    assert_true(training_final(&r, "dev", "best_step") >= 7);
+    assert_true(training_final(&r, "nodes:2-4", "samples") > 0 && training_final(&r, "nodes:2-4", "accuracy") >= 0);
+    training_forget(&r);
+}
+
+/* Greedy decoding of trees agrees with teacher forcing where it can: a sample whose every token is right under teacher
+ * forcing is decoded right, and the other way round. */
+static void test_greedy(void **state) {
+    (void)state;
+    lab_train_config config = tiny("tree-c3", "sinusoidal");
+    lab_dataset set;
+    lab_model *model;
+    locus_error error;
+    const lab_task *task = lab_task_find("tree-c3");
+    config.model.encoding = config.encoding;
+    config.data.depth_mean = 1.0; /* outputs of one or a few nodes: some are right by chance */
+    const lab_draw draw = {task, &config.data, LAB_SET_TEST, 200, 0};
+    assert_int_equal(lab_dataset_generate(&set, &draw, &error), LOCUS_OK);
+    uint32_t correct[200];
+    uint8_t decoded[200];
+    size_t whole = 0;
+    const lab_scoring how = {.task = task,
+                             .options = &config.data,
+                             .batch = 64,
+                             .greedy_samples = 200,
+                             .sample_correct = correct,
+                             .sample_greedy = decoded};
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        lab_score score;
+        double greedy;
+        size_t both = 0;
+        assert_int_equal(lab_model_create(&model, &config.model, seed, &error), LOCUS_OK);
+        assert_int_equal(lab_train_score(model, &set, &how, &score, &greedy, &error), LOCUS_OK);
+        for (size_t s = 0; s < 200; s++) {
+            bool forced = correct[s] == set.target_offsets[s + 1] - set.target_offsets[s];
+            assert_int_equal(forced, decoded[s]);
+            both += forced;
+        }
+        assert_int_equal(score.tokens, set.target_offsets[200]); /* no end tokens */
+        assert_int_equal(score.exact, both);
+        assert_true(fabs(greedy * 200 - (double)both) < 1e-9);
+        whole += both;
+        lab_model_destroy(&model);
+    }
+    assert_true(whole > 0 && whole < 12 * 200);
+    lab_dataset_destroy(&set);
+}
+
+/* ---- what is refused, and told ---- */
+
+/* Neither a row nor a folder is left by what can't be trained: refused with the model, and at the first step. */
+static void test_refused(void **state) {
+    (void)state;
+    static const char *const specs[] = {"algebraic(group=grid:2)", "learned(size=2)"};
+    for (size_t i = 0; i < 2; i++) {
+        training_plan p = {.config = tiny("tree-copy", specs[i]), .name = "refused", .threads = 1};
+        assert_int_not_equal(training_run(&p), LOCUS_OK);
+        training_remains r = training_look("refused");
+        assert_int_equal(r.run.id, 0);
+        training_forget(&r);
+        char path[160];
+        struct stat there;
+        snprintf(path, sizeof path, "%s/refused", training_folder());
+        assert_int_not_equal(stat(path, &there), 0);
+    }
+    training_plan p = {.config = tiny("tree-copy", "rope"), .name = "refused", .threads = 1};
+    assert_int_equal(training_run(&p), LOCUS_OK); /* the name is free */
+}
+
+static void test_cut_paths(void **state) {
+    (void)state;
+    lab_dataset set = draw_set("tree-copy", LAB_ORDER_DEPTH, 100);
+    char note[256];
+    size_t deepest = 0;
+    for (size_t s = 0; s < set.samples; s++) {
+        size_t depth = lab_tree_order_depth(set.input_offsets[s + 1] - set.input_offsets[s],
+                                            set.input_tree.parents + set.input_offsets[s]);
+        deepest = depth > deepest ? depth : deepest;
+    }
+    lab_train_config config = tiny("tree-copy", "shiv-quirk(k=2, depth=3)");
+    assert_true(lab_cut_paths_note(&config, &set, note, sizeof note));
+    char expected[64];
+    snprintf(expected, sizeof expected, "go down %zu steps", deepest);
+    assert_non_null(strstr(note, expected));
+    assert_non_null(strstr(note, "depth=3"));
+    config.encoding = "shiv-quirk(k=2)"; /* depth 16 */
+    assert_false(lab_cut_paths_note(&config, &set, note, sizeof note));
+    config.encoding = "rope + alibi";
+    assert_false(lab_cut_paths_note(&config, &set, note, sizeof note));
+    lab_dataset_destroy(&set);
+
+    training_plan p = {.config = tiny("tree-copy", "shiv-quirk(k=2, depth=1)"), .name = "cut", .threads = 1};
+    p.stop_at = 10;
+    assert_int_equal(training_run(&p), LOCUS_ERROR_INTERRUPTED);
+    p.stop_at = 0;
+    assert_int_equal(training_run(&p), LOCUS_OK);
+    training_remains r = training_look("cut");
+    const char *first = strstr(r.run.message, "shiv-quirk keeps the last 1 of a path");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "shiv-quirk")); /* once */
+    training_forget(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batches), cmocka_unit_test(test_groups),  cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_finals),  cmocka_unit_test(test_refused), cmocka_unit_test(test_cut_paths),
+        cmocka_unit_test(test_greedy), /* starts threads of its own: last */
+    };
+    return cmocka_run_group_tests(tests, training_setup, training_teardown);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit/training_case.h"
+
+#include "io/file.h"
+
+#include <locus/parallel.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[64], store_path[96];
+
+int training_setup(void **state) {
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/locus-training-XXXXXX");
+    if (mkdtemp(folder) == NULL) {
+        return 1;
+    }
+    snprintf(store_path, sizeof store_path, "%s/locus.db", folder);
+    return 0;
+}
+
+int training_teardown(void **state) {
+    (void)state;
+    char command[160];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command);
+}
+
+const char *training_folder(void) {
+    return folder;
+}
+
+static bool look(void *context, const lab_progress *progress) {
+    const training_plan *plan = context;
+    if (plan->kill_at != 0 && progress->step >= plan->kill_at) {
+        raise(SIGKILL);
+    }
+    return plan->stop_at == 0 || progress->step < plan->stop_at;
+}
+
+static locus_status train_here(const training_plan *plan, locus_error *error) {
+    lab_store *store = NULL;
+    lab_run run;
+    training_plan copy = *plan;
+    const lab_train_request request = {.config = plan->config,
+                                       .folder = folder,
+                                       .name = plan->name,
+                                       .command = "test",
+                                       .every_step = true,
+                                       .progress = look,
+                                       .context = &copy};
+    memset(&run, 0, sizeof run);
+    locus_status status = locus_threads_set(plan->threads);
+    if (status == LOCUS_OK) {
+        status = lab_store_open(&store, store_path, error);
+    }
+    if (status == LOCUS_OK) {
+        status = lab_train(store, &request, &run, error);
+    }
+    lab_run_free(&run);
+    lab_store_close(&store);
+    return status;
+}
+
+int training_run(const training_plan *plan) {
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        locus_error error = {0};
+        locus_status status = train_here(plan, &error);
+        if (status != LOCUS_OK && status != LOCUS_ERROR_INTERRUPTED) {
+            fprintf(stderr, "%s: %s\n", plan->name, error.message);
+        }
+        _exit((int)status);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+training_remains training_look(const char *name) {
+    static const char *const names[] = {"train.loss", "train.gradient_norm", "train.rate", "dev.loss", "dev.accuracy"};
+    training_remains r = {0};
+    lab_store *store;
+    locus_error error;
+    char path[160];
+    assert_int_equal(lab_store_open(&store, store_path, &error), LOCUS_OK);
+    if (lab_store_run_find(store, name, &r.run, &error) == LOCUS_OK) {
+        for (size_t i = 0; i < 5; i++) {
+            assert_int_equal(lab_store_metrics(store, r.run.id, names[i], &r.metrics[i], &r.counts[i], &error),
+                             LOCUS_OK);
+        }
+        assert_int_equal(lab_store_finals(store, r.run.id, &r.finals, &r.final_count, &error), LOCUS_OK);
+    }
+    lab_store_close(&store);
+    snprintf(path, sizeof path, "%s/%s/best.safetensors", folder, name);
+    if (access(path, F_OK) == 0) {
+        assert_int_equal(lab_file_read(path, &r.best, &r.best_bytes, &error), LOCUS_OK);
+    }
+    return r;
+}
+
+void training_forget(training_remains *r) {
+    lab_run_free(&r->run);
+    free(r->best);
+    free(r->finals);
+    for (size_t i = 0; i < 5; i++) {
+        free(r->metrics[i]);
+    }
+}
+
+double training_final(const training_remains *r, const char *set, const char *name) {
+    for (size_t i = 0; i < r->final_count; i++) {
+        if (strcmp(r->finals[i].set, set) == 0 && strcmp(r->finals[i].name, name) == 0) {
+            return r->finals[i].value;
+        }
+    }
+    return -1.0;
+}
+
+void training_assert_same(const char *name, const char *other) {
+    training_remains a = training_look(name), b = training_look(other);
+    assert_int_equal(a.run.state, LAB_RUN_DONE);
+    assert_int_equal(b.run.state, LAB_RUN_DONE);
+    assert_true(a.run.steps_done == b.run.steps_done && a.run.tokens_seen == b.run.tokens_seen);
+    assert_string_equal(a.run.message, b.run.message);
+    assert_true(a.best_bytes > 1000);
+    assert_int_equal(a.best_bytes, b.best_bytes);
+    assert_memory_equal(a.best, b.best, a.best_bytes);
+    for (size_t i = 0; i < 5; i++) {
+        assert_true(a.counts[i] > 0);
+        assert_int_equal(a.counts[i], b.counts[i]);
+        assert_memory_equal(a.metrics[i], b.metrics[i], a.counts[i] * sizeof *a.metrics[i]);
+    }
+    assert_true(a.final_count > 0);
+    assert_int_equal(a.final_count, b.final_count);
+    for (size_t i = 0; i < a.final_count; i++) {
+        assert_string_equal(a.finals[i].set, b.finals[i].set);
+        assert_string_equal(a.finals[i].name, b.finals[i].name);
+        assert_memory_equal(&a.finals[i].value, &b.finals[i].value, sizeof(double));
+    }
+    training_forget(&a);
+    training_forget(&b);
+}
