@@ -74,15 +74,6 @@ static char *file_name(const reproduce *job, const char *end) {
 
 /* ---- trainings ---- */
 
-static bool first_of_training(const lab_reproduction *table, size_t column) {
-    for (size_t i = 0; i < column; i++) {
-        if (table->columns[i].training == table->columns[column].training) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static int fill_cell(const lab_reproduction *table, lab_reproduction_place place, cli_cell *cell) {
     locus_error error;
     char scheme[80];
@@ -108,7 +99,7 @@ static int make_cells(reproduce *job) {
     }
     for (size_t seed = 0; seed < table->seeds; seed++) {
         for (size_t column = 0; column < table->column_count; column++) {
-            for (size_t row = 0; row < table->row_count && first_of_training(table, column); row++) {
+            for (size_t row = 0; row < table->row_count && lab_reproduction_leads(table, column); row++) {
                 const lab_reproduction_place place = {row, column, seed};
                 int status = fill_cell(table, place, &job->cells.cells[job->cells.count]);
                 if (status != 0) {

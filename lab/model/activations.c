@@ -18,6 +18,7 @@ static void place_joins(lab_arena *arena, lab_stack *stack, bool keep) {
         const lab_stream_join *again = !keep && j >= 3 ? &stack->joins[j - 2] : NULL;
         bool norm = join->norm.gain != NULL;
         join->sum = again ? again->sum : lab_arena_floats(arena, T * D);
+        join->packed = keep && stack->leaves_out && stack->stream_is_y ? lab_arena_floats(arena, T * D) : NULL;
         if (norm && again && again->norm.gain) {
             join->y = again->y, join->mean = again->mean, join->inverse = again->inverse;
             continue;
@@ -127,9 +128,10 @@ static void place_image_classifier(lab_arena *arena, lab_model *model, const lab
     stack->before = NULL;
     if (!size->backward)
         return;
+    if (stack->leaves_out)
+        stack->before = lab_arena_take(arena, stack->sublayer_count * (n + 1), sizeof *stack->before);
     image->pooled_gradient = lab_arena_floats(arena, n * D);
     image->kernel_sums = lab_arena_floats(arena, chunks * lab_image_kernel_size(model));
-    stack->before = lab_arena_take(arena, stack->sublayer_count * (n + 1), sizeof *stack->before);
     place_gradients(arena, stack, stack);
 }
 

@@ -18,6 +18,7 @@ static locus_status stack_create(lab_stack *stack, const lab_model_config *confi
     stack->kv_dim = stack->kv_heads * (config->dim / config->heads);
     stack->gelu = config->activation == LAB_GELU;
     stack->stream_is_y = config->norm == LAB_NORM_AFTER;
+    stack->leaves_out = config->stochastic_depth > 0.0;
     stack->mask = decoder ? LOCUS_MASK_CAUSAL : LOCUS_MASK_FULL;
     stack->sublayer_count = per_layer * (decoder ? config->decoder_layers : config->encoder_layers);
     stack->sublayers = calloc(stack->sublayer_count, sizeof *stack->sublayers);

@@ -112,13 +112,7 @@ static locus_status check_image_classifier(const lab_model_config *config, locus
         status = check_none("decoder_layers", config->decoder_layers, error);
     if (status == LOCUS_OK)
         status = check_none("tree_arity", config->tree_arity, error);
-    if (status == LOCUS_OK)
-        status = check_sizes(sizes, sizeof sizes / sizeof *sizes, error);
-    if (status == LOCUS_OK && config->norm == LAB_NORM_AFTER && config->stochastic_depth > 0.0)
-        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "stochastic_depth",
-                        "stochastic_depth is %g and norms stand after the blocks: put them before, or set it to 0",
-                        config->stochastic_depth);
-    return status;
+    return status == LOCUS_OK ? check_sizes(sizes, sizeof sizes / sizeof *sizes, error) : status;
 }
 
 locus_status lab_model_config_check(const lab_model_config *config, locus_error *error) {

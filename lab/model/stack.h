@@ -16,7 +16,7 @@
  * that it has, one after the other; what is left out is never computed. The join is where both meet: it adds the packed
  * branch to the stream where there is one, and writes y to the rows of the sublayer that reads it.
  *
- *   stream       | s0 | s1 | s2 | s3 | s4 |        sum, carry
+ *   stream       | s0 | s1 | s2 | s3 | s4 |        sum, carry (norms after the blocks: y as well, and y_s is a copy)
  *   sublayer s   | s0 | s2 | s3 |                  y_s, projected, context, branch, and their gradients */
 #ifndef LAB_STACK_H
 #define LAB_STACK_H
@@ -54,6 +54,7 @@ typedef struct lab_stream_join {
     lab_norm norm;
     lab_dropout dropout;
     float *sum, *y, *mean, *inverse; /* [T, D], [T, D], [T], [T]; y is sum where there is no norm */
+    float *packed; /* [T, D]: y of the samples that the next sublayer has, where y is the stream; else NULL */
 } lab_stream_join;
 
 /* Called at the end of the last segment, forward, or the start of the first, backward, for each chunk: a loss,
@@ -64,6 +65,7 @@ typedef struct lab_stack {
     size_t dim, feed_forward, heads, kv_heads, kv_dim, sublayer_count;
     bool gelu;        /* the feed-forward block's activation; else ReLU */
     bool stream_is_y; /* norms stand after the blocks */
+    bool leaves_out;  /* training has stochastic depth */
     locus_mask mask;  /* of the self-attention */
     lab_sublayer *sublayers;
     lab_stream_join *joins; /* [sublayer_count + 1] */
@@ -126,6 +128,8 @@ typedef struct lab_sample_rows {
     bool has_branch, has_y;
 } lab_sample_rows;
 lab_sample_rows lab_join_sample(const lab_stack *stack, size_t j, size_t sample);
+/* What a sublayer reads. */
+const float *lab_sublayer_input(const lab_stack *stack, const lab_sublayer *sublayer);
 /* Whether a sublayer on either side of join j leaves samples out. */
 bool lab_join_thinned(const lab_stack *stack, size_t j);
 

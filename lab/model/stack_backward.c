@@ -72,7 +72,7 @@ static lab_join_backward_call join_call(const segment *part, size_t slot, float 
                                     .bias_sum = j > 0 ? sums + 2 * D : NULL};
 }
 
-/* One sample at a join where samples are left out: nobody read y, the carry passes; no branch, it needs no gradient.
+/* One sample at a join where samples are left out: nobody read y, only the carry counts; no branch, it needs no gradient.
  * `gy` is where the sample's own stands. */
 static void join_sample(const lab_stack *stack, lab_join_backward_call call, const lab_sample_rows *rows,
                         const float *gy) {
@@ -85,8 +85,8 @@ static void join_sample(const lab_stack *stack, lab_join_backward_call call, con
     call.gy = rows->has_y ? gy : NULL;
     call.branch = rows->has_branch ? call.branch + rows->branch * D : NULL;
     if (call.norm->gain) {
-        call.mean += rows->y;
-        call.inverse += rows->y;
+        call.mean += stack->stream_is_y ? rows->stream : rows->y;
+        call.inverse += stack->stream_is_y ? rows->stream : rows->y;
     }
     lab_join_backward(&call, D, (lab_rows){0, stack->sample_tokens});
 }
@@ -165,14 +165,14 @@ static void weight_gradients(const segment *part) {
     if (part->top < stack->sublayer_count) {
         const lab_sublayer *top = &stack->sublayers[part->top];
         products[count++] = lab_linear_weight_product(&top->project, lab_sublayer_tokens(stack, top), stack->projected,
-                                                      stack->joins[part->top].y);
+                                                      lab_sublayer_input(stack, top));
     }
     if (part->feed_forward) {
         const lab_sublayer *block = part->feed_forward;
         const size_t T = lab_sublayer_tokens(stack, block);
         products[count++] = lab_linear_weight_product(&block->output, T, stack->branch[0], block->hidden);
         products[count++] =
-            lab_linear_weight_product(&block->project, T, stack->hidden, stack->joins[part->joins[1]].y);
+            lab_linear_weight_product(&block->project, T, stack->hidden, lab_sublayer_input(stack, block));
     }
     if (part->attention)
         products[count++] =

@@ -23,7 +23,8 @@ static lab_join_forward_call join_call(const lab_stack *stack, size_t j) {
                                    .inverse = join->inverse};
 }
 
-/* One sample at a join where samples are left out: no branch, the stream passes; nobody reads y, it isn't made.
+/* One sample at a join where samples are left out: no branch, the stream passes; nobody reads y, it isn't made (unless
+ * it is the stream, of which the next sublayer gets a copy).
  * `branch` is where the sample's own stands. */
 static void join_sample(const lab_stack *stack, size_t j, const lab_sample_rows *rows, const float *branch) {
     static const lab_norm none = {0};
@@ -35,14 +36,18 @@ static void join_sample(const lab_stack *stack, size_t j, const lab_sample_rows 
     call.residual = call.residual ? call.residual + rows->stream * D : NULL;
     call.branch = rows->has_branch ? branch : NULL;
     call.sum += rows->stream * D;
-    if (!rows->has_y) {
+    const size_t y = stack->stream_is_y ? rows->stream : rows->y;
+    if (!rows->has_y && !stack->stream_is_y) {
         call.norm = &none;
     } else if (call.norm->gain) {
-        call.y += rows->y * D;
-        call.mean += rows->y;
-        call.inverse += rows->y;
+        call.y += y * D;
+        call.mean += y;
+        call.inverse += y;
     }
     lab_join_forward(&call, D, (lab_rows){0, stack->sample_tokens});
+    if (stack->joins[j].packed && rows->has_y)
+        memcpy(stack->joins[j].packed + rows->y * D, stack->joins[j].y + rows->stream * D,
+               stack->sample_tokens * D * sizeof(float));
 }
 
 /* The branches of a chunk stand packed at the beginning of its part of `sum`: from the last sample to the first none is
@@ -74,7 +79,7 @@ static void feed_forward(const lab_stack *stack, size_t s, size_t chunk) {
     const lab_sublayer *sublayer = &stack->sublayers[s];
     const lab_rows own = lab_sublayer_chunk(stack, sublayer, chunk);
     const float *bias = sublayer->project.bias;
-    lab_linear_multiply(&sublayer->project, own, stack->joins[s].y, sublayer->projected);
+    lab_linear_multiply(&sublayer->project, own, lab_sublayer_input(stack, sublayer), sublayer->projected);
     if (stack->gelu)
         lab_gelu_forward(own, stack->feed_forward, bias, &sublayer->dropout, sublayer->projected, sublayer->hidden);
     else
@@ -109,8 +114,9 @@ static void segment_task(void *context, size_t chunk, size_t worker) {
         part->run->end(part->run->end_context, lab_stack_chunk(stack, chunk), chunk, NULL);
         return;
     }
-    const lab_rows own = lab_sublayer_chunk(stack, &stack->sublayers[j], chunk);
-    lab_linear_forward(&stack->sublayers[j].project, own, stack->joins[j].y, stack->sublayers[j].projected);
+    const lab_sublayer *next = &stack->sublayers[j];
+    const lab_rows own = lab_sublayer_chunk(stack, next, chunk);
+    lab_linear_forward(&next->project, own, lab_sublayer_input(stack, next), next->projected);
     cache_store(part->run, j, own);
 }
 

@@ -164,12 +164,20 @@ LAB_CLONES static void norm_input(size_t dim, const lab_norm *norm, const float 
             gx[j] = inverse * (gy[j] * gain[j] - first - (x[j] - mean) * inverse * second);
 }
 
-/* dL/d(sum) of one row, into carry. The stream is y: both gradients pass through the norm; the stream is sum: only gy
- * does. */
+/* dL/d(sum) of one row, into carry. The stream is y: both gradients pass through the norm, together in carry where there
+ * is only one of them, or no room for their sum; the stream is sum: only gy does. */
 static void join_sum_row(const lab_join_backward_call *call, size_t dim, size_t r, float *total) {
-    const float *gy = call->gy + r * dim;
+    const float *gy = call->gy ? call->gy + r * dim : NULL;
     float *carry = call->carry + r * dim;
     const float *carried = call->carried ? carry : NULL;
+    if (call->stream_is_y && carried && !(gy && total)) {
+        if (gy)
+            add_run(dim, carried, gy, NULL, carry);
+        gy = carry;
+        carried = NULL;
+    }
+    if (gy == NULL)
+        return;
     if (call->norm->gain == NULL) {
         add_run(dim, carried, gy, NULL, carry);
         return;
@@ -187,8 +195,7 @@ void lab_join_backward(const lab_join_backward_call *call, size_t dim, lab_rows 
     for (size_t r = rows.first; r < rows.first + rows.count; ++r) {
         float *branch = call->branch ? call->branch + r * dim : NULL;
         const float *carry = call->carry + r * dim;
-        if (call->gy)
-            join_sum_row(call, dim, r, branch);
+        join_sum_row(call, dim, r, branch);
         if (branch == NULL)
             continue;
         if (call->dropout->threshold != 0)

@@ -41,11 +41,11 @@ typedef struct lab_join_backward_call {
     const lab_norm *norm;
     const lab_dropout *dropout;
     const float *sum, *mean, *inverse;
-    const float *gy; /* dL/dy from the branch that reads y; NULL: none does (only where the stream is sum) */
+    const float *gy; /* dL/dy from the branch that reads y; NULL: none does */
     float *carry;
     bool carried;                           /* false: carry holds nothing yet, and counts as 0; not without gy */
     bool stream_is_y;                       /* norm after the block */
-    float *branch;                          /* dL/d(branch), written; NULL: it was left out (stream: sum) */
+    float *branch;                          /* dL/d(branch), written; NULL: it was left out */
     float branch_scale;                     /* as forward */
     float *gain_sum, *shift_sum, *bias_sum; /* bias_sum NULL: not wanted */
 } lab_join_backward_call;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The paper's claims and their verdicts. claims.h says how they are computed. */
+/* Verdicts on the claims of claims_list.c. claims.h says how they are computed. */
 #include "report/claims.h"
 
 #include "io/fail.h"
@@ -8,152 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define NORMAL_95 1.959964
-
-/* ---- the claims ---- */
-
-static const lab_claim claims[] = {
-    {"table1",
-     "best",
-     "algebraic (seq) is the best scheme or nearly the best in every column",
-     "section 4.3",
-     LAB_CLAIM_BEST,
-     {"algebraic (seq)"},
-     {NULL},
-     NULL},
-    {"table1",
-     "against-relative",
-     "algebraic (seq) does not fall behind relative, which is parameterized by the shape of the input",
-     "section 4.3",
-     LAB_CLAIM_BEST,
-     {"algebraic (seq)"},
-     {"relative"},
-     NULL},
-    {"table1",
-     "sinusoidal-chance",
-     "sinusoidal stays near chance",
-     "Table 1",
-     LAB_CLAIM_CHANCE,
-     {"sinusoidal"},
-     {NULL},
-     NULL},
-    {"table1",
-     "sinusoidal-last",
-     "every other scheme is above sinusoidal",
-     "Table 1",
-     LAB_CLAIM_ABOVE,
-     {NULL},
-     {"sinusoidal"},
-     NULL},
-    {"table1",
-     "relative-reverse",
-     "relative falls behind rope and algebraic (seq) on reverse and repeat",
-     "Table 1",
-     LAB_CLAIM_ABOVE,
-     {"rope", "algebraic (seq)"},
-     {"relative"},
-     "reverse|repeat"},
-
-    {"table2",
-     "best",
-     "the algebraic schemes (flat or tree) are the best or nearly the best in every column",
-     "section 4.3",
-     LAB_CLAIM_BEST,
-     {"algebraic (tree)", "algebraic (seq)"},
-     {NULL},
-     NULL},
-    {"table2",
-     "tree-best",
-     "algebraic (tree) is the best scheme or nearly the best in every column",
-     "section 4.3 and Table 2",
-     LAB_CLAIM_BEST,
-     {"algebraic (tree)"},
-     {NULL},
-     NULL},
-    {"table2",
-     "against-shiv-quirk",
-     "algebraic (tree) does not fall behind shiv-quirk, which is parameterized by the shape of the trees",
-     "section 4.3",
-     LAB_CLAIM_BEST,
-     {"algebraic (tree)"},
-     {"shiv-quirk"},
-     NULL},
-    {"table2",
-     "flat-depth",
-     "flat schemes fall behind the tree schemes in depth-first order",
-     "Table 2",
-     LAB_CLAIM_ABOVE,
-     {"algebraic (tree)", "shiv-quirk"},
-     {"sinusoidal", "rope", "algebraic (seq)"},
-     "depth"},
-    {"table2",
-     "flat-breadth",
-     "flattening costs the algebraic scheme less where input and output are flattened alike, breadth-first",
-     "section 4.3 and Table 2",
-     LAB_CLAIM_LESS,
-     {"algebraic (tree)"},
-     {"algebraic (seq)"},
-     NULL},
-    {"table2",
-     "sinusoidal-last",
-     "sinusoidal stays below all other schemes",
-     "Table 2",
-     LAB_CLAIM_ABOVE,
-     {NULL},
-     {"sinusoidal"},
-     NULL},
-
-    {"table3",
-     "best",
-     "algebraic (grid) is the best scheme or nearly the best in every column",
-     "section 4.3",
-     LAB_CLAIM_BEST,
-     {"algebraic (grid)"},
-     {NULL},
-     NULL},
-    {"table3",
-     "sequential-drop",
-     "performance drops with sequential orthogonal encodings: algebraic (grid) is above algebraic (seq)",
-     "section 4.3",
-     LAB_CLAIM_ABOVE,
-     {"algebraic (grid)"},
-     {"algebraic (seq)"},
-     NULL},
-    {"table3",
-     "wrong-bias",
-     "sequential orthogonal encodings give the wrong bias: additive schemes are above algebraic (seq)",
-     "section 4.3 and Table 3",
-     LAB_CLAIM_ABOVE,
-     {"sinusoidal", "learned"},
-     {"algebraic (seq)"},
-     NULL},
-    {"table3",
-     "above-additive",
-     "algebraic (grid) is above sinusoidal and learned",
-     "Table 3",
-     LAB_CLAIM_ABOVE,
-     {"algebraic (grid)"},
-     {"sinusoidal", "learned"},
-     NULL},
-
-    {NULL,
-     "decay",
-     "the decay helps: a scheme is better with it than without",
-     "section 4.2",
-     LAB_CLAIM_DECAY,
-     {NULL},
-     {NULL},
-     NULL},
-};
-
-size_t lab_claim_count(void) {
-    return COUNT(claims);
-}
-
-const lab_claim *lab_claim_at(size_t index) {
-    return index < COUNT(claims) ? &claims[index] : NULL;
-}
 
 const char *lab_verdict_name(lab_verdict verdict) {
     static const char *const names[] = {"OPEN", "SUPPORTED", "CONTRADICTED"};
@@ -402,7 +257,7 @@ static void judge_chance(scene *of, size_t column) {
     }
 }
 
-/* (subject − rival) depth-first minus (subject − rival) breadth-first, for the task whose depth-first column this is. */
+/* (subject − rival) depth-first less the same breadth-first, for the task whose depth-first column this is. */
 static void judge_less(scene *of, size_t depth) {
     const lab_reproduction_column *one = &of->table->columns[depth];
     for (size_t breadth = 0; one->order == LAB_ORDER_DEPTH && breadth < of->table->column_count; breadth++) {
@@ -480,17 +335,18 @@ static void find(lab_findings *findings, scene of, int init) {
 locus_status lab_findings_make(lab_findings *findings, const lab_reproduction *table, const lab_result *result,
                                locus_error *error) {
     findings->count = 0;
-    findings->findings = calloc(2 * COUNT(claims), sizeof *findings->findings);
+    findings->findings = calloc(2 * lab_claim_count(), sizeof *findings->findings);
     if (findings->findings == NULL) {
         return lab_fail(error, LOCUS_ERROR_MEMORY, "claims", "out of memory for the claims");
     }
-    for (size_t i = 0; i < COUNT(claims); i++) {
-        if (claims[i].table != NULL && strcmp(claims[i].table, table->name) != 0) {
+    for (size_t i = 0; i < lab_claim_count(); i++) {
+        const lab_claim *claim = lab_claim_at(i);
+        if (claim->table != NULL && strcmp(claim->table, table->name) != 0) {
             continue;
         }
         for (int init = LAB_EMBEDDING_SCALED; init <= LAB_EMBEDDING_UNIT; init++) {
             if (has_init(table, init)) {
-                find(findings, (scene){.table = table, .result = result, .claim = &claims[i]}, init);
+                find(findings, (scene){.table = table, .result = result, .claim = claim}, init);
             }
         }
     }

@@ -360,6 +360,15 @@ locus_status lab_reproduction_config(const lab_reproduction *table, lab_reproduc
     return status;
 }
 
+bool lab_reproduction_leads(const lab_reproduction *table, size_t column) {
+    for (size_t i = 0; i < column; i++) {
+        if (table->columns[i].training == table->columns[column].training) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void lab_reproduction_row_name(const lab_reproduction *table, size_t row, char *text, size_t size) {
     const lab_scheme *scheme = &table->columns[0].rows[row];
     const char *varied = !scheme->orthogonal                     ? ""

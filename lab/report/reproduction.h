@@ -105,6 +105,9 @@ typedef struct lab_reproduction_place {
 locus_status lab_reproduction_config(const lab_reproduction *table, lab_reproduction_place place,
                                      lab_train_config *config, char encoding[LAB_SPEC_SIZE], locus_error *error);
 
+/* Whether a column is the first one of its trainings. */
+bool lab_reproduction_leads(const lab_reproduction *table, size_t column);
+
 /* "algebraic (tree), no decay": a row's name, which says of an ablation what it varies. */
 void lab_reproduction_row_name(const lab_reproduction *table, size_t row, char *text, size_t size);
 

@@ -71,15 +71,6 @@ static void count_run(lab_result *result, const lab_run *run) {
     }
 }
 
-static bool first_of_training(const lab_reproduction *table, size_t column) {
-    for (size_t i = 0; i < column; i++) {
-        if (table->columns[i].training == table->columns[column].training) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* One run of a field; there may be none. */
 static locus_status read_run(lab_result *result, const lab_reproduction *table, lab_reproduction_place place,
                              lab_store *store, field_values *values, locus_error *error) {
@@ -99,7 +90,7 @@ static locus_status read_run(lab_result *result, const lab_reproduction *table, 
         }
         return status == LOCUS_ERROR_ARGUMENT ? LOCUS_OK : status;
     }
-    if (first_of_training(table, place.column)) {
+    if (lab_reproduction_leads(table, place.column)) {
         count_run(result, &run);
     }
     if (run.state == LAB_RUN_DONE) {

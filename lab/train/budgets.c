@@ -73,7 +73,7 @@ static void trees_quick(lab_train_config *config) {
     config->epochs = 0;
     config->steps = 1500;
     config->evaluate_every = 50;
-    config->rate_peak = 1e-3;
+    config->rate_peak = 2e-3;
 }
 
 static void trees_smoke(lab_train_config *config) {
@@ -127,7 +127,7 @@ static void images_smoke(lab_train_config *config) {
     config->train_samples = 2000;
     config->dev_samples = config->test_samples = 1000;
     config->batch = 32;
-    config->epochs = 8;
+    config->epochs = 6;
     config->rate_peak = 2e-3;
 }
 

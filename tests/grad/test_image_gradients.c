@@ -58,12 +58,15 @@ static void gradients_of_layers_that_differ(void **state) {
 
 static void gradients_with_dropout(void **state) {
     (void)state;
-    lab_model_config config = config_make("rope(learned=on)");
-    config.dropout = config.attention_dropout = 0.2;
-    config.survivors = LAB_SURVIVORS_AS_THEY_ARE;
-    config.stochastic_depth = 0.4;
-    config.encoder_layers = 3;
-    check_config(config);
+    for (int norm = LAB_NORM_BEFORE; norm <= LAB_NORM_AFTER; ++norm) {
+        lab_model_config config = config_make("rope(learned=on)");
+        config.norm = (lab_norm_place)norm;
+        config.dropout = config.attention_dropout = 0.2;
+        config.survivors = LAB_SURVIVORS_AS_THEY_ARE;
+        config.stochastic_depth = 0.4;
+        config.encoder_layers = 3;
+        check_config(config);
+    }
 }
 
 /* From the second layer on nothing is left. */
