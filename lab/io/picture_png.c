@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* PNG through libpng. Values are taken as they are stored: colour profiles and gamma are not looked at, as programs that
- * prepare training images do it. A pixel of opacity α over white is ⌊(αv + (255 − α)·255)/255 + ½⌋.
+/* PNG through libpng. Values are taken as they are stored: colour profiles and gamma are not looked at, as programs
+ * that prepare training images do it. A pixel of opacity α over white is ⌊(αv + (255 − α)·255)/255 + ½⌋.
  *
  * All kinds are brought to 8-bit RGBA, [height, width, 4], in memory that becomes the picture's: [height, width, 3]. */
 #include "io/picture_formats.h"

@@ -72,8 +72,8 @@ static lab_join_backward_call join_call(const segment *part, size_t slot, float 
                                     .bias_sum = j > 0 ? sums + 2 * D : NULL};
 }
 
-/* One sample at a join where samples are left out: nobody read y, only the carry counts; no branch, it needs no gradient.
- * `gy` is where the sample's own stands. */
+/* One sample at a join where samples are left out: nobody read y, only the carry counts; no branch, it needs no
+ * gradient. `gy` is where the sample's own stands. */
 static void join_sample(const lab_stack *stack, lab_join_backward_call call, const lab_sample_rows *rows,
                         const float *gy) {
     const size_t D = stack->dim;

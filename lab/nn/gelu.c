@@ -6,7 +6,8 @@
  *   gelu(x) = x − x Q(x) for x ≥ 0, x Q(−x) below;   gelu'(x) = 1 − Q(x) + x e/√(2π), or Q(−x) + x e/√(2π)
  *   Q(x) = e · t P(t), t = 1 / (1 + p x): relative error 5e-7 in float (coefficients: tools/fit_normal_tail.py)
  *
- * so the exponential serves both. exp by powers of two and a polynomial of degree 6 (Taylor's, reduced to ±ln 2 / 2). */
+ * so the exponential serves both. exp by powers of two and a polynomial of degree 6 (Taylor's, reduced to ±ln 2 /
+ * 2). */
 #include "nn/activation.h"
 #include "nn/clones.h"
 #include <stdint.h>

@@ -164,8 +164,8 @@ LAB_CLONES static void norm_input(size_t dim, const lab_norm *norm, const float 
             gx[j] = inverse * (gy[j] * gain[j] - first - (x[j] - mean) * inverse * second);
 }
 
-/* dL/d(sum) of one row, into carry. The stream is y: both gradients pass through the norm, together in carry where there
- * is only one of them, or no room for their sum; the stream is sum: only gy does. */
+/* dL/d(sum) of one row, into carry. The stream is y: both gradients pass through the norm, together in carry where
+ * there is only one of them, or no room for their sum; the stream is sum: only gy does. */
 static void join_sum_row(const lab_join_backward_call *call, size_t dim, size_t r, float *total) {
     const float *gy = call->gy ? call->gy + r * dim : NULL;
     float *carry = call->carry + r * dim;

@@ -15,9 +15,9 @@ typedef struct lab_loss {
     uint8_t *correct; /* [tokens] */
 } lab_loss;
 
-/* For each row of logits in the range, −Σ_j wanted_j ln softmax(logits)_j. Adds their sum to *loss (nats), writes 1 into
- * correct[row] where the target's logit is the greatest (the first of equal ones counts), else 0. With a scale other
- * than 0 the logits are overwritten by scale · (softmax − wanted). */
+/* For each row of logits in the range, −Σ_j wanted_j ln softmax(logits)_j. Adds their sum to *loss (nats), writes 1
+ * into correct[row] where the target's logit is the greatest (the first of equal ones counts), else 0. With a scale
+ * other than 0 the logits are overwritten by scale · (softmax − wanted). */
 void lab_cross_entropy(const lab_loss *call, lab_rows rows, double *loss);
 
 /* Index of the greatest number; the first of equal ones. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The encoder–decoder's gradients against central differences of its loss (model_differences.h). The rectifiers are kept
- * away from their kinks by biases of ±4 (tests/grad/test_nn_layers.c has them anywhere). Dropout is on: the differences
- * replay it. Norms before and after, both dropout sites of attention, every kind of encoding, encodings that differ
- * between layers, shared heads of keys and values, every kind of attention, GELU with label smoothing, and trees, where
- * encodings on paths and in the flat order stand side by side. */
+/* The encoder–decoder's gradients against central differences of its loss (model_differences.h). The rectifiers are
+ * kept away from their kinks by biases of ±4 (tests/grad/test_nn_layers.c has them anywhere). Dropout is on: the
+ * differences replay it. Norms before and after, both dropout sites of attention, every kind of encoding, encodings
+ * that differ between layers, shared heads of keys and values, every kind of attention, GELU with label smoothing,
+ * and trees, where encodings on paths and in the flat order stand side by side. */
 #include "model_differences.h"
 
 static const size_t input_offsets[] = {0, 4, 5, 12, 15}, target_offsets[] = {0, 5, 7, 8, 14};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports on trees and images, from a store that is filled by hand: orders are never mixed, bins are sorted and
- * weighted by their samples, an image's best epochs come from the finals or the curve, what is missing leaves a dash, and the
- * angles of a checkpoint are drawn for every branch. */
+ * weighted by their samples, an image's best epochs come from the finals or the curve, what is missing leaves a
+ * dash, and the angles of a checkpoint are drawn for every branch. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
