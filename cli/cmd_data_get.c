@@ -110,7 +110,7 @@ static void describe_part(char *text, size_t size, const request *asked) {
     struct stat facts;
     text[0] = '\0';
     if (asked->network && snprintf(part, sizeof part, "%s.part", asked->to) < (int)sizeof part &&
-        stat(part, &facts) == 0 && facts.st_size > 0) {
+        stat(part, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0) {
         snprintf(text, size, "; %s are kept in %s and the same command goes on from there",
                  cli_format_bytes(number, sizeof number, (double)facts.st_size), part);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* locus generate: greedy decoding with a key–value cache, of given words or of samples of the test set. Trees are printed
- * as "(operator left right)". */
+/* locus generate: greedy decoding with a key–value cache, of given words or of samples of the test set. Trees are
+ * printed as "(operator left right)". */
 #include "command.h"
 #include "output.h"
 #include "store_argument.h"

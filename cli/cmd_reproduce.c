@@ -28,6 +28,18 @@ typedef struct reproduce {
 
 /* ---- what is asked for ---- */
 
+/* 0, or 2 where an option is for a table of images and this one is not. */
+static int refuse_strangers(const cli_arguments *arguments) {
+    static const char *const options[] = {"data", "more"};
+    for (size_t i = 0; i < 2 && strcmp(arguments->operands[0], "table3") != 0; i++) {
+        if (cli_given_by_user(arguments, options[i])) {
+            return cli_usage_error("--%s: %s has no images; it is an option of table3", options[i],
+                                   arguments->operands[0]);
+        }
+    }
+    return 0;
+}
+
 static int read_request(reproduce *job) {
     static const char *const budgets[] = {"smoke", "quick", "paper"};
     cli_arguments *arguments = job->arguments;
@@ -58,16 +70,21 @@ static int read_request(reproduce *job) {
 }
 
 static char *file_name(const reproduce *job, const char *end) {
-    static const char *const decays[] = {"", "-decay-off", "-decay-both"};
+    static const char *const decays[] = {"", "-decay-off", "-decay-both"}, *const inits[] = {"-scaled", "-unit",
+                                                                                             "-both"};
     const lab_reproduction *table = &job->table;
-    size_t size = strlen(job->folder) + 96;
+    bool init = cli_given_by_user(job->arguments, "embedding-init");
+    char seed[32] = "";
+    size_t size = strlen(job->folder) + 160;
     char *path = malloc(size);
+    if (table->first_seed > 0) {
+        snprintf(seed, sizeof seed, "-seed-%" PRIu64, table->first_seed);
+    }
     if (path != NULL) {
-        snprintf(path, size, "%s/reproduce-%s-%s%s%s%s%s", job->folder, table->name, table->budget,
+        snprintf(path, size, "%s/reproduce-%s-%s%s%s%s%s%s%s%s", job->folder, table->name, table->budget,
                  table->setup == LAB_SETUP_CODE ? "-code" : "", decays[table->decay],
-                 cli_given_by_user(job->arguments, "columns") || cli_given_by_user(job->arguments, "rows") ? "-part"
-                                                                                                           : "",
-                 end);
+                 init ? inits[cli_choice(job->arguments, "embedding-init")] : "",
+                 cli_flag(job->arguments, "more") ? "-more" : "", seed, table->part ? "-part" : "", end);
     }
     return path;
 }
@@ -227,11 +244,14 @@ static int report(reproduce *job) {
 
 /* ---- --list ---- */
 
-static void describe(const lab_store *store, const cli_cell *cell, char *text, size_t size) {
+/* 0, or 1 after one line where the store cannot be read. */
+static int describe(lab_store *store, const cli_cell *cell, char *text, size_t size) {
     lab_run run;
-    if (store == NULL || lab_store_run_find((lab_store *)(uintptr_t)store, cell->name, &run, NULL) != LOCUS_OK) {
+    locus_error error;
+    locus_status found = store == NULL ? LOCUS_ERROR_ARGUMENT : lab_store_run_find(store, cell->name, &run, &error);
+    if (found != LOCUS_OK) {
         snprintf(text, size, "not begun");
-        return;
+        return found == LOCUS_ERROR_ARGUMENT ? 0 : cli_error(&error);
     }
     if (run.state == LAB_RUN_DONE) {
         snprintf(text, size, "done");
@@ -241,14 +261,18 @@ static void describe(const lab_store *store, const cli_cell *cell, char *text, s
                  run.steps_total);
     }
     lab_run_free(&run);
+    return 0;
 }
 
-static int list_json(const reproduce *job, const lab_store *store) {
+static int list_json(const reproduce *job, lab_store *store) {
     cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "trainings");
     for (size_t i = 0; i < job->cells.count; i++) {
         const cli_cell *cell = &job->cells.cells[i];
         char state[80];
-        describe(store, cell, state, sizeof state);
+        if (describe(store, cell, state, sizeof state) != 0) {
+            cJSON_Delete(root);
+            return 1;
+        }
         cJSON *object = cJSON_CreateObject();
         cJSON_AddItemToArray(list, object);
         cJSON_AddStringToObject(object, "name", cell->name);
@@ -275,17 +299,20 @@ static int list(reproduce *job) {
         return status;
     }
     cli_table *table = cli_table_create(heads, sizeof heads / sizeof *heads);
-    for (size_t i = 0; i < job->cells.count; i++) {
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < job->cells.count; i++) {
         char state[80];
-        describe(store.store, &job->cells.cells[i], state, sizeof state);
+        status = describe(store.store, &job->cells.cells[i], state, sizeof state);
         cli_table_cell(table, "%s", job->cells.cells[i].label);
         cli_table_cell(table, "%s", job->cells.cells[i].encoding);
         cli_table_cell(table, "%s", state);
     }
-    cli_table_print(table, stdout);
+    if (status == 0) {
+        cli_table_print(table, stdout);
+    }
     cli_table_free(table);
     cli_store_close(&store);
-    return 0;
+    return status;
 }
 
 /* ---- the command ---- */
@@ -352,7 +379,8 @@ static int run(cli_arguments *arguments) {
         return cli_failure("out of memory");
     }
     job->arguments = arguments;
-    int status = read_request(job);
+    int status = refuse_strangers(arguments);
+    status = status ? status : read_request(job);
     status = status ? status : make_cells(job);
     if (status == 0 && cli_flag(arguments, "list")) {
         status = list(job);
@@ -395,14 +423,11 @@ const cli_command cli_command_reproduce = {
     .details =
         "table1: sequences; table2: trees; table3: images (Algebraic Positional Encodings, Kogkalidis, Bernardy and "
         "Garg 2024).\n"
-        "Every training is a run of the store, as 'locus train' makes it. Trainings that are done are not repeated, "
-        "and "
-        "one that was\n"
-        "stopped or killed goes on: the same command finishes an interrupted table.\n\n"
-        "The paper's claims are called SUPPORTED, OPEN or CONTRADICTED by what was measured, computed from means and "
-        "95 "
-        "% confidence\n"
-        "intervals over seeds (docs/reproduction.md). A Markdown file and a page are written beside the store.",
+        "Every training is a run of the store, as 'locus train' makes it. Trainings that are done are not\n"
+        "repeated, and one that was stopped or killed goes on: the same command finishes an interrupted table.\n\n"
+        "The paper's claims are called SUPPORTED, OPEN or CONTRADICTED by what was measured, computed from\n"
+        "means and 95 % confidence intervals over seeds (docs/reproduction.md). A Markdown file and a page\n"
+        "are written beside the store.",
     .examples = "locus reproduce table1 --budget smoke --seeds 1\n"
                 "locus reproduce table2 --budget quick --jobs 2 --threads 1\n"
                 "locus reproduce table2 --budget quick --decay both --columns tree-reorder --rows rope,algebraic\n"

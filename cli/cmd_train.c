@@ -116,15 +116,16 @@ static int print_run(const cli_store *store, const lab_run *run, bool json) {
     if (lab_store_finals(store->store, run->id, &finals, &count, &error) != LOCUS_OK) {
         return cli_error(&error);
     }
-    printf("%s\n%s · %s · budget %s · set-up %s · embeddings %s · seed %" PRIu64 "\n", run->name, run->task,
-           run->encoding, run->budget, run->setup, run->embedding_init, run->seed);
+    const lab_task *task = lab_task_find(run->task);
+    const bool images = task != NULL && task->kind == LAB_TASK_IMAGES; /* these have no embedding */
+    printf("%s\n%s · %s · budget %s · set-up %s%s%s · seed %" PRIu64 "\n", run->name, run->task, run->encoding,
+           run->budget, run->setup, images ? "" : " · embeddings ", images ? "" : run->embedding_init, run->seed);
     printf("%" PRIu64 " steps in %s, %s tokens/s, %s parameters, peak %s\n", run->steps_done,
            cli_format_seconds(seconds, sizeof seconds, run->wall_seconds),
            cli_format_count(speed, sizeof speed, run->tokens_per_second),
            cli_format_count(parameters, sizeof parameters, (double)run->parameters),
            cli_format_bytes(peak, sizeof peak, (double)run->peak_bytes));
-    const lab_task *task = lab_task_find(run->task);
-    (task != NULL && task->kind == LAB_TASK_IMAGES ? print_image_scores : print_scores)(finals, count);
+    (images ? print_image_scores : print_scores)(finals, count);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(finals[i].name, "steps_to_99") == 0) {
             printf("99 %% of the development tokens right after %.0f steps\n", finals[i].value);

@@ -88,7 +88,10 @@ void cli_reproduce_print(const lab_reproduction_view *view, FILE *stream) {
     print_blocks(view, show_accuracy, false, stream);
     lab_legend_write(view, stream);
     if (lab_view_has_exact(view)) {
-        fputs("\nWhole outputs right, %: under teacher forcing / by greedy decoding\n\n", stream);
+        const lab_train_config *config = &view->table->columns[0].config;
+        fprintf(stream,
+                "\nWhole outputs right, %%: of %zu under teacher forcing / of the first %zu by greedy decoding\n\n",
+                config->test_samples, config->greedy_samples);
         print_blocks(view, show_whole, false, stream);
     }
     if (view->table->decay == LAB_DECAY_BOTH) {

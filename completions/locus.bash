@@ -7,7 +7,7 @@ _locus()
     local options= operands= words= value=
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W " encodings path encode apply attend check fold import-rope data train eval generate compare runs report plot bench completion --help --version" -- "$current"))
+        COMPREPLY=($(compgen -W " encodings path encode apply attend check fold import-rope data train eval generate compare reproduce runs report plot bench completion --help --version" -- "$current"))
         return
     fi
     case $command in
@@ -125,39 +125,52 @@ _locus()
         case $previous in
         esac ;;
     "data make")
-        options=" --set --n --seed --length --length-deviation --symbols --output --quiet --help"
-        operands=" copy reverse repeat"
+        options=" --set --n --seed --symbols --length --length-deviation --depth --depth-deviation --arity --order --data --image --output --quiet --help"
+        operands=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10"
         case $previous in
         --set) words=" train dev test"; value=1 ;;
         -n|--n) words=""; value=1 ;;
         -s|--seed) words=""; value=1 ;;
+        --symbols) words=""; value=1 ;;
         -l|--length) words=""; value=1 ;;
         --length-deviation) words=""; value=1 ;;
-        --symbols) words=""; value=1 ;;
+        --depth) words=""; value=1 ;;
+        --depth-deviation) words=""; value=1 ;;
+        --arity) words=""; value=1 ;;
+        --order) words=" breadth depth"; value=1 ;;
+        --data) words=""; value=1 ;;
+        --image) words=""; value=1 ;;
         -o|--output) return ;;
         esac ;;
     "data inspect")
-        options=" --set --n --seed --length --length-deviation --symbols --show --json --help"
-        operands=" copy reverse repeat"
+        options=" --set --n --seed --symbols --length --length-deviation --depth --depth-deviation --arity --order --data --show --json --help"
+        operands=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10"
         case $previous in
         --set) words=" train dev test"; value=1 ;;
         -n|--n) words=""; value=1 ;;
         -s|--seed) words=""; value=1 ;;
+        --symbols) words=""; value=1 ;;
         -l|--length) words=""; value=1 ;;
         --length-deviation) words=""; value=1 ;;
-        --symbols) words=""; value=1 ;;
+        --depth) words=""; value=1 ;;
+        --depth-deviation) words=""; value=1 ;;
+        --arity) words=""; value=1 ;;
+        --order) words=" breadth depth"; value=1 ;;
+        --data) words=""; value=1 ;;
         --show) words=""; value=1 ;;
         esac ;;
     "data get")
-        options=" --help"
+        options=" --from --to --quiet --help"
         operands=""
         case $previous in
+        --from) return ;;
+        --to) return ;;
         esac ;;
     "train")
-        options=" --task --encoding --seed --embedding-init --budget --setup --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --length --length-deviation --symbols --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --rate --warmup --weight-decay --clip --evaluate-every --checkpoint-seconds --data-seed --store --name --restart --json --quiet --threads --help"
+        options=" --task --encoding --seed --embedding-init --budget --setup --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --length --length-deviation --symbols --order --depth --depth-deviation --arity --data --augment --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --test-depths --rate --warmup --weight-decay --clip --evaluate-every --checkpoint-seconds --data-seed --store --name --restart --json --quiet --threads --help"
         operands=""
         case $previous in
-        -t|--task) words=" copy reverse repeat"; value=1 ;;
+        -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10"; value=1 ;;
         -e|--encoding) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"; value=1 ;;
         -s|--seed) words=""; value=1 ;;
         --embedding-init) words=" scaled unit"; value=1 ;;
@@ -176,11 +189,18 @@ _locus()
         -l|--length) words=""; value=1 ;;
         --length-deviation) words=""; value=1 ;;
         --symbols) words=""; value=1 ;;
+        --order) words=" breadth depth"; value=1 ;;
+        --depth) words=""; value=1 ;;
+        --depth-deviation) words=""; value=1 ;;
+        --arity) words=""; value=1 ;;
+        --data) words=""; value=1 ;;
+        --augment) words=" autoaugment none"; value=1 ;;
         --train-samples) words=""; value=1 ;;
         --dev-samples) words=""; value=1 ;;
         --test-samples) words=""; value=1 ;;
         --greedy-samples) words=""; value=1 ;;
         --test-lengths) words=""; value=1 ;;
+        --test-depths) words=""; value=1 ;;
         --rate) words=""; value=1 ;;
         --warmup) words=""; value=1 ;;
         --weight-decay) words=""; value=1 ;;
@@ -193,10 +213,12 @@ _locus()
         --threads) words=""; value=1 ;;
         esac ;;
     "eval")
-        options=" --lengths --set --n --greedy-samples --store --json --threads --help"
+        options=" --lengths --depths --data --set --n --greedy-samples --store --json --threads --help"
         operands=""
         case $previous in
         -l|--lengths) words=""; value=1 ;;
+        --depths) words=""; value=1 ;;
+        --data) words=""; value=1 ;;
         --set) words=" test dev train"; value=1 ;;
         -n|--n) words=""; value=1 ;;
         --greedy-samples) words=""; value=1 ;;
@@ -204,20 +226,21 @@ _locus()
         --threads) words=""; value=1 ;;
         esac ;;
     "generate")
-        options=" --input --n --length --store --json --threads --help"
+        options=" --input --n --length --depth --store --json --threads --help"
         operands=""
         case $previous in
         -i|--input) words=""; value=1 ;;
         -n|--n) words=""; value=1 ;;
         -l|--length) words=""; value=1 ;;
+        --depth) words=""; value=1 ;;
         --store) return ;;
         --threads) words=""; value=1 ;;
         esac ;;
     "compare")
-        options=" --task --encodings --seeds --seed --embedding-init --jobs --budget --setup --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --length --length-deviation --symbols --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --rate --warmup --weight-decay --clip --evaluate-every --checkpoint-seconds --data-seed --store --page --no-page --restart --json --quiet --threads --help"
+        options=" --task --encodings --seeds --seed --embedding-init --jobs --budget --setup --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --length --length-deviation --symbols --order --depth --depth-deviation --arity --data --augment --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --test-depths --rate --warmup --weight-decay --clip --evaluate-every --checkpoint-seconds --data-seed --store --page --no-page --restart --json --quiet --threads --help"
         operands=""
         case $previous in
-        -t|--task) words=" copy reverse repeat"; value=1 ;;
+        -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10"; value=1 ;;
         -e|--encodings) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"; value=1 ;;
         --seeds) words=""; value=1 ;;
         -s|--seed) words=""; value=1 ;;
@@ -238,11 +261,18 @@ _locus()
         -l|--length) words=""; value=1 ;;
         --length-deviation) words=""; value=1 ;;
         --symbols) words=""; value=1 ;;
+        --order) words=" breadth depth"; value=1 ;;
+        --depth) words=""; value=1 ;;
+        --depth-deviation) words=""; value=1 ;;
+        --arity) words=""; value=1 ;;
+        --data) words=""; value=1 ;;
+        --augment) words=" autoaugment none"; value=1 ;;
         --train-samples) words=""; value=1 ;;
         --dev-samples) words=""; value=1 ;;
         --test-samples) words=""; value=1 ;;
         --greedy-samples) words=""; value=1 ;;
         --test-lengths) words=""; value=1 ;;
+        --test-depths) words=""; value=1 ;;
         --rate) words=""; value=1 ;;
         --warmup) words=""; value=1 ;;
         --weight-decay) words=""; value=1 ;;
@@ -254,11 +284,28 @@ _locus()
         --page) return ;;
         --threads) words=""; value=1 ;;
         esac ;;
+    "reproduce")
+        options=" --budget --setup --seeds --seed --decay --embedding-init --more --columns --rows --jobs --data --store --list --no-page --json --quiet --threads --help"
+        operands=" table1 table2 table3"
+        case $previous in
+        --budget) words=" smoke quick paper"; value=1 ;;
+        --setup) words=" paper code"; value=1 ;;
+        --seeds) words=""; value=1 ;;
+        -s|--seed) words=""; value=1 ;;
+        --decay) words=" on off both"; value=1 ;;
+        --embedding-init) words=" scaled unit both"; value=1 ;;
+        -c|--columns) words=""; value=1 ;;
+        -r|--rows) words=""; value=1 ;;
+        -j|--jobs) words=""; value=1 ;;
+        --data) words=""; value=1 ;;
+        --store) return ;;
+        --threads) words=""; value=1 ;;
+        esac ;;
     "runs")
         options=" --task --encoding --store --json --quiet --help"
         operands=" show delete"
         case $previous in
-        -t|--task) words=" copy reverse repeat"; value=1 ;;
+        -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10"; value=1 ;;
         -e|--encoding) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"; value=1 ;;
         --store) return ;;
         esac ;;
@@ -268,7 +315,7 @@ _locus()
         case $previous in
         -o|--output) return ;;
         --store) return ;;
-        -t|--task) words=" copy reverse repeat"; value=1 ;;
+        -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10"; value=1 ;;
         -b|--budget) words=""; value=1 ;;
         --setup) words=""; value=1 ;;
         --embedding-init) words=""; value=1 ;;

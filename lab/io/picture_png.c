@@ -45,30 +45,33 @@ static void ignore(png_structp png, png_const_charp warning) {
 
 /* ---- reading ---- */
 
-/* The size that the first chunk states, which libpng checks again. */
+/* The size that the first chunk states; `decode` holds it against libpng's, which may have read it from a later one. */
 static size_t read_size(const unsigned char *at) {
     return (size_t)at[0] << 24 | (size_t)at[1] << 16 | (size_t)at[2] << 8 | at[3];
 }
 
 /* Everything between the setjmp and its return works on `reader` and memory behind pointers: no variable changes. */
-static bool decode(png_structp reader, png_infop info, uint8_t *rgba) {
+static bool decode(png_structp reader, png_infop info, const lab_picture *into) {
     if (setjmp(png_jmpbuf(reader)) != 0) {
         return false;
     }
     png_read_info(reader, info);
+    if (png_get_image_width(reader, info) != into->width || png_get_image_height(reader, info) != into->height) {
+        png_error(reader, "its head does not come first");
+    }
     png_set_expand(reader);
     png_set_scale_16(reader);
     png_set_gray_to_rgb(reader);
     png_set_add_alpha(reader, 0xFF, PNG_FILLER_AFTER);
     const int passes = png_set_interlace_handling(reader);
     png_read_update_info(reader, info);
-    const size_t stride = png_get_rowbytes(reader, info), height = png_get_image_height(reader, info);
-    if (stride != (size_t)png_get_image_width(reader, info) * 4) {
+    const size_t stride = png_get_rowbytes(reader, info);
+    if (stride != into->width * 4) {
         png_error(reader, "of an unknown kind");
     }
     for (int pass = 0; pass < passes; pass++) {
-        for (size_t y = 0; y < height; y++) {
-            png_read_row(reader, rgba + y * stride, NULL);
+        for (size_t y = 0; y < into->height; y++) {
+            png_read_row(reader, into->rgb + y * stride, NULL);
         }
     }
     png_read_end(reader, NULL);
@@ -85,7 +88,8 @@ static void lay_on_white(uint8_t *pixels, size_t count) {
     }
 }
 
-static locus_status read_pixels(uint8_t *rgba, const lab_picture_bytes *bytes, locus_error *error) {
+/* `into` has its size, and memory of four bytes a pixel. */
+static locus_status read_pixels(const lab_picture *into, const lab_picture_bytes *bytes, locus_error *error) {
     source from = {bytes->data, bytes->count, ""};
     png_structp reader = png_create_read_struct(PNG_LIBPNG_VER_STRING, &from, stop, ignore);
     png_infop info = reader != NULL ? png_create_info_struct(reader) : NULL;
@@ -94,7 +98,7 @@ static locus_status read_pixels(uint8_t *rgba, const lab_picture_bytes *bytes, l
         status = lab_fail_memory(error, "a picture");
     } else {
         png_set_read_fn(reader, &from, give);
-        if (!decode(reader, info, rgba)) {
+        if (!decode(reader, info, into)) {
             status = lab_fail_file(error, bytes->path, "is cut or damaged: %s", from.reason);
         }
     }
@@ -115,7 +119,7 @@ locus_status lab_picture_read_png(lab_picture *picture, const lab_picture_bytes 
     if (picture->rgb == NULL) {
         return lab_fail_memory(error, "a picture");
     }
-    status = read_pixels(picture->rgb, bytes, error);
+    status = read_pixels(picture, bytes, error);
     if (status == LOCUS_OK) {
         lay_on_white(picture->rgb, width * height);
         uint8_t *rgb = realloc(picture->rgb, width * height * 3);

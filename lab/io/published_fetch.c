@@ -126,7 +126,11 @@ locus_status lab_published_fetch(const lab_published_set *set, const char *url, 
         return lab_fail_memory(error, "a file name");
     }
     snprintf(part, size, "%s.part", to);
-    locus_status status = create_parents(to, error);
+    bool exists; /* what cannot be unpacked need not be downloaded */
+    locus_status status = lab_published_check_target(to, &exists, error);
+    if (status == LOCUS_OK) {
+        status = create_parents(to, error);
+    }
     if (status == LOCUS_OK) {
         status = get_archive(set, url, part, watch, error);
     }

@@ -2,7 +2,8 @@
 /* Checks the files of a published set, and copies them.
  *
  * Copies are made in a folder of their own beside the target, <to>.tmp-<process id>; when all are there and right it
- * takes the target's name. Where that is a folder with something in it already, they are moved into it one by one. */
+ * takes the target's name. Where the target is a folder already (or a link to one, or a disk of its own) that folder is
+ * made in it, .tmp-<process id>, and the files are moved out one by one. */
 #include "io/published_set.h"
 
 #include "io/digest.h"
@@ -10,6 +11,7 @@
 #include "io/file.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,23 +141,35 @@ locus_status lab_published_check(const lab_published_set *set, const char *path,
 
 /* ---- folders of copies ---- */
 
-/* Such a folder holds nothing but files. */
-static void remove_folder(const char *folder) {
-    DIR *entries = opendir(folder);
+/* Whether a name is a file's of the set, or that of its temporary (io/file.h). */
+static bool is_copy(const lab_published_set *set, const char *name) {
+    bool found = false;
+    for (size_t i = 0; i < set->file_count && !found; i++) {
+        const char *file = set->files[i].name;
+        found = strcmp(name, file) == 0 || (name[0] == '.' && strncmp(name + 1, file, strlen(file)) == 0 &&
+                                            strncmp(name + 1 + strlen(file), ".tmp-", 5) == 0);
+    }
+    return found;
+}
+
+/* Copies and nothing else: a folder that holds anything of somebody else's stays, and links are not followed. */
+static void remove_folder(const lab_published_set *set, const char *folder) {
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *entries = descriptor < 0 ? NULL : fdopendir(descriptor);
     for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        char *path = entry->d_name[0] != '.' || strlen(entry->d_name) > 2 ? join(folder, "/", entry->d_name) : NULL;
-        if (path != NULL) {
-            unlink(path);
+        if (is_copy(set, entry->d_name)) {
+            unlinkat(descriptor, entry->d_name, 0);
         }
-        free(path);
     }
     if (entries != NULL) {
         closedir(entries);
+    } else if (descriptor >= 0) {
+        close(descriptor);
     }
     rmdir(folder);
 }
 
-/* <to>.tmp-<id> of a process that is no more: it was killed. */
+/* <start><id> of a process that is no more: it was killed. */
 static bool is_left_over(const char *name, const char *start) {
     size_t length = strlen(start);
     char *end;
@@ -163,15 +177,15 @@ static bool is_left_over(const char *name, const char *start) {
         return false;
     }
     long id = strtol(name + length, &end, 10);
-    return *end == '\0' && id > 0 && kill((pid_t)id, 0) != 0 && errno == ESRCH;
+    return *end == '\0' && id > 0 && id <= INT32_MAX && kill((pid_t)id, 0) != 0 && errno == ESRCH;
 }
 
-static void remove_left_over(const char *parent, const char *start) {
+static void remove_left_over(const lab_published_set *set, const char *parent, const char *start) {
     DIR *entries = opendir(parent);
     for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
         char *path = is_left_over(entry->d_name, start) ? join(parent, "/", entry->d_name) : NULL;
         if (path != NULL) {
-            remove_folder(path);
+            remove_folder(set, path);
         }
         free(path);
     }
@@ -180,15 +194,16 @@ static void remove_left_over(const char *parent, const char *start) {
     }
 }
 
-/* The parent of `to` and what folders of copies for it begin with. */
-static locus_status clean(const char *to, locus_error *error) {
+/* Makes the folders above `to`, and removes what killed processes left there and in it. */
+static locus_status clean(const lab_published_set *set, const char *to, locus_error *error) {
     const char *slash = strrchr(to, '/');
     char *parent = slash == NULL ? strdup(".") : slash == to ? strdup("/") : strndup(to, (size_t)(slash - to));
     char *start = join(slash != NULL ? slash + 1 : to, ".tmp-", "");
     locus_status status = parent != NULL && start != NULL ? lab_directory_create(parent, error)
                                                           : lab_fail_memory(error, "a folder's name");
     if (status == LOCUS_OK) {
-        remove_left_over(parent, start);
+        remove_left_over(set, parent, start);
+        remove_left_over(set, to, ".tmp-");
     }
     free(parent);
     free(start);
@@ -210,42 +225,56 @@ static locus_status move_files(const lab_published_set *set, const char *from, c
     return status;
 }
 
-static locus_status move_in(const lab_published_set *set, const char *from, const char *to, locus_error *error) {
-    if (rename(from, to) == 0) {
+/* From where to where, by way of `folder`; `exists`: `to` is there. */
+typedef struct way {
+    const char *path, *folder, *to;
+    bool exists;
+} way;
+
+/* `to` may have come into being meanwhile, by another process. */
+static locus_status move_in(const lab_published_set *set, const way *by, locus_error *error) {
+    if (!by->exists && rename(by->folder, by->to) == 0) {
         return LOCUS_OK;
     }
-    return errno == EEXIST || errno == ENOTEMPTY ? move_files(set, from, to, error)
-                                                 : lab_fail_system(error, "write", to, errno);
+    return by->exists || errno == EEXIST || errno == ENOTEMPTY ? move_files(set, by->folder, by->to, error)
+                                                               : lab_fail_system(error, "write", by->to, errno);
 }
 
-static locus_status take_by_way_of(const lab_published_set *set, const char *folder, const char *path, const char *to,
-                                   const lab_watch *watch, locus_error *error) {
-    file_job copying = {.set = set, .to = folder, .phase = "unpacking", .watch = watch};
-    locus_status status = lab_directory_create(folder, error);
+static locus_status take_by_way_of(const lab_published_set *set, const way *by, const lab_watch *watch,
+                                   locus_error *error) {
+    file_job copying = {.set = set, .to = by->folder, .phase = "unpacking", .watch = watch};
+    locus_status status = lab_directory_create(by->folder, error);
     if (status == LOCUS_OK) {
-        status = run(&copying, path, error);
+        status = run(&copying, by->path, error);
     }
     if (status == LOCUS_OK) {
-        status = move_in(set, folder, to, error);
+        status = move_in(set, by, error);
     }
-    remove_folder(folder);
+    remove_folder(set, by->folder);
     return status;
+}
+
+locus_status lab_published_check_target(const char *to, bool *exists, locus_error *error) {
+    struct stat facts;
+    *exists = stat(to, &facts) == 0;
+    return *exists && !S_ISDIR(facts.st_mode) ? lab_fail_system(error, "write", to, ENOTDIR) : LOCUS_OK;
 }
 
 locus_status lab_published_take(const lab_published_set *set, const char *path, const char *to, const lab_watch *watch,
                                 locus_error *error) {
     char id[32];
-    struct stat facts;
-    if (stat(to, &facts) == 0 && !S_ISDIR(facts.st_mode)) {
-        return lab_fail_system(error, "write", to, ENOTDIR);
-    }
-    locus_status status = clean(to, error);
-    snprintf(id, sizeof id, "%ld", (long)getpid());
-    char *folder = join(to, ".tmp-", id);
+    bool exists;
+    locus_status status = lab_published_check_target(to, &exists, error);
     if (status == LOCUS_OK) {
-        status = folder != NULL ? take_by_way_of(set, folder, path, to, watch, error)
-                                : lab_fail_memory(error, "a folder's name");
+        status = clean(set, to, error);
     }
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    snprintf(id, sizeof id, "%ld", (long)getpid());
+    char *folder = join(to, exists ? "/.tmp-" : ".tmp-", id);
+    const way by = {path, folder, to, exists};
+    status = folder != NULL ? take_by_way_of(set, &by, watch, error) : lab_fail_memory(error, "a folder's name");
     free(folder);
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include "io/watch.h"
 #include <locus/status.h>
+#include <stdbool.h>
 
 typedef struct lab_published_file {
     const char *name;
@@ -56,6 +57,9 @@ locus_status lab_published_check(const lab_published_set *set, const char *path,
  * afterwards the whole set, or what was there before. */
 locus_status lab_published_take(const lab_published_set *set, const char *path, const char *to, const lab_watch *watch,
                                 locus_error *error);
+
+/* IO where `to` is there and no folder, so that nothing can be put into it. */
+locus_status lab_published_check_target(const char *to, bool *exists, locus_error *error);
 
 /* Downloads the archive to <to>.part, checks it and unpacks it to the folder `to`. A .part that an earlier call left is
  * continued; one that turns out not to fit is fetched anew, once. The argument of a failure is "url" if it is for what

@@ -5,7 +5,6 @@
 #include "io/fail.h"
 #include "model/token_positions.h"
 #include <stdlib.h>
-#include <string.h>
 
 enum { QUERIES = 2, KEYS = 3 }; /* of what is tried */
 

@@ -16,7 +16,6 @@
 #include "model/decode_positions.h"
 #include "nn/loss.h"
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct decoding {
     lab_model *model;
@@ -144,14 +143,6 @@ static void choose_end(void *context, lab_rows rows, size_t chunk, float *partia
         d->next[r] = (int32_t)lab_argmax(V, model->step.logits + r * V);
 }
 
-static locus_status workspace_fit(lab_model *model, lab_stack_run *run, locus_error *error) {
-    const size_t attention = lab_stack_workspace(run, false),
-                 added = lab_added_workspace(model, lab_run_token_plan(run));
-    locus_status status = lab_workspace_fit(model, attention > added ? attention : added, error);
-    run->workspace = model->workspace;
-    return status;
-}
-
 /* Plans are made anew, caches are the model's own. */
 static locus_status step_compute(decoding *d, locus_error *error) {
     lab_model *model = d->model;
@@ -162,7 +153,7 @@ static locus_status step_compute(decoding *d, locus_error *error) {
     run.cache_rows = d->cache_rows;
     run.end = choose_end;
     run.end_context = d;
-    locus_status status = workspace_fit(model, &run, error);
+    locus_status status = lab_runs_prepare(model, &(lab_stack_run *){&run}, 1, false, error);
     if (status == LOCUS_OK)
         status = lab_tokens_embed(model, run.stack, d->next, lab_run_token_plan(&run), error);
     return status == LOCUS_OK ? lab_stack_forward(&run, error) : status;
@@ -271,7 +262,7 @@ static locus_status encode(decoding *d, locus_error *error) {
         status = lab_places_create(model, &model->encoder, model->encoder_places, &tokens, error);
     lab_stack_run run = lab_run_make(model, &model->encoder, model->encoder_places, false);
     if (status == LOCUS_OK)
-        status = workspace_fit(model, &run, error);
+        status = lab_runs_prepare(model, &(lab_stack_run *){&run}, 1, false, error);
     if (status == LOCUS_OK)
         status = lab_encoder_forward(model, batch, &run, error);
     lab_places_destroy(model, model->encoder_places);

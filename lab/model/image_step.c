@@ -193,14 +193,12 @@ static locus_status forward(lab_model *model, bool training, lab_stack_run *run,
 
 static locus_status execute(lab_model *model, size_t images, bool training, lab_score *score, locus_error *error) {
     lab_stack_run run;
-    const locus_status status = forward(model, training, &run, error);
+    locus_status status = forward(model, training, &run, error);
     if (status != LOCUS_OK || score == NULL)
         return status;
     score_collect(model, images, score);
-    if (!isfinite(score->loss))
-        return lab_fail(error, LOCUS_ERROR_NUMERIC, "loss",
-                        "the loss is not finite: a smaller learning rate or clipping may help");
-    return training ? backward(model, images, &run, error) : LOCUS_OK;
+    status = lab_loss_check(score, error);
+    return status == LOCUS_OK && training ? backward(model, images, &run, error) : status;
 }
 
 static void depth_draw(lab_model *model, const lab_image_pass *pass) {

@@ -108,6 +108,8 @@ void lab_places_destroy(const lab_model *model, lab_stack_position *places);
 /* pass.c: what training, evaluation and decoding share. */
 void lab_dropout_arm(lab_model *model, bool training, uint64_t seed, uint32_t step);
 locus_status lab_batch_check(const lab_model *model, const lab_batch *batch, bool targets, locus_error *error);
+/* NUMERIC unless the loss is finite. */
+locus_status lab_loss_check(const lab_score *score, locus_error *error);
 const locus_group *lab_model_group(const lab_model *model); /* of all encodings; NULL: any will do */
 lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const lab_stack_position *places, bool training);
 locus_status lab_tokens_embed(lab_model *model, lab_stack *stack, const int32_t *tokens, const locus_plan *plan,

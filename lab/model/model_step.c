@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* One batch through the encoder–decoder: teacher-forced loss, and the gradients of its mean over predicted tokens. The
  * image classifier's pass is in image_step.c. */
-#include "io/fail.h"
 #include "model/token_positions.h"
 #include "nn/embedding.h"
 #include "nn/loss.h"
 #include <math.h>
-#include <string.h>
 
 /* The decoder reads start + target and predicts target + end; trees have no end, and their last token is not read. */
 static void step_tokens(lab_model *model, const lab_batch *batch) {
@@ -206,10 +204,8 @@ static locus_status execute(lab_model *model, const lab_batch *batch, bool train
     if (status != LOCUS_OK)
         return status;
     score_collect(model, batch->samples, score);
-    if (!isfinite(score->loss))
-        return lab_fail(error, LOCUS_ERROR_NUMERIC, "loss",
-                        "the loss is not finite: a smaller learning rate or clipping may help");
-    return training ? backward(model, batch, &encoder, &decoder, error) : LOCUS_OK;
+    status = lab_loss_check(score, error);
+    return status == LOCUS_OK && training ? backward(model, batch, &encoder, &decoder, error) : status;
 }
 
 static locus_status batch_run(lab_model *model, const lab_batch *batch, bool training, lab_score *score,

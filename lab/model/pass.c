@@ -63,6 +63,13 @@ locus_status lab_batch_check(const lab_model *model, const lab_batch *batch, boo
     return status == LOCUS_OK ? lab_batch_check_trees(model, batch, targets, error) : status;
 }
 
+locus_status lab_loss_check(const lab_score *score, locus_error *error) {
+    if (isfinite(score->loss))
+        return LOCUS_OK;
+    return lab_fail(error, LOCUS_ERROR_NUMERIC, "loss",
+                    "the loss is not finite: a smaller learning rate or clipping may help");
+}
+
 const locus_group *lab_model_group(const lab_model *model) {
     const locus_group *group = NULL;
     for (size_t i = 0; i < model->encoding_count && !group; ++i)

@@ -55,6 +55,7 @@ static lab_join_backward_call join_call(const segment *part, size_t slot, float 
     const lab_stack *stack = part->run->stack;
     const size_t D = stack->dim, j = part->joins[slot];
     const lab_stream_join *join = &stack->joins[j];
+    const bool branch = j > 0;
     float *sums = partial + places_of(stack).join[slot];
     return (lab_join_backward_call){.norm = &join->norm,
                                     .dropout = &join->dropout,
@@ -63,13 +64,13 @@ static lab_join_backward_call join_call(const segment *part, size_t slot, float 
                                     .inverse = join->inverse,
                                     .gy = stack->gy,
                                     .carry = stack->carry,
-                                    .carried = j<stack->sublayer_count, .stream_is_y = stack->stream_is_y,
-                                                 .branch = stack->branch[slot], .branch_scale = j> 0
-                                                   ? stack->sublayers[j - 1].branch_scale
-                                                   : 0.0f,
+                                    .carried = j != stack->sublayer_count,
+                                    .stream_is_y = stack->stream_is_y,
+                                    .branch = stack->branch[slot],
+                                    .branch_scale = branch ? stack->sublayers[j - 1].branch_scale : 0.0f,
                                     .gain_sum = sums,
                                     .shift_sum = sums + D,
-                                    .bias_sum = j > 0 ? sums + 2 * D : NULL};
+                                    .bias_sum = branch ? sums + 2 * D : NULL};
 }
 
 /* One sample at a join where samples are left out: nobody read y, only the carry counts; no branch, it needs no

@@ -61,11 +61,12 @@ static void patches_fill(const lab_convolution *c, const scratch_parts *parts, c
         }
 }
 
-/* value and found: the greatest of the values so far and which it was. */
+/* value and found: the greatest of the values so far and which it was. Not-a-number is taken and stays, so that it is
+ * noticed. */
 LAB_CLONES static void convolution_greater(size_t filters, const float *restrict products, int32_t which,
                                            float *restrict value, int32_t *restrict found) {
     for (size_t f = 0; f < filters; ++f) {
-        const int take = products[f] > value[f];
+        const int take = !(products[f] <= value[f]) && value[f] == value[f];
         found[f] = take ? which : found[f];
         value[f] = take ? products[f] : value[f];
     }

@@ -168,11 +168,15 @@ static void add_item(scene *of, lab_claim_item item) {
     finding->items[finding->item_count++] = item;
 }
 
+static bool both_at_chance(const scene *of, size_t column, size_t subject, size_t rival) {
+    double chance = of->result->chance[column];
+    return at_chance(score(of, subject, column), chance) && at_chance(score(of, rival, column), chance);
+}
+
 static lab_claim_item compare(const scene *of, size_t column, size_t subject, size_t rival) {
     const lab_statistic *a = score(of, subject, column), *b = score(of, rival, column);
-    double chance = of->result->chance[column];
     lab_claim_item item = {.column = column, .subject = subject, .rival = rival, .contrast = lab_contrast_two(a, b)};
-    item.at_chance = at_chance(a, chance) && at_chance(b, chance);
+    item.at_chance = both_at_chance(of, column, subject, rival);
     item.verdict = above(&item.contrast);
     return item;
 }
@@ -211,6 +215,18 @@ static bool weighs_more(const lab_claim_item *a, const lab_claim_item *b) {
            (a->contrast.missing == b->contrast.missing && a->contrast.difference < b->contrast.difference);
 }
 
+/* While one of several subjects has no score it might still be the best. */
+static bool lacks_subject(const scene *of, size_t column) {
+    size_t names = 0, measured = 0;
+    while (names < LAB_CLAIM_NAMES && of->claim->subjects[names] != NULL) {
+        names++;
+    }
+    for (size_t row = 0; row < of->table->row_count; row++) {
+        measured += is_subject(of, row) && score(of, row, column)->count > 0;
+    }
+    return measured < names;
+}
+
 static void judge_best(scene *of, size_t column) {
     size_t subject = best_subject(of, column);
     lab_claim_item worst = {.rival = SIZE_MAX};
@@ -225,6 +241,8 @@ static void judge_best(scene *of, size_t column) {
         }
     }
     if (worst.rival != SIZE_MAX) {
+        bool early = worst.verdict == LAB_CONTRADICTED && lacks_subject(of, column);
+        worst.verdict = early ? LAB_OPEN : worst.verdict;
         add_item(of, worst);
     }
 }
@@ -275,6 +293,7 @@ static void judge_less(scene *of, size_t depth) {
                                                     score(of, subject, breadth), score(of, rival, breadth)};
             static const double weights[4] = {1, -1, -1, 1};
             lab_claim_item item = {.column = depth, .subject = subject, .rival = rival};
+            item.at_chance = both_at_chance(of, depth, subject, rival) || both_at_chance(of, breadth, subject, rival);
             item.contrast = lab_contrast_of(fields, weights, 4);
             item.verdict = above(&item.contrast);
             add_item(of, item);

@@ -34,7 +34,8 @@ const char *lab_verdict_name(lab_verdict verdict); /* "OPEN", … */
 
 typedef enum lab_claim_kind {
     /* In a column the better one of the subjects is the best of all, or within one standard deviation of the best one
-     * of the rivals (supported); contradicted if it is further behind and a rival is separated from it. */
+     * of the rivals (supported); contradicted if it is further behind and a rival is separated from it, once all
+     * subjects have been measured. */
     LAB_CLAIM_BEST,
     LAB_CLAIM_ABOVE,  /* each subject is above each rival: supported or contradicted where the two are separated */
     LAB_CLAIM_CHANCE, /* each subject is at chance: its interval lies below, or above, the bound of chance */
@@ -63,7 +64,7 @@ typedef struct lab_claim_item {
     lab_contrast contrast;         /* subject − rival */
     double binomial;               /* images with one seed: lab_binomial_half_width, else 0 */
     lab_verdict verdict;
-    bool at_chance; /* nobody that is compared has left chance: open for that reason */
+    bool at_chance; /* nobody that is compared has left chance (LESS: in one of the orders): open for that reason */
 } lab_claim_item;
 
 #define LAB_MOST_ITEMS 256

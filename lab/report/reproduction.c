@@ -280,6 +280,7 @@ static locus_status check_words(const lab_reproduction *whole, const lab_reprodu
     char names[400];
     for (size_t i = 0; i < request->column_count + request->row_count; i++) {
         bool column = i < request->column_count, found = false;
+        bool more = !column && whole->kind == LAB_TASK_IMAGES && !request->more;
         const char *word = column ? request->columns[i] : request->rows[i - request->column_count];
         size_t count = column ? whole->column_count : whole->row_count;
         names[0] = '\0';
@@ -290,8 +291,8 @@ static locus_status check_words(const lab_reproduction *whole, const lab_reprodu
         }
         if (!found) {
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, column ? "columns" : "rows",
-                            "--%s: %s has no '%s'; there are %s", column ? "columns" : "rows", whole->name, word,
-                            names);
+                            "--%s: %s has no '%s'; there are %s%s", column ? "columns" : "rows", whole->name, word,
+                            names, more ? ", and others with --more" : "");
         }
     }
     return LOCUS_OK;
@@ -329,6 +330,7 @@ locus_status lab_reproduction_make(lab_reproduction *table, const lab_reproducti
                                    locus_error *error) {
     const table_pattern *from = NULL;
     locus_status status = find_table(request->table, &from, error);
+    size_t whole = 0; /* fields; 0: no part was asked for */
     if (status == LOCUS_OK && request->seeds > LAB_MOST_SEEDS) {
         status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "seeds", "%zu seeds: a table has at most %d", request->seeds,
                           LAB_MOST_SEEDS);
@@ -342,9 +344,12 @@ locus_status lab_reproduction_make(lab_reproduction *table, const lab_reproducti
         status = make_part(table, from, &all, error);
         if (status == LOCUS_OK) {
             status = check_words(table, request, error);
+            whole = table->row_count * table->column_count;
         }
     }
-    return status == LOCUS_OK ? make_part(table, from, request, error) : status;
+    status = status == LOCUS_OK ? make_part(table, from, request, error) : status;
+    table->part = status == LOCUS_OK && whole > 0 && table->row_count * table->column_count < whole;
+    return status;
 }
 
 /* ---- trainings ---- */
@@ -358,6 +363,14 @@ locus_status lab_reproduction_config(const lab_reproduction *table, lab_reproduc
         lab_train_encoding(column->rows[place.row].spec, config->setup, encoding, LAB_SPEC_SIZE, error);
     config->encoding = config->model.encoding = encoding;
     return status;
+}
+
+const char *lab_reproduction_encoding(const lab_reproduction *table, size_t row, size_t column,
+                                      char encoding[LAB_SPEC_SIZE]) {
+    lab_train_config config;
+    bool made =
+        lab_reproduction_config(table, (lab_reproduction_place){row, column, 0}, &config, encoding, NULL) == LOCUS_OK;
+    return made ? encoding : table->columns[column].rows[row].spec;
 }
 
 bool lab_reproduction_leads(const lab_reproduction *table, size_t column) {

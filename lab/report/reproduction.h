@@ -69,6 +69,7 @@ typedef struct lab_reproduction {
     lab_decay_choice decay;
     uint64_t first_seed;
     size_t seeds, row_count, column_count, training_count;
+    bool part; /* rows or columns were left out */
     lab_reproduction_column columns[LAB_MOST_COLUMNS];
 } lab_reproduction;
 
@@ -104,6 +105,10 @@ typedef struct lab_reproduction_place {
 } lab_reproduction_place;
 locus_status lab_reproduction_config(const lab_reproduction *table, lab_reproduction_place place,
                                      lab_train_config *config, char encoding[LAB_SPEC_SIZE], locus_error *error);
+
+/* What is trained in a field: the canonical text of its spec in the table's set-up, as runs record it. */
+const char *lab_reproduction_encoding(const lab_reproduction *table, size_t row, size_t column,
+                                      char encoding[LAB_SPEC_SIZE]);
 
 /* Whether a column is the first one of its trainings. */
 bool lab_reproduction_leads(const lab_reproduction *table, size_t column);

@@ -49,9 +49,10 @@ static void add_published(cJSON *object, const lab_reproduction_column *column, 
 static cJSON *field_json(const lab_reproduction_view *view, size_t row, size_t column) {
     const lab_reproduction_column *one = &view->table->columns[column];
     const lab_field *field = &view->result->fields[row][column];
+    char encoding[LAB_SPEC_SIZE];
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "column", one->name);
-    cJSON_AddStringToObject(object, "encoding", one->rows[row].spec);
+    cJSON_AddStringToObject(object, "encoding", lab_reproduction_encoding(view->table, row, column, encoding));
     cJSON_AddNumberToObject(object, "done", (double)field->done);
     cJSON_AddNumberToObject(object, "of", (double)field->of);
     add_statistic(object, "accuracy", &field->accuracy);
@@ -165,9 +166,12 @@ struct cJSON *lab_reproduction_json(const lab_reproduction_view *view) {
     cJSON_AddStringToObject(root, "budget", table->budget);
     cJSON_AddStringToObject(root, "setup", lab_setup_name(table->setup));
     cJSON_AddStringToObject(root, "decay", decays[table->decay]);
+    cJSON_AddBoolToObject(root, "part", table->part);
+    cJSON_AddNumberToObject(root, "first_seed", (double)table->first_seed);
     cJSON_AddNumberToObject(root, "seeds", (double)table->seeds);
     cJSON_AddNumberToObject(root, "done", (double)view->result->done);
     cJSON_AddNumberToObject(root, "of", (double)view->result->of);
+    cJSON_AddNumberToObject(root, "failed", (double)view->result->failed);
     cJSON_AddNumberToObject(root, "wall_seconds", view->result->wall_seconds);
     add_columns(root, view);
     add_rows(root, view);

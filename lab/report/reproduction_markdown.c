@@ -40,7 +40,8 @@ static void put_accuracy(const lab_reproduction_view *view, FILE *file) {
     }
     fputs("\nSpecs: ", file);
     for (size_t row = 0; row < view->table->row_count; row++) {
-        fprintf(file, "%s`%s`", row > 0 ? ", " : "", view->table->columns[0].rows[row].spec);
+        char encoding[LAB_SPEC_SIZE];
+        fprintf(file, "%s`%s`", row > 0 ? ", " : "", lab_reproduction_encoding(view->table, row, 0, encoding));
     }
     fputs(".\n", file);
 }
@@ -49,7 +50,11 @@ static void put_whole(const lab_reproduction_view *view, FILE *file) {
     if (!lab_view_has_exact(view)) {
         return;
     }
-    fputs("\n## Whole outputs right\n\nUnder teacher forcing / by greedy decoding, %.\n\n", file);
+    const lab_train_config *config = &view->table->columns[0].config;
+    fprintf(file,
+            "\n## Whole outputs right\n\nOf %zu outputs under teacher forcing / of the first %zu by greedy decoding, "
+            "%%.\n\n",
+            config->test_samples, config->greedy_samples);
     put_head(view, file, "scheme");
     for (size_t row = 0; row < view->table->row_count; row++) {
         put_row_name(view, row, file);
@@ -85,6 +90,16 @@ static void put_pairs(const lab_reproduction_view *view, FILE *file) {
     }
 }
 
+/* A text inside a row: | would end its field. */
+static void put_field(const char *text, FILE *file) {
+    for (; *text != '\0'; text++) {
+        if (*text == '|') {
+            fputc('\\', file);
+        }
+        fputc(*text, file);
+    }
+}
+
 static void put_facts(const lab_reproduction_view *view, FILE *file) {
     const lab_reproduction *table = view->table;
     const lab_result *result = view->result;
@@ -92,7 +107,9 @@ static void put_facts(const lab_reproduction_view *view, FILE *file) {
     lab_version_text(version, sizeof version);
     fputs("| | |\n|---|---|\n", file);
     if (view->command != NULL) {
-        fprintf(file, "| command | `%s` |\n", view->command);
+        fputs("| command | `", file);
+        put_field(view->command, file);
+        fputs("` |\n", file);
     }
     fprintf(file, "| trained by | locus %s |\n", result->version[0] != '\0' ? result->version : "– (nothing yet)");
     fprintf(file, "| this file by | locus %s |\n", version);
@@ -105,7 +122,9 @@ static void put_facts(const lab_reproduction_view *view, FILE *file) {
         fprintf(file, "| failed | %zu |\n", result->failed);
     }
     if (result->done > 0) {
-        fprintf(file, "| machine | %s |\n", result->machine);
+        fputs("| machine | ", file);
+        put_field(result->machine, file);
+        fputs(" |\n", file);
         bool hours = result->wall_seconds >= 3600;
         fprintf(file, "| time | %.1f %s of training in all, from %s to %s |\n",
                 result->wall_seconds / (hours ? 3600 : 60), hours ? "hours" : "minutes", result->began, result->ended);

@@ -118,9 +118,9 @@ static void write_finding(const lab_reproduction_view *view, const lab_finding *
     fprintf(stream, markdown ? "- **%s**: %s" : "%-12s  %s", lab_verdict_name(finding->verdict), finding->claim->text);
     fprintf(stream, "%s%s (the paper, %s): ", finding->variant[0] != '\0' ? ", embeddings " : "", finding->variant,
             finding->claim->source);
-    fprintf(stream, "%zu comparison%s, %zu support, %zu open, %zu contradict\n", finding->item_count,
-            finding->item_count == 1 ? "" : "s", finding->counts[LAB_SUPPORTED], finding->counts[LAB_OPEN],
-            finding->counts[LAB_CONTRADICTED]);
+    fprintf(stream, "%zu comparison%s%s, %zu support, %zu open, %zu contradict\n", finding->item_count,
+            finding->item_count == 1 ? "" : "s", view->table->part ? " in this part of the table" : "",
+            finding->counts[LAB_SUPPORTED], finding->counts[LAB_OPEN], finding->counts[LAB_CONTRADICTED]);
     write_items(view, finding, LAB_CONTRADICTED, stream, indent);
     write_items(view, finding, LAB_OPEN, stream, indent);
     write_items(view, finding, LAB_SUPPORTED, stream, indent);
@@ -244,8 +244,13 @@ static void compare_sizes(const lab_train_config *here, const lab_train_config *
     cJSON_free(texts[1]);
 }
 
+static void write_size_line(FILE *stream, const char *bullet, const char *tasks, const char *text) {
+    fprintf(stream, "%s%s: %s.\n", bullet, tasks, text[0] != '\0' ? text : "the published sizes");
+}
+
+/* One line for tasks that differ alike. */
 static void write_sizes(const lab_reproduction_view *view, FILE *stream, const char *bullet) {
-    char last[1200] = "", text[1200];
+    char last[1200] = "", text[1200], tasks[200] = "";
     const char *told = NULL;
     for (size_t i = 0; i < view->table->column_count; i++) {
         const lab_train_config *here = &view->table->columns[i].config;
@@ -258,11 +263,16 @@ static void write_sizes(const lab_reproduction_view *view, FILE *stream, const c
         there.encoding = here->encoding;
         compare_sizes(here, &there, text, sizeof text);
         told = here->task;
-        if (strcmp(text, last) == 0) {
-            continue;
+        if (tasks[0] != '\0' && strcmp(text, last) != 0) {
+            write_size_line(stream, bullet, tasks, last);
+            tasks[0] = '\0';
         }
-        fprintf(stream, "%s%s: %s.\n", bullet, here->task, text[0] != '\0' ? text : "the published sizes");
+        size_t used = strlen(tasks);
+        snprintf(tasks + used, sizeof tasks - used, "%s%s", used > 0 ? ", " : "", here->task);
         snprintf(last, sizeof last, "%s", text);
+    }
+    if (tasks[0] != '\0') {
+        write_size_line(stream, bullet, tasks, last);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Batches of a set of words or trees: shuffled for training, in order for scoring. Packed, without padding: tokens end to
- * end, and of trees each token's parent and branch, which count within a sample and so are copied as they are. */
+/* Batches of a set of words or trees: shuffled for training, in order for scoring. Packed, without padding: tokens end
+ * to end, and of trees each token's parent and branch, which count within a sample and so are copied as they are. */
 #ifndef LAB_BATCH_H
 #define LAB_BATCH_H
 

@@ -133,7 +133,7 @@ static void images_smoke(lab_train_config *config) {
 
 /* ---- */
 
-/* tasks.md, "paper and code": the set-ups differ in where LayerNorm stands, what dropout acts on, what stochastic depth
+/* docs/budgets.md, "Set-ups": the set-ups differ in where LayerNorm stands, what dropout acts on, what stochastic depth
  * does with what it leaves; the warm-up too, 5 % of the steps against 5 epochs of 400. */
 static void apply_setup(lab_train_config *config, lab_setup setup) {
     config->setup = setup;

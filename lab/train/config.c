@@ -3,6 +3,7 @@
 #include "train/config.h"
 
 #include "io/fail.h"
+#include "nn/convolution.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -56,7 +57,8 @@ lab_task_options lab_config_data(const lab_train_config *config, size_t mean) {
 }
 
 size_t lab_config_image_tokens(const lab_model_config *model) {
-    return model->image_side < 5 ? 0 : ((model->image_side - 2) / 3) * ((model->image_side - 2) / 3);
+    const size_t grid = lab_convolution_grid(model->image_side);
+    return grid * grid;
 }
 
 /* ---- the encoding's text ---- */

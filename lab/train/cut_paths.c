@@ -75,7 +75,7 @@ bool lab_cut_paths_note(const lab_train_config *config, const lab_dataset *set, 
     if (found.cut > 0) {
         snprintf(text, size,
                  "trees go down %zu steps and " ENCODING " keeps the last %zu of a path (depth=%zu): the paths of "
-                 "%.2g %% of the nodes are cut",
+                 "%.3g %% of the nodes are cut",
                  found.deepest, kept, kept, 100.0 * (double)found.cut / (double)found.nodes);
     }
     return found.cut > 0;

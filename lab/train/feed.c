@@ -1,7 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "train/feed.h"
 
+#include "io/fail.h"
+
 #include <string.h>
+
+locus_status lab_feed_check(const lab_dataset *set, const lab_model *model, locus_error *error) {
+    const lab_model_config *config = lab_model_get_config(model);
+    const lab_images *images = &set->images;
+    const bool reads = config->architecture == LAB_IMAGE_CLASSIFIER;
+    if (reads != (images->pixels != NULL)) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "model",
+                        reads ? "the model reads images, but the set holds none: choose a task of images"
+                              : "the set holds images, but the model reads none: choose an image classifier");
+    }
+    if (!reads || (images->side == config->image_side && images->channels == config->image_channels)) {
+        return LOCUS_OK;
+    }
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, "image_side",
+                    "the set's images have side %zu and %zu channels, but the model reads side %zu and %zu channels",
+                    images->side, images->channels, config->image_side, config->image_channels);
+}
 
 static locus_status open_feed(lab_feed *feed, const lab_dataset *set, size_t most, uint64_t seed, bool augment,
                               locus_error *error) {

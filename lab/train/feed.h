@@ -13,6 +13,10 @@ typedef struct lab_feed {
     lab_image_feed *images; /* NULL unless the set is of images */
 } lab_feed;
 
+/* ARGUMENT unless the model reads what the set holds: images of its size, or no images. A batch doesn't say how large
+ * its images are, so this comes before any is read. */
+locus_status lab_feed_check(const lab_dataset *set, const lab_model *model, locus_error *error);
+
 /* For training: shuffled, augmented if the configuration says so. The set is borrowed. */
 locus_status lab_feed_train(lab_feed *feed, const lab_dataset *set, const lab_train_config *config, locus_error *error);
 /* For scoring, at most `most` samples at a time. */

@@ -2,10 +2,10 @@
 /* Scores of the best parameters on the test sets, and loading them again. Images: final_images.c.
  *
  * Set "test" has the trained mean length of words or mean depth of trees, "test:200" another; "depth:5" and
- * "nodes:17-32" hold what trees of "test" score whose input is of that depth or size; "dev" holds what the development curve says: loss and
- * accuracy at the best step, best_step, and steps_to_90 and steps_to_99, the first evaluated step whose accuracy
- * reached that (absent: never). An encoding that cannot take a length leaves a note in the run's message instead of
- * scores. */
+ * "nodes:17-32" hold what trees of "test" score whose input is of that depth or size; "dev" holds what the development
+ * curve says: loss and accuracy at the best step, best_step, and steps_to_90 and steps_to_99, the first evaluated step
+ * whose accuracy reached that (absent: never). An encoding that cannot take a length leaves a note in the run's message
+ * instead of scores. */
 #include "io/fail.h"
 #include "train/session.h"
 #include "train/tree_groups.h"

@@ -16,7 +16,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PURPOSE_AUGMENT (LOCUS_RANDOM_USER + 0x3000u)
 #define NO_EPOCH UINT64_MAX

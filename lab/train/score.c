@@ -20,6 +20,9 @@ static locus_status score_forced(lab_model *model, const lab_dataset *set, const
     lab_feed feed;
     memset(score, 0, sizeof *score);
     locus_status status = lab_feed_score(&feed, set, how->batch, error);
+    if (status == LOCUS_OK) {
+        status = lab_feed_check(set, model, error);
+    }
     for (size_t first = 0; status == LOCUS_OK && first < set->samples; first += how->batch) {
         const size_t left = set->samples - first, count = left < how->batch ? left : how->batch;
         const lab_batch *batch;

@@ -109,6 +109,9 @@ static locus_status make_parts(lab_session *session, locus_error *error) {
         status = lab_model_create(&session->model, &config->model, config->seed, error);
     }
     if (status == LOCUS_OK) {
+        status = lab_feed_check(&session->train, session->model, error);
+    }
+    if (status == LOCUS_OK) {
         status =
             lab_optimizer_create(&session->optimizer, &config->optimizer, lab_model_elements(session->model), error);
     }
@@ -220,7 +223,7 @@ static void remove_folder(lab_session *session) {
     free(folder);
 }
 
-/* Finds the run's row or makes one. What the task or the model refuses is refused before a row is made, or an old one is
+/* Finds the run's row or makes one. What the task or the model refuses is refused before a row is made, or an old one
  * thrown away. A checkpoint without a row has lost its metrics: it is not continued in silence. */
 static locus_status open_row(lab_session *session, locus_error *error) {
     const bool restart = session->request->restart;

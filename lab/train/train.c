@@ -14,7 +14,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -178,8 +177,8 @@ static locus_status loop(lab_session *session, locus_error *error) {
     return status;
 }
 
-/* What the row says of a training that ended early; the first failure is the one that is reported. A run that was refused
- * before its first step, as by an encoding that has no position for a token, leaves nothing. */
+/* What the row says of a training that ended early; the first failure is the one that is reported. A run that was
+ * refused before its first step, as by an encoding that has no position for a token, leaves nothing. */
 static void close_row(lab_session *session, locus_status status, const locus_error *error) {
     bool failed = status != LOCUS_ERROR_INTERRUPTED && status != LOCUS_ERROR_IO && status != LOCUS_ERROR_MEMORY;
     if (failed && status != LOCUS_ERROR_NUMERIC && session->made_row && session->state.step == 0) {

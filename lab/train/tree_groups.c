@@ -61,12 +61,13 @@ locus_status lab_tree_groups(const lab_dataset *set, const lab_sample_scores *sc
         size_t depth = depth_of(set, s);
         deepest = depth > deepest ? depth : deepest;
     }
-    lab_tree_group *found = calloc(deepest + 1 + BINS, sizeof *found), *bins = found + deepest + 1;
+    lab_tree_group *found = calloc(deepest + 1 + BINS, sizeof *found);
     *groups = found;
     *count = 0;
     if (found == NULL) {
         return lab_fail_memory(error, "scores by depth");
     }
+    lab_tree_group *bins = found + deepest + 1;
     for (size_t d = 0; d <= deepest; d++) {
         snprintf(found[d].set, sizeof found[d].set, "depth:%zu", d);
     }

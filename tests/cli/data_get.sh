@@ -50,6 +50,13 @@ refuses 1 'cannot download file:///nowhere.*--from FILE' data get cifar10 --from
 absent there
 refuses 1 'cannot download http://127.0.0.1:9/x.*--from FILE' data get cifar10 --from http://127.0.0.1:9/x --to there
 absent there
+mkdir there.part
+refuses 1 "cannot write 'there.part': Is a directory\$" data get cifar10 --from file:///nowhere --to there
+rmdir there.part
+printf x >plain
+refuses 1 "cannot write 'plain': Not a directory\$" data get cifar10 --from "file://$PWD/small.tar" --to plain
+absent plain.part
+rm plain
 printf half >there.part
 refuses 1 'cannot download.*4 B are kept in there.part and the same command goes on' \
     data get cifar10 --from http://127.0.0.1:9/x --to there

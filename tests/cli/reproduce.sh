@@ -100,6 +100,15 @@ done
 "$locus" reproduce $part --no-page --quiet >table 2>err || fail "quiet: $(cat err)"
 [ ! -s err ] || fail "--quiet says: $(cat err)"
 
+# Another part has a file of its own; what would end a field of a table does not.
+mv runs 'a|b'
+cp "a|b/reproduce-table1-smoke-part.md" before
+# shellcheck disable=SC2086
+"$locus" reproduce $part --embedding-init scaled --no-page --store 'a|b/locus.db' >out 2>err || fail "scaled: $(cat err)"
+cmp -s "a|b/reproduce-table1-smoke-part.md" before || fail "the file of another part was written over"
+grep -q "^| command | .*'a.|b/locus.db'" "a|b/reproduce-table1-smoke-scaled-part.md" || fail "a | ends a field: $(ls a*)"
+mv 'a|b' runs
+
 # A training that fails is told, its field stays empty, and the exit status says so.
 mkdir failing
 name=$("$locus" reproduce table1 --columns copy-unit --rows rope --seeds 1 --list --json |
@@ -118,7 +127,8 @@ got=0
 
 # Bad uses.
 for bad in "" "table4" "table1 table2" "table1 --budget tiny" "table1 --columns cop" "table2 --rows relative" \
-    "table1 --seeds 0" "table1 --decay maybe" "table3 --embedding-init unit"; do
+    "table1 --seeds 0" "table1 --decay maybe" "table3 --embedding-init unit" "table1 --more" "table2 --data here" \
+    "table3 --rows mixed"; do
     got=0
     # shellcheck disable=SC2086
     "$locus" reproduce $bad --store bad/locus.db >out 2>err || got=$?

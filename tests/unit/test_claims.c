@@ -279,6 +279,33 @@ static void test_less(void **state) {
     assert_true(fabs(finding->items[0].contrast.difference - 0.19) < 1e-12);
     set("algebraic-seq", 0, 0.5, 0.001, 3);
     assert_int_equal(verdict("flat-breadth"), LAB_CONTRADICTED);
+    /* Where neither has learned anything, differences say nothing. */
+    set("algebraic-tree", 1, 0.061, 0.0001, 3);
+    set("algebraic-seq", 1, 0.060, 0.0001, 3);
+    finding = find("flat-breadth", "");
+    assert_true(finding->items[0].at_chance);
+    assert_int_equal(finding->items[0].verdict, LAB_OPEN);
+}
+
+/* One of two schemes is behind: the other one, not measured yet or left out, may still be the best. */
+static void test_subject_missing(void **state) {
+    (void)state;
+    make(&(lab_reproduction_request){.table = "table2", .budget = "smoke"});
+    assert_false(table.part);
+    set_all("algebraic-seq", 0.60, 0.001, 3);
+    set_all("rope", 0.90, 0.001, 3);
+    set_all("sinusoidal", 0.30, 0.001, 3);
+    set_all("shiv-quirk", 0.50, 0.001, 3);
+    assert_int_equal(verdict("best"), LAB_OPEN);
+    assert_int_equal(verdict("tree-best"), LAB_OPEN);
+    set_all("algebraic-tree", 0.80, 0.001, 3);
+    assert_int_equal(verdict("best"), LAB_CONTRADICTED);
+    char *rows[] = {(char[]){"rope"}, (char[]){"algebraic-seq"}};
+    make(&(lab_reproduction_request){.table = "table2", .budget = "smoke", .rows = rows, .row_count = 2});
+    assert_true(table.part);
+    set_all("algebraic-seq", 0.60, 0.001, 3);
+    set_all("rope", 0.90, 0.001, 3);
+    assert_int_equal(verdict("best"), LAB_OPEN);
 }
 
 /* The published means and deviations, taken as three seeds. */
@@ -343,7 +370,8 @@ int main(void) {
         cmocka_unit_test(test_welch),  cmocka_unit_test(test_clear),           cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_ties),   cmocka_unit_test(test_one_seed),        cmocka_unit_test(test_missing),
         cmocka_unit_test(test_chance), cmocka_unit_test(test_initialisations), cmocka_unit_test(test_decay),
-        cmocka_unit_test(test_less),   cmocka_unit_test(test_published),       cmocka_unit_test(test_words),
+        cmocka_unit_test(test_less),   cmocka_unit_test(test_subject_missing), cmocka_unit_test(test_published),
+        cmocka_unit_test(test_words),
     };
     int status = cmocka_run_group_tests(tests, NULL, NULL);
     lab_findings_free(&findings);

@@ -130,6 +130,22 @@ static void test_calls_refused(void **state) {
     lab_model_destroy(&model);
 }
 
+/* A convolution that is not a number anywhere is told: the rectifier and the pooling don't turn it into zeros. */
+static void test_not_a_number_is_noticed(void **state) {
+    (void)state;
+    const lab_model_config config = config_make(0.0);
+    const lab_batch batch = batch_of(0, 2);
+    for (size_t tap = 0; tap < LAB_CONVOLUTION_TAPS; ++tap) {
+        lab_model *model = model_make(&config);
+        lab_score score = {0};
+        locus_error error;
+        parameter_find(model, "convolution.weight")->value[tap] = NAN;
+        assert_int_equal(lab_model_train(model, &batch, 9, STEP, &score, &error), LOCUS_ERROR_NUMERIC);
+        assert_int_equal(lab_model_evaluate(model, &batch, &score, &error), LOCUS_ERROR_NUMERIC);
+        lab_model_destroy(&model);
+    }
+}
+
 /* The same bits with one thread and with two, dropout and stochastic depth on. */
 static void test_threads(void **state) {
     (void)state;
@@ -325,10 +341,11 @@ static void test_evaluation(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refusals),  cmocka_unit_test(test_calls_refused),
-                                       cmocka_unit_test(test_threads),   cmocka_unit_test(test_left_out_is_identity),
-                                       cmocka_unit_test(test_survivors), cmocka_unit_test(test_batch_is_its_images),
-                                       cmocka_unit_test(test_evaluation)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_calls_refused),
+        cmocka_unit_test(test_threads),    cmocka_unit_test(test_left_out_is_identity),
+        cmocka_unit_test(test_survivors),  cmocka_unit_test(test_batch_is_its_images),
+        cmocka_unit_test(test_evaluation), cmocka_unit_test(test_not_a_number_is_noticed)};
     const locus_random random = {3, LOCUS_RANDOM_USER, 0};
     for (size_t i = 0; i < IMAGES * PIXELS; ++i)
         pixels[i] = (float)locus_random_normal(&random, i);

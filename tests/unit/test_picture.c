@@ -268,6 +268,20 @@ static void too_wide_a_png(void **state) {
     expect_failure("wide.png", "16385×3 pixels");
 }
 
+/* A chunk that libpng skips, before the head, with a smaller size where the head's should be. */
+static void a_png_that_states_two_sizes(void **state) {
+    static const unsigned char early[] = {0, 0, 0, 8, 'e', 'a', 'R', 'y', 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0};
+    static unsigned char bytes[4096];
+    const kind plain = {8, PNG_COLOR_TYPE_RGB, false, false};
+    (void)state;
+    write_png("two.png", &plain);
+    size_t count = slurp("two.png", bytes, sizeof bytes - sizeof early);
+    memmove(bytes + 8 + sizeof early, bytes + 8, count - 8);
+    memcpy(bytes + 8, early, sizeof early);
+    write_anew("two.png", bytes, count + sizeof early);
+    expect_failure("two.png", "its head does not come first");
+}
+
 /* ---- damage ---- */
 
 /* Reads it whatever comes of it: the sanitizers watch. true: it was taken. */
@@ -364,6 +378,7 @@ int main(void) {
         cmocka_unit_test(png_of_all_kinds),
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(too_wide_a_png),
+        cmocka_unit_test(a_png_that_states_two_sizes),
         cmocka_unit_test(cut_at_every_byte),
         cmocka_unit_test(bent_at_every_byte),
         cmocka_unit_test(what_is_no_picture),

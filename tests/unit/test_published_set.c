@@ -215,6 +215,37 @@ static void failures_leave_nothing(void **state) {
     assert_int_equal(scratch_count(), before);
 }
 
+/* A folder that is a link stays one. What only looks like a killed process's folder is not emptied. */
+static void links_and_folders_of_others(void **state) {
+    char name[64], to[64], path[128], victim[1100];
+    locus_error error = {0};
+    (void)state;
+    make_folder("disk");
+    scratch_write("disk/a.bin", "wrong", 5);
+    assert_int_equal(symlink("disk", scratch_path("link")), 0);
+    assert_int_equal(lab_published_take(&set, scratch_path("little.tar.gz"), scratch_path("link"), NULL, &error), 0);
+    expect_whole("disk");
+    struct stat facts;
+    assert_int_equal(lstat(scratch_path("link"), &facts), 0);
+    assert_true(S_ISLNK(facts.st_mode));
+
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    snprintf(name, sizeof name, "mine.tmp-%ld", (long)child);
+    assert_int_equal(mkdir(scratch_path(name), 0777), 0);
+    snprintf(path, sizeof path, "%s/thesis.txt", name);
+    scratch_write(path, "kept", 4);
+    assert_int_equal(lab_published_take(&set, scratch_path("little.tar.gz"), scratch_path("mine"), NULL, &error), 0);
+    assert_true(exists(path));
+    snprintf(to, sizeof to, "other.tmp-%ld", (long)child);
+    snprintf(victim, sizeof victim, "%s", scratch_path("disk"));
+    assert_int_equal(symlink(victim, scratch_path(to)), 0);
+    assert_int_equal(lab_published_take(&set, scratch_path("little.tar.gz"), scratch_path("other"), NULL, &error), 0);
+    expect_whole("disk");
+}
+
 /* Names that lead out of the folder do not; links and other files are passed over. */
 static void archives_cannot_reach_out(void **state) {
     const tar_member members[] = {
@@ -285,6 +316,11 @@ static void what_is_wrong_does_not_stay(void **state) {
     expect_message(&error, "cannot download file://", "/nothing");
     assert_int_equal(lab_published_fetch(&set, "gopher://x/y", scratch_path("no"), NULL, &error), LOCUS_ERROR_IO);
     expect_message(&error, "cannot download gopher://x/y", "rotocol");
+    scratch_write("wrong/file", "x", 1);
+    assert_int_equal(lab_published_fetch(&set, url_of("little.tar.gz"), scratch_path("wrong/file"), NULL, &error),
+                     LOCUS_ERROR_IO);
+    expect_message(&error, "cannot write", "/wrong/file'");
+    assert_false(exists("wrong/file.part"));
     assert_int_equal(scratch_count(), before);
 }
 
@@ -356,6 +392,7 @@ int main(void) {
         cmocka_unit_test(where_a_set_is),
         cmocka_unit_test(sets_are_taken),
         cmocka_unit_test(failures_leave_nothing),
+        cmocka_unit_test(links_and_folders_of_others),
         cmocka_unit_test(archives_cannot_reach_out),
         cmocka_unit_test(downloads_go_on),
         cmocka_unit_test(what_is_wrong_does_not_stay),

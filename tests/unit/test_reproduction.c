@@ -109,6 +109,16 @@ static void test_columns(void **state) {
     assert_int_equal(table.columns[1].epochs, 300);
 }
 
+/* The set-up is part of what is trained. */
+static void test_encodings(void **state) {
+    (void)state;
+    char encoding[LAB_SPEC_SIZE];
+    make(&(lab_reproduction_request){.table = "table2", .budget = "smoke", .setup = LAB_SETUP_CODE});
+    assert_string_equal(lab_reproduction_encoding(&table, 2, 7, encoding), "rope(learned=on)");
+    make(&(lab_reproduction_request){.table = "table2", .budget = "smoke"});
+    assert_string_equal(lab_reproduction_encoding(&table, 2, 7, encoding), "rope");
+}
+
 static void test_parts(void **state) {
     (void)state;
     char *columns[] = {(char[]){"tree-ops"}, (char[]){"tree-copy-depth"}}, *rows[] = {(char[]){"algebraic"}};
@@ -166,8 +176,8 @@ static void test_trainings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_schemes), cmocka_unit_test(test_places),    cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_parts),   cmocka_unit_test(test_trainings),
+        cmocka_unit_test(test_schemes),   cmocka_unit_test(test_places), cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_encodings), cmocka_unit_test(test_parts),  cmocka_unit_test(test_trainings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Images through the training loop, on a few images of noise and stripes in CIFAR-10's format: resume in the middle of an
- * epoch, scores from the curve, the best parameters. */
+/* Images through the training loop, on a few images of noise and stripes in CIFAR-10's format: resume in the middle of
+ * an epoch, scores from the curve, the best parameters. */
 #include "train/config.h"
 #include "train/feed.h"
 #include "unit/training_case.h"
@@ -180,15 +180,51 @@ static void test_refused(void **state) {
     assert_int_equal(training_run(&p), LOCUS_ERROR_ARGUMENT);
     p.config = tiny("algebraic(group=tree:2)");
     assert_int_not_equal(training_run(&p), LOCUS_OK);
+    p.config = tiny("sinusoidal");
+    p.config.model.image_side = 512; /* more pixels than the set has */
+    assert_int_equal(training_run(&p), LOCUS_ERROR_ARGUMENT);
     training_remains r = training_look("refused");
     assert_int_equal(r.run.id, 0);
     training_forget(&r);
 }
 
+/* A model reads pixels of the size that it was made for: a set of others is not given to it. */
+static void test_other_sizes(void **state) {
+    (void)state;
+    static uint8_t pixels[2 * PIXELS], labels[2];
+    static int32_t word[1];
+    static size_t offsets[] = {0, 1};
+    const lab_dataset images = {.samples = 2, .images = {2, 3, 32, 10, pixels, labels, NULL}};
+    const lab_dataset words = {
+        .samples = 1, .input_offsets = offsets, .target_offsets = offsets, .input = word, .target = word};
+    const lab_train_config config = tiny("none");
+    lab_model_config larger = config.model, reader = lab_model_default();
+    larger.image_side = 512;
+    reader.dim = reader.feed_forward = 16;
+    const struct {
+        const lab_dataset *set;
+        const lab_model_config *model;
+        locus_status status;
+    } cases[] = {{&images, &config.model, LOCUS_OK},
+                 {&images, &larger, LOCUS_ERROR_ARGUMENT},
+                 {&images, &reader, LOCUS_ERROR_ARGUMENT},
+                 {&words, &reader, LOCUS_OK},
+                 {&words, &config.model, LOCUS_ERROR_ARGUMENT}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const lab_scoring how = {.batch = 2, .phase = "dev"};
+        lab_model *model;
+        lab_score score;
+        locus_error error;
+        assert_int_equal(lab_model_create(&model, cases[i].model, 1, &error), LOCUS_OK);
+        assert_int_equal(lab_train_score(model, cases[i].set, &how, &score, NULL, &error), cases[i].status);
+        lab_model_destroy(&model);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resume),  cmocka_unit_test(test_finals),          cmocka_unit_test(test_identity),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_best_parameters),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_best_parameters), cmocka_unit_test(test_other_sizes),
     };
     return cmocka_run_group_tests(tests, setup, training_teardown);
 }

@@ -268,6 +268,30 @@ static void test_refused(void **state) {
     assert_int_equal(training_run(&p), LOCUS_OK); /* the name is free */
 }
 
+/* A chain of a thousand nodes: nearly all of their paths are cut, which is told as a number that can be read. */
+static void test_cut_chain(void **state) {
+    (void)state;
+    enum { NODES = 1000 };
+    int32_t tokens[NODES] = {0}, parents[NODES], branches[NODES];
+    size_t offsets[] = {0, NODES};
+    char note[256];
+    for (int32_t i = 0; i < NODES; i++) {
+        parents[i] = i - 1;
+        branches[i] = i > 0;
+    }
+    const lab_tree_nodes tree = {parents, branches};
+    const lab_dataset set = {.samples = 1,
+                             .input_offsets = offsets,
+                             .target_offsets = offsets,
+                             .input = tokens,
+                             .target = tokens,
+                             .input_tree = tree,
+                             .target_tree = tree};
+    const lab_train_config config = tiny("tree-copy", "shiv-quirk(k=2, depth=3)");
+    assert_true(lab_cut_paths_note(&config, &set, note, sizeof note));
+    assert_non_null(strstr(note, "the paths of 99.6 % of the nodes are cut"));
+}
+
 static void test_cut_paths(void **state) {
     (void)state;
     lab_dataset set = draw_set("tree-copy", LAB_ORDER_DEPTH, 100);
@@ -304,9 +328,9 @@ static void test_cut_paths(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batches), cmocka_unit_test(test_groups),  cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_finals),  cmocka_unit_test(test_refused), cmocka_unit_test(test_cut_paths),
-        cmocka_unit_test(test_greedy), /* starts threads of its own: last */
+        cmocka_unit_test(test_batches),   cmocka_unit_test(test_groups),  cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_finals),    cmocka_unit_test(test_refused), cmocka_unit_test(test_cut_paths),
+        cmocka_unit_test(test_cut_chain), cmocka_unit_test(test_greedy), /* starts threads of its own: last */
     };
     return cmocka_run_group_tests(tests, training_setup, training_teardown);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trainings in processes of their own, which may be stopped or killed, and what they leave: best.safetensors byte for byte,
- * metrics and scores bit for bit. */
+/* Trainings in processes of their own, which may be stopped or killed, and what they leave: best.safetensors byte for
+ * byte, metrics and scores bit for bit. */
 #ifndef TESTS_TRAINING_CASE_H
 #define TESTS_TRAINING_CASE_H
 
