@@ -5,7 +5,9 @@
 #include "eval_pictures.h"
 #include "output.h"
 #include "store_argument.h"
+#include "task/tree_random.h"
 #include "train/config.h"
+#include "train/cut_paths.h"
 #include "train_options.h"
 
 #include <stdlib.h>
@@ -15,7 +17,8 @@ typedef struct result {
     char set[32];
     lab_score score;
     double greedy, chance;
-    bool has_greedy;
+    char note[256]; /* of paths that the encoding cuts */
+    bool has_greedy, cut;
 } result;
 
 /* One set; `mean` 0 is the trained one, else a mean length or depth. */
@@ -47,6 +50,7 @@ static int evaluate(cli_arguments *arguments, const lab_train_config *config, la
         return cli_error(&error);
     }
     out->chance = lab_dataset_chance(&set, config->model.vocabulary);
+    out->cut = lab_cut_paths_note(config, &set, out->note, sizeof out->note);
     locus_status status =
         lab_train_score(model, &set, &how, &out->score, out->has_greedy ? &out->greedy : NULL, &error);
     lab_dataset_destroy(&set);
@@ -114,13 +118,23 @@ static int print(const lab_run *trained, const result *results, size_t count, bo
     return 0;
 }
 
+/* Once, however many sets there are. */
+static void tell_cut(const result *results, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (results[i].cut) {
+            cli_note("%s: %s", results[i].set, results[i].note);
+            return;
+        }
+    }
+}
+
 /* The run's own test set, or the lengths or depths that are asked for. */
 static int score_sets(cli_arguments *arguments, const lab_run *trained, const lab_train_config *config,
                       lab_model *model) {
     const bool trees = lab_config_kind(config) == LAB_TASK_TREES;
     const int64_t *means = NULL;
     size_t count = 0;
-    int status = cli_list_integers(arguments, trees ? "depths" : "lengths", 1, 1000000, &means, &count);
+    int status = cli_list_integers(arguments, trees ? "depths" : "lengths", 1, trees ? LAB_TREE_MOST_DEPTH : 1000000, &means, &count);
     if (status != 0) {
         return status;
     }
@@ -129,6 +143,9 @@ static int score_sets(cli_arguments *arguments, const lab_run *trained, const la
     status = results == NULL ? cli_failure("out of memory") : 0;
     for (size_t i = 0; status == 0 && i < sets; i++) {
         status = evaluate(arguments, config, model, count == 0 ? 0 : (size_t)means[i], &results[i]);
+    }
+    if (status == 0) {
+        tell_cut(results, sets);
     }
     status = status ? status : print(trained, results, sets, cli_flag(arguments, "json"));
     free(results);
@@ -145,6 +162,12 @@ static int check(const cli_arguments *arguments, const lab_run *trained) {
     if (arguments->operand_count > 1 && task->kind != LAB_TASK_IMAGES) {
         return cli_usage_error("'%s': pictures are for runs of images, '%s' is of %s", arguments->operands[1],
                                trained->name, task->name);
+    }
+    static const char *const of_sets[] = {"data", "set", "n"};
+    for (size_t i = 0; arguments->operand_count > 1 && i < sizeof of_sets / sizeof *of_sets; i++) {
+        if (cli_given_by_user(arguments, of_sets[i])) {
+            return cli_usage_error("--%s is for a set: with pictures, leave it out", of_sets[i]);
+        }
     }
     return cli_refuse_other_kinds(arguments, task);
 }
@@ -207,7 +230,7 @@ const cli_command cli_command_eval = {
     .examples = "locus eval copy-rope-smoke-s0 --lengths 16,32,64\n"
                 "locus eval tree-copy-depth-rope --depths 5,7\n"
                 "locus eval cifar10-algebraic frog.png\n",
-    .shared = CLI_JSON | CLI_THREADS,
+    .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,
 };

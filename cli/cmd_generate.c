@@ -6,7 +6,9 @@
 #include "store_argument.h"
 #include "task/growth.h"
 #include "task/symbol_tree.h"
+#include "task/tree_random.h"
 #include "train/config.h"
+#include "train/cut_paths.h"
 #include "train_options.h"
 
 #include <errno.h>
@@ -247,6 +249,7 @@ static int generate(cli_arguments *arguments, const cli_store *store, const lab_
     locus_error error;
     lab_dataset set = {0};
     decoded out = {0};
+    char note[256];
     int status = check(arguments, trained);
     if (status != 0) {
         return status;
@@ -257,6 +260,9 @@ static int generate(cli_arguments *arguments, const cli_store *store, const lab_
     const char *text = cli_text(arguments, "input");
     lab_task_options options = config.data;
     status = text != NULL ? read_words(&set, text, &config) : draw_samples(&set, arguments, &config, &options);
+    if (status == 0 && lab_cut_paths_note(&config, &set, note, sizeof note)) {
+        cli_note("%s", note);
+    }
     status = status ? status : decode(model, &set, &config, &out);
     status = status ? status : print(&set, &out, cli_flag(arguments, "json"));
     free(out.limits);
@@ -296,7 +302,7 @@ static const cli_option options[] = {
     {"input", 'i', CLI_TEXT, "WORD", NULL, "the input word, as in \"1 2 3\"; words only", 0, 0},
     {"n", 'n', CLI_INTEGER, "N", "3", "this many samples of the test set", 1, 100000},
     {"length", 'l', CLI_NUMBER, "MEAN", NULL, "words: mean length of these (as trained)", 1, 1e6},
-    {"depth", 0, CLI_NUMBER, "MEAN", NULL, "trees: mean depth of these (as trained)", 0, 1e6},
+    {"depth", 0, CLI_NUMBER, "MEAN", NULL, "trees: mean depth of these (as trained)", 0, LAB_TREE_MOST_DEPTH},
     CLI_STORE_OPTION,
 };
 
@@ -309,7 +315,7 @@ const cli_command cli_command_generate = {
                "A tree grows from the symbols that are generated, in the order that the run was trained with, and is "
                "over when no child is open.",
     .examples = "locus generate copy-rope-smoke-s0 --input '3 1 4 1 5 9 2 6'\nlocus generate 1 -n 5\n",
-    .shared = CLI_JSON | CLI_THREADS,
+    .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,
 };

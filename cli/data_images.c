@@ -204,9 +204,18 @@ static int make_image(const cli_arguments *arguments, const lab_images *images) 
     return status;
 }
 
+/* What the file is follows from its name. */
+static int check_name(const char *path) {
+    const char *end = strrchr(path, '.');
+    return end != NULL && (strcmp(end, ".png") == 0 || strcmp(end, ".ppm") == 0)
+               ? 0
+               : cli_usage_error("data make: --output '%s' is no .png or .ppm", path);
+}
+
 int cli_data_make_image(const cli_arguments *arguments, const lab_task *task) {
     lab_dataset set;
     int status = cli_require(arguments, "output");
+    status = status ? status : check_name(cli_text(arguments, "output"));
     status = status ? status : read_set(&set, arguments, task, (lab_set)cli_choice(arguments, "set"));
     if (status == 0) {
         status = make_image(arguments, &set.images);

@@ -18,7 +18,7 @@ static int read_picture(const char *path, size_t side, uint8_t *planes, float *i
     }
     int status = 0;
     if (picture.width != side || picture.height != side) {
-        status = cli_failure("'%s' is %zu×%zu pixels: the model was trained on %zu×%zu and takes nothing else", path,
+        status = cli_failure("'%s' is %zu×%zu pixels: scale or cut it to the %zu×%zu that the model was trained on", path,
                              picture.width, picture.height, side, side);
     }
     for (size_t i = 0; status == 0 && i < side * side; i++) {

@@ -136,10 +136,11 @@ static void put_training(override *o, lab_train_config *config) {
 
 /* Test sets of other mean lengths, of trees of other mean depths. */
 static int put_test_sets(cli_arguments *arguments, lab_train_config *config) {
-    const char *option = lab_config_kind(config) == LAB_TASK_TREES ? "test-depths" : "test-lengths";
+    const bool trees = lab_config_kind(config) == LAB_TASK_TREES;
+    const char *option = trees ? "test-depths" : "test-lengths";
     const int64_t *means;
     size_t count;
-    int status = cli_list_integers(arguments, option, 1, 1000000, &means, &count);
+    int status = cli_list_integers(arguments, option, 1, trees ? LAB_TREE_MOST_DEPTH : 1000000, &means, &count);
     if (status != 0) {
         return status;
     }

@@ -4,6 +4,7 @@
 #define CLI_TRAIN_OPTIONS_H
 
 #include "options.h"
+#include "task/tree_random.h"
 #include "train/train.h"
 
 /* The names of all tasks are put behind the help of an option whose value is called so (usage.c). */
@@ -37,9 +38,16 @@
          1e6}, \
         {"symbols", 0, CLI_INTEGER, "N", NULL, "words: size of the alphabet", 1, 1e6}, \
         {"order", 0, CLI_CHOICE, "breadth|depth", NULL, "trees: in which order the output is written", 0, 0}, \
-        {"depth", 0, CLI_NUMBER, "MEAN", NULL, "trees: mean depth", 0, 1e6}, \
+        {"depth", 0, CLI_NUMBER, "MEAN", NULL, "trees: mean depth", 0, LAB_TREE_MOST_DEPTH}, \
         {"depth-deviation", 0, CLI_NUMBER, "SD", NULL, "trees: its standard deviation (1, as published)", 0, 1e6}, \
-        {"arity", 0, CLI_INTEGER, "K", NULL, "trees: children of a node that is no leaf (2, as published)", 1, 1000}, \
+        {"arity", \
+         0, \
+         CLI_INTEGER, \
+         "K", \
+         NULL, \
+         "trees: children of a node that is no leaf (2, as published)", \
+         1, \
+         LAB_TREE_MOST_ARITY}, \
         {"data", 0, CLI_TEXT, "PATH", NULL, "images: their folder or archive (data/cifar10)", 0, 0}, \
         {"augment", 0, CLI_CHOICE, "autoaugment|none", NULL, "images: policy, crop and flip, or as they are", 0, 0}, \
         {"train-samples", 0, CLI_INTEGER, "N", NULL, "training set", 1, 1e9}, \

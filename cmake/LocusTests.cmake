@@ -92,6 +92,12 @@ foreach(source IN LISTS LOCUS_TEST_SOURCES)
     list(APPEND labels threads)
     add_dependencies(threads_tests ${name})
   endif()
+  # Tests that let allocations fail put their own functions in the allocator's place.
+  file(STRINGS ${source} wraps REGEX "__wrap_malloc")
+  if(wraps)
+    target_link_options(${name} PRIVATE LINKER:--wrap=malloc,--wrap=calloc,--wrap=realloc
+                                        LINKER:--wrap=aligned_alloc,--wrap=posix_memalign)
+  endif()
   string(REGEX REPLACE "^test_" "" thing ${name})
   locus_register(${room}.${thing} "${labels}" ${name})
 endforeach()

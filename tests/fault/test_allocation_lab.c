@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* Every allocation of the laboratory's way from a data set to scores fails once, one after another: each failure is told
+ * as MEMORY, nothing leaks (address sanitizer), and a model whose step failed takes the same step again. The linker puts
+ * the functions below in the place of the allocator's (LocusTests.cmake). */
+#include "model/model.h"
+#include "task/task.h"
+#include "train/feed.h"
+#include "train/tree_groups.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- the allocator ---- */
+
+static atomic_long countdown; /* allocations until the one that fails */
+static atomic_bool armed;
+
+static bool fails(void) {
+    return atomic_load(&armed) && atomic_fetch_sub(&countdown, 1) == 0;
+}
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *block, size_t bytes);
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+int __real_posix_memalign(void **block, size_t alignment, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *block, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+int __wrap_posix_memalign(void **block, size_t alignment, size_t bytes);
+
+void *__wrap_malloc(size_t bytes) {
+    return fails() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes) {
+    return fails() ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *block, size_t bytes) {
+    return fails() ? NULL : __real_realloc(block, bytes);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
+    return fails() ? NULL : __real_aligned_alloc(alignment, bytes);
+}
+
+int __wrap_posix_memalign(void **block, size_t alignment, size_t bytes) {
+    return fails() ? 12 : __real_posix_memalign(block, alignment, bytes);
+}
+
+/* ---- the ways ---- */
+
+typedef struct way {
+    const char *encoding;
+    locus_attention_kind attention;
+} way;
+
+/* A step; if memory fails in it, the same step again, when nothing fails any more. */
+static locus_status step(lab_model *model, const lab_batch *batch, uint32_t number, locus_error *error) {
+    lab_score score = {0};
+    const locus_status status = lab_model_train(model, batch, 1, number, &score, error);
+    if (status == LOCUS_ERROR_MEMORY) {
+        locus_error again;
+        assert_int_equal(lab_model_train(model, batch, 1, number, &score, &again), LOCUS_OK);
+    }
+    return status;
+}
+
+enum { IMAGES = 5, SIDE = 14, PIXELS = IMAGES * 3 * SIDE * SIDE, CLASSES = 4 };
+static uint8_t pixels[PIXELS], labels[IMAGES] = {0, 1, 2, 3, 1};
+
+static locus_status images_step(lab_model *model, const lab_dataset *set, locus_error *error) {
+    lab_train_config config = {.batch = 3, .seed = 4, .augment = LAB_AUGMENT_POLICY};
+    lab_feed feed = {0};
+    locus_status status = lab_feed_train(&feed, set, &config, error);
+    for (uint32_t s = 0; s < 2 && status == LOCUS_OK; ++s) {
+        const lab_batch *batch;
+        status = lab_feed_step(&feed, s, &batch, error);
+        if (status == LOCUS_OK)
+            status = step(model, batch, s, error);
+    }
+    lab_feed_close(&feed);
+    return status;
+}
+
+static locus_status images_way(const way *how, locus_error *error) {
+    static float normalised[PIXELS], probabilities[IMAGES * CLASSES];
+    const lab_dataset set = {.samples = IMAGES, .images = {IMAGES, 3, SIDE, CLASSES, pixels, labels, NULL}};
+    const lab_scoring scoring = {.batch = 3, .phase = "dev"};
+    lab_model_config config = lab_model_image_default();
+    lab_model *model = NULL;
+    lab_score score = {0};
+    config.dim = 24, config.heads = 2, config.feed_forward = 16, config.encoder_layers = 3;
+    config.image_side = SIDE, config.classes = CLASSES;
+    config.stochastic_depth = 0.4;
+    config.norm = LAB_NORM_AFTER;
+    config.encoding = how->encoding;
+    locus_status status = lab_model_create(&model, &config, 1, error);
+    if (status == LOCUS_OK)
+        status = images_step(model, &set, error);
+    if (status == LOCUS_OK)
+        status = lab_train_score(model, &set, &scoring, &score, NULL, error);
+    if (status == LOCUS_OK)
+        status = lab_model_classify(model, normalised, IMAGES, probabilities, error);
+    lab_model_destroy(&model);
+    return status;
+}
+
+enum { TREES = 5, DECODED = 4 };
+
+static locus_status trees_score(lab_model *model, const lab_dataset *set, const lab_draw *draw, locus_error *error) {
+    uint32_t correct[TREES];
+    uint8_t decoded[TREES];
+    lab_score score = {0};
+    double greedy;
+    const lab_scoring how = {.task = draw->task,
+                             .options = draw->options,
+                             .batch = 3,
+                             .greedy_samples = DECODED,
+                             .sample_correct = correct,
+                             .sample_greedy = decoded,
+                             .phase = "test"};
+    locus_status status = lab_train_score(model, set, &how, &score, &greedy, error);
+    if (status != LOCUS_OK)
+        return status;
+    const lab_sample_scores samples = {correct, decoded, DECODED};
+    lab_tree_group *groups = NULL;
+    size_t count;
+    status = lab_tree_groups(set, &samples, &groups, &count, error);
+    free(groups);
+    return status;
+}
+
+static locus_status trees_step(lab_model *model, const lab_dataset *set, locus_error *error) {
+    const lab_batch *batch;
+    lab_feed feed = {0};
+    locus_status status = lab_feed_score(&feed, set, 3, error);
+    if (status == LOCUS_OK)
+        status = lab_feed_slice(&feed, 0, 3, &batch, error);
+    if (status == LOCUS_OK)
+        status = step(model, batch, 0, error);
+    lab_feed_close(&feed);
+    return status;
+}
+
+static locus_status trees_way(const way *how, locus_error *error) {
+    const lab_task *task = lab_task_find("tree-copy");
+    lab_task_options options = lab_task_default(task);
+    options.depth_mean = 2.0;
+    const lab_draw draw = {task, &options, LAB_SET_TEST, TREES, 5};
+    lab_model_config config = lab_model_default();
+    lab_dataset set;
+    lab_model *model = NULL;
+    config.vocabulary = lab_task_vocabulary(task, &options);
+    config.tree_arity = options.arity;
+    config.dim = 24, config.heads = 2, config.feed_forward = 16;
+    config.encoding = how->encoding;
+    config.attention = how->attention;
+    locus_status status = lab_dataset_generate(&set, &draw, error);
+    if (status != LOCUS_OK)
+        return status;
+    status = lab_model_create(&model, &config, 1, error);
+    if (status == LOCUS_OK)
+        status = trees_step(model, &set, error);
+    if (status == LOCUS_OK)
+        status = trees_score(model, &set, &draw, error);
+    lab_model_destroy(&model);
+    lab_dataset_destroy(&set);
+    return status;
+}
+
+/* ---- one failure after another ---- */
+
+typedef locus_status way_function(const way *how, locus_error *error);
+
+/* A failed allocation may be made up for (a worker thread that cannot start); it is never told as anything but
+ * MEMORY. */
+static void every_failure(way_function *function, const way *how) {
+    enum { MOST = 20000 };
+    long told = 0, point = 0;
+    for (bool failed = true; failed && point < MOST; ++point) {
+        locus_error error = {0};
+        atomic_store(&countdown, point);
+        atomic_store(&armed, true);
+        const locus_status status = function(how, &error);
+        atomic_store(&armed, false);
+        failed = atomic_load(&countdown) < 0;
+        if (status != LOCUS_OK && (status != LOCUS_ERROR_MEMORY || error.message[0] == '\0'))
+            fail_msg("%s, allocation %ld: status %d, \"%s\"", how->encoding, point, (int)status, error.message);
+        told += status == LOCUS_ERROR_MEMORY;
+    }
+    assert_true(point < MOST && told > point / 2);
+}
+
+static void test_images(void **state) {
+    (void)state;
+    for (size_t i = 0; i < PIXELS; ++i)
+        pixels[i] = (uint8_t)(i * 37);
+    every_failure(images_way, &(way){.encoding = "algebraic(group=grid:2) / none"});
+}
+
+static void test_trees(void **state) {
+    (void)state;
+    every_failure(trees_way, &(way){.encoding = "algebraic(group=tree:2)"});
+    every_failure(trees_way, &(way){.encoding = "shiv-quirk(k=2, depth=2) / none"});
+    every_failure(trees_way, &(way){.encoding = "algebraic(group=seq*tree:2)", .attention = LOCUS_ATTENTION_LINEAR});
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_images), cmocka_unit_test(test_trees)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
