@@ -220,17 +220,42 @@ static void draw(cli_cells *all, screen *view) {
     fflush(stderr);
 }
 
-/* What a finished run says of itself (paths that are cut, lengths that it has no position for), once for all cells. */
+static bool same_but_for_numbers(const char *a, const char *b) {
+    static const char number[] = "0123456789.";
+    for (;; a++, b++) {
+        a += strspn(a, number);
+        b += strspn(b, number);
+        if (*a != *b || *a == '\0') {
+            return *a == *b;
+        }
+    }
+}
+
+/* What a finished run says of itself (paths that are cut, lengths that it has no position for), once for an encoding:
+ * of other tasks and seeds it says the same, with numbers that the runs keep. */
 static void tell_note(const cli_cells *all, const cli_cell *cell) {
     for (size_t i = 0; i < all->count; i++) {
         const cli_cell *other = &all->cells[i];
-        if (other != cell && other->finished && strcmp(other->message, cell->message) == 0) {
+        if (other != cell && other->finished && strcmp(other->encoding, cell->encoding) == 0 &&
+            same_but_for_numbers(other->message, cell->message)) {
             return;
         }
     }
     if (cell->message[0] != '\0') {
         cli_note("%s: %s", cell->label, cell->message);
     }
+}
+
+/* Why a cell cannot be trained is told once, not for every seed. */
+static bool told_already(const cli_cells *all, const cli_cell *cell) {
+    for (size_t i = 0; i < all->count && cell->status != LOCUS_ERROR_INTERRUPTED; i++) {
+        const cli_cell *other = &all->cells[i];
+        if (other != cell && other->reported && !other->finished && strcmp(other->encoding, cell->encoding) == 0 &&
+            strcmp(other->message, cell->message) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void tell_end(const cli_cells *all, const cli_cell *cell, screen *view) {
@@ -243,7 +268,7 @@ static void tell_end(const cli_cells *all, const cli_cell *cell, screen *view) {
         tell_note(all, cell);
     } else if (cell->status == LOCUS_ERROR_INTERRUPTED && cli_stop_asked()) {
         cli_note("%s: %s", cell->label, cell->message);
-    } else {
+    } else if (!told_already(all, cell)) {
         cli_failure("%s: %s", cell->label, cell->message);
     }
 }

@@ -127,6 +127,21 @@ static int make_cells(cli_cells *all, const axes *over) {
     return status;
 }
 
+/* Missing data would fail every cell of a task: told once, before the first. */
+static int check_data(const axes *over) {
+    for (size_t t = 0; t < over->task_count; t++) {
+        const lab_train_config *config = &over->tasks[t].base;
+        const lab_draw draw = {lab_task_find(config->task), &config->data, LAB_SET_TEST, 1, config->data_seed};
+        lab_dataset set;
+        locus_error error;
+        if (lab_dataset_generate(&set, &draw, &error) != LOCUS_OK) {
+            return cli_error(&error);
+        }
+        lab_dataset_destroy(&set);
+    }
+    return 0;
+}
+
 /* ---- results ---- */
 
 static char *page_path(const cli_arguments *arguments, const cli_store *store, const axes *over) {
@@ -230,7 +245,7 @@ static int train_and_report(cli_arguments *arguments, cli_cells *all, const axes
     status = cli_cells_run(all);
     cli_store_close(&store);
     if (cli_stop_asked()) {
-        return cli_failure("stopped; to go on: %s", arguments->command_line);
+        return cli_train_resume(arguments, "stopped; ");
     }
     cli_stop_release();
     int reported = report(arguments, all, over);
@@ -243,6 +258,7 @@ static int run(cli_arguments *arguments) {
     int status = cli_require(arguments, "task");
     status = status ? status : read_axes(&over, arguments);
     status = status ? status : make_cells(&all, &over);
+    status = status ? status : check_data(&over);
     status = status ? status : train_and_report(arguments, &all, &over);
     free(all.cells);
     free(over.tasks);

@@ -134,7 +134,8 @@ static int score_sets(cli_arguments *arguments, const lab_run *trained, const la
     const bool trees = lab_config_kind(config) == LAB_TASK_TREES;
     const int64_t *means = NULL;
     size_t count = 0;
-    int status = cli_list_integers(arguments, trees ? "depths" : "lengths", 1, trees ? LAB_TREE_MOST_DEPTH : 1000000, &means, &count);
+    int status = cli_list_integers(arguments, trees ? "depths" : "lengths", 1, trees ? LAB_TREE_MOST_DEPTH : 1000000,
+                                   &means, &count);
     if (status != 0) {
         return status;
     }
@@ -166,7 +167,7 @@ static int check(const cli_arguments *arguments, const lab_run *trained) {
     static const char *const of_sets[] = {"data", "set", "n"};
     for (size_t i = 0; arguments->operand_count > 1 && i < sizeof of_sets / sizeof *of_sets; i++) {
         if (cli_given_by_user(arguments, of_sets[i])) {
-            return cli_usage_error("--%s is for a set: with pictures, leave it out", of_sets[i]);
+            return cli_usage_error("--%s is for a set of images: with pictures, leave it out", of_sets[i]);
         }
     }
     return cli_refuse_other_kinds(arguments, task);

@@ -410,7 +410,7 @@ static const cli_option options[] = {
     {"columns", 'c', CLI_LIST, "NAME,NAME,…", NULL, "a part of the table: tree-copy, tree-ops-depth, copy-unit", 0, 0},
     {"rows", 'r', CLI_LIST, "NAME,NAME,…", NULL, "a part of the table: rope, algebraic, algebraic-tree", 0, 0},
     {"jobs", 'j', CLI_INTEGER, "N", "1", "trainings side by side; timings are then of a shared machine", 1, 256},
-    {"data", 0, CLI_TEXT, "PATH", NULL, "table3: folder or archive of the images", 0, 0},
+    {"data", 0, CLI_TEXT, "PATH", NULL, "table3: folder or archive of the images (data/cifar10)", 0, 0},
     CLI_STORE_OPTION,
     {"list", 0, CLI_FLAG, NULL, NULL, "print the trainings and how they stand; train nothing", 0, 0},
     {"no-page", 0, CLI_FLAG, NULL, NULL, "write no page", 0, 0},

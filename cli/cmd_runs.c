@@ -4,6 +4,7 @@
 #include "output.h"
 #include "store_argument.h"
 #include "train/checkpoint.h"
+#include "train/config.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -29,15 +30,29 @@ static double final_value(const cli_store *store, const lab_run *run, const char
     return value;
 }
 
+/* Trees with their order, "tree-copy depth". */
+static void add_task(cli_table *table, const lab_run *run, const lab_task *task) {
+    lab_train_config config;
+    locus_error error;
+    if (task != NULL && task->kind == LAB_TASK_TREES &&
+        lab_config_parse(&config, run->config, run, run->name, &error) == LOCUS_OK) {
+        cli_table_cell(table, "%s %s", run->task, lab_order_name(config.data.order));
+    } else {
+        cli_table_cell(table, "%s", run->task);
+    }
+}
+
 static void add_row(cli_table *table, const cli_store *store, const lab_run *run) {
     char seconds[32], peak[32];
     double accuracy = final_value(store, run, "test", "accuracy");
+    const lab_task *task = lab_task_find(run->task);
+    const bool images = task != NULL && task->kind == LAB_TASK_IMAGES; /* these have no embedding */
     cli_table_cell(table, "%" PRId64, run->id);
-    cli_table_cell(table, "%s", run->task);
+    add_task(table, run, task);
     cli_table_cell(table, "%s", run->encoding);
     cli_table_cell(table, "%s", run->budget);
     cli_table_cell(table, "%s", run->setup);
-    cli_table_cell(table, "%s", run->embedding_init);
+    cli_table_cell(table, "%s", images ? "–" : run->embedding_init);
     cli_table_cell(table, "%" PRIu64, run->seed);
     cli_table_cell(table, "%s", lab_run_state_name(run->state));
     cli_table_cell(table, "%" PRIu64 "/%" PRIu64, run->steps_done, run->steps_total);

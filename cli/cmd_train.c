@@ -39,17 +39,6 @@ static bool look(void *context, const lab_progress *now) {
     return !cli_stop_asked();
 }
 
-/* The command line that goes on: the same, without --restart. */
-static void print_resume(const cli_arguments *arguments) {
-    static const char word[] = " --restart";
-    const char *line = arguments->command_line, *at = strstr(line, word);
-    if (at == NULL) {
-        cli_failure("to go on: %s", line);
-    } else {
-        cli_failure("to go on: %.*s%s", (int)(at - line), line, at + sizeof word - 1);
-    }
-}
-
 /* NAN: the store does not have it. */
 static double score_of(const lab_final *finals, size_t count, const char *set, const char *name) {
     for (size_t i = 0; i < count; i++) {
@@ -162,7 +151,7 @@ static int train(cli_arguments *arguments, const cli_store *store, const lab_tra
         exit_status = cli_error(&error);
     }
     if (status == LOCUS_ERROR_INTERRUPTED) {
-        print_resume(arguments);
+        cli_train_resume(arguments, "");
     } else if (status == LOCUS_OK && (!cli_quiet || cli_flag(arguments, "json"))) {
         exit_status = print_run(store, &run, cli_flag(arguments, "json"));
     }

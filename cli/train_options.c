@@ -253,3 +253,12 @@ int cli_train_encoding(lab_train_config *config, const char *encoding, char *tex
     config->encoding = config->model.encoding = text;
     return 0;
 }
+
+int cli_train_resume(const cli_arguments *arguments, const char *before) {
+    static const char word[] = " --restart";
+    const char *line = arguments->command_line, *at = strstr(line, word);
+    if (at == NULL) {
+        return cli_failure("%sto go on: %s", before, line);
+    }
+    return cli_failure("%sto go on: %.*s%s", before, (int)(at - line), line, at + sizeof word - 1);
+}

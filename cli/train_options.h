@@ -40,14 +40,10 @@
         {"order", 0, CLI_CHOICE, "breadth|depth", NULL, "trees: in which order the output is written", 0, 0}, \
         {"depth", 0, CLI_NUMBER, "MEAN", NULL, "trees: mean depth", 0, LAB_TREE_MOST_DEPTH}, \
         {"depth-deviation", 0, CLI_NUMBER, "SD", NULL, "trees: its standard deviation (1, as published)", 0, 1e6}, \
-        {"arity", \
-         0, \
-         CLI_INTEGER, \
-         "K", \
-         NULL, \
-         "trees: children of a node that is no leaf (2, as published)", \
-         1, \
-         LAB_TREE_MOST_ARITY}, \
+        {"arity",     0, \
+         CLI_INTEGER, "K", \
+         NULL,        "trees: children of a node that is no leaf (2, as published)", \
+         1,           LAB_TREE_MOST_ARITY}, \
         {"data", 0, CLI_TEXT, "PATH", NULL, "images: their folder or archive (data/cifar10)", 0, 0}, \
         {"augment", 0, CLI_CHOICE, "autoaugment|none", NULL, "images: policy, crop and flip, or as they are", 0, 0}, \
         {"train-samples", 0, CLI_INTEGER, "N", NULL, "training set", 1, 1e9}, \
@@ -75,5 +71,8 @@ int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task)
 
 /* Checks the encoding's text; `text` receives its canonical form, which `config` then points to. */
 int cli_train_encoding(lab_train_config *config, const char *encoding, char *text, size_t size);
+
+/* One line, `before` and the command that goes on: the same, without --restart. 1. */
+int cli_train_resume(const cli_arguments *arguments, const char *before);
 
 #endif

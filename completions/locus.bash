@@ -213,7 +213,7 @@ _locus()
         --threads) words=""; value=1 ;;
         esac ;;
     "eval")
-        options=" --lengths --depths --data --set --n --greedy-samples --store --json --threads --help"
+        options=" --lengths --depths --data --set --n --greedy-samples --store --json --quiet --threads --help"
         operands=""
         case $previous in
         -l|--lengths) words=""; value=1 ;;
@@ -226,7 +226,7 @@ _locus()
         --threads) words=""; value=1 ;;
         esac ;;
     "generate")
-        options=" --input --n --length --depth --store --json --threads --help"
+        options=" --input --n --length --depth --store --json --quiet --threads --help"
         operands=""
         case $previous in
         -i|--input) words=""; value=1 ;;

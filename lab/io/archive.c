@@ -24,6 +24,9 @@ static locus_status fail_reader(lab_archive *archive, locus_error *error) {
     if (archive_errno(archive->reader) == ENOMEM) {
         return lab_fail_memory(error, "an archive");
     }
+    if (archive_errno(archive->reader) == EACCES) {
+        return lab_fail_system(error, "read", archive->path, EACCES);
+    }
     return lab_fail_file(error, archive->path, "is cut, damaged or no tar archive (%s)",
                          reason != NULL ? reason : "no reason is known");
 }

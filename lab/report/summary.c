@@ -141,8 +141,11 @@ static lab_summary_row *find_row(const lab_summary *summary, lab_summary_section
     lab_summary_row *row = &section->rows[section->row_count++];
     row->encoding = run->encoding;
     row->runs = calloc(summary->run_count, sizeof *row->runs);
-    const lab_published *published = lab_published_look(run->task, section->order, LAB_SPAN_FULL, run->encoding);
-    const lab_published *half = lab_published_look(run->task, section->order, LAB_SPAN_HALF, run->encoding);
+    const lab_published *published = NULL, *half = NULL;
+    if (!section->other_trees) {
+        published = lab_published_look(run->task, section->order, LAB_SPAN_FULL, run->encoding);
+        half = lab_published_look(run->task, section->order, LAB_SPAN_HALF, run->encoding);
+    }
     if (published) {
         row->has_published = true;
         row->published = published->accuracy;

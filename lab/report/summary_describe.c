@@ -49,7 +49,8 @@ static void describe_trees(lab_summary_section *section, const cJSON *config) {
     section->order = order && strcmp(order, "depth") == 0 ? LAB_ORDER_DEPTH : LAB_ORDER_BREADTH;
     snprintf(section->title, sizeof section->title, "%.40s, %s first", section->task,
              section->order == LAB_ORDER_DEPTH ? "depth" : "breadth");
-    if (arity > 0 && arity != 2) {
+    section->other_trees = arity > 0 && arity != 2;
+    if (section->other_trees) {
         snprintf(kind, sizeof kind, "trees with %g children to a node,", arity);
     }
     if (mean > 0) {

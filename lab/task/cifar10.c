@@ -9,6 +9,7 @@
 #include "io/fail.h"
 #include "task/family.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,7 +163,13 @@ static locus_status visit(void *context, size_t index, const lab_published_sourc
 
 /* ---- the task ---- */
 
+/* errno is that of the last file that was looked for. */
 static locus_status fail_missing(const char *path, locus_error *error) {
+    if (errno == EACCES) {
+        return lab_fail(error, LOCUS_ERROR_IO, "data",
+                        "cannot read '%s': %s; change its permissions, or name a folder or an archive with --data",
+                        path, strerror(EACCES));
+    }
     return lab_fail(error, LOCUS_ERROR_IO, "data",
                     "there is no CIFAR-10 at '%s' (neither data_batch_1.bin … test_batch.bin, nor %s/, nor an "
                     "archive): run 'locus data get cifar10', or name a folder or an archive with --data",
@@ -174,6 +181,7 @@ static locus_status read_set(lab_images *images, const char *path, lab_set which
     part wanted = part_of(which);
     reading now = {.images = images};
     const lab_published_visitor visitor = {wanted.first, wanted.count, visit, &now};
+    errno = 0;
     bool exists = stat(path, &facts) == 0;
     if (exists && S_ISDIR(facts.st_mode)) {
         char *folder = lab_published_locate(&lab_cifar10_published, path);
@@ -191,7 +199,7 @@ static locus_status read_set(lab_images *images, const char *path, lab_set which
 }
 
 static locus_status generate(lab_dataset *set, const lab_draw *draw, locus_error *error) {
-    static const char *const names[] = {"training", "development", "test"};
+    static const char *const names[] = {"training", "test", "test"};
     const char *given = draw->options->path;
     lab_images *images = &set->images;
     *images = (lab_images){

@@ -56,8 +56,9 @@ got=0
 grep -q '^locus: copy · learned(size=3) · seed 0: ' err || fail "a failing cell said: $(cat err)"
 grep -q '^sinusoidal' table || fail "the other cell is missing: $(cat table)"
 
-# Ctrl-C stops all cells cleanly and says how to go on.
-"$locus" compare --task copy --encodings none,rope --jobs 2 --threads 1 --steps 100000 --no-page --store long/locus.db 2>err &
+# Ctrl-C stops all cells cleanly and says how to go on: not with --restart, which would begin again.
+"$locus" compare --task copy --encodings none,rope --jobs 2 --threads 1 --steps 100000 --no-page --restart \
+    --store long/locus.db 2>err &
 process=$!
 tries=0
 until [ "$("$locus" runs --store long/locus.db 2>/dev/null | grep -c started)" = 2 ]; do
@@ -69,6 +70,7 @@ kill -INT "$process"
 got=0
 wait "$process" || got=$?
 [ "$got" = 1 ] && grep -q '^locus: stopped; to go on: locus compare' err || fail "Ctrl-C ended with $got: $(cat err)"
+grep -q -e --restart err && fail "going on would begin again: $(cat err)"
 [ "$("$locus" runs --store long/locus.db | grep -c stopped)" = 2 ] ||
     fail "the cells were not stopped cleanly: $("$locus" runs --store long/locus.db) $(cat err)"
 

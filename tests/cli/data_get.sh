@@ -112,6 +112,8 @@ run data make cifar10 --data small --set train --image 14 -o deer.png
 [ "$(head -c 4 deer.png | tr -d '\211')" = PNG ] || complain "deer.png is no PNG"
 refuses 2 'images 0 to 14' data make cifar10 --data small --image 15 -o no.png
 refuses 2 'output' data make cifar10 --data small
+refuses 2 "'no.jpg' is no .png or .ppm" data make cifar10 --data small -o no.jpg
+refuses 2 "'-' is no .png or .ppm" data make cifar10 --data small -o -
 refuses 1 'no/such' data make cifar10 --data small -o no/such/x.png
 absent no.png
 

@@ -58,6 +58,7 @@ grep -q '"tokens_seen":[[:space:]]*24000,' train.json || fail "8 epochs of 30 im
 recorded=$(sed -n '/"test":/,/}/s/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' train.json)
 measured=$(sed -n 's/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' eval.json)
 [ -n "$recorded" ] && [ "$recorded" = "$measured" ] || fail "eval says '$measured', the run '$recorded'"
+"$locus" runs | grep -q ' cifar10  *algebraic.* –  *0 ' || fail "images have no embedding: $("$locus" runs)"
 "$locus" eval first --data data --set train | grep -q '^train  *30 ' || fail "eval of the training set"
 
 # Pictures: the class and its probability; the same for PPM and PNG, one channel or three.
@@ -73,6 +74,10 @@ refuses 1 "'large.ppm' is 64×48" "$locus" eval first grey.ppm large.ppm
 head -c 2000 grey.ppm >cut.ppm
 refuses 1 "cut.ppm" "$locus" eval first cut.ppm
 refuses 1 "classifies images" "$locus" generate first
+for option in "--data data" "--set train" "-n 3"; do
+    # shellcheck disable=SC2086
+    refuses 2 "is for a set of images: with pictures" "$locus" eval first grey.ppm $option
+done
 
 # Killed and stopped in the middle of an epoch: the bits of one that was left alone.
 # shellcheck disable=SC2086
@@ -130,6 +135,11 @@ head -c 10000 data/data_batch_3.bin >damaged/data_batch_3.bin
 no_run "damaged/data_batch_3.bin' is truncated" --data damaged
 { record 0 A; record 10 B; } >damaged/data_batch_3.bin
 no_run "label 10 in record 1" --data damaged
+refuses 1 "locus data get cifar10" "$locus" compare --task copy,cifar10 --encodings rope,none --seeds 2 --steps 1 \
+    --store none/locus.db
+chmod 000 damaged
+[ -r damaged ] || no_run "cannot read 'damaged': .*--data" --data damaged
+chmod 755 damaged
 
 # Options of other kinds.
 refuses 2 "depth is for trees; cifar10 is of images" "$locus" train --task cifar10 --encoding rope --depth 3

@@ -100,6 +100,25 @@ for scheme in sinusoidal 'shiv-quirk(depth=2)' rope 'algebraic(decay=0.98)' \
     grep -q "^$scheme" compared || fail "compare without '$scheme': $(cat compared)"
 done
 [ "$(grep -c 'of a path' err)" = 1 ] || fail "the note: $(cat err)"
+# shellcheck disable=SC2086
+"$locus" compare --task tree-copy,tree-c3 --encodings 'shiv-quirk(depth=2)' $small --store schemes/locus.db --no-page \
+    >compared 2>err || fail "compare: $(cat err)"
+[ "$(grep -c 'of a path' err)" = 1 ] || fail "the note of two tasks: $(cat err)"
+# shellcheck disable=SC2086
+"$locus" compare --task tree-copy --arity 3 --encodings rope $small --store schemes/locus.db --no-page >compared 2>err ||
+    fail "compare: $(cat err)"
+grep -q 'trees with 3 children' compared || fail "which trees: $(cat compared)"
+grep -q published compared && fail "of these trees nothing is published: $(cat compared)"
+"$locus" eval 2 --store schemes/locus.db --depths 4,5 >scored 2>err || fail "eval: $(cat err)"
+[ "$(grep -c 'of a path' err)" = 1 ] || fail "eval of deeper trees: $(cat err)"
+"$locus" generate 2 --store schemes/locus.db --depth 5 -n 2 >grown 2>err || fail "generate: $(cat err)"
+[ "$(grep -c 'of a path' err)" = 1 ] || fail "generate of deeper trees: $(cat err)"
+"$locus" generate 2 --store schemes/locus.db --depth 5 -n 2 --quiet 2>&1 | cmp - grown || fail "generate --quiet"
+"$locus" runs --store schemes/locus.db | grep -q ' tree-copy depth  *sinusoidal' || fail "runs without the order"
+# shellcheck disable=SC2086
+"$locus" compare --task tree-copy --encodings mixed $small --seeds 3 --store none/locus.db >compared 2>err &&
+    fail "mixed on trees"
+[ "$(wc -l <err)" = 1 ] || fail "why it cannot be trained, once: $(cat err)"
 "$locus" runs show 2 --store schemes/locus.db | grep -q '^message .*paths of' || fail "the note in the run"
 
 # A spec that the task refuses leaves neither a row nor a folder.
@@ -114,6 +133,8 @@ refuses 2 "depth is for trees; copy has --length" "$locus" train --task copy --e
 refuses 2 "test-lengths is for words; tree-ops has --test-depths" "$locus" train --task tree-ops --encoding rope --test-lengths 5
 refuses 2 "symbols is for words" "$locus" compare --task copy,tree-c3 --symbols 5
 refuses 2 "data is for images" "$locus" train --task tree-copy --encoding rope --data x
+refuses 2 "arity must be from 1 to 16" "$locus" train --task tree-copy --encoding rope --arity 17
+refuses 2 "depth must be from 0 to 1000" "$locus" train --task tree-copy --encoding rope --depth 1001
 refuses 2 "order" "$locus" train --task tree-copy --encoding rope --order sideways
 refuses 2 "did you mean 'tree-copy'" "$locus" train --task tree-cpy --encoding rope
 refuses 2 "lengths is for words; tree-ops has --depths" "$locus" eval paths --lengths 3
