@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Every allocation of the laboratory's way from a data set to scores fails once, one after another: each failure is told
- * as MEMORY, nothing leaks (address sanitizer), and a model whose step failed takes the same step again. The linker puts
- * the functions below in the place of the allocator's (LocusTests.cmake). */
+/* Every allocation of the laboratory's way from a data set to scores fails once, one after another: each failure is
+ * told as MEMORY, nothing leaks (address sanitizer), and a model whose step failed takes the same step again. The
+ * linker puts the functions below in the place of the allocator's (LocusTests.cmake). */
 #include "model/model.h"
 #include "task/task.h"
 #include "train/feed.h"
