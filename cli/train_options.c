@@ -70,7 +70,6 @@ static void put_lengths_of_words(override *o, lab_task_options *data) {
     put_real(o, "length", &data->length_mean);
     data->length_deviation *= data->length_mean / mean;
     put_real(o, "length-deviation", &data->length_deviation);
-    put_size(o, "symbols", &data->symbols);
 }
 
 /* The order names a task, not a size of the budget. */
@@ -100,9 +99,11 @@ static void put_data(override *o, lab_train_config *config) {
     switch (lab_config_kind(config)) {
     case LAB_TASK_WORDS:
         put_lengths_of_words(o, &config->data);
+        put_size(o, "symbols", &config->data.symbols);
         break;
     case LAB_TASK_TREES:
         put_trees(o, &config->data);
+        put_size(o, "symbols", &config->data.symbols);
         break;
     case LAB_TASK_IMAGES:
         put_images(o, config);
@@ -177,7 +178,7 @@ int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task)
         {"length-deviation", WORDS, "depth-deviation", TREES},
         {"lengths", WORDS, "depths", TREES},
         {"test-lengths", WORDS, "test-depths", TREES},
-        {"symbols", WORDS, NULL, 0},
+        {"symbols", WORDS | TREES, NULL, 0},
         {"order", TREES, NULL, 0},
         {"depth", TREES, "length", WORDS},
         {"depth-deviation", TREES, "length-deviation", WORDS},

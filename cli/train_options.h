@@ -36,7 +36,7 @@
          "words: its standard deviation (a tenth, as published)", \
          0, \
          1e6}, \
-        {"symbols", 0, CLI_INTEGER, "N", NULL, "words: size of the alphabet", 1, 1e6}, \
+        {"symbols", 0, CLI_INTEGER, "N", NULL, "words, tree-copy, tree-reorder: how many symbols there are", 1, 1e6}, \
         {"order", 0, CLI_CHOICE, "breadth|depth", NULL, "trees: in which order the output is written", 0, 0}, \
         {"depth", 0, CLI_NUMBER, "MEAN", NULL, "trees: mean depth", 0, LAB_TREE_MOST_DEPTH}, \
         {"depth-deviation", 0, CLI_NUMBER, "SD", NULL, "trees: its standard deviation (1, as published)", 0, 1e6}, \

@@ -167,10 +167,12 @@ static size_t measured_rows(const lab_reproduction_view *view, size_t column) {
 
 void lab_separation_write(const lab_reproduction_view *view, FILE *stream, bool markdown) {
     const lab_reproduction *table = view->table;
+    bool measured = false;
     for (size_t column = 0; column < table->column_count; column++) {
         if (measured_rows(view, column) == 0) {
             continue;
         }
+        measured = true;
         fprintf(stream, "%s%s: ", markdown ? "- " : "  ", table->columns[column].head);
         if (lab_column_at_chance(table, view->result, column)) {
             fprintf(stream, "no scheme has left chance (guessing scores %.2f): this column says nothing; ",
@@ -184,6 +186,9 @@ void lab_separation_write(const lab_reproduction_view *view, FILE *stream, bool 
             fputs("not separated: ", stream);
             fputs(write_pairs(view, column, stream) == 0 ? "none, all schemes are told apart\n" : "\n", stream);
         }
+    }
+    if (!measured) {
+        fputs("Nothing is measured yet.\n", stream);
     }
 }
 
