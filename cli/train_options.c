@@ -210,6 +210,22 @@ int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task)
 
 /* ---- all together ---- */
 
+/* What the task cannot draw from is bad usage; nothing is drawn. */
+static int check_data(const lab_task *task, const lab_task_options *data) {
+    const lab_draw draw = {.task = task, .options = data};
+    lab_dataset none;
+    locus_error error;
+    if (task->kind == LAB_TASK_IMAGES) {
+        return 0; /* they are read, not drawn */
+    }
+    const locus_status status = lab_dataset_generate(&none, &draw, &error);
+    if (status == LOCUS_OK) {
+        lab_dataset_destroy(&none);
+        return 0;
+    }
+    return cli_usage_error("--%s: %s", error.argument, error.message);
+}
+
 int cli_train_config(lab_train_config *config, cli_arguments *arguments, const char *name) {
     static const char *const budgets[] = {"smoke", "quick", "paper"};
     const lab_task *task = lab_task_find(name);
@@ -243,7 +259,8 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments, const c
     if (o.changed) {
         config->budget = "custom";
     }
-    return put_test_sets(arguments, config);
+    status = check_data(task, &config->data);
+    return status ? status : put_test_sets(arguments, config);
 }
 
 int cli_train_encoding(lab_train_config *config, const char *encoding, char *text, size_t size) {

@@ -1,18 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # locus compare: cells side by side, resumable cell by cell, a failing cell, tables, JSON, the page.
-set -eu
-locus=${LOCUS:-build/release/locus}
-[ -x "$locus" ] || { echo "no program at $locus"; exit 1; }
-locus=$(cd "$(dirname "$locus")" && pwd)/$(basename "$locus")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-fail() {
-    echo "FAIL: $*"
-    exit 1
-}
+. "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
 
 small="--dim 16 --heads 2 --layers 1 --feed-forward 32 --length 5 --symbols 6 --train-samples 100 --dev-samples 20
     --test-samples 30 --greedy-samples 10 --batch 10 --steps 30 --evaluate-every 10"

@@ -1,29 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # locus data make, inspect, get: formats, sets that depend on their seed only, bad uses, nothing half-written.
-set -eu
-locus=${LOCUS:-build/release/locus}
-[ -x "$locus" ] || { echo "no program at $locus"; exit 1; }
-locus=$(cd "$(dirname "$locus")" && pwd)/$(basename "$locus")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-fail() {
-    echo "FAIL: $*"
-    exit 1
-}
-
-# refuses STATUS PATTERN COMMAND…: exit status, one line on standard error that matches, nothing on standard output.
-refuses() {
-    wanted=$1 pattern=$2
-    shift 2
-    got=0
-    "$@" >out 2>err || got=$?
-    [ "$got" = "$wanted" ] || fail "$* ended with $got instead of $wanted: $(cat err)"
-    head -n 1 err | grep -q "^locus: .*$pattern" || fail "$* said: $(cat err)"
-    [ ! -s out ] || fail "$* printed a result"
-}
+. "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
 
 # A line as the format says it.
 "$locus" data make reverse -n 1 --length 3 --length-deviation 0 --symbols 9 -o - >one.jsonl

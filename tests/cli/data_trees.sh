@@ -1,30 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # locus data make, inspect on trees: the format, both orders, files read back, options of other kinds, refusals.
-set -eu
-locus=${LOCUS:-build/release/locus}
-[ -x "$locus" ] || { echo "no program at $locus"; exit 1; }
-locus=$(cd "$(dirname "$locus")" && pwd)/$(basename "$locus")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-fail() {
-    echo "FAIL: $*"
-    exit 1
-}
-
-# refuses STATUS PATTERN COMMAND…: exit status, one line on standard error that matches, nothing on standard output.
-refuses() {
-    wanted=$1 pattern=$2
-    shift 2
-    got=0
-    "$@" >out 2>err || got=$?
-    [ "$got" = "$wanted" ] || fail "$* ended with $got instead of $wanted: $(cat err)"
-    grep -q "^locus: .*$pattern" err || fail "$* said: $(cat err)"
-    [ "$(wc -l <err)" = 1 ] || fail "$* said more than a line: $(cat err)"
-    [ ! -s out ] || fail "$* printed a result"
-}
+. "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
 
 # field NAME FILE: what a text field of each line holds.
 field() {

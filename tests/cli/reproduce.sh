@@ -1,18 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # locus reproduce: the list of trainings, a training that is killed and goes on, the table, the files, JSON, bad uses.
-set -eu
-locus=${LOCUS:-build/release/locus}
-[ -x "$locus" ] || { echo "no program at $locus"; exit 1; }
-locus=$(cd "$(dirname "$locus")" && pwd)/$(basename "$locus")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-fail() {
-    echo "FAIL: $*"
-    exit 1
-}
+. "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
 
 # What a table is made of, without a store: nothing is made.
 "$locus" reproduce table1 --list >list || fail "--list ended with $?"

@@ -1,18 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # A training that is killed, and one that is stopped by Ctrl-C, go on and end with the bits of one that was left alone.
-set -eu
-locus=${LOCUS:-build/release/locus}
-[ -x "$locus" ] || { echo "no program at $locus"; exit 1; }
-locus=$(cd "$(dirname "$locus")" && pwd)/$(basename "$locus")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-fail() {
-    echo "FAIL: $*"
-    exit 1
-}
+. "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
 
 # For a subshell: the process that is killed must be the program itself.
 train() {

@@ -1,28 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # locus train, eval, generate, runs: a small training from end to end, and every way to ask for something impossible.
-set -eu
-locus=${LOCUS:-build/release/locus}
-[ -x "$locus" ] || { echo "no program at $locus"; exit 1; }
-locus=$(cd "$(dirname "$locus")" && pwd)/$(basename "$locus")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-fail() {
-    echo "FAIL: $*"
-    exit 1
-}
-
-refuses() {
-    wanted=$1 pattern=$2
-    shift 2
-    got=0
-    "$@" >out 2>err || got=$?
-    [ "$got" = "$wanted" ] || fail "$* ended with $got instead of $wanted: $(cat err)"
-    grep -q "^locus: .*$pattern" err || fail "$* said: $(cat err)"
-    [ ! -s out ] || fail "$* printed a result"
-}
+. "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
 
 small="--dim 16 --heads 2 --layers 1 --feed-forward 32 --length 5 --symbols 6 --train-samples 100 --dev-samples 20
     --test-samples 30 --greedy-samples 10 --batch 10 --steps 40 --evaluate-every 10 --threads 1"

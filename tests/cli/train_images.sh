@@ -2,28 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Images from end to end, on a few grey ones in CIFAR-10's format: train, resume in the middle of an epoch, eval of the test
 # set and of pictures, and data that are cut, mislabelled or missing.
-set -eu
-locus=${LOCUS:-build/release/locus}
-[ -x "$locus" ] || { echo "no program at $locus"; exit 1; }
-locus=$(cd "$(dirname "$locus")" && pwd)/$(basename "$locus")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-fail() {
-    echo "FAIL: $*"
-    exit 1
-}
-
-refuses() {
-    wanted=$1 pattern=$2
-    shift 2
-    got=0
-    "$@" >out 2>err || got=$?
-    [ "$got" = "$wanted" ] || fail "$* ended with $got instead of $wanted: $(cat err)"
-    [ "$(wc -l <err)" = 1 ] && grep -q -e "^locus: .*$pattern" err || fail "$* said: $(cat err)"
-    [ ! -s out ] || fail "$* printed a result"
-}
+. "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
 
 # record LABEL LETTER: an image of one grey, which is the letter's code
 record() {

@@ -1,29 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Trees from end to end: train, resume after a kill, eval, generate, compare, and options that belong to other kinds of tasks.
-set -eu
-locus=${LOCUS:-build/release/locus}
-[ -x "$locus" ] || { echo "no program at $locus"; exit 1; }
-locus=$(cd "$(dirname "$locus")" && pwd)/$(basename "$locus")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-fail() {
-    echo "FAIL: $*"
-    exit 1
-}
-
-refuses() {
-    wanted=$1 pattern=$2
-    shift 2
-    got=0
-    "$@" >out 2>err || got=$?
-    [ "$got" = "$wanted" ] || fail "$* ended with $got instead of $wanted: $(cat err)"
-    [ "$(grep -c '^locus: ' err)" = 1 ] || fail "$* said more than one line: $(cat err)"
-    grep -q -e "^locus: .*$pattern" err || fail "$* said: $(cat err)"
-    [ ! -s out ] || fail "$* printed a result"
-}
+. "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
 
 small="--dim 16 --heads 2 --layers 1 --feed-forward 32 --depth 2 --train-samples 100 --dev-samples 20 --test-samples 30
     --greedy-samples 10 --batch 10 --steps 40 --evaluate-every 10 --threads 1"
@@ -131,7 +109,7 @@ refuses 1 "grid:2" "$locus" train --task tree-copy --encoding 'algebraic(group=g
 refuses 2 "length is for words; tree-copy has --depth" "$locus" train --task tree-copy --encoding rope --length 5
 refuses 2 "depth is for trees; copy has --length" "$locus" train --task copy --encoding rope --depth 5
 refuses 2 "test-lengths is for words; tree-ops has --test-depths" "$locus" train --task tree-ops --encoding rope --test-lengths 5
-refuses 2 "symbols is for words" "$locus" compare --task copy,tree-c3 --symbols 5
+refuses 2 "symbols: 5 symbols: tree-c3 has 4" "$locus" compare --task copy,tree-c3 --symbols 5
 refuses 2 "data is for images" "$locus" train --task tree-copy --encoding rope --data x
 refuses 2 "arity must be from 1 to 16" "$locus" train --task tree-copy --encoding rope --arity 17
 refuses 2 "depth must be from 0 to 1000" "$locus" train --task tree-copy --encoding rope --depth 1001
