@@ -30,16 +30,34 @@ static void put_names(FILE *script, const lab_chart *chart) {
     fputs(tall ? "set bmargin 5\nset xlabel offset 0,-0.5\n" : "", script);
 }
 
-/* Ticks at 1, 2, 5 of every decade, or at powers of ten only where there are many. */
-static void put_decades(FILE *script, bool many) {
+/* The least and the greatest of what is drawn. */
+static void data_range(const lab_chart *chart, double *low, double *high) {
+    *low = chart->y_low, *high = chart->y_high;
+    for (size_t i = 0; !(chart->y_low < chart->y_high) && i < chart->series_count; i++) {
+        const lab_series *s = &chart->series[i];
+        for (size_t j = 0; j < s->count; j++) {
+            *low = *low > 0 && *low < s->y[j] ? *low : s->y[j];
+            *high = *high > s->y[j] ? *high : s->y[j];
+        }
+    }
+}
+
+/* Ticks at 1, 2, 5 of every decade; at powers of ten only where there are many, and closer ones where there are few. */
+static void put_decades(FILE *script, const lab_chart *chart) {
+    static const double wide[] = {1, 2, 5}, close[] = {1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8};
+    double low, high;
+    data_range(chart, &low, &high);
+    const bool many = low > 0 && high > 300 * low, few = low > 0 && high < 5 * low;
+    const double *ticks = few ? close : wide;
+    const size_t count = many ? 1 : few ? sizeof close / sizeof *close : sizeof wide / sizeof *wide;
     fputs("set logscale y\nset ytics (", script);
     for (int decade = -9; decade <= 3; decade++) {
-        if (many && decade < -3) {
-            fprintf(script, "%s'1e%d' 1e%d", decade > -9 ? ", " : "", decade, decade);
-        } else if (many) {
-            fprintf(script, ", 1e%d", decade);
-        } else {
-            fprintf(script, "%s1e%d, 2e%d, 5e%d", decade > -9 ? ", " : "", decade, decade, decade);
+        for (size_t i = 0; i < count; i++) {
+            fputs(decade > -9 || i > 0 ? ", " : "", script);
+            if (many && decade < -3) {
+                fprintf(script, "'1e%d' ", decade);
+            }
+            fprintf(script, "%ge%d", ticks[i], decade);
         }
     }
     fputs(")\nset format y '%g'\n", script);
@@ -63,7 +81,7 @@ static void put_axes(FILE *script, const lab_chart *chart) {
         fprintf(script, "set yrange [%.9g:%.9g]\n", chart->y_low, chart->y_high);
     }
     if (chart->log_y) {
-        put_decades(script, chart->y_low > 0 && chart->y_high > 300 * chart->y_low);
+        put_decades(script, chart);
     }
     if (chart->whole_x && chart->x_high - chart->x_low <= 13) { /* gnuplot halves such steps */
         fputs("set xtics 1\n", script);
