@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Time of one training step: forward, backward, optimiser and the encoding's update, on the copy tasks or on images.
+/* Time of one training step: forward, backward, optimiser and the encoding's update, on the copy tasks, on images, or
+ * of a decoder alone.
  *
- *   bench_step [--json] [--steps N] [--shape published|small|short|trees|cifar10] [SPEC …]
+ *   bench_step [--json] [--steps N] [--shape published|small|short|trees|cifar10|decoder|decoder-short] [SPEC …]
  *
  * published: dimension 512, feed-forward 2048, 2 + 2 layers, 8 heads, 64 pairs of length N(100,10), vocabulary 22.
  * small: dimension 128, feed-forward 512, 4 heads, 64 pairs of length N(50,5); short: the same, N(24,2).
  * trees: as published, 64 binary trees of depth N(7,1), read and written level by level.
  * cifar10: the published image classifier, 128 images of 32 × 32 pixels (random), 10 × 10 tokens, without stochastic
  * depth and with it; what it leaves out is not counted among a step's operations.
+ * decoder: RoPER's large decoder, 32 sequences of 641 characters of additions, of which 640 are read; 512 dimensions, 6
+ * layers, feed-forward 2048, 8 heads, without dropout; causal attention's operations are counted by half. Before it is
+ * timed, the first loss must lie near ln(vocabulary). decoder-short: 4 sequences of 65.
  * Every case runs in a process of its own, so that its peak memory is its own. The peak of matrix products is
  * measured in the same run with the product that takes most of the step. Fastest and median of the steps. */
 #include "model/model.h"
 #include "nn/gemm.h"
 #include "task/task.h"
 #include "train/optimizer.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,13 +31,17 @@ typedef struct shape {
     const char *name;
     size_t dim, feed_forward, heads, batch, steps;
     const char *task;       /* NULL: images */
-    double mean, deviation; /* of the length of words, of the depth of trees */
+    double mean, deviation; /* of the length of words, of the depth of trees; mean: tokens of a decoder's sequence */
 } shape;
 
 static const shape shapes[] = {
-    {"published", 512, 2048, 8, 64, 5, "copy", 100.0, 10.0}, {"small", 128, 512, 4, 64, 60, "copy", 50.0, 5.0},
-    {"short", 128, 512, 4, 64, 100, "copy", 24.0, 2.0},      {"trees", 512, 2048, 8, 64, 8, "tree-copy", 7.0, 1.0},
+    {"published", 512, 2048, 8, 64, 5, "copy", 100.0, 10.0},
+    {"small", 128, 512, 4, 64, 60, "copy", 50.0, 5.0},
+    {"short", 128, 512, 4, 64, 100, "copy", 24.0, 2.0},
+    {"trees", 512, 2048, 8, 64, 8, "tree-copy", 7.0, 1.0},
     {"cifar10", 256, 512, 4, 128, 5, NULL, 0.0, 0.0},
+    {"decoder", 512, 2048, 8, 32, 3, "addition", 641.0, 0.0},
+    {"decoder-short", 512, 2048, 8, 4, 5, "addition", 65.0, 0.0},
 };
 
 static const char *const specs[] = {"none", "sinusoidal", "relative", "rope", "algebraic(group=seq, decay=0.98)"};
@@ -40,6 +49,8 @@ static const char *const tree_specs[] = {"none", "shiv-quirk(k=2, depth=7)", "ro
                                          "algebraic(group=tree:2, decay=0.98)"};
 static const char *const image_specs[] = {"none", "sinusoidal", "learned(size=100)", "algebraic(group=seq, decay=0.98)",
                                           "algebraic(group=grid:2, decay=0.98)"};
+static const char *const decoder_specs[] = {"none", "rope", "roper", "algebraic(group=seq)",
+                                            "algebraic(group=seq, values=on)"};
 
 enum { MOST_STEPS = 1000, MOST_SPECS = 32 };
 
@@ -76,6 +87,10 @@ static int has_trees(const shape *s) {
     return s->task != NULL && lab_task_find(s->task)->kind == LAB_TASK_TREES;
 }
 
+static int has_problems(const shape *s) {
+    return s->task != NULL && lab_task_find(s->task)->kind == LAB_TASK_PROBLEMS;
+}
+
 /* As below, of images. Layer l computes 1 − depth · l of its branches in the mean. */
 static double image_flops(const lab_model_config *c, size_t images) {
     enum { TAPS = 9 };
@@ -99,6 +114,17 @@ static double step_flops(const lab_model_config *c, const lab_batch *batch) {
             2.0 * m * (6.0 * D * D + 2.0 * D * F) + 2.0 * n * 2.0 * D * D + 2.0 * m * m * D + 4.0 * m * n * D;
         total += encoder * (double)c->encoder_layers + decoder * (double)c->decoder_layers;
         total += 2.0 * m * D * (double)c->vocabulary;
+    }
+    return 3.0 * total;
+}
+
+/* As above, of a decoder alone; of n × n scores half are computed. */
+static double decoder_flops(const lab_model_config *c, const lab_batch *batch) {
+    double D = (double)c->dim, F = (double)c->feed_forward, total = 0.0;
+    for (size_t s = 0; s < batch->samples; ++s) {
+        double n = (double)(batch->input_offsets[s + 1] - batch->input_offsets[s] - 1);
+        double layer = 2.0 * n * (4.0 * D * D + 2.0 * D * F) + 2.0 * n * n * D;
+        total += layer * (double)c->decoder_layers + 2.0 * n * D * (double)c->vocabulary;
     }
     return 3.0 * total;
 }
@@ -127,6 +153,16 @@ static double product_peak(void) {
     return best;
 }
 
+/* A decoder that has learned nothing guesses: it has read and predicted what it should if its loss says so. */
+static locus_status first_loss_check(const lab_model *model, const lab_score *score, locus_error *error) {
+    const lab_model_config *config = lab_model_get_config(model);
+    const double loss = score->loss / (double)score->tokens, chance = log((double)config->vocabulary);
+    if (config->architecture != LAB_DECODER || (loss > 0.8 * chance && loss < 1.6 * chance))
+        return LOCUS_OK;
+    (void)snprintf(error->message, sizeof error->message, "the first loss is %.3f, chance %.3f", loss, chance);
+    return LOCUS_ERROR_NUMERIC;
+}
+
 static locus_status steps_run(lab_model *model, lab_optimizer *optimizer, const lab_batch *batch, size_t steps,
                               result *r, locus_error *error) {
     static double seconds[MOST_STEPS];
@@ -135,6 +171,8 @@ static locus_status steps_run(lab_model *model, lab_optimizer *optimizer, const 
     for (size_t i = 0; i < steps + 1 && status == LOCUS_OK; ++i) {
         double start = now(), norm;
         status = lab_model_train(model, batch, 1, (uint32_t)i, &score, error);
+        if (i == 0 && status == LOCUS_OK)
+            status = first_loss_check(model, &score, error);
         if (status == LOCUS_OK)
             status =
                 lab_optimizer_step(optimizer, 1e-4, lab_model_values(model), lab_model_gradients(model), &norm, error);
@@ -199,6 +237,43 @@ static locus_status pairs_run(const shape *s, const char *spec, size_t steps, re
     return status;
 }
 
+/* Sequences of problems laid end to end. */
+static locus_status sequences_read(const lab_sequences *sequences, size_t count, size_t *offsets, int32_t *tokens) {
+    for (size_t s = 0; s < count; ++s)
+        offsets[s + 1] = offsets[s] + sequences->read(sequences, s, tokens + offsets[s]);
+    return offsets[count] == count * sequences->length ? LOCUS_OK : LOCUS_ERROR_ARGUMENT;
+}
+
+static locus_status decoder_run(const shape *s, const char *spec, size_t steps, result *r, locus_error *error) {
+    lab_model_config config = lab_model_decoder_default();
+    const lab_task *task = lab_task_find(s->task);
+    lab_task_options options = lab_task_default(task);
+    lab_dataset set = {0};
+    options.sequence = (size_t)s->mean;
+    config.dim = s->dim;
+    config.feed_forward = s->feed_forward;
+    config.heads = s->heads;
+    config.dropout = config.attention_dropout = 0.0;
+    config.vocabulary = lab_task_vocabulary(task, &options);
+    config.encoding = spec;
+    const lab_draw draw = {task, &options, LAB_SET_TRAIN, s->batch, 0};
+    size_t *offsets = calloc(s->batch + 1, sizeof *offsets);
+    int32_t *tokens = malloc(s->batch * options.sequence * sizeof *tokens);
+    locus_status status = offsets && tokens ? lab_dataset_sequences(&set, &draw, error) : LOCUS_ERROR_MEMORY;
+    if (status == LOCUS_OK)
+        status = sequences_read(&set.sequences, s->batch, offsets, tokens);
+    if (status == LOCUS_OK) {
+        const lab_batch batch = {.samples = s->batch, .input_offsets = offsets, .input = tokens};
+        r->flops = decoder_flops(&config, &batch);
+        r->tokens = (double)(offsets[s->batch] - s->batch);
+        status = model_run(&config, &batch, steps, r, error);
+    }
+    lab_dataset_destroy(&set);
+    free(tokens);
+    free(offsets);
+    return status;
+}
+
 static locus_status images_run(const subject *wanted, size_t steps, result *r, locus_error *error) {
     const shape *s = wanted->shape;
     const locus_random random = {1, LOCUS_RANDOM_USER, 0};
@@ -235,8 +310,9 @@ static void child(int out, const subject *wanted, size_t steps) {
     if (wanted->spec == NULL) {
         r.peak = product_peak();
     } else {
-        const locus_status status = has_images(wanted->shape)
-                                        ? images_run(wanted, steps, &r, &error)
+        const locus_status status = has_images(wanted->shape) ? images_run(wanted, steps, &r, &error)
+                                    : has_problems(wanted->shape)
+                                        ? decoder_run(wanted->shape, wanted->spec, steps, &r, &error)
                                         : pairs_run(wanted->shape, wanted->spec, steps, &r, &error);
         r.failed = status != LOCUS_OK;
         memcpy(r.message, error.message, sizeof r.message);
@@ -300,6 +376,8 @@ static double print_head(const shape *s, int json, int *failed) {
     }
     if (has_images(s))
         (void)snprintf(batch, sizeof batch, "%zu images", s->batch);
+    else if (has_problems(s))
+        (void)snprintf(batch, sizeof batch, "%zu sequences of %.0f", s->batch, s->mean);
     else
         (void)snprintf(batch, sizeof batch, "%zu pairs of %s N(%g, %g)", s->batch, has_trees(s) ? "depth" : "length",
                        s->mean, s->deviation);
@@ -332,7 +410,8 @@ static int run_cases(const shape *s, const char *const *list, size_t count, size
 }
 
 static int usage(void) {
-    (void)fputs("usage: bench_step [--json] [--steps N] [--shape published|small|short|trees|cifar10] [SPEC …]\n",
+    (void)fputs("usage: bench_step [--json] [--steps N] [--shape published|small|short|trees|cifar10|decoder|"
+                "decoder-short] [SPEC …]\n",
                 stderr);
     return 2;
 }
@@ -369,6 +448,8 @@ int main(int argc, char **argv) {
         return run_cases(s, wanted, count, steps, json);
     if (has_images(s))
         return run_cases(s, image_specs, sizeof image_specs / sizeof *image_specs, steps, json);
+    if (has_problems(s))
+        return run_cases(s, decoder_specs, sizeof decoder_specs / sizeof *decoder_specs, steps, json);
     if (has_trees(s))
         return run_cases(s, tree_specs, sizeof tree_specs / sizeof *tree_specs, steps, json);
     return run_cases(s, specs, sizeof specs / sizeof *specs, steps, json);

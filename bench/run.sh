@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 # Everything that docs/performance.md quotes, in one run, and PyTorch beside it where it is installed (pip install
 # torch==2.13.0; for the part `encodings` also onnx, onnxruntime and jax). Usage: ./dev bench [PART …], with the parts kernels,
-# apply, attention, decode, kinds, encodings, trees, groups, scores, step, tree-step, image-step and peers.
+# apply, attention, decode, generation, kinds, encodings, trees, groups, scores, step, tree-step, image-step, decoder-step and
+# peers.
 set -eu
 build=build/release/bench
-[ $# -gt 0 ] || set -- kernels apply attention decode kinds encodings trees groups scores step tree-step image-step peers
+[ $# -gt 0 ] || set -- kernels apply attention decode generation kinds encodings trees groups scores step tree-step image-step \
+    decoder-step peers
 
 peer() {
     if python3 -c 'import torch' 2>/dev/null; then
@@ -55,13 +57,24 @@ for part in "$@"; do
         peer bench/peer_image_step.py
         peer bench/peer_image_step.py --depth 0.1 --cases sdpa-none
         ;;
+    decoder-step)
+        echo "== $part"
+        "$build/bench_step" --shape decoder
+        peer bench/peer_decoder_step.py
+        ;;
+    generation) # decoding with a whole model; the same parameters for both
+        echo "== $part"
+        "$build/bench_generation" --write "$build/generation.safetensors"
+        peer bench/peer_generation.py --model "$build/generation.safetensors"
+        rm -f "$build/generation.safetensors"
+        ;;
     peers)
         echo "== peers: a training step, rotate-half"
         peer bench/peer_step.py
         peer bench/peer_apply.py
         ;;
     *)
-        echo "bench: unknown part '$part': there are kernels, apply, attention, decode, kinds, encodings, trees, groups, scores, step, tree-step, image-step and peers" >&2
+        echo "bench: unknown part '$part': there are kernels, apply, attention, decode, generation, kinds, encodings, trees, groups, scores, step, tree-step, image-step, decoder-step and peers" >&2
         exit 2
         ;;
     esac

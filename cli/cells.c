@@ -3,6 +3,7 @@
 
 #include "output.h"
 #include "stop.h"
+#include "train/train_data.h"
 
 #include <errno.h>
 #include <locus/parallel.h>
@@ -367,4 +368,23 @@ int cli_cells_run(cli_cells *cells) {
     free(polls);
     free(owners);
     return status;
+}
+
+size_t cli_cells_threads(const cli_arguments *arguments, size_t jobs) {
+    if (cli_given_by_user(arguments, "threads")) {
+        return (size_t)cli_integer(arguments, "threads");
+    }
+    const size_t threads = locus_threads() / jobs;
+    return threads > 0 ? threads : 1;
+}
+
+int cli_cells_data(const lab_train_config *config) {
+    const lab_train_set_request request = {.which = LAB_SET_TEST, .samples = 1};
+    lab_dataset set;
+    locus_error error;
+    if (lab_train_set(&set, config, &request, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    lab_dataset_destroy(&set);
+    return 0;
 }

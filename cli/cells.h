@@ -5,6 +5,7 @@
 #ifndef CLI_CELLS_H
 #define CLI_CELLS_H
 
+#include "options.h"
 #include "train/train.h"
 
 #include <stdbool.h>
@@ -43,5 +44,12 @@ typedef struct cli_cells {
 /* Trains all that is not done. Progress: one bar for each running cell on a terminal, else a line when one ends and now
  * and then between. 0: all done; 1: some failed, told in a line each, or stopped (cli_stop_asked()). */
 int cli_cells_run(cli_cells *cells);
+
+/* Threads of each of `jobs` cells side by side: --threads, or its share of the machine's. */
+size_t cli_cells_threads(const cli_arguments *arguments, size_t jobs);
+
+/* Data that are not there (images, texts, files of expressions) would fail every cell of a task: told once, before the
+ * first. 0, or 1 after one line. */
+int cli_cells_data(const lab_train_config *config);
 
 #endif

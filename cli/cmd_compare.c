@@ -13,7 +13,6 @@
 #include "train_options.h"
 
 #include <inttypes.h>
-#include <locus/parallel.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +52,10 @@ static int read_tasks(axes *over, cli_arguments *arguments) {
                 .kind = lab_config_kind(&task->base), .data = &task->base.data, .setup = task->base.setup};
             task->scheme_count = lab_schemes(&request, task->schemes);
         }
+        if (status == 0 && over->encoding_count + task->scheme_count == 0) {
+            status =
+                cli_usage_error("--encodings: no comparison of %s is published; say which to train", over->names[i]);
+        }
     }
     return status;
 }
@@ -61,9 +64,10 @@ static int read_axes(axes *over, cli_arguments *arguments) {
     over->encoding_count = cli_list(arguments, "encodings", &over->encodings);
     over->seeds = (size_t)cli_integer(arguments, "seeds");
     over->first_seed = (uint64_t)cli_integer(arguments, "seed");
+    static const size_t inits[] = {LAB_EMBEDDING_SCALED, LAB_EMBEDDING_UNIT, LAB_EMBEDDING_SCALED, LAB_EMBEDDING_PLAIN};
     size_t init = cli_choice(arguments, "embedding-init");
     over->init_count = init == 2 ? 2 : 1;
-    over->inits[0] = init == 1 ? LAB_EMBEDDING_UNIT : LAB_EMBEDDING_SCALED;
+    over->inits[0] = inits[init];
     over->inits[1] = LAB_EMBEDDING_UNIT;
     return read_tasks(over, arguments);
 }
@@ -73,10 +77,10 @@ static int fill_cell(cli_cell *cell, const axes *over, const char *encoding) {
     if (status != 0) {
         return status;
     }
-    const bool trees = lab_config_kind(&cell->config) == LAB_TASK_TREES;
+    const char *variant = lab_config_variant(&cell->config);
     lab_train_name(&cell->config, cell->name, sizeof cell->name);
-    snprintf(cell->label, sizeof cell->label, "%s%s%s · %.400s%s · seed %" PRIu64, cell->config.task, trees ? " " : "",
-             trees ? lab_order_name(cell->config.data.order) : "", cell->encoding,
+    snprintf(cell->label, sizeof cell->label, "%s%s%s · %.400s%s · seed %" PRIu64, cell->config.task,
+             *variant != '\0' ? " " : "", variant, cell->encoding,
              over->init_count < 2                                      ? ""
              : cell->config.model.embedding_init == LAB_EMBEDDING_UNIT ? " · unit"
                                                                        : " · scaled",
@@ -101,7 +105,7 @@ static int add_cell(cli_cells *all, const lab_train_config *config, const axes *
 static int add_row(cli_cells *all, const axes *over, const task_axis *task, size_t seed, size_t init) {
     lab_train_config config = task->base;
     config.seed = over->first_seed + seed;
-    config.model.embedding_init = (lab_embedding_init)over->inits[init];
+    cli_train_embedding(&config, (lab_embedding_init)over->inits[init]);
     int status = 0;
     for (size_t i = 0; status == 0 && i < encodings_of(over, task); i++) {
         status = add_cell(all, &config, over, encoding_of(over, task, i));
@@ -127,19 +131,12 @@ static int make_cells(cli_cells *all, const axes *over) {
     return status;
 }
 
-/* Missing data would fail every cell of a task: told once, before the first. */
 static int check_data(const axes *over) {
-    for (size_t t = 0; t < over->task_count; t++) {
-        const lab_train_config *config = &over->tasks[t].base;
-        const lab_draw draw = {lab_task_find(config->task), &config->data, LAB_SET_TEST, 1, config->data_seed};
-        lab_dataset set;
-        locus_error error;
-        if (lab_dataset_generate(&set, &draw, &error) != LOCUS_OK) {
-            return cli_error(&error);
-        }
-        lab_dataset_destroy(&set);
+    int status = 0;
+    for (size_t t = 0; status == 0 && t < over->task_count; t++) {
+        status = cli_cells_data(&over->tasks[t].base);
     }
-    return 0;
+    return status;
 }
 
 /* ---- results ---- */
@@ -219,14 +216,6 @@ static int report(cli_arguments *arguments, const cli_cells *all, const axes *ov
 
 /* ---- the command ---- */
 
-static size_t threads_of_each(const cli_arguments *arguments, size_t jobs) {
-    if (cli_given_by_user(arguments, "threads")) {
-        return (size_t)cli_integer(arguments, "threads");
-    }
-    size_t threads = locus_threads() / jobs;
-    return threads > 0 ? threads : 1;
-}
-
 static int train_and_report(cli_arguments *arguments, cli_cells *all, const axes *over) {
     /* Opened once, so that a store that is damaged or cannot be written is told once, and closed before the processes
      * part. */
@@ -240,7 +229,7 @@ static int train_and_report(cli_arguments *arguments, cli_cells *all, const axes
     all->store_path = cli_text(arguments, "store");
     all->command = arguments->command_line;
     all->jobs = (size_t)cli_integer(arguments, "jobs");
-    all->threads = threads_of_each(arguments, all->jobs);
+    all->threads = cli_cells_threads(arguments, all->jobs);
     all->restart = cli_flag(arguments, "restart");
     status = cli_cells_run(all);
     cli_store_close(&store);
@@ -271,8 +260,8 @@ static const cli_option options[] = {
      "encodings, or patterns over layers; those of the published comparison if not given", 0, 0},
     {"seeds", 0, CLI_INTEGER, "N", "1", "repetitions, which vary initialisation and training", 1, 1000},
     {"seed", 's', CLI_INTEGER, "S", "0", "the first seed", 0, 9007199254740991.0},
-    {"embedding-init", 0, CLI_CHOICE, "scaled|unit|both", NULL,
-     "embeddings of variance 1/D, or 1, or both side by side", 0, 0},
+    {"embedding-init", 0, CLI_CHOICE, "scaled|unit|both|plain", NULL,
+     "embeddings of variance 1/D, or 1, or both side by side; or 0.02², unscaled", 0, 0},
     {"jobs", 'j', CLI_INTEGER, "N", "1", "cells side by side; timings are then of a shared machine", 1, 256},
     CLI_TRAIN_OPTIONS,
     CLI_STORE_OPTION,

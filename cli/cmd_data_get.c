@@ -190,8 +190,10 @@ static char *copy_folder(const char *path) {
 static int run(cli_arguments *arguments) {
     const char *name = arguments->operands[0];
     const lab_published_set *set = cli_data_published(name);
-    if (set == NULL && lab_task_find(name) != NULL) {
-        printf("%s: nothing to download, 'locus data make %s' draws its samples from a seed\n", name, name);
+    const lab_task *task = lab_task_find(name);
+    if (set == NULL && task != NULL) {
+        printf("%s: nothing to download, 'locus data make %s' %s\n", name, name,
+               task->kind == LAB_TASK_TEXT ? "makes token files of any UTF-8 text" : "draws its samples from a seed");
         return 0;
     }
     if (set == NULL) {

@@ -4,21 +4,21 @@
 #include "command.h"
 #include "eval_pictures.h"
 #include "output.h"
+#include "score_columns.h"
 #include "store_argument.h"
 #include "task/tree_random.h"
+#include "train/checkpoint.h"
 #include "train/config.h"
-#include "train/cut_paths.h"
+#include "train/outcome.h"
 #include "train_options.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct result {
     char set[32];
-    lab_score score;
-    double greedy, chance;
-    char note[256]; /* of paths that the encoding cuts */
-    bool has_greedy, cut;
+    lab_outcome outcome;
 } result;
 
 /* One set; `mean` 0 is the trained one, else a mean length or depth. */
@@ -26,92 +26,78 @@ static int evaluate(cli_arguments *arguments, const lab_train_config *config, la
                     result *out) {
     static const char *const names[] = {"test", "dev", "train"};
     static const lab_set sets[] = {LAB_SET_TEST, LAB_SET_DEV, LAB_SET_TRAIN};
-    const size_t samples[] = {config->test_samples, config->dev_samples, config->train_samples};
-    size_t which = cli_choice(arguments, "set");
-    lab_task_options options = mean == 0 ? config->data : lab_config_data(config, mean);
-    const lab_draw draw = {lab_task_find(config->task), &options, sets[which],
-                           cli_given_by_user(arguments, "n") ? (size_t)cli_integer(arguments, "n") : samples[which],
-                           config->data_seed};
-    const lab_scoring how = {.task = draw.task,
-                             .options = &options,
-                             .batch = config->batch,
-                             .greedy_samples = cli_given_by_user(arguments, "greedy-samples")
-                                                   ? (size_t)cli_integer(arguments, "greedy-samples")
-                                                   : config->greedy_samples};
-    lab_dataset set;
+    const size_t which = cli_choice(arguments, "set");
+    lab_outcome_request request = {.set = lab_train_set_ask(config, sets[which]),
+                                   .greedy_samples = config->greedy_samples};
     locus_error error;
-    *out = (result){.has_greedy = how.greedy_samples > 0};
+    request.set.mean = mean;
+    request.set.tokenizer = config->pretrained;
+    if (cli_given_by_user(arguments, "n")) {
+        request.set.samples = (size_t)cli_integer(arguments, "n");
+    }
+    if (cli_given_by_user(arguments, "greedy-samples")) {
+        request.greedy_samples = (size_t)cli_integer(arguments, "greedy-samples");
+    }
+    if (request.set.samples == 0 && lab_config_kind(config) == LAB_TASK_PROBLEMS) {
+        return cli_usage_error("-n: the training set of %s has no end; say how many sequences", config->task);
+    }
     if (mean == 0) {
         snprintf(out->set, sizeof out->set, "%s", names[which]);
     } else {
         snprintf(out->set, sizeof out->set, "%s:%zu", names[which], mean);
     }
-    if (lab_dataset_generate(&set, &draw, &error) != LOCUS_OK) {
-        return cli_error(&error);
-    }
-    out->chance = lab_dataset_chance(&set, config->model.vocabulary);
-    out->cut = lab_cut_paths_note(config, &set, out->note, sizeof out->note);
-    locus_status status =
-        lab_train_score(model, &set, &how, &out->score, out->has_greedy ? &out->greedy : NULL, &error);
-    lab_dataset_destroy(&set);
-    return status == LOCUS_OK ? 0 : cli_error(&error);
+    return lab_outcome_make(&out->outcome, model, config, &request, &error) == LOCUS_OK ? 0 : cli_error(&error);
 }
 
-static void add_row(cli_table *table, const result *r, bool images) {
-    const lab_score *score = &r->score;
-    cli_table_cell(table, "%s", r->set);
-    cli_table_cell(table, "%zu", score->samples);
-    cli_table_cell(table, "%.2f %%", 100.0 * (double)score->correct / (double)score->tokens);
-    if (!images) {
-        cli_table_cell(table, "%.2f %%", 100.0 * (double)score->exact / (double)score->samples);
+static double value_of(const lab_outcome *outcome, const char *name) {
+    lab_outcome_value values[LAB_OUTCOME_VALUES];
+    const size_t count = lab_outcome_values(outcome, values);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(values[i].name, name) == 0) {
+            return values[i].value;
+        }
     }
-    if (r->has_greedy) {
-        cli_table_cell(table, "%.2f %%", 100.0 * r->greedy);
-    } else if (!images) {
-        cli_table_cell(table, "–");
-    }
-    cli_table_cell(table, "%.4f", score->loss / (double)score->tokens);
-    cli_table_cell(table, "%.2f %%", 100.0 * r->chance);
+    return (double)NAN;
 }
 
-static void add_json(cJSON *list, const result *r, bool images) {
-    const lab_score *score = &r->score;
+static void add_json(cJSON *list, const result *r) {
+    lab_outcome_value values[LAB_OUTCOME_VALUES];
+    const size_t count = lab_outcome_values(&r->outcome, values);
     cJSON *object = cJSON_CreateObject();
     cJSON_AddStringToObject(object, "set", r->set);
-    cJSON_AddNumberToObject(object, "samples", (double)score->samples);
-    cJSON_AddNumberToObject(object, "tokens", (double)score->tokens);
-    cJSON_AddNumberToObject(object, "accuracy", (double)score->correct / (double)score->tokens);
-    if (!images) {
-        cJSON_AddNumberToObject(object, "exact", (double)score->exact / (double)score->samples);
+    cJSON_AddNumberToObject(object, "samples", (double)r->outcome.score.samples);
+    cJSON_AddNumberToObject(object, "tokens", (double)r->outcome.score.tokens);
+    for (size_t i = 0; i < count; i++) {
+        cJSON_AddNumberToObject(object, values[i].name, values[i].value);
     }
-    if (r->has_greedy) {
-        cJSON_AddNumberToObject(object, "greedy_exact", r->greedy);
-    }
-    cJSON_AddNumberToObject(object, "loss", score->loss / (double)score->tokens);
-    cJSON_AddNumberToObject(object, "chance", r->chance);
     cJSON_AddItemToArray(list, object);
 }
 
-static int print(const lab_run *trained, const result *results, size_t count, bool json) {
-    static const char *const heads[] = {"set", ">samples", ">accuracy", ">exact", ">greedy exact", ">loss", ">chance"};
-    static const char *const image_heads[] = {"set", ">samples", ">accuracy", ">loss", ">chance"};
-    const bool images = lab_task_find(trained->task)->kind == LAB_TASK_IMAGES;
-    if (json) {
-        cJSON *root = cJSON_CreateObject();
-        cJSON_AddStringToObject(root, "run", trained->name);
-        cJSON_AddStringToObject(root, "task", trained->task);
-        cJSON_AddStringToObject(root, "encoding", trained->encoding);
-        cJSON *list = cJSON_AddArrayToObject(root, "sets");
-        for (size_t i = 0; i < count; i++) {
-            add_json(list, &results[i], images);
-        }
-        return cli_json_print(root);
-    }
-    printf("%s (%s)\n", trained->name, lab_run_state_name(trained->state));
-    cli_table *table = images ? cli_table_create(image_heads, sizeof image_heads / sizeof *image_heads)
-                              : cli_table_create(heads, sizeof heads / sizeof *heads);
+static int print_json(const lab_run *trained, const result *results, size_t count) {
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "run", trained->name);
+    cJSON_AddStringToObject(root, "task", trained->task);
+    cJSON_AddStringToObject(root, "encoding", trained->encoding);
+    cJSON *list = cJSON_AddArrayToObject(root, "sets");
     for (size_t i = 0; i < count; i++) {
-        add_row(table, &results[i], images);
+        add_json(list, &results[i]);
+    }
+    return cli_json_print(root);
+}
+
+static int print(const lab_run *trained, const result *results, size_t count) {
+    static const char *const first[] = {"set", ">samples"};
+    const lab_task_kind kind = lab_task_find(trained->task)->kind;
+    const cli_score_column *columns;
+    const size_t column_count = cli_eval_columns(kind, &columns);
+    printf("%s (%s)\n", trained->name, lab_run_state_name(trained->state));
+    cli_table *table = cli_score_table(first, 2, columns, column_count);
+    for (size_t i = 0; i < count; i++) {
+        cli_table_cell(table, "%s", results[i].set);
+        cli_table_cell(table, "%zu", results[i].outcome.score.samples);
+        for (size_t c = 0; c < column_count; c++) {
+            cli_score_cell(table, &columns[c], value_of(&results[i].outcome, columns[c].name));
+        }
     }
     cli_table_print(table, stdout);
     cli_table_free(table);
@@ -121,8 +107,8 @@ static int print(const lab_run *trained, const result *results, size_t count, bo
 /* Once, however many sets there are. */
 static void tell_cut(const result *results, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (results[i].cut) {
-            cli_note("%s: %s", results[i].set, results[i].note);
+        if (results[i].outcome.note[0] != '\0') {
+            cli_note("%s: %s", results[i].set, results[i].outcome.note);
             return;
         }
     }
@@ -148,7 +134,12 @@ static int score_sets(cli_arguments *arguments, const lab_run *trained, const la
     if (status == 0) {
         tell_cut(results, sets);
     }
-    status = status ? status : print(trained, results, sets, cli_flag(arguments, "json"));
+    if (status == 0) {
+        status = cli_flag(arguments, "json") ? print_json(trained, results, sets) : print(trained, results, sets);
+    }
+    for (size_t i = 0; results != NULL && i < sets; i++) {
+        lab_outcome_free(&results[i].outcome);
+    }
     free(results);
     return status;
 }
@@ -173,6 +164,16 @@ static int check(const cli_arguments *arguments, const lab_run *trained) {
     return cli_refuse_other_kinds(arguments, task);
 }
 
+/* What a run was trained on may lie elsewhere; a pretrained encoder's vocabulary lies in its own folder. */
+static int point_to_data(lab_train_config *config, const cli_arguments *arguments, const char *folder) {
+    config->data.path = cli_text(arguments, "data");
+    config->pretrained = config->pretrained_digest != 0 ? folder : NULL;
+    const bool files = lab_config_kind(config) == LAB_TASK_EXPRESSIONS && config->data.digest != 0;
+    return !files || config->data.path != NULL
+               ? 0
+               : cli_usage_error("the run read its expressions from files: --data says where they are");
+}
+
 static int score(cli_arguments *arguments, const cli_store *store, const lab_run *trained) {
     const cli_pictures pictures = {arguments->operands + 1, arguments->operand_count - 1};
     lab_train_config config;
@@ -185,9 +186,13 @@ static int score(cli_arguments *arguments, const cli_store *store, const lab_run
     if (lab_train_load(trained, store->folder, &config, &model, &error) != LOCUS_OK) {
         return cli_error(&error);
     }
-    config.data.path = cli_text(arguments, "data");
-    status = pictures.count > 0 ? cli_eval_pictures(model, &config, &pictures, cli_flag(arguments, "json"))
-                                : score_sets(arguments, trained, &config, model);
+    char *folder = lab_run_path(store->folder, trained->name, NULL);
+    status = folder == NULL ? cli_failure("out of memory") : point_to_data(&config, arguments, folder);
+    if (status == 0) {
+        status = pictures.count > 0 ? cli_eval_pictures(model, &config, &pictures, cli_flag(arguments, "json"))
+                                    : score_sets(arguments, trained, &config, model);
+    }
+    free(folder);
     lab_model_destroy(&model);
     return status;
 }
@@ -211,7 +216,7 @@ static int run(cli_arguments *arguments) {
 static const cli_option options[] = {
     {"lengths", 'l', CLI_LIST, "L,L,…", NULL, "words: sets of these mean lengths instead of the trained one", 0, 0},
     {"depths", 0, CLI_LIST, "D,D,…", NULL, "trees: sets of these mean depths instead of the trained one", 0, 0},
-    {"data", 0, CLI_TEXT, "PATH", NULL, "images: their folder or archive (data/cifar10)", 0, 0},
+    {"data", 0, CLI_TEXT, "PATH", NULL, CLI_DATA_HELP, 0, 0},
     {"set", 0, CLI_CHOICE, "test|dev|train", NULL, "which set", 0, 0},
     {"n", 'n', CLI_INTEGER, "N", NULL, "number of samples (as the run's)", 1, 1e9},
     {"greedy-samples", 0, CLI_INTEGER, "N", NULL, "samples that are decoded greedily (as the run's)", 0, 1e9},
@@ -226,6 +231,10 @@ const cli_command cli_command_eval = {
                "teacher-forced,\n"
                "greedy exact is autoregressive decoding; chance is the share of the most common target token or "
                "class.\n\n"
+               "Problems: the share that greedy decoding solves to the letter. Text: perplexity exp(loss) and bits per "
+               "byte, of the whole set\n"
+               "unless -n says how many sequences of it. Expressions: chance is one of the classes, majority the share "
+               "of the most common.\n\n"
                "With pictures (PNG, PPM or PGM, of the size that the model was trained on) a run of images names the "
                "three most probable classes of each.",
     .examples = "locus eval copy-rope-smoke-s0 --lengths 16,32,64\n"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* locus generate: greedy decoding with a key–value cache, of given words or of samples of the test set. Trees are
- * printed as "(operator left right)". */
+/* locus generate: decoding with a key–value cache, greedy, of given words or of samples of the test set. Trees are
+ * printed as "(operator left right)". Of decoders: generate_decoder.c. */
 #include "command.h"
+#include "generate_decoder.h"
 #include "output.h"
 #include "store_argument.h"
 #include "task/growth.h"
@@ -237,10 +238,20 @@ static int check(const cli_arguments *arguments, const lab_run *trained) {
             "the run '%s' classifies images and generates nothing: 'locus eval' names what pictures show",
             trained->name);
     }
+    if (task->kind == LAB_TASK_EXPRESSIONS) {
+        return cli_failure("the run '%s' classifies expressions and generates nothing: 'locus eval' scores it",
+                           trained->name);
+    }
     if (task->kind == LAB_TASK_TREES && cli_given_by_user(arguments, "input")) {
         return cli_usage_error("--input is for words; trees are drawn from the test set, with -n and --depth");
     }
-    return cli_refuse_other_kinds(arguments, task);
+    const int status = cli_generate_refuse(arguments, task);
+    return status ? status : cli_refuse_other_kinds(arguments, task);
+}
+
+static bool is_decoder(const lab_run *trained) {
+    const lab_task_kind kind = lab_task_find(trained->task)->kind;
+    return kind == LAB_TASK_PROBLEMS || kind == LAB_TASK_TEXT;
 }
 
 static int generate(cli_arguments *arguments, const cli_store *store, const lab_run *trained) {
@@ -253,6 +264,9 @@ static int generate(cli_arguments *arguments, const cli_store *store, const lab_
     int status = check(arguments, trained);
     if (status != 0) {
         return status;
+    }
+    if (is_decoder(trained)) {
+        return cli_generate_decoder(arguments, store, trained);
     }
     if (lab_train_load(trained, store->folder, &config, &model, &error) != LOCUS_OK) {
         return cli_error(&error);
@@ -300,21 +314,32 @@ static int run(cli_arguments *arguments) {
 
 static const cli_option options[] = {
     {"input", 'i', CLI_TEXT, "WORD", NULL, "the input word, as in \"1 2 3\"; words only", 0, 0},
-    {"n", 'n', CLI_INTEGER, "N", "3", "this many samples of the test set", 1, 100000},
+    {"n", 'n', CLI_INTEGER, "N", "3", "this many samples of the test set; not of text", 1, 100000},
     {"length", 'l', CLI_NUMBER, "MEAN", NULL, "words: mean length of these (as trained)", 1, 1e6},
     {"depth", 0, CLI_NUMBER, "MEAN", NULL, "trees: mean depth of these (as trained)", 0, LAB_TREE_MOST_DEPTH},
+    CLI_DECODER_OPTIONS,
     CLI_STORE_OPTION,
 };
 
 const cli_command cli_command_generate = {
     .name = "generate",
-    .summary = "decodes words or trees with a trained model, token by token",
+    .summary = "decodes words, trees or text with a trained model, token by token",
     .operands = "RUN",
-    .details = "Greedy decoding with a key-value cache. RUN is a name, a unique beginning of one, or a number of "
+    .details = "Decoding with a key-value cache. RUN is a name, a unique beginning of one, or a number of "
                "'locus runs'.\n\n"
-               "A tree grows from the symbols that are generated, in the order that the run was trained with, and is "
-               "over when no child is open.",
-    .examples = "locus generate copy-rope-smoke-s0 --input '3 1 4 1 5 9 2 6'\nlocus generate 1 -n 5\n",
+               "Words and trees are decoded greedily. A tree grows from the symbols that are generated, in the order "
+               "that the run was trained with, and is over when no child is open.\n\n"
+               "A decoder goes on with a prompt: the prompt and what follows are printed as they come, with --quiet "
+               "what follows only. A problem ends with its '#'; without a prompt, -n problems of the test set are "
+               "answered. Texts end after --tokens tokens (256, or what a table of positions has room for).\n\n"
+               "Logits are divided by the temperature; of the tokens the --top-k likeliest are kept, of these the "
+               "fewest whose probabilities sum to --top-p; one of them is drawn with --seed. Problems are decoded "
+               "greedily unless a temperature is given. Ctrl-C ends what is being written: what there is has been "
+               "printed, and the exit status is 1.",
+    .examples = "locus generate copy-rope-smoke-s0 --input '3 1 4 1 5 9 2 6'\n"
+                "locus generate 1 -n 5\n"
+                "locus generate addition-rope --prompt '?d=77+38446365; '\n"
+                "locus generate text-rope --prompt 'The ' --temperature 0.7 --top-k 40 --seed 1 --tokens 100\n",
     .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,

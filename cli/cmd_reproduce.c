@@ -28,13 +28,23 @@ typedef struct reproduce {
 
 /* ---- what is asked for ---- */
 
-/* 0, or 2 where an option is for a table of images and this one is not. */
+/* 0, or 2 where an option means nothing to this table. */
 static int refuse_strangers(const cli_arguments *arguments) {
-    static const char *const options[] = {"data", "more"};
-    for (size_t i = 0; i < 2 && strcmp(arguments->operands[0], "table3") != 0; i++) {
-        if (cli_given_by_user(arguments, options[i])) {
-            return cli_usage_error("--%s: %s has no images; it is an option of table3", options[i],
-                                   arguments->operands[0]);
+    static const struct {
+        const char *option, *tables[3], *why;
+    } options[] = {
+        {"data", {"table3", "roper", "listops"}, "reads nothing; it is an option of table3, roper and listops"},
+        {"more", {"table3", "roper"}, "has no more rows or columns; it is an option of table3 and roper"},
+        {"pretrained", {"listops"}, "has no row that begins from an encoder; it is an option of listops"},
+    };
+    const char *table = arguments->operand_count > 0 ? arguments->operands[0] : "";
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        bool known = false;
+        for (size_t j = 0; j < 3 && options[i].tables[j] != NULL; j++) {
+            known = known || strcmp(options[i].tables[j], table) == 0;
+        }
+        if (!known && cli_given_by_user(arguments, options[i].option)) {
+            return cli_usage_error("--%s: %s %s", options[i].option, table, options[i].why);
         }
     }
     return 0;
@@ -52,7 +62,9 @@ static int read_request(reproduce *job) {
         .more = cli_flag(arguments, "more"),
         .first_seed = (uint64_t)cli_integer(arguments, "seed"),
         .seeds = (size_t)cli_integer(arguments, "seeds"),
+        .drop_worst = cli_flag(arguments, "drop-worst"),
         .data_path = cli_text(arguments, "data"),
+        .pretrained = cli_text(arguments, "pretrained"),
     };
     if (cli_given_by_user(arguments, "embedding-init")) {
         static const lab_inits inits[] = {LAB_INITS_SCALED, LAB_INITS_UNIT, LAB_INITS_BOTH};
@@ -65,6 +77,9 @@ static int read_request(reproduce *job) {
     locus_error error;
     if (lab_reproduction_make(&job->table, &request, &error) != LOCUS_OK) {
         return error.status == LOCUS_ERROR_ARGUMENT ? cli_usage_error("%s", error.message) : cli_error(&error);
+    }
+    if (job->table.left_out[0] != '\0') {
+        cli_note("%s", job->table.left_out);
     }
     return 0;
 }
@@ -81,10 +96,11 @@ static char *file_name(const reproduce *job, const char *end) {
         snprintf(seed, sizeof seed, "-seed-%" PRIu64, table->first_seed);
     }
     if (path != NULL) {
-        snprintf(path, size, "%s/reproduce-%s-%s%s%s%s%s%s%s%s", job->folder, table->name, table->budget,
+        snprintf(path, size, "%s/reproduce-%s-%s%s%s%s%s%s%s%s%s", job->folder, table->name, table->budget,
                  table->setup == LAB_SETUP_CODE ? "-code" : "", decays[table->decay],
                  init ? inits[cli_choice(job->arguments, "embedding-init")] : "",
-                 cli_flag(job->arguments, "more") ? "-more" : "", seed, table->part ? "-part" : "", end);
+                 cli_flag(job->arguments, "more") ? "-more" : "",
+                 cli_flag(job->arguments, "drop-worst") ? "-drop-worst" : "", seed, table->part ? "-part" : "", end);
     }
     return path;
 }
@@ -100,8 +116,9 @@ static int fill_cell(const lab_reproduction *table, lab_reproduction_place place
     const lab_reproduction_column *column = &table->columns[place.column];
     lab_train_name(&cell->config, cell->name, sizeof cell->name);
     lab_reproduction_row_name(table, place.row, scheme, sizeof scheme);
-    bool images = table->kind == LAB_TASK_IMAGES;
-    snprintf(cell->label, sizeof cell->label, "%s · %s · seed %" PRIu64, images ? column->config.task : column->head,
+    const bool task = column->kind == LAB_TASK_IMAGES || column->kind == LAB_TASK_PROBLEMS ||
+                      column->kind == LAB_TASK_TEXT; /* a training may fill several columns */
+    snprintf(cell->label, sizeof cell->label, "%s · %s · seed %" PRIu64, task ? column->config.task : column->head,
              scheme, cell->config.seed);
     return 0;
 }
@@ -109,7 +126,7 @@ static int fill_cell(const lab_reproduction *table, lab_reproduction_place place
 /* Every scheme of every column with the first seed, then with the next: the table fills evenly. */
 static int make_cells(reproduce *job) {
     const lab_reproduction *table = &job->table;
-    size_t most = table->seeds * table->training_count * table->row_count;
+    size_t most = lab_reproduction_trainings(table);
     job->cells.cells = calloc(most + 1, sizeof *job->cells.cells);
     if (job->cells.cells == NULL) {
         return cli_failure("out of memory for %zu trainings", most);
@@ -118,6 +135,9 @@ static int make_cells(reproduce *job) {
         for (size_t column = 0; column < table->column_count; column++) {
             for (size_t row = 0; row < table->row_count && lab_reproduction_leads(table, column); row++) {
                 const lab_reproduction_place place = {row, column, seed};
+                if (!lab_reproduction_has(table, row, column)) {
+                    continue;
+                }
                 int status = fill_cell(table, place, &job->cells.cells[job->cells.count]);
                 if (status != 0) {
                     return status;
@@ -129,20 +149,15 @@ static int make_cells(reproduce *job) {
     return 0;
 }
 
-/* Missing data would fail every training: told once, before the first. */
+/* Missing data would fail every training of a column: told once, before the first. */
 static int check_data(const reproduce *job) {
-    const lab_train_config *config = &job->table.columns[0].config;
-    if (job->table.kind != LAB_TASK_IMAGES) {
-        return 0;
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < job->table.column_count; i++) {
+        if (lab_reproduction_leads(&job->table, i)) {
+            status = cli_cells_data(&job->table.columns[i].config);
+        }
     }
-    lab_dataset set;
-    locus_error error;
-    const lab_draw draw = {lab_task_find(config->task), &config->data, LAB_SET_TEST, 1, 0};
-    if (lab_dataset_generate(&set, &draw, &error) != LOCUS_OK) {
-        return cli_error(&error);
-    }
-    lab_dataset_destroy(&set);
-    return 0;
+    return status;
 }
 
 /* ---- what there is ---- */
@@ -317,14 +332,6 @@ static int list(reproduce *job) {
 
 /* ---- the command ---- */
 
-static size_t threads_of_each(const cli_arguments *arguments, size_t jobs) {
-    if (cli_given_by_user(arguments, "threads")) {
-        return (size_t)cli_integer(arguments, "threads");
-    }
-    size_t threads = locus_threads() / jobs;
-    return threads > 0 ? threads : 1;
-}
-
 /* The trainings are copies of this process, made before any thread is started: what it computes itself until then it
  * computes alone. */
 static int train(reproduce *job) {
@@ -332,7 +339,7 @@ static int train(reproduce *job) {
     cli_cells *all = &job->cells;
     size_t own = locus_threads();
     all->jobs = (size_t)cli_integer(job->arguments, "jobs");
-    all->threads = threads_of_each(job->arguments, all->jobs);
+    all->threads = cli_cells_threads(job->arguments, all->jobs);
     all->folder = job->folder;
     all->store_path = cli_text(job->arguments, "store");
     all->command = job->arguments->command_line;
@@ -400,17 +407,27 @@ static int run(cli_arguments *arguments) {
 static const cli_option options[] = {
     {"budget", 0, CLI_CHOICE, "smoke|quick|paper", NULL, "sizes and steps: docs/budgets.md", 0, 0},
     {"setup", 0, CLI_CHOICE, "paper|code", NULL, "as the paper says, or as its authors' code does it", 0, 0},
-    {"seeds", 0, CLI_INTEGER, "N", NULL, "repetitions; 3, but 1 for images below budget paper", 1, LAB_MOST_SEEDS},
+    {"seeds", 0, CLI_INTEGER, "N", NULL, "repetitions; 3, but 1 for images below budget paper, 10 for roper at it", 1,
+     LAB_MOST_SEEDS},
     {"seed", 's', CLI_INTEGER, "S", "0", "the first seed", 0, 9007199254740991.0},
     {"decay", 0, CLI_CHOICE, "on|off|both", NULL,
      "as published, for nobody, or each orthogonal scheme with and without", 0, 0},
     {"embedding-init", 0, CLI_CHOICE, "scaled|unit|both", NULL,
      "embeddings of variance 1/D, or 1; both for table1 if not given, else scaled", 0, 0},
-    {"more", 0, CLI_FLAG, NULL, NULL, "table3: also rope on two axes, mixed, string and none", 0, 0},
-    {"columns", 'c', CLI_LIST, "NAME,NAME,…", NULL, "a part of the table: tree-copy, tree-ops-depth, copy-unit", 0, 0},
+    {"drop-worst", 0, CLI_FLAG, NULL, NULL, "roper: leave the worst seed of each field out, as published", 0, 0},
+    {"more", 0, CLI_FLAG, NULL, NULL,
+     "table3: also rope on two axes, mixed, string and none; roper: also algebraic with and without values, trees", 0,
+     0},
+    {"columns", 'c', CLI_LIST, "NAME,NAME,…", NULL, "a part of the table: tree-copy, copy-unit, addition, digit", 0, 0},
     {"rows", 'r', CLI_LIST, "NAME,NAME,…", NULL, "a part of the table: rope, algebraic, algebraic-tree", 0, 0},
     {"jobs", 'j', CLI_INTEGER, "N", "1", "trainings side by side; timings are then of a shared machine", 1, 256},
-    {"data", 0, CLI_TEXT, "PATH", NULL, "table3: folder or archive of the images (data/cifar10)", 0, 0},
+    {"data", 0, CLI_TEXT, "PATH", NULL,
+     "table3: folder or archive of the images (data/cifar10); roper: the text's folder (data/text); listops: "
+     "expressions "
+     "to read (they are drawn)",
+     0, 0},
+    {"pretrained", 0, CLI_TEXT, "DIR", NULL,
+     "listops: an encoder (config.json, model.safetensors, vocab.txt) for the row chebyshev(site=output)", 0, 0},
     CLI_STORE_OPTION,
     {"list", 0, CLI_FLAG, NULL, NULL, "print the trainings and how they stand; train nothing", 0, 0},
     {"no-page", 0, CLI_FLAG, NULL, NULL, "write no page", 0, 0},
@@ -419,10 +436,12 @@ static const cli_option options[] = {
 const cli_command cli_command_reproduce = {
     .name = "reproduce",
     .summary = "trains a published table, shows it beside the published numbers, judges the paper's claims",
-    .operands = "table1|table2|table3",
+    .operands = "table1|table2|table3|roper|listops",
     .details =
         "table1: sequences; table2: trees; table3: images (Algebraic Positional Encodings, Kogkalidis, Bernardy and "
         "Garg 2024).\n"
+        "roper: values turned or not, on addition, two substring tasks and text (Harik and Jayasiri 2022).\n"
+        "listops: nested expressions, their value and whether it is odd, flat positions and a tree's (Hastings 2024).\n"
         "Every training is a run of the store, as 'locus train' makes it. Trainings that are done are not\n"
         "repeated, and one that was stopped or killed goes on: the same command finishes an interrupted table.\n\n"
         "The paper's claims are called SUPPORTED, OPEN or CONTRADICTED by what was measured, computed from\n"
@@ -431,7 +450,9 @@ const cli_command cli_command_reproduce = {
     .examples = "locus reproduce table1 --budget smoke --seeds 1\n"
                 "locus reproduce table2 --budget quick --jobs 2 --threads 1\n"
                 "locus reproduce table2 --budget quick --decay both --columns tree-reorder --rows rope,algebraic\n"
-                "locus reproduce table3 --budget quick --list\n",
+                "locus reproduce table3 --budget quick --list\n"
+                "locus reproduce roper --budget quick --columns addition,substring --more\n"
+                "locus reproduce listops --budget quick --columns digit\n",
     .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,

@@ -30,16 +30,13 @@ static double final_value(const cli_store *store, const lab_run *run, const char
     return value;
 }
 
-/* Trees with their order, "tree-copy depth". */
-static void add_task(cli_table *table, const lab_run *run, const lab_task *task) {
+/* Trees with their order, "tree-copy depth", expressions with what is asked. */
+static void add_task(cli_table *table, const lab_run *run) {
     lab_train_config config;
     locus_error error;
-    if (task != NULL && task->kind == LAB_TASK_TREES &&
-        lab_config_parse(&config, run->config, run, run->name, &error) == LOCUS_OK) {
-        cli_table_cell(table, "%s %s", run->task, lab_order_name(config.data.order));
-    } else {
-        cli_table_cell(table, "%s", run->task);
-    }
+    const bool read = lab_config_parse(&config, run->config, run, run->name, &error) == LOCUS_OK;
+    const char *variant = read ? lab_config_variant(&config) : "";
+    cli_table_cell(table, "%s%s%s", run->task, *variant != '\0' ? " " : "", variant);
 }
 
 static void add_row(cli_table *table, const cli_store *store, const lab_run *run) {
@@ -48,7 +45,7 @@ static void add_row(cli_table *table, const cli_store *store, const lab_run *run
     const lab_task *task = lab_task_find(run->task);
     const bool images = task != NULL && task->kind == LAB_TASK_IMAGES; /* these have no embedding */
     cli_table_cell(table, "%" PRId64, run->id);
-    add_task(table, run, task);
+    add_task(table, run);
     cli_table_cell(table, "%s", run->encoding);
     cli_table_cell(table, "%s", run->budget);
     cli_table_cell(table, "%s", run->setup);
@@ -130,23 +127,6 @@ static int show(const cli_store *store, const char *operand, bool json) {
 
 /* ---- delete ---- */
 
-/* The run's own files; a folder that holds more stays. */
-static void remove_files(const cli_store *store, const char *name) {
-    static const char *const files[] = {"last.safetensors", "best.safetensors", "lock"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char *path = lab_run_path(store->folder, name, files[i]);
-        if (path != NULL) {
-            unlink(path);
-        }
-        free(path);
-    }
-    char *folder = lab_run_path(store->folder, name, NULL);
-    if (folder != NULL) {
-        rmdir(folder);
-    }
-    free(folder);
-}
-
 static int delete_run(const cli_store *store, const char *operand) {
     lab_run run;
     locus_error error;
@@ -162,7 +142,7 @@ static int delete_run(const cli_store *store, const char *operand) {
     } else if (lab_store_run_delete(store->store, run.id, &error) != LOCUS_OK) {
         status = cli_error(&error);
     } else {
-        remove_files(store, run.name);
+        lab_run_remove(store->folder, run.name); /* a folder that holds more stays */
         cli_note("deleted run %" PRId64 " (%s)", run.id, run.name);
     }
     if (lock >= 0) {

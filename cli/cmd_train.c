@@ -2,6 +2,7 @@
 /* locus train: trains one model with one encoding on one task, or goes on where it was stopped or killed. */
 #include "command.h"
 #include "output.h"
+#include "score_columns.h"
 #include "stop.h"
 #include "store_argument.h"
 #include "train_options.h"
@@ -39,59 +40,26 @@ static bool look(void *context, const lab_progress *now) {
     return !cli_stop_asked();
 }
 
-/* NAN: the store does not have it. */
-static double score_of(const lab_final *finals, size_t count, const char *set, const char *name) {
+/* A row for each test set. */
+static void print_scores(const lab_final *finals, size_t count, lab_task_kind kind) {
+    static const char *const first[] = {"set"};
+    const cli_score_column *columns;
+    const size_t column_count = cli_score_columns(kind, &columns);
+    cli_table *table = cli_score_table(first, 1, columns, column_count);
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(finals[i].set, set) == 0 && strcmp(finals[i].name, name) == 0) {
-            return finals[i].value;
-        }
-    }
-    return (double)NAN;
-}
-
-static void cell(cli_table *table, const char *format, double value) {
-    if (isnan(value)) {
-        cli_table_cell(table, "–");
-    } else if (format == NULL) {
-        cli_table_cell(table, "%.2f %%", 100.0 * value);
-    } else {
-        cli_table_cell(table, "%.4f", value);
-    }
-}
-
-/* Words and trees: the test sets. */
-static void print_scores(const lab_final *finals, size_t count) {
-    static const char *const heads[] = {"set", ">accuracy", ">exact", ">greedy exact", ">loss"};
-    static const char *const names[] = {"accuracy", "exact", "greedy_exact", "loss"};
-    cli_table *table = cli_table_create(heads, 5);
-    for (size_t i = 0; i < count; i++) {
-        bool test = strncmp(finals[i].set, "test", 4) == 0,
-             first = i == 0 || strcmp(finals[i].set, finals[i - 1].set) != 0;
-        if (test && first) {
-            cli_table_cell(table, "%s", finals[i].set);
-            for (size_t n = 0; n < 4; n++) {
-                cell(table, n < 3 ? NULL : "%.4f", score_of(finals, count, finals[i].set, names[n]));
+        const char *set = finals[i].set;
+        if (strncmp(set, "test", 4) == 0 && (i == 0 || strcmp(set, finals[i - 1].set) != 0)) {
+            cli_table_cell(table, "%s", set);
+            for (size_t c = 0; c < column_count; c++) {
+                cli_score_cell(table, &columns[c], cli_final(finals, count, set, columns[c].name));
             }
         }
     }
     cli_table_print(table, stdout);
     cli_table_free(table);
-}
-
-/* Images: the curve on the test set. */
-static void print_image_scores(const lab_final *finals, size_t count) {
-    static const char *const heads[] = {"set", ">accuracy", ">at half", ">last", ">loss", ">best step"};
-    cli_table *table = cli_table_create(heads, 6);
-    cli_table_cell(table, "test");
-    cell(table, NULL, score_of(finals, count, "test", "accuracy"));
-    cell(table, NULL, score_of(finals, count, "test", "accuracy_half"));
-    cell(table, NULL, score_of(finals, count, "test", "accuracy_last"));
-    cell(table, "%.4f", score_of(finals, count, "test", "loss"));
-    cli_table_cell(table, "%.0f", score_of(finals, count, "test", "best_step"));
-    cli_table_print(table, stdout);
-    cli_table_free(table);
-    fputs("Best accuracy of all epochs, best up to half of them, that of the last; loss and step of the best.\n",
-          stdout);
+    if (*cli_score_legend(kind) != '\0') {
+        puts(cli_score_legend(kind));
+    }
 }
 
 static int print_run(const cli_store *store, const lab_run *run, bool json) {
@@ -106,7 +74,8 @@ static int print_run(const cli_store *store, const lab_run *run, bool json) {
         return cli_error(&error);
     }
     const lab_task *task = lab_task_find(run->task);
-    const bool images = task != NULL && task->kind == LAB_TASK_IMAGES; /* these have no embedding */
+    const lab_task_kind kind = task == NULL ? LAB_TASK_WORDS : task->kind;
+    const bool images = kind == LAB_TASK_IMAGES; /* these have no embedding */
     printf("%s\n%s · %s · budget %s · set-up %s%s%s · seed %" PRIu64 "\n", run->name, run->task, run->encoding,
            run->budget, run->setup, images ? "" : " · embeddings ", images ? "" : run->embedding_init, run->seed);
     printf("%" PRIu64 " steps in %s, %s tokens/s, %s parameters, peak %s\n", run->steps_done,
@@ -114,7 +83,7 @@ static int print_run(const cli_store *store, const lab_run *run, bool json) {
            cli_format_count(speed, sizeof speed, run->tokens_per_second),
            cli_format_count(parameters, sizeof parameters, (double)run->parameters),
            cli_format_bytes(peak, sizeof peak, (double)run->peak_bytes));
-    (images ? print_image_scores : print_scores)(finals, count);
+    print_scores(finals, count, kind);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(finals[i].name, "steps_to_99") == 0) {
             printf("99 %% of the development tokens right after %.0f steps\n", finals[i].value);
@@ -170,7 +139,7 @@ static int run(cli_arguments *arguments) {
         return status;
     }
     config.seed = (uint64_t)cli_integer(arguments, "seed");
-    config.model.embedding_init = (lab_embedding_init)cli_choice(arguments, "embedding-init");
+    cli_train_embedding(&config, (lab_embedding_init)cli_choice(arguments, "embedding-init"));
     cli_store store;
     status = cli_store_open(&store, arguments, true);
     if (status == 0) {
@@ -184,8 +153,8 @@ static const cli_option options[] = {
     {"task", 't', CLI_TEXT, CLI_TASK_VALUE, NULL, "what is learned", 0, 0},
     {"encoding", 'e', CLI_TEXT, "SPEC", NULL, "the positional encoding, or a pattern over layers: 3*rope / none", 0, 0},
     {"seed", 's', CLI_INTEGER, "S", "0", "seed of initialisation, shuffling and dropout", 0, 9007199254740991.0},
-    {"embedding-init", 0, CLI_CHOICE, "scaled|unit", NULL, "embeddings of variance 1/D, or 1 as the authors' code", 0,
-     0},
+    {"embedding-init", 0, CLI_CHOICE, "scaled|unit|plain", NULL,
+     "embeddings of variance 1/D, or 1 as the authors' code, or 0.02² and unscaled, as BERT's", 0, 0},
     CLI_TRAIN_OPTIONS,
     CLI_STORE_OPTION,
     {"name", 0, CLI_TEXT, "NAME", NULL, "name of the run; made from its configuration if not given", 0, 0},
@@ -203,6 +172,13 @@ const cli_command cli_command_train = {
         "also by depth and number of nodes.\n\n"
         "Images: trains a compact convolutional Transformer, scores the test set after every epoch, as published, and "
         "keeps the parameters of the best accuracy.\n\n"
+        "Problems (addition, substring-index, substring-search) and text: trains a decoder on sequences; the share of "
+        "problems that greedy\n"
+        "decoding solves to the letter, or perplexity and bits per byte of the whole test text ('locus data make text' "
+        "makes its folder).\n\n"
+        "Expressions (listops): trains an encoder with a classifier, or fine-tunes a pretrained one (--pretrained: a "
+        "folder with config.json,\n"
+        "model.safetensors and vocab.txt; the encoding is added to its own positions).\n\n"
         "The same command goes on with a run that was stopped or killed, and ends with the same bits as one that was "
         "not.\n"
         "A run that is done is not trained again. Ctrl-C stops after the step and writes a checkpoint.\n\n"
@@ -218,6 +194,9 @@ const cli_command cli_command_train = {
                 "locus train --task reverse --encoding 'algebraic(group=seq, decay=0.98)' --seed 1\n"
                 "locus train --task copy --encoding '3*rope / none' --layers 4 --budget smoke\n"
                 "locus train --task tree-ops --order depth --encoding 'algebraic(group=tree:2, decay=0.98)'\n"
+                "locus train --task addition --encoding 'rope(values=on)' --budget quick\n"
+                "locus train --task text --encoding rope --data data/book --budget quick\n"
+                "locus train --task listops --target parity --encoding 'algebraic(group=tree:5)' --budget quick\n"
                 "locus train --task cifar10 --encoding 'algebraic(group=grid:2)' --budget quick --data data/cifar10\n",
     .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),

@@ -98,7 +98,7 @@ static size_t name_lengths(const lab_summary_section *section, char names[][48],
     return 2 * section->length_count;
 }
 
-static void print_text_scores(const lab_summary_section *section, FILE *stream) {
+static void print_pair_scores(const lab_summary_section *section, FILE *stream) {
     char names[2 * LAB_SUMMARY_MAX_LENGTHS][48];
     const char *heads[6 + 2 * LAB_SUMMARY_MAX_LENGTHS] = {"encoding", ">seeds", ">accuracy", ">exact", ">greedy exact"};
     size_t columns = 5 + name_lengths(section, names, heads + 5);
@@ -135,6 +135,102 @@ static void print_text_scores(const lab_summary_section *section, FILE *stream) 
     print_source(section, trees ? "nodes" : "tokens", stream);
 }
 
+/* Numbers that are no shares: "1.2345 ±0.0012". */
+static void cell_number(cli_table *table, const lab_statistic *number, int decimals) {
+    if (number->count == 0) {
+        cli_table_cell(table, "–");
+    } else if (number->count == 1) {
+        cli_table_cell(table, "%.*f", decimals, number->mean);
+    } else {
+        cli_table_cell(table, "%.*f ±%.*f", decimals, number->mean, decimals, number->deviation);
+    }
+}
+
+static bool any_solved(const lab_summary_section *section) {
+    bool any = false;
+    for (size_t i = 0; i < section->row_count; i++) {
+        any = any || section->rows[i].greedy_exact.count > 0;
+    }
+    return any;
+}
+
+static void print_problem_scores(const lab_summary_section *section, FILE *stream) {
+    static const char *const heads[] = {"encoding", ">seeds", ">accuracy", ">loss", ">solved"};
+    const bool solved = any_solved(section);
+    cli_table *table = cli_table_create(heads, solved ? 5 : 4);
+    for (size_t i = 0; i < section->row_count; i++) {
+        const lab_summary_row *row = &section->rows[i];
+        cell_seeds(table, row);
+        cell_share(table, &row->accuracy);
+        cell_number(table, &row->loss, 4);
+        if (solved) {
+            cell_share(table, &row->greedy_exact);
+        }
+    }
+    cli_table_print(table, stream);
+    cli_table_free(table);
+    fprintf(stream, "Characters right in %% and nats a character, teacher-forced%s.\n",
+            solved ? "; problems solved to the letter by greedy decoding in %" : "");
+}
+
+static void print_language_scores(const lab_summary_section *section, FILE *stream) {
+    static const char *const heads[] = {"encoding", ">seeds", ">perplexity", ">bits per byte", ">loss", ">accuracy"};
+    cli_table *table = cli_table_create(heads, 6);
+    for (size_t i = 0; i < section->row_count; i++) {
+        const lab_summary_row *row = &section->rows[i];
+        cell_seeds(table, row);
+        cell_number(table, &row->perplexity, 2);
+        cell_number(table, &row->bits_per_byte, 4);
+        cell_number(table, &row->loss, 4);
+        cell_share(table, &row->accuracy);
+    }
+    cli_table_print(table, stream);
+    cli_table_free(table);
+    fputs("Perplexity is exp(loss), loss in nats a token; bits per byte of the text; next tokens right in %.\n",
+          stream);
+}
+
+static void print_expression_scores(const lab_summary_section *section, FILE *stream) {
+    static const char *const heads[] = {"encoding", ">seeds", ">accuracy", ">loss", ">published*"};
+    const bool published = any_published(section);
+    cli_table *table = cli_table_create(heads, published ? 5 : 4);
+    for (size_t i = 0; i < section->row_count; i++) {
+        const lab_summary_row *row = &section->rows[i];
+        cell_seeds(table, row);
+        cell_share(table, &row->accuracy);
+        cell_number(table, &row->loss, 4);
+        if (published) {
+            cell_published(table, row->has_published, row->published, row->published_deviation);
+        }
+    }
+    cli_table_print(table, stream);
+    cli_table_free(table);
+    fprintf(stream, "Expressions right in %%: chance is %.2f, always the most common class %.2f.\n",
+            100 * section->chance, 100 * section->majority);
+    print_source(section, "accuracy", stream);
+}
+
+static void print_scores(const lab_summary_section *section, FILE *stream) {
+    switch (section->kind) {
+    case LAB_TASK_IMAGES:
+        print_image_scores(section, stream);
+        break;
+    case LAB_TASK_PROBLEMS:
+        print_problem_scores(section, stream);
+        break;
+    case LAB_TASK_TEXT:
+        print_language_scores(section, stream);
+        break;
+    case LAB_TASK_EXPRESSIONS:
+        print_expression_scores(section, stream);
+        break;
+    case LAB_TASK_WORDS:
+    case LAB_TASK_TREES:
+        print_pair_scores(section, stream);
+        break;
+    }
+}
+
 /* Steps are means over the seeds that got there. */
 static void cell_steps(cli_table *table, const lab_summary_row *row) {
     const lab_statistic *steps = &row->steps_to_99;
@@ -152,14 +248,14 @@ static void cell_steps(cli_table *table, const lab_summary_row *row) {
 static void print_costs(const lab_summary *summary, const lab_summary_section *section, FILE *stream) {
     static const char *const heads[] = {"encoding", ">steps to 99 %", ">tokens/s",
                                         ">time",    ">parameters",    ">peak memory"};
-    static const char *const image_heads[] = {"encoding", ">tokens/s", ">time", ">parameters", ">peak memory"};
-    const bool images = section->kind == LAB_TASK_IMAGES;
-    cli_table *table = images ? cli_table_create(image_heads, 5) : cli_table_create(heads, 6);
+    static const char *const other_heads[] = {"encoding", ">tokens/s", ">time", ">parameters", ">peak memory"};
+    const bool steps = section->kind == LAB_TASK_WORDS || section->kind == LAB_TASK_TREES;
+    cli_table *table = steps ? cli_table_create(heads, 6) : cli_table_create(other_heads, 5);
     for (size_t i = 0; i < section->row_count; i++) {
         const lab_summary_row *row = &section->rows[i];
         char speed[32], seconds[32], parameters[32], peak[32];
         cli_table_cell(table, "%s", row->encoding);
-        if (!images) {
+        if (steps) {
             cell_steps(table, row);
         }
         if (row->done == 0) {
@@ -187,11 +283,7 @@ void cli_comparison_print(const lab_summary *summary, FILE *stream) {
         fprintf(stream, "%s%s · budget %s · set-up %s%s%s%s%s\n\n", i == 0 ? "" : "\n", section->title, section->budget,
                 section->setup, images ? "" : " · embeddings ", images ? "" : section->embedding_init,
                 section->data[0] == '\0' ? "" : " · ", section->data);
-        if (images) {
-            print_image_scores(section, stream);
-        } else {
-            print_text_scores(section, stream);
-        }
+        print_scores(section, stream);
         fputc('\n', stream);
         print_costs(summary, section, stream);
     }

@@ -17,7 +17,8 @@
 /* One side of a sample: input or target. */
 typedef struct side {
     const char *name;
-    const int32_t *tokens; /* of the whole set, as the nodes are */
+    const lab_task *problems; /* the task whose characters the tokens are; NULL: words or trees */
+    const int32_t *tokens;    /* of the whole set, as the nodes are */
     const lab_tree_nodes *nodes;
     const size_t *offsets; /* [2] */
 } side;
@@ -43,9 +44,18 @@ char *cli_data_tree_text(const int32_t *tokens, const lab_tree_nodes *nodes, con
     return text;
 }
 
+/* No task has a quotation mark or a backslash. */
+static void write_characters(FILE *out, const side *row) {
+    for (size_t i = row->offsets[0]; i < row->offsets[1]; i++) {
+        putc(row->problems->characters[row->tokens[i]], out);
+    }
+}
+
 static int write_text(FILE *out, const side *row) {
     fprintf(out, ", \"%s_text\": \"", row->name);
-    if (row->nodes->parents == NULL) {
+    if (row->problems != NULL) {
+        write_characters(out, row);
+    } else if (row->nodes->parents == NULL) {
         write_ids(out, row, " ");
     } else {
         char *text = cli_data_tree_text(row->tokens, row->nodes, row->offsets);
@@ -70,36 +80,46 @@ static void write_paths(FILE *out, const side *row) {
     fputs("]", out);
 }
 
-static int write_samples(FILE *out, const lab_dataset *set) {
+static int write_sample(FILE *out, const side rows[2]) {
+    for (size_t r = 0; r < 2; r++) {
+        fprintf(out, "%s\"%s\": [", r == 0 ? "" : ", ", rows[r].name);
+        write_ids(out, &rows[r], ", ");
+        fputs("]", out);
+    }
+    int status = write_text(out, &rows[0]);
+    status = status ? status : write_text(out, &rows[1]);
+    for (size_t r = 0; r < 2 && rows[r].nodes->parents != NULL; r++) {
+        write_paths(out, &rows[r]);
+    }
+    return status;
+}
+
+static int write_samples(FILE *out, const lab_dataset *set, const lab_task *task) {
+    const lab_task *problems = task->kind == LAB_TASK_PROBLEMS ? task : NULL;
     int status = 0;
     for (size_t s = 0; status == 0 && s < set->samples; s++) {
-        const side rows[] = {{"input", set->input, &set->input_tree, set->input_offsets + s},
-                             {"target", set->target, &set->target_tree, set->target_offsets + s}};
-        for (size_t r = 0; r < 2; r++) {
-            fprintf(out, "%s\"%s\": [", r == 0 ? "{" : ", ", rows[r].name);
-            write_ids(out, &rows[r], ", ");
-            fputs("]", out);
+        const side rows[] = {{"input", problems, set->input, &set->input_tree, set->input_offsets + s},
+                             {"target", problems, set->target, &set->target_tree, set->target_offsets + s}};
+        putc('{', out);
+        if (problems != NULL) {
+            fprintf(out, "\"task\": \"%s\", ", problems->name);
         }
-        status = write_text(out, &rows[0]);
-        status = status ? status : write_text(out, &rows[1]);
-        for (size_t r = 0; r < 2 && rows[r].nodes->parents != NULL; r++) {
-            write_paths(out, &rows[r]);
-        }
+        status = write_sample(out, rows);
         fputs("}\n", out);
     }
     return status;
 }
 
-int cli_data_write(const lab_dataset *set, const char *path) {
+int cli_data_write(const lab_dataset *set, const lab_task *task, const char *path) {
     if (strcmp(path, "-") == 0) {
-        return write_samples(stdout, set);
+        return write_samples(stdout, set, task);
     }
     lab_output output;
     locus_error error;
     if (lab_output_open(&output, path, &error) != LOCUS_OK) {
         return cli_error(&error);
     }
-    int status = write_samples(output.stream, set);
+    int status = write_samples(output.stream, set, task);
     if (status == 0 && lab_output_commit(&output, &error) != LOCUS_OK) {
         status = cli_error(&error);
     }
@@ -234,22 +254,67 @@ static int read_side(const place *at, const cJSON *root, const char *name, token
     return 0;
 }
 
-static int read_line(const place *at, const char *line, tokens *input, tokens *target) {
+/* A file while it is read. */
+typedef struct reading {
+    tokens input, target;
+    const lab_task *task; /* whose problems they are; NULL: words or trees */
+} reading;
+
+/* The lines of problems name their task, the first one decides. */
+static int read_task(const place *at, const cJSON *root, reading *into) {
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(root, "task");
+    const lab_task *task = cJSON_IsString(name) ? lab_task_find(name->valuestring) : NULL;
+    if (name != NULL && (task == NULL || task->kind != LAB_TASK_PROBLEMS)) {
+        return cli_failure("%s, line %zu: \"task\" is none of characters", at->path, at->line);
+    }
+    if (into->input.samples > 0 && task != into->task) {
+        return cli_failure("%s, line %zu: \"task\" is %s, unlike the lines before: a file is of one task", at->path,
+                           at->line, task == NULL ? "missing" : task->name);
+    }
+    into->task = task;
+    return 0;
+}
+
+static int check_characters(const place *at, const lab_task *task, const tokens *list) {
+    const size_t known = strlen(task->characters);
+    for (size_t i = list->offsets[list->samples - 1]; i < list->count; i++) {
+        if ((size_t)list->ids[i] >= known) {
+            return cli_failure("%s, line %zu: token %d: %s has characters 0 to %zu", at->path, at->line,
+                               (int)list->ids[i], task->name, known - 1);
+        }
+    }
+    return 0;
+}
+
+static int check_sides(const place *at, const reading *into) {
+    if (into->input.trees != into->target.trees) {
+        return cli_failure("%s, line %zu: input and target must both have paths, or none", at->path, at->line);
+    }
+    if (into->task == NULL) {
+        return 0;
+    }
+    if (into->input.trees) {
+        return cli_failure("%s, line %zu: problems of %s have no paths", at->path, at->line, into->task->name);
+    }
+    int status = check_characters(at, into->task, &into->input);
+    return status ? status : check_characters(at, into->task, &into->target);
+}
+
+static int read_line(const place *at, const char *line, reading *into) {
     cJSON *root = cJSON_Parse(line);
     int status = 0;
     if (!cJSON_IsObject(root)) {
         status = cli_failure("%s, line %zu: this is no JSON object", at->path, at->line);
     }
-    status = status ? status : read_side(at, root, "input", input);
-    status = status ? status : read_side(at, root, "target", target);
-    if (status == 0 && input->trees != target->trees) {
-        status = cli_failure("%s, line %zu: input and target must both have paths, or none", at->path, at->line);
-    }
+    status = status ? status : read_task(at, root, into);
+    status = status ? status : read_side(at, root, "input", &into->input);
+    status = status ? status : read_side(at, root, "target", &into->target);
+    status = status ? status : check_sides(at, into);
     cJSON_Delete(root);
     return status;
 }
 
-static int read_lines(char *text, const char *path, tokens *input, tokens *target) {
+static int read_lines(char *text, const char *path, reading *into) {
     place at = {path, 0};
     int status = 0;
     for (char *line = text, *next; status == 0 && line != NULL && *line != '\0'; line = next) {
@@ -259,32 +324,33 @@ static int read_lines(char *text, const char *path, tokens *input, tokens *targe
         }
         at.line++;
         if (line[strspn(line, " \t\r")] != '\0') {
-            status = read_line(&at, line, input, target);
+            status = read_line(&at, line, into);
         }
     }
-    return status == 0 && input->samples == 0 ? cli_failure("%s: there is no sample in it", path) : status;
+    return status == 0 && into->input.samples == 0 ? cli_failure("%s: there is no sample in it", path) : status;
 }
 
 /* The set takes over the lists' memory. */
-int cli_data_read(lab_dataset *set, const char *path) {
+int cli_data_read(lab_dataset *set, const lab_task **task, const char *path) {
     char *text;
     size_t bytes;
     locus_error error;
-    tokens input = {0}, target = {0};
+    reading into = {0};
     memset(set, 0, sizeof *set);
     if (lab_file_read(path, &text, &bytes, &error) != LOCUS_OK) {
         return cli_error(&error);
     }
-    int status = strlen(text) == bytes ? read_lines(text, path, &input, &target)
+    int status = strlen(text) == bytes ? read_lines(text, path, &into)
                                        : cli_failure("%s: this is no text (it holds a zero byte)", path);
     free(text);
-    set->samples = input.samples;
-    set->input_offsets = input.offsets;
-    set->target_offsets = target.offsets;
-    set->input = input.ids;
-    set->target = target.ids;
-    set->input_tree = input.nodes;
-    set->target_tree = target.nodes;
+    *task = into.task;
+    set->samples = into.input.samples;
+    set->input_offsets = into.input.offsets;
+    set->target_offsets = into.target.offsets;
+    set->input = into.input.ids;
+    set->target = into.target.ids;
+    set->input_tree = into.input.nodes;
+    set->target_tree = into.target.nodes;
     if (status != 0) {
         lab_dataset_destroy(set);
     }

@@ -10,10 +10,9 @@
 /* What a field shows; `text` receives it. */
 typedef void show_function(const lab_reproduction_view *view, size_t row, size_t column, char text[160]);
 
-static void show_accuracy(const lab_reproduction_view *view, size_t row, size_t column, char text[160]) {
+static void show_score(const lab_reproduction_view *view, size_t row, size_t column, char text[160]) {
     char measured[64], published[64];
-    const lab_field *field = &view->result->fields[row][column];
-    lab_measured_text(field, &field->accuracy, measured, sizeof measured);
+    lab_field_text(view, row, column, measured, sizeof measured);
     lab_published_text(view, row, column, published, sizeof published);
     snprintf(text, 160, "%s%s%s", measured, published[0] != '\0' ? " " : "", published);
 }
@@ -21,55 +20,98 @@ static void show_accuracy(const lab_reproduction_view *view, size_t row, size_t 
 static void show_whole(const lab_reproduction_view *view, size_t row, size_t column, char text[160]) {
     char exact[64], greedy[64];
     const lab_field *field = &view->result->fields[row][column];
-    lab_measured_text(field, &field->exact, exact, sizeof exact);
-    lab_measured_text(field, &field->greedy_exact, greedy, sizeof greedy);
+    lab_measured_text(field, &field->exact, LAB_MEASURE_ACCURACY, exact, sizeof exact);
+    lab_measured_text(field, &field->greedy_exact, LAB_MEASURE_ACCURACY, greedy, sizeof greedy);
     snprintf(text, 160, "%s / %s", exact, greedy);
 }
 
 /* Of a row with decay: what it is above its own row without. */
 static void show_pair(const lab_reproduction_view *view, size_t row, size_t column, char text[160]) {
-    const lab_contrast contrast =
-        lab_contrast_two(&view->result->fields[row][column].accuracy,
-                         &view->result->fields[lab_view_without_decay(view, row)][column].accuracy);
-    lab_contrast_text(&contrast, text, 160);
+    lab_pair_text(view, row, lab_view_without_decay(view, row), column, text, 160);
 }
 
 static void show_both(const lab_reproduction_view *view, size_t row, size_t column, char text[160]) {
     char with[64], without[64];
-    const lab_field *a = &view->result->fields[row][column];
-    const lab_field *b = &view->result->fields[lab_view_without_decay(view, row)][column];
-    lab_measured_text(a, &a->accuracy, with, sizeof with);
-    lab_measured_text(b, &b->accuracy, without, sizeof without);
-    snprintf(text, 160, "%s / %s", with, without);
+    lab_field_text(view, row, column, with, sizeof with);
+    lab_field_text(view, lab_view_without_decay(view, row), column, without, sizeof without);
+    snprintf(text, 160, "%s%s%s", with, with[0] != '\0' ? " / " : "", without);
 }
 
-/* Rows that `pairs` asks for: all, or those with decay that have a partner without. */
-static void print_blocks(const lab_reproduction_view *view, show_function *show, bool pairs, FILE *stream) {
+/* What a part of the output shows: of which columns, of which rows. */
+typedef struct part {
+    show_function *show;
+    bool (*columns)(const lab_reproduction_view *view, size_t column); /* NULL: all */
+    bool pairs;   /* only rows with decay that have a partner without */
+    bool guesses; /* and what needs no training */
+} part;
+
+/* A row of shares that need no training, where a column has them. */
+static void print_guess(const lab_reproduction_view *view, cli_table *block, const char *name, const double *shares,
+                        const size_t *columns, size_t count) {
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        any = any || view->result->uniform[columns[i]] > 0;
+    }
+    if (!any) {
+        return;
+    }
+    cli_table_cell(block, "%s", name);
+    for (size_t i = 0; i < count; i++) {
+        if (view->result->uniform[columns[i]] > 0) {
+            cli_table_cell(block, "%.2f", 100 * shares[columns[i]]);
+        } else {
+            cli_table_cell(block, "%s", "");
+        }
+    }
+}
+
+static void print_rows(const lab_reproduction_view *view, cli_table *block, const part *what, const size_t *columns,
+                       size_t count) {
     const lab_reproduction *table = view->table;
-    for (size_t first = 0; first < table->column_count; first += BLOCK) {
-        size_t count = table->column_count - first < BLOCK ? table->column_count - first : BLOCK;
-        const char *heads[BLOCK + 1] = {"scheme"};
-        char names[BLOCK][64];
+    for (size_t row = 0; row < table->row_count; row++) {
+        char name[80], text[160];
+        if ((what->pairs && lab_view_without_decay(view, row) == SIZE_MAX) ||
+            (what->columns != NULL && !lab_view_row_is_in(view, row, what->columns))) {
+            continue;
+        }
+        lab_reproduction_row_name(table, row, name, sizeof name);
+        cli_table_cell(block, "%s", what->pairs ? table->columns[0].rows[row].name : name);
         for (size_t i = 0; i < count; i++) {
-            snprintf(names[i], sizeof names[i], ">%s", table->columns[first + i].head);
-            heads[i + 1] = names[i];
+            what->show(view, row, columns[i], text);
+            cli_table_cell(block, "%s", text);
         }
-        cli_table *block = cli_table_create(heads, count + 1);
-        for (size_t row = 0; row < table->row_count; row++) {
-            char name[80], text[160];
-            if (pairs && lab_view_without_decay(view, row) == SIZE_MAX) {
-                continue;
-            }
-            lab_reproduction_row_name(table, row, name, sizeof name);
-            cli_table_cell(block, "%s", pairs ? table->columns[0].rows[row].name : name);
-            for (size_t i = 0; i < count; i++) {
-                show(view, row, first + i, text);
-                cli_table_cell(block, "%s", text);
-            }
+    }
+}
+
+static void print_block(const lab_reproduction_view *view, const part *what, const size_t *columns, size_t count,
+                        FILE *stream) {
+    const char *heads[BLOCK + 1] = {"scheme"};
+    char names[BLOCK][80];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(names[i], sizeof names[i], ">%s", view->table->columns[columns[i]].head);
+        heads[i + 1] = names[i];
+    }
+    cli_table *block = cli_table_create(heads, count + 1);
+    print_rows(view, block, what, columns, count);
+    if (what->guesses) {
+        print_guess(view, block, "majority", view->result->chance, columns, count);
+        print_guess(view, block, "chance", view->result->uniform, columns, count);
+    }
+    cli_table_print(block, stream);
+    cli_table_free(block);
+    fputc('\n', stream);
+}
+
+static void print_blocks(const lab_reproduction_view *view, const part *what, FILE *stream) {
+    size_t columns[BLOCK], count = 0;
+    for (size_t column = 0; column < view->table->column_count; column++) {
+        if (what->columns == NULL || what->columns(view, column)) {
+            columns[count++] = column;
         }
-        cli_table_print(block, stream);
-        cli_table_free(block);
-        fputc('\n', stream);
+        if (count == BLOCK || (count > 0 && column + 1 == view->table->column_count)) {
+            print_block(view, what, columns, count, stream);
+            count = 0;
+        }
     }
 }
 
@@ -77,29 +119,38 @@ static void print_head(const lab_reproduction_view *view, FILE *stream) {
     const lab_reproduction *table = view->table;
     char seconds[32];
     fprintf(stream, "%s · budget %s · set-up %s · %zu seed%s · decay %s\n", table->title, table->budget,
-            lab_setup_name(table->setup), table->seeds, table->seeds == 1 ? "" : "s", lab_decay_name(table->decay));
+            lab_setup_name(table->setup), table->seeds, table->seeds == 1 ? "" : "s", lab_decay_name(table));
     fprintf(stream, "%zu of %zu trainings done, %s of training%s\n\n", view->result->done, view->result->of,
             cli_format_seconds(seconds, sizeof seconds, view->result->wall_seconds),
             view->result->done < view->result->of ? "; what is missing is shown as –" : "");
 }
 
-void cli_reproduce_print(const lab_reproduction_view *view, FILE *stream) {
-    print_head(view, stream);
-    print_blocks(view, show_accuracy, false, stream);
-    lab_legend_write(view, stream);
-    if (lab_view_has_exact(view)) {
-        const lab_train_config *config = &view->table->columns[0].config;
+static void print_whole(const lab_reproduction_view *view, FILE *stream) {
+    for (size_t column = 0; column < view->table->column_count; column++) {
+        const lab_train_config *config = &view->table->columns[column].config;
+        if (!lab_view_is_whole(view, column)) {
+            continue;
+        }
         fprintf(stream,
                 "\nWhole outputs right, %%: of %zu under teacher forcing / of the first %zu by greedy decoding\n\n",
                 config->test_samples, config->greedy_samples);
-        print_blocks(view, show_whole, false, stream);
+        print_blocks(view, &(part){.show = show_whole, .columns = lab_view_is_whole}, stream);
+        return;
     }
+}
+
+void cli_reproduce_print(const lab_reproduction_view *view, FILE *stream) {
+    print_head(view, stream);
+    print_blocks(view, &(part){.show = show_score, .guesses = true}, stream);
+    lab_legend_write(view, stream);
+    print_whole(view, stream);
     if (view->table->decay == LAB_DECAY_BOTH) {
-        fputs("\nAccuracy with decay / without, %\n\n", stream);
-        print_blocks(view, show_both, true, stream);
-        fputs("With decay less without, in points, and the 95 % interval\n\n", stream);
-        print_blocks(view, show_pair, true, stream);
+        fputs("\nWith decay / without\n\n", stream);
+        print_blocks(view, &(part){.show = show_both, .pairs = true}, stream);
+        fputs("With decay less without, shares in points, losses in nats, and the 95 % interval\n\n", stream);
+        print_blocks(view, &(part){.show = show_pair, .pairs = true}, stream);
     }
+    lab_others_write(view, stream, false);
     fputs("\nWhat the measured table says (verdicts computed from means and 95 % intervals over seeds)\n\n", stream);
     lab_claims_write(view, stream, false);
     fputs("\nWhat it does not tell apart\n\n", stream);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "train_options.h"
 
-#include "command.h"
 #include "output.h"
+#include "task/listops.h"
 #include "train/config.h"
+#include "train/train_data.h"
 
 #include <string.h>
 
@@ -47,8 +48,28 @@ static void put_attention(override *o, lab_model_config *model) {
     o->changed = o->changed || model->kv_heads != 0 || model->attention != LOCUS_ATTENTION_SOFTMAX;
 }
 
+static void put_named(override *o, const char *name, unsigned *value) {
+    if (cli_given_by_user(o->arguments, name)) {
+        const unsigned given = (unsigned)cli_choice(o->arguments, name);
+        o->changed = o->changed || given != *value;
+        *value = given;
+    }
+}
+
+/* Enums, which options name in an order of their own. */
+static void put_parts(override *o, lab_model_config *model) {
+    unsigned norm = model->norm, own = model->output == LAB_OUTPUT_OWN ? 0 : 1, pool = model->pool;
+    put_named(o, "norm", &norm);
+    put_named(o, "output", &own);
+    put_named(o, "pool", &pool);
+    model->norm = (lab_norm_place)norm;
+    model->output = model->architecture != LAB_DECODER || own == 1 ? LAB_OUTPUT_TIED : LAB_OUTPUT_OWN;
+    model->pool = (lab_pool)pool;
+}
+
 static void put_model(override *o, lab_train_config *config) {
-    size_t layers = config->model.encoder_layers;
+    const bool decoder = config->model.encoder_layers == 0;
+    size_t layers = decoder ? config->model.decoder_layers : config->model.encoder_layers;
     put_size(o, "dim", &config->model.dim);
     put_size(o, "heads", &config->model.heads);
     put_attention(o, &config->model);
@@ -56,12 +77,13 @@ static void put_model(override *o, lab_train_config *config) {
     put_size(o, "layers", &layers);
     put_real(o, "dropout", &config->model.dropout);
     if (cli_given_by_user(o->arguments, "layers")) {
-        config->model.encoder_layers = layers;
-        config->model.decoder_layers = config->model.architecture == LAB_IMAGE_CLASSIFIER ? 0 : layers;
+        config->model.encoder_layers = config->model.encoder_layers > 0 ? layers : 0;
+        config->model.decoder_layers = config->model.decoder_layers > 0 ? layers : 0;
     }
     if (cli_given_by_user(o->arguments, "dropout")) {
         config->model.attention_dropout = config->model.dropout;
     }
+    put_parts(o, &config->model);
 }
 
 /* Another mean length keeps the deviation's share of it; another mean depth the deviation. */
@@ -91,6 +113,40 @@ static void put_images(override *o, lab_train_config *config) {
     }
 }
 
+/* Of a problem: fixed lengths stay fixed. */
+static void put_problems(override *o, lab_task_options *data) {
+    put_size(o, "sequence", &data->sequence);
+    put_size(o, "digits", &data->digits);
+    put_size(o, "symbols", &data->symbols);
+    put_real(o, "length", &data->length_mean);
+    put_real(o, "length-deviation", &data->length_deviation);
+}
+
+/* What is asked is another task, no size. A preset's samples are those of the published size. */
+static void put_expressions(override *o, lab_train_config *config) {
+    lab_task_options *data = &config->data;
+    if (cli_given_by_user(o->arguments, "preset")) {
+        const lab_task_options before = *data;
+        const lab_listops_preset *preset = &lab_listops_presets[cli_choice(o->arguments, "preset")];
+        lab_listops_preset_apply(preset, data);
+        o->changed = o->changed || before.expression_depth != data->expression_depth || before.arity != data->arity ||
+                     before.shortest != data->shortest || before.longest != data->longest;
+        if (strcmp(config->budget, "paper") == 0 && !cli_given_by_user(o->arguments, "train-samples") &&
+            config->pretrained == NULL) {
+            config->train_samples = preset->samples[LAB_SET_TRAIN];
+        }
+    }
+    put_size(o, "expression-depth", &data->expression_depth);
+    put_size(o, "arguments", &data->arity);
+    put_size(o, "shortest", &data->shortest);
+    put_size(o, "longest", &data->longest);
+    if (config->pretrained != NULL) {
+        put_size(o, "sequence", &data->sequence);
+    }
+    data->asked = (lab_asked)cli_choice(o->arguments, "target");
+    data->path = cli_text(o->arguments, "data");
+}
+
 static void put_data(override *o, lab_train_config *config) {
     put_size(o, "train-samples", &config->train_samples);
     put_size(o, "dev-samples", &config->dev_samples);
@@ -107,6 +163,16 @@ static void put_data(override *o, lab_train_config *config) {
         break;
     case LAB_TASK_IMAGES:
         put_images(o, config);
+        break;
+    case LAB_TASK_PROBLEMS:
+        put_problems(o, &config->data);
+        break;
+    case LAB_TASK_TEXT:
+        put_size(o, "sequence", &config->data.sequence);
+        config->data.path = cli_text(o->arguments, "data");
+        break;
+    case LAB_TASK_EXPRESSIONS:
+        put_expressions(o, config);
         break;
     }
     config->data_seed = (uint64_t)cli_integer(o->arguments, "data-seed");
@@ -130,6 +196,7 @@ static void put_training(override *o, lab_train_config *config) {
     put_real(o, "weight-decay", &config->optimizer.weight_decay);
     put_real(o, "clip", &config->optimizer.clip);
     put_count(o, "evaluate-every", &config->evaluate_every);
+    put_count(o, "patience", &config->patience);
     bool changed = o->changed;
     put_count(o, "checkpoint-seconds", &config->checkpoint_seconds);
     o->changed = changed;
@@ -154,100 +221,54 @@ static int put_test_sets(cli_arguments *arguments, lab_train_config *config) {
     return 0;
 }
 
-/* ---- options of one kind of task ---- */
-
-static bool has_option(const cli_command *command, const char *name) {
-    const cli_option *option;
-    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
-        if (strcmp(option->name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task) {
-    enum { WORDS = 1 << LAB_TASK_WORDS, TREES = 1 << LAB_TASK_TREES, IMAGES = 1 << LAB_TASK_IMAGES };
-    static const struct {
-        const char *name;
-        unsigned kinds;
-        const char *instead; /* what one of the other kinds has in its place */
-        unsigned instead_kind;
-    } options[] = {
-        {"length", WORDS, "depth", TREES},
-        {"length-deviation", WORDS, "depth-deviation", TREES},
-        {"lengths", WORDS, "depths", TREES},
-        {"test-lengths", WORDS, "test-depths", TREES},
-        {"symbols", WORDS | TREES, NULL, 0},
-        {"order", TREES, NULL, 0},
-        {"depth", TREES, "length", WORDS},
-        {"depth-deviation", TREES, "length-deviation", WORDS},
-        {"depths", TREES, "lengths", WORDS},
-        {"test-depths", TREES, "test-lengths", WORDS},
-        {"arity", TREES, NULL, 0},
-        {"data", IMAGES, NULL, 0},
-        {"augment", IMAGES, NULL, 0},
-        {"dev-samples", WORDS | TREES, "test-samples", IMAGES},
-        {"greedy-samples", WORDS | TREES, NULL, 0},
-        {"embedding-init", WORDS | TREES, NULL, 0},
-    };
-    static const char *const whose[] = {
-        [WORDS] = "words", [TREES] = "trees", [IMAGES] = "images", [WORDS | TREES] = "words and trees"};
-    const unsigned kind = 1u << task->kind;
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        if ((options[i].kinds & kind) != 0 || !has_option(arguments->command, options[i].name) ||
-            !cli_given_by_user(arguments, options[i].name)) {
-            continue;
-        }
-        return options[i].instead_kind == kind
-                   ? cli_usage_error("--%s is for %s; %s has --%s", options[i].name, whose[options[i].kinds],
-                                     task->name, options[i].instead)
-                   : cli_usage_error("--%s is for %s; %s is of %s", options[i].name, whose[options[i].kinds],
-                                     task->name, whose[kind]);
-    }
-    return 0;
-}
-
 /* ---- all together ---- */
 
-/* What the task cannot draw from is bad usage; nothing is drawn. */
-static int check_data(const lab_task *task, const lab_task_options *data) {
-    const lab_draw draw = {.task = task, .options = data};
+/* The option that a field of the data comes from. */
+static const char *option_of(const lab_task *task, const char *argument) {
+    static const char *const names[][2] = {{"arity", "arguments"}, {"depth", "expression-depth"}};
+    for (size_t i = 0; task->kind == LAB_TASK_EXPRESSIONS && i < 2; i++) {
+        if (strcmp(argument, names[i][0]) == 0) {
+            return names[i][1];
+        }
+    }
+    return argument;
+}
+
+typedef locus_status draw_function(lab_dataset *set, const lab_draw *draw, locus_error *error);
+
+static int try_draw(const lab_draw *draw, draw_function *function) {
     lab_dataset none;
     locus_error error;
-    if (task->kind == LAB_TASK_IMAGES) {
-        return 0; /* they are read, not drawn */
-    }
-    const locus_status status = lab_dataset_generate(&none, &draw, &error);
+    const locus_status status = function(&none, draw, &error);
     if (status == LOCUS_OK) {
         lab_dataset_destroy(&none);
         return 0;
     }
-    return cli_usage_error("--%s: %s", error.argument, error.message);
+    return status == LOCUS_ERROR_ARGUMENT
+               ? cli_usage_error("--%s: %s", option_of(draw->task, error.argument), error.message)
+               : cli_error(&error);
 }
 
-int cli_train_config(lab_train_config *config, cli_arguments *arguments, const char *name) {
-    static const char *const budgets[] = {"smoke", "quick", "paper"};
-    const lab_task *task = lab_task_find(name);
-    override o = {arguments, false};
-    locus_error error;
-    if (task == NULL) {
-        return cli_usage_error("unknown task '%s'; did you mean '%s'?", name, lab_task_nearest(name));
+/* What the task cannot draw from is bad usage; nothing is drawn. */
+static int check_data(const lab_task *task, const lab_task_options *data) {
+    const lab_draw draw = {.task = task, .options = data};
+    if (task->kind == LAB_TASK_IMAGES || (task->kind == LAB_TASK_EXPRESSIONS && data->path != NULL)) {
+        return 0; /* they are read, not drawn */
     }
-    int status = cli_refuse_other_kinds(arguments, task);
-    if (status != 0) {
-        return status;
+    const int status = task->open_sequences != NULL ? try_draw(&draw, lab_dataset_sequences) : 0;
+    return status != 0 || task->generate == NULL ? status : try_draw(&draw, lab_dataset_generate);
+}
+
+/* Pieces of a pretrained encoder are no options of what is drawn. */
+static int check_draws(const lab_task *task, const lab_train_config *config) {
+    lab_task_options data = config->data;
+    if (config->pretrained_digest != 0) {
+        data.symbols = data.sequence = 0;
     }
-    if (cli_given_by_user(arguments, "steps") && cli_given_by_user(arguments, "epochs")) {
-        return cli_usage_error("--steps and --epochs say the same: give one of them");
-    }
-    if (lab_train_config_budget(config, task, budgets[cli_choice(arguments, "budget")],
-                                (lab_setup)cli_choice(arguments, "setup"), &error) != LOCUS_OK) {
-        return cli_error(&error);
-    }
-    put_model(&o, config);
-    put_data(&o, config);
-    put_training(&o, config);
+    return check_data(task, &data);
+}
+
+static int check_model(const lab_train_config *config) {
     if (config->model.dim % config->model.heads != 0) {
         return cli_usage_error("--heads: dimension %zu is not divisible by %zu heads", config->model.dim,
                                config->model.heads);
@@ -256,16 +277,67 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments, const c
         return cli_usage_error("--kv-heads: %zu heads cannot share %zu key and value heads: it must divide them",
                                config->model.heads, config->model.kv_heads);
     }
+    if (config->train_samples == 0 && config->steps == 0) {
+        return cli_usage_error("--epochs: sequences without a number have no epochs; give --steps, or --train-samples");
+    }
+    return 0;
+}
+
+/* The budget's sizes, before options change them. */
+static int begin(lab_train_config *config, const cli_arguments *arguments, const lab_task *task) {
+    static const char *const budgets[] = {"smoke", "quick", "paper"};
+    const char *pretrained = cli_text(arguments, "pretrained");
+    locus_error error;
+    locus_status status = lab_train_config_budget(config, task, budgets[cli_choice(arguments, "budget")],
+                                                  (lab_setup)cli_choice(arguments, "setup"), &error);
+    if (status == LOCUS_OK && pretrained != NULL) {
+        status = lab_train_config_pretrained(config, pretrained, &error);
+    }
+    return status == LOCUS_OK ? 0 : cli_error(&error);
+}
+
+int cli_train_config(lab_train_config *config, cli_arguments *arguments, const char *name) {
+    const lab_task *task = lab_task_find(name);
+    override o = {arguments, false};
+    locus_error error;
+    if (task == NULL) {
+        return cli_usage_error("unknown task '%s'; did you mean '%s'?", name, lab_task_nearest(name));
+    }
+    int status = cli_refuse_other_kinds(arguments, task);
+    status = status ? status : cli_refuse_pretrained(arguments);
+    if (status == 0 && cli_given_by_user(arguments, "steps") && cli_given_by_user(arguments, "epochs")) {
+        return cli_usage_error("--steps and --epochs say the same: give one of them");
+    }
+    status = status ? status : begin(config, arguments, task);
+    if (status != 0) {
+        return status;
+    }
+    put_model(&o, config);
+    put_data(&o, config);
+    put_training(&o, config);
     if (o.changed) {
         config->budget = "custom";
     }
-    status = check_data(task, &config->data);
+    status = check_model(config);
+    if (status == 0 && lab_train_look(config, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    status = status ? status : check_draws(task, config);
     return status ? status : put_test_sets(arguments, config);
+}
+
+void cli_train_embedding(lab_train_config *config, lab_embedding_init init) {
+    if (config->pretrained == NULL) {
+        config->model.embedding_init = init;
+    }
 }
 
 int cli_train_encoding(lab_train_config *config, const char *encoding, char *text, size_t size) {
     locus_error error;
-    if (lab_train_encoding(encoding, config->setup, text, size, &error) != LOCUS_OK) {
+    const locus_status status = config->pretrained != NULL
+                                    ? lab_train_pretrained_encoding(config->pretrained, encoding, text, size, &error)
+                                    : lab_train_encoding(encoding, config->setup, text, size, &error);
+    if (status != LOCUS_OK) {
         return cli_error_in(encoding, &error);
     }
     config->encoding = config->model.encoding = text;

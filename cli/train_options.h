@@ -11,6 +11,8 @@
 #define CLI_TASK_VALUE "TASK"
 #define CLI_TASKS_VALUE "TASK,TASK,…"
 
+#define CLI_DATA_HELP "images: data/cifar10, say; text: a folder of token files (data/text); expressions: .tsv"
+
 #define CLI_TRAIN_OPTIONS \
     {"budget", 0, CLI_CHOICE, "smoke|quick|paper", NULL, "sizes and steps: docs/budgets.md", 0, 0}, \
         {"setup", 0, CLI_CHOICE, "paper|code", NULL, "as the paper says, or as its authors' code does it", 0, 0}, \
@@ -24,10 +26,14 @@
          CLI_CHOICE,  "softmax|linear|soft|clustered", \
          NULL,        "how weights are made of scores, where it can be", \
          0,           0}, \
-        {"layers", 0, CLI_INTEGER, "N", NULL, "layers of the encoder and of the decoder", 1, 1000}, \
+        {"layers", 0, CLI_INTEGER, "N", NULL, "layers of the encoder, and of the decoder, where there are", 1, 1000}, \
         {"feed-forward", 0, CLI_INTEGER, "F", NULL, "hidden units of the feed-forward blocks", 1, 1e6}, \
         {"dropout", 0, CLI_NUMBER, "P", NULL, "probability, on activations and attention", 0, 0.999}, \
-        {"length", 'l', CLI_NUMBER, "MEAN", NULL, "words: mean length", 1, 1e6}, \
+        {"norm", 0, CLI_CHOICE, "before|after", NULL, "where LayerNorm stands (as set-up and task say)", 0, 0}, \
+        {"output", 0, CLI_CHOICE, "own|tied", NULL, "decoders: weights of the output, or the embedding's", 0, 0}, \
+        {"pool", 0, CLI_CHOICE, "first|mean", NULL, "expressions: what is classified, of all tokens' rows", 0, 0}, \
+        {"pretrained", 0, CLI_TEXT, "DIR", NULL, "expressions: fine-tunes the encoder that lies there", 0, 0}, \
+        {"length", 'l', CLI_NUMBER, "MEAN", NULL, "words: mean length; substring tasks: of a string", 1, 1e6}, \
         {"length-deviation", \
          0, \
          CLI_NUMBER, \
@@ -36,7 +42,11 @@
          "words: its standard deviation (a tenth, as published)", \
          0, \
          1e6}, \
-        {"symbols", 0, CLI_INTEGER, "N", NULL, "words, tree-copy, tree-reorder: how many symbols there are", 1, 1e6}, \
+        {"symbols", 0,  CLI_INTEGER, "N", NULL, "words, tree-copy, tree-reorder, substrings: how many there are", \
+         1,         1e6}, \
+        {"digits", 0, CLI_INTEGER, "N", NULL, "addition: digits of the longest numbers", 1, 1e6}, \
+        {"sequence", 0,  CLI_INTEGER, "N", NULL, "problems, text: tokens of a sequence; a decoder reads all but one", \
+         2,          1e9}, \
         {"order", 0, CLI_CHOICE, "breadth|depth", NULL, "trees: in which order the output is written", 0, 0}, \
         {"depth", 0, CLI_NUMBER, "MEAN", NULL, "trees: mean depth", 0, LAB_TREE_MOST_DEPTH}, \
         {"depth-deviation", 0, CLI_NUMBER, "SD", NULL, "trees: its standard deviation (1, as published)", 0, 1e6}, \
@@ -44,9 +54,15 @@
          CLI_INTEGER, "K", \
          NULL,        "trees: children of a node that is no leaf (2, as published)", \
          1,           LAB_TREE_MOST_ARITY}, \
-        {"data", 0, CLI_TEXT, "PATH", NULL, "images: their folder or archive (data/cifar10)", 0, 0}, \
+        {"target", 0, CLI_CHOICE, "digit|parity", NULL, "expressions: their value, or whether it is odd", 0, 0}, \
+        {"preset", 0, CLI_CHOICE, "seed|lra", NULL, "expressions: sizes as published, or Long Range Arena's", 0, 0}, \
+        {"expression-depth", 0, CLI_INTEGER, "N", NULL, "expressions: at this depth there are only digits", 1, 1e6}, \
+        {"arguments", 0, CLI_INTEGER, "N", NULL, "expressions: most arguments of an operator", 2, 1e6}, \
+        {"shortest", 0, CLI_INTEGER, "N", NULL, "expressions: with more tokens than this", 0, 1e9}, \
+        {"longest", 0, CLI_INTEGER, "N", NULL, "expressions: with fewer tokens than this", 1, 1e9}, \
+        {"data", 0, CLI_TEXT, "PATH", NULL, CLI_DATA_HELP, 0, 0}, \
         {"augment", 0, CLI_CHOICE, "autoaugment|none", NULL, "images: policy, crop and flip, or as they are", 0, 0}, \
-        {"train-samples", 0, CLI_INTEGER, "N", NULL, "training set", 1, 1e9}, \
+        {"train-samples", 0, CLI_INTEGER, "N", NULL, "training set; of problems and text sequences", 1, 1e9}, \
         {"dev-samples", 0, CLI_INTEGER, "N", NULL, "development set", 1, 1e9}, \
         {"test-samples", 0, CLI_INTEGER, "N", NULL, "every test set", 1, 1e9}, \
         {"greedy-samples", 0, CLI_INTEGER, "N", NULL, "samples of a test set that are decoded greedily", 0, 1e9}, \
@@ -54,7 +70,9 @@
         {"test-depths", 0, CLI_LIST, "D,D,…", NULL, "trees: further test sets of these mean depths", 0, 0}, \
         {"rate", 0, CLI_NUMBER, "R", NULL, "peak learning rate", 0, 1e6}, \
         {"warmup", 0, CLI_NUMBER, "SHARE", NULL, "share of the steps in which the rate rises", 0, 1}, \
-        {"weight-decay", 0, CLI_NUMBER, "R", NULL, "decoupled weight decay", 0, 1e3}, \
+        {"weight-decay", 0, CLI_NUMBER, "R", NULL, "weight decay; decoupled but of pretrained encoders", 0, 1e3}, \
+        {"patience", 0,  CLI_INTEGER, "N", NULL, "development scores without a better one that end it; 0: any number", \
+         0,          1e9}, \
         {"clip", 0, CLI_NUMBER, "NORM", NULL, "largest gradient norm; 0: no clipping", 0, 1e12}, \
         {"evaluate-every", 0, CLI_INTEGER, "N", NULL, "steps between development scores", 1, 1e9}, \
         {"checkpoint-seconds", 0, CLI_INTEGER, "N", NULL, "time between checkpoints", 0, 1e9}, { \
@@ -68,6 +86,12 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments, const c
 
 /* 2 after one line, if an option is given that belongs to another kind of task; else 0. */
 int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task);
+
+/* 2 after one line, if a pretrained encoder is given and with it what it decides itself; else 0. */
+int cli_refuse_pretrained(const cli_arguments *arguments);
+
+/* Sets it, unless a pretrained encoder has embeddings of its own. */
+void cli_train_embedding(lab_train_config *config, lab_embedding_init init);
 
 /* Checks the encoding's text; `text` receives its canonical form, which `config` then points to. */
 int cli_train_encoding(lab_train_config *config, const char *encoding, char *text, size_t size);

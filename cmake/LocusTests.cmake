@@ -16,7 +16,7 @@ function(locus_sort_programs files programs parts)
   set(without "")
   foreach(file IN LISTS files)
     file(STRINGS ${file} lab
-         REGEX "#include \"((io|nn|model|task|train|report)/|(golden|model_differences|command|options|output)\\.h\")")
+         REGEX "#include \"((io|text|nn|model|task|train|report)/|(golden|model_differences|command|options|output)\\.h\")")
     if(lab AND NOT LOCUS_LAB)
       continue()
     endif()

@@ -125,8 +125,8 @@ _locus()
         case $previous in
         esac ;;
     "data make")
-        options=" --set --n --seed --symbols --length --length-deviation --depth --depth-deviation --arity --order --data --image --output --quiet --help"
-        operands=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10"
+        options=" --set --n --seed --symbols --length --length-deviation --depth --depth-deviation --arity --order --digits --sequence --target --preset --expression-depth --arguments --shortest --longest --data --train-text --dev-text --test-text --vocabulary --model --image --output --json --quiet --help"
+        operands=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10 addition substring-index substring-search text listops"
         case $previous in
         --set) words=" train dev test"; value=1 ;;
         -n|--n) words=""; value=1 ;;
@@ -138,13 +138,26 @@ _locus()
         --depth-deviation) words=""; value=1 ;;
         --arity) words=""; value=1 ;;
         --order) words=" breadth depth"; value=1 ;;
+        --digits) words=""; value=1 ;;
+        --sequence) words=""; value=1 ;;
+        --target) words=" digit parity"; value=1 ;;
+        --preset) words=" seed lra"; value=1 ;;
+        --expression-depth) words=""; value=1 ;;
+        --arguments) words=""; value=1 ;;
+        --shortest) words=""; value=1 ;;
+        --longest) words=""; value=1 ;;
         --data) words=""; value=1 ;;
+        --train-text) return ;;
+        --dev-text) return ;;
+        --test-text) return ;;
+        --vocabulary) words=""; value=1 ;;
+        --model) return ;;
         --image) words=""; value=1 ;;
         -o|--output) return ;;
         esac ;;
     "data inspect")
-        options=" --set --n --seed --symbols --length --length-deviation --depth --depth-deviation --arity --order --data --show --json --help"
-        operands=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10"
+        options=" --set --n --seed --symbols --length --length-deviation --depth --depth-deviation --arity --order --digits --sequence --target --preset --expression-depth --arguments --shortest --longest --data --show --json --help"
+        operands=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10 addition substring-index substring-search text listops"
         case $previous in
         --set) words=" train dev test"; value=1 ;;
         -n|--n) words=""; value=1 ;;
@@ -156,6 +169,14 @@ _locus()
         --depth-deviation) words=""; value=1 ;;
         --arity) words=""; value=1 ;;
         --order) words=" breadth depth"; value=1 ;;
+        --digits) words=""; value=1 ;;
+        --sequence) words=""; value=1 ;;
+        --target) words=" digit parity"; value=1 ;;
+        --preset) words=" seed lra"; value=1 ;;
+        --expression-depth) words=""; value=1 ;;
+        --arguments) words=""; value=1 ;;
+        --shortest) words=""; value=1 ;;
+        --longest) words=""; value=1 ;;
         --data) words=""; value=1 ;;
         --show) words=""; value=1 ;;
         esac ;;
@@ -167,13 +188,13 @@ _locus()
         --to) return ;;
         esac ;;
     "train")
-        options=" --task --encoding --seed --embedding-init --budget --setup --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --length --length-deviation --symbols --order --depth --depth-deviation --arity --data --augment --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --test-depths --rate --warmup --weight-decay --clip --evaluate-every --checkpoint-seconds --data-seed --store --name --restart --json --quiet --threads --help"
+        options=" --task --encoding --seed --embedding-init --budget --setup --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --norm --output --pool --pretrained --length --length-deviation --symbols --digits --sequence --order --depth --depth-deviation --arity --target --preset --expression-depth --arguments --shortest --longest --data --augment --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --test-depths --rate --warmup --weight-decay --patience --clip --evaluate-every --checkpoint-seconds --data-seed --store --name --restart --json --quiet --threads --help"
         operands=""
         case $previous in
-        -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10"; value=1 ;;
+        -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10 addition substring-index substring-search text listops"; value=1 ;;
         -e|--encoding) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"; value=1 ;;
         -s|--seed) words=""; value=1 ;;
-        --embedding-init) words=" scaled unit"; value=1 ;;
+        --embedding-init) words=" scaled unit plain"; value=1 ;;
         --budget) words=" smoke quick paper"; value=1 ;;
         --setup) words=" paper code"; value=1 ;;
         --steps) words=""; value=1 ;;
@@ -186,13 +207,25 @@ _locus()
         --layers) words=""; value=1 ;;
         --feed-forward) words=""; value=1 ;;
         --dropout) return ;;
+        --norm) words=" before after"; value=1 ;;
+        --output) words=" own tied"; value=1 ;;
+        --pool) words=" first mean"; value=1 ;;
+        --pretrained) return ;;
         -l|--length) words=""; value=1 ;;
         --length-deviation) words=""; value=1 ;;
         --symbols) words=""; value=1 ;;
+        --digits) words=""; value=1 ;;
+        --sequence) words=""; value=1 ;;
         --order) words=" breadth depth"; value=1 ;;
         --depth) words=""; value=1 ;;
         --depth-deviation) words=""; value=1 ;;
         --arity) words=""; value=1 ;;
+        --target) words=" digit parity"; value=1 ;;
+        --preset) words=" seed lra"; value=1 ;;
+        --expression-depth) words=""; value=1 ;;
+        --arguments) words=""; value=1 ;;
+        --shortest) words=""; value=1 ;;
+        --longest) words=""; value=1 ;;
         --data) words=""; value=1 ;;
         --augment) words=" autoaugment none"; value=1 ;;
         --train-samples) words=""; value=1 ;;
@@ -204,6 +237,7 @@ _locus()
         --rate) words=""; value=1 ;;
         --warmup) words=""; value=1 ;;
         --weight-decay) words=""; value=1 ;;
+        --patience) words=""; value=1 ;;
         --clip) words=""; value=1 ;;
         --evaluate-every) words=""; value=1 ;;
         --checkpoint-seconds) words=""; value=1 ;;
@@ -226,25 +260,32 @@ _locus()
         --threads) words=""; value=1 ;;
         esac ;;
     "generate")
-        options=" --input --n --length --depth --store --json --quiet --threads --help"
+        options=" --input --n --length --depth --prompt --prompts --tokens --temperature --top-k --top-p --seed --store --json --quiet --threads --help"
         operands=""
         case $previous in
         -i|--input) words=""; value=1 ;;
         -n|--n) words=""; value=1 ;;
         -l|--length) words=""; value=1 ;;
         --depth) words=""; value=1 ;;
+        -p|--prompt) words=""; value=1 ;;
+        --prompts) return ;;
+        --tokens) words=""; value=1 ;;
+        --temperature) words=""; value=1 ;;
+        --top-k) words=""; value=1 ;;
+        --top-p) return ;;
+        -s|--seed) words=""; value=1 ;;
         --store) return ;;
         --threads) words=""; value=1 ;;
         esac ;;
     "compare")
-        options=" --task --encodings --seeds --seed --embedding-init --jobs --budget --setup --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --length --length-deviation --symbols --order --depth --depth-deviation --arity --data --augment --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --test-depths --rate --warmup --weight-decay --clip --evaluate-every --checkpoint-seconds --data-seed --store --page --no-page --restart --json --quiet --threads --help"
+        options=" --task --encodings --seeds --seed --embedding-init --jobs --budget --setup --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --norm --output --pool --pretrained --length --length-deviation --symbols --digits --sequence --order --depth --depth-deviation --arity --target --preset --expression-depth --arguments --shortest --longest --data --augment --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --test-depths --rate --warmup --weight-decay --patience --clip --evaluate-every --checkpoint-seconds --data-seed --store --page --no-page --restart --json --quiet --threads --help"
         operands=""
         case $previous in
-        -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10"; value=1 ;;
+        -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10 addition substring-index substring-search text listops"; value=1 ;;
         -e|--encodings) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"; value=1 ;;
         --seeds) words=""; value=1 ;;
         -s|--seed) words=""; value=1 ;;
-        --embedding-init) words=" scaled unit both"; value=1 ;;
+        --embedding-init) words=" scaled unit both plain"; value=1 ;;
         -j|--jobs) words=""; value=1 ;;
         --budget) words=" smoke quick paper"; value=1 ;;
         --setup) words=" paper code"; value=1 ;;
@@ -258,13 +299,25 @@ _locus()
         --layers) words=""; value=1 ;;
         --feed-forward) words=""; value=1 ;;
         --dropout) return ;;
+        --norm) words=" before after"; value=1 ;;
+        --output) words=" own tied"; value=1 ;;
+        --pool) words=" first mean"; value=1 ;;
+        --pretrained) return ;;
         -l|--length) words=""; value=1 ;;
         --length-deviation) words=""; value=1 ;;
         --symbols) words=""; value=1 ;;
+        --digits) words=""; value=1 ;;
+        --sequence) words=""; value=1 ;;
         --order) words=" breadth depth"; value=1 ;;
         --depth) words=""; value=1 ;;
         --depth-deviation) words=""; value=1 ;;
         --arity) words=""; value=1 ;;
+        --target) words=" digit parity"; value=1 ;;
+        --preset) words=" seed lra"; value=1 ;;
+        --expression-depth) words=""; value=1 ;;
+        --arguments) words=""; value=1 ;;
+        --shortest) words=""; value=1 ;;
+        --longest) words=""; value=1 ;;
         --data) words=""; value=1 ;;
         --augment) words=" autoaugment none"; value=1 ;;
         --train-samples) words=""; value=1 ;;
@@ -276,6 +329,7 @@ _locus()
         --rate) words=""; value=1 ;;
         --warmup) words=""; value=1 ;;
         --weight-decay) words=""; value=1 ;;
+        --patience) words=""; value=1 ;;
         --clip) words=""; value=1 ;;
         --evaluate-every) words=""; value=1 ;;
         --checkpoint-seconds) words=""; value=1 ;;
@@ -285,8 +339,8 @@ _locus()
         --threads) words=""; value=1 ;;
         esac ;;
     "reproduce")
-        options=" --budget --setup --seeds --seed --decay --embedding-init --more --columns --rows --jobs --data --store --list --no-page --json --quiet --threads --help"
-        operands=" table1 table2 table3"
+        options=" --budget --setup --seeds --seed --decay --embedding-init --drop-worst --more --columns --rows --jobs --data --pretrained --store --list --no-page --json --quiet --threads --help"
+        operands=" table1 table2 table3 roper listops"
         case $previous in
         --budget) words=" smoke quick paper"; value=1 ;;
         --setup) words=" paper code"; value=1 ;;
@@ -298,6 +352,7 @@ _locus()
         -r|--rows) words=""; value=1 ;;
         -j|--jobs) words=""; value=1 ;;
         --data) words=""; value=1 ;;
+        --pretrained) return ;;
         --store) return ;;
         --threads) words=""; value=1 ;;
         esac ;;
@@ -305,7 +360,7 @@ _locus()
         options=" --task --encoding --store --json --quiet --help"
         operands=" show delete"
         case $previous in
-        -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10"; value=1 ;;
+        -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10 addition substring-index substring-search text listops"; value=1 ;;
         -e|--encoding) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"; value=1 ;;
         --store) return ;;
         esac ;;
@@ -315,7 +370,7 @@ _locus()
         case $previous in
         -o|--output) return ;;
         --store) return ;;
-        -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10"; value=1 ;;
+        -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10 addition substring-index substring-search text listops"; value=1 ;;
         -b|--budget) words=""; value=1 ;;
         --setup) words=""; value=1 ;;
         --embedding-init) words=""; value=1 ;;

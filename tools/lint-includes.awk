@@ -2,7 +2,7 @@
 # The dependency law, read from the #include lines of C files: dependencies point downward only.
 #
 #   liblocus    core ← algebra, linalg, kernels ← encoding ← attention
-#   laboratory  io ← nn ← model ← train ← report,  io ← task ← train;  sees liblocus through <locus/…> only
+#   laboratory  io ← nn ← model ← train ← report,  io ← text ← task ← train;  sees liblocus through <locus/…> only
 #   program     everything of the laboratory
 #
 # usage: awk -f tools/lint-includes.awk FILE…     names every include that breaks the law; status 1 if any does
@@ -15,12 +15,13 @@ BEGIN {
     allow("encoding", "core algebra linalg kernels encoding")
     allow("attention", "core algebra linalg kernels encoding attention")
     allow("io", "io")
+    allow("text", "io text")
     allow("nn", "io nn")
     allow("model", "io nn model")
-    allow("task", "io task")
-    allow("train", "io nn model task train")
-    allow("report", "io nn model task train report")
-    allow("cli", "io nn model task train report cli")
+    allow("task", "io text task")
+    allow("train", "io text nn model task train")
+    allow("report", "io text nn model task train report")
+    allow("cli", "io text nn model task train report cli")
 
     # The room that each public header belongs to.
     public("core", "cpu memory parallel random status tensor version")

@@ -3,9 +3,10 @@
 #include "io/digest.h"
 
 #include "io/fail.h"
+#include "io/file.h"
+#include <errno.h>
 #include <openssl/evp.h>
-#include <stdbool.h>
-#include <stdio.h>
+#include <stdlib.h>
 
 locus_status lab_digest_open(lab_digest *digest, lab_digest_kind kind, locus_error *error) {
     const EVP_MD *algorithm = kind == LAB_DIGEST_MD5 ? EVP_md5() : EVP_sha256();
@@ -28,6 +29,20 @@ void lab_digest_add(lab_digest *digest, const void *bytes, size_t count) {
     }
 }
 
+locus_status lab_digest_add_file(lab_digest *digest, const char *path, locus_error *error) {
+    unsigned char block[1 << 16];
+    lab_input input;
+    locus_status status = lab_input_open(&input, path, error);
+    for (size_t got; status == LOCUS_OK && (got = fread(block, 1, sizeof block, input.stream)) > 0;) {
+        lab_digest_add(digest, block, got);
+    }
+    if (status == LOCUS_OK && ferror(input.stream)) {
+        status = lab_fail_system(error, "read", path, errno);
+    }
+    lab_input_close(&input);
+    return status;
+}
+
 locus_status lab_digest_close(lab_digest *digest, char text[LAB_DIGEST_TEXT], locus_error *error) {
     unsigned char sum[EVP_MAX_MD_SIZE];
     unsigned bytes = 0;
@@ -38,6 +53,18 @@ locus_status lab_digest_close(lab_digest *digest, char text[LAB_DIGEST_TEXT], lo
     }
     lab_digest_discard(digest);
     return done ? LOCUS_OK : lab_fail(error, LOCUS_ERROR_MEMORY, NULL, "a check sum could not be computed");
+}
+
+locus_status lab_digest_close_number(lab_digest *digest, uint64_t *number, locus_error *error) {
+    char text[LAB_DIGEST_TEXT];
+    const locus_status status = lab_digest_close(digest, text, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    text[2 * sizeof *number] = '\0';
+    *number = strtoull(text, NULL, 16);
+    *number += *number == 0;
+    return LOCUS_OK;
 }
 
 void lab_digest_discard(lab_digest *digest) {

@@ -94,15 +94,27 @@ static void place_gradients(lab_arena *arena, lab_stack *one, lab_stack *other) 
     other->projected = one->projected, other->partials = one->partials;
 }
 
-static void place_encoder_decoder(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
-    size_t M = size->decoder_tokens;
+static void place_predictions(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
+    const size_t M = size->decoder_tokens;
     lab_step_buffers *step = &model->step;
     step->input = lab_arena_take(arena, M, sizeof *step->input);
     step->target = lab_arena_take(arena, M, sizeof *step->target);
     step->correct = lab_arena_take(arena, M, sizeof *step->correct);
-    step->losses = lab_arena_take(arena, lab_chunk_count(M), sizeof *step->losses);
     step->target_offsets = lab_arena_take(arena, size->samples + 1, sizeof *step->target_offsets);
-    step->logits = lab_arena_floats(arena, M * model->config.vocabulary);
+    const size_t slab = lab_slab_rows(model, size->predicted);
+    step->losses = lab_arena_take(arena, lab_chunk_count(slab), sizeof *step->losses);
+    step->logits = lab_arena_floats(arena, slab * model->config.vocabulary);
+}
+
+static void place_decoder(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
+    place_predictions(arena, model, size);
+    place_stack(arena, &model->decoder, size->backward);
+    if (size->backward)
+        place_gradients(arena, &model->decoder, &model->decoder);
+}
+
+static void place_encoder_decoder(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
+    place_predictions(arena, model, size);
     place_stack(arena, &model->encoder, size->backward);
     place_stack(arena, &model->decoder, size->backward);
     if (!size->backward)
@@ -122,7 +134,7 @@ static void place_image_classifier(lab_arena *arena, lab_model *model, const lab
     step->logits = lab_arena_floats(arena, n * model->config.classes);
     image->offsets = lab_arena_take(arena, n + 1, sizeof *image->offsets);
     image->shares = lab_arena_floats(arena, T);
-    image->pooled = lab_arena_floats(arena, n * D);
+    model->head.pooled = lab_arena_floats(arena, n * D);
     image->places = size->backward ? lab_arena_take(arena, T * D, sizeof *image->places) : NULL;
     place_stack(arena, stack, size->backward);
     stack->before = NULL;
@@ -130,16 +142,52 @@ static void place_image_classifier(lab_arena *arena, lab_model *model, const lab
         return;
     if (stack->leaves_out)
         stack->before = lab_arena_take(arena, stack->sublayer_count * (n + 1), sizeof *stack->before);
-    image->pooled_gradient = lab_arena_floats(arena, n * D);
+    model->head.pooled_gradient = lab_arena_floats(arena, n * D);
     image->kernel_sums = lab_arena_floats(arena, chunks * lab_image_kernel_size(model));
     place_gradients(arena, stack, stack);
 }
 
+static void place_text_head(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
+    const size_t n = size->samples, D = model->config.dim, chunks = lab_chunk_count(n);
+    const bool pooler = model->text.pooler.weight != NULL;
+    lab_step_buffers *step = &model->step;
+    lab_text_part *text = &model->text;
+    lab_class_head *head = &model->head;
+    step->correct = lab_arena_take(arena, n, sizeof *step->correct);
+    step->losses = lab_arena_take(arena, chunks, sizeof *step->losses);
+    step->logits = lab_arena_floats(arena, n * model->config.classes);
+    head->pooled = lab_arena_floats(arena, n * D);
+    text->rows = pooler ? lab_arena_floats(arena, n * D) : head->pooled;
+    if (!size->backward)
+        return;
+    head->pooled_gradient = lab_arena_floats(arena, n * D);
+    text->rows_gradient = pooler ? lab_arena_floats(arena, n * D) : head->pooled_gradient;
+    text->sums = lab_arena_floats(arena, chunks * (model->config.classes + D));
+}
+
+static void place_text_classifier(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
+    const size_t T = size->encoder_tokens, D = model->config.dim;
+    const bool norm = model->text.embedding_norm.gain != NULL;
+    lab_text_part *text = &model->text;
+    place_text_head(arena, model, size);
+    text->token_types = text->types ? lab_arena_take(arena, T, sizeof *text->token_types) : NULL;
+    text->embedded = norm ? lab_arena_floats(arena, T * D) : NULL;
+    text->mean = norm ? lab_arena_floats(arena, T) : NULL;
+    text->inverse = norm ? lab_arena_floats(arena, T) : NULL;
+    place_stack(arena, &model->encoder, size->backward);
+    model->encoder.before = NULL;
+    if (size->backward)
+        place_gradients(arena, &model->encoder, &model->encoder);
+}
+
 static void place_all(lab_arena *arena, lab_model *model, const lab_batch_size *size) {
-    if (model->config.architecture == LAB_IMAGE_CLASSIFIER)
-        place_image_classifier(arena, model, size);
-    else
-        place_encoder_decoder(arena, model, size);
+    static void (*const place[])(lab_arena *, lab_model *, const lab_batch_size *) = {
+        [LAB_ENCODER_DECODER] = place_encoder_decoder,
+        [LAB_IMAGE_CLASSIFIER] = place_image_classifier,
+        [LAB_DECODER] = place_decoder,
+        [LAB_TEXT_CLASSIFIER] = place_text_classifier,
+    };
+    place[model->config.architecture](arena, model, size);
 }
 
 static void stack_size(lab_stack *stack, size_t tokens, size_t memory_tokens, size_t end_width) {

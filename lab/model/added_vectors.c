@@ -2,7 +2,6 @@
 /* Encodings that add vectors: x = token + e[position] before the encoder and the decoder, y = encoded + e[position]
  * behind the encoder. Only a model's first encoding may. */
 #include "model/model_parts.h"
-#include <string.h>
 
 static locus_tensor rows_view(const lab_stack *stack, float *data) {
     return locus_tensor_view(data, LOCUS_FLOAT32, 2, (int64_t[]){(int64_t)stack->tokens, (int64_t)stack->dim});
@@ -33,15 +32,6 @@ locus_status lab_tokens_add_backward(lab_model *model, const lab_stack *stack, c
     return locus_apply_backward(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &gradients, model->workspace, error);
 }
 
-void lab_position_gradients_clear(lab_model *model) {
-    float *position = model->gradients + (model->elements - model->position_elements);
-    memset(position, 0, model->position_elements * sizeof *position);
-}
-
-static void no_end(void *context, lab_rows rows, size_t chunk, float *partial) {
-    (void)context, (void)rows, (void)chunk, (void)partial;
-}
-
 /* An end that could not be run with the last segment. */
 typedef struct late_end {
     const lab_stack_run *run;
@@ -58,32 +48,15 @@ static void late_task(void *context, size_t chunk, size_t worker) {
  * parameters, so in the backward the gradient passes as it is. */
 locus_status lab_encoder_run(lab_model *model, lab_stack_run *run, lab_stack_end *end, locus_error *error) {
     const lab_stack *stack = run->stack;
-    run->end = model->encoded_site ? no_end : end;
+    run->end = model->encoded_site ? NULL : end;
     locus_status status = lab_stack_forward(run, error);
     if (status != LOCUS_OK || !model->encoded_site)
         return status;
     const locus_plan *plan = lab_run_token_plan(run);
     locus_tensor y = rows_view(stack, stack->joins[stack->sublayer_count].y);
-    status = lab_workspace_fit(model, lab_added_workspace(model, plan), error);
-    if (status == LOCUS_OK)
-        status = locus_apply(plan, LOCUS_ROLE_ENCODED, LOCUS_FORWARD, &y, &y, model->workspace, error);
+    status = locus_apply(plan, LOCUS_ROLE_ENCODED, LOCUS_FORWARD, &y, &y, model->workspace, error);
     late_end late = {run, end};
-    if (status == LOCUS_OK)
+    if (status == LOCUS_OK && end)
         locus_parallel_for(lab_stack_chunks(stack), late_task, &late);
-    return status;
-}
-
-locus_status lab_runs_prepare(lab_model *model, lab_stack_run *const *runs, size_t count, bool training,
-                              locus_error *error) {
-    size_t bytes = 0;
-    for (size_t i = 0; i < count; ++i) {
-        const size_t attention = lab_stack_workspace(runs[i], training);
-        const size_t added = lab_added_workspace(model, lab_run_token_plan(runs[i]));
-        bytes = attention > bytes ? attention : bytes;
-        bytes = added > bytes ? added : bytes;
-    }
-    const locus_status status = lab_workspace_fit(model, bytes, error);
-    for (size_t i = 0; i < count; ++i)
-        runs[i]->workspace = model->workspace;
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Which attention each sublayer has: the one that is asked for in the encoder, and elsewhere where it can serve; else
- * softmax. Asked by executing it on a few tokens, so that what a kind or an encoding refuses is told before a training
- * begins. */
+/* Which attention each sublayer has: the one that is asked for in the encoder, or in a decoder alone, and elsewhere
+ * where it can serve; else softmax. Asked by executing it on a few tokens, so that what a kind or an encoding refuses
+ * is told before a training begins. */
 #include "io/fail.h"
 #include "model/token_positions.h"
 #include <stdlib.h>
@@ -11,6 +11,7 @@ enum { QUERIES = 2, KEYS = 3 }; /* of what is tried */
 /* One attention of the model, with everything that a try needs. */
 typedef struct trial {
     const lab_model *model;
+    const lab_stack *stack;
     locus_attention_options options;
     locus_plan *plan;
     size_t queries, keys;
@@ -48,7 +49,7 @@ static locus_tensor view(float *data, size_t tokens, size_t heads, const lab_sta
 }
 
 static locus_status execute(const trial *t, locus_error *error) {
-    const lab_stack *stack = &t->model->encoder;
+    const lab_stack *stack = t->stack;
     float *key = t->numbers + t->queries * stack->dim, *value = key + t->keys * stack->kv_dim;
     float *result = value + t->keys * stack->kv_dim, *sums = result + t->queries * stack->dim;
     const locus_tensor q = view(t->numbers, t->queries, stack->heads, stack);
@@ -61,7 +62,7 @@ static locus_status execute(const trial *t, locus_error *error) {
 }
 
 static locus_status trial_run(trial *t, locus_error *error) {
-    const lab_stack *stack = &t->model->encoder;
+    const lab_stack *stack = t->stack;
     const size_t rows = 2 * t->queries * stack->dim + 2 * t->keys * stack->kv_dim + t->queries * stack->heads;
     t->workspace.bytes = locus_attention_workspace(t->plan, &t->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
     t->workspace.data = lab_block_allocate(t->workspace.bytes);
@@ -77,8 +78,11 @@ static locus_status try_kind(const lab_model *model, const lab_stack *stack, con
     const bool cross = sublayer->kind == LAB_CROSS_ATTENTION, images = has_images(model);
     const size_t grid = images ? lab_convolution_grid(model->config.image_side) : 0;
     const size_t queries = images ? grid * grid : QUERIES; /* an image has as many as that */
-    trial t = {
-        .model = model, .options = locus_attention_default(), .queries = queries, .keys = cross ? KEYS : queries};
+    trial t = {.model = model,
+               .stack = stack,
+               .options = locus_attention_default(),
+               .queries = queries,
+               .keys = cross ? KEYS : queries};
     t.options.kind = kind;
     t.options.mask = cross ? LOCUS_MASK_FULL : stack->mask;
     t.options.dropout = lab_attention_dropout(kind, model->config.attention_dropout);
@@ -131,6 +135,7 @@ static locus_status stack_choose(const lab_model *model, lab_stack *stack, bool 
 }
 
 locus_status lab_attention_choose(lab_model *model, locus_error *error) {
-    locus_status status = stack_choose(model, &model->encoder, false, error);
-    return status == LOCUS_OK ? stack_choose(model, &model->decoder, true, error) : status;
+    const bool pair = model->config.architecture == LAB_ENCODER_DECODER;
+    const locus_status status = stack_choose(model, &model->encoder, false, error);
+    return status == LOCUS_OK ? stack_choose(model, &model->decoder, pair, error) : status;
 }

@@ -31,25 +31,24 @@ static locus_status memory_keep(locus_cache *cache, const lab_stack *stack, cons
     return locus_cache_append(cache, memory, &key, &value, error);
 }
 
-locus_status lab_decode_caches_create(lab_decode_caches *caches, const lab_model *model,
-                                      const lab_decode_memory *memory, size_t longest, locus_error *error) {
+locus_status lab_decode_caches_create(lab_decode_caches *caches, const lab_model *model, const lab_decode_room *room,
+                                      locus_error *error) {
     const lab_stack *stack = &model->decoder;
-    const size_t sequences = locus_positions_sequences(memory->positions);
     *caches = (lab_decode_caches){.count = stack->sublayer_count,
                                   .kept = calloc(stack->sublayer_count + 1, sizeof *caches->kept),
-                                  .offsets = calloc(sequences + 1, sizeof *caches->offsets)};
+                                  .offsets = calloc(room->sequences + 1, sizeof *caches->offsets)};
     locus_status status = caches->kept && caches->offsets ? LOCUS_OK : lab_fail_memory(error, "decoding");
     for (size_t s = 0; s < stack->sublayer_count && status == LOCUS_OK; ++s) {
         const lab_sublayer *sublayer = &stack->sublayers[s];
         const bool cross = sublayer->kind == LAB_CROSS_ATTENTION;
         locus_cache_options options = locus_cache_options_default();
-        options.sequences = sequences;
-        options.capacity = cross ? memory->longest : longest;
+        options.sequences = room->sequences;
+        options.capacity = cross ? room->memory_longest : room->longest;
         if (sublayer->kind == LAB_FEED_FORWARD)
             continue;
         status = locus_cache_create(&caches->kept[s], model->encodings[sublayer->encoding].binding, &options, error);
         if (status == LOCUS_OK && cross)
-            status = memory_keep(caches->kept[s], stack, sublayer, memory->positions, error);
+            status = memory_keep(caches->kept[s], stack, sublayer, room->memory, error);
     }
     return status;
 }
@@ -62,14 +61,15 @@ void lab_decode_caches_destroy(lab_decode_caches *caches) {
     *caches = (lab_decode_caches){0};
 }
 
-locus_status lab_decode_caches_positions(lab_decode_caches *caches, const lab_model *model, const lab_decode_step *step,
-                                         locus_positions **positions, locus_error *error) {
-    for (size_t s = 0, a = 0; s < step->samples; ++s) {
-        a += a < step->active_count && step->active[a] == s;
-        caches->offsets[s + 1] = a;
+locus_status lab_decode_caches_positions(lab_decode_caches *caches, const lab_model *model,
+                                         const lab_decode_tokens *tokens, locus_positions **positions,
+                                         locus_error *error) {
+    for (size_t s = 0, a = 0; s < tokens->samples; ++s) {
+        a += a < tokens->active_count && tokens->active[a] == s;
+        caches->offsets[s + 1] = tokens->offsets[a];
     }
-    const locus_packing packing = {.sequences = step->samples, .offsets = caches->offsets};
-    return lab_positions_make(model, positions, &packing, step->values, error);
+    const locus_packing packing = {.sequences = tokens->samples, .offsets = caches->offsets};
+    return lab_positions_make(model, positions, &packing, tokens->values, error);
 }
 
 locus_status lab_decode_caches_plan(const lab_decode_caches *caches, const lab_model *model,

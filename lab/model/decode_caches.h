@@ -15,26 +15,30 @@ typedef struct lab_decode_caches {
 /* Whether all of the decoder's attentions are of a kind that a cache serves. */
 bool lab_decode_caches_serve(const lab_model *model);
 
-/* What the encoder has read: its tokens, the longest of its sequences (at least 1). */
-typedef struct lab_decode_memory {
-    const locus_positions *positions;
-    size_t longest;
-} lab_decode_memory;
+/* What must fit: sequences of at most `longest` tokens, at least 1; and of an encoder what it has read, the longest of
+ * its sequences (at least 1). */
+typedef struct lab_decode_room {
+    size_t sequences, longest;
+    const locus_positions *memory; /* NULL: there is no encoder */
+    size_t memory_longest;
+} lab_decode_room;
 
-/* For sequences of at most `longest` tokens; the encoder has run. UNSUPPORTED where an encoding
- * needs more than a cache keeps. Destroy them after a failure, too. */
-locus_status lab_decode_caches_create(lab_decode_caches *caches, const lab_model *model,
-                                      const lab_decode_memory *memory, size_t longest, locus_error *error);
+/* The encoder, if there is one, has run. UNSUPPORTED where an encoding needs more than a cache keeps. Destroy them
+ * after a failure, too. */
+locus_status lab_decode_caches_create(lab_decode_caches *caches, const lab_model *model, const lab_decode_room *room,
+                                      locus_error *error);
 void lab_decode_caches_destroy(lab_decode_caches *caches);
 
-/* Positions of a step: the `active` of `samples` sequences (rising) have one token each. */
-typedef struct lab_decode_step {
+/* New tokens of a step, packed: active[a], one of `samples` sequences (rising), has those from offsets[a] to
+ * offsets[a + 1]. */
+typedef struct lab_decode_tokens {
     size_t samples, active_count;
-    const size_t *active;
-    const lab_token_values *values; /* of active_count tokens */
-} lab_decode_step;
-locus_status lab_decode_caches_positions(lab_decode_caches *caches, const lab_model *model, const lab_decode_step *step,
-                                         locus_positions **positions, locus_error *error);
+    const size_t *active, *offsets;
+    const lab_token_values *values;
+} lab_decode_tokens;
+locus_status lab_decode_caches_positions(lab_decode_caches *caches, const lab_model *model,
+                                         const lab_decode_tokens *tokens, locus_positions **positions,
+                                         locus_error *error);
 
 /* The plan of a step's tokens, of encoding 0, for vectors that are added to them. */
 locus_status lab_decode_caches_plan(const lab_decode_caches *caches, const lab_model *model,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the tokens of a decoding stand: words at 0, 1, 2, …; trees at nodes that are known as they are written.
  *
- *   rows   | start t0 t1 .  . | start t0 .  .  . | …      sample s owns limits[s] rows; its last token is not read */
+ *   rows   | start t0 t1 .  . | start t0 .  .  . | …      as many as a sample may read; its last token is not */
 #ifndef LAB_DECODE_POSITIONS_H
 #define LAB_DECODE_POSITIONS_H
 
@@ -13,7 +13,7 @@ typedef struct lab_decode_positions {
     int64_t *branches;              /* [rows] */
 } lab_decode_positions;
 
-/* generation->output_offsets are those of the rows. Destroy them after a failure, too. */
+/* Sample s owns rows from row_offsets[s] to row_offsets[s + 1]. Destroy them after a failure, too. */
 locus_status lab_decode_positions_create(lab_decode_positions *positions, const lab_model *model,
                                          const lab_batch *batch, const size_t *row_offsets, locus_error *error);
 void lab_decode_positions_destroy(lab_decode_positions *positions);

@@ -7,8 +7,6 @@
  * end, while a chunk of its output is in the cache. */
 #include "io/fail.h"
 #include "model/model_parts.h"
-#include "nn/loss.h"
-#include <math.h>
 #include <string.h>
 
 static size_t pixel_count(const lab_model_config *config) {
@@ -25,12 +23,7 @@ static locus_status batch_check(const lab_model *model, const lab_batch *batch, 
     if (batch->images == NULL)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "images",
                         "the batch has no images: an image classifier reads them");
-    for (size_t i = 0; batch->labels && i < batch->samples; ++i)
-        if (batch->labels[i] < 0 || (size_t)batch->labels[i] >= model->config.classes)
-            return lab_fail(error, LOCUS_ERROR_ARGUMENT, "labels",
-                            "label %ld of image %zu is not below the %zu classes", (long)batch->labels[i], i,
-                            model->config.classes);
-    return LOCUS_OK;
+    return lab_labels_check(model, batch, error);
 }
 
 /* Numbers of a worker's scratch memory; each begins a cache line. */
@@ -68,18 +61,8 @@ static void logits_end(void *context, lab_rows rows, size_t chunk, float *partia
     const lab_image_part *image = &model->image;
     const lab_rows images = lab_stack_samples(encoder, chunk);
     lab_pooling_forward(&image->pooling, images, image->offsets, encoder->joins[encoder->sublayer_count].y,
-                        image->shares, image->pooled);
-    lab_linear_forward(&image->classifier, images, image->pooled, model->step.logits);
-    model->step.losses[chunk] = 0.0;
-    if (image->labels == NULL)
-        return;
-    const lab_loss loss = {.classes = model->config.classes,
-                           .targets = image->labels,
-                           .scale = model->loss_scale,
-                           .smoothing = model->smoothing,
-                           .logits = model->step.logits,
-                           .correct = model->step.correct};
-    lab_cross_entropy(&loss, images, &model->step.losses[chunk]);
+                        image->shares, model->head.pooled);
+    lab_class_logits(model, images, chunk);
 }
 
 /* logits = pool(y) Wᵀ + b. The chunk's sums: pooling weight | classifier bias. */
@@ -88,15 +71,16 @@ static void logits_backward(void *context, lab_rows rows, size_t chunk, float *p
     lab_model *model = context;
     const lab_stack *encoder = &model->encoder;
     const lab_image_part *image = &model->image;
+    const lab_class_head *head = &model->head;
     const lab_rows images = lab_stack_samples(encoder, chunk);
     const size_t classes = model->config.classes;
-    lab_linear_backward(&image->classifier, images, model->step.logits, image->pooled_gradient, false);
+    lab_linear_backward(&head->classifier, images, model->step.logits, head->pooled_gradient, false);
     lab_column_sum(images, classes, model->step.logits, classes, partial + encoder->dim);
     const lab_pooling_backward_call call = {.offsets = image->offsets,
                                             .x = encoder->joins[encoder->sublayer_count].y,
                                             .shares = image->shares,
-                                            .y = image->pooled,
-                                            .gy = image->pooled_gradient,
+                                            .y = head->pooled,
+                                            .gy = head->pooled_gradient,
                                             .gx = encoder->gy,
                                             .sum = partial};
     lab_pooling_backward(&image->pooling, images, &call);
@@ -107,12 +91,10 @@ static void head_gradients(const lab_model *model, size_t images) {
     const lab_stack *encoder = &model->encoder;
     const lab_image_part *image = &model->image;
     const size_t chunks = lab_stack_chunks(encoder), width = encoder->partial_width;
-    const lab_product product =
-        lab_linear_weight_product(&image->classifier, images, model->step.logits, image->pooled);
-    lab_products_parallel(&product, 1);
+    lab_class_weight_gradient(model, images);
     lab_column_fold(chunks, encoder->dim, encoder->partials, width, image->pooling.weight_gradient);
     lab_column_fold(chunks, model->config.classes, encoder->partials + encoder->dim, width,
-                    image->classifier.bias_gradient);
+                    model->head.classifier.bias_gradient);
     image->pooling.bias_gradient[0] = 0.0f;
 }
 
@@ -130,19 +112,6 @@ static locus_status backward(lab_model *model, size_t images, lab_stack_run *run
     locus_parallel_for(chunks, tokens_backward_task, model);
     lab_column_fold(chunks, kernel, model->image.kernel_sums, kernel, model->image.convolution.weight_gradient);
     return LOCUS_OK;
-}
-
-static void score_collect(const lab_model *model, size_t images, lab_score *score) {
-    const lab_step_buffers *step = &model->step;
-    *score = (lab_score){.tokens = images, .samples = images, .sample_correct = score->sample_correct};
-    for (size_t chunk = 0; chunk < lab_stack_chunks(&model->encoder); ++chunk)
-        score->loss += step->losses[chunk];
-    for (size_t i = 0; i < images; ++i) {
-        score->correct += step->correct[i];
-        if (score->sample_correct)
-            score->sample_correct[i] = step->correct[i];
-    }
-    score->exact = score->correct;
 }
 
 /* Plans of the attentions: one for each encoding and all images, and one for each sublayer that leaves some out. */
@@ -196,12 +165,12 @@ static locus_status execute(lab_model *model, size_t images, bool training, lab_
     locus_status status = forward(model, training, &run, error);
     if (status != LOCUS_OK || score == NULL)
         return status;
-    score_collect(model, images, score);
+    lab_class_score(model, images, lab_stack_chunks(&model->encoder), score);
     status = lab_loss_check(score, error);
     return status == LOCUS_OK && training ? backward(model, images, &run, error) : status;
 }
 
-static void depth_draw(lab_model *model, const lab_image_pass *pass) {
+static void depth_draw(lab_model *model, const lab_batch_pass *pass) {
     const lab_depth depth = {.rate = pass->training ? model->config.stochastic_depth : 0.0,
                              .rescaled = model->config.survivors == LAB_SURVIVORS_RESCALED,
                              .key = {pass->seed, LAB_PURPOSE_DEPTH, pass->step}};
@@ -209,7 +178,7 @@ static void depth_draw(lab_model *model, const lab_image_pass *pass) {
 }
 
 /* score NULL: nothing but the logits is wanted. */
-static locus_status images_run(lab_model *model, const lab_batch *batch, const lab_image_pass *pass, lab_score *score,
+static locus_status images_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass, lab_score *score,
                                locus_error *error) {
     const size_t grid = lab_convolution_grid(model->config.image_side);
     const lab_batch_size size = {
@@ -219,9 +188,7 @@ static locus_status images_run(lab_model *model, const lab_batch *batch, const l
     if (status != LOCUS_OK)
         return status;
     model->image.pixels = batch->images;
-    model->image.labels = batch->labels;
-    model->loss_scale = pass->training ? 1.0f / (float)batch->samples : 0.0f;
-    model->smoothing = pass->training ? (float)model->config.label_smoothing : 0.0f;
+    lab_class_begin(model, batch, pass->training);
     for (size_t i = 0; i <= batch->samples; ++i)
         model->image.offsets[i] = i * grid * grid;
     depth_draw(model, pass);
@@ -233,21 +200,12 @@ static locus_status images_run(lab_model *model, const lab_batch *batch, const l
     return status;
 }
 
-locus_status lab_image_batch_run(lab_model *model, const lab_batch *batch, const lab_image_pass *pass, lab_score *score,
+locus_status lab_image_batch_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass, lab_score *score,
                                  locus_error *error) {
     locus_status status = batch_check(model, batch, error);
-    if (status == LOCUS_OK && batch->labels == NULL)
-        status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "labels", "the batch has no labels: a loss needs them");
+    if (status == LOCUS_OK)
+        status = lab_labels_need(batch, error);
     return status == LOCUS_OK ? images_run(model, batch, pass, score, error) : status;
-}
-
-static void softmax(size_t classes, const float *logits, float *probabilities) {
-    const float top = logits[lab_argmax(classes, logits)];
-    double total = 0.0;
-    for (size_t j = 0; j < classes; ++j)
-        total += exp((double)logits[j] - (double)top);
-    for (size_t j = 0; j < classes; ++j)
-        probabilities[j] = (float)(exp((double)logits[j] - (double)top) / total);
 }
 
 locus_status lab_model_classify(lab_model *model, const float *images, size_t count, float *probabilities,
@@ -255,18 +213,18 @@ locus_status lab_model_classify(lab_model *model, const float *images, size_t co
     enum { BATCH = 256 };
     const size_t pixels = pixel_count(&model->config), classes = model->config.classes;
     if (model->config.architecture != LAB_IMAGE_CLASSIFIER)
-        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "model", "the model is an encoder–decoder: it reads no images");
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "model",
+                        "the model is no image classifier: it reads no images");
     lab_dropout_arm(model, false, 0, 0);
     for (size_t first = 0; first < count; first += BATCH) {
         const size_t samples = count - first < BATCH ? count - first : BATCH;
         const lab_batch batch = {.samples = samples, .images = images ? images + first * pixels : NULL};
         locus_status status = batch_check(model, &batch, error);
         if (status == LOCUS_OK)
-            status = images_run(model, &batch, &(lab_image_pass){0}, NULL, error);
+            status = images_run(model, &batch, &(lab_batch_pass){0}, NULL, error);
         if (status != LOCUS_OK)
             return status;
-        for (size_t i = 0; i < samples; ++i)
-            softmax(classes, model->step.logits + i * classes, probabilities + (first + i) * classes);
+        lab_class_probabilities(model, samples, probabilities + first * classes);
     }
     return LOCUS_OK;
 }

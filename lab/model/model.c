@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sublayers of a layer: the encoder's are self-attention and feed-forward, the decoder's have the cross-attention
+/* A layer's sublayers are self-attention and feed-forward; a decoder's that has an encoder have the cross-attention
  * between. */
 static locus_status stack_create(lab_stack *stack, const lab_model_config *config, bool decoder, locus_error *error) {
     static const lab_sublayer_kind kinds[2][3] = {{LAB_SELF_ATTENTION, LAB_FEED_FORWARD},
                                                   {LAB_SELF_ATTENTION, LAB_CROSS_ATTENTION, LAB_FEED_FORWARD}};
-    size_t per_layer = decoder ? 3 : 2;
+    const bool crosses = decoder && config->encoder_layers > 0;
+    const size_t per_layer = stack->layer_sublayers = crosses ? 3 : 2;
     stack->dim = config->dim;
     stack->feed_forward = config->feed_forward;
     stack->heads = config->heads;
@@ -26,15 +27,15 @@ static locus_status stack_create(lab_stack *stack, const lab_model_config *confi
     if (!stack->sublayers || !stack->joins)
         return lab_fail_memory(error, "the model's layers");
     for (size_t s = 0; s < stack->sublayer_count; ++s)
-        stack->sublayers[s].kind = kinds[decoder][s % per_layer];
+        stack->sublayers[s].kind = kinds[crosses][s % per_layer];
     return LOCUS_OK;
 }
 
 /* Marks the layers of one stack; returns how many encodings they have. */
-static size_t layers_mark(lab_stack *stack, const locus_pattern *pattern, size_t per_layer) {
+static size_t layers_mark(lab_stack *stack, const locus_pattern *pattern) {
     size_t most = 0;
     for (size_t s = 0; s < stack->sublayer_count; ++s) {
-        stack->sublayers[s].encoding = locus_pattern_layer(pattern, s / per_layer);
+        stack->sublayers[s].encoding = locus_pattern_layer(pattern, s / stack->layer_sublayers);
         most = stack->sublayers[s].encoding > most ? stack->sublayers[s].encoding : most;
     }
     return most + 1;
@@ -42,8 +43,8 @@ static size_t layers_mark(lab_stack *stack, const locus_pattern *pattern, size_t
 
 /* Encodings that no layer has are left out; they are those that the pattern brings last. */
 static locus_status encodings_allocate(lab_model *model, locus_error *error) {
-    const size_t encoder = layers_mark(&model->encoder, model->pattern, 2);
-    const size_t decoder = layers_mark(&model->decoder, model->pattern, 3);
+    const size_t encoder = layers_mark(&model->encoder, model->pattern);
+    const size_t decoder = layers_mark(&model->decoder, model->pattern);
     const size_t count = model->encoding_count = encoder > decoder ? encoder : decoder;
     model->encodings = calloc(count, sizeof *model->encodings);
     model->encoder_places = calloc(count, sizeof *model->encoder_places);
@@ -80,6 +81,11 @@ static locus_status encodings_create(lab_model *model, locus_error *error) {
     const unsigned sites = locus_encoding_sites(model->encodings[0].encoding);
     model->embedding_site = (sites & LOCUS_SITE_EMBEDDING) != 0;
     model->encoded_site = (sites & LOCUS_SITE_ENCODED) != 0;
+    if (status == LOCUS_OK && model->encoded_site && config->architecture == LAB_DECODER)
+        status =
+            lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "encoding",
+                     "'%s' adds vectors to what an encoder gives, and a decoder has no encoder: use site=embedding",
+                     config->encoding);
     return status;
 }
 
@@ -136,8 +142,9 @@ locus_status lab_model_create(lab_model **model, const lab_model_config *config,
         goto done;
     }
     made->config.encoding = memcpy(made->encoding_text, config->encoding, length);
-    status = stack_create(&made->encoder, config, false, error);
-    if (status == LOCUS_OK && config->architecture == LAB_ENCODER_DECODER)
+    if (config->encoder_layers > 0)
+        status = stack_create(&made->encoder, config, false, error);
+    if (status == LOCUS_OK && config->decoder_layers > 0)
         status = stack_create(&made->decoder, config, true, error);
     if (status == LOCUS_OK)
         status = encodings_create(made, error);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The models, packed, with explicit forward and backward: the encoder–decoder Transformer, and the compact
- * convolutional Transformer (Hassani et al. 2021), an encoder between a convolution and a classifier. They never know
- * which encodings they have: they ask the plans of their attentions (encoder, decoder, cross), layer by layer. All
- * sizes come from the configuration. */
+/* The models, packed, with explicit forward and backward: the encoder–decoder Transformer; the compact convolutional
+ * Transformer (Hassani et al. 2021), an encoder between a convolution and a classifier; the decoder alone, a language
+ * model; and the encoder with a classifier of token sequences, as BERT (Devlin et al. 2018). They never know which
+ * encodings they have: they ask the plans of their attentions (encoder, decoder, cross), layer by layer. All sizes come
+ * from the configuration. */
 #ifndef LAB_MODEL_H
 #define LAB_MODEL_H
 
@@ -11,15 +12,31 @@
 
 typedef enum lab_setup { LAB_SETUP_PAPER = 0, LAB_SETUP_CODE = 1 } lab_setup; /* tasks.md: norm, dropout site, … */
 typedef enum lab_norm_place { LAB_NORM_BEFORE = 0, LAB_NORM_AFTER = 1 } lab_norm_place;
-typedef enum lab_embedding_init { LAB_EMBEDDING_SCALED = 0, LAB_EMBEDDING_UNIT = 1 } lab_embedding_init;
+typedef enum lab_embedding_init {
+    LAB_EMBEDDING_SCALED = 0,
+    LAB_EMBEDDING_UNIT = 1,
+    LAB_EMBEDDING_PLAIN = 2
+} lab_embedding_init;
 
-typedef enum lab_architecture { LAB_ENCODER_DECODER = 0, LAB_IMAGE_CLASSIFIER = 1 } lab_architecture;
+typedef enum lab_architecture {
+    LAB_ENCODER_DECODER = 0,
+    LAB_IMAGE_CLASSIFIER = 1,
+    LAB_DECODER = 2,        /* causal, predicts each next token */
+    LAB_TEXT_CLASSIFIER = 3 /* tokens → class */
+} lab_architecture;
+/* What turns a decoder's rows into logits: the embedding, or output.weight. */
+typedef enum lab_output_weight { LAB_OUTPUT_TIED = 0, LAB_OUTPUT_OWN = 1 } lab_output_weight;
+/* What of its encoder's rows a text classifier looks at. */
+typedef enum lab_pool { LAB_POOL_FIRST = 0, LAB_POOL_MEAN = 1 } lab_pool;
+/* And how: a linear layer; or BERT's pooler before it, tanh(W x + b). */
+typedef enum lab_head { LAB_HEAD_LINEAR = 0, LAB_HEAD_POOLER = 1 } lab_head;
 typedef enum lab_activation { LAB_RELU = 0, LAB_GELU = 1 } lab_activation; /* GELU: with the error function */
 /* What becomes of a branch that stochastic depth leaves in: divided by its probability to stay, or as it is. */
 typedef enum lab_survivors { LAB_SURVIVORS_RESCALED = 0, LAB_SURVIVORS_AS_THEY_ARE = 1 } lab_survivors;
 
 /* scaled: embeddings N(0, 1/D), times sqrt(D) at the input, unscaled as output projection.
- * unit: embeddings N(0, 1), times sqrt(D) at the input, unscaled as output projection (the published code). */
+ * unit: embeddings N(0, 1), times sqrt(D) at the input, unscaled as output projection (the published code).
+ * plain: embeddings N(0, 0.02²), unscaled everywhere (BERT, GPT-2). */
 typedef struct lab_model_config {
     size_t vocabulary, dim, heads, feed_forward, encoder_layers, decoder_layers;
     lab_norm_place norm; /* before: and one LayerNorm after each stack */
@@ -44,11 +61,22 @@ typedef struct lab_model_config {
     lab_survivors survivors;
     double label_smoothing; /* ε: the target is (1 − ε) onehot + ε / classes, in training */
     /* image classifier: vocabulary and decoder_layers are 0 */
-    size_t classes, image_side, image_channels; /* 10, 32, 3 */
+    size_t classes, image_side, image_channels; /* 10, 32, 3; classes: of the text classifier as well */
+    /* decoder: encoder_layers is 0. text classifier: decoder_layers is 0, tree_arity says whether tokens are nodes */
+    lab_output_weight output; /* decoder */
+    lab_pool pool;            /* text classifier */
+    lab_head head;            /* text classifier */
+    size_t token_types;       /* text classifier: rows of the table of token types, BERT has 2; 0: there is none */
+    size_t embedding_norm;    /* text classifier: 1: a LayerNorm behind the embeddings, as in BERT */
+    double norm_epsilon;      /* of every LayerNorm; 0: 1e-5 */
 } lab_model_config;
 /* The published compact convolutional Transformer: dimension 256, 4 heads, 7 layers, feed-forward 512, GELU. */
 lab_model_config lab_model_image_default(void);
 lab_model_config lab_model_default(void); /* the published sizes, set-up paper, encoding "none" */
+/* RoPER's large decoder: dimension 512, 8 heads, 6 layers, feed-forward 2048, norm after, an output of its own. */
+lab_model_config lab_model_decoder_default(void);
+/* Long Range Arena's encoder for ListOps: dimension 512, 8 heads, 6 layers, feed-forward 1024, norm before. */
+lab_model_config lab_model_classifier_default(void);
 
 /* A learned tensor of the model; names are fixed, they are the checkpoint's. [out, in] for weights.
  *   embedding.weight [V, D]
@@ -61,6 +89,10 @@ lab_model_config lab_model_default(void); /* the published sizes, set-up paper, 
  *   decoder.0.norm1 self_attention norm2 cross_attention norm3 feed_forward, decoder.norm: likewise
  * image classifier: convolution.weight [D, channels · 9] (no bias), encoder.… as above, pooling.weight [1, D], .bias
  *   [1], classifier.weight [classes, D], .bias [classes] instead of embedding and decoder
+ * decoder: embedding, decoder.… without cross-attention (norm1, self_attention, norm2, feed_forward, decoder.norm), and
+ *   output.weight [V, D] unless the output is tied
+ * text classifier: embedding, types.weight [types, D], embedding_norm.weight|bias [D] where they are, encoder.…,
+ *   pooler.weight [D, D], .bias [D] with that head, classifier.weight [classes, D], .bias [classes]
  *   position.<name> : the encoding's parameters, shared by all layers and attentions; of a pattern with several
  *     encodings position.<i>.<name>, i in the order in which they appear
  * Query, key and value projections of a self-attention are stored as one block but appear as three tensors. */
@@ -94,19 +126,22 @@ typedef struct lab_batch_tree {
 
 /* A packed batch. The encoder reads `input`; the decoder reads start + target and predicts target + end. Of trees there
  * is no end token: the decoder reads start and all but the last target, at the positions of the tokens it reads, the
- * start token at the root's. */
+ * start token at the root's.
+ * decoder: `input` are whole sequences of two tokens or more: all but the last are read, all but the first predicted.
+ * text classifier: reads `input` as it is, a start token with it, and predicts `labels`. */
 typedef struct lab_batch {
     size_t samples;
     const size_t *input_offsets, *target_offsets; /* [samples + 1], target without start and end */
     const int32_t *input, *target;
     lab_batch_tree input_tree, target_tree; /* NULLs: words */
     const float *images;                    /* image classifier: [samples, channels, side, side], normalised */
-    const int32_t *labels;                  /* [samples] */
+    const int32_t *labels;                  /* [samples], of classifiers */
+    const int32_t *types;                   /* text classifier: of each token, below token_types; NULL: all 0 */
 } lab_batch;
 
 typedef struct lab_score {
     double loss;    /* summed cross-entropy, nats (without label smoothing where nothing is trained) */
-    size_t tokens;  /* predicted tokens (target + end), or images */
+    size_t tokens;  /* predicted tokens (target + end), images, or classes */
     size_t correct; /* argmax right */
     size_t exact;   /* samples whose every token is right */
     size_t samples;
@@ -129,14 +164,28 @@ typedef struct lab_growth {
     void *context;
 } lab_growth;
 
-/* Greedy decoding with a key–value cache. `limits[s]` is the most tokens (end included) that sample s may get;
- * `output` has room for Σ limits, sample s at output_offsets[s] (filled: [samples + 1], cumulative limits), lengths[s]
- * tokens without the end token. Uses batch->input only. */
+/* How the next token is chosen from its distribution (Fan et al. 2018, Holtzman et al. 2019): the logits are divided by
+ * the temperature, the top_k most probable tokens are kept, of these the fewest whose probabilities sum to top_p. Token
+ * t of sample s is drawn from (seed, s, t) alone. */
+typedef struct lab_sampling {
+    double temperature; /* 0: the most probable token */
+    size_t top_k;       /* 0: all */
+    double top_p;       /* 1: all */
+    uint64_t seed;
+} lab_sampling;
+
+/* Decoding with a key–value cache. `limits[s]` is the most tokens (end included) that sample s may get; `output` has
+ * room for Σ limits, sample s at output_offsets[s] (filled: [samples + 1], cumulative limits), lengths[s] tokens
+ * without the end token. Uses batch->input only: what an encoder reads, or the prompts that a decoder goes on with,
+ * of one token or more; they are read at once. */
 typedef struct lab_generation {
     const size_t *limits;
     int32_t *output;
     size_t *output_offsets, *lengths;
-    const lab_growth *growth; /* trees: needed; words: NULL, they end with the end token */
+    /* Trees: needed. Words: NULL, they end with the end token. Decoders: NULL, they go on to their limit; else told of
+     * each token as it comes, as streaming needs it, and asked whether to go on. */
+    const lab_growth *growth;
+    const lab_sampling *sampling; /* decoders; NULL: greedy */
 } lab_generation;
 locus_status lab_model_generate(lab_model *model, const lab_batch *batch, const lab_generation *generation,
                                 locus_error *error);
@@ -144,6 +193,14 @@ locus_status lab_model_generate(lab_model *model, const lab_batch *batch, const 
 /* Class probabilities [count, classes] of normalised images [count, channels, side, side]. */
 locus_status lab_model_classify(lab_model *model, const float *images, size_t count, float *probabilities,
                                 locus_error *error);
+
+/* Text classifier: class probabilities [samples, classes] of batch->input. */
+locus_status lab_model_classify_tokens(lab_model *model, const lab_batch *batch, float *probabilities,
+                                       locus_error *error);
+/* What its encoder gives, with what encodings add to it: [tokens it reads, dim]; and what the head's linear layer
+ * reads, [samples, dim]. Either may be NULL. */
+locus_status lab_model_encode(lab_model *model, const lab_batch *batch, float *encoded, float *pooled,
+                              locus_error *error);
 
 /* Bytes of the activation arena now, and of parameters, gradients together. */
 size_t lab_model_arena_bytes(const lab_model *model);

@@ -37,6 +37,39 @@ lab_model_config lab_model_image_default(void) {
                               .image_channels = 3};
 }
 
+lab_model_config lab_model_decoder_default(void) {
+    return (lab_model_config){.vocabulary = 256,
+                              .dim = 512,
+                              .heads = 8,
+                              .feed_forward = 2048,
+                              .decoder_layers = 6,
+                              .norm = LAB_NORM_AFTER,
+                              .dropout = 0.1,
+                              .attention_dropout = 0.1,
+                              .attention_dropout_on = LOCUS_DROPOUT_WEIGHTS,
+                              .embedding_init = LAB_EMBEDDING_SCALED,
+                              .encoding = "none",
+                              .architecture = LAB_DECODER,
+                              .output = LAB_OUTPUT_OWN};
+}
+
+lab_model_config lab_model_classifier_default(void) {
+    return (lab_model_config){.vocabulary = 16,
+                              .dim = 512,
+                              .heads = 8,
+                              .feed_forward = 1024,
+                              .encoder_layers = 6,
+                              .norm = LAB_NORM_BEFORE,
+                              .dropout = 0.1,
+                              .attention_dropout = 0.1,
+                              .attention_dropout_on = LOCUS_DROPOUT_WEIGHTS,
+                              .embedding_init = LAB_EMBEDDING_SCALED,
+                              .encoding = "none",
+                              .architecture = LAB_TEXT_CLASSIFIER,
+                              .classes = 10,
+                              .pool = LAB_POOL_FIRST};
+}
+
 enum { MOST_SIZE = 1 << 24, MOST_LAYERS = 1024, LEAST_SIDE = 5, MOST_SIDE = 1024, MOST_CHANNELS = 64 };
 
 typedef struct size_bounds {
@@ -73,6 +106,25 @@ static locus_status check_probabilities(const lab_model_config *config, locus_er
     return status;
 }
 
+/* Named values index tables: a number that is none of them has no row. */
+static locus_status check_choices(const lab_model_config *config, locus_error *error) {
+    const struct {
+        const char *name;
+        unsigned value, last;
+    } choices[] = {{"architecture", config->architecture, LAB_TEXT_CLASSIFIER},
+                   {"norm", config->norm, LAB_NORM_AFTER},
+                   {"embedding_init", config->embedding_init, LAB_EMBEDDING_PLAIN},
+                   {"activation", config->activation, LAB_GELU},
+                   {"output", config->output, LAB_OUTPUT_OWN},
+                   {"pool", config->pool, LAB_POOL_MEAN},
+                   {"head", config->head, LAB_HEAD_POOLER}};
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; ++i)
+        if (choices[i].value > choices[i].last)
+            return lab_fail(error, LOCUS_ERROR_ARGUMENT, choices[i].name, "%s is %u: the last that is known is %u",
+                            choices[i].name, choices[i].value, choices[i].last);
+    return LOCUS_OK;
+}
+
 static locus_status check_heads(const lab_model_config *config, locus_error *error) {
     if (config->dim % config->heads != 0)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "heads",
@@ -85,46 +137,77 @@ static locus_status check_heads(const lab_model_config *config, locus_error *err
     return LOCUS_OK;
 }
 
-static locus_status check_encoder_decoder(const lab_model_config *config, locus_error *error) {
-    const size_bounds sizes[] = {{"vocabulary", config->vocabulary, 2, MOST_SIZE},
-                                 {"decoder_layers", config->decoder_layers, 1, MOST_LAYERS},
-                                 {"tree_arity", config->tree_arity, 0, MOST_SIZE}};
-    if (config->stochastic_depth > 0.0)
-        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "stochastic_depth",
-                        "stochastic_depth is %g, but an encoder–decoder has none: set it to 0",
-                        config->stochastic_depth);
-    return check_sizes(sizes, sizeof sizes / sizeof *sizes, error);
+static const char *architecture_name(lab_architecture architecture) {
+    static const char *const names[] = {"an encoder–decoder", "an image classifier", "a decoder", "a text classifier"};
+    return names[architecture];
 }
 
-static locus_status check_none(const char *name, size_t value, locus_error *error) {
+static locus_status check_none(const lab_model_config *config, const char *name, size_t value, locus_error *error) {
     if (value == 0)
         return LOCUS_OK;
-    return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s is %zu, but an image classifier has none: set it to 0", name,
-                    value);
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s is %zu, but %s has none: set it to 0", name, value,
+                    architecture_name(config->architecture));
 }
 
-static locus_status check_image_classifier(const lab_model_config *config, locus_error *error) {
-    const size_bounds sizes[] = {{"classes", config->classes, 2, MOST_SIZE},
-                                 {"image_side", config->image_side, LEAST_SIDE, MOST_SIDE},
-                                 {"image_channels", config->image_channels, 1, MOST_CHANNELS}};
-    locus_status status = check_none("vocabulary", config->vocabulary, error);
-    if (status == LOCUS_OK)
-        status = check_none("decoder_layers", config->decoder_layers, error);
-    if (status == LOCUS_OK)
-        status = check_none("tree_arity", config->tree_arity, error);
-    return status == LOCUS_OK ? check_sizes(sizes, sizeof sizes / sizeof *sizes, error) : status;
+static locus_status check_no_depth(const lab_model_config *config, locus_error *error) {
+    if (!(config->stochastic_depth > 0.0))
+        return LOCUS_OK;
+    return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "stochastic_depth",
+                    "stochastic_depth is %g, but %s has none: set it to 0", config->stochastic_depth,
+                    architecture_name(config->architecture));
+}
+
+/* What only some architectures have. */
+static locus_status check_parts(const lab_model_config *config, locus_error *error) {
+    const bool images = config->architecture == LAB_IMAGE_CLASSIFIER, decoder = config->architecture == LAB_DECODER;
+    const bool text = config->architecture == LAB_TEXT_CLASSIFIER, pair = config->architecture == LAB_ENCODER_DECODER;
+    locus_status status = images ? check_none(config, "vocabulary", config->vocabulary, error) : LOCUS_OK;
+    if (status == LOCUS_OK && (images || text))
+        status = check_none(config, "decoder_layers", config->decoder_layers, error);
+    if (status == LOCUS_OK && decoder)
+        status = check_none(config, "encoder_layers", config->encoder_layers, error);
+    if (status == LOCUS_OK && (images || decoder))
+        status = check_none(config, "tree_arity", config->tree_arity, error);
+    if (status == LOCUS_OK && (pair || decoder))
+        status = check_none(config, "classes", config->classes, error);
+    if (status == LOCUS_OK && !text)
+        status = check_none(config, "token_types", config->token_types, error);
+    if (status == LOCUS_OK && !text)
+        status = check_none(config, "embedding_norm", config->embedding_norm, error);
+    return status == LOCUS_OK && !images ? check_no_depth(config, error) : status;
+}
+
+static locus_status check_part_sizes(const lab_model_config *config, locus_error *error) {
+    const bool images = config->architecture == LAB_IMAGE_CLASSIFIER;
+    const bool classes = images || config->architecture == LAB_TEXT_CLASSIFIER;
+    const size_bounds sizes[] = {
+        {"vocabulary", config->vocabulary, images ? 0 : 2, MOST_SIZE},
+        {"encoder_layers", config->encoder_layers, config->architecture == LAB_DECODER ? 0 : 1, MOST_LAYERS},
+        {"decoder_layers", config->decoder_layers, classes ? 0 : 1, MOST_LAYERS},
+        {"tree_arity", config->tree_arity, 0, MOST_SIZE},
+        {"classes", config->classes, classes ? 2 : 0, MOST_SIZE},
+        {"image_side", images ? config->image_side : LEAST_SIDE, LEAST_SIDE, MOST_SIDE},
+        {"image_channels", images ? config->image_channels : 1, 1, MOST_CHANNELS},
+        {"token_types", config->token_types, 0, MOST_SIZE},
+        {"embedding_norm", config->embedding_norm, 0, 1}};
+    return check_sizes(sizes, sizeof sizes / sizeof *sizes, error);
 }
 
 locus_status lab_model_config_check(const lab_model_config *config, locus_error *error) {
     const size_bounds sizes[] = {{"dim", config->dim, 1, MOST_SIZE},
                                  {"heads", config->heads, 1, config->dim},
                                  {"kv_heads", config->kv_heads, 0, config->heads},
-                                 {"feed_forward", config->feed_forward, 1, MOST_SIZE},
-                                 {"encoder_layers", config->encoder_layers, 1, MOST_LAYERS}};
-    locus_status status = config->architecture == LAB_IMAGE_CLASSIFIER ? check_image_classifier(config, error)
-                                                                       : check_encoder_decoder(config, error);
+                                 {"feed_forward", config->feed_forward, 1, MOST_SIZE}};
+    locus_status status = check_choices(config, error);
+    if (status == LOCUS_OK)
+        status = check_parts(config, error);
+    if (status == LOCUS_OK)
+        status = check_part_sizes(config, error);
     if (status == LOCUS_OK)
         status = check_sizes(sizes, sizeof sizes / sizeof *sizes, error);
+    if (status == LOCUS_OK && !(config->norm_epsilon >= 0.0 && config->norm_epsilon < 1.0))
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "norm_epsilon", "norm_epsilon is %g: it must be between 0 and 1",
+                        config->norm_epsilon);
     if (status == LOCUS_OK)
         status = check_probabilities(config, error);
     if (status == LOCUS_OK)

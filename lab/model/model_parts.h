@@ -20,8 +20,8 @@ enum { LAB_TOKEN_START = 0 }; /* the end token is vocabulary − 1 */
 /* What one batch needs beside the stacks. M tokens of the decoder, V vocabulary. */
 typedef struct lab_step_buffers {
     int32_t *input, *target; /* [M]: what the decoder reads and predicts */
-    float *logits;           /* [M, V], then dL/dlogits */
-    double *losses;          /* [chunks] */
+    float *logits;           /* [slab rows, V], then dL/dlogits */
+    double *losses;          /* [chunks of a slab] */
     uint8_t *correct;        /* [M] */
     size_t *target_offsets;  /* [samples + 1], with start or end counted */
 } lab_step_buffers;
@@ -43,14 +43,33 @@ typedef struct lab_encoding {
 typedef struct lab_image_part {
     lab_convolution convolution;
     lab_pooling pooling;
-    lab_linear classifier;
     const float *pixels; /* the batch's */
-    const int32_t *labels;
-    size_t *offsets;                          /* [n + 1], of tokens */
-    uint8_t *places;                          /* [T, D], of the convolution */
-    float *shares, *pooled, *pooled_gradient; /* [T], [n, D], [n, D] */
-    float *kernel_sums;                       /* [chunks, the convolution's weights] */
+    size_t *offsets;     /* [n + 1], of tokens */
+    uint8_t *places;     /* [T, D], of the convolution */
+    float *shares;       /* [T] */
+    float *kernel_sums;  /* [chunks, the convolution's weights] */
 } lab_image_part;
+
+/* What a text classifier has before and behind its encoder, and what a batch of n sequences, T tokens, needs. */
+typedef struct lab_text_part {
+    float *types, *types_gradient; /* [token_types, D]; NULL: there are none */
+    lab_norm embedding_norm;       /* gain NULL: there is none */
+    lab_linear pooler;             /* weight NULL: there is none */
+    size_t samples;                /* n */
+    const size_t *offsets;         /* [n + 1], the batch's */
+    int32_t *token_types;          /* [T], with types */
+    float *embedded;               /* [T, D], with an embedding norm: what it reads */
+    float *mean, *inverse;         /* [T], likewise */
+    float *rows, *rows_gradient;   /* [n, D]: what is taken of each sequence; without a pooler the head's own */
+    float *sums;                   /* [chunks of samples, classes + D]: of bias gradients */
+} lab_text_part;
+
+/* What both classifiers end with: logits = pooled Wᵀ + b, n samples. */
+typedef struct lab_class_head {
+    lab_linear classifier;
+    const int32_t *labels;           /* the batch's, or NULL: logits are all that is wanted */
+    float *pooled, *pooled_gradient; /* [n, D] */
+} lab_class_head;
 
 struct lab_model {
     lab_model_config config;
@@ -74,7 +93,10 @@ struct lab_model {
 
     lab_stack encoder, decoder;
     lab_image_part image;
-    lab_arena arena; /* activations */
+    lab_text_part text;
+    lab_class_head head;
+    lab_linear output; /* decoder: logits = y Wᵀ; its weight may be the embedding */
+    lab_arena arena;   /* activations */
     lab_step_buffers step;
     locus_workspace workspace; /* of attention and apply; owned */
     float loss_scale;          /* 1 / predicted tokens, 0 without gradients */
@@ -95,6 +117,7 @@ locus_status lab_attention_choose(lab_model *model, locus_error *error);
  * to. */
 typedef struct lab_batch_size {
     size_t samples, encoder_tokens, decoder_tokens;
+    size_t predicted; /* rows of the decoder whose logits are made */
     bool backward;
 } lab_batch_size;
 locus_status lab_activations_fit(lab_model *model, const lab_batch_size *size, locus_error *error);
@@ -108,13 +131,32 @@ void lab_places_destroy(const lab_model *model, lab_stack_position *places);
 /* pass.c: what training, evaluation and decoding share. */
 void lab_dropout_arm(lab_model *model, bool training, uint64_t seed, uint32_t step);
 locus_status lab_batch_check(const lab_model *model, const lab_batch *batch, bool targets, locus_error *error);
+/* Gradients are of the mean over what is predicted; without training there are none, and labels are as they are. */
+void lab_loss_begin(lab_model *model, size_t predicted, bool training);
 /* NUMERIC unless the loss is finite. */
 locus_status lab_loss_check(const lab_score *score, locus_error *error);
 const locus_group *lab_model_group(const lab_model *model); /* of all encodings; NULL: any will do */
 lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const lab_stack_position *places, bool training);
+/* Workspace that these runs need. */
+locus_status lab_runs_prepare(lab_model *model, lab_stack_run *const *runs, size_t count, bool training,
+                              locus_error *error);
+/* The encodings' gradients begin at 0: the library adds to them. */
+void lab_position_gradients_clear(lab_model *model);
+float lab_embedding_scale(const lab_model *model); /* of a token's embedding at the input: sqrt(D), or 1 */
 locus_status lab_tokens_embed(lab_model *model, lab_stack *stack, const int32_t *tokens, const locus_plan *plan,
                               locus_error *error);
+/* Adds to the gradients of the embedding and of what encodings add to it; the stack's backward has run. */
+locus_status lab_tokens_embed_backward(lab_model *model, const lab_stack *stack, const int32_t *tokens,
+                                       const locus_plan *plan, locus_error *error);
 locus_status lab_encoder_forward(lab_model *model, const lab_batch *batch, lab_stack_run *run, locus_error *error);
+
+/* predictions.c: what a decoder predicts. Where logits of all rows would take too much memory, they are made slab by
+ * slab: how many of `rows` rows stand at once. Slabs follow from shapes alone. */
+size_t lab_slab_rows(const lab_model *model, size_t rows);
+/* Score of the decoder's rows, against step.target in the sequences of step.target_offsets. If the model has a
+ * loss_scale, dL/dy of the decoder's last join as well (decoder.gy), and the gradient of the output's weight, which
+ * the embedding's begins with (0 if the output has a weight of its own). */
+void lab_predictions_score(lab_model *model, size_t samples, lab_score *score);
 
 /* added_vectors.c: encodings that add vectors to tokens, or to what the encoder gives. Bytes that locus_apply needs. */
 size_t lab_added_workspace(const lab_model *model, const locus_plan *plan);
@@ -122,27 +164,40 @@ size_t lab_added_workspace(const lab_model *model, const locus_plan *plan);
 locus_status lab_tokens_add(lab_model *model, const lab_stack *stack, const locus_plan *plan, locus_error *error);
 locus_status lab_tokens_add_backward(lab_model *model, const lab_stack *stack, const locus_plan *plan,
                                      locus_error *error);
-/* The encoder, from what stands in joins[0].sum; `end` gets its chunks after vectors have been added to them. */
+/* The encoder, from what stands in joins[0].sum; `end` (or NULL) gets its chunks after vectors have been added to
+ * them. */
 locus_status lab_encoder_run(lab_model *model, lab_stack_run *run, lab_stack_end *end, locus_error *error);
-/* Workspace that these runs need. */
-locus_status lab_runs_prepare(lab_model *model, lab_stack_run *const *runs, size_t count, bool training,
-                              locus_error *error);
-/* The encodings' gradients begin at 0: the library adds to them. */
-void lab_position_gradients_clear(lab_model *model);
+
+/* class_head.c: what classifiers share. Labels, if there are any, must be classes; a loss needs them. */
+locus_status lab_labels_check(const lab_model *model, const lab_batch *batch, locus_error *error);
+locus_status lab_labels_need(const lab_batch *batch, locus_error *error);
+void lab_class_begin(lab_model *model, const lab_batch *batch, bool training); /* labels, lab_loss_begin */
+/* Logits of some samples; with labels their cross-entropy, summed in step.losses[chunk], and, in training, its gradient
+ * in the logits' place. */
+void lab_class_logits(lab_model *model, lab_rows samples, size_t chunk);
+void lab_class_weight_gradient(const lab_model *model, size_t samples);
+/* Of all chunks; and probabilities from logits. */
+void lab_class_score(const lab_model *model, size_t samples, size_t chunks, lab_score *score);
+void lab_class_probabilities(const lab_model *model, size_t samples, float *probabilities);
 
 /* image_positions.c: an image's tokens stand on a grid, row by row; of each image the first `tokens`. */
 locus_status lab_image_positions_make(const lab_model *model, locus_positions **positions, size_t images, size_t tokens,
                                       locus_error *error);
 locus_status lab_image_group_check(const locus_group *group, locus_error *error);
 
-/* image_step.c: the image classifier's part of lab_model_train and lab_model_evaluate. */
-typedef struct lab_image_pass {
+/* One batch: the architectures' parts of lab_model_train and lab_model_evaluate. Dropout has been armed. */
+typedef struct lab_batch_pass {
     bool training;
     uint64_t seed;
     uint32_t step;
-} lab_image_pass;
-locus_status lab_image_batch_run(lab_model *model, const lab_batch *batch, const lab_image_pass *pass, lab_score *score,
-                                 locus_error *error);
+} lab_batch_pass;
+typedef locus_status lab_batch_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass,
+                                   lab_score *score, locus_error *error);
+lab_batch_run lab_pair_batch_run;    /* pair_step.c: encoder–decoder */
+lab_batch_run lab_image_batch_run;   /* image_step.c */
+lab_batch_run lab_decoder_batch_run; /* decoder_step.c */
+lab_batch_run lab_text_batch_run;    /* text_step.c: text classifier */
+
 size_t lab_image_kernel_size(const lab_model *model); /* weights of the convolution */
 
 #endif

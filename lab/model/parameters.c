@@ -3,8 +3,8 @@
  * values.
  *
  * Weights: uniform in ±sqrt(6 / (in + out)) (Glorot and Bengio 2010), each of query, key and value by itself. Biases
- * 0, gains 1. Embedding: N(0, 1/D) or N(0, 1). Convolution: N(0, 2 / in), which keeps the size of what a rectifier
- * passes (He et al. 2015). The encodings draw their own. */
+ * 0, gains 1. Embedding: N(0, 1/D), N(0, 1) or N(0, 0.02²); token types: N(0, 0.02²). Convolution: N(0, 2 / in), which
+ * keeps the size of what a rectifier passes (He et al. 2015). The encodings draw their own. */
 #include "io/fail.h"
 #include "model/model_parts.h"
 #include <math.h>
@@ -52,7 +52,7 @@ static slot declare(declaration *d, size_t rows, size_t columns, const char *for
 static lab_norm declare_norm(declaration *d, const char *name) {
     size_t D = d->model->config.dim;
     slot gain = declare(d, D, 0, "%s.weight", name), shift = declare(d, D, 0, "%s.bias", name);
-    return (lab_norm){gain.value, shift.value, gain.gradient, shift.gradient};
+    return (lab_norm){gain.value, shift.value, gain.gradient, shift.gradient, d->model->config.norm_epsilon};
 }
 
 /* A linear layer, or one of those that are stored one below the other. */
@@ -78,8 +78,8 @@ static lab_linear declare_linear(declaration *d, const char *prefix, const part 
     return linear;
 }
 
-static void declare_sublayer(declaration *d, const char *layer, lab_sublayer *sublayer) {
-    const size_t D = d->model->config.dim, F = d->model->config.feed_forward, K = d->model->encoder.kv_dim;
+static void declare_sublayer(declaration *d, const char *layer, const lab_stack *stack, lab_sublayer *sublayer) {
+    const size_t D = stack->dim, F = stack->feed_forward, K = stack->kv_dim;
     const part projections[] = {{"query", D}, {"key", K}, {"value", K}}, output = {"output", D}, up = {"up", F},
                down = {"down", D};
     char prefix[96];
@@ -97,15 +97,15 @@ static void declare_sublayer(declaration *d, const char *layer, lab_sublayer *su
     sublayer->output = declare_linear(d, prefix, &output, 1, D);
 }
 
-/* `per_layer` sublayers make a layer. */
-static void declare_stack(declaration *d, const char *name, lab_stack *stack, size_t per_layer) {
+static void declare_stack(declaration *d, const char *name, lab_stack *stack) {
+    const size_t per_layer = stack->layer_sublayers;
     bool before = d->model->config.norm == LAB_NORM_BEFORE;
     char text[64];
     for (size_t s = 0; s < stack->sublayer_count; ++s) {
         (void)snprintf(text, sizeof text, "%s.%zu.norm%zu", name, s / per_layer, s % per_layer + 1);
         stack->joins[before ? s : s + 1].norm = declare_norm(d, text);
         (void)snprintf(text, sizeof text, "%s.%zu", name, s / per_layer);
-        declare_sublayer(d, text, &stack->sublayers[s]);
+        declare_sublayer(d, text, stack, &stack->sublayers[s]);
     }
     (void)snprintf(text, sizeof text, "%s.norm", name);
     if (before)
@@ -146,12 +146,37 @@ static locus_status declare_encoding(declaration *d, size_t index, locus_error *
     return LOCUS_OK;
 }
 
-static void declare_encoder_decoder(declaration *d, lab_model *model) {
+static void declare_embedding(declaration *d, lab_model *model) {
     slot embedding = declare(d, model->config.vocabulary, model->config.dim, "embedding.weight");
     model->embedding = embedding.value;
     model->embedding_gradient = embedding.gradient;
-    declare_stack(d, "encoder", &model->encoder, 2);
-    declare_stack(d, "decoder", &model->decoder, 3);
+}
+
+/* logits = y Eᵀ, until it gets a weight of its own. */
+static void tie_output(lab_model *model) {
+    model->output = (lab_linear){.inputs = model->config.dim,
+                                 .outputs = model->config.vocabulary,
+                                 .weight = model->embedding,
+                                 .weight_gradient = model->embedding_gradient};
+}
+
+static void declare_encoder_decoder(declaration *d, lab_model *model) {
+    declare_embedding(d, model);
+    tie_output(model);
+    declare_stack(d, "encoder", &model->encoder);
+    declare_stack(d, "decoder", &model->decoder);
+}
+
+/* A linear layer of the model's dimension. */
+static lab_linear declare_dense(declaration *d, const char *name, size_t outputs) {
+    const size_t inputs = d->model->config.dim;
+    const slot weight = declare(d, outputs, inputs, "%s.weight", name), bias = declare(d, outputs, 0, "%s.bias", name);
+    return (lab_linear){.inputs = inputs,
+                        .outputs = outputs,
+                        .weight = weight.value,
+                        .bias = bias.value,
+                        .weight_gradient = weight.gradient,
+                        .bias_gradient = bias.gradient};
 }
 
 static void declare_image_classifier(declaration *d, lab_model *model) {
@@ -159,25 +184,48 @@ static void declare_image_classifier(declaration *d, lab_model *model) {
     const slot kernel = declare(d, config->dim, config->image_channels * LAB_CONVOLUTION_TAPS, "convolution.weight");
     model->image.convolution =
         (lab_convolution){config->image_channels, config->image_side, config->dim, kernel.value, kernel.gradient};
-    declare_stack(d, "encoder", &model->encoder, 2);
+    declare_stack(d, "encoder", &model->encoder);
     const slot weight = declare(d, 1, config->dim, "pooling.weight"), bias = declare(d, 1, 0, "pooling.bias");
     model->image.pooling = (lab_pooling){config->dim, weight.value, bias.value, weight.gradient, bias.gradient};
-    const slot rows = declare(d, config->classes, config->dim, "classifier.weight");
-    const slot shifts = declare(d, config->classes, 0, "classifier.bias");
-    model->image.classifier = (lab_linear){.inputs = config->dim,
-                                           .outputs = config->classes,
-                                           .weight = rows.value,
-                                           .bias = shifts.value,
-                                           .weight_gradient = rows.gradient,
-                                           .bias_gradient = shifts.gradient};
+    model->head.classifier = declare_dense(d, "classifier", config->classes);
+}
+
+static void declare_decoder(declaration *d, lab_model *model) {
+    declare_embedding(d, model);
+    declare_stack(d, "decoder", &model->decoder);
+    lab_linear *output = &model->output;
+    tie_output(model);
+    if (model->config.output == LAB_OUTPUT_OWN) {
+        const slot own = declare(d, output->outputs, output->inputs, "output.weight");
+        output->weight = own.value, output->weight_gradient = own.gradient;
+    }
+}
+
+static void declare_text_classifier(declaration *d, lab_model *model) {
+    const lab_model_config *config = &model->config;
+    lab_text_part *text = &model->text;
+    declare_embedding(d, model);
+    if (config->token_types > 0) {
+        const slot types = declare(d, config->token_types, config->dim, "types.weight");
+        text->types = types.value, text->types_gradient = types.gradient;
+    }
+    if (config->embedding_norm)
+        text->embedding_norm = declare_norm(d, "embedding_norm");
+    declare_stack(d, "encoder", &model->encoder);
+    if (config->head == LAB_HEAD_POOLER)
+        text->pooler = declare_dense(d, "pooler", config->dim);
+    model->head.classifier = declare_dense(d, "classifier", config->classes);
 }
 
 locus_status lab_parameters_declare(lab_model *model, locus_error *error) {
     declaration d = {.model = model, .place = model->values != NULL};
-    if (model->config.architecture == LAB_IMAGE_CLASSIFIER)
-        declare_image_classifier(&d, model);
-    else
-        declare_encoder_decoder(&d, model);
+    static void (*const declare_parts[])(declaration *, lab_model *) = {
+        [LAB_ENCODER_DECODER] = declare_encoder_decoder,
+        [LAB_IMAGE_CLASSIFIER] = declare_image_classifier,
+        [LAB_DECODER] = declare_decoder,
+        [LAB_TEXT_CLASSIFIER] = declare_text_classifier,
+    };
+    declare_parts[model->config.architecture](&d, model);
     model->position_elements = 0;
     for (size_t i = 0; i < model->encoding_count; ++i) {
         locus_status status = declare_encoding(&d, i, error);
@@ -212,8 +260,12 @@ static void draw_normal(const lab_parameter *p, double deviation, const locus_ra
 
 static void initialise_tensor(const lab_model *model, lab_parameter *p, const locus_random *random) {
     if (p->value == model->embedding) {
-        const bool unit = model->config.embedding_init == LAB_EMBEDDING_UNIT;
-        draw_normal(p, unit ? 1.0 : 1.0 / sqrt((double)model->config.dim), random);
+        const double deviations[] = {[LAB_EMBEDDING_SCALED] = 1.0 / sqrt((double)model->config.dim),
+                                     [LAB_EMBEDDING_UNIT] = 1.0,
+                                     [LAB_EMBEDDING_PLAIN] = 0.02};
+        draw_normal(p, deviations[model->config.embedding_init], random);
+    } else if (p->value == model->text.types) {
+        draw_normal(p, 0.02, random);
     } else if (p->value == model->image.convolution.weight) {
         draw_normal(p, sqrt(2.0 / (double)p->shape[1]), random);
     } else if (p->rank == 2) {

@@ -5,6 +5,7 @@
 #include "model/token_positions.h"
 #include "nn/embedding.h"
 #include <math.h>
+#include <string.h>
 
 /* Streams: join j of a stack has number 4 j, sublayer s 4 s + 1 (hidden) or 4 s + 2 (attention weights); the
  * decoder's follow 2^15 after the encoder's. */
@@ -21,8 +22,9 @@ static void stack_arm(lab_stack *stack, double p, uint32_t purpose, uint64_t see
 
 void lab_dropout_arm(lab_model *model, bool training, uint64_t seed, uint32_t step) {
     double p = training ? model->config.dropout : 0.0;
-    stack_arm(&model->encoder, p, LAB_PURPOSE_DROPOUT, seed, step);
-    if (model->config.architecture == LAB_ENCODER_DECODER)
+    if (model->config.encoder_layers > 0)
+        stack_arm(&model->encoder, p, LAB_PURPOSE_DROPOUT, seed, step);
+    if (model->config.decoder_layers > 0)
         stack_arm(&model->decoder, p, LAB_PURPOSE_DROPOUT + 0x8000u, seed, step);
 }
 
@@ -63,6 +65,11 @@ locus_status lab_batch_check(const lab_model *model, const lab_batch *batch, boo
     return status == LOCUS_OK ? lab_batch_check_trees(model, batch, targets, error) : status;
 }
 
+void lab_loss_begin(lab_model *model, size_t predicted, bool training) {
+    model->loss_scale = training ? 1.0f / (float)predicted : 0.0f;
+    model->smoothing = training ? (float)model->config.label_smoothing : 0.0f;
+}
+
 locus_status lab_loss_check(const lab_score *score, locus_error *error) {
     if (isfinite(score->loss))
         return LOCUS_OK;
@@ -85,6 +92,30 @@ lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const lab_stack_p
                            .end_context = model};
 }
 
+locus_status lab_runs_prepare(lab_model *model, lab_stack_run *const *runs, size_t count, bool training,
+                              locus_error *error) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const size_t attention = lab_stack_workspace(runs[i], training);
+        const size_t added = lab_added_workspace(model, lab_run_token_plan(runs[i]));
+        bytes = attention > bytes ? attention : bytes;
+        bytes = added > bytes ? added : bytes;
+    }
+    const locus_status status = lab_workspace_fit(model, bytes, error);
+    for (size_t i = 0; i < count; ++i)
+        runs[i]->workspace = model->workspace;
+    return status;
+}
+
+void lab_position_gradients_clear(lab_model *model) {
+    float *position = model->gradients + (model->elements - model->position_elements);
+    memset(position, 0, model->position_elements * sizeof *position);
+}
+
+float lab_embedding_scale(const lab_model *model) {
+    return model->config.embedding_init == LAB_EMBEDDING_PLAIN ? 1.0f : (float)sqrt((double)model->config.dim);
+}
+
 typedef struct gather {
     const lab_model *model;
     const lab_stack *stack;
@@ -95,7 +126,7 @@ static void gather_task(void *context, size_t chunk, size_t worker) {
     (void)worker;
     const gather *g = context;
     lab_embedding_forward(lab_chunk_at(g->stack->tokens, chunk), g->stack->dim, g->tokens, g->model->embedding,
-                          (float)sqrt((double)g->stack->dim), g->stack->joins[0].sum);
+                          lab_embedding_scale(g->model), g->stack->joins[0].sum);
 }
 
 locus_status lab_tokens_embed(lab_model *model, lab_stack *stack, const int32_t *tokens, const locus_plan *plan,
@@ -103,6 +134,16 @@ locus_status lab_tokens_embed(lab_model *model, lab_stack *stack, const int32_t 
     gather g = {model, stack, tokens};
     locus_parallel_for(lab_chunk_count(stack->tokens), gather_task, &g);
     return lab_tokens_add(model, stack, plan, error);
+}
+
+/* x = scale · E[token] + e[position] */
+locus_status lab_tokens_embed_backward(lab_model *model, const lab_stack *stack, const int32_t *tokens,
+                                       const locus_plan *plan, locus_error *error) {
+    const locus_status status = lab_tokens_add_backward(model, stack, plan, error);
+    if (status == LOCUS_OK)
+        lab_embedding_backward(stack->tokens, stack->dim, tokens, stack->branch[0], lab_embedding_scale(model),
+                               model->embedding_gradient);
+    return status;
 }
 
 /* Keys and values of every cross-attention. The encoder's end, while a chunk of its output is in the cache. */

@@ -58,15 +58,16 @@ typedef struct lab_stream_join {
 } lab_stream_join;
 
 /* Called at the end of the last segment, forward, or the start of the first, backward, for each chunk: a loss,
- * projections of the memory. `partial` is the chunk's own row of sums. */
+ * projections of the memory; NULL: nothing is done there. `partial` is the chunk's own row of sums. */
 typedef void lab_stack_end(void *context, lab_rows rows, size_t chunk, float *partial);
 
 typedef struct lab_stack {
     size_t dim, feed_forward, heads, kv_heads, kv_dim, sublayer_count;
-    bool gelu;        /* the feed-forward block's activation; else ReLU */
-    bool stream_is_y; /* norms stand after the blocks */
-    bool leaves_out;  /* training has stochastic depth */
-    locus_mask mask;  /* of the self-attention */
+    size_t layer_sublayers; /* of a layer: 2, or 3 with a cross-attention */
+    bool gelu;              /* the feed-forward block's activation; else ReLU */
+    bool stream_is_y;       /* norms stand after the blocks */
+    bool leaves_out;        /* training has stochastic depth */
+    locus_mask mask;        /* of the self-attention */
     lab_sublayer *sublayers;
     lab_stream_join *joins; /* [sublayer_count + 1] */
     size_t tokens, memory_tokens;

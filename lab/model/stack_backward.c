@@ -145,10 +145,10 @@ static void segment_task(void *context, size_t chunk, size_t worker) {
     float *partial = stack->partials + chunk * stack->partial_width;
     size_t kept = part->top == stack->sublayer_count ? 0 : stack->end_width; /* the end's sums stay for its owner */
     memset(partial + kept, 0, (stack->partial_width - kept) * sizeof *partial);
-    if (part->top == stack->sublayer_count)
-        part->run->end(part->run->end_context, lab_stack_chunk(stack, chunk), chunk, partial);
-    else
+    if (part->top < stack->sublayer_count)
         projection_backward(part, chunk, partial);
+    else if (part->run->end)
+        part->run->end(part->run->end_context, lab_stack_chunk(stack, chunk), chunk, partial);
     join_backward(part, 0, chunk, partial);
     if (part->feed_forward) {
         feed_forward_backward(part, chunk, partial);

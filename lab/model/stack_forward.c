@@ -75,15 +75,19 @@ static void branch_forward(const lab_stack *stack, size_t s, const float *x, siz
     lab_linear_multiply(output, (lab_rows){0, own.count}, x + own.first * output->inputs, branch);
 }
 
+static void activate(const lab_stack *stack, const lab_sublayer *sublayer, lab_rows rows) {
+    const float *bias = sublayer->project.bias;
+    if (stack->gelu)
+        lab_gelu_forward(rows, stack->feed_forward, bias, &sublayer->dropout, sublayer->projected, sublayer->hidden);
+    else
+        lab_relu_forward(rows, stack->feed_forward, bias, &sublayer->dropout, sublayer->projected);
+}
+
 static void feed_forward(const lab_stack *stack, size_t s, size_t chunk) {
     const lab_sublayer *sublayer = &stack->sublayers[s];
     const lab_rows own = lab_sublayer_chunk(stack, sublayer, chunk);
-    const float *bias = sublayer->project.bias;
     lab_linear_multiply(&sublayer->project, own, lab_sublayer_input(stack, sublayer), sublayer->projected);
-    if (stack->gelu)
-        lab_gelu_forward(own, stack->feed_forward, bias, &sublayer->dropout, sublayer->projected, sublayer->hidden);
-    else
-        lab_relu_forward(own, stack->feed_forward, bias, &sublayer->dropout, sublayer->projected);
+    activate(stack, sublayer, own);
     branch_forward(stack, s, sublayer->hidden, chunk);
 }
 
@@ -111,7 +115,8 @@ static void segment_task(void *context, size_t chunk, size_t worker) {
         join_forward(stack, j + 1, chunk);
     }
     if (j == stack->sublayer_count) {
-        part->run->end(part->run->end_context, lab_stack_chunk(stack, chunk), chunk, NULL);
+        if (part->run->end)
+            part->run->end(part->run->end_context, lab_stack_chunk(stack, chunk), chunk, NULL);
         return;
     }
     const lab_sublayer *next = &stack->sublayers[j];
@@ -120,8 +125,73 @@ static void segment_task(void *context, size_t chunk, size_t worker) {
     cache_store(part->run, j, own);
 }
 
+/* ---- few tokens, as in decoding: a loop for each layer, over panels of its weights ---- */
+
+enum { FEW_TOKENS = 256, FEW_ROWS = 4 };
+
+static bool is_few(const lab_stack_run *run) {
+    return (run->kept || run->caches) && run->end == NULL && run->stack->tokens <= FEW_TOKENS;
+}
+
+/* A join, or the activation of the feed-forward block that reads it, of a few rows. */
+typedef struct few_call {
+    const lab_stack *stack;
+    size_t join;
+} few_call;
+
+static lab_rows few_rows(const lab_stack *stack, size_t index) {
+    const size_t first = index * FEW_ROWS, left = stack->tokens - first;
+    return (lab_rows){first, left < FEW_ROWS ? left : FEW_ROWS};
+}
+
+static void few_join_task(void *context, size_t index, size_t worker) {
+    const few_call *own = context;
+    const lab_join_forward_call call = join_call(own->stack, own->join);
+    (void)worker;
+    lab_join_forward(&call, own->stack->dim, few_rows(own->stack, index));
+}
+
+static void few_activation_task(void *context, size_t index, size_t worker) {
+    const few_call *own = context;
+    const lab_sublayer *sublayer = &own->stack->sublayers[own->join];
+    (void)worker;
+    activate(own->stack, sublayer, few_rows(own->stack, index));
+}
+
+static void few_loop(const few_call *call, locus_task *task) {
+    locus_parallel_for((call->stack->tokens + FEW_ROWS - 1) / FEW_ROWS, task, (void *)call);
+}
+
+static void few_branch(const lab_stack *stack, size_t s, const float *x) {
+    lab_linear_multiply_few(&stack->sublayers[s].output, stack->tokens, x, stack->joins[s + 1].sum);
+}
+
+static void few_run(const lab_stack_run *run, size_t j) {
+    const lab_stack *stack = run->stack;
+    if (j > 0)
+        few_branch(stack, j - 1, stack->sublayers[j - 1].context);
+    few_loop(&(few_call){stack, j}, few_join_task);
+    for (; j < stack->sublayer_count && stack->sublayers[j].kind == LAB_FEED_FORWARD; ++j) {
+        const lab_sublayer *sublayer = &stack->sublayers[j];
+        lab_linear_multiply_few(&sublayer->project, stack->tokens, lab_sublayer_input(stack, sublayer),
+                                sublayer->projected);
+        few_loop(&(few_call){stack, j}, few_activation_task);
+        few_branch(stack, j, sublayer->hidden);
+        few_loop(&(few_call){stack, j + 1}, few_join_task);
+    }
+    if (j == stack->sublayer_count)
+        return;
+    const lab_sublayer *next = &stack->sublayers[j];
+    lab_linear_forward_few(&next->project, stack->tokens, lab_sublayer_input(stack, next), next->projected);
+    cache_store(run, j, (lab_rows){0, stack->tokens});
+}
+
 static void segment_run(const lab_stack_run *run, size_t join) {
     segment part = {run, join};
+    if (is_few(run)) {
+        few_run(run, join);
+        return;
+    }
     locus_parallel_for(lab_stack_chunks(run->stack), segment_task, &part);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See token_positions.h. Trees are refused whose tokens stand before their parents, have no root or more than one, or
- * more children than the model was made for. */
+ * more children than the model was made for; and, where every token is a node of its own, two tokens at one node. */
 #include "model/token_positions.h"
 
 #include "io/fail.h"
@@ -39,12 +39,12 @@ typedef struct tree_part {
     size_t first, count;
 } tree_part;
 
-/* Its nodes, from place `at` on. */
+/* Its nodes, from place `at` on. A token of branch 0 stands where its parent does. */
 static void places_fill(lab_token_places *places, size_t at, const tree_part *part) {
     for (size_t t = 0; t < part->count; ++t) {
-        const int32_t parent = part->tree->parents[part->first + t];
+        const int32_t parent = part->tree->parents[part->first + t], branch = part->tree->branches[part->first + t];
         const int64_t node = parent < 0 ? -1 : places->nodes[at + (size_t)parent];
-        places->nodes[at + t] = lab_token_places_grow(places, node, part->tree->branches[part->first + t]);
+        places->nodes[at + t] = node >= 0 && branch == 0 ? node : lab_token_places_grow(places, node, branch);
     }
 }
 
@@ -185,24 +185,32 @@ locus_status lab_positions_check_group(const lab_model_config *config, const loc
                     "the encoding acts on '%s', but the task's positions are 0, 1, 2, …: use seq or cycle:n", text);
 }
 
-static locus_status check_node(const char *name, size_t sample, const tree_part *part, size_t t, size_t arity,
+/* What a model takes for a tree. */
+typedef struct tree_rule {
+    const char *name; /* "input", "target" */
+    size_t arity;
+    bool shared; /* several tokens may stand at one node */
+} tree_rule;
+
+static locus_status check_node(const tree_rule *rule, size_t sample, const tree_part *part, size_t t,
                                locus_error *error) {
     const int32_t parent = part->tree->parents[part->first + t], branch = part->tree->branches[part->first + t];
     const bool root = t == 0;
+    const char *name = rule->name;
     if (root ? parent != -1 : parent < 0 || (size_t)parent >= t)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, name,
                         "token %zu of %s %zu has parent %ld: the root comes first (parent -1), and every other node "
                         "behind its parent",
                         t, name, sample, (long)parent);
-    if (root || (branch >= 1 && (size_t)branch <= arity))
+    if (root || (branch >= !rule->shared && (size_t)branch <= rule->arity))
         return LOCUS_OK;
     return lab_fail(error, LOCUS_ERROR_ARGUMENT, name,
-                    "token %zu of %s %zu is child %ld of its parent: children are numbered from 1 to %zu", t, name,
-                    sample, (long)branch, arity);
+                    "token %zu of %s %zu is child %ld of its parent: children are numbered from 1 to %zu%s", t, name,
+                    sample, (long)branch, rule->arity, rule->shared ? ", and 0 is the parent's own node" : "");
 }
 
-static locus_status check_trees(const char *name, const lab_batch *batch, bool target, size_t arity,
-                                locus_error *error) {
+static locus_status check_trees(const tree_rule *rule, const lab_batch *batch, bool target, locus_error *error) {
+    const char *name = rule->name;
     const size_t *offsets = target ? batch->target_offsets : batch->input_offsets;
     const lab_batch_tree *tree = target ? &batch->target_tree : &batch->input_tree;
     if (!tree->parents || !tree->branches)
@@ -213,7 +221,7 @@ static locus_status check_trees(const char *name, const lab_batch *batch, bool t
         if (part.count == 0)
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s %zu is empty: a tree has a root", name, s);
         for (size_t t = 0; t < part.count; ++t) {
-            const locus_status status = check_node(name, s, &part, t, arity, error);
+            const locus_status status = check_node(rule, s, &part, t, error);
             if (status != LOCUS_OK)
                 return status;
         }
@@ -225,6 +233,8 @@ locus_status lab_batch_check_trees(const lab_model *model, const lab_batch *batc
     const size_t arity = model->config.tree_arity;
     if (arity == 0)
         return LOCUS_OK;
-    const locus_status status = check_trees("input", batch, false, arity, error);
-    return status == LOCUS_OK && targets ? check_trees("target", batch, true, arity, error) : status;
+    const bool shared = model->config.architecture == LAB_TEXT_CLASSIFIER;
+    const locus_status status = check_trees(&(tree_rule){"input", arity, shared}, batch, false, error);
+    return status == LOCUS_OK && targets ? check_trees(&(tree_rule){"target", arity, false}, batch, true, error)
+                                         : status;
 }

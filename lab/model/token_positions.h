@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the tokens of words and of trees stand.
+/* Where the tokens of words, of trees and of expressions stand.
  *
  *   axis, cycle   0, 1, 2, … in each sequence, in the order in which tokens are read
- *   tree          the path of the token's node; the start token stands at the root (words: everything does)
+ *   tree          the path of the token's node; the start token stands at the root (words: everything does). A token of
+ *                 branch 0 that has a parent stands at its parent's node, as a closing bracket does at its operator's:
+ *                 text classifiers take it, models of pairs don't
  *   product       both: a number for the flat coordinate, a path for the tree
  *
  * The nodes of all trees of a batch are one tree: their roots are its node 0. */

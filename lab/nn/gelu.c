@@ -6,31 +6,9 @@
  *   gelu(x) = x − x Q(x) for x ≥ 0, x Q(−x) below;   gelu'(x) = 1 − Q(x) + x e/√(2π), or Q(−x) + x e/√(2π)
  *   Q(x) = e · t P(t), t = 1 / (1 + p x): relative error 5e-7 in float (coefficients: tools/fit_normal_tail.py)
  *
- * so the exponential serves both. exp by powers of two and a polynomial of degree 6 (Taylor's, reduced to ±ln 2 /
- * 2). */
+ * so the exponential serves both. */
 #include "nn/activation.h"
-#include "nn/clones.h"
-#include <stdint.h>
-
-/* e^y for −87 ≤ y ≤ 0 */
-LAB_INLINE float gelu_exp(float y) {
-    const float round = 12582912.0f; /* 1.5 · 2^23: adding it leaves whole numbers */
-    const float powers = y * 1.44269504f + round, whole = powers - round;
-    const float r = (y - whole * 0.693359375f) + whole * 2.12194440e-4f;
-    float series = 1.0f / 720.0f;
-    series = series * r + 1.0f / 120.0f;
-    series = series * r + 1.0f / 24.0f;
-    series = series * r + 1.0f / 6.0f;
-    series = series * r + 0.5f;
-    series = series * r + 1.0f;
-    series = series * r + 1.0f;
-    int32_t bits;
-    float scale;
-    memcpy(&bits, &powers, sizeof bits);
-    bits = (int32_t)((uint32_t)bits << 23) + 0x3f800000;
-    memcpy(&scale, &bits, sizeof scale);
-    return series * scale;
-}
+#include "nn/exponential.h"
 
 typedef struct normal_tail {
     float exponential, tail; /* e and Q(|x|) */
@@ -39,7 +17,7 @@ typedef struct normal_tail {
 LAB_INLINE normal_tail gelu_tail(float x) {
     const float size = x < 0.0f ? -x : x;
     const float y = -0.5f * size * size, t = 1.0f / (1.0f + 0.21f * size);
-    const float e = gelu_exp(y < -87.0f ? -87.0f : y);
+    const float e = lab_exponential(y < LAB_EXPONENTIAL_LEAST ? LAB_EXPONENTIAL_LEAST : y);
     float p = -7.165625611e-02f;
     p = p * t + 2.835882755e-01f;
     p = p * t - 3.302527263e-01f;

@@ -36,7 +36,7 @@ static void drop_row(const lab_dropout *dropout, size_t row, size_t dim, const f
     }
 }
 
-LAB_CLONES static void norm_statistics(size_t dim, const float *x, float *mean, float *inverse) {
+LAB_CLONES static void norm_statistics(size_t dim, double epsilon, const float *x, float *mean, float *inverse) {
     lab_lanes total = {0}, square = {0}, value;
     size_t whole = dim / LAB_LANES * LAB_LANES;
     float rest = 0.0f;
@@ -57,7 +57,7 @@ LAB_CLONES static void norm_statistics(size_t dim, const float *x, float *mean, 
         rest += (x[j] - m) * (x[j] - m);
     double variance = (double)(lab_lanes_sum(&square) + rest) / (double)dim;
     *mean = m;
-    *inverse = (float)(1.0 / sqrt(variance + LAB_NORM_EPSILON));
+    *inverse = (float)(1.0 / sqrt(variance + epsilon));
 }
 
 LAB_CLONES static void norm_apply(size_t dim, const lab_norm *norm, float mean, float inverse, const float *restrict x,
@@ -91,12 +91,13 @@ static void join_row(const lab_join_forward_call *call, size_t dim, size_t r) {
 }
 
 void lab_join_forward(const lab_join_forward_call *call, size_t dim, lab_rows rows) {
+    const double epsilon = call->norm->epsilon > 0.0 ? call->norm->epsilon : LAB_NORM_EPSILON;
     for (size_t r = rows.first; r < rows.first + rows.count; ++r) {
         const float *sum = call->sum + r * dim;
         join_row(call, dim, r);
         if (call->norm->gain == NULL)
             continue;
-        norm_statistics(dim, sum, &call->mean[r], &call->inverse[r]);
+        norm_statistics(dim, epsilon, sum, &call->mean[r], &call->inverse[r]);
         norm_apply(dim, call->norm, call->mean[r], call->inverse[r], sum, call->y + r * dim);
     }
 }

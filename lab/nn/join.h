@@ -14,11 +14,12 @@
 #include "nn/rows.h"
 #include <stdbool.h>
 
-#define LAB_NORM_EPSILON 1e-5
+#define LAB_NORM_EPSILON 1e-5 /* unless a norm has its own */
 
 typedef struct lab_norm {
     float *gain, *shift; /* [dim]; NULL: no norm, y = sum */
     float *gain_gradient, *shift_gradient;
+    double epsilon; /* 0: LAB_NORM_EPSILON */
 } lab_norm;
 
 /* All [tokens, dim], contiguous, from token 0. */

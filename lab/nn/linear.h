@@ -16,6 +16,10 @@ typedef struct lab_linear {
 void lab_linear_forward(const lab_linear *linear, lab_rows rows, const float *x, float *y);
 /* The same without the bias: for layers whose successor adds it in its own pass. */
 void lab_linear_multiply(const lab_linear *linear, lab_rows rows, const float *x, float *y);
+/* Likewise for the first `rows` rows, which are few, in a parallel loop of their own over y's columns (linear_few.c):
+ * not for pieces of a loop. */
+void lab_linear_forward_few(const lab_linear *linear, size_t rows, const float *x, float *y);
+void lab_linear_multiply_few(const lab_linear *linear, size_t rows, const float *x, float *y);
 /* gx = gy W, or gx += gy W with `keep`. */
 void lab_linear_backward(const lab_linear *linear, lab_rows rows, const float *gy, float *gx, bool keep);
 /* dW = gyᵀ x over `tokens` rows, as a product for lab_products_parallel. */

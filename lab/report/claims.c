@@ -66,8 +66,8 @@ double lab_chance_bound(double chance) {
     return chance + 0.1 * (1 - chance);
 }
 
-static lab_verdict above(const lab_contrast *contrast) {
-    return !lab_contrast_separates(contrast) ? LAB_OPEN : contrast->difference > 0 ? LAB_SUPPORTED : LAB_CONTRADICTED;
+static lab_verdict ahead(const lab_contrast *contrast, double lead) {
+    return !lab_contrast_separates(contrast) ? LAB_OPEN : lead > 0 ? LAB_SUPPORTED : LAB_CONTRADICTED;
 }
 
 /* ---- which rows and columns ---- */
@@ -81,7 +81,17 @@ typedef struct scene {
 } scene;
 
 static const lab_statistic *score(const scene *of, size_t row, size_t column) {
-    return &of->result->fields[row][column].accuracy;
+    return lab_field_score(&of->result->fields[row][column], of->table->columns[column].measure);
+}
+
+/* 1, or −1 where lower is better. */
+static double sign_of(const scene *of, size_t column) {
+    return lab_measure_sign(of->table->columns[column].measure);
+}
+
+/* Whether a field can be compared: an empty one, of a scheme that makes no sense there, takes no part. */
+static bool takes_part(const scene *of, size_t row, size_t column) {
+    return lab_reproduction_has(of->table, row, column);
 }
 
 static const lab_scheme *scheme_of(const scene *of, size_t row) {
@@ -97,19 +107,21 @@ static bool named(const char *const names[LAB_CLAIM_NAMES], const char *name) {
     return false;
 }
 
-/* Rows of the published table only: neither ablations nor schemes beyond the paper speak for or against a claim. */
-static bool is_subject(const scene *of, size_t row) {
-    const lab_scheme *scheme = scheme_of(of, row);
-    const lab_claim *claim = of->claim;
-    return scheme->place == LAB_SCHEME_PUBLISHED &&
-           (claim->subjects[0] != NULL ? named(claim->subjects, scheme->name) : !named(claim->rivals, scheme->name));
+/* Ablations speak neither for nor against a claim; schemes beyond the paper only where they are named. */
+static bool is_one(const lab_scheme *scheme, const char *const own[LAB_CLAIM_NAMES],
+                   const char *const others[LAB_CLAIM_NAMES]) {
+    if (own[0] != NULL) {
+        return scheme->place != LAB_SCHEME_ABLATION && named(own, scheme->name);
+    }
+    return scheme->place == LAB_SCHEME_PUBLISHED && !named(others, scheme->name);
 }
 
-static bool is_rival(const scene *of, size_t row) {
-    const lab_scheme *scheme = scheme_of(of, row);
-    const lab_claim *claim = of->claim;
-    return scheme->place == LAB_SCHEME_PUBLISHED &&
-           (claim->rivals[0] != NULL ? named(claim->rivals, scheme->name) : !named(claim->subjects, scheme->name));
+static bool is_subject(const scene *of, size_t row, size_t column) {
+    return takes_part(of, row, column) && is_one(scheme_of(of, row), of->claim->subjects, of->claim->rivals);
+}
+
+static bool is_rival(const scene *of, size_t row, size_t column) {
+    return takes_part(of, row, column) && is_one(scheme_of(of, row), of->claim->rivals, of->claim->subjects);
 }
 
 /* Whether one of the words "a|b" stands in the name. */
@@ -137,11 +149,13 @@ static bool at_chance(const lab_statistic *share, double chance) {
 }
 
 bool lab_column_at_chance(const lab_reproduction *table, const lab_result *result, size_t column) {
+    const lab_measure measure = table->columns[column].measure;
     size_t measured = 0;
-    for (size_t row = 0; row < table->row_count; row++) {
-        const lab_statistic *share = &result->fields[row][column].accuracy;
+    for (size_t row = 0; row < table->row_count && lab_measure_is_share(measure); row++) {
+        const lab_statistic *share = lab_field_score(&result->fields[row][column], measure);
         measured += share->count > 0;
-        if (share->count > 0 && !at_chance(share, result->chance[column])) {
+        if (share->count > 0 &&
+            !(measure == LAB_MEASURE_SOLVED ? share->mean <= 0 : at_chance(share, result->chance[column]))) {
             return false;
         }
     }
@@ -149,6 +163,23 @@ bool lab_column_at_chance(const lab_reproduction *table, const lab_result *resul
 }
 
 /* ---- comparisons ---- */
+
+/* Scores that are shares of independent samples: tokens of a word or nodes of a tree are none. */
+static bool has_own_samples(const scene *of, size_t column) {
+    const lab_reproduction_column *one = &of->table->columns[column];
+    return one->kind == LAB_TASK_IMAGES || one->kind == LAB_TASK_EXPRESSIONS || one->measure == LAB_MEASURE_SOLVED;
+}
+
+static size_t samples_of(const lab_reproduction *table, const lab_result *result, size_t row, size_t column) {
+    const lab_reproduction_column *one = &table->columns[column];
+    return one->rows[row].pretrained ? one->pretrained.test_samples : result->samples[column];
+}
+
+size_t lab_claim_samples(const lab_reproduction *table, const lab_result *result, const lab_claim_item *item) {
+    const size_t own = samples_of(table, result, item->subject, item->column);
+    const size_t other = item->rival == SIZE_MAX ? own : samples_of(table, result, item->rival, item->column);
+    return own < other ? own : other;
+}
 
 static void add_item(scene *of, lab_claim_item item) {
     lab_finding *finding = of->finding;
@@ -158,36 +189,39 @@ static void add_item(scene *of, lab_claim_item item) {
     if (item.at_chance) {
         item.verdict = LAB_OPEN;
     }
-    if (of->table->kind == LAB_TASK_IMAGES && item.rival != SIZE_MAX && !item.contrast.missing &&
+    if (has_own_samples(of, item.column) && item.rival != SIZE_MAX && !item.contrast.missing &&
         !isfinite(item.contrast.half_width)) {
-        item.binomial =
-            lab_binomial_half_width(score(of, item.subject, item.column)->mean,
-                                    score(of, item.rival, item.column)->mean, of->result->samples[item.column]);
+        item.binomial = lab_binomial_half_width(score(of, item.subject, item.column)->mean,
+                                                score(of, item.rival, item.column)->mean,
+                                                lab_claim_samples(of->table, of->result, &item));
     }
     finding->counts[item.verdict]++;
     finding->items[finding->item_count++] = item;
 }
 
 static bool both_at_chance(const scene *of, size_t column, size_t subject, size_t rival) {
-    double chance = of->result->chance[column];
+    double chance = of->table->columns[column].measure == LAB_MEASURE_ACCURACY ? of->result->chance[column] : 0;
     return at_chance(score(of, subject, column), chance) && at_chance(score(of, rival, column), chance);
 }
 
 static lab_claim_item compare(const scene *of, size_t column, size_t subject, size_t rival) {
     const lab_statistic *a = score(of, subject, column), *b = score(of, rival, column);
     lab_claim_item item = {.column = column, .subject = subject, .rival = rival, .contrast = lab_contrast_two(a, b)};
+    item.lead = sign_of(of, column) * item.contrast.difference;
     item.at_chance = both_at_chance(of, column, subject, rival);
-    item.verdict = above(&item.contrast);
+    item.verdict = ahead(&item.contrast, item.lead);
     return item;
 }
 
-/* The subject with the highest mean; SIZE_MAX: none of them is a row. */
+/* The subject with the best mean; SIZE_MAX: none of them is a row. */
 static size_t best_subject(const scene *of, size_t column) {
+    const double sign = sign_of(of, column);
     size_t best = SIZE_MAX;
     for (size_t row = 0; row < of->table->row_count; row++) {
-        if (is_subject(of, row) &&
+        if (is_subject(of, row, column) &&
             (best == SIZE_MAX || score(of, best, column)->count == 0 ||
-             (score(of, row, column)->count > 0 && score(of, row, column)->mean > score(of, best, column)->mean))) {
+             (score(of, row, column)->count > 0 &&
+              sign * (score(of, row, column)->mean - score(of, best, column)->mean) > 0))) {
             best = row;
         }
     }
@@ -195,14 +229,14 @@ static size_t best_subject(const scene *of, size_t column) {
 }
 
 /* Best or within one standard deviation of the best against one rival. */
-static lab_verdict nearly(const lab_contrast *contrast, const lab_statistic *rival) {
-    if (contrast->missing || !isfinite(contrast->half_width)) {
+static lab_verdict nearly(const lab_claim_item *item, const lab_statistic *rival) {
+    if (item->contrast.missing || !isfinite(item->contrast.half_width)) {
         return LAB_OPEN;
     }
-    if (contrast->difference >= -rival->deviation) {
+    if (item->lead >= -rival->deviation) {
         return LAB_SUPPORTED;
     }
-    return lab_contrast_separates(contrast) ? LAB_CONTRADICTED : LAB_OPEN;
+    return lab_contrast_separates(&item->contrast) ? LAB_CONTRADICTED : LAB_OPEN;
 }
 
 /* How much a comparison weighs in a column: a contradiction over what is open over support, then the smaller lead. */
@@ -212,7 +246,7 @@ static bool weighs_more(const lab_claim_item *a, const lab_claim_item *b) {
         return weight[a->verdict] > weight[b->verdict];
     }
     return a->contrast.missing < b->contrast.missing ||
-           (a->contrast.missing == b->contrast.missing && a->contrast.difference < b->contrast.difference);
+           (a->contrast.missing == b->contrast.missing && a->lead < b->lead);
 }
 
 /* While one of several subjects has no score it might still be the best. */
@@ -222,7 +256,7 @@ static bool lacks_subject(const scene *of, size_t column) {
         names++;
     }
     for (size_t row = 0; row < of->table->row_count; row++) {
-        measured += is_subject(of, row) && score(of, row, column)->count > 0;
+        measured += is_subject(of, row, column) && score(of, row, column)->count > 0;
     }
     return measured < names;
 }
@@ -231,11 +265,11 @@ static void judge_best(scene *of, size_t column) {
     size_t subject = best_subject(of, column);
     lab_claim_item worst = {.rival = SIZE_MAX};
     for (size_t row = 0; subject != SIZE_MAX && row < of->table->row_count; row++) {
-        if (!is_rival(of, row)) {
+        if (!is_rival(of, row, column)) {
             continue;
         }
         lab_claim_item item = compare(of, column, subject, row);
-        item.verdict = item.at_chance ? LAB_OPEN : nearly(&item.contrast, score(of, row, column));
+        item.verdict = item.at_chance ? LAB_OPEN : nearly(&item, score(of, row, column));
         if (worst.rival == SIZE_MAX || weighs_more(&item, &worst)) {
             worst = item;
         }
@@ -247,12 +281,33 @@ static void judge_best(scene *of, size_t column) {
     }
 }
 
-static void judge_above(scene *of, size_t column) {
+/* Whether the interval of the lead lies inside, or outside, of ± margin; of HARMLESS only its lower end counts. */
+static lab_verdict within(const lab_claim_item *item, lab_claim_kind kind) {
+    if (item->contrast.missing || !isfinite(item->contrast.half_width)) {
+        return LAB_OPEN;
+    }
+    const double low = item->lead - item->contrast.half_width, high = item->lead + item->contrast.half_width;
+    const bool harmless = kind == LAB_CLAIM_HARMLESS;
+    if (low > -item->margin && (harmless || high < item->margin)) {
+        return LAB_SUPPORTED;
+    }
+    return high < -item->margin || (!harmless && low > item->margin) ? LAB_CONTRADICTED : LAB_OPEN;
+}
+
+/* Each subject against each rival: ahead of it, or within the margin. */
+static void judge_pairs(scene *of, size_t column) {
+    const lab_claim_kind kind = of->claim->kind;
     for (size_t subject = 0; subject < of->table->row_count; subject++) {
         for (size_t rival = 0; rival < of->table->row_count; rival++) {
-            if (is_subject(of, subject) && is_rival(of, rival) && subject != rival) {
-                add_item(of, compare(of, column, subject, rival));
+            if (!is_subject(of, subject, column) || !is_rival(of, rival, column) || subject == rival) {
+                continue;
             }
+            lab_claim_item item = compare(of, column, subject, rival);
+            if (kind != LAB_CLAIM_ABOVE) {
+                item.margin = LAB_CLAIM_MARGIN * score(of, rival, column)->mean;
+                item.verdict = within(&item, kind);
+            }
+            add_item(of, item);
         }
     }
 }
@@ -260,7 +315,7 @@ static void judge_above(scene *of, size_t column) {
 static void judge_chance(scene *of, size_t column) {
     double chance = of->result->chance[column];
     for (size_t row = 0; row < of->table->row_count; row++) {
-        if (!is_subject(of, row) || !(chance > 0)) {
+        if (!is_subject(of, row, column) || !(chance > 0)) {
             continue;
         }
         const lab_statistic *share = score(of, row, column);
@@ -269,7 +324,8 @@ static void judge_chance(scene *of, size_t column) {
         if (share->count == 0) {
             item.contrast = (lab_contrast){0, INFINITY, true};
         }
-        lab_verdict over = above(&item.contrast);
+        item.lead = -item.contrast.difference;
+        lab_verdict over = ahead(&item.contrast, item.contrast.difference);
         item.verdict = over == LAB_OPEN ? LAB_OPEN : over == LAB_SUPPORTED ? LAB_CONTRADICTED : LAB_SUPPORTED;
         add_item(of, item);
     }
@@ -278,15 +334,16 @@ static void judge_chance(scene *of, size_t column) {
 /* (subject − rival) depth-first less the same breadth-first, for the task whose depth-first column this is. */
 static void judge_less(scene *of, size_t depth) {
     const lab_reproduction_column *one = &of->table->columns[depth];
-    for (size_t breadth = 0; one->order == LAB_ORDER_DEPTH && breadth < of->table->column_count; breadth++) {
+    const bool trees = one->kind == LAB_TASK_TREES && one->config.data.order == LAB_ORDER_DEPTH;
+    for (size_t breadth = 0; trees && breadth < of->table->column_count; breadth++) {
         const lab_reproduction_column *other = &of->table->columns[breadth];
-        if (other->order != LAB_ORDER_BREADTH || strcmp(other->config.task, one->config.task) != 0 ||
+        if (other->config.data.order != LAB_ORDER_BREADTH || strcmp(other->config.task, one->config.task) != 0 ||
             other->config.model.embedding_init != one->config.model.embedding_init) {
             continue;
         }
         for (size_t i = 0; i < of->table->row_count * of->table->row_count; i++) {
             size_t subject = i / of->table->row_count, rival = i % of->table->row_count;
-            if (!is_subject(of, subject) || !is_rival(of, rival)) {
+            if (!is_subject(of, subject, depth) || !is_rival(of, rival, depth)) {
                 continue;
             }
             const lab_statistic *const fields[4] = {score(of, subject, depth), score(of, rival, depth),
@@ -295,7 +352,8 @@ static void judge_less(scene *of, size_t depth) {
             lab_claim_item item = {.column = depth, .subject = subject, .rival = rival};
             item.at_chance = both_at_chance(of, depth, subject, rival) || both_at_chance(of, breadth, subject, rival);
             item.contrast = lab_contrast_of(fields, weights, 4);
-            item.verdict = above(&item.contrast);
+            item.lead = item.contrast.difference;
+            item.verdict = ahead(&item.contrast, item.lead);
             add_item(of, item);
         }
     }
@@ -305,7 +363,7 @@ static void judge_decay(scene *of, size_t column) {
     for (size_t with = 0; with < of->table->row_count; with++) {
         for (size_t without = 0; without < of->table->row_count; without++) {
             const lab_scheme *a = scheme_of(of, with), *b = scheme_of(of, without);
-            if (a->decay && !b->decay && strcmp(a->name, b->name) == 0) {
+            if (a->decay && !b->decay && strcmp(a->name, b->name) == 0 && takes_part(of, with, column)) {
                 add_item(of, compare(of, column, with, without));
             }
         }
@@ -314,8 +372,9 @@ static void judge_decay(scene *of, size_t column) {
 
 static void judge(scene *of) {
     static void (*const by_kind[])(scene *, size_t) = {
-        [LAB_CLAIM_BEST] = judge_best, [LAB_CLAIM_ABOVE] = judge_above, [LAB_CLAIM_CHANCE] = judge_chance,
-        [LAB_CLAIM_LESS] = judge_less, [LAB_CLAIM_DECAY] = judge_decay,
+        [LAB_CLAIM_BEST] = judge_best,      [LAB_CLAIM_ABOVE] = judge_pairs, [LAB_CLAIM_CHANCE] = judge_chance,
+        [LAB_CLAIM_LESS] = judge_less,      [LAB_CLAIM_DECAY] = judge_decay, [LAB_CLAIM_SIMILAR] = judge_pairs,
+        [LAB_CLAIM_HARMLESS] = judge_pairs,
     };
     lab_finding *finding = of->finding;
     for (size_t column = 0; column < of->table->column_count; column++) {
@@ -330,21 +389,28 @@ static void judge(scene *of) {
 
 /* ---- all of them ---- */
 
-static bool has_init(const lab_reproduction *table, int init) {
+static bool has_init(const lab_reproduction *table, lab_embedding_init init) {
     for (size_t i = 0; i < table->column_count; i++) {
-        if ((int)table->columns[i].config.model.embedding_init == init) {
+        if (table->columns[i].config.model.embedding_init == init) {
             return true;
         }
     }
     return false;
 }
 
+/* Words, with embeddings scaled and unit, in columns of their own. */
+static bool is_split(const lab_reproduction *table) {
+    const lab_task_kind kind = table->columns[0].kind;
+    return (kind == LAB_TASK_WORDS || kind == LAB_TASK_TREES) && has_init(table, LAB_EMBEDDING_SCALED) &&
+           has_init(table, LAB_EMBEDDING_UNIT);
+}
+
+/* init < 0: all columns. */
 static void find(lab_findings *findings, scene of, int init) {
     lab_finding *finding = &findings->findings[findings->count];
     memset(finding, 0, sizeof *finding);
     finding->claim = of.claim;
-    bool split = has_init(of.table, LAB_EMBEDDING_SCALED) && has_init(of.table, LAB_EMBEDDING_UNIT);
-    finding->variant = !split ? "" : init == LAB_EMBEDDING_UNIT ? "unit" : "scaled";
+    finding->variant = init < 0 ? "" : init == LAB_EMBEDDING_UNIT ? "unit" : "scaled";
     of.finding = finding;
     of.init = init;
     judge(&of);
@@ -363,10 +429,12 @@ locus_status lab_findings_make(lab_findings *findings, const lab_reproduction *t
         if (claim->table != NULL && strcmp(claim->table, table->name) != 0) {
             continue;
         }
-        for (int init = LAB_EMBEDDING_SCALED; init <= LAB_EMBEDDING_UNIT; init++) {
-            if (has_init(table, init)) {
-                find(findings, (scene){.table = table, .result = result, .claim = claim}, init);
-            }
+        const scene of = {.table = table, .result = result, .claim = claim};
+        if (is_split(table)) {
+            find(findings, of, LAB_EMBEDDING_SCALED);
+            find(findings, of, LAB_EMBEDDING_UNIT);
+        } else {
+            find(findings, of, -1);
         }
     }
     return LOCUS_OK;

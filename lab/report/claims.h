@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the paper says of its tables, as data, and what a measured table says to it: verdicts computed from means over
- * seeds and their 95 % confidence intervals.
+/* What papers say of their tables, as data, and what a measured table says to it: verdicts computed from means over
+ * seeds and their 95 % confidence intervals. A column's scores are those of its measure; where lower is better, below
+ * is ahead.
  *
  *   d = Σ w x̄ over fields,  s_d² = Σ w² s²/n,  interval d ± t(ν) s_d,  ν = s_d⁴ / Σ (w² s²/n)² / (n − 1)   (Welch 1947)
  *
@@ -37,22 +38,27 @@ typedef enum lab_claim_kind {
      * of the rivals (supported); contradicted if it is further behind and a rival is separated from it, once all
      * subjects have been measured. */
     LAB_CLAIM_BEST,
-    LAB_CLAIM_ABOVE,  /* each subject is above each rival: supported or contradicted where the two are separated */
+    LAB_CLAIM_ABOVE,  /* each subject is ahead of each rival: supported or contradicted where the two are separated */
     LAB_CLAIM_CHANCE, /* each subject is at chance: its interval lies below, or above, the bound of chance */
     LAB_CLAIM_LESS,   /* trees: subject − rival is smaller breadth-first than depth-first, task by task */
-    LAB_CLAIM_DECAY   /* with decay above without, scheme by scheme: only where both are there */
+    LAB_CLAIM_DECAY,  /* with decay ahead of without, scheme by scheme: only where both are there */
+    /* Each subject is within a margin of each rival, LAB_CLAIM_MARGIN times the rival's mean: the interval of the
+     * difference lies inside, or outside, of ± margin. */
+    LAB_CLAIM_SIMILAR,
+    LAB_CLAIM_HARMLESS /* it is behind by the margin at most: being ahead by more supports it, too */
 } lab_claim_kind;
 
-#define LAB_CLAIM_NAMES 4
+#define LAB_CLAIM_NAMES 8
+#define LAB_CLAIM_MARGIN 0.02
 
 typedef struct lab_claim {
     const char *table, *id;
     const char *text;   /* in the words of this table */
-    const char *source; /* the section that says so */
+    const char *source; /* who says so: "the paper, section 4.3", "ours" */
     lab_claim_kind kind;
-    const char *subjects[LAB_CLAIM_NAMES]; /* schemes; none: all but the rivals */
-    const char *rivals[LAB_CLAIM_NAMES];   /* none: all but the subjects */
-    const char *columns;                   /* only columns whose name has one of these words, "reverse|repeat"; NULL */
+    /* Schemes. Where there are none: all rows of the published table but the others. Rows beyond it are named. */
+    const char *subjects[LAB_CLAIM_NAMES], *rivals[LAB_CLAIM_NAMES];
+    const char *columns; /* only columns whose name has one of these words, "reverse|repeat"; NULL */
 } lab_claim;
 
 size_t lab_claim_count(void);
@@ -62,7 +68,9 @@ const lab_claim *lab_claim_at(size_t index);
 typedef struct lab_claim_item {
     size_t column, subject, rival; /* rival SIZE_MAX: the bound of chance */
     lab_contrast contrast;         /* subject − rival */
-    double binomial;               /* images with one seed: lab_binomial_half_width, else 0 */
+    double lead;                   /* the same where higher is better; else rival − subject */
+    double margin;                 /* SIMILAR, HARMLESS; else 0 */
+    double binomial;               /* images, expressions and problems with one seed: lab_binomial_half_width; else 0 */
     lab_verdict verdict;
     bool at_chance; /* nobody that is compared has left chance (LESS: in one of the orders): open for that reason */
 } lab_claim_item;
@@ -81,6 +89,10 @@ typedef struct lab_findings {
     size_t count;
     lab_finding *findings; /* owned */
 } lab_findings;
+
+/* Test samples behind an item: those of the subject or of the rival, whichever are fewer. A pretrained encoder may be
+ * scored on less than the rest of its column. */
+size_t lab_claim_samples(const lab_reproduction *table, const lab_result *result, const lab_claim_item *item);
 
 /* All claims of the table. Claims that the table has no fields for are left out. */
 locus_status lab_findings_make(lab_findings *findings, const lab_reproduction *table, const lab_result *result,

@@ -23,7 +23,10 @@ void lab_page_style(lab_page *page);
 /* Encodings and their colours. */
 void lab_page_legend(lab_page *page, const lab_summary_section *section);
 
-/* page_setting.c: what was run; page_tables.c, page_costs.c */
+/* The statistic of a row on the test set `which`: 0 is the trained length, then the further lengths. */
+const lab_statistic *lab_page_statistic(const lab_summary_section *section, const lab_summary_row *row, size_t which);
+
+/* page_setting.c: what was run; page_tables.c (findings), page_scores.c, page_costs.c (the others) */
 void lab_page_setting(lab_page *page, const lab_summary_section *section);
 void lab_page_findings(lab_page *page, const lab_summary_section *section);
 void lab_page_scores(lab_page *page, const lab_summary_section *section);

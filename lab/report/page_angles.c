@@ -196,7 +196,10 @@ locus_status lab_page_angles(lab_page *page, const lab_summary_section *section,
                 "step %s, each head’s by size, logarithmic; those below 1e-5 stand on the lower edge. Grey: rope’s "
                 "frequencies for as many pairs. Best checkpoint of the first finished seed.</figcaption></figure>\n",
                 ++page->figures,
-                section->kind == LAB_TASK_IMAGES ? "along an axis" : "along the order or down a branch");
+                section->kind == LAB_TASK_IMAGES ? "along an axis"
+                : section->kind == LAB_TASK_PROBLEMS || section->kind == LAB_TASK_TEXT
+                    ? "along the order"
+                    : "along the order or down a branch");
     }
     return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trees by depth and by number of nodes: a figure of two measures against both, and the tables that it is drawn
- * from. */
+/* Trees by depth and by number of nodes, expressions by depth and by number of tokens: a figure of measures against
+ * both, and the tables that it is drawn from. */
 #include "report/page.h"
 #include "report/plot.h"
 
@@ -20,7 +20,38 @@ static const lab_statistic *measure_of(const lab_summary_bin_score *score, size_
 typedef struct bin_axis {
     const lab_summary_bins *bins;
     bool by_nodes;
+    const struct bin_words *words;
 } bin_axis;
+
+/* What a kind's trees are called. */
+typedef struct bin_words {
+    const char *titles[2][MEASURES], *x_labels[2], *y_labels[MEASURES], *heads[2];
+    size_t drawn; /* panels: two, or four with greedy decoding */
+    const char *caption, *summary;
+} bin_words;
+
+static const bin_words tree_words = {
+    {{"Test accuracy by depth of the tree", "Exact matches by depth", "Greedy exact matches by depth of the tree"},
+     {"Test accuracy by number of nodes", "Exact matches by nodes", "Greedy exact matches by number of nodes"}},
+    {"depth of the input tree, and how many such trees", "nodes of the input tree, and how many such trees"},
+    {"test accuracy, % of nodes", "exact matches, %", "greedy exact matches, %"},
+    {"depth", "nodes"},
+    4,
+    "Trees of the test set by their depth and by their number of nodes: nodes right under teacher forcing, and whole "
+    "trees right by greedy decoding. Means over seeds, each weighted by its samples; bars are ± one standard "
+    "deviation. "
+    "Under each bin: how many trees it has, of which greedy decoding may have seen fewer.",
+    ", with exact matches under teacher forcing"};
+
+static const bin_words expression_words = {
+    {{"Test accuracy by depth of the expression", "", ""}, {"Test accuracy by length of the expression", "", ""}},
+    {"depth of the expression, and how many such", "tokens of the expression, and how many such"},
+    {"test accuracy, %", "", ""},
+    {"depth", "tokens"},
+    2,
+    "Expressions of the test set by their depth and by their number of tokens: how many of them get their class. Means "
+    "over seeds, each weighted by its samples; bars are ± one standard deviation. Under each bin: how many it has.",
+    ""};
 
 static const lab_summary_bin_score *scores_of(const lab_summary_row *row, const bin_axis *axis) {
     return axis->by_nodes ? row->at_nodes : row->at_depth;
@@ -75,21 +106,16 @@ static size_t name_bins(const bin_axis *axis, char texts[][96], const char **nam
 
 static locus_status draw_panel(lab_page *page, const lab_summary_section *section, const bin_axis *axis, size_t measure,
                                const char *id, locus_error *error) {
-    static const char *const titles[2][MEASURES] = {
-        {"Test accuracy by depth of the tree", "Exact matches by depth", "Greedy exact matches by depth of the tree"},
-        {"Test accuracy by number of nodes", "Exact matches by nodes", "Greedy exact matches by number of nodes"}};
-    static const char *const labels[MEASURES] = {"test accuracy, % of nodes", "exact matches, %",
-                                                 "greedy exact matches, %"};
+    const bin_words *words = axis->words;
     const size_t rows = section->row_count < MOST_ROWS ? section->row_count : MOST_ROWS;
     bin_line lines[MOST_ROWS] = {0};
     lab_series series[MOST_ROWS];
     char texts[LAB_SUMMARY_MAX_BINS][96];
     const char *names[LAB_SUMMARY_MAX_BINS];
     lab_chart chart = {.id = id,
-                       .title = titles[axis->by_nodes][measure],
-                       .x_label = axis->by_nodes ? "nodes of the input tree, and how many such trees"
-                                                 : "depth of the input tree, and how many such trees",
-                       .y_label = labels[measure],
+                       .title = words->titles[axis->by_nodes][measure],
+                       .x_label = words->x_labels[axis->by_nodes],
+                       .y_label = words->y_labels[measure],
                        .width = WIDTH,
                        .height = HEIGHT,
                        .x_low = -0.5,
@@ -149,7 +175,7 @@ static bool any_scores(const lab_summary_section *section, const bin_axis *axis,
 static void put_head(lab_page *page, const bin_axis *axis) {
     char text[48];
     fprintf(page->file, "<thead><tr><th class=\"left\">%s</th><th class=\"left\">score, %%</th>",
-            axis->by_nodes ? "nodes" : "depth");
+            axis->words->heads[axis->by_nodes]);
     for (size_t b = 0; b < axis->bins->count; b++) {
         bin_text(&axis->bins->bins[b], text, sizeof text);
         fprintf(page->file, "<th>%s", text);
@@ -186,7 +212,8 @@ static void put_table(lab_page *page, const lab_summary_section *section, const 
 /* ---- both ---- */
 
 locus_status lab_page_bins(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error) {
-    const bin_axis axes[2] = {{&section->depths, false}, {&section->nodes, true}};
+    const bin_words *words = section->kind == LAB_TASK_EXPRESSIONS ? &expression_words : &tree_words;
+    const bin_axis axes[2] = {{&section->depths, false, words}, {&section->nodes, true, words}};
     static const size_t drawn[] = {0, 2}; /* accuracy and greedy exact */
     locus_status status = LOCUS_OK;
     if (section->depths.count == 0 && section->nodes.count == 0) {
@@ -195,19 +222,15 @@ locus_status lab_page_bins(lab_page *page, const lab_summary_section *section, s
     fputs("<figure>", page->file);
     lab_page_legend(page, section);
     fputs("<div class=\"grid\">\n", page->file);
-    for (size_t i = 0; i < 4 && status == LOCUS_OK; i++) {
+    for (size_t i = 0; i < words->drawn && status == LOCUS_OK; i++) {
         char id[40];
         snprintf(id, sizeof id, "bins%zu_%zu", number, i);
         status = draw_panel(page, section, &axes[i % 2], drawn[i / 2], id, error);
     }
     fprintf(page->file,
-            "</div><figcaption><b>Figure %zu.</b> Trees of the test set by their depth and by their number of nodes: "
-            "nodes right under teacher forcing, and whole trees right by greedy decoding. Means over seeds, each "
-            "weighted by its samples; bars are ± one standard deviation. Under each bin: how many trees it "
-            "has, of which greedy decoding may have seen fewer.</figcaption>\n<details><summary>The numbers of figure "
-            "%zu, with exact matches under teacher "
-            "forcing</summary>\n",
-            page->figures + 1, page->figures + 1);
+            "</div><figcaption><b>Figure %zu.</b> %s</figcaption>\n<details><summary>The numbers of figure "
+            "%zu%s</summary>\n",
+            page->figures + 1, words->caption, page->figures + 1, words->summary);
     page->figures++;
     for (size_t i = 0; i < 2; i++) {
         if (axes[i].bins->count > 0) {

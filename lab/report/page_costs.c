@@ -75,10 +75,14 @@ void lab_page_costs(lab_page *page, const lab_summary_section *section) {
          "Real tokens are those of inputs and targets; nothing is padded. Memory is the process's peak resident "
          "size."},
         {"Training speed, tokens a second",
-         "Tokens are the places of the grid that the encoder reads. Memory is the process's peak resident size."}};
+         "Tokens are the places of the grid that the encoder reads. Memory is the process's peak resident size."},
+        {"Training speed, tokens a second",
+         "Tokens are those that the model reads; nothing is padded. Memory is the process's peak resident size."}};
+    const size_t kind = section->kind == LAB_TASK_IMAGES                                     ? 1
+                        : section->kind == LAB_TASK_WORDS || section->kind == LAB_TASK_TREES ? 0
+                                                                                             : 2;
     fputs("<figure><div class=\"bars\">\n", page->file);
-    put_bars(page, section, words[section->kind == LAB_TASK_IMAGES].speed, offsetof(lab_summary_row, tokens_per_second),
-             format_large);
+    put_bars(page, section, words[kind].speed, offsetof(lab_summary_row, tokens_per_second), format_large);
     put_bars(page, section, "Time of a run", offsetof(lab_summary_row, wall_seconds), format_time);
     put_bars(page, section, "Peak memory of the process", offsetof(lab_summary_row, peak_bytes), format_memory);
     put_bars(page, section, "Learned parameters", offsetof(lab_summary_row, parameters), format_large);
@@ -86,7 +90,7 @@ void lab_page_costs(lab_page *page, const lab_summary_section *section) {
         page->file,
         "</div><figcaption><b>Figure %zu.</b> What each encoding costs: means over seeds, with the deviation in per "
         "cent. %s%s</figcaption></figure>\n",
-        ++page->figures, words[section->kind == LAB_TASK_IMAGES].caption,
+        ++page->figures, words[kind].caption,
         lab_summary_shared_machine(page->summary, section)
             ? " <b>Runs shared the machine</b>, so that speeds and times are lower and longer than those of a run "
               "that has it alone, and not comparable with each other."

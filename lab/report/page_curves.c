@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The page's learning curves: accuracy and training loss against steps, of images against epochs. */
+/* The page's learning curves: accuracy, or the loss of sequences, on the development set and training loss against
+ * steps, of images against epochs. */
 #include "io/fail.h"
 #include "report/page.h"
 #include "report/plot.h"
@@ -98,10 +99,25 @@ static void fit_axes(lab_chart *chart) {
     }
 }
 
+/* A straight line. */
+typedef struct level {
+    double x[2], y[2];
+} level;
+
+/* Where classes are told, what needs no training, grey. */
+static void add_majority(lab_chart *chart, const lab_summary_section *section, level *line, lab_series *series) {
+    if (section->majority > 0 && !chart->log_y) {
+        *line = (level){{0, chart->x_high}, {100 * section->majority, 100 * section->majority}};
+        series[chart->series_count++] =
+            (lab_series){.name = "majority", .count = 2, .x = line->x, .y = line->y, .reference = true};
+    }
+}
+
 static locus_status draw_curves(lab_page *page, const lab_summary_section *section, const lab_chart *frame,
                                 const char *metric, double factor, locus_error *error) {
     curve curves[MOST_ROWS] = {0};
-    lab_series series[MOST_ROWS];
+    lab_series series[MOST_ROWS + 1];
+    level majority;
     lab_chart chart = *frame;
     const double steps = section->epoch_steps > 0 ? (double)section->epoch_steps : 1; /* images: against epochs */
     locus_status status = LOCUS_OK;
@@ -127,6 +143,7 @@ static locus_status draw_curves(lab_page *page, const lab_summary_section *secti
     chart.series = series;
     if (status == LOCUS_OK && chart.series_count > 0) {
         fit_axes(&chart);
+        add_majority(&chart, section, &majority, series);
         fputs("<div class=\"cell\">", page->file);
         status = lab_chart_draw(&chart, page->file, error);
         fputs("</div>\n", page->file);
@@ -156,9 +173,31 @@ static const curve_words by_epochs = {
     "Learning curves: mean over seeds, band or bars from the lowest to the highest. Left: accuracy on the test images, "
     "by "
     "epoch; right: training loss (augmented images, dropout, stochastic depth, smoothed labels), logarithmic."};
+static const curve_words of_sequences = {
+    {"Loss on the development set against training steps", "Training loss against training steps"},
+    "training steps",
+    {"development loss, nats a token", "training loss, nats a token"},
+    "Learning curves: mean over seeds, band or bars from the lowest to the highest, logarithmic. Left: loss on the "
+    "development set; right: training loss. Lower is better."};
+static const curve_words of_expressions = {
+    {"Accuracy on the development set against training steps", "Training loss against training steps"},
+    "training steps",
+    {"development accuracy, %", "training loss, nats an expression"},
+    "Learning curves: mean over seeds, band or bars from the lowest to the highest. Left: accuracy on the development "
+    "set, grey what always giving the most common class of the test set scores; right: training loss (with dropout), "
+    "logarithmic."};
+
+static const curve_words *words_of(const lab_summary_section *section) {
+    static const curve_words *const words[LAB_TASK_KINDS] = {
+        [LAB_TASK_WORDS] = &by_steps,        [LAB_TASK_TREES] = &by_steps,    [LAB_TASK_IMAGES] = &by_epochs,
+        [LAB_TASK_PROBLEMS] = &of_sequences, [LAB_TASK_TEXT] = &of_sequences, [LAB_TASK_EXPRESSIONS] = &of_expressions,
+    };
+    return section->kind == LAB_TASK_IMAGES && section->epoch_steps == 0 ? &by_steps : words[section->kind];
+}
 
 locus_status lab_page_curves(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error) {
-    const curve_words *words = section->epoch_steps > 0 ? &by_epochs : &by_steps;
+    const curve_words *words = words_of(section);
+    const bool sequences = words == &of_sequences;
     char id[2][32];
     snprintf(id[0], sizeof id[0], "accuracy%zu", number);
     snprintf(id[1], sizeof id[1], "loss%zu", number);
@@ -168,13 +207,15 @@ locus_status lab_page_curves(lab_page *page, const lab_summary_section *section,
                        .y_label = words->y_labels[0],
                        .width = WIDTH,
                        .height = HEIGHT,
-                       .y_high = 100,
+                       .y_high = sequences ? 0 : 100,
+                       .log_y = sequences,
                        .count_x = section->epoch_steps == 0,
                        .whole_x = section->epoch_steps > 0};
     fputs("<figure>", page->file);
     lab_page_legend(page, section);
     fputs("<div class=\"grid\">\n", page->file);
-    locus_status status = draw_curves(page, section, &chart, "dev.accuracy", 100, error);
+    locus_status status =
+        draw_curves(page, section, &chart, sequences ? "dev.loss" : "dev.accuracy", sequences ? 1 : 100, error);
     chart.id = id[1];
     chart.title = words->titles[1];
     chart.y_label = words->y_labels[1];

@@ -267,7 +267,8 @@ static locus_status put_kernel(lab_page *page, const lab_summary_row *row, kerne
 }
 
 locus_status lab_page_kernels(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error) {
-    const double longest = fmax(section->kind == LAB_TASK_WORDS ? section->trained_length : 0, 16);
+    const bool sequences = section->kind == LAB_TASK_PROBLEMS || section->kind == LAB_TASK_TEXT;
+    const double longest = sequences ? 64 : fmax(section->kind == LAB_TASK_WORDS ? section->trained_length : 0, 16);
     const bool pairs = section->row_count == 2 || section->row_count == 4; /* two columns of panels, else three */
     kernel_cells cells = {.reach = (size_t)fmin(2 * longest, 128),
                           .width = pairs ? WIDTH : 380,
@@ -290,6 +291,8 @@ locus_status lab_page_kernels(lab_page *page, const lab_summary_section *section
         "length 1 and scale 1: without positions it is 1 everywhere. Line and band: mean and ± one deviation over "
         "heads and random directions; first finished seed.%s</figcaption></figure>\n",
         ++page->figures,
-        section->kind == LAB_TASK_WORDS ? "" : " Of encodings on the flat order; the others have no such distance.");
+        section->kind == LAB_TASK_WORDS || sequences
+            ? ""
+            : " Of encodings on the flat order; the others have no such distance.");
     return status;
 }

@@ -99,7 +99,7 @@ static void put_image_model(lab_page *page, const cJSON *config) {
     }
 }
 
-static void put_text_model(lab_page *page, const cJSON *config) {
+static void put_pair_model(lab_page *page, const cJSON *config) {
     put_filled(page, config, "Samples",
                "{train_samples} / {dev_samples} / {test_samples} samples for training, development and test; data seed "
                "{data_seed}");
@@ -110,22 +110,91 @@ static void put_text_model(lab_page *page, const cJSON *config) {
         "{attention_dropout} on the {attention_dropout_on}");
 }
 
+static bool says(const cJSON *config, const char *name, const char *value) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(config, name);
+    return cJSON_IsString(item) && strcmp(item->valuestring, value) == 0;
+}
+
+/* "every", or a number: 0 samples of sequences are all of a text, or as many as one likes. */
+static void put_sequences(lab_page *page, const lab_summary_section *section, const cJSON *config) {
+    const char *const names[] = {"train_samples", "dev_samples", "test_samples"};
+    char counts[3][40], text[300];
+    bool endless = false;
+    for (size_t i = 0; i < 3; i++) {
+        const double count = number_or(config, names[i], 0);
+        if (count > 0) {
+            snprintf(counts[i], sizeof counts[i], "%.10g", count);
+        } else {
+            snprintf(counts[i], sizeof counts[i], "%s", section->kind == LAB_TASK_TEXT ? "all" : "endless");
+            endless = section->kind != LAB_TASK_TEXT;
+        }
+    }
+    snprintf(text, sizeof text, "%s / %s / %s for training, development and test%s", counts[0], counts[1], counts[2],
+             endless ? "; endless ones are drawn anew in every step" : "");
+    put_item(page, section->kind == LAB_TASK_TEXT ? "Windows" : "Sequences", text);
+    if (section->measure == LAB_MEASURE_SOLVED) {
+        put_filled(page, config, "Solved", "of {greedy_samples} problems of the test set, decoded greedily");
+    }
+}
+
+static void put_decoder(lab_page *page, const lab_summary_section *section, const cJSON *config) {
+    put_sequences(page, section, config);
+    put_filled(
+        page, config, "Model",
+        "decoder-only Transformer, {decoder_layers} layers, dimension {dim}, {heads} heads, feed-forward "
+        "{feed_forward}, LayerNorm {norm} each block, output weights {output|tied}, dropout {dropout}, attention "
+        "dropout {attention_dropout} on the {attention_dropout_on}");
+}
+
+static void put_classifier(lab_page *page, const cJSON *config) {
+    put_filled(page, config, "Samples",
+               "{train_samples} / {dev_samples} / {test_samples} expressions for training, development and test; data "
+               "seed {data_seed}");
+    put_filled(
+        page, config, "Model",
+        has(config, "pretrained_digest")
+            ? "pretrained encoder ({pretrained_digest}), {encoder_layers} layers, dimension {dim}, {heads} heads, "
+              "feed-forward {feed_forward}; a classifier behind its {pool|first} token"
+            : "encoder, {encoder_layers} layers, dimension {dim}, {heads} heads, feed-forward {feed_forward}, "
+              "LayerNorm {norm} each block, a linear classifier on the {pool|first} token, dropout {dropout}, "
+              "attention dropout {attention_dropout} on the {attention_dropout_on}");
+}
+
+static void put_training(lab_page *page, const cJSON *config) {
+    char template[500];
+    snprintf(
+        template, sizeof template, "%s, batch {batch}, %s, learning rate %s%s%s",
+        says(config, "optimizer_decay", "coupled") ? "Adam (weight decay {weight_decay} in the gradient)"
+                                                   : "AdamW (weight decay {weight_decay})",
+        number_or(config, "steps", 0) > 0 ? "{steps} steps" : "{epochs} epochs",
+        says(config, "schedule", "steps")
+            ? "{rate_peak}, times {rate_factor} every {rate_epochs} epochs"
+            : "from {rate_initial} up to {rate_peak}, by a cosine down to {rate_final}, warm-up {warmup_share%} of "
+              "the steps",
+        number_or(config, "clip", 0) > 0 ? ", gradients clipped at norm {clip}" : "",
+        has(config, "patience") ? ", ended after {patience} evaluations without a better one" : "");
+    put_filled(page, config, "Training", template);
+}
+
 static void put_configuration(lab_page *page, const lab_summary_section *section, const cJSON *config) {
-    if (section->kind == LAB_TASK_IMAGES) {
+    switch (section->kind) {
+    case LAB_TASK_IMAGES:
         put_image_model(page, config);
-    } else {
-        put_text_model(page, config);
+        break;
+    case LAB_TASK_WORDS:
+    case LAB_TASK_TREES:
+        put_pair_model(page, config);
+        break;
+    case LAB_TASK_PROBLEMS:
+    case LAB_TASK_TEXT:
+        put_decoder(page, section, config);
+        break;
+    case LAB_TASK_EXPRESSIONS:
+        put_classifier(page, config);
+        break;
     }
     put_attention(page, config);
-    put_filled(
-        page, config, "Training",
-        number_or(config, "steps", 0) > 0
-            ? "AdamW (weight decay {weight_decay}), batch {batch}, {steps} steps, learning rate from "
-              "{rate_initial} up to {rate_peak}, by a cosine down to {rate_final}, warm-up {warmup_share%} of the "
-              "steps"
-            : "AdamW (weight decay {weight_decay}), batch {batch}, {epochs} epochs, learning rate from "
-              "{rate_initial} up to {rate_peak}, by a cosine down to {rate_final}, warm-up {warmup_share%} of the "
-              "steps");
+    put_training(page, config);
 }
 
 /* ---- chance ---- */
@@ -157,7 +226,14 @@ static void put_chance(lab_page *page, const lab_summary_section *section, const
         put_item(page, "Chance", text);
         return;
     }
-    if (!task || !data_options(section, task, config, &options)) {
+    if (section->kind == LAB_TASK_EXPRESSIONS && section->chance > 0) {
+        snprintf(text, sizeof text,
+                 "%.1f %% of the expressions at random, %.1f %% by always giving the most common class",
+                 100 * section->chance, 100 * section->majority);
+        put_item(page, "Chance", text);
+    }
+    const bool pairs = section->kind == LAB_TASK_WORDS || section->kind == LAB_TASK_TREES;
+    if (!task || !pairs || !data_options(section, task, config, &options)) {
         return;
     }
     lab_dataset set;
@@ -228,6 +304,29 @@ static void put_task(lab_page *page, const lab_summary_section *section) {
     put_item(page, "Task", text);
 }
 
+/* How token embeddings are drawn; where they are the output projection too, that they are unscaled there. */
+static void put_embeddings(lab_page *page, const lab_summary_section *section, const cJSON *config) {
+    static const struct {
+        const char *init, *input, *output;
+    } words[] = {
+        {"unit", "unit: drawn from N(0, 1), times √D at the input",
+         ", unscaled as output projection (the published code)"},
+        {"scaled", "scaled: drawn from N(0, 1/D), times √D at the input", ", unscaled as output projection"},
+        {"plain", "plain: drawn from N(0, 0.02²), unscaled at the input", ", unscaled as output projection"},
+    };
+    const bool tied = section->kind != LAB_TASK_EXPRESSIONS && !says(config, "output", "own");
+    char text[200];
+    snprintf(text, sizeof text, "%s", section->embedding_init);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(section->embedding_init, words[i].init) == 0) {
+            snprintf(text, sizeof text, "%s%s", words[i].input, tied ? words[i].output : "");
+        }
+    }
+    if (section->kind != LAB_TASK_IMAGES && !(config && has(config, "pretrained_digest"))) {
+        put_item(page, "Embeddings", text);
+    }
+}
+
 void lab_page_setting(lab_page *page, const lab_summary_section *section) {
     cJSON *config = cJSON_Parse(section->config ? section->config : "");
     fputs("<dl>\n", page->file);
@@ -236,15 +335,7 @@ void lab_page_setting(lab_page *page, const lab_summary_section *section) {
         put_chance(page, section, config);
         put_configuration(page, section, config);
     }
-    if (section->kind != LAB_TASK_IMAGES) {
-        put_item(page, "Embeddings",
-                 strcmp(section->embedding_init, "unit") == 0
-                     ? "unit: drawn from N(0, 1), times √D at the input, unscaled as output projection (the published "
-                       "code)"
-                 : strcmp(section->embedding_init, "scaled") == 0
-                     ? "scaled: drawn from N(0, 1/D), times √D at the input, unscaled as output projection"
-                     : section->embedding_init);
-    }
+    put_embeddings(page, section, config);
     put_seeds(page, section);
     put_distinct(page, "Machine", section, machine_of);
     put_distinct(page, "Version", section, version_of);

@@ -23,7 +23,8 @@ static const char *const style[] = {
     "padding:.22rem .6rem;margin-left:.35rem;vertical-align:.18em;white-space:nowrap}\n"
     "h3{font-size:1.05rem;font-weight:600;margin:2rem 0 .4rem}\n"
     "p{margin:.5rem 0 .8rem;max-width:46rem}.lede{font-size:1.1rem;color:var(--soft);margin-bottom:1.2rem}\n"
-    "a{color:var(--accent)}nav{font:500 .9rem/1.9 system-ui,sans-serif}nav a{margin-right:1.1rem;white-space:nowrap}\n",
+    "a{color:var(--accent)}nav{font:500 .9rem/1.9 system-ui,sans-serif;display:flex;flex-wrap:wrap}nav "
+    "a{margin-right:1.1rem;white-space:nowrap}\n",
     "code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;font-size:.84em}\n"
     "pre{background:var(--panel);border-radius:6px;padding:.75rem 1rem;overflow-x:auto;margin:.5rem 0;max-width:100%}\n"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.1rem;margin:.6rem 0 1rem;font-size:.94rem}\n"

@@ -82,6 +82,28 @@ static const lab_published published[] = {
     {"cifar10", B, FULL, "algebraic (grid)", "paper", 0.9442, 0.001, images, NULL},
 };
 
+static const char listops[] =
+    "Chebychev Positional Encoding in Transformers and Long Term Dependencies (Hastings 2024), Table 2; all but "
+    "Chebyshev's from Zimerman and Wolf 2023";
+static const char two_classes[] =
+    "a number among those of ten classes, but of a model that its code trains and scores on two, the value modulo 2: "
+    "49.51 % is what guessing scores there. The encoding is added behind a pretrained encoder of which only token 0 is "
+    "read, and there it is the same for every input";
+
+static const lab_published_model listops_models[] = {
+    {"LAS", 0.5305, listops, NULL},
+    {"Chebyshev", 0.4951, listops, two_classes},
+    {"LAS-chunk", 0.4621, listops, NULL},
+    {"Luna-256", 0.3798, listops, NULL},
+    {"Reformer", 0.3727, listops, NULL},
+    {"XFM", 0.3711, listops, NULL},
+    {"Transformer", 0.3637, listops, NULL},
+    {"BigBird", 0.3605, listops, NULL},
+    {"Linformer", 0.3570, listops, NULL},
+    {"Performer", 0.1801, listops, NULL},
+    {"Local Attention", 0.1582, listops, NULL},
+};
+
 /* Specs as `normal` makes them: without spaces, the numbers of a window and of a depth as '#'. */
 static const struct {
     const char *spec, *scheme;
@@ -164,4 +186,12 @@ size_t lab_published_count(void) {
 
 const lab_published *lab_published_at(size_t index) {
     return index < COUNT(published) ? &published[index] : NULL;
+}
+
+size_t lab_published_listops_count(void) {
+    return COUNT(listops_models);
+}
+
+const lab_published_model *lab_published_listops_at(size_t index) {
+    return index < COUNT(listops_models) ? &listops_models[index] : NULL;
 }

@@ -30,6 +30,16 @@ const lab_published *lab_published_look(const char *task, lab_order order, lab_s
 /* The same for words and, after all epochs, images; NULL for trees, whose numbers need an order. */
 const lab_published *lab_published_find(const char *task, const char *encoding);
 
+/* The comparison of Hastings 2024, Table 2, on ListOps: numbers of models, from the highest down, that belong to no
+ * spec. `doubt` says what is wrong with one, or is NULL. */
+typedef struct lab_published_model {
+    const char *name;
+    double accuracy; /* in [0, 1], of ten classes but where `doubt` says otherwise */
+    const char *source, *doubt;
+} lab_published_model;
+size_t lab_published_listops_count(void);
+const lab_published_model *lab_published_listops_at(size_t index); /* NULL past the end */
+
 size_t lab_published_count(void);
 const lab_published *lab_published_at(size_t index); /* NULL past the end */
 

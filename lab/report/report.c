@@ -88,7 +88,7 @@ static void put_contents(lab_page *page) {
             fputs(" · ", page->file);
             lab_page_text(page, section->embedding_init);
         }
-        fputs("</a>", page->file);
+        fputs("</a>\n", page->file); /* where the line may break */
     }
     fputs("</nav>\n", page->file);
 }

@@ -1,128 +1,63 @@
 /* SPDX-License-Identifier: MIT */
-/* The published tables as data (Kogkalidis, Bernardy and Garg 2024, Tables 1 to 3), and the trainings behind them.
- *
- * A scheme's spec holds sizes of the data: {window} is the mean length of the words, as published; {steps} the mean
- * depth of the trees, one more in set-up code (7 and 8 at the published size); {arity} that of the trees. */
+/* The published comparisons as tables: Kogkalidis, Bernardy and Garg 2024, Tables 1 to 3; the tasks of Harik and
+ * Jayasiri 2022 (roper); ListOps as in Hastings 2024 (listops). Their rows are in reproduction_schemes.c. */
 #include "report/reproduction.h"
 
 #include "io/fail.h"
+#include "task/text_task.h"
 #include "train/config.h"
+#include "train/train_data.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ---- schemes ---- */
+enum { MOST_TASKS = 8, MOST_VARIANTS = 4 };
 
-typedef struct scheme_pattern {
-    lab_task_kind kind;
-    const char *name, *key;
-    const char *plain;   /* without decay */
-    const char *decayed; /* with it; NULL: there is no such thing */
-    bool published_with; /* the published table has it with decay */
-    bool beyond;
-} scheme_pattern;
-
-static const scheme_pattern patterns[] = {
-    {LAB_TASK_WORDS, "sinusoidal", "sinusoidal", "sinusoidal", NULL, false, false},
-    {LAB_TASK_WORDS, "relative", "relative", "relative(window={window})", NULL, false, false},
-    {LAB_TASK_WORDS, "rope", "rope", "rope", "rope + decay(rate=0.98)", false, false},
-    {LAB_TASK_WORDS, "algebraic (seq)", "algebraic-seq", "algebraic(group=seq)", "algebraic(group=seq, decay=0.98)",
-     true, false},
-
-    {LAB_TASK_TREES, "sinusoidal", "sinusoidal", "sinusoidal", NULL, false, false},
-    {LAB_TASK_TREES, "shiv-quirk", "shiv-quirk", "shiv-quirk(k={arity}, depth={steps})", NULL, false, false},
-    {LAB_TASK_TREES, "rope", "rope", "rope", "rope + decay(rate=0.98)", false, false},
-    {LAB_TASK_TREES, "algebraic (seq)", "algebraic-seq", "algebraic(group=seq)", "algebraic(group=seq, decay=0.98)",
-     true, false},
-    {LAB_TASK_TREES, "algebraic (tree)", "algebraic-tree", "algebraic(group=tree:{arity})",
-     "algebraic(group=tree:{arity}, decay=0.98)", true, false},
-
-    {LAB_TASK_IMAGES, "sinusoidal", "sinusoidal", "sinusoidal", NULL, false, false},
-    {LAB_TASK_IMAGES, "learned", "learned", "learned(size=100)", NULL, false, false},
-    {LAB_TASK_IMAGES, "algebraic (seq)", "algebraic-seq", "algebraic(group=seq)", "algebraic(group=seq, decay=0.98)",
-     true, false},
-    {LAB_TASK_IMAGES, "algebraic (grid)", "algebraic-grid", "algebraic(group=grid:2)",
-     "algebraic(group=grid:2, decay=0.98)", true, false},
-    {LAB_TASK_IMAGES, "rope (two axes)", "rope-axes", "rope(axes=2)", "rope(axes=2) + decay(rate=0.98, group=grid:2)",
-     false, true},
-    {LAB_TASK_IMAGES, "mixed", "mixed", "mixed", "mixed(decay=0.98)", false, true},
-    {LAB_TASK_IMAGES, "string", "string", "string", "string(decay=0.98)", false, true},
-    {LAB_TASK_IMAGES, "none", "none", "none", NULL, false, true},
-};
-
-static void expand(const char *pattern, const lab_scheme_request *request, char *text, size_t size) {
-    const struct {
-        const char *name;
-        double value;
-    } sizes[] = {{"{window}", round(request->data->length_mean)},
-                 {"{steps}", round(request->data->depth_mean) + (request->setup == LAB_SETUP_CODE ? 1 : 0)},
-                 {"{arity}", (double)request->data->arity}};
-    size_t used = 0;
-    while (*pattern != '\0' && used + 1 < size) {
-        size_t i = 0;
-        while (i < COUNT(sizes) && strncmp(pattern, sizes[i].name, strlen(sizes[i].name)) != 0) {
-            i++;
-        }
-        if (i == COUNT(sizes)) {
-            text[used++] = *pattern++;
-            continue;
-        }
-        int put = snprintf(text + used, size - used, "%.0f", fmax(sizes[i].value, 1));
-        used += put > 0 ? (size_t)put : 0;
-        pattern += strlen(sizes[i].name);
-    }
-    text[used < size ? used : size - 1] = '\0';
-}
-
-static lab_scheme make_scheme(const scheme_pattern *from, const lab_scheme_request *request, bool decay) {
-    lab_scheme scheme = {.name = from->name, .orthogonal = from->decayed != NULL, .decay = decay};
-    scheme.place = from->beyond ? LAB_SCHEME_BEYOND : LAB_SCHEME_PUBLISHED;
-    expand(decay ? from->decayed : from->plain, request, scheme.spec, sizeof scheme.spec);
-    bool varied = decay != from->published_with;
-    snprintf(scheme.key, sizeof scheme.key, "%s%s", from->key, !varied ? "" : decay ? "-decay" : "-plain");
-    if (varied && request->decay == LAB_DECAY_BOTH) {
-        scheme.place = LAB_SCHEME_ABLATION;
-    }
-    return scheme;
-}
-
-size_t lab_schemes(const lab_scheme_request *request, lab_scheme schemes[LAB_MOST_SCHEMES]) {
-    size_t count = 0;
-    for (size_t i = 0; i < COUNT(patterns); i++) {
-        const scheme_pattern *from = &patterns[i];
-        if (from->kind != request->kind || (from->beyond && !request->more)) {
-            continue;
-        }
-        bool decay = request->decay != LAB_DECAY_NOBODY && from->published_with;
-        schemes[count++] = make_scheme(from, request, decay);
-        if (request->decay == LAB_DECAY_BOTH && from->decayed != NULL) {
-            schemes[count++] = make_scheme(from, request, !decay);
-        }
-    }
-    return count;
-}
-
-/* ---- tables ---- */
+/* A task of a table; what varies there is variants_of's. */
+typedef struct column_pattern {
+    const char *task, *head;
+    lab_measure measure;
+    bool beyond; /* only with `more`; of trees then depth-first alone */
+} column_pattern;
 
 typedef struct table_pattern {
     const char *name, *title;
-    lab_task_kind kind;
-    const char *tasks[4], *heads[4];
-    size_t task_count;
+    column_pattern columns[MOST_TASKS];
+    size_t column_count;
+    bool setups; /* a paper and its authors' code, embeddings scaled and unit: choices of these tables */
 } table_pattern;
 
 static const table_pattern tables[] = {
-    {"table1", "Sequences (Table 1)", LAB_TASK_WORDS, {"copy", "reverse", "repeat"}, {"copy", "reverse", "repeat"}, 3},
+    {"table1",
+     "Sequences (Table 1)",
+     {{"copy", "copy", LAB_MEASURE_ACCURACY, false},
+      {"reverse", "reverse", LAB_MEASURE_ACCURACY, false},
+      {"repeat", "repeat", LAB_MEASURE_ACCURACY, false}},
+     3,
+     true},
     {"table2",
      "Trees (Table 2)",
-     LAB_TASK_TREES,
-     {"tree-copy", "tree-reorder", "tree-c3", "tree-ops"},
-     {"copy", "reorder", "c3", "ops"},
-     4},
-    {"table3", "Images (Table 3)", LAB_TASK_IMAGES, {"cifar10"}, {"cifar10"}, 1},
+     {{"tree-copy", "copy", LAB_MEASURE_ACCURACY, false},
+      {"tree-reorder", "reorder", LAB_MEASURE_ACCURACY, false},
+      {"tree-c3", "c3", LAB_MEASURE_ACCURACY, false},
+      {"tree-ops", "ops", LAB_MEASURE_ACCURACY, false}},
+     4,
+     true},
+    {"table3", "Images (Table 3)", {{"cifar10", "cifar10", LAB_MEASURE_ACCURACY, false}}, 1, true},
+    {"roper",
+     "RoPER's tasks",
+     {{"addition", "addition", LAB_MEASURE_SOLVED, false},
+      {"substring-index", "substring-index", LAB_MEASURE_SOLVED, false},
+      {"substring-search", "substring-search", LAB_MEASURE_LOSS, false},
+      {"text", "text", LAB_MEASURE_LOSS, false},
+      {"tree-copy", "tree-copy", LAB_MEASURE_ACCURACY, true},
+      {"tree-ops", "tree-ops", LAB_MEASURE_ACCURACY, true}},
+     6,
+     false},
+    {"listops", "ListOps", {{"listops", "listops", LAB_MEASURE_ACCURACY, false}}, 1, false},
 };
 
 size_t lab_reproduction_table_count(void) {
@@ -139,97 +74,191 @@ static bool means(const char *word, const char *name) {
     return strncmp(word, name, length) == 0 && (name[length] == '\0' || name[length] == '-');
 }
 
-static bool wanted(const char *name, char *const *words, size_t count) {
-    bool found = count == 0;
+static bool is_meant(const char *name, char *const *words, size_t count) {
+    bool found = false;
     for (size_t i = 0; i < count && !found; i++) {
         found = means(words[i], name);
     }
     return found;
 }
 
-/* What varies between the columns of a task: for words the initialisation, for trees the order and, if asked, the
- * initialisation, for images the span. */
+/* ---- what varies between the columns of a task ---- */
+
 typedef struct variant {
-    lab_order order;
-    lab_embedding_init init;
-    lab_span span;
+    lab_order order;         /* trees */
+    lab_embedding_init init; /* words and trees */
+    lab_span span;           /* images */
+    lab_measure measure;
+    lab_asked asked;  /* expressions */
+    const char *word; /* behind the task in the column's name; "": nothing */
 } variant;
 
-static size_t variants_of(lab_task_kind kind, lab_inits inits, variant list[4]) {
+static size_t tree_and_word_variants(const column_pattern *from, lab_task_kind kind, lab_inits inits, variant *list) {
     const lab_embedding_init both[2] = {LAB_EMBEDDING_SCALED, LAB_EMBEDDING_UNIT};
+    const bool trees = kind == LAB_TASK_TREES;
     if (inits == LAB_INITS_AS_PUBLISHED_TABLE) {
-        inits = kind == LAB_TASK_WORDS ? LAB_INITS_BOTH : LAB_INITS_SCALED;
+        inits = trees ? LAB_INITS_SCALED : LAB_INITS_BOTH;
     }
     size_t first = inits == LAB_INITS_UNIT, last = inits == LAB_INITS_SCALED ? 0 : 1, count = 0;
-    for (size_t i = first; i <= last && kind != LAB_TASK_IMAGES; i++) {
-        list[count++] = (variant){LAB_ORDER_BREADTH, both[i], LAB_SPAN_FULL};
-        if (kind == LAB_TASK_TREES) {
-            list[count++] = (variant){LAB_ORDER_DEPTH, both[i], LAB_SPAN_FULL};
+    for (size_t i = first; i <= last; i++) {
+        if (!from->beyond) {
+            list[count++] = (variant){.init = both[i], .measure = from->measure, .word = trees ? "breadth" : ""};
         }
-    }
-    if (kind == LAB_TASK_IMAGES) {
-        list[count++] = (variant){LAB_ORDER_BREADTH, LAB_EMBEDDING_SCALED, LAB_SPAN_HALF};
-        list[count++] = (variant){LAB_ORDER_BREADTH, LAB_EMBEDDING_SCALED, LAB_SPAN_FULL};
+        if (trees) {
+            list[count++] =
+                (variant){.order = LAB_ORDER_DEPTH, .init = both[i], .measure = from->measure, .word = "depth"};
+        }
     }
     return count;
 }
 
-static void name_column(lab_reproduction_column *column, const table_pattern *from, size_t task, bool show_init) {
-    const char *init = !show_init ? "" : column->config.model.embedding_init == LAB_EMBEDDING_UNIT ? "unit" : "scaled";
-    const char *word = from->kind == LAB_TASK_TREES    ? lab_order_name(column->order)
-                       : from->kind == LAB_TASK_WORDS  ? ""
-                       : column->span == LAB_SPAN_HALF ? "half"
-                                                       : "full";
-    snprintf(column->name, sizeof column->name, "%s%s%s%s%s", from->tasks[task], *word ? "-" : "", word,
+static size_t variants_of(const column_pattern *from, lab_task_kind kind, lab_inits inits,
+                          variant list[MOST_VARIANTS]) {
+    switch (kind) {
+    case LAB_TASK_WORDS:
+    case LAB_TASK_TREES:
+        return tree_and_word_variants(from, kind, inits, list);
+    case LAB_TASK_IMAGES:
+        list[0] = (variant){.span = LAB_SPAN_HALF, .measure = from->measure, .word = "half"};
+        list[1] = (variant){.span = LAB_SPAN_FULL, .measure = from->measure, .word = "full"};
+        return 2;
+    case LAB_TASK_PROBLEMS:
+        list[0] = (variant){.measure = from->measure, .word = ""};
+        return 1;
+    case LAB_TASK_TEXT:
+        list[0] = (variant){.measure = LAB_MEASURE_LOSS, .word = "loss"};
+        list[1] = (variant){.measure = LAB_MEASURE_PERPLEXITY, .word = "perplexity"};
+        return 2;
+    case LAB_TASK_EXPRESSIONS:
+        list[0] = (variant){.measure = from->measure, .asked = LAB_ASKED_DIGIT, .word = "digit"};
+        list[1] = (variant){.measure = from->measure, .asked = LAB_ASKED_PARITY, .word = "parity"};
+        return 2;
+    }
+    return 0;
+}
+
+static void name_column(lab_reproduction_column *column, const column_pattern *from, const variant *as,
+                        bool show_init) {
+    const char *init = !show_init ? "" : as->init == LAB_EMBEDDING_UNIT ? "unit" : "scaled";
+    snprintf(column->name, sizeof column->name, "%s%s%s%s%s", from->task, *as->word ? "-" : "", as->word,
              *init ? "-" : "", init);
-    if (from->kind == LAB_TASK_IMAGES) {
-        column->epochs = (size_t)column->config.epochs / (column->span == LAB_SPAN_HALF ? 2 : 1);
+    snprintf(column->head, sizeof column->head, "%s%s%s%s%s", from->head, *as->word ? " " : "", as->word,
+             *init ? " " : "", init);
+    switch (column->kind) {
+    case LAB_TASK_WORDS:
+    case LAB_TASK_TREES:
+        break;
+    case LAB_TASK_IMAGES:
+        column->epochs = (size_t)column->config.epochs / (as->span == LAB_SPAN_HALF ? 2 : 1);
         if (column->epochs > 0) {
-            snprintf(column->head, sizeof column->head, "%s @%zu", from->heads[task], column->epochs);
-        } else {
-            snprintf(column->head, sizeof column->head, "%s %s", from->heads[task], word);
+            snprintf(column->head, sizeof column->head, "%s @%zu", from->head, column->epochs);
         }
-    } else {
-        snprintf(column->head, sizeof column->head, "%s%s%s%s%s", from->heads[task], *word ? " " : "", word,
-                 *init ? " " : "", init);
+        break;
+    case LAB_TASK_PROBLEMS:
+    case LAB_TASK_TEXT:
+        snprintf(column->head, sizeof column->head, "%s, %s", from->head, lab_measure_name(as->measure));
+        break;
+    case LAB_TASK_EXPRESSIONS:
+        snprintf(column->name, sizeof column->name, "%s", as->word);
+        snprintf(column->head, sizeof column->head, "%s", as->word);
+        break;
     }
 }
 
+/* ---- columns ---- */
+
+/* A table that is being made: all of it, for its names alone, or what is asked for, with its data. */
+typedef struct maker {
+    lab_reproduction *table;
+    const table_pattern *from;
+    const lab_reproduction_request *request;
+    bool whole;
+} maker;
+
 /* The rows of a column, with specs of its sizes. */
-static size_t fill_rows(lab_reproduction_column *column, const lab_reproduction_request *request, lab_task_kind kind) {
+static size_t fill_rows(lab_reproduction_column *column, const maker *of) {
+    const lab_reproduction_request *request = of->request;
     lab_scheme all[LAB_MOST_SCHEMES];
-    const lab_scheme_request scheme_request = {kind, &column->config.data, request->setup, request->decay,
-                                               request->more};
+    const lab_scheme_request scheme_request = {.table = of->from->name,
+                                               .kind = column->kind,
+                                               .data = &column->config.data,
+                                               .setup = request->setup,
+                                               .decay = request->decay,
+                                               .more = request->more,
+                                               .pretrained = request->pretrained != NULL,
+                                               .gaps = true};
     size_t count = lab_schemes(&scheme_request, all), kept = 0;
     for (size_t i = 0; i < count; i++) {
-        if (wanted(all[i].key, request->rows, request->row_count)) {
+        if (of->whole || request->row_count == 0 || is_meant(all[i].key, request->rows, request->row_count)) {
             column->rows[kept++] = all[i];
         }
     }
     return kept;
 }
 
-static locus_status fill_column(lab_reproduction_column *column, const table_pattern *from, size_t task,
-                                const variant *as, const lab_reproduction_request *request, locus_error *error) {
-    const lab_task *found = lab_task_find(from->tasks[task]);
-    if (found == NULL) {
-        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "table", "there is no task '%s'", from->tasks[task]);
-    }
-    locus_status status = lab_train_config_budget(&column->config, found, request->budget, request->setup, error);
+static locus_status fill_column(lab_reproduction_column *column, const maker *of, const lab_task *task,
+                                const variant *as, locus_error *error) {
+    const lab_reproduction_request *request = of->request;
+    lab_train_config *config = &column->config;
+    locus_status status = lab_train_config_budget(config, task, request->budget, request->setup, error);
     if (status != LOCUS_OK) {
         return status;
     }
-    column->order = as->order;
+    column->kind = task->kind;
+    column->measure = as->measure;
     column->span = as->span;
-    column->config.data.order = as->order;
-    column->config.data.path = request->data_path;
-    column->config.model.embedding_init = as->init;
-    lab_config_fill(&column->config);
+    config->data.order = as->order;
+    config->data.asked = as->asked;
+    if (task->kind == LAB_TASK_WORDS || task->kind == LAB_TASK_TREES) {
+        config->model.embedding_init = as->init;
+    }
+    if (task->kind == LAB_TASK_IMAGES || task->kind == LAB_TASK_TEXT || task->kind == LAB_TASK_EXPRESSIONS) {
+        config->data.path = request->data_path;
+    }
+    lab_config_fill(config);
     return LOCUS_OK;
 }
 
+/* The training and the encoding of the row that begins from a pretrained encoder. */
+static locus_status look_at_encoder(lab_reproduction_column *column, const char *folder, locus_error *error) {
+    locus_status status = LOCUS_OK;
+    column->pretrained = column->config;
+    for (size_t row = 0; row < LAB_MOST_SCHEMES && status == LOCUS_OK; row++) {
+        const lab_scheme *scheme = &column->rows[row];
+        if (!scheme->pretrained) {
+            continue;
+        }
+        status = lab_train_config_pretrained(&column->pretrained, folder, error);
+        if (status == LOCUS_OK) {
+            status = lab_train_pretrained_encoding(folder, scheme->spec, column->pretrained_encoding,
+                                                   sizeof column->pretrained_encoding, error);
+        }
+    }
+    return status;
+}
+
+/* What a column takes from files. Text that nobody named and that is not there is left out: *there is false. */
+static locus_status look_at_data(lab_reproduction_column *column, const maker *of, bool *there, locus_error *error) {
+    const lab_reproduction_request *request = of->request;
+    const char *path = column->config.data.path != NULL ? column->config.data.path : LAB_TEXT_FOLDER;
+    *there = true;
+    if (column->kind == LAB_TASK_TEXT && request->column_count == 0 && access(path, F_OK) != 0) {
+        *there = false;
+        snprintf(of->table->left_out, sizeof of->table->left_out,
+                 "text is left out: there is no '%s'; make it with 'locus data make text', or name another folder with "
+                 "--data",
+                 path);
+        return LOCUS_OK;
+    }
+    locus_status status = lab_train_look(&column->config, error);
+    return status == LOCUS_OK && request->pretrained != NULL && column->kind == LAB_TASK_EXPRESSIONS
+               ? look_at_encoder(column, request->pretrained, error)
+               : status;
+}
+
 static bool same_training(const lab_reproduction_column *a, const lab_reproduction_column *b) {
-    return strcmp(a->config.task, b->config.task) == 0 && a->order == b->order &&
+    return strcmp(a->config.task, b->config.task) == 0 && a->config.data.order == b->config.data.order &&
+           a->config.data.asked == b->config.data.asked &&
            a->config.model.embedding_init == b->config.model.embedding_init;
 }
 
@@ -246,25 +275,74 @@ static void add_column(lab_reproduction *table, const lab_reproduction_column *c
     table->column_count++;
 }
 
-static locus_status make_columns(lab_reproduction *table, const table_pattern *from,
-                                 const lab_reproduction_request *request, locus_error *error) {
-    variant variants[4];
-    size_t count = variants_of(from->kind, request->inits, variants);
-    bool show_init = from->kind == LAB_TASK_WORDS || request->inits >= LAB_INITS_UNIT;
-    for (size_t i = 0; i < from->task_count * count; i++) {
-        lab_reproduction_column column = {0};
-        size_t task = i / count;
-        locus_status status = fill_column(&column, from, task, &variants[i % count], request, error);
-        if (status != LOCUS_OK) {
-            return status;
+static bool is_empty_column(const lab_reproduction_column *column, size_t rows) {
+    for (size_t row = 0; row < rows; row++) {
+        if (column->rows[row].spec[0] != '\0') {
+            return false;
         }
-        name_column(&column, from, task, show_init);
-        table->row_count = fill_rows(&column, request, from->kind);
-        if (wanted(column.name, request->columns, request->column_count)) {
-            add_column(table, &column);
+    }
+    return true;
+}
+
+static locus_status make_column(const maker *of, const column_pattern *from, const lab_task *task, const variant *as,
+                                locus_error *error) {
+    lab_reproduction_column column = {0};
+    const lab_reproduction_request *request = of->request;
+    bool there = true;
+    locus_status status = fill_column(&column, of, task, as, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    name_column(&column, from, as, task->kind == LAB_TASK_WORDS || request->inits >= LAB_INITS_UNIT);
+    of->table->row_count = fill_rows(&column, of);
+    if (!of->whole && ((request->column_count > 0 && !is_meant(column.name, request->columns, request->column_count)) ||
+                       is_empty_column(&column, of->table->row_count))) {
+        return LOCUS_OK;
+    }
+    status = of->whole ? LOCUS_OK : look_at_data(&column, of, &there, error);
+    if (status == LOCUS_OK && there) {
+        of->table->row_count = fill_rows(&column, of); /* with the sizes of its data */
+        add_column(of->table, &column);
+    }
+    return status;
+}
+
+static locus_status make_columns(const maker *of, locus_error *error) {
+    for (size_t i = 0; i < of->from->column_count; i++) {
+        const column_pattern *from = &of->from->columns[i];
+        const lab_task *task = lab_task_find(from->task);
+        variant variants[MOST_VARIANTS];
+        if (from->beyond && !of->request->more) {
+            continue;
+        }
+        if (task == NULL) {
+            return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "table", "there is no task '%s'", from->task);
+        }
+        size_t count = variants_of(from, task->kind, of->request->inits, variants);
+        for (size_t v = 0; v < count; v++) {
+            locus_status status = make_column(of, from, task, &variants[v], error);
+            if (status != LOCUS_OK) {
+                return status;
+            }
         }
     }
     return LOCUS_OK;
+}
+
+/* Rows that make no sense in any column that is left. */
+static void drop_empty_rows(lab_reproduction *table) {
+    size_t kept = 0;
+    for (size_t row = 0; row < table->row_count; row++) {
+        bool any = false;
+        for (size_t column = 0; column < table->column_count; column++) {
+            any = any || lab_reproduction_has(table, row, column);
+        }
+        for (size_t column = 0; any && column < table->column_count; column++) {
+            table->columns[column].rows[kept] = table->columns[column].rows[row];
+        }
+        kept += any;
+    }
+    table->row_count = kept;
 }
 
 /* ---- words that mean nothing ---- */
@@ -275,12 +353,14 @@ static void join(char *text, size_t size, const char *word) {
 }
 
 /* Every word must mean a name of the whole table. */
-static locus_status check_words(const lab_reproduction *whole, const lab_reproduction_request *request,
-                                locus_error *error) {
+static locus_status check_words(const maker *of, locus_error *error) {
+    const lab_reproduction *whole = of->table;
+    const lab_reproduction_request *request = of->request;
     char names[400];
     for (size_t i = 0; i < request->column_count + request->row_count; i++) {
         bool column = i < request->column_count, found = false;
-        bool more = !column && whole->kind == LAB_TASK_IMAGES && !request->more;
+        bool more =
+            !request->more && (strcmp(whole->name, "roper") == 0 || (!column && strcmp(whole->name, "table3") == 0));
         const char *word = column ? request->columns[i] : request->rows[i - request->column_count];
         size_t count = column ? whole->column_count : whole->row_count;
         names[0] = '\0';
@@ -298,21 +378,31 @@ static locus_status check_words(const lab_reproduction *whole, const lab_reprodu
     return LOCUS_OK;
 }
 
-static locus_status make_part(lab_reproduction *table, const table_pattern *from,
-                              const lab_reproduction_request *request, locus_error *error) {
-    *table = (lab_reproduction){.name = from->name,
-                                .title = from->title,
-                                .kind = from->kind,
-                                .setup = request->setup,
-                                .decay = request->decay,
-                                .first_seed = request->first_seed};
-    locus_status status = make_columns(table, from, request, error);
-    if (status == LOCUS_OK && table->column_count > 0) {
-        table->budget = table->columns[0].config.budget;
-        bool one = from->kind == LAB_TASK_IMAGES && strcmp(table->budget, "paper") != 0;
-        table->seeds = request->seeds > 0 ? request->seeds : one ? 1 : 3;
+/* ---- tables ---- */
+
+static locus_status make_part(const maker *of, locus_error *error) {
+    const lab_reproduction_request *request = of->request;
+    lab_reproduction *table = of->table;
+    memset(table, 0, sizeof *table);
+    table->name = of->from->name;
+    table->title = of->from->title;
+    table->budget = request->budget;
+    table->setup = request->setup;
+    table->decay = request->decay;
+    table->first_seed = request->first_seed;
+    locus_status status = make_columns(of, error);
+    if (status != LOCUS_OK || table->column_count == 0) {
+        return status;
     }
-    return status;
+    drop_empty_rows(table);
+    const bool paper = strcmp(request->budget, "paper") == 0, roper = strcmp(table->name, "roper") == 0;
+    table->budget = table->columns[0].config.budget;
+    table->seeds = request->seeds > 0                                    ? request->seeds
+                   : roper && paper                                      ? 10
+                   : table->columns[0].kind == LAB_TASK_IMAGES && !paper ? 1
+                                                                         : 3;
+    table->drop_worst = request->drop_worst || (roper && paper && request->seeds == 0);
+    return LOCUS_OK;
 }
 
 static locus_status find_table(const char *name, const table_pattern **found, locus_error *error) {
@@ -322,73 +412,63 @@ static locus_status find_table(const char *name, const table_pattern **found, lo
             return LOCUS_OK;
         }
     }
-    return lab_fail(error, LOCUS_ERROR_ARGUMENT, "table", "unknown table '%s': there are table1, table2 and table3",
-                    name);
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, "table",
+                    "unknown table '%s': there are table1, table2, table3, roper and listops", name);
+}
+
+/* Options that are for other tables. */
+static locus_status check_request(const table_pattern *from, const lab_reproduction_request *request,
+                                  locus_error *error) {
+    if (request->seeds > LAB_MOST_SEEDS) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "seeds", "%zu seeds: a table has at most %d", request->seeds,
+                        LAB_MOST_SEEDS);
+    }
+    if (request->inits != LAB_INITS_AS_PUBLISHED_TABLE && strcmp(from->name, "table3") == 0) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "embedding-init", "%s has no token embedding", from->name);
+    }
+    if (request->inits != LAB_INITS_AS_PUBLISHED_TABLE && !from->setups) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "embedding-init",
+                        "--embedding-init: %s has one; it is a choice "
+                        "of table1 and table2",
+                        from->name);
+    }
+    if (request->setup != LAB_SETUP_PAPER && !from->setups) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "setup", "--setup: %s has one; it is a choice of table1 to table3",
+                        from->name);
+    }
+    if (request->drop_worst && strcmp(from->name, "roper") != 0) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "drop-worst",
+                        "--drop-worst: the means of %s are published over all seeds; it is an option of roper",
+                        from->name);
+    }
+    if (request->drop_worst && request->seeds == 1) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "drop-worst", "--drop-worst leaves nothing of one seed");
+    }
+    return LOCUS_OK;
 }
 
 locus_status lab_reproduction_make(lab_reproduction *table, const lab_reproduction_request *request,
                                    locus_error *error) {
-    const table_pattern *from = NULL;
-    locus_status status = find_table(request->table, &from, error);
-    size_t whole = 0; /* fields; 0: no part was asked for */
-    if (status == LOCUS_OK && request->seeds > LAB_MOST_SEEDS) {
-        status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "seeds", "%zu seeds: a table has at most %d", request->seeds,
-                          LAB_MOST_SEEDS);
+    maker of = {table, NULL, request, true};
+    size_t whole = 0; /* fields */
+    locus_status status = find_table(request->table, &of.from, error);
+    status = status == LOCUS_OK ? check_request(of.from, request, error) : status;
+    status = status == LOCUS_OK ? make_part(&of, error) : status;
+    if (status == LOCUS_OK) {
+        status = check_words(&of, error);
+        whole = lab_reproduction_trainings(table) / table->seeds;
     }
-    if (status == LOCUS_OK && from->kind == LAB_TASK_IMAGES && request->inits != LAB_INITS_AS_PUBLISHED_TABLE) {
-        status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "embedding-init", "%s has no token embedding", from->name);
+    of.whole = false;
+    status = status == LOCUS_OK ? make_part(&of, error) : status;
+    if (status != LOCUS_OK) {
+        return status;
     }
-    if (status == LOCUS_OK && (request->column_count > 0 || request->row_count > 0)) {
-        lab_reproduction_request all = *request;
-        all.column_count = all.row_count = 0;
-        status = make_part(table, from, &all, error);
-        if (status == LOCUS_OK) {
-            status = check_words(table, request, error);
-            whole = table->row_count * table->column_count;
-        }
+    if (table->column_count == 0 || table->row_count == 0) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "columns",
+                        "%s: none of these rows makes sense in one of these "
+                        "columns",
+                        table->name);
     }
-    status = status == LOCUS_OK ? make_part(table, from, request, error) : status;
-    table->part = status == LOCUS_OK && whole > 0 && table->row_count * table->column_count < whole;
-    return status;
-}
-
-/* ---- trainings ---- */
-
-locus_status lab_reproduction_config(const lab_reproduction *table, lab_reproduction_place place,
-                                     lab_train_config *config, char encoding[LAB_SPEC_SIZE], locus_error *error) {
-    const lab_reproduction_column *column = &table->columns[place.column];
-    *config = column->config;
-    config->seed = table->first_seed + place.repetition;
-    locus_status status =
-        lab_train_encoding(column->rows[place.row].spec, config->setup, encoding, LAB_SPEC_SIZE, error);
-    config->encoding = config->model.encoding = encoding;
-    return status;
-}
-
-const char *lab_reproduction_encoding(const lab_reproduction *table, size_t row, size_t column,
-                                      char encoding[LAB_SPEC_SIZE]) {
-    lab_train_config config;
-    bool made =
-        lab_reproduction_config(table, (lab_reproduction_place){row, column, 0}, &config, encoding, NULL) == LOCUS_OK;
-    return made ? encoding : table->columns[column].rows[row].spec;
-}
-
-bool lab_reproduction_leads(const lab_reproduction *table, size_t column) {
-    for (size_t i = 0; i < column; i++) {
-        if (table->columns[i].training == table->columns[column].training) {
-            return false;
-        }
-    }
-    return true;
-}
-
-void lab_reproduction_row_name(const lab_reproduction *table, size_t row, char *text, size_t size) {
-    const lab_scheme *scheme = &table->columns[0].rows[row];
-    const char *varied = !scheme->orthogonal                     ? ""
-                         : strstr(scheme->key, "-decay") != NULL ? ", with decay"
-                         : strstr(scheme->key, "-plain") != NULL ? ", no decay"
-                         : table->decay != LAB_DECAY_BOTH        ? ""
-                         : scheme->decay                         ? ", with decay"
-                                                                 : ", no decay";
-    snprintf(text, size, "%s%s", scheme->name, varied);
+    table->part = lab_reproduction_trainings(table) / table->seeds < whole;
+    return LOCUS_OK;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What the published tables are made of, as data: the schemes of a kind of task with their specs, a table's columns and
- * rows, and the training behind each of its fields. */
+/* What the published comparisons are made of, as data: schemes with their specs, a table's columns, each with what is
+ * measured there, its rows, and the training behind each of its fields. */
 #ifndef LAB_REPRODUCTION_H
 #define LAB_REPRODUCTION_H
 
+#include "report/measure.h"
 #include "report/published.h"
 #include "train/train.h"
 
@@ -16,7 +17,7 @@
 
 /* ---- schemes ---- */
 
-/* Who has the decay. Published: the algebraic schemes, and nobody else. */
+/* Who has the decay. Published: the algebraic schemes of table1 to table3, and nobody else. */
 typedef enum lab_decay_choice {
     LAB_DECAY_AS_PUBLISHED = 0,
     LAB_DECAY_NOBODY = 1,
@@ -32,30 +33,37 @@ typedef enum lab_scheme_place {
 typedef struct lab_scheme {
     const char *name;           /* as published.h calls it; an ablation has the name of the scheme that it varies */
     char key[32];               /* names the row on the command line: "algebraic-tree", "rope-decay" */
-    char spec[LAB_SCHEME_SPEC]; /* what is trained */
+    char spec[LAB_SCHEME_SPEC]; /* what is trained; "": it makes no sense here, its field stays empty */
+    bool pretrained;            /* its training begins from a pretrained encoder */
     bool orthogonal;            /* acts on queries and keys, so that it can have a decay */
     bool decay;                 /* and has it */
     lab_scheme_place place;
 } lab_scheme;
 
 typedef struct lab_scheme_request {
+    const char *table; /* NULL: the one that tasks of the kind belong to */
     lab_task_kind kind;
     const lab_task_options *data; /* mean length or depth, arity: sizes of a window, of a table of steps, of a group */
     lab_setup setup;
     lab_decay_choice decay;
-    bool more; /* also those beyond the paper (images: rope on two axes, mixed, string, none) */
+    bool more;       /* also those beyond the paper (images: rope on two axes, mixed, string, none) */
+    bool pretrained; /* also those that begin from a pretrained encoder */
+    bool gaps;       /* also those that make no sense for the kind, with an empty spec */
 } lab_scheme_request;
 
-/* The published comparison's schemes for a kind of task, in the order of its rows; returns how many. Never fails. */
+/* A comparison's schemes for a kind of task, in the order of its rows; returns how many. Never fails. */
 size_t lab_schemes(const lab_scheme_request *request, lab_scheme schemes[LAB_MOST_SCHEMES]);
 
 /* ---- tables ---- */
 
 typedef struct lab_reproduction_column {
-    char name[48];           /* on the command line: "tree-copy-depth", "copy-unit", "cifar10-half" */
-    char head[48];           /* in tables: "copy depth" */
-    lab_train_config config; /* of its trainings, but encoding and seed; its texts are static */
-    lab_order order;
+    char name[48];               /* on the command line: "tree-copy-depth", "copy-unit", "cifar10-half", "text-loss" */
+    char head[64];               /* in tables: "copy depth", "addition, solved" */
+    lab_train_config config;     /* of its trainings, but encoding and seed; its texts are static */
+    lab_train_config pretrained; /* of the row that begins from a pretrained encoder; else unused */
+    char pretrained_encoding[2 * LAB_SCHEME_SPEC]; /* and its encoding: the checkpoint's own, the row's on top */
+    lab_task_kind kind;                            /* of its task */
+    lab_measure measure;
     lab_span span;
     size_t training;                   /* columns of the same number are scores of the same trainings */
     size_t epochs;                     /* images: up to which the score is the best; else 0 */
@@ -64,27 +72,31 @@ typedef struct lab_reproduction_column {
 
 typedef struct lab_reproduction {
     const char *name, *title, *budget; /* "table2", "Trees (Table 2)", "quick" */
-    lab_task_kind kind;
     lab_setup setup;
     lab_decay_choice decay;
     uint64_t first_seed;
-    size_t seeds, row_count, column_count, training_count;
-    bool part; /* rows or columns were left out */
+    size_t seeds, row_count, column_count;
+    size_t training_count; /* columns that have trainings of their own */
+    bool drop_worst;       /* the worst seed of a field is left out of its mean, once all of them are there */
+    bool part;             /* rows or columns were left out */
+    char left_out[400];    /* why a column is left out that nobody asked to leave out; "" */
     lab_reproduction_column columns[LAB_MOST_COLUMNS];
 } lab_reproduction;
 
 typedef enum lab_inits { LAB_INITS_AS_PUBLISHED_TABLE = 0, LAB_INITS_SCALED, LAB_INITS_UNIT, LAB_INITS_BOTH } lab_inits;
 
 typedef struct lab_reproduction_request {
-    const char *table, *budget; /* "table1", "table2", "table3"; "smoke", "quick", "paper" */
-    lab_setup setup;
+    const char *table, *budget; /* "table1" to "table3", "roper", "listops"; "smoke", "quick", "paper" */
+    lab_setup setup;            /* table1 to table3 */
     lab_decay_choice decay;
     bool more;
     lab_inits inits; /* as the table: both for words, scaled for trees; images have no embedding */
     uint64_t first_seed;
-    size_t seeds;          /* 0: 3; of images 1 below budget paper */
-    const char *data_path; /* images; NULL: where `locus data get` puts them; borrowed */
-    char *const *columns;  /* a part of the table: names, or their beginnings up to a dash. None: all */
+    size_t seeds;           /* 0: 3; of images 1 below budget paper; of roper 10 at budget paper */
+    bool drop_worst;        /* roper; at budget paper without `seeds` so or so, as published */
+    const char *data_path;  /* images: NULL: where `locus data get` puts them; text: NULL: data/text. Borrowed */
+    const char *pretrained; /* listops: folder of an encoder, for the row that begins from it; NULL: no such row */
+    char *const *columns;   /* a part of the table: names, or their beginnings up to a dash. None: all */
     size_t column_count;
     char *const *rows; /* keys of schemes likewise */
     size_t row_count;
@@ -93,10 +105,16 @@ typedef struct lab_reproduction_request {
 size_t lab_reproduction_table_count(void);
 const char *lab_reproduction_table_name(size_t index);
 
-/* ARGUMENT with the names that there are, for a table, column or row that is not there. About 200 KiB: not for the
- * stack. */
+/* ARGUMENT with the names that there are, for a table, column or row that is not there; whatever else the data and the
+ * pretrained encoder that were asked for bring. Text that nobody asked for and that is not there is left out. About
+ * 300 KiB: not for the stack. */
 locus_status lab_reproduction_make(lab_reproduction *table, const lab_reproduction_request *request,
                                    locus_error *error);
+
+/* Whether a field has trainings: its scheme makes sense there. */
+bool lab_reproduction_has(const lab_reproduction *table, size_t row, size_t column);
+/* How many trainings a table is made of, all seeds. */
+size_t lab_reproduction_trainings(const lab_reproduction *table);
 
 /* The configuration of a training: of a row, a column and the `repetition`th seed. `encoding` receives the canonical
  * text, which the configuration then points to. */
@@ -112,6 +130,9 @@ const char *lab_reproduction_encoding(const lab_reproduction *table, size_t row,
 
 /* Whether a column is the first one of its trainings. */
 bool lab_reproduction_leads(const lab_reproduction *table, size_t column);
+
+/* The first spec of a row: of the first column that has one. */
+const char *lab_reproduction_row_encoding(const lab_reproduction *table, size_t row, char encoding[LAB_SPEC_SIZE]);
 
 /* "algebraic (tree), no decay": a row's name, which says of an ablation what it varies. */
 void lab_reproduction_row_name(const lab_reproduction *table, size_t row, char *text, size_t size);

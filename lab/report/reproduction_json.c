@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A measured table as JSON: shares in [0, 1], null for what nobody has. */
+/* A measured table as JSON: shares in [0, 1], losses in nats, null for what nobody has. A row has fields only where its
+ * scheme makes sense. */
 #include "report/reproduction_report.h"
 
 #include "train/config.h"
@@ -27,11 +28,7 @@ static void add_statistic(cJSON *object, const char *name, const lab_statistic *
     add_number(entry, "half_width_95", statistic->half_width);
 }
 
-static void add_published(cJSON *object, const lab_reproduction_column *column, size_t row) {
-    const lab_published *found =
-        column->rows[row].place != LAB_SCHEME_PUBLISHED
-            ? NULL
-            : lab_published_look(column->config.task, column->order, column->span, column->rows[row].spec);
+static void add_published(cJSON *object, const lab_published *found) {
     if (found == NULL) {
         cJSON_AddNullToObject(object, "published");
         return;
@@ -59,7 +56,10 @@ static cJSON *field_json(const lab_reproduction_view *view, size_t row, size_t c
     add_statistic(object, "exact", &field->exact);
     add_statistic(object, "greedy_exact", &field->greedy_exact);
     add_statistic(object, "loss", &field->loss);
-    add_published(object, one, row);
+    add_statistic(object, "perplexity", &field->perplexity);
+    add_statistic(object, "score", lab_field_score(field, one->measure));
+    cJSON_AddBoolToObject(object, "dropped_worst", field->dropped);
+    add_published(object, lab_view_published(view, row, column));
     return object;
 }
 
@@ -71,16 +71,22 @@ static void add_columns(cJSON *root, const lab_reproduction_view *view) {
         cJSON_AddItemToArray(list, object);
         cJSON_AddStringToObject(object, "name", column->name);
         cJSON_AddStringToObject(object, "task", column->config.task);
-        if (view->table->kind == LAB_TASK_TREES) {
-            cJSON_AddStringToObject(object, "order", lab_order_name(column->order));
+        cJSON_AddStringToObject(object, "measure", lab_measure_name(column->measure));
+        cJSON_AddStringToObject(object, "better", lab_measure_is_share(column->measure) ? "higher" : "lower");
+        if (column->kind == LAB_TASK_TREES) {
+            cJSON_AddStringToObject(object, "order", lab_order_name(column->config.data.order));
         }
-        if (view->table->kind == LAB_TASK_IMAGES) {
+        if (column->kind == LAB_TASK_IMAGES) {
             cJSON_AddNumberToObject(object, "epochs", (double)column->epochs);
         } else {
             cJSON_AddStringToObject(object, "embedding_init",
                                     lab_embedding_init_name(column->config.model.embedding_init));
         }
         cJSON_AddNumberToObject(object, "chance", view->result->chance[i]);
+        if (column->kind == LAB_TASK_EXPRESSIONS) {
+            cJSON_AddNumberToObject(object, "majority", view->result->chance[i]);
+            cJSON_ReplaceItemInObject(object, "chance", cJSON_CreateNumber(view->result->uniform[i]));
+        }
         cJSON_AddBoolToObject(object, "at_chance", lab_column_at_chance(view->table, view->result, i));
     }
 }
@@ -98,7 +104,9 @@ static void add_rows(cJSON *root, const lab_reproduction_view *view) {
         cJSON_AddBoolToObject(object, "decay", scheme->decay);
         cJSON *fields = cJSON_AddArrayToObject(object, "fields");
         for (size_t column = 0; column < view->table->column_count; column++) {
-            cJSON_AddItemToArray(fields, field_json(view, row, column));
+            if (lab_reproduction_has(view->table, row, column)) {
+                cJSON_AddItemToArray(fields, field_json(view, row, column));
+            }
         }
     }
 }
@@ -112,7 +120,12 @@ static cJSON *item_json(const lab_reproduction_view *view, const lab_claim_item 
     add_number(object, "difference", item->contrast.missing ? INFINITY : item->contrast.difference);
     add_number(object, "half_width_95", item->contrast.half_width);
     if (item->binomial > 0) {
-        cJSON_AddNumberToObject(object, "half_width_95_of_test_images", item->binomial);
+        cJSON_AddNumberToObject(
+            object, column->kind == LAB_TASK_IMAGES ? "half_width_95_of_test_images" : "half_width_95_of_test_samples",
+            item->binomial);
+    }
+    if (item->margin > 0) {
+        cJSON_AddNumberToObject(object, "margin", item->margin);
     }
     cJSON_AddBoolToObject(object, "at_chance", item->at_chance);
     cJSON_AddStringToObject(object, "verdict", lab_verdict_name(item->verdict));
@@ -145,8 +158,9 @@ static void add_unseparated(cJSON *root, const lab_reproduction_view *view) {
     size_t rows = view->table->row_count;
     for (size_t i = 0; i < view->table->column_count * rows * rows; i++) {
         size_t column = i / (rows * rows), a = i / rows % rows, b = i % rows;
-        const lab_contrast contrast =
-            lab_contrast_two(&view->result->fields[a][column].accuracy, &view->result->fields[b][column].accuracy);
+        const lab_measure measure = view->table->columns[column].measure;
+        const lab_contrast contrast = lab_contrast_two(lab_field_score(&view->result->fields[a][column], measure),
+                                                       lab_field_score(&view->result->fields[b][column], measure));
         if (a < b && !contrast.missing && !lab_contrast_separates(&contrast)) {
             const lab_reproduction_column *one = &view->table->columns[column];
             const char *texts[3] = {one->name, one->rows[a].key, one->rows[b].key};
@@ -167,6 +181,10 @@ struct cJSON *lab_reproduction_json(const lab_reproduction_view *view) {
     cJSON_AddStringToObject(root, "setup", lab_setup_name(table->setup));
     cJSON_AddStringToObject(root, "decay", decays[table->decay]);
     cJSON_AddBoolToObject(root, "part", table->part);
+    if (table->left_out[0] != '\0') {
+        cJSON_AddStringToObject(root, "left_out", table->left_out);
+    }
+    cJSON_AddBoolToObject(root, "drop_worst", table->drop_worst);
     cJSON_AddNumberToObject(root, "first_seed", (double)table->first_seed);
     cJSON_AddNumberToObject(root, "seeds", (double)table->seeds);
     cJSON_AddNumberToObject(root, "done", (double)view->result->done);

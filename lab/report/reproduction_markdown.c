@@ -8,14 +8,23 @@
 
 #include <math.h>
 
-static void put_head(const lab_reproduction_view *view, FILE *file, const char *first) {
+/* Which columns a part of the file has. */
+typedef bool column_choice(const lab_reproduction_view *view, size_t column);
+
+static bool every_column(const lab_reproduction_view *view, size_t column) {
+    return column < view->table->column_count;
+}
+
+static void put_head(const lab_reproduction_view *view, FILE *file, const char *first, column_choice *chosen) {
     fprintf(file, "| %s |", first);
     for (size_t i = 0; i < view->table->column_count; i++) {
-        fprintf(file, " %s |", view->table->columns[i].head);
+        if (chosen(view, i)) {
+            fprintf(file, " %s |", view->table->columns[i].head);
+        }
     }
     fputs("\n|---|", file);
     for (size_t i = 0; i < view->table->column_count; i++) {
-        fputs("---|", file);
+        fputs(chosen(view, i) ? "---|" : "", file);
     }
     fputc('\n', file);
 }
@@ -26,43 +35,72 @@ static void put_row_name(const lab_reproduction_view *view, size_t row, FILE *fi
     fprintf(file, "| %s |", name);
 }
 
-static void put_accuracy(const lab_reproduction_view *view, FILE *file) {
-    put_head(view, file, "scheme: measured (published)");
+/* Rows of what needs no training. */
+static void put_guesses(const lab_reproduction_view *view, FILE *file, const char *name, const double *shares) {
+    bool any = false;
+    for (size_t column = 0; column < view->table->column_count; column++) {
+        any = any || view->result->uniform[column] > 0;
+    }
+    if (!any) {
+        return;
+    }
+    fprintf(file, "| *%s* |", name);
+    for (size_t column = 0; column < view->table->column_count; column++) {
+        fprintf(file, view->result->uniform[column] > 0 ? " *%.2f* |" : " |", 100 * shares[column]);
+    }
+    fputc('\n', file);
+}
+
+static void put_scores(const lab_reproduction_view *view, FILE *file) {
+    put_head(view, file, lab_view_has_published(view) ? "scheme: measured (published)" : "scheme", every_column);
     for (size_t row = 0; row < view->table->row_count; row++) {
         put_row_name(view, row, file);
         for (size_t column = 0; column < view->table->column_count; column++) {
             char measured[64], published[64];
-            const lab_field *field = &view->result->fields[row][column];
-            fprintf(file, " %s %s |", lab_measured_text(field, &field->accuracy, measured, sizeof measured),
-                    lab_published_text(view, row, column, published, sizeof published));
+            const char *mark = lab_view_is_best(view, row, column) ? "**" : "";
+            lab_field_text(view, row, column, measured, sizeof measured);
+            lab_published_text(view, row, column, published, sizeof published);
+            fprintf(file, " %s%s%s%s%s |", mark, measured, mark, published[0] != '\0' ? " " : "", published);
         }
         fputc('\n', file);
     }
-    fputs("\nSpecs: ", file);
+    put_guesses(view, file, "majority", view->result->chance);
+    put_guesses(view, file, "chance", view->result->uniform);
+    fputs("\nBold: the column's best, and what is not told from it. Specs: ", file);
     for (size_t row = 0; row < view->table->row_count; row++) {
         char encoding[LAB_SPEC_SIZE];
-        fprintf(file, "%s`%s`", row > 0 ? ", " : "", lab_reproduction_encoding(view->table, row, 0, encoding));
+        fprintf(file, "%s`%s`", row > 0 ? ", " : "", lab_reproduction_row_encoding(view->table, row, encoding));
     }
     fputs(".\n", file);
 }
 
 static void put_whole(const lab_reproduction_view *view, FILE *file) {
+    size_t first = 0;
     if (!lab_view_has_exact(view)) {
         return;
     }
-    const lab_train_config *config = &view->table->columns[0].config;
+    while (!lab_view_is_whole(view, first)) {
+        first++;
+    }
+    const lab_train_config *config = &view->table->columns[first].config;
     fprintf(file,
             "\n## Whole outputs right\n\nOf %zu outputs under teacher forcing / of the first %zu by greedy decoding, "
             "%%.\n\n",
             config->test_samples, config->greedy_samples);
-    put_head(view, file, "scheme");
+    put_head(view, file, "scheme", lab_view_is_whole);
     for (size_t row = 0; row < view->table->row_count; row++) {
+        if (!lab_view_row_is_in(view, row, lab_view_is_whole)) {
+            continue;
+        }
         put_row_name(view, row, file);
         for (size_t column = 0; column < view->table->column_count; column++) {
             char exact[64], greedy[64];
             const lab_field *field = &view->result->fields[row][column];
-            fprintf(file, " %s / %s |", lab_measured_text(field, &field->exact, exact, sizeof exact),
-                    lab_measured_text(field, &field->greedy_exact, greedy, sizeof greedy));
+            if (lab_view_is_whole(view, column)) {
+                fprintf(file, " %s / %s |",
+                        lab_measured_text(field, &field->exact, LAB_MEASURE_ACCURACY, exact, sizeof exact),
+                        lab_measured_text(field, &field->greedy_exact, LAB_MEASURE_ACCURACY, greedy, sizeof greedy));
+            }
         }
         fputc('\n', file);
     }
@@ -72,8 +110,10 @@ static void put_pairs(const lab_reproduction_view *view, FILE *file) {
     if (view->table->decay != LAB_DECAY_BOTH) {
         return;
     }
-    fputs("\n## With decay less without\n\nDifference of accuracies in points, with its 95 % interval.\n\n", file);
-    put_head(view, file, "scheme");
+    fputs("\n## With decay less without\n\nDifference of shares in points, of losses in nats, with its 95 % "
+          "interval.\n\n",
+          file);
+    put_head(view, file, "scheme", every_column);
     for (size_t row = 0; row < view->table->row_count; row++) {
         size_t without = lab_view_without_decay(view, row);
         if (without == SIZE_MAX) {
@@ -82,9 +122,7 @@ static void put_pairs(const lab_reproduction_view *view, FILE *file) {
         fprintf(file, "| %s |", view->table->columns[0].rows[row].name);
         for (size_t column = 0; column < view->table->column_count; column++) {
             char text[64];
-            const lab_contrast contrast = lab_contrast_two(&view->result->fields[row][column].accuracy,
-                                                           &view->result->fields[without][column].accuracy);
-            fprintf(file, " %s |", lab_contrast_text(&contrast, text, sizeof text));
+            fprintf(file, " %s |", lab_pair_text(view, row, without, column, text, sizeof text));
         }
         fputc('\n', file);
     }
@@ -114,10 +152,10 @@ static void put_facts(const lab_reproduction_view *view, FILE *file) {
     fprintf(file, "| trained by | locus %s |\n", result->version[0] != '\0' ? result->version : "– (nothing yet)");
     fprintf(file, "| this file by | locus %s |\n", version);
     fprintf(file, "| budget, set-up | %s, %s |\n", table->budget, lab_setup_name(table->setup));
-    fprintf(file, "| decay | %s |\n", lab_decay_name(table->decay));
-    fprintf(file, "| trainings | %zu of %zu done%s; %zu seed%s from %llu |\n", result->done, result->of,
+    fprintf(file, "| decay | %s |\n", lab_decay_name(table));
+    fprintf(file, "| trainings | %zu of %zu done%s; %zu seed%s from %llu%s |\n", result->done, result->of,
             result->done < result->of ? ": **not finished**" : "", table->seeds, table->seeds == 1 ? "" : "s",
-            (unsigned long long)table->first_seed);
+            (unsigned long long)table->first_seed, table->drop_worst ? ", the worst of each field dropped" : "");
     if (result->failed > 0) {
         fprintf(file, "| failed | %zu |\n", result->failed);
     }
@@ -141,12 +179,13 @@ locus_status lab_reproduction_markdown(const lab_reproduction_view *view, const 
     FILE *file = output.stream;
     fprintf(file, "# %s at budget %s\n\n", view->table->title, view->table->budget);
     put_facts(view, file);
-    fputs("\n## Accuracy, measured beside published\n\n", file);
+    fputs(lab_view_has_published(view) ? "\n## Accuracy, measured beside published\n\n" : "\n## Measured\n\n", file);
     lab_legend_write(view, file);
     fputc('\n', file);
-    put_accuracy(view, file);
+    put_scores(view, file);
     put_whole(view, file);
     put_pairs(view, file);
+    lab_others_write(view, file, true);
     fputs("\n## What the measured table says\n\nComputed from the means and their 95 % intervals over seeds "
           "(docs/reproduction.md); nothing here is said of the published size.\n\n",
           file);

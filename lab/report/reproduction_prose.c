@@ -2,19 +2,8 @@
 /* What a measured table says, in sentences made from its numbers. */
 #include "report/reproduction_report.h"
 
-#include "train/config.h"
-
-#include <cjson/cJSON.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-const char *lab_decay_name(lab_decay_choice decay) {
-    static const char *const names[] = {"as published (the algebraic schemes have it)", "nobody has it",
-                                        "each orthogonal scheme with and without"};
-    return (unsigned)decay < 3 ? names[decay] : "unknown";
-}
 
 /* ---- claims ---- */
 
@@ -22,19 +11,21 @@ static void row_name(const lab_reproduction_view *view, size_t row, char text[80
     lab_reproduction_row_name(view->table, row, text, 80);
 }
 
-static void write_share(const lab_statistic *share, FILE *stream) {
-    if (share->count > 1) {
-        fprintf(stream, "%.2f ±%.2f", 100 * share->mean, 100 * share->deviation);
-    } else {
-        fprintf(stream, "%.2f", 100 * share->mean);
-    }
+static lab_measure measure_of(const lab_reproduction_view *view, const lab_claim_item *item) {
+    return view->table->columns[item->column].measure;
+}
+
+static const lab_statistic *score_of(const lab_reproduction_view *view, size_t row, size_t column) {
+    return lab_field_score(&view->result->fields[row][column], view->table->columns[column].measure);
 }
 
 static void write_against_chance(const lab_reproduction_view *view, const lab_claim_item *item, FILE *stream) {
-    const lab_statistic *share = &view->result->fields[item->subject][item->column].accuracy;
+    const lab_statistic *share = score_of(view, item->subject, item->column);
     double chance = view->result->chance[item->column];
-    write_share(share, stream);
-    fprintf(stream, ", guessing scores %.2f, at chance is below %.2f", 100 * chance, 100 * lab_chance_bound(chance));
+    char text[64];
+    fprintf(stream, "%s, guessing scores %.2f, at chance is below %.2f",
+            lab_mean_text(measure_of(view, item), share, text, sizeof text), 100 * chance,
+            100 * lab_chance_bound(chance));
     if (share->count < 2) {
         fputs(" (one seed: no interval)", stream);
     } else {
@@ -42,19 +33,33 @@ static void write_against_chance(const lab_reproduction_view *view, const lab_cl
     }
 }
 
+static const char *sample_word(const lab_reproduction_column *column) {
+    return column->kind == LAB_TASK_IMAGES        ? "test images"
+           : column->kind == LAB_TASK_EXPRESSIONS ? "test expressions"
+                                                  : "problems";
+}
+
 /* "algebraic (tree) 99.70 − rope 85.46 = +14.24 ±3.1". */
 static void write_difference(const lab_reproduction_view *view, const lab_claim_item *item, FILE *stream) {
     const lab_contrast *contrast = &item->contrast;
-    char rival[80];
+    const lab_measure measure = measure_of(view, item);
+    char rival[80], text[64];
     row_name(view, item->rival, rival);
     if (isfinite(contrast->half_width)) {
-        fprintf(stream, " − %s = %+.2f ±%.2f", rival, 100 * contrast->difference, 100 * contrast->half_width);
+        fprintf(stream, " − %s = %s", rival, lab_contrast_text(contrast, measure, text, sizeof text));
     } else {
-        fprintf(stream, " − %s = %+.2f, one seed: no interval between seeds", rival, 100 * contrast->difference);
+        const lab_contrast bare = {.difference = contrast->difference};
+        lab_contrast_text(&bare, measure, text, sizeof text);
+        fprintf(stream, " − %s = %.*s, one seed: no interval between seeds", rival, (int)strcspn(text, " "), text);
+    }
+    if (item->margin > 0) {
+        fprintf(stream, "; the margin is %s, %.0f %% of %s's",
+                lab_number_text(measure, item->margin, text, sizeof text), 100 * LAB_CLAIM_MARGIN, rival);
     }
     if (item->binomial > 0) {
-        fprintf(stream, "; of the %zu test images alone ±%.2f", view->result->samples[item->column],
-                100 * item->binomial);
+        const lab_reproduction_column *column = &view->table->columns[item->column];
+        fprintf(stream, "; of the %zu %s alone ±%.2f", lab_claim_samples(view->table, view->result, item),
+                sample_word(column), 100 * item->binomial);
     }
     if (item->at_chance) {
         fputs("; both are at chance", stream);
@@ -101,7 +106,7 @@ static void write_items(const lab_reproduction_view *view, const lab_finding *fi
             fprintf(stream, "%s%s: ", indent, words[verdict]);
             write_item(view, finding, item, stream);
             fputc('\n', stream);
-        } else if (least == NULL || item->contrast.difference < least->contrast.difference) {
+        } else if (least == NULL || item->lead < least->lead) {
             least = item;
         }
     }
@@ -116,7 +121,7 @@ static void write_items(const lab_reproduction_view *view, const lab_finding *fi
 static void write_finding(const lab_reproduction_view *view, const lab_finding *finding, FILE *stream, bool markdown) {
     const char *indent = markdown ? "  - " : "    ";
     fprintf(stream, markdown ? "- **%s**: %s" : "%-12s  %s", lab_verdict_name(finding->verdict), finding->claim->text);
-    fprintf(stream, "%s%s (the paper, %s): ", finding->variant[0] != '\0' ? ", embeddings " : "", finding->variant,
+    fprintf(stream, "%s%s (%s): ", finding->variant[0] != '\0' ? ", embeddings " : "", finding->variant,
             finding->claim->source);
     fprintf(stream, "%zu comparison%s%s, %zu support, %zu open, %zu contradict\n", finding->item_count,
             finding->item_count == 1 ? "" : "s", view->table->part ? " in this part of the table" : "",
@@ -143,8 +148,7 @@ static size_t write_pairs(const lab_reproduction_view *view, size_t column, FILE
     size_t pairs = 0;
     for (size_t i = 0; i < table->row_count; i++) {
         for (size_t j = i + 1; j < table->row_count; j++) {
-            const lab_contrast contrast =
-                lab_contrast_two(&view->result->fields[i][column].accuracy, &view->result->fields[j][column].accuracy);
+            const lab_contrast contrast = lab_contrast_two(score_of(view, i, column), score_of(view, j, column));
             if (contrast.missing || lab_contrast_separates(&contrast)) {
                 continue;
             }
@@ -160,7 +164,7 @@ static size_t write_pairs(const lab_reproduction_view *view, size_t column, FILE
 static size_t measured_rows(const lab_reproduction_view *view, size_t column) {
     size_t count = 0;
     for (size_t row = 0; row < view->table->row_count; row++) {
-        count += view->result->fields[row][column].accuracy.count > 0;
+        count += score_of(view, row, column)->count > 0;
     }
     return count;
 }
@@ -174,7 +178,9 @@ void lab_separation_write(const lab_reproduction_view *view, FILE *stream, bool 
         }
         measured = true;
         fprintf(stream, "%s%s: ", markdown ? "- " : "  ", table->columns[column].head);
-        if (lab_column_at_chance(table, view->result, column)) {
+        if (lab_column_at_chance(table, view->result, column) && table->columns[column].measure == LAB_MEASURE_SOLVED) {
+            fputs("no scheme solves a problem: this column says nothing; ", stream);
+        } else if (lab_column_at_chance(table, view->result, column)) {
             fprintf(stream, "no scheme has left chance (guessing scores %.2f): this column says nothing; ",
                     100 * view->result->chance[column]);
         }
@@ -190,128 +196,4 @@ void lab_separation_write(const lab_reproduction_view *view, FILE *stream, bool 
     if (!measured) {
         fputs("Nothing is measured yet.\n", stream);
     }
-}
-
-/* ---- what differs from the published set-up ---- */
-
-static bool is_size(const char *name) {
-    static const char *const others[] = {"task",   "encoding",           "budget",         "seed", "data_seed", "steps",
-                                         "epochs", "checkpoint_seconds", "evaluate_every", "order"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (strcmp(name, others[i]) == 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void add(char *text, size_t size, const char *name, const char *here, const char *there) {
-    size_t used = strlen(text);
-    snprintf(text + used, size - used, "%s%s %s (published %s)", used > 0 ? ", " : "", name, here, there);
-}
-
-static void value_text(const cJSON *value, char text[64]) {
-    if (cJSON_IsString(value)) {
-        snprintf(text, 64, "%.60s", value->valuestring);
-    } else if (cJSON_IsNumber(value)) {
-        snprintf(text, 64, "%g", value->valuedouble);
-    } else {
-        snprintf(text, 64, "0");
-    }
-}
-
-/* The sizes in which two configurations differ, each as "dim 64 (published 512)". */
-static void compare_sizes(const lab_train_config *here, const lab_train_config *there, char *text, size_t size) {
-    char *texts[2] = {lab_config_json(here), lab_config_json(there)};
-    cJSON *a = cJSON_Parse(texts[0] ? texts[0] : ""), *b = cJSON_Parse(texts[1] ? texts[1] : "");
-    text[0] = '\0';
-    for (const cJSON *item = a != NULL ? a->child : NULL; item != NULL; item = item->next) {
-        char one[64], other[64], name[40];
-        value_text(item, one);
-        value_text(cJSON_GetObjectItemCaseSensitive(b, item->string), other);
-        if (is_size(item->string) && strcmp(one, other) != 0) {
-            snprintf(name, sizeof name, "%s", item->string);
-            for (char *dash = name; (dash = strchr(dash, '_')) != NULL;) {
-                *dash = ' ';
-            }
-            add(text, size, name, one, other);
-        }
-    }
-    if (lab_config_steps(here) != lab_config_steps(there)) {
-        char one[32], other[32];
-        snprintf(one, sizeof one, "%" PRIu64, lab_config_steps(here));
-        snprintf(other, sizeof other, "%" PRIu64, lab_config_steps(there));
-        add(text, size, "steps", one, other);
-    }
-    cJSON_Delete(a);
-    cJSON_Delete(b);
-    cJSON_free(texts[0]);
-    cJSON_free(texts[1]);
-}
-
-static void write_size_line(FILE *stream, const char *bullet, const char *tasks, const char *text) {
-    fprintf(stream, "%s%s: %s.\n", bullet, tasks, text[0] != '\0' ? text : "the published sizes");
-}
-
-/* One line for tasks that differ alike. */
-static void write_sizes(const lab_reproduction_view *view, FILE *stream, const char *bullet) {
-    char last[1200] = "", text[1200], tasks[200] = "";
-    const char *told = NULL;
-    for (size_t i = 0; i < view->table->column_count; i++) {
-        const lab_train_config *here = &view->table->columns[i].config;
-        lab_train_config there;
-        if ((told != NULL && strcmp(told, here->task) == 0) ||
-            lab_train_config_budget(&there, lab_task_find(here->task), "paper", here->setup, NULL) != LOCUS_OK) {
-            continue;
-        }
-        there.model.embedding_init = here->model.embedding_init; /* the paper does not mention it */
-        there.encoding = here->encoding;
-        compare_sizes(here, &there, text, sizeof text);
-        told = here->task;
-        if (tasks[0] != '\0' && strcmp(text, last) != 0) {
-            write_size_line(stream, bullet, tasks, last);
-            tasks[0] = '\0';
-        }
-        size_t used = strlen(tasks);
-        snprintf(tasks + used, sizeof tasks - used, "%s%s", used > 0 ? ", " : "", here->task);
-        snprintf(last, sizeof last, "%s", text);
-    }
-    if (tasks[0] != '\0') {
-        write_size_line(stream, bullet, tasks, last);
-    }
-}
-
-static void write_doubts(const lab_reproduction_view *view, FILE *stream, const char *bullet) {
-    for (size_t i = 0; i < view->table->column_count * view->table->row_count; i++) {
-        const lab_reproduction_column *column = &view->table->columns[i / view->table->row_count];
-        const lab_scheme *row = &column->rows[i % view->table->row_count];
-        const lab_published *found = lab_published_look(column->config.task, column->order, column->span, row->spec);
-        if (found != NULL && found->doubt != NULL && row->place == LAB_SCHEME_PUBLISHED) {
-            fprintf(stream, "%s† %s, %s: %s.\n", bullet, column->head, row->name, found->doubt);
-        }
-    }
-}
-
-void lab_deviations_write(const lab_reproduction_view *view, FILE *stream, bool markdown) {
-    const char *bullet = markdown ? "- " : "  ";
-    write_sizes(view, stream, bullet);
-    if (view->table->decay == LAB_DECAY_NOBODY) {
-        fprintf(stream, "%sno scheme has a decay; the published algebraic schemes have 0.98.\n", bullet);
-    }
-    if (view->table->kind == LAB_TASK_IMAGES) {
-        fprintf(stream,
-                "%sas published, the score is the best test accuracy by epoch: the test set takes part in choosing.\n",
-                bullet);
-    }
-    write_doubts(view, stream, bullet);
-}
-
-void lab_legend_write(const lab_reproduction_view *view, FILE *stream) {
-    bool images = view->table->kind == LAB_TASK_IMAGES;
-    fprintf(stream,
-            "%s, %%: mean ± standard deviation over %zu seed%s\nat budget %s; in parentheses as published, at budget "
-            "paper: Kogkalidis, Bernardy and Garg 2024, Table %s.\n",
-            images ? "Test images right, the best epoch's" : "Tokens of the test set right under teacher forcing",
-            view->table->seeds, view->table->seeds == 1 ? "" : "s", view->table->budget,
-            view->table->name + strlen("table"));
 }

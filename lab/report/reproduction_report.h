@@ -17,14 +17,34 @@ typedef struct lab_reproduction_view {
 
 /* ---- fields (reproduction_text.c); each fills and returns `text` ---- */
 
-/* In percent, "99.70 ±0.20"; without deviation for one seed, "–" for none; fewer seeds than asked: "… [2 of 3]". */
-char *lab_measured_text(const lab_field *field, const lab_statistic *share, char *text, size_t size);
+/* A number of a measure: "99.70" of 0.997, "1.2345", of perplexities "3.44"; a mean with its deviation, if there is
+ * one: "99.70 ±0.20", "1.2345 ±0.0102". */
+char *lab_number_text(lab_measure measure, double value, char *text, size_t size);
+char *lab_mean_text(lab_measure measure, const lab_statistic *score, char *text, size_t size);
+/* The same, "–" for none, "" where a scheme makes no sense; fewer seeds than asked: "… [2 of 3]". */
+char *lab_measured_text(const lab_field *field, const lab_statistic *score, lab_measure measure, char *text,
+                        size_t size);
+/* Of the field's score by its column's measure. */
+char *lab_field_text(const lab_reproduction_view *view, size_t row, size_t column, char *text, size_t size);
 /* "(99.06 ±0.1)", behind it "†" if the number is doubtful; "" for what is not published. */
 char *lab_published_text(const lab_reproduction_view *view, size_t row, size_t column, char *text, size_t size);
+/* What is published of a field, or NULL. */
+const lab_published *lab_view_published(const lab_reproduction_view *view, size_t row, size_t column);
 /* "+12.30 ±1.20", "+12.30 (one seed)", "–". */
-char *lab_contrast_text(const lab_contrast *contrast, char *text, size_t size);
-/* Whether any field of the table has this score. */
+char *lab_contrast_text(const lab_contrast *contrast, lab_measure measure, char *text, size_t size);
+/* Of two rows of a column, the first less the second; "" where a scheme makes no sense. */
+char *lab_pair_text(const lab_reproduction_view *view, size_t first, size_t second, size_t column, char *text,
+                    size_t size);
+/* Whether anything is published of the table's fields. */
+bool lab_view_has_published(const lab_reproduction_view *view);
+/* Whether a row has a field in one of the columns that `chosen` takes. */
+bool lab_view_row_is_in(const lab_reproduction_view *view, size_t row,
+                        bool (*chosen)(const lab_reproduction_view *view, size_t column));
+/* Whether a column, or any column, has outputs that can be right as a whole: words and trees. */
+bool lab_view_is_whole(const lab_reproduction_view *view, size_t column);
 bool lab_view_has_exact(const lab_reproduction_view *view);
+/* Whether a field is the best of its column or not told from it; false where there is one seed. */
+bool lab_view_is_best(const lab_reproduction_view *view, size_t row, size_t column);
 /* The row that is row `with` without its decay, SIZE_MAX if there is none or `with` has no decay. */
 size_t lab_view_without_decay(const lab_reproduction_view *view, size_t with);
 
@@ -34,12 +54,15 @@ size_t lab_view_without_decay(const lab_reproduction_view *view, size_t with);
  * lines, or Markdown's lists. */
 void lab_claims_write(const lab_reproduction_view *view, FILE *stream, bool markdown);
 void lab_separation_write(const lab_reproduction_view *view, FILE *stream, bool markdown);
-/* Where the budget's sizes are not the published ones, and what makes published numbers doubtful. */
+/* Where the budget's sizes are not the published ones, and what makes published numbers doubtful
+ * (reproduction_setting.c, as what follows). */
 void lab_deviations_write(const lab_reproduction_view *view, FILE *stream, bool markdown);
-/* How to read the numbers: two or three lines. */
+/* How to read the numbers: a few lines. */
 void lab_legend_write(const lab_reproduction_view *view, FILE *stream);
-/* "as published", … */
-const char *lab_decay_name(lab_decay_choice decay);
+/* Published numbers that belong to no row: of others, or measured otherwise. Nothing where there are none. */
+void lab_others_write(const lab_reproduction_view *view, FILE *stream, bool markdown);
+/* Who has a decay: "as published (the algebraic schemes have it)". */
+const char *lab_decay_name(const lab_reproduction *table);
 
 /* ---- files ---- */
 

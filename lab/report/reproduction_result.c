@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the run of every training of a table by its name, and gathers final scores over seeds. Only finished runs are
- * scored. */
+ * scored. The perplexity of a seed is exp of its loss; means are over seeds' own. */
 #include "report/reproduction_result.h"
 
-#include "io/fail.h"
+#include "train/train_data.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,9 +14,10 @@
 
 typedef enum score { ACCURACY, EXACT, GREEDY, LOSS, SCORES } score;
 
+/* Final scores by seed; NAN: a run does not have it. */
 typedef struct field_values {
-    double values[SCORES][LAB_MOST_SEEDS];
-    size_t counts[SCORES];
+    double values[LAB_MOST_SEEDS][SCORES];
+    size_t count;
 } field_values;
 
 static const char *const full_names[SCORES] = {"accuracy", "exact", "greedy_exact", "loss"};
@@ -24,21 +25,74 @@ static const char *const half_names[SCORES] = {"accuracy_half", "", "", ""};
 
 static void take_finals(field_values *to, lab_span span, const lab_final *finals, size_t count) {
     const char *const *names = span == LAB_SPAN_HALF ? half_names : full_names;
-    for (size_t i = 0; i < count; i++) {
-        for (size_t s = 0; s < SCORES; s++) {
-            if (strcmp(finals[i].set, "test") == 0 && strcmp(finals[i].name, names[s]) == 0 &&
-                isfinite(finals[i].value) && to->counts[s] < LAB_MOST_SEEDS) {
-                to->values[s][to->counts[s]++] = finals[i].value;
+    double *values = to->values[to->count];
+    for (size_t s = 0; s < SCORES; s++) {
+        values[s] = NAN;
+        for (size_t i = 0; i < count; i++) {
+            if (strcmp(finals[i].set, "test") == 0 && strcmp(finals[i].name, names[s]) == 0) {
+                values[s] = finals[i].value;
             }
         }
     }
+    to->count++;
+}
+
+static score score_of(lab_measure measure) {
+    return measure == LAB_MEASURE_ACCURACY ? ACCURACY : measure == LAB_MEASURE_SOLVED ? GREEDY : LOSS;
+}
+
+/* The seed with the lowest share, or the highest loss, once all seeds have one. */
+static void drop_worst(lab_field *field, field_values *from, lab_measure measure) {
+    const score by = score_of(measure);
+    size_t worst = 0;
+    for (size_t i = 0; i < from->count; i++) {
+        if (!isfinite(from->values[i][by])) {
+            return;
+        }
+        if (lab_measure_sign(measure) * (from->values[i][by] - from->values[worst][by]) < 0) {
+            worst = i;
+        }
+    }
+    if (from->count < field->of || from->count < 2) {
+        return;
+    }
+    memmove(from->values[worst], from->values[worst + 1], (from->count - worst - 1) * sizeof *from->values);
+    from->count--;
+    field->dropped = true;
+}
+
+static lab_statistic over_seeds(const field_values *from, score which, double (*of)(double)) {
+    double values[LAB_MOST_SEEDS];
+    size_t count = 0;
+    for (size_t i = 0; i < from->count; i++) {
+        const double value = of != NULL ? of(from->values[i][which]) : from->values[i][which];
+        if (isfinite(value)) {
+            values[count++] = value;
+        }
+    }
+    return lab_statistic_of(values, count);
 }
 
 static void finish_field(lab_field *field, const field_values *from) {
-    field->accuracy = lab_statistic_of(from->values[ACCURACY], from->counts[ACCURACY]);
-    field->exact = lab_statistic_of(from->values[EXACT], from->counts[EXACT]);
-    field->greedy_exact = lab_statistic_of(from->values[GREEDY], from->counts[GREEDY]);
-    field->loss = lab_statistic_of(from->values[LOSS], from->counts[LOSS]);
+    field->accuracy = over_seeds(from, ACCURACY, NULL);
+    field->exact = over_seeds(from, EXACT, NULL);
+    field->greedy_exact = over_seeds(from, GREEDY, NULL);
+    field->loss = over_seeds(from, LOSS, NULL);
+    field->perplexity = over_seeds(from, LOSS, exp);
+}
+
+const lab_statistic *lab_field_score(const lab_field *field, lab_measure measure) {
+    switch (measure) {
+    case LAB_MEASURE_ACCURACY:
+        return &field->accuracy;
+    case LAB_MEASURE_SOLVED:
+        return &field->greedy_exact;
+    case LAB_MEASURE_LOSS:
+        return &field->loss;
+    case LAB_MEASURE_PERPLEXITY:
+        return &field->perplexity;
+    }
+    return &field->accuracy;
 }
 
 /* ---- runs ---- */
@@ -107,25 +161,45 @@ static locus_status read_run(lab_result *result, const lab_reproduction *table, 
     return status;
 }
 
+static locus_status read_field(lab_result *result, const lab_reproduction *table, lab_reproduction_place place,
+                               lab_store *store, locus_error *error) {
+    field_values values = {.count = 0};
+    lab_field *field = &result->fields[place.row][place.column];
+    field->of = table->seeds;
+    for (place.repetition = 0; place.repetition < table->seeds; place.repetition++) {
+        locus_status status = read_run(result, table, place, store, &values, error);
+        if (status != LOCUS_OK) {
+            return status;
+        }
+    }
+    if (table->drop_worst) {
+        drop_worst(field, &values, table->columns[place.column].measure);
+    }
+    finish_field(field, &values);
+    return LOCUS_OK;
+}
+
 locus_status lab_result_read(lab_result *result, const lab_reproduction *table, lab_store *store, locus_error *error) {
-    double chance[LAB_MOST_COLUMNS];
+    double chance[LAB_MOST_COLUMNS], uniform[LAB_MOST_COLUMNS];
     memcpy(chance, result->chance, sizeof chance);
+    memcpy(uniform, result->uniform, sizeof uniform);
     memset(result, 0, sizeof *result);
     memcpy(result->chance, chance, sizeof chance);
-    result->of = table->training_count * table->row_count * table->seeds;
+    memcpy(result->uniform, uniform, sizeof uniform);
+    result->of = lab_reproduction_trainings(table);
     for (size_t column = 0; column < table->column_count; column++) {
-        result->samples[column] = table->columns[column].config.test_samples;
+        const lab_reproduction_column *one = &table->columns[column];
+        result->samples[column] =
+            one->measure == LAB_MEASURE_SOLVED ? one->config.greedy_samples : one->config.test_samples;
         for (size_t row = 0; row < table->row_count; row++) {
-            field_values values = {0};
-            result->fields[row][column].of = table->seeds;
-            for (size_t i = 0; i < table->seeds; i++) {
-                locus_status status =
-                    read_run(result, table, (lab_reproduction_place){row, column, i}, store, &values, error);
-                if (status != LOCUS_OK) {
-                    return status;
-                }
+            const lab_reproduction_place place = {row, column, 0};
+            locus_status status = LOCUS_OK;
+            if (lab_reproduction_has(table, row, column)) {
+                status = read_field(result, table, place, store, error);
             }
-            finish_field(&result->fields[row][column], &values);
+            if (status != LOCUS_OK) {
+                return status;
+            }
         }
     }
     return LOCUS_OK;
@@ -133,15 +207,11 @@ locus_status lab_result_read(lab_result *result, const lab_reproduction *table, 
 
 /* ---- chance ---- */
 
-static locus_status chance_of(const lab_train_config *config, double *chance, locus_error *error) {
-    const lab_task *task = lab_task_find(config->task);
-    if (task == NULL || task->kind == LAB_TASK_IMAGES) {
-        *chance = config->model.classes > 0 ? 1.0 / (double)config->model.classes : 0.0;
-        return LOCUS_OK;
-    }
+/* Of words, trees and expressions from their test sets. */
+static locus_status majority_of(const lab_train_config *config, double *chance, locus_error *error) {
     lab_dataset set;
-    const lab_draw draw = {task, &config->data, LAB_SET_TEST, config->test_samples, config->data_seed};
-    locus_status status = lab_dataset_generate(&set, &draw, error);
+    const lab_train_set_request request = lab_train_set_ask(config, LAB_SET_TEST);
+    locus_status status = lab_train_set(&set, config, &request, error);
     if (status == LOCUS_OK) {
         *chance = lab_dataset_chance(&set, config->model.vocabulary);
         lab_dataset_destroy(&set);
@@ -150,11 +220,17 @@ static locus_status chance_of(const lab_train_config *config, double *chance, lo
 }
 
 locus_status lab_result_chance(lab_result *result, const lab_reproduction *table, locus_error *error) {
-    for (size_t i = 0; i < table->column_count; i++) {
-        locus_status status = chance_of(&table->columns[i].config, &result->chance[i], error);
-        if (status != LOCUS_OK) {
-            return status;
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; i < table->column_count && status == LOCUS_OK; i++) {
+        const lab_reproduction_column *column = &table->columns[i];
+        const double classes = (double)column->config.model.classes;
+        result->chance[i] = result->uniform[i] = 0;
+        if (column->kind == LAB_TASK_IMAGES) {
+            result->chance[i] = classes > 0 ? 1 / classes : 0;
+        } else if (column->measure == LAB_MEASURE_ACCURACY) {
+            result->uniform[i] = column->kind == LAB_TASK_EXPRESSIONS && classes > 0 ? 1 / classes : 0;
+            status = majority_of(&column->config, &result->chance[i], error);
         }
     }
-    return LOCUS_OK;
+    return status;
 }

@@ -1,28 +1,56 @@
 /* SPDX-License-Identifier: MIT */
-/* Fields of a measured table as text, in percent. */
+/* Fields of a measured table as text: shares in percent, losses in nats with four decimals, perplexities with two. */
 #include "report/reproduction_report.h"
 
 #include <math.h>
 #include <string.h>
 
-char *lab_measured_text(const lab_field *field, const lab_statistic *share, char *text, size_t size) {
-    if (share->count == 0) {
-        snprintf(text, size, "–");
-        return text;
-    }
-    int used = share->count == 1 ? snprintf(text, size, "%.2f", 100 * share->mean)
-                                 : snprintf(text, size, "%.2f ±%.2f", 100 * share->mean, 100 * share->deviation);
-    if (share->count < field->of && used > 0 && (size_t)used < size) {
-        snprintf(text + used, size - (size_t)used, " [%zu of %zu]", share->count, field->of);
+char *lab_number_text(lab_measure measure, double value, char *text, size_t size) {
+    snprintf(text, size, "%.*f", lab_measure_decimals(measure), lab_measure_scale(measure) * value);
+    return text;
+}
+
+char *lab_mean_text(lab_measure measure, const lab_statistic *score, char *text, size_t size) {
+    const int decimals = lab_measure_decimals(measure);
+    const double scale = lab_measure_scale(measure);
+    if (score->count > 1) {
+        snprintf(text, size, "%.*f ±%.*f", decimals, scale * score->mean, decimals, scale * score->deviation);
+    } else {
+        snprintf(text, size, "%.*f", decimals, scale * score->mean);
     }
     return text;
 }
 
-char *lab_published_text(const lab_reproduction_view *view, size_t row, size_t column, char *text, size_t size) {
+char *lab_measured_text(const lab_field *field, const lab_statistic *score, lab_measure measure, char *text,
+                        size_t size) {
+    if (score->count == 0) {
+        snprintf(text, size, "%s", field->of == 0 ? "" : "–");
+        return text;
+    }
+    lab_mean_text(measure, score, text, size);
+    const size_t used = strlen(text);
+    if (score->count + field->dropped < field->of && used < size) {
+        snprintf(text + used, size - used, " [%zu of %zu]", score->count, field->of);
+    }
+    return text;
+}
+
+char *lab_field_text(const lab_reproduction_view *view, size_t row, size_t column, char *text, size_t size) {
+    const lab_field *field = &view->result->fields[row][column];
+    const lab_measure measure = view->table->columns[column].measure;
+    return lab_measured_text(field, lab_field_score(field, measure), measure, text, size);
+}
+
+const lab_published *lab_view_published(const lab_reproduction_view *view, size_t row, size_t column) {
     const lab_reproduction_column *one = &view->table->columns[column];
-    const lab_published *found = one->rows[row].place != LAB_SCHEME_PUBLISHED
-                                     ? NULL
-                                     : lab_published_look(one->config.task, one->order, one->span, one->rows[row].spec);
+    const lab_scheme *scheme = &one->rows[row];
+    return scheme->place != LAB_SCHEME_PUBLISHED
+               ? NULL
+               : lab_published_look(one->config.task, one->config.data.order, one->span, scheme->spec);
+}
+
+char *lab_published_text(const lab_reproduction_view *view, size_t row, size_t column, char *text, size_t size) {
+    const lab_published *found = lab_view_published(view, row, column);
     text[0] = '\0';
     if (found == NULL) {
         return text;
@@ -36,25 +64,88 @@ char *lab_published_text(const lab_reproduction_view *view, size_t row, size_t c
     return text;
 }
 
-char *lab_contrast_text(const lab_contrast *contrast, char *text, size_t size) {
+char *lab_contrast_text(const lab_contrast *contrast, lab_measure measure, char *text, size_t size) {
+    const int decimals = lab_measure_decimals(measure);
+    const double scale = lab_measure_scale(measure);
     if (contrast->missing) {
         snprintf(text, size, "–");
     } else if (!isfinite(contrast->half_width)) {
-        snprintf(text, size, "%+.2f (one seed)", 100 * contrast->difference);
+        snprintf(text, size, "%+.*f (one seed)", decimals, scale * contrast->difference);
     } else {
-        snprintf(text, size, "%+.2f ±%.2f", 100 * contrast->difference, 100 * contrast->half_width);
+        snprintf(text, size, "%+.*f ±%.*f", decimals, scale * contrast->difference, decimals,
+                 scale * contrast->half_width);
     }
     return text;
 }
 
-bool lab_view_has_exact(const lab_reproduction_view *view) {
+char *lab_pair_text(const lab_reproduction_view *view, size_t first, size_t second, size_t column, char *text,
+                    size_t size) {
+    const lab_measure measure = view->table->columns[column].measure;
+    text[0] = '\0';
+    if (lab_reproduction_has(view->table, first, column)) {
+        const lab_contrast contrast = lab_contrast_two(lab_field_score(&view->result->fields[first][column], measure),
+                                                       lab_field_score(&view->result->fields[second][column], measure));
+        lab_contrast_text(&contrast, measure, text, size);
+    }
+    return text;
+}
+
+bool lab_view_has_published(const lab_reproduction_view *view) {
     for (size_t i = 0; i < view->table->row_count * view->table->column_count; i++) {
-        const lab_field *field = &view->result->fields[i / view->table->column_count][i % view->table->column_count];
-        if (field->exact.count > 0 || field->greedy_exact.count > 0) {
-            return view->table->kind != LAB_TASK_IMAGES;
+        if (lab_view_published(view, i / view->table->column_count, i % view->table->column_count) != NULL) {
+            return true;
         }
     }
     return false;
+}
+
+bool lab_view_row_is_in(const lab_reproduction_view *view, size_t row,
+                        bool (*chosen)(const lab_reproduction_view *view, size_t column)) {
+    for (size_t column = 0; column < view->table->column_count; column++) {
+        if (chosen(view, column) && lab_reproduction_has(view->table, row, column)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool lab_view_is_whole(const lab_reproduction_view *view, size_t column) {
+    const lab_task_kind kind = view->table->columns[column].kind;
+    for (size_t row = 0; row < view->table->row_count && (kind == LAB_TASK_WORDS || kind == LAB_TASK_TREES); row++) {
+        const lab_field *field = &view->result->fields[row][column];
+        if (field->exact.count > 0 || field->greedy_exact.count > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool lab_view_has_exact(const lab_reproduction_view *view) {
+    for (size_t column = 0; column < view->table->column_count; column++) {
+        if (lab_view_is_whole(view, column)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where there is one seed nothing is told from the best, so that nothing is marked. */
+bool lab_view_is_best(const lab_reproduction_view *view, size_t row, size_t column) {
+    const lab_measure measure = view->table->columns[column].measure;
+    const lab_statistic *own = lab_field_score(&view->result->fields[row][column], measure), *best = NULL;
+    size_t rivals = 0;
+    for (size_t i = 0; i < view->table->row_count; i++) {
+        const lab_statistic *other = lab_field_score(&view->result->fields[i][column], measure);
+        if (other->count > 0 && (best == NULL || lab_measure_sign(measure) * (other->mean - best->mean) > 0)) {
+            best = other;
+        }
+        rivals += other->count > 1 && other != own;
+    }
+    if (own->count < 2 || best == NULL || best->count < 2 || rivals == 0) {
+        return false;
+    }
+    const lab_contrast contrast = lab_contrast_two(own, best);
+    return own == best || !lab_contrast_separates(&contrast);
 }
 
 size_t lab_view_without_decay(const lab_reproduction_view *view, size_t with) {

@@ -5,6 +5,7 @@
 #ifndef LAB_SUMMARY_H
 #define LAB_SUMMARY_H
 
+#include "report/measure.h"
 #include "task/task.h"
 #include "train/store.h"
 
@@ -41,13 +42,15 @@ typedef struct lab_summary_row {
     size_t run_count; /* all of them, finished or not */
     const lab_run **runs;
     size_t done; /* finished */
-    /* On the test set, teacher-forced, shares in [0, 1]; of images the best epoch's. */
+    /* On the test set, teacher-forced, shares in [0, 1]; of images the best epoch's. greedy_exact: of problems the
+     * share solved. */
     lab_statistic accuracy, exact, greedy_exact, loss;
-    lab_statistic steps_to_99; /* over the seeds that got there */
+    lab_statistic perplexity, bits_per_byte; /* text */
+    lab_statistic steps_to_99;               /* over the seeds that got there */
     lab_statistic tokens_per_second, wall_seconds, peak_bytes, parameters;
     lab_statistic at_length[LAB_SUMMARY_MAX_LENGTHS]; /* accuracy on test sets of the section's other lengths */
     lab_statistic greedy_at_length[LAB_SUMMARY_MAX_LENGTHS];
-    lab_summary_bin_score *at_depth, *at_nodes; /* trees: [depths.count], [nodes.count]; else NULL */
+    lab_summary_bin_score *at_depth, *at_nodes; /* trees, expressions: [depths.count], [nodes.count]; else NULL */
     lab_statistic accuracy_half, accuracy_last; /* images: best up to half of the epochs, and after the last one */
     bool has_published;
     double published, published_deviation; /* accuracy in [0, 1] at budget paper; deviation < 0: not printed */
@@ -58,17 +61,20 @@ typedef struct lab_summary_row {
 typedef struct lab_summary_section {
     const char *task, *budget, *setup, *embedding_init;
     lab_task_kind kind;    /* of an unknown task: words */
+    lab_measure measure;   /* what its tables are about: solved or loss of problems, the loss of text, else accuracy */
     lab_order order;       /* trees */
     bool other_trees;      /* of more or fewer children than two: nothing is published of these */
-    char title[64];        /* the task's name; of trees with its order: "tree-copy, depth first" */
+    char title[64];        /* the task's name, of trees with its order, of expressions with what is asked:
+                              "tree-copy, depth first", "listops, parity" */
     const char *config;    /* JSON of its first run: what all runs of a section share, but seed and encoding */
     char data[160];        /* "words of length N(24, 2.4) over 20 symbols", "binary trees of depth N(5, 1), 20 symbols",
                               "CIFAR-10, 50,000 training images" if the runs say so, else "" */
     double trained_length; /* mean length of the training words, depth of the trees; 0: unknown */
     size_t lengths[LAB_SUMMARY_MAX_LENGTHS], length_count; /* further mean lengths, or depths, tested; ascending */
-    lab_summary_bins depths, nodes;                        /* trees */
-    uint64_t epoch_steps;                                  /* images: steps of an epoch; 0: unknown */
-    double epochs;                                         /* images: of a whole training; 0: unknown */
+    lab_summary_bins depths, nodes;                        /* trees; of expressions nodes are tokens */
+    double chance, majority; /* expressions: what one of the classes, and the most common one, scores; 0: unknown */
+    uint64_t epoch_steps;    /* images: steps of an epoch; 0: unknown */
+    double epochs;           /* images: of a whole training; 0: unknown */
     lab_summary_row *rows;
     size_t row_count;
 } lab_summary_section;
@@ -98,6 +104,9 @@ bool lab_summary_shared_machine(const lab_summary *summary, const lab_summary_se
 /* The sections as JSON: {"sections": [{"task": …, "rows": [{"encoding": …, "accuracy": {"mean": …}, …}]}]}. A
  * statistic that no seed has is null. NULL: out of memory. Release with cJSON_Delete. */
 struct cJSON *lab_summary_json(const lab_summary *summary);
+
+/* The score that a section is about. */
+const lab_statistic *lab_summary_score(const lab_summary_section *section, const lab_summary_row *row);
 
 /* Mean, deviation and t interval of `count` values. */
 lab_statistic lab_statistic_of(const double *values, size_t count);

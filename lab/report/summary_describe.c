@@ -75,6 +75,44 @@ static void describe_images(lab_summary_section *section, const cJSON *config) {
     }
 }
 
+/* Characters that stand end to end in a sequence of which all but the first are predicted. */
+static void describe_problems(lab_summary_section *section, const cJSON *config) {
+    const double digits = number_of(config, "digits"), mean = number_of(config, "length_mean");
+    const double sequence = number_of(config, "sequence");
+    char what[96] = "";
+    if (digits > 0) {
+        snprintf(what, sizeof what, "numbers of up to %g digits", digits);
+    } else if (mean > 0) {
+        snprintf(what, sizeof what, "%s of length N(%g, %g) over %g letters",
+                 strcmp(section->task, "substring-search") == 0 ? "pieces" : "strings", mean,
+                 number_of(config, "length_deviation"), number_of(config, "symbols"));
+    }
+    if (what[0] != '\0') {
+        snprintf(section->data, sizeof section->data, "%s, sequences of %g characters", what, sequence);
+    }
+}
+
+static void describe_text(lab_summary_section *section, const cJSON *config) {
+    char count[48];
+    if (number_of(config, "symbols") > 0) {
+        snprintf(section->data, sizeof section->data, "a vocabulary of %s tokens, windows of %g",
+                 grouped(number_of(config, "symbols"), count, sizeof count), number_of(config, "sequence"));
+    }
+}
+
+static void describe_expressions(lab_summary_section *section, const cJSON *config) {
+    const char *asked = text_of(config, "asked"); /* digit is not written */
+    const double pieces = number_of(config, "sequence");
+    snprintf(section->title, sizeof section->title, "%.40s, %.16s", section->task, asked ? asked : "digit");
+    if (number_of(config, "longest") > 0) {
+        snprintf(section->data, sizeof section->data,
+                 "expressions of %g to %g tokens, at most %g deep, with up to %g arguments%s",
+                 number_of(config, "shortest") + 1, number_of(config, "longest") - 1,
+                 number_of(config, "expression_depth"), number_of(config, "arity"),
+                 pieces > 0 ? "; read as word pieces by a pretrained encoder" : "");
+    }
+}
+
 /* Softmax, and as many heads of keys as of queries, are not written. */
 static void describe_attention(lab_summary_section *section, const cJSON *config) {
     const char *attention = text_of(config, "attention");
@@ -103,6 +141,15 @@ void lab_summary_describe(lab_summary_section *section) {
         break;
     case LAB_TASK_IMAGES:
         describe_images(section, config);
+        break;
+    case LAB_TASK_PROBLEMS:
+        describe_problems(section, config);
+        break;
+    case LAB_TASK_TEXT:
+        describe_text(section, config);
+        break;
+    case LAB_TASK_EXPRESSIONS:
+        describe_expressions(section, config);
         break;
     }
     describe_attention(section, config);

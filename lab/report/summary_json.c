@@ -73,11 +73,14 @@ static void add_bins(cJSON *object, const char *name, const lab_summary_bins *bi
     }
 }
 
-/* What only trees, or only images, have. */
+/* What not all kinds have. */
 static void add_of_kind(cJSON *object, const lab_summary_section *section, const lab_summary_row *row) {
-    if (section->kind == LAB_TASK_TREES) {
+    if (section->kind == LAB_TASK_TREES || section->kind == LAB_TASK_EXPRESSIONS) {
         add_bins(object, "depths", &section->depths, row->at_depth);
-        add_bins(object, "nodes", &section->nodes, row->at_nodes);
+        add_bins(object, section->kind == LAB_TASK_TREES ? "nodes" : "token_lengths", &section->nodes, row->at_nodes);
+    } else if (section->kind == LAB_TASK_TEXT) {
+        add_statistic(object, "perplexity", &row->perplexity);
+        add_statistic(object, "bits_per_byte", &row->bits_per_byte);
     } else if (section->kind == LAB_TASK_IMAGES) {
         add_statistic(object, "accuracy_half", &row->accuracy_half);
         add_statistic(object, "accuracy_last", &row->accuracy_last);
@@ -114,13 +117,14 @@ static cJSON *row_json(const lab_summary_section *section, const lab_summary_row
     return object;
 }
 
-/* Pairs of encodings whose intervals of test accuracy overlap. */
+/* Pairs of encodings whose intervals of the section's score overlap. */
 static void add_unseparated(cJSON *object, const lab_summary_section *section) {
     cJSON *pairs = cJSON_AddArrayToObject(object, "not_separated");
     for (size_t i = 0; i < section->row_count; i++) {
         for (size_t j = i + 1; j < section->row_count; j++) {
             const lab_summary_row *a = &section->rows[i], *b = &section->rows[j];
-            if (a->done && b->done && lab_statistic_overlap(&a->accuracy, &b->accuracy)) {
+            if (a->done && b->done &&
+                lab_statistic_overlap(lab_summary_score(section, a), lab_summary_score(section, b))) {
                 const char *pair[2] = {a->encoding, b->encoding};
                 cJSON_AddItemToArray(pairs, cJSON_CreateStringArray(pair, 2));
             }
@@ -139,8 +143,13 @@ struct cJSON *lab_summary_json(const lab_summary *summary) {
         cJSON_AddStringToObject(object, "setup", section->setup);
         cJSON_AddStringToObject(object, "embedding_init", section->embedding_init);
         cJSON_AddStringToObject(object, "data", section->data);
+        cJSON_AddStringToObject(object, "measure", lab_measure_name(section->measure));
         if (section->kind == LAB_TASK_TREES) {
             cJSON_AddStringToObject(object, "order", section->order == LAB_ORDER_DEPTH ? "depth" : "breadth");
+        }
+        if (section->kind == LAB_TASK_EXPRESSIONS) {
+            cJSON_AddNumberToObject(object, "chance", section->chance);
+            cJSON_AddNumberToObject(object, "majority", section->majority);
         }
         cJSON_AddBoolToObject(object, "shared_machine", lab_summary_shared_machine(summary, section));
         cJSON *rows = cJSON_AddArrayToObject(object, "rows");

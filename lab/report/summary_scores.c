@@ -2,7 +2,8 @@
 /* Scores of a section's rows from the final scores and curves of their finished runs.
  *
  * Sets are "test", "test:200" (words of another length), "depth:5" and "nodes:17-32" (trees of the test set; "nodes:3",
- * "nodes:65-" likewise). Within a bin a seed weighs as much as it has samples there:
+ * "nodes:65-" likewise), "length:17-32" (expressions of so many tokens). Within a bin a seed weighs as much as it has
+ * samples there:
  *
  *   mean = Σ w x / Σ w,  s² = Σ w (x − mean)² / Σ w · n / (n − 1)        equal weights: the usual mean and deviation
  *
@@ -218,11 +219,50 @@ static locus_status score_bins(lab_summary_bin_score **scores, const lab_summary
     return LOCUS_OK;
 }
 
+/* How bins by size are called. */
+static const char *size_prefix(const lab_summary_section *section) {
+    return section->kind == LAB_TASK_EXPRESSIONS ? "length:" : "nodes:";
+}
+
+static bool has_bins(const lab_summary_section *section) {
+    return section->kind == LAB_TASK_TREES || section->kind == LAB_TASK_EXPRESSIONS;
+}
+
 static locus_status score_trees(lab_summary_row *row, const lab_summary_section *section, const run_finals *finals,
                                 locus_error *error) {
-    const bin_job depth = {finals, row->done, "depth:"}, nodes = {finals, row->done, "nodes:"};
+    const bin_job depth = {finals, row->done, "depth:"}, nodes = {finals, row->done, size_prefix(section)};
     locus_status status = score_bins(&row->at_depth, &section->depths, &depth, error);
     return status == LOCUS_OK ? score_bins(&row->at_nodes, &section->nodes, &nodes, error) : status;
+}
+
+/* ---- expressions, text ---- */
+
+/* All runs of a section have one test set. */
+static void add_guesses(lab_summary_section *section, const run_finals *run) {
+    double value;
+    if (section->kind == LAB_TASK_EXPRESSIONS && find_final(run, "test", "chance", &value)) {
+        section->chance = value;
+    }
+    if (section->kind == LAB_TASK_EXPRESSIONS && find_final(run, "test", "majority", &value)) {
+        section->majority = value;
+    }
+}
+
+/* Problems that are decoded are about the share solved; the others, whose next letters are random, about the loss. */
+static void choose_measure(lab_summary_section *section) {
+    section->measure =
+        section->kind == LAB_TASK_TEXT || section->kind == LAB_TASK_PROBLEMS ? LAB_MEASURE_LOSS : LAB_MEASURE_ACCURACY;
+    for (size_t i = 0; section->kind == LAB_TASK_PROBLEMS && i < section->row_count; i++) {
+        if (section->rows[i].greedy_exact.count > 0) {
+            section->measure = LAB_MEASURE_SOLVED;
+        }
+    }
+}
+
+const lab_statistic *lab_summary_score(const lab_summary_section *section, const lab_summary_row *row) {
+    return section->measure == LAB_MEASURE_SOLVED ? &row->greedy_exact
+           : section->measure == LAB_MEASURE_LOSS ? &row->loss
+                                                  : &row->accuracy;
 }
 
 /* ---- from curves ---- */
@@ -309,13 +349,15 @@ static locus_status score_row(lab_summary_row *row, const lab_summary_section *s
     row->exact = over_finals(finals, count, "test", "exact");
     row->greedy_exact = over_finals(finals, count, "test", "greedy_exact");
     row->loss = over_finals(finals, count, "test", "loss");
+    row->perplexity = over_finals(finals, count, "test", "perplexity");
+    row->bits_per_byte = over_finals(finals, count, "test", "bits_per_byte");
     row->tokens_per_second = over_runs(finals, count, run_speed);
     row->wall_seconds = over_runs(finals, count, run_seconds);
     row->peak_bytes = over_runs(finals, count, run_bytes);
     row->parameters = over_runs(finals, count, run_parameters);
     score_lengths(row, section, finals, count);
     locus_status status = steps_to_99(row, finals, store, error);
-    if (status == LOCUS_OK && section->kind == LAB_TASK_TREES) {
+    if (status == LOCUS_OK && has_bins(section)) {
         status = score_trees(row, section, finals, error);
     }
     if (status == LOCUS_OK && section->kind == LAB_TASK_IMAGES) {
@@ -347,10 +389,11 @@ static locus_status read_section(lab_summary_section *section, lab_store *store,
             finals[i] ? read_finals(&section->rows[i], store, finals[i], error) : lab_fail_memory(error, "a summary");
         for (size_t j = 0; j < section->rows[i].done && status == LOCUS_OK; j++) {
             add_lengths(section, &finals[i][j]);
-            if (section->kind == LAB_TASK_TREES) {
+            if (has_bins(section)) {
                 add_bins(&section->depths, "depth:", &finals[i][j]);
-                add_bins(&section->nodes, "nodes:", &finals[i][j]);
+                add_bins(&section->nodes, size_prefix(section), &finals[i][j]);
             }
+            add_guesses(section, &finals[i][j]);
         }
     }
     return status;
@@ -362,6 +405,7 @@ locus_status lab_summary_score_section(lab_summary_section *section, lab_store *
     for (size_t i = 0; i < section->row_count && status == LOCUS_OK; i++) {
         status = score_row(&section->rows[i], section, finals[i], store, error);
     }
+    choose_measure(section);
     for (size_t i = 0; finals && i < section->row_count; i++) {
         for (size_t j = 0; finals[i] && j < section->rows[i].done; j++) {
             free(finals[i][j].finals);

@@ -16,5 +16,8 @@ typedef struct lab_task_family {
 extern const lab_task_family lab_task_sequence; /* sequence.c: copy, reverse, repeat */
 extern const lab_task_family lab_task_tree;     /* tree_task.c: tree-copy, tree-reorder, tree-c3, tree-ops */
 extern const lab_task_family lab_task_image;    /* cifar10.c: cifar10 */
+extern const lab_task_family lab_task_problem;  /* problem.c: addition, substring-index, substring-search */
+extern const lab_task_family lab_task_text;     /* text_task.c: text */
+extern const lab_task_family lab_task_listops;  /* listops.c: listops */
 
 #endif

@@ -104,10 +104,16 @@ static locus_status generate(lab_dataset *set, const lab_draw *draw, locus_error
     return status;
 }
 
+#define WORD_TASK(task, says, makes) \
+    { \
+        .name = task, .summary = says, .generate = generate, .transform = makes, \
+        .published = {.length_mean = 100.0, .length_deviation = 10.0, .symbols = 20}, \
+    }
+
 static const lab_task tasks[] = {
-    {.name = "copy", .summary = "w → w", .generate = generate, .transform = transform_copy},
-    {.name = "reverse", .summary = "w → w backwards", .generate = generate, .transform = transform_reverse},
-    {.name = "repeat", .summary = "w → w w", .generate = generate, .transform = transform_repeat},
+    WORD_TASK("copy", "w → w", transform_copy),
+    WORD_TASK("reverse", "w → w backwards", transform_reverse),
+    WORD_TASK("repeat", "w → w w", transform_repeat),
 };
 
 const lab_task_family lab_task_sequence = {tasks, sizeof tasks / sizeof *tasks};

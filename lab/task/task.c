@@ -11,9 +11,7 @@
 #define MOST_NAME 32
 
 static const lab_task_family *const families[] = {
-    &lab_task_sequence,
-    &lab_task_tree,
-    &lab_task_image,
+    &lab_task_sequence, &lab_task_tree, &lab_task_image, &lab_task_problem, &lab_task_text, &lab_task_listops,
 };
 
 size_t lab_task_count(void) {
@@ -79,27 +77,37 @@ const char *lab_task_nearest(const char *name) {
 }
 
 lab_task_options lab_task_default(const lab_task *task) {
-    lab_task_options options = {0};
-    if (task->kind == LAB_TASK_WORDS) {
-        options.length_mean = 100.0;
-        options.length_deviation = 10.0;
-        options.symbols = 20;
-    } else if (task->kind == LAB_TASK_TREES) {
-        options.depth_mean = 7.0;
-        options.depth_deviation = 1.0;
-        options.symbols = task->symbols;
-        options.arity = 2;
-    }
-    return options;
+    return task->published;
 }
 
 size_t lab_task_vocabulary(const lab_task *task, const lab_task_options *options) {
-    return task->kind == LAB_TASK_WORDS   ? options->symbols + 2
-           : task->kind == LAB_TASK_TREES ? options->symbols + 1
-                                          : 0;
+    switch (task->kind) {
+    case LAB_TASK_WORDS:
+        return options->symbols + 2;
+    case LAB_TASK_TREES:
+        return options->symbols + 1;
+    case LAB_TASK_IMAGES:
+        return 0;
+    case LAB_TASK_PROBLEMS:
+        return task->vocabulary(options);
+    case LAB_TASK_TEXT:
+        return options->symbols;
+    case LAB_TASK_EXPRESSIONS:
+        return task->vocabulary(options);
+    }
+    return 0;
 }
 
-locus_status lab_dataset_generate(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+size_t lab_task_classes(const lab_task *task, const lab_task_options *options) {
+    if (task->kind == LAB_TASK_EXPRESSIONS) {
+        return options->asked == LAB_ASKED_PARITY ? 2 : 10;
+    }
+    return task->kind == LAB_TASK_IMAGES ? 10 : 0;
+}
+
+typedef locus_status draw_function(lab_dataset *set, const lab_draw *draw, locus_error *error);
+
+static locus_status draw_set(lab_dataset *set, const lab_draw *draw, draw_function *function, locus_error *error) {
     memset(set, 0, sizeof *set);
     if ((unsigned)draw->which > LAB_SET_TEST) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "set", "set %d: there are train, dev and test", (int)draw->which);
@@ -108,11 +116,28 @@ locus_status lab_dataset_generate(lab_dataset *set, const lab_draw *draw, locus_
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "n", "%zu samples: a set has at most %lu", draw->samples,
                         (unsigned long)UINT32_MAX);
     }
-    locus_status status = draw->task->generate(set, draw, error);
+    locus_status status = function(set, draw, error);
     if (status != LOCUS_OK) {
         lab_dataset_destroy(set);
     }
     return status;
+}
+
+locus_status lab_dataset_generate(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+    if (draw->task->generate == NULL) {
+        memset(set, 0, sizeof *set);
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "task", "%s has sequences only, no pairs of input and target",
+                        draw->task->name);
+    }
+    return draw_set(set, draw, draw->task->generate, error);
+}
+
+locus_status lab_dataset_sequences(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+    if (draw->task->open_sequences == NULL) {
+        memset(set, 0, sizeof *set);
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "task", "%s has no sequences for a decoder", draw->task->name);
+    }
+    return draw_set(set, draw, draw->task->open_sequences, error);
 }
 
 void lab_dataset_destroy(lab_dataset *set) {
@@ -129,21 +154,29 @@ void lab_dataset_destroy(lab_dataset *set) {
     free(set->target_tree.branches);
     free(set->images.pixels);
     free(set->images.labels);
+    free(set->labels);
+    if (set->sequences.release != NULL) {
+        set->sequences.release(&set->sequences);
+    }
     memset(set, 0, sizeof *set);
 }
 
-static double image_chance(const lab_images *images) {
-    size_t counts[UINT8_MAX + 1] = {0}, most = 0;
-    for (size_t i = 0; i < images->count; i++) {
-        size_t count = ++counts[images->labels[i]];
+/* Classes are fewer than 256. */
+static double class_chance(const lab_dataset *set) {
+    size_t counts[UINT8_MAX + 1] = {0}, most = 0, samples = set->labels != NULL ? set->samples : set->images.count;
+    for (size_t i = 0; i < samples; i++) {
+        size_t count = ++counts[set->labels != NULL ? (uint8_t)set->labels[i] : set->images.labels[i]];
         most = count > most ? count : most;
     }
-    return images->count > 0 ? (double)most / (double)images->count : 0.0;
+    return samples > 0 ? (double)most / (double)samples : 0.0;
 }
 
 double lab_dataset_chance(const lab_dataset *set, size_t vocabulary) {
-    if (set->images.pixels != NULL) {
-        return image_chance(&set->images);
+    if (set->images.pixels != NULL || set->labels != NULL) {
+        return class_chance(set);
+    }
+    if (set->target_offsets == NULL) {
+        return 0.0;
     }
     size_t *counts = calloc(vocabulary, sizeof *counts);
     if (counts == NULL || set->samples == 0) {

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks: sources of (input, target) samples. A data set is packed: tokens end to end with offsets, no padding.
+/* Tasks: sources of samples. A data set is packed: tokens end to end with offsets, no padding.
  *
- * Words and trees: symbols are numbered from 1 and 0 is the start token. Words end with an end token, vocabulary − 1;
- * trees have none, they are over when no child is open. Sets hold neither start nor end tokens.
- * Images: pixels and classes; there are no tokens. */
+ * Words and trees: (input, target). Symbols are numbered from 1 and 0 is the start token. Words end with an end token,
+ * vocabulary − 1; trees have none, they are over when no child is open. Sets hold neither start nor end tokens.
+ * Images: pixels and classes; there are no tokens.
+ * Problems: characters for a decoder. A sample is one problem: input the prompt, target the rest of it. Training reads
+ * sequences instead, problems laid end to end. No start or end tokens.
+ * Text: sequences only, windows of a token file.
+ * Expressions: input and a class. Symbols are numbered from 1 and 0 is the start token, with which each sample's input
+ * begins: a classifier reads inputs as they are. */
 #ifndef LAB_TASK_H
 #define LAB_TASK_H
 
@@ -12,27 +17,48 @@
 #include <stdio.h>
 
 typedef enum lab_set { LAB_SET_TRAIN = 0, LAB_SET_DEV = 1, LAB_SET_TEST = 2 } lab_set;
-typedef enum lab_task_kind { LAB_TASK_WORDS = 0, LAB_TASK_TREES = 1, LAB_TASK_IMAGES = 2 } lab_task_kind;
+typedef enum lab_task_kind {
+    LAB_TASK_WORDS = 0,
+    LAB_TASK_TREES = 1,
+    LAB_TASK_IMAGES = 2,
+    LAB_TASK_PROBLEMS = 3,
+    LAB_TASK_TEXT = 4,
+    LAB_TASK_EXPRESSIONS = 5
+} lab_task_kind;
+enum { LAB_TASK_KINDS = 6 };
 
 /* In which order the nodes of an output tree are written: level by level, or each node before its children, first child
  * first. Inputs are always read level by level. */
 typedef enum lab_order { LAB_ORDER_BREADTH = 0, LAB_ORDER_DEPTH = 1 } lab_order;
 
+/* What is asked of an expression: its value, one of ten classes, or whether that is odd. */
+typedef enum lab_asked { LAB_ASKED_DIGIT = 0, LAB_ASKED_PARITY = 1 } lab_asked;
+
 /* What a kind does not use is 0. */
 typedef struct lab_task_options {
-    double length_mean, length_deviation; /* words: of length max(1, ⌊N(mean, deviation)⌋) */
+    double length_mean, length_deviation; /* words: of length max(1, ⌊N(mean, deviation)⌋); so the strings of
+                                             substring-index and the pieces of substring-search */
     size_t symbols;                       /* words: size of the alphabet, 20 as published; trees: leaves and operators,
-                                             as each task's own table says (20, 4, 128) */
+                                             as each task's own table says (20, 4, 128); substring tasks: letters;
+                                             text: the token file's vocabulary */
     double depth_mean, depth_deviation;   /* trees: of depth max(0, ⌊N(mean, deviation)⌋), a leaf has depth 0 */
     lab_order order;                      /* trees */
-    size_t arity;                         /* trees: children of an inner node, 2 as published */
-    const char *path;                     /* images: the folder or archive that they are read from; borrowed */
+    size_t arity;     /* trees: children of an inner node, 2 as published; expressions: most arguments of an operator */
+    const char *path; /* images, text, expressions: the folder, archive or file that they are read from; borrowed.
+                                Expressions: NULL: they are drawn */
+    size_t sequence;  /* problems, text: tokens of a sequence; a decoder reads all but the last of them */
+    size_t digits;    /* addition: of the longest numbers */
+    size_t expression_depth;  /* expressions: operators stand at depths 1 … expression_depth − 1 */
+    size_t shortest, longest; /* expressions: lengths lie between them, both excluded */
+    lab_asked asked;          /* expressions */
+    uint64_t digest; /* of what is read from `path` by text and expressions: another one is another task; else 0 */
 } lab_task_options;
 
-/* The trees that tokens are nodes of, for all tokens of a packed set or batch. A token's parent stands before it. */
+/* The trees that tokens are nodes of, for all tokens of a packed set or batch. A token's parent stands before it.
+ * Several tokens may stand at one node: an expression's closing bracket stands where its operator does. */
 typedef struct lab_tree_nodes {
     int32_t *parents;  /* index of the parent among the tokens of the same sample; −1: the root */
-    int32_t *branches; /* 1 … arity: which child of its parent it is; 0 for the root */
+    int32_t *branches; /* 1 … arity: which child of its parent it is; 0: it stands at its parent's node, or the root */
 } lab_tree_nodes;
 
 /* Images as bytes, [count, channels, side, side]: red, green, blue planes, row by row. */
@@ -43,12 +69,26 @@ typedef struct lab_images {
     const char *const *class_names; /* [classes]; static */
 } lab_images;
 
+/* Sequences of tokens for a decoder, made or read when they are asked for. */
+typedef struct lab_sequences {
+    uint64_t count; /* UINT64_MAX: as many as one likes */
+    size_t length;  /* tokens of a sequence; the last one of a text may have fewer, but 2 */
+    /* Writes sequence `index` into `tokens` (room for `length`) and returns how many they are. A function of the index
+     * alone, never fails, may be called by several threads at once. NULL: there are no sequences. */
+    size_t (*read)(const struct lab_sequences *sequences, uint64_t index, int32_t *tokens);
+    void (*release)(struct lab_sequences *sequences); /* of `source`; NULL: nothing to do */
+    void *source;
+    double bytes_per_token; /* text: bytes that a token that is predicted stands for, on the whole set; else 0 */
+} lab_sequences;
+
 typedef struct lab_dataset {
-    size_t samples;
-    size_t *input_offsets, *target_offsets; /* [samples + 1]; NULL for images */
+    size_t samples;                         /* of sequences: as many as are read of them */
+    size_t *input_offsets, *target_offsets; /* [samples + 1]; NULL for images and sequences; targets only of pairs */
     int32_t *input, *target;
-    lab_tree_nodes input_tree, target_tree; /* NULLs unless the samples are trees */
+    lab_tree_nodes input_tree, target_tree; /* NULLs unless tokens are nodes of trees */
     lab_images images;                      /* pixels NULL unless they are images */
+    int32_t *labels;                        /* [samples] of expressions; else NULL */
+    lab_sequences sequences;
 } lab_dataset;
 
 typedef struct lab_task lab_task;
@@ -58,7 +98,7 @@ typedef struct lab_draw {
     const lab_task *task;
     const lab_task_options *options;
     lab_set which;
-    size_t samples; /* words, trees: drawn from `seed`; images: the first of the set, 0: all of them */
+    size_t samples; /* drawn from `seed`; of what is read from a file the first of the set, 0: all of them */
     uint64_t seed;
 } lab_draw;
 
@@ -66,10 +106,19 @@ struct lab_task {
     const char *name;    /* "copy" */
     const char *summary; /* "w → w" */
     lab_task_kind kind;
-    size_t symbols;                 /* trees: how many the task has; else 0 */
+    lab_task_options published;     /* the options as published */
     const char *const *class_names; /* images: of each class; else NULL */
-    /* Fills an empty set; checks the options of its kind. What it has allocated before a failure stays in the set. */
+    /* Problems: the character of each token, as many as the vocabulary. Expressions: NULL. */
+    const char *characters;
+    const char *const *token_texts; /* expressions: of each token; else NULL */
+    /* Fills an empty set; checks the options of its kind. What it has allocated before a failure stays in the set.
+     * Text: NULL, it has sequences only. */
     locus_status (*generate)(lab_dataset *set, const lab_draw *draw, locus_error *error);
+    /* Problems and text: fills set->sequences and set->samples; 0 samples are asked for: all of a text, endless
+     * problems. */
+    locus_status (*open_sequences)(lab_dataset *set, const lab_draw *draw, locus_error *error);
+    /* Problems and expressions: lab_task_vocabulary. */
+    size_t (*vocabulary)(const lab_task_options *options);
     /* Words: writes the target of one input word into `target` (room for the length that is returned), or NULL to ask
      * for the length only. */
     size_t (*transform)(size_t n, const int32_t *input, int32_t *target);
@@ -84,15 +133,21 @@ const char *lab_task_nearest(const char *name);  /* the nearest known name, for 
 
 /* As published. copy, reverse, repeat: length N(100,10), 20 symbols. Trees: depth N(7,1), arity 2, breadth first. */
 lab_task_options lab_task_default(const lab_task *task);
-/* Of the model's embedding: symbols + 2 (start, end) for words, symbols + 1 for trees, 0 for images. */
+/* Of the model's embedding: symbols + 2 (start, end) for words, symbols + 1 for trees, 0 for images, the characters of
+ * problems, the token file's own for text, tokens and the start token for expressions. */
 size_t lab_task_vocabulary(const lab_task *task, const lab_task_options *options);
+/* Classes of images and expressions; else 0. */
+size_t lab_task_classes(const lab_task *task, const lab_task_options *options);
 
-/* Draws, or reads, samples of a set; sample i of a synthetic set depends on (options, seed, set, i) only. */
+/* Draws, or reads, samples of a set; sample or sequence i of a synthetic set depends on (options, seed, set, i)
+ * only. */
 locus_status lab_dataset_generate(lab_dataset *set, const lab_draw *draw, locus_error *error);
+/* The sequences that a decoder is trained and scored on: problems and text have them. */
+locus_status lab_dataset_sequences(lab_dataset *set, const lab_draw *draw, locus_error *error);
 void lab_dataset_destroy(lab_dataset *set);
 
-/* What guessing scores: the share of the most common target token (an end token counts), or of the most common
- * class. */
+/* What guessing scores: of words and trees the share of the most common target token (the end token of words counts),
+ * else of the most common class. 0 of sequences. Not for problems, which it would give an end token. */
 double lab_dataset_chance(const lab_dataset *set, size_t vocabulary);
 
 #endif

@@ -182,9 +182,9 @@ static locus_status check(const lab_draw *draw, bool unique, locus_error *error)
                         name, unique ? 2 : 1, LAB_TREE_MOST_ARITY);
     }
     bool fixed = draw->task->children != children_half;
-    if (fixed && options->symbols != draw->task->symbols) {
+    if (fixed && options->symbols != draw->task->published.symbols) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu symbols: %s has %zu, each with its meaning",
-                        options->symbols, name, draw->task->symbols);
+                        options->symbols, name, draw->task->published.symbols);
     }
     if (options->symbols < 2 || options->symbols % 2 != 0 || options->symbols > 1000000) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols",
@@ -293,7 +293,10 @@ static locus_status generate_ops(lab_dataset *set, const lab_draw *draw, locus_e
 }
 
 #define TREE_TASK(task, says, count, made, arities) \
-    { .name = task, .summary = says, .kind = LAB_TASK_TREES, .symbols = count, .generate = made, .children = arities }
+    { \
+        .name = task, .summary = says, .kind = LAB_TASK_TREES, .generate = made, .children = arities, \
+        .published = {.depth_mean = 7.0, .depth_deviation = 1.0, .symbols = count, .arity = 2}, \
+    }
 
 static const lab_task tasks[] = {
     TREE_TASK("tree-copy", "tree → tree", 20, generate_copy, children_half),

@@ -20,7 +20,9 @@ locus_status lab_batcher_create(lab_batcher *batcher, const lab_dataset *set, si
     batcher->order = malloc((set->samples + 1) * sizeof *batcher->order);
     batcher->input_offsets = malloc((batcher->most + 1) * sizeof *batcher->input_offsets);
     batcher->target_offsets = malloc((batcher->most + 1) * sizeof *batcher->target_offsets);
-    if (batcher->order == NULL || batcher->input_offsets == NULL || batcher->target_offsets == NULL) {
+    batcher->labels = malloc((batcher->most + 1) * sizeof *batcher->labels);
+    if (batcher->order == NULL || batcher->input_offsets == NULL || batcher->target_offsets == NULL ||
+        batcher->labels == NULL) {
         lab_batcher_destroy(batcher);
         return lab_fail_memory(error, "a batch");
     }
@@ -40,6 +42,7 @@ void lab_batcher_destroy(lab_batcher *batcher) {
     free(batcher->order);
     free(batcher->input_offsets);
     free(batcher->target_offsets);
+    free(batcher->labels);
     release(&batcher->input);
     release(&batcher->target);
     memset(batcher, 0, sizeof *batcher);
@@ -99,15 +102,20 @@ static locus_status pack(lab_batcher *batcher, const size_t *order, size_t count
     const lab_dataset *set = batcher->set;
     const part input = {set->input_offsets, set->input, &set->input_tree};
     const part target = {set->target_offsets, set->target, &set->target_tree};
+    const bool targets = set->target_offsets != NULL;
     if (!pack_side(&batcher->input, batcher->input_offsets, &input, order, count) ||
-        !pack_side(&batcher->target, batcher->target_offsets, &target, order, count)) {
+        (targets && !pack_side(&batcher->target, batcher->target_offsets, &target, order, count))) {
         return lab_fail_memory(error, "a batch");
+    }
+    for (size_t i = 0; set->labels != NULL && i < count; i++) {
+        batcher->labels[i] = set->labels[order[i]];
     }
     batcher->batch = (lab_batch){.samples = count,
                                  .input_offsets = batcher->input_offsets,
-                                 .target_offsets = batcher->target_offsets,
+                                 .target_offsets = targets ? batcher->target_offsets : NULL,
                                  .input = batcher->input.tokens,
                                  .target = batcher->target.tokens,
+                                 .labels = set->labels != NULL ? batcher->labels : NULL,
                                  .input_tree = {batcher->input.parents, batcher->input.branches},
                                  .target_tree = {batcher->target.parents, batcher->target.branches}};
     *batch = &batcher->batch;

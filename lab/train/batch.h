@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Batches of a set of words or trees: shuffled for training, in order for scoring. Packed, without padding: tokens end
- * to end, and of trees each token's parent and branch, which count within a sample and so are copied as they are. */
+/* Batches of a set of words, trees or expressions: shuffled for training, in order for scoring. Packed, without
+ * padding: tokens end to end, and of trees each token's parent and branch, which count within a sample and so are
+ * copied as they are. A set may have targets, labels, both or neither. */
 #ifndef LAB_BATCH_H
 #define LAB_BATCH_H
 
@@ -14,6 +15,7 @@ typedef struct lab_batcher {
     uint64_t epoch;                         /* that `order` is shuffled for; UINT64_MAX: the set's own order */
     size_t *order;                          /* [samples] */
     size_t *input_offsets, *target_offsets; /* [most + 1] */
+    int32_t *labels;                        /* [most] */
     struct lab_packed {
         int32_t *tokens, *parents, *branches; /* the last two NULL of words */
         size_t room;

@@ -16,6 +16,9 @@
 #define CHECKPOINT_FORMAT "locus-checkpoint-1"
 #define MODEL_FORMAT "locus-model-1"
 enum { INTEGERS = 6, REALS = 5, EXTRAS = 5 };
+/* What a checkpoint holds beside the model. */
+static const char *const extras[EXTRAS] = {"optimizer.first", "optimizer.second", "state.integers", "state.reals",
+                                           "best"};
 
 char *lab_run_path(const char *folder, const char *name, const char *file) {
     size_t size = strlen(folder) + strlen(name) + (file == NULL ? 0 : strlen(file)) + 3;
@@ -24,6 +27,34 @@ char *lab_run_path(const char *folder, const char *name, const char *file) {
         snprintf(path, size, "%s/%s%s%s", folder, name, file == NULL ? "" : "/", file == NULL ? "" : file);
     }
     return path;
+}
+
+static void remove_file(const char *folder, const char *name, const char *file) {
+    char *path = lab_run_path(folder, name, file);
+    if (path != NULL) {
+        unlink(path);
+    }
+    free(path);
+}
+
+void lab_run_remove_tokenizer(const char *folder, const char *name) {
+    static const char *const files[] = {"tokenizer.model", "tokenizer.vocab", "vocab.txt", "tokenizer_config.json"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        remove_file(folder, name, files[i]);
+    }
+}
+
+void lab_run_remove(const char *folder, const char *name) {
+    static const char *const files[] = {"last.safetensors", "best.safetensors", "lock"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        remove_file(folder, name, files[i]);
+    }
+    lab_run_remove_tokenizer(folder, name);
+    char *path = lab_run_path(folder, name, NULL);
+    if (path != NULL) {
+        rmdir(path);
+    }
+    free(path);
 }
 
 locus_status lab_run_lock(const char *path, int *descriptor, locus_error *error) {
@@ -150,24 +181,74 @@ static const void *take_flat(const lab_safetensors *file, const char *name, lab_
                                                                                                          : NULL;
 }
 
-/* Copies the model's tensors from the file; NULL, or the name of one that is missing or of another shape. */
-static const char *take_model(lab_model *model, const lab_safetensors *file) {
+/* "[64, 16]" */
+static void shape_text(char *text, size_t size, size_t rank, const int64_t *shape) {
+    size_t used = (size_t)snprintf(text, size, "[");
+    for (size_t axis = 0; axis < rank && used < size; axis++) {
+        used += (size_t)snprintf(text + used, size - used, "%s%lld", axis == 0 ? "" : ", ", (long long)shape[axis]);
+    }
+    if (used < size) {
+        snprintf(text + used, size - used, "]");
+    }
+}
+
+typedef char flaw[400]; /* what is wrong with a file; "": nothing */
+
+static bool compare_tensor(const lab_parameter *parameter, const lab_array *array, flaw found) {
+    char here[96], there[96];
+    bool same = array != NULL && array->dtype == LAB_F32 && array->rank == parameter->rank;
+    for (size_t axis = 0; same && axis < parameter->rank; axis++) {
+        same = array->shape[axis] == parameter->shape[axis];
+    }
+    if (array == NULL) {
+        snprintf(found, sizeof(flaw), "%s is not in it", parameter->name);
+    } else if (!same) {
+        shape_text(here, sizeof here, parameter->rank, parameter->shape);
+        shape_text(there, sizeof there, array->rank, array->shape);
+        snprintf(found, sizeof(flaw), "%s is %s%s there and %s in the model", parameter->name, there,
+                 array->dtype == LAB_F32 ? "" : " of another type", here);
+    }
+    return same;
+}
+
+static bool is_parameter(const lab_model *model, const char *name) {
+    for (size_t i = 0; i < lab_model_parameter_count(model); i++) {
+        if (strcmp(lab_model_parameter(model, i)->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_extra(const char *name) {
+    for (size_t i = 0; i < EXTRAS; i++) {
+        if (strcmp(extras[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Copies the model's tensors from the file, if these are what it has. */
+static void take_model(lab_model *model, const lab_safetensors *file, flaw found) {
+    found[0] = '\0';
     for (size_t i = 0; i < lab_model_parameter_count(model); i++) {
         const lab_parameter *parameter = lab_model_parameter(model, i);
-        const lab_array *array = lab_safetensors_find(file, parameter->name);
-        bool same = array != NULL && array->dtype == LAB_F32 && array->rank == parameter->rank;
-        for (size_t axis = 0; same && axis < parameter->rank; axis++) {
-            same = array->shape[axis] == parameter->shape[axis];
+        if (!compare_tensor(parameter, lab_safetensors_find(file, parameter->name), found)) {
+            return;
         }
-        if (!same) {
-            return parameter->name;
+    }
+    for (size_t i = 0; i < file->count; i++) {
+        const char *name = file->arrays[i].name;
+        if (!is_extra(name) && !is_parameter(model, name)) {
+            snprintf(found, sizeof(flaw), "%.200s is not in the model", name);
+            return;
         }
     }
     for (size_t i = 0; i < lab_model_parameter_count(model); i++) {
         const lab_parameter *parameter = lab_model_parameter(model, i);
         memcpy(parameter->value, lab_safetensors_find(file, parameter->name)->data, parameter->count * sizeof(float));
     }
-    return NULL;
 }
 
 /* Opens a file of the given format. */
@@ -219,8 +300,10 @@ locus_status lab_checkpoint_read(const lab_checkpoint *checkpoint, const lab_tra
                         (uint64_t)integers[0] > lab_config_steps(config) || (integers[1] > 0 && best == NULL))) {
         bad = "state";
     }
+    flaw found = "";
     if (bad == NULL) {
-        bad = take_model(checkpoint->model, &file);
+        take_model(checkpoint->model, &file, found);
+        bad = found[0] != '\0' ? found : NULL;
     }
     if (bad != NULL) {
         status = refuse(error, path, bad);
@@ -243,7 +326,8 @@ locus_status lab_best_read(lab_model *model, const char *path, locus_error *erro
     if (status != LOCUS_OK) {
         return status;
     }
-    const char *bad = take_model(model, &file);
+    flaw found;
+    take_model(model, &file, found);
     lab_safetensors_close(&file);
-    return bad != NULL ? refuse(error, path, bad) : lab_model_update(model, error);
+    return found[0] != '\0' ? refuse(error, path, found) : lab_model_update(model, error);
 }

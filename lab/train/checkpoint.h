@@ -4,7 +4,8 @@
  *     <parameters of the model>, optimizer.first, optimizer.second [elements], best [elements] if there is one,
  *     state.integers, state.reals; metadata: format, config
  *   best.safetensors  the parameters of the best step; metadata: format, config, step, dev_loss (of images dev_error)
- *   lock              held by the process that trains the run */
+ *   lock              held by the process that trains the run
+ *   tokenizer.model … copies of a tokenizer's files, where the task or a pretrained encoder has one */
 #ifndef LAB_CHECKPOINT_H
 #define LAB_CHECKPOINT_H
 
@@ -45,6 +46,11 @@ locus_status lab_best_read(lab_model *model, const char *path, locus_error *erro
 
 /* "folder/name/file", or "folder/name" if `file` is NULL; from malloc, NULL: out of memory. */
 char *lab_run_path(const char *folder, const char *name, const char *file);
+
+/* Removes the files that runs have, the tokenizer's too, and the folder, unless it holds more. */
+void lab_run_remove(const char *folder, const char *name);
+/* Of these the tokenizer's: another tokenizer, or none, takes their place. */
+void lab_run_remove_tokenizer(const char *folder, const char *name);
 
 /* Takes the run's lock, or fails naming the process that has it. *descriptor is closed with close(). */
 locus_status lab_run_lock(const char *path, int *descriptor, locus_error *error);

@@ -15,15 +15,38 @@
 
 void lab_config_fill(lab_train_config *config) {
     const lab_task *task = lab_task_find(config->task);
-    if (task != NULL) {
-        config->model.vocabulary = lab_task_vocabulary(task, &config->data);
-        config->model.tree_arity = task->kind == LAB_TASK_TREES ? config->data.arity : 0;
+    if (task == NULL) {
+        return;
     }
+    const bool pieces = config->pretrained_digest != 0;
+    const bool trees = task->kind == LAB_TASK_TREES || (task->kind == LAB_TASK_EXPRESSIONS && !pieces);
+    config->model.vocabulary = pieces ? config->data.symbols : lab_task_vocabulary(task, &config->data);
+    config->model.tree_arity = trees ? config->data.arity : 0;
+    config->model.classes = lab_task_classes(task, &config->data);
+}
+
+bool lab_task_solves(const lab_task *task) {
+    return task->kind == LAB_TASK_PROBLEMS && strcmp(task->name, "substring-search") != 0;
 }
 
 lab_task_kind lab_config_kind(const lab_train_config *config) {
     const lab_task *task = lab_task_find(config->task);
     return task == NULL ? LAB_TASK_WORDS : task->kind;
+}
+
+const char *lab_config_variant(const lab_train_config *config) {
+    switch (lab_config_kind(config)) {
+    case LAB_TASK_TREES:
+        return lab_order_name(config->data.order);
+    case LAB_TASK_EXPRESSIONS:
+        return lab_asked_name(config->data.asked);
+    case LAB_TASK_WORDS:
+    case LAB_TASK_IMAGES:
+    case LAB_TASK_PROBLEMS:
+    case LAB_TASK_TEXT:
+        break;
+    }
+    return "";
 }
 
 uint64_t lab_config_epoch_steps(const lab_train_config *config) {
@@ -40,9 +63,14 @@ uint64_t lab_config_evaluate_every(const lab_train_config *config) {
 
 lab_schedule lab_config_schedule(const lab_train_config *config) {
     uint64_t total = lab_config_steps(config);
-    lab_schedule schedule = {config->rate_initial, config->rate_peak, config->rate_final,
-                             (uint64_t)llround(config->warmup_share * (double)total), total};
-    return schedule;
+    const bool steps = config->schedule == LAB_SCHEDULE_STEPS;
+    return (lab_schedule){.initial = config->rate_initial,
+                          .peak = config->rate_peak,
+                          .final = config->rate_final,
+                          .warmup = (uint64_t)llround(config->warmup_share * (double)total),
+                          .total = total,
+                          .every = steps ? config->rate_epochs * lab_config_epoch_steps(config) : 0,
+                          .factor = steps ? config->rate_factor : 0.0};
 }
 
 lab_task_options lab_config_data(const lab_train_config *config, size_t mean) {
@@ -178,6 +206,12 @@ static locus_status check_rates(const lab_train_config *c, locus_error *error) {
     if (!(c->optimizer.clip >= 0.0)) {
         return refuse(error, "clip", "a gradient norm of 0 (no clipping) or more is needed");
     }
+    if (c->schedule == LAB_SCHEDULE_STEPS && !(c->rate_factor > 0.0 && c->rate_factor <= 1.0 && c->rate_epochs > 0)) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "rate",
+                        "--rate: it falls to %g of itself every %" PRIu64
+                        " epochs: a share above 0, up to 1, and at least one epoch are needed",
+                        c->rate_factor, c->rate_epochs);
+    }
     return LOCUS_OK;
 }
 
@@ -194,17 +228,41 @@ static locus_status check_images(const lab_train_config *c, locus_error *error) 
                : refuse(error, "dev-samples", "images are developed on the test set: --test-samples is its size");
 }
 
-static locus_status check_samples(const lab_train_config *c, locus_error *error) {
-    if (c->train_samples == 0 || c->dev_samples == 0 || c->test_samples == 0) {
+/* Sequences may have no end, and a text is read whole unless it is said how much of it. */
+static locus_status check_endless(const lab_train_config *c, locus_error *error) {
+    if (c->steps == 0) {
+        return refuse(error, "epochs", "sequences without a number have no epochs: give --steps, or --train-samples");
+    }
+    if (c->evaluate_every == 0) {
+        return refuse(error, "evaluate-every", "sequences without a number have no epochs: give steps");
+    }
+    return c->schedule == LAB_SCHEDULE_COSINE
+               ? LOCUS_OK
+               : refuse(error, "train-samples", "a rate that falls by epochs needs a number of samples");
+}
+
+static locus_status check_counts(const lab_train_config *c, locus_error *error) {
+    const lab_task_kind kind = lab_config_kind(c);
+    const bool text = kind == LAB_TASK_TEXT, sequences = text || kind == LAB_TASK_PROBLEMS;
+    if ((c->train_samples == 0 && !sequences) || ((c->dev_samples == 0 || c->test_samples == 0) && !text)) {
         return refuse(error, "samples", "every set needs at least one sample");
     }
     if (c->batch == 0) {
         return refuse(error, "batch", "a batch has at least one sample");
     }
-    if (lab_config_kind(c) == LAB_TASK_IMAGES) {
-        return check_images(c, error);
+    return c->train_samples == 0 ? check_endless(c, error) : LOCUS_OK;
+}
+
+/* Kinds of which no sets of other sizes are drawn, and what is never decoded. */
+static locus_status check_tests(const lab_train_config *c, locus_error *error) {
+    const lab_task_kind kind = lab_config_kind(c);
+    const bool trees = kind == LAB_TASK_TREES, pairs = trees || kind == LAB_TASK_WORDS;
+    if (c->test_length_count > 0 && !pairs) {
+        return refuse(error, "test-lengths", "only words and trees are scored at other lengths or depths");
     }
-    const bool trees = lab_config_kind(c) == LAB_TASK_TREES;
+    if (c->greedy_samples > 0 && !pairs && !lab_task_solves(lab_task_find(c->task))) {
+        return refuse(error, "greedy-samples", "nothing of this task is decoded");
+    }
     for (size_t i = 0; i < c->test_length_count; i++) {
         if (c->test_lengths[i] == 0 || c->test_lengths[i] > 1000000) {
             return trees ? refuse(error, "test-depths", "a mean depth of 1 to 1000000 is needed")
@@ -212,6 +270,14 @@ static locus_status check_samples(const lab_train_config *c, locus_error *error)
         }
     }
     return LOCUS_OK;
+}
+
+static locus_status check_samples(const lab_train_config *c, locus_error *error) {
+    locus_status status = check_counts(c, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    return lab_config_kind(c) == LAB_TASK_IMAGES ? check_images(c, error) : check_tests(c, error);
 }
 
 locus_status lab_config_check(const lab_train_config *c, locus_error *error) {
@@ -260,10 +326,10 @@ void lab_train_name(const lab_train_config *config, char *name, size_t size) {
     char encoding[41];
     safe_text(encoding, sizeof encoding, config->encoding);
     const bool softmax = config->model.attention == LOCUS_ATTENTION_SOFTMAX;
-    const bool trees = lab_config_kind(config) == LAB_TASK_TREES;
-    snprintf(name, size, "%s%s%s-%s-%s%s%s%s%s-s%" PRIu64 "-%08" PRIx32, config->task, trees ? "-" : "",
-             trees ? lab_order_name(config->data.order) : "", encoding, config->budget, softmax ? "" : "-",
+    static const char *const inits[] = {"", "-unit", "-plain"};
+    const char *variant = lab_config_variant(config);
+    snprintf(name, size, "%s%s%s-%s-%s%s%s%s%s%s-s%" PRIu64 "-%08" PRIx32, config->task, *variant != '\0' ? "-" : "",
+             variant, encoding, config->budget, config->pretrained_digest != 0 ? "-pretrained" : "", softmax ? "" : "-",
              softmax ? "" : lab_attention_name(config->model.attention), config->setup == LAB_SETUP_CODE ? "-code" : "",
-             config->model.embedding_init == LAB_EMBEDDING_UNIT ? "-unit" : "", config->seed,
-             (uint32_t)(lab_config_hash(config) >> 32));
+             inits[config->model.embedding_init], config->seed, (uint32_t)(lab_config_hash(config) >> 32));
 }

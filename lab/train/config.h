@@ -36,7 +36,11 @@ lab_schedule lab_config_schedule(const lab_train_config *config);
  * deviation stays. */
 lab_task_options lab_config_data(const lab_train_config *config, size_t mean);
 
+/* Whether a task has problems that can be solved: those of substring-search have no answer of their own. */
+bool lab_task_solves(const lab_task *task);
 lab_task_kind lab_config_kind(const lab_train_config *config); /* words if the task is unknown */
+/* What stands beside a task's name, since it is no size: of trees the order, of expressions what is asked; else "". */
+const char *lab_config_variant(const lab_train_config *config);
 /* Tokens of an image: the places of the grid after the convolution and the pooling. */
 size_t lab_config_image_tokens(const lab_model_config *model);
 
@@ -44,8 +48,10 @@ const char *lab_setup_name(lab_setup setup);
 const char *lab_embedding_init_name(lab_embedding_init init);
 const char *lab_attention_name(locus_attention_kind kind);
 const char *lab_order_name(lab_order order);
+const char *lab_asked_name(lab_asked asked);
 
-/* What follows from the task and its options: the model's vocabulary and trees. Nothing if the task is unknown. */
+/* What follows from the task and its options: the model's vocabulary, trees and classes. With a pretrained encoder the
+ * vocabulary is that of its pieces, data.symbols. Nothing if the task is unknown. */
 void lab_config_fill(lab_train_config *config);
 
 #endif

@@ -30,13 +30,19 @@ typedef struct field {
 static const char *const setups[] = {"paper", "code", NULL};
 static const char *const norms[] = {"before", "after", NULL};
 static const char *const dropouts[] = {"weights", "logits", NULL};
-static const char *const inits[] = {"scaled", "unit", NULL};
+static const char *const inits[] = {"scaled", "unit", "plain", NULL};
 static const char *const attentions[] = {"softmax", "linear", "soft", "clustered", NULL};
 
-static const char *const architectures[] = {"encoder-decoder", "image-classifier", NULL};
+static const char *const architectures[] = {"encoder-decoder", "image-classifier", "decoder", "text-classifier", NULL};
 static const char *const activations[] = {"relu", "gelu", NULL};
 static const char *const survivors[] = {"rescaled", "as-they-are", NULL};
 static const char *const orders[] = {"breadth", "depth", NULL};
+static const char *const outputs[] = {"tied", "own", NULL};
+static const char *const pools[] = {"first", "mean", NULL};
+static const char *const heads[] = {"linear", "pooler", NULL};
+static const char *const asked[] = {"digit", "parity", NULL};
+static const char *const schedules[] = {"cosine", "steps", NULL};
+static const char *const decays[] = {"decoupled", "coupled", NULL};
 static const char *const augmentations[] = {"none", "autoaugment", NULL};
 
 #define AT(member) offsetof(lab_train_config, member)
@@ -93,6 +99,25 @@ static const field fields[] = {
     {"order", NAMED, AT(data.order), orders, true, "breadth"},
     {"arity", SIZE, AT(data.arity), NULL, true, "0"},
     {"augment", NAMED, AT(augment), augmentations, true, "none"},
+    {"output", NAMED, AT(model.output), outputs, true, "tied"},
+    {"pool", NAMED, AT(model.pool), pools, true, "first"},
+    {"head", NAMED, AT(model.head), heads, true, "linear"},
+    {"token_types", SIZE, AT(model.token_types), NULL, true, "0"},
+    {"embedding_norm", SIZE, AT(model.embedding_norm), NULL, true, "0"},
+    {"norm_epsilon", REAL, AT(model.norm_epsilon), NULL, true, "0"},
+    {"sequence", SIZE, AT(data.sequence), NULL, true, "0"},
+    {"digits", SIZE, AT(data.digits), NULL, true, "0"},
+    {"expression_depth", SIZE, AT(data.expression_depth), NULL, true, "0"},
+    {"shortest", SIZE, AT(data.shortest), NULL, true, "0"},
+    {"longest", SIZE, AT(data.longest), NULL, true, "0"},
+    {"asked", NAMED, AT(data.asked), asked, true, "digit"},
+    {"digest", SEED, AT(data.digest), NULL, true, "0"},
+    {"optimizer_decay", NAMED, AT(optimizer.decay), decays, true, "decoupled"},
+    {"schedule", NAMED, AT(schedule), schedules, true, "cosine"},
+    {"rate_factor", REAL, AT(rate_factor), NULL, true, "0"},
+    {"rate_epochs", COUNT, AT(rate_epochs), NULL, true, "0"},
+    {"patience", COUNT, AT(patience), NULL, true, "0"},
+    {"pretrained_digest", SEED, AT(pretrained_digest), NULL, true, "0"},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 #undef AT
@@ -102,11 +127,15 @@ const char *lab_setup_name(lab_setup setup) {
 }
 
 const char *lab_embedding_init_name(lab_embedding_init init) {
-    return (unsigned)init < 2 ? inits[init] : "unknown";
+    return (unsigned)init < 3 ? inits[init] : "unknown";
 }
 
 const char *lab_order_name(lab_order order) {
     return (unsigned)order < 2 ? orders[order] : "unknown";
+}
+
+const char *lab_asked_name(lab_asked what) {
+    return (unsigned)what < 2 ? asked[what] : "unknown";
 }
 
 const char *lab_attention_name(locus_attention_kind attention) {
@@ -125,7 +154,10 @@ _Static_assert(sizeof(lab_setup) == sizeof(unsigned) && sizeof(locus_dropout) ==
                    sizeof(lab_norm_place) == sizeof(unsigned) && sizeof(lab_embedding_init) == sizeof(unsigned) &&
                    sizeof(locus_attention_kind) == sizeof(unsigned) && sizeof(lab_architecture) == sizeof(unsigned) &&
                    sizeof(lab_activation) == sizeof(unsigned) && sizeof(lab_survivors) == sizeof(unsigned) &&
-                   sizeof(lab_order) == sizeof(unsigned) && sizeof(lab_augmentation) == sizeof(unsigned),
+                   sizeof(lab_order) == sizeof(unsigned) && sizeof(lab_augmentation) == sizeof(unsigned) &&
+                   sizeof(lab_output_weight) == sizeof(unsigned) && sizeof(lab_pool) == sizeof(unsigned) &&
+                   sizeof(lab_head) == sizeof(unsigned) && sizeof(lab_asked) == sizeof(unsigned) &&
+                   sizeof(lab_schedule_kind) == sizeof(unsigned) && sizeof(lab_decay_kind) == sizeof(unsigned),
                "enums of the configuration are as large as unsigned");
 
 /* A field's value as text, the same for equal values. */

@@ -37,23 +37,25 @@ typedef struct depths {
     size_t deepest, cut, nodes;
 } depths;
 
-/* Depths of a side's tokens; `levels` has room for its longest sample. */
-static void measure(depths *found, const size_t *offsets, const int32_t *parents, size_t samples, size_t kept,
+/* Depths of the nodes of a side's tokens; `levels` has room for its longest sample. A token of branch 0 stands at its
+ * parent's node, which has been counted. Expressions have no targets. */
+static void measure(depths *found, const size_t *offsets, const lab_tree_nodes *tree, size_t samples, size_t kept,
                     size_t *levels) {
-    for (size_t s = 0; s < samples; s++) {
+    for (size_t s = 0; offsets != NULL && s < samples; s++) {
         for (size_t i = offsets[s]; i < offsets[s + 1]; i++) {
-            size_t level = parents[i] < 0 ? 0 : levels[parents[i]] + 1;
+            const bool root = tree->parents[i] < 0, node = root || tree->branches[i] != 0;
+            size_t level = root ? 0 : levels[tree->parents[i]] + node;
             levels[i - offsets[s]] = level;
             found->deepest = level > found->deepest ? level : found->deepest;
-            found->cut += level > kept;
-            found->nodes++;
+            found->cut += node && level > kept;
+            found->nodes += node;
         }
     }
 }
 
 static size_t longest(const size_t *offsets, size_t samples) {
     size_t most = 0;
-    for (size_t s = 0; s < samples; s++) {
+    for (size_t s = 0; offsets != NULL && s < samples; s++) {
         most = offsets[s + 1] - offsets[s] > most ? offsets[s + 1] - offsets[s] : most;
     }
     return most;
@@ -68,8 +70,8 @@ bool lab_cut_paths_note(const lab_train_config *config, const lab_dataset *set, 
     size_t *levels = calloc((input > target ? input : target) + 1, sizeof *levels);
     depths found = {0};
     if (levels != NULL) {
-        measure(&found, set->input_offsets, set->input_tree.parents, set->samples, kept, levels);
-        measure(&found, set->target_offsets, set->target_tree.parents, set->samples, kept, levels);
+        measure(&found, set->input_offsets, &set->input_tree, set->samples, kept, levels);
+        measure(&found, set->target_offsets, &set->target_tree, set->samples, kept, levels);
     }
     free(levels);
     if (found.cut > 0) {

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* What a training or a scoring takes its batches from, whatever the kind of task: packed words and trees (batch.h), or
- * images, which a worker thread augments ahead (image_feed.h) and scoring only normalises. */
+/* What a training or a scoring takes its batches from, whatever the kind of task: packed words, trees and expressions
+ * (batch.h), packed sequences (sequence_feed.h), or images, which a worker thread augments ahead (image_feed.h) and
+ * scoring only normalises. */
 #ifndef LAB_FEED_H
 #define LAB_FEED_H
 
 #include "train/batch.h"
 #include "train/image_feed.h"
+#include "train/sequence_feed.h"
 #include "train/train.h"
 
 typedef struct lab_feed {
-    lab_batcher batcher;    /* words, trees */
-    lab_image_feed *images; /* NULL unless the set is of images */
+    lab_batcher batcher;          /* words, trees, expressions */
+    lab_image_feed *images;       /* NULL unless the set is of images */
+    lab_sequence_feed *sequences; /* NULL unless the set has sequences */
 } lab_feed;
 
-/* ARGUMENT unless the model reads what the set holds: images of its size, or no images. A batch doesn't say how large
- * its images are, so this comes before any is read. */
+/* ARGUMENT unless the model reads what the set holds: pairs, images of its size, sequences, labelled tokens. A batch
+ * doesn't say how large its images are, so this comes before any is read. */
 locus_status lab_feed_check(const lab_dataset *set, const lab_model *model, locus_error *error);
 
 /* For training: shuffled, augmented if the configuration says so. The set is borrowed. */

@@ -2,13 +2,13 @@
 /* Scores of the best parameters on the test sets, and loading them again. Images: final_images.c.
  *
  * Set "test" has the trained mean length of words or mean depth of trees, "test:200" another; "depth:5" and
- * "nodes:17-32" hold what trees of "test" score whose input is of that depth or size; "dev" holds what the development
- * curve says: loss and accuracy at the best step, best_step, and steps_to_90 and steps_to_99, the first evaluated step
- * whose accuracy reached that (absent: never). An encoding that cannot take a length leaves a note in the run's message
- * instead of scores. */
+ * "nodes:17-32" hold what trees of "test" score whose input is of that depth or size, of expressions "length:65-128";
+ * "dev" holds what the development curve says: loss and accuracy at the best step, best_step, and steps_to_90 and
+ * steps_to_99, the first evaluated step whose accuracy reached that (absent: never). An encoding that cannot take a
+ * length leaves a note in the run's message instead of scores. What the scores are called: outcome.h. */
 #include "io/fail.h"
+#include "train/outcome.h"
 #include "train/session.h"
-#include "train/tree_groups.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -61,76 +61,28 @@ static bool watch(void *context, const char *phase, size_t done, size_t total) {
     return !session->stop || done == total;
 }
 
-typedef struct outcome {
-    lab_score score;
-    double greedy;
-    bool has_greedy;
-    lab_tree_group *groups; /* of the trained test set of trees; from malloc */
-    size_t group_count;
-} outcome;
-
-/* Trees by depth and nodes too, if `samples` has room for what each got. */
-static locus_status score_samples(lab_session *session, const lab_dataset *set, lab_scoring *how, outcome *result,
-                                  locus_error *error) {
-    const bool groups = set->input_tree.parents != NULL && how->sample_correct != NULL;
-    locus_status status =
-        lab_train_score(session->model, set, how, &result->score, result->has_greedy ? &result->greedy : NULL, error);
-    if (status != LOCUS_OK || !groups) {
-        return status;
-    }
-    const size_t decoded = !result->has_greedy                  ? 0
-                           : how->greedy_samples < set->samples ? how->greedy_samples
-                                                                : set->samples;
-    const lab_sample_scores samples = {how->sample_correct, how->sample_greedy, decoded};
-    return lab_tree_groups(set, &samples, &result->groups, &result->group_count, error);
-}
-
-static locus_status score_set(lab_session *session, size_t mean, outcome *result, locus_error *error) {
+static locus_status score_set(lab_session *session, size_t mean, lab_outcome *outcome, locus_error *error) {
     const lab_train_config *config = &session->config;
-    lab_task_options options = mean == 0 ? config->data : lab_config_data(config, mean);
-    lab_dataset set;
-    const lab_draw draw = {lab_task_find(config->task), &options, LAB_SET_TEST, config->test_samples,
-                           config->data_seed};
-    locus_status status = lab_dataset_generate(&set, &draw, error);
-    if (status != LOCUS_OK) {
-        return status;
-    }
-    lab_scoring how = {.task = draw.task,
-                       .options = &options,
-                       .batch = config->batch,
-                       .greedy_samples = config->greedy_samples,
-                       .look = watch,
-                       .context = session,
-                       .phase = "test"};
-    if (mean == 0 && draw.task->kind == LAB_TASK_TREES) {
-        how.sample_correct = calloc(set.samples + 1, sizeof *how.sample_correct);
-        how.sample_greedy = calloc(set.samples + 1, sizeof *how.sample_greedy);
-        status = how.sample_correct == NULL || how.sample_greedy == NULL ? lab_fail_memory(error, "scores") : LOCUS_OK;
-    }
-    result->has_greedy = config->greedy_samples > 0;
-    if (status == LOCUS_OK) {
-        status = score_samples(session, &set, &how, result, error);
-    }
-    free(how.sample_correct);
-    free(how.sample_greedy);
-    lab_dataset_destroy(&set);
-    return status;
+    lab_outcome_request request = {.set = lab_train_set_ask(config, LAB_SET_TEST),
+                                   .greedy_samples = config->greedy_samples,
+                                   .groups = mean == 0,
+                                   .look = watch,
+                                   .context = session};
+    request.set.mean = mean;
+    request.set.tokenizer = session->run_folder;
+    return lab_outcome_make(outcome, session->model, config, &request, error);
 }
 
-static locus_status write_set(lab_session *session, const char *set, const outcome *result, locus_error *error) {
-    const lab_score *score = &result->score;
-    const struct {
-        const char *name;
-        double value;
-    } values[] = {
-        {"loss", score->loss / (double)score->tokens},
-        {"exact", (double)score->exact / (double)score->samples},
-        {"accuracy", (double)score->correct / (double)score->tokens},
-        {"greedy_exact", result->greedy},
-    };
+/* What guessing scores is stored where it belongs to the score: of expressions. */
+static locus_status write_set(lab_session *session, const char *set, const lab_outcome *outcome, locus_error *error) {
+    lab_outcome_value values[LAB_OUTCOME_VALUES];
+    const size_t count = lab_outcome_values(outcome, values);
+    const bool guesses = outcome->kind == LAB_TASK_EXPRESSIONS;
     locus_status status = LOCUS_OK;
-    for (size_t i = 0; status == LOCUS_OK && i < (result->has_greedy ? 4u : 3u); i++) {
-        status = lab_store_final_set(session->store, session->run->id, set, values[i].name, values[i].value, error);
+    for (size_t i = 0; status == LOCUS_OK && i < count; i++) {
+        if (guesses || strcmp(values[i].name, "chance") != 0) {
+            status = lab_store_final_set(session->store, session->run->id, set, values[i].name, values[i].value, error);
+        }
     }
     return status;
 }
@@ -191,7 +143,7 @@ static locus_status write_curve(lab_session *session, locus_error *error) {
     return status;
 }
 
-static locus_status write_all(lab_session *session, const char *set, const outcome *result, locus_error *error) {
+static locus_status write_all(lab_session *session, const char *set, const lab_outcome *result, locus_error *error) {
     locus_status status = write_set(session, set, result, error);
     for (size_t i = 0; status == LOCUS_OK && i < result->group_count; i++) {
         status = write_group(session, &result->groups[i], error);
@@ -203,7 +155,7 @@ static locus_status write_all(lab_session *session, const char *set, const outco
 }
 
 /* All scores of a set in one transaction. */
-static locus_status store_set(lab_session *session, const char *set, const outcome *result, locus_error *error) {
+static locus_status store_set(lab_session *session, const char *set, const lab_outcome *result, locus_error *error) {
     locus_status status = lab_store_begin(session->store, error);
     if (status != LOCUS_OK) {
         return status;
@@ -218,7 +170,7 @@ static locus_status store_set(lab_session *session, const char *set, const outco
 
 static locus_status final_set(lab_session *session, size_t mean, locus_error *error) {
     char set[32];
-    outcome result = {0};
+    lab_outcome result = {0};
     set_name(set, mean);
     locus_error local = {0};
     locus_status status = score_set(session, mean, &result, &local);
@@ -229,7 +181,7 @@ static locus_status final_set(lab_session *session, size_t mean, locus_error *er
         snprintf(note, sizeof note, "%s: %s", set, local.message);
         status = lab_session_message(session, note, true, &local);
     }
-    free(result.groups);
+    lab_outcome_free(&result);
     if (status != LOCUS_OK && error != NULL) {
         *error = local;
     }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* AdamW (Loshchilov and Hutter, Decoupled weight decay regularization, ICLR 2019, algorithm 2), as torch.optim.AdamW
- * computes it:
+/* AdamW (Loshchilov and Hutter, Decoupled weight decay regularization, ICLR 2019, algorithm 2) and Adam, as
+ * torch.optim.AdamW and torch.optim.Adam compute them:
  *
- *   w ← w − rate·decay·w
+ *   decoupled: w ← w − rate·decay·w                    coupled: g ← g + decay·w
  *   m ← β₁ m + (1 − β₁) g,  v ← β₂ v + (1 − β₂) g²
  *   w ← w − rate/(1 − β₁ᵗ) · m / (sqrt(v)/sqrt(1 − β₂ᵗ) + ε)
  *
- * with g scaled by clip / max(norm, clip) first. One pass over the memory, in fixed pieces; the norm is summed in
- * double by piece and folded in order. */
+ * with g scaled by clip / max(norm, clip) before all that. One pass over the memory, in fixed pieces; the norm is
+ * summed in double by piece and folded in order. */
 #include "train/optimizer.h"
 #include "io/fail.h"
 #include "nn/clones.h"
@@ -104,7 +104,8 @@ static double gradient_norm(size_t elements, const float *gradients) {
 /* ---- step ---- */
 
 typedef struct update {
-    float gradient_scale, keep; /* keep = 1 − rate · decay */
+    float gradient_scale, keep; /* keep = 1 − rate · decay, where it is decoupled */
+    float decay;                /* where it is coupled; else 0 */
     float beta1, beta2, rest1, rest2;
     float rate, root, epsilon; /* rate / (1 − β₁ᵗ), 1 / sqrt(1 − β₂ᵗ) */
     float *values, *first, *second;
@@ -125,20 +126,35 @@ LAB_CLONES static void update_run(const update *u, size_t count, float *restrict
     }
 }
 
+/* A loop of its own, so that the one above keeps its bits. */
+LAB_CLONES static void update_coupled(const update *u, size_t count, float *restrict w, const float *restrict g,
+                                      float *restrict m, float *restrict v) {
+    const float scale = u->gradient_scale, decay = u->decay, beta1 = u->beta1, beta2 = u->beta2, rest1 = u->rest1,
+                rest2 = u->rest2, rate = u->rate, root = u->root, epsilon = u->epsilon;
+    for (size_t i = 0; i < count; ++i) {
+        float gradient = g[i] * scale + decay * w[i];
+        float first = beta1 * m[i] + rest1 * gradient, second = beta2 * v[i] + rest2 * gradient * gradient;
+        m[i] = first;
+        v[i] = second;
+        w[i] -= rate * first / (sqrtf(second) * root + epsilon);
+    }
+}
+
 static void update_task(void *context, size_t piece, size_t worker) {
     (void)worker;
     const update *u = context;
     size_t at = piece * PIECE;
-    update_run(u, piece_size(u->elements, PIECE, piece), u->values + at, u->gradients + at, u->first + at,
-               u->second + at);
+    (u->decay > 0.0f ? update_coupled : update_run)(u, piece_size(u->elements, PIECE, piece), u->values + at,
+                                                    u->gradients + at, u->first + at, u->second + at);
 }
 
 static update update_make(const lab_optimizer *optimizer, double rate, double norm) {
     const lab_optimizer_config *c = &optimizer->config;
     double t = (double)optimizer->step;
-    bool clipped = c->clip > 0.0 && norm > c->clip;
+    const bool clipped = c->clip > 0.0 && norm > c->clip, coupled = c->decay == LAB_DECAY_COUPLED;
     return (update){.gradient_scale = clipped ? (float)(c->clip / norm) : 1.0f,
-                    .keep = (float)(1.0 - rate * c->weight_decay),
+                    .keep = coupled ? 1.0f : (float)(1.0 - rate * c->weight_decay),
+                    .decay = coupled ? (float)c->weight_decay : 0.0f,
                     .beta1 = (float)c->beta1,
                     .beta2 = (float)c->beta2,
                     .rest1 = (float)(1.0 - c->beta1),

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* AdamW with decoupled weight decay (Loshchilov and Hutter 2019), global-norm clipping, warm-up and cosine schedule. */
+/* AdamW with decoupled weight decay (Loshchilov and Hutter 2019) or Adam with the decay in the gradient (Kingma and Ba
+ * 2015, as PyTorch's weight_decay), global-norm clipping, schedules. */
 #ifndef LAB_OPTIMIZER_H
 #define LAB_OPTIMIZER_H
 
 #include <locus/status.h>
 
+typedef enum lab_decay_kind { LAB_DECAY_DECOUPLED = 0, LAB_DECAY_COUPLED = 1 } lab_decay_kind;
+
 typedef struct lab_optimizer_config {
     double beta1, beta2, epsilon, weight_decay;
+    lab_decay_kind decay;
     double clip; /* largest global gradient norm; 0: no clipping */
 } lab_optimizer_config;
 lab_optimizer_config lab_optimizer_default(void); /* 0.9, 0.999, 1e-8, 0.01, 0 */
@@ -25,10 +29,13 @@ void lab_optimizer_destroy(lab_optimizer *optimizer);
 locus_status lab_optimizer_step(lab_optimizer *optimizer, double rate, float *values, const float *gradients,
                                 double *norm, locus_error *error);
 
-/* Linear from `initial` to `peak` over `warmup` steps, then a cosine to `final` at `total`. step counts from 0. */
+/* Linear from `initial` to `peak` over `warmup` steps, then a cosine to `final` at `total`; or, with `every` above 0,
+ * peak · factor^⌊(step − warmup) / every⌋. step counts from 0. */
 typedef struct lab_schedule {
     double initial, peak, final;
     uint64_t warmup, total;
+    uint64_t every;
+    double factor;
 } lab_schedule;
 double lab_schedule_rate(const lab_schedule *schedule, uint64_t step);
 

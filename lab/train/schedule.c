@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The learning rate by step: a line up, then half a cosine down (Loshchilov and Hutter 2017, without restarts).
+/* The learning rate by step: a line up, then half a cosine down (Loshchilov and Hutter 2017, without restarts), or
+ * stairs, as torch.optim.lr_scheduler.StepLR has them.
  *
  *   step < warmup:  initial + (peak − initial) · step / warmup
- *   else:           final + (peak − final) · (1 + cos(π x)) / 2,  x = (step − warmup) / (total − warmup), at most 1 */
+ *   cosine:         final + (peak − final) · (1 + cos(π x)) / 2,  x = (step − warmup) / (total − warmup), at most 1
+ *   stairs:         peak · factor^⌊(step − warmup) / every⌋ */
 #include "train/optimizer.h"
 #include <math.h>
 
 double lab_schedule_rate(const lab_schedule *schedule, uint64_t step) {
     if (step < schedule->warmup)
         return schedule->initial + (schedule->peak - schedule->initial) * ((double)step / (double)schedule->warmup);
+    if (schedule->every > 0)
+        return schedule->peak * pow(schedule->factor, (double)((step - schedule->warmup) / schedule->every));
     if (step >= schedule->total)
         return schedule->final;
     double x = (double)(step - schedule->warmup) / (double)(schedule->total - schedule->warmup);

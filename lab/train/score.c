@@ -46,9 +46,11 @@ static locus_status score_forced(lab_model *model, const lab_dataset *set, const
 
 /* ---- greedy ---- */
 
+enum { PROBLEMS_AT_ONCE = 128 };
+
 /* Room for one batch of generated tokens. */
 typedef struct decoded {
-    size_t *limits, *offsets, *lengths;
+    size_t *limits, *offsets, *lengths, *solved;
     int32_t *tokens;
     uint8_t *right;
 } decoded;
@@ -57,6 +59,7 @@ static void release(decoded *room) {
     free(room->limits);
     free(room->offsets);
     free(room->lengths);
+    free(room->solved);
     free(room->tokens);
     free(room->right);
 }
@@ -70,16 +73,43 @@ static bool prepare(decoded *room, const lab_dataset *set, size_t most) {
     room->limits = malloc(most * sizeof *room->limits);
     room->offsets = malloc((most + 1) * sizeof *room->offsets);
     room->lengths = malloc(most * sizeof *room->lengths);
+    room->solved = malloc(most * sizeof *room->solved);
     room->tokens = malloc(most * (longest + 1) * sizeof *room->tokens);
     room->right = malloc(most * sizeof *room->right);
-    return room->limits != NULL && room->offsets != NULL && room->lengths != NULL && room->tokens != NULL &&
-           room->right != NULL;
+    return room->limits != NULL && room->offsets != NULL && room->lengths != NULL && room->solved != NULL &&
+           room->tokens != NULL && room->right != NULL;
+}
+
+/* A problem is given up at its first wrong character. */
+typedef struct solver {
+    const lab_batch *batch;
+    size_t *lengths; /* of what each sample got so far */
+} solver;
+
+static bool solve(void *context, size_t sample, int32_t token, int32_t *parent, int32_t *branch) {
+    solver *s = context;
+    const size_t first = s->batch->target_offsets[sample], at = s->lengths[sample]++;
+    (void)parent;
+    (void)branch;
+    return token == s->batch->target[first + at] && first + at + 1 < s->batch->target_offsets[sample + 1];
+}
+
+static locus_status solve_problems(lab_model *model, const lab_batch *batch, lab_generation *generation, decoded *room,
+                                   locus_error *error) {
+    solver s = {batch, room->solved};
+    const lab_growth growth = {solve, &s};
+    memset(room->solved, 0, batch->samples * sizeof *room->solved);
+    generation->growth = &growth;
+    return lab_model_generate(model, batch, generation, error);
 }
 
 static locus_status generate(lab_model *model, const lab_batch *batch, const lab_scoring *how, decoded *room,
                              locus_error *error) {
     lab_generation generation = {
         .limits = room->limits, .output = room->tokens, .output_offsets = room->offsets, .lengths = room->lengths};
+    if (how->problems != NULL) {
+        return solve_problems(model, batch, &generation, room, error);
+    }
     if (batch->target_tree.parents == NULL) {
         return lab_model_generate(model, batch, &generation, error);
     }
@@ -97,10 +127,11 @@ static locus_status generate(lab_model *model, const lab_batch *batch, const lab
 }
 
 /* A sample may get as many tokens as its target, and of words the end token: one that is not over by then is wrong. The
- * right symbols in a row are the right tree, since symbols and input say how it grows. */
+ * right symbols in a row are the right tree, since symbols and input say how it grows. Problems end with a character of
+ * their own, the target's last. */
 static locus_status decode(lab_model *model, const lab_batch *batch, const lab_scoring *how, decoded *room,
                            locus_error *error) {
-    const size_t end = batch->target_tree.parents == NULL;
+    const size_t end = batch->target_tree.parents == NULL && how->problems == NULL;
     for (size_t s = 0; s < batch->samples; s++) {
         room->limits[s] = batch->target_offsets[s + 1] - batch->target_offsets[s] + end;
     }
@@ -114,18 +145,21 @@ static locus_status decode(lab_model *model, const lab_batch *batch, const lab_s
     return status;
 }
 
-static locus_status score_greedy(lab_model *model, const lab_dataset *set, const lab_scoring *how, double *exact,
+/* A decoder takes many problems at once: it reads all its weights for each character, however many there are. */
+static locus_status score_greedy(lab_model *model, const lab_dataset *scored, const lab_scoring *how, double *exact,
                                  locus_error *error) {
+    const lab_dataset *set = how->problems != NULL ? how->problems : scored;
     const size_t total = how->greedy_samples < set->samples ? how->greedy_samples : set->samples;
+    const size_t most = how->problems != NULL && how->batch < PROBLEMS_AT_ONCE ? PROBLEMS_AT_ONCE : how->batch;
     size_t right = 0;
     decoded room = {0};
     lab_feed feed;
-    locus_status status = lab_feed_score(&feed, set, how->batch, error);
-    if (status == LOCUS_OK && !prepare(&room, set, how->batch < set->samples ? how->batch : set->samples)) {
+    locus_status status = lab_feed_score(&feed, set, most, error);
+    if (status == LOCUS_OK && !prepare(&room, set, most < set->samples ? most : set->samples)) {
         status = lab_fail_memory(error, "greedy decoding");
     }
-    for (size_t first = 0; status == LOCUS_OK && first < total; first += how->batch) {
-        const size_t count = total - first < how->batch ? total - first : how->batch;
+    for (size_t first = 0; status == LOCUS_OK && first < total; first += most) {
+        const size_t count = total - first < most ? total - first : most;
         const lab_batch *batch;
         status = lab_feed_slice(&feed, first, count, &batch, error);
         if (status == LOCUS_OK) {

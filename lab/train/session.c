@@ -4,8 +4,10 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "model/pretrained.h"
 #include "train/cut_paths.h"
 #include "train/machine.h"
+#include "train/train_data.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -94,13 +96,11 @@ locus_status lab_session_save_row(lab_session *session, lab_run_state state, loc
 
 static locus_status make_parts(lab_session *session, locus_error *error) {
     const lab_train_config *config = &session->config;
-    lab_draw draw = {lab_task_find(config->task), &config->data, LAB_SET_TRAIN, config->train_samples,
-                     config->data_seed};
-    locus_status status = lab_dataset_generate(&session->train, &draw, error);
+    const lab_train_set_request train = lab_train_set_ask(config, LAB_SET_TRAIN);
+    const lab_train_set_request dev = lab_train_set_ask(config, LAB_SET_DEV);
+    locus_status status = lab_train_set(&session->train, config, &train, error);
     if (status == LOCUS_OK) {
-        draw.which = LAB_SET_DEV;
-        draw.samples = config->dev_samples;
-        status = lab_dataset_generate(&session->dev, &draw, error);
+        status = lab_train_set(&session->dev, config, &dev, error);
     }
     if (status == LOCUS_OK) {
         status = lab_feed_train(&session->feed, &session->train, config, error);
@@ -131,18 +131,18 @@ static locus_status make_paths(lab_session *session, locus_error *error) {
                         "the name '%.60s' is no file name: use letters, digits, dots and dashes",
                         name == NULL ? "" : name);
     }
-    char *run_folder = lab_run_path(folder, name, NULL);
+    session->run_folder = lab_run_path(folder, name, NULL);
     session->last_path = lab_run_path(folder, name, "last.safetensors");
     session->best_path = lab_run_path(folder, name, "best.safetensors");
     session->lock_path = lab_run_path(folder, name, "lock");
     locus_status status = LOCUS_OK;
-    if (run_folder == NULL || session->last_path == NULL || session->best_path == NULL || session->lock_path == NULL) {
+    if (session->run_folder == NULL || session->last_path == NULL || session->best_path == NULL ||
+        session->lock_path == NULL) {
         status = lab_fail_memory(error, "the paths of a run");
     }
     if (status == LOCUS_OK) {
-        status = lab_directory_create(run_folder, error);
+        status = lab_directory_create(session->run_folder, error);
     }
-    free(run_folder);
     return status == LOCUS_OK ? lab_run_lock(session->lock_path, &session->lock, error) : status;
 }
 
@@ -198,7 +198,13 @@ static locus_status drop_old(lab_session *session, bool found, locus_error *erro
     if (status == LOCUS_OK) {
         status = remove_file(session->last_path, error);
     }
-    return status == LOCUS_OK ? remove_file(session->best_path, error) : status;
+    if (status == LOCUS_OK) {
+        status = remove_file(session->best_path, error);
+    }
+    if (status == LOCUS_OK) {
+        lab_run_remove_tokenizer(session->request->folder, session->request->name);
+    }
+    return status;
 }
 
 static locus_status make_row(lab_session *session, locus_error *error) {
@@ -215,12 +221,21 @@ static locus_status make_row(lab_session *session, locus_error *error) {
 
 /* The folder and the lock of a run that was not to be; a folder that holds anything else stays. */
 static void remove_folder(lab_session *session) {
-    char *folder = lab_run_path(session->request->folder, session->request->name, NULL);
     unlink(session->lock_path);
-    if (folder != NULL) {
-        rmdir(folder);
+    rmdir(session->run_folder);
+}
+
+/* The weights that a training begins with. */
+static locus_status load_pretrained(lab_session *session, locus_error *error) {
+    const lab_train_config *config = &session->config;
+    const bool begins = session->request->restart || access(session->last_path, F_OK) != 0;
+    if (config->pretrained_digest == 0 || !begins) {
+        return LOCUS_OK;
     }
-    free(folder);
+    return config->pretrained != NULL
+               ? lab_pretrained_load(session->model, config->pretrained, error)
+               : lab_fail(error, LOCUS_ERROR_ARGUMENT, "pretrained",
+                          "the training begins from a pretrained encoder: --pretrained names its folder");
 }
 
 /* Finds the run's row or makes one. What the task or the model refuses is refused before a row is made, or an old one
@@ -239,6 +254,7 @@ static locus_status open_row(lab_session *session, locus_error *error) {
     }
     if (status == LOCUS_OK && !(found && !restart && session->run->state == LAB_RUN_DONE)) {
         status = make_parts(session, error);
+        status = status == LOCUS_OK ? load_pretrained(session, error) : status;
     }
     if (status != LOCUS_OK && !found) {
         remove_folder(session);
@@ -264,7 +280,9 @@ locus_status lab_session_open(lab_session *session, lab_store *store, const lab_
     locus_status status = lab_train_encoding(request->config.encoding, request->config.setup, session->encoding,
                                              sizeof session->encoding, error);
     session->config.encoding = session->config.model.encoding = session->encoding;
-    lab_config_fill(&session->config);
+    if (status == LOCUS_OK) {
+        status = lab_train_look(&session->config, error);
+    }
     if (status == LOCUS_OK) {
         status = lab_config_check(&session->config, error);
     }
@@ -290,6 +308,8 @@ locus_status lab_session_prepare(lab_session *session, locus_error *error) {
     const lab_checkpoint checkpoint = {session->model, &session->optimizer, &session->state, session->best};
     if (access(session->last_path, F_OK) == 0) {
         status = lab_checkpoint_read(&checkpoint, &session->config, session->last_path, error);
+    } else {
+        status = lab_train_keep_tokenizer(&session->config, session->run_folder, error);
     }
     if (status != LOCUS_OK) {
         return status;
@@ -311,7 +331,7 @@ locus_status lab_session_prepare(lab_session *session, locus_error *error) {
 void lab_session_forget(lab_session *session) {
     if (session->made_row && lab_store_run_delete(session->store, session->run->id, NULL) == LOCUS_OK) {
         session->run->id = 0;
-        remove_folder(session);
+        lab_run_remove(session->request->folder, session->request->name);
     }
 }
 
@@ -322,6 +342,7 @@ void lab_session_close(lab_session *session) {
     lab_model_destroy(&session->model);
     lab_optimizer_destroy(&session->optimizer);
     free(session->best);
+    free(session->run_folder);
     free(session->last_path);
     free(session->best_path);
     free(session->lock_path);

@@ -35,10 +35,21 @@ static bool watch(void *context, const char *phase, size_t done, size_t total) {
 
 /* ---- one step ---- */
 
-/* What the encoder reads. Of images `score.tokens` counts the images themselves: one less than are read each. */
+/* What is read beside the predicted tokens, `score.tokens`: a decoder predicts as many as it reads, a classifier one
+ * for each sample. */
 static uint64_t batch_tokens(const lab_session *session, const lab_batch *batch) {
-    return batch->images != NULL ? batch->samples * (lab_config_image_tokens(&session->config.model) - 1)
-                                 : batch->input_offsets[batch->samples];
+    const lab_model_config *model = &session->config.model;
+    switch (model->architecture) {
+    case LAB_IMAGE_CLASSIFIER:
+        return batch->samples * (lab_config_image_tokens(model) - 1);
+    case LAB_TEXT_CLASSIFIER:
+        return batch->input_offsets[batch->samples] - batch->samples;
+    case LAB_DECODER:
+        return 0;
+    case LAB_ENCODER_DECODER:
+        break;
+    }
+    return batch->input_offsets[batch->samples];
 }
 
 static locus_status train_step(lab_session *session, const lab_schedule *schedule, locus_error *error) {
@@ -149,12 +160,18 @@ static locus_status evaluate(lab_session *session, locus_error *error) {
 
 /* ---- the loop ---- */
 
+/* Development scores since the best one. The state says it: a training that goes on ends where it would have. */
+static bool out_of_patience(const lab_session *session, uint64_t every) {
+    const uint64_t scored = session->state.step / every, best = session->state.best_step / every;
+    return session->config.patience > 0 && session->state.best_step > 0 && scored - best >= session->config.patience;
+}
+
 static locus_status loop(lab_session *session, locus_error *error) {
     lab_schedule schedule = lab_config_schedule(&session->config);
     uint64_t total = lab_config_steps(&session->config), every = lab_config_evaluate_every(&session->config);
     locus_status status = LOCUS_OK;
     lab_session_progress(session, "train", true);
-    while (status == LOCUS_OK && session->state.step < total && !session->stop) {
+    while (status == LOCUS_OK && session->state.step < total && !session->stop && !out_of_patience(session, every)) {
         status = train_step(session, &schedule, error);
         if (status == LOCUS_OK && (session->state.step % every == 0 || session->state.step == total)) {
             status = evaluate(session, error);
@@ -208,6 +225,12 @@ static locus_status finish(lab_session *session, locus_error *error) {
     locus_status status = lab_model_update(session->model, error);
     if (status == LOCUS_OK) {
         status = lab_session_finals(session, error);
+    }
+    if (status == LOCUS_OK && session->state.step < lab_config_steps(&session->config)) {
+        char note[128];
+        snprintf(note, sizeof note, "ended early: %" PRIu64 " development scores in a row were no better",
+                 session->config.patience);
+        status = lab_session_message(session, note, true, error);
     }
     if (status == LOCUS_OK) {
         status = lab_session_save_row(session, LAB_RUN_DONE, error);

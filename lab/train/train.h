@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The training loop: batches, development-set selection, checkpoints, resume, final scores, all recorded in the
- * store. Of words and trees the parameters of the best development loss are kept. Of images the development set is the
- * test set, as in the published experiments, and those of the best accuracy are kept. */
+ * store. The parameters of the best development loss are kept; but of images the development set is the test set, as in
+ * the published experiments, and those of the best accuracy are kept. */
 #ifndef LAB_TRAIN_H
 #define LAB_TRAIN_H
 
@@ -13,6 +13,8 @@
 #define LAB_MAX_TEST_LENGTHS 16
 #define LAB_SPEC_SIZE 4096 /* bytes of an encoding's text */
 
+typedef enum lab_schedule_kind { LAB_SCHEDULE_COSINE = 0, LAB_SCHEDULE_STEPS = 1 } lab_schedule_kind;
+
 /* What becomes of a training image: nothing, or AutoAugment's CIFAR-10 policy, crop and flip. */
 typedef enum lab_augmentation { LAB_AUGMENT_NONE = 0, LAB_AUGMENT_POLICY = 1 } lab_augmentation;
 
@@ -22,7 +24,8 @@ typedef struct lab_train_config {
     lab_setup setup;
     lab_model_config model; /* vocabulary and encoding are filled in */
     lab_task_options data;  /* its path is not written down: data may lie elsewhere when a run goes on */
-    size_t train_samples, dev_samples, test_samples;
+    size_t train_samples;   /* problems: sequences; 0: drawn anew in every step, without end. Text: 0: all windows */
+    size_t dev_samples, test_samples; /* problems, text: sequences; text: at most so many, 0: all windows */
     uint64_t data_seed, seed;
     lab_augmentation augment;
     size_t batch;   /* samples */
@@ -32,7 +35,15 @@ typedef struct lab_train_config {
     uint64_t checkpoint_seconds; /* at most this long between resumable checkpoints */
     lab_optimizer_config optimizer;
     double rate_initial, rate_peak, rate_final, warmup_share;
-    size_t greedy_samples; /* of the test set that are decoded greedily; 0: none */
+    lab_schedule_kind schedule;
+    double rate_factor; /* LAB_SCHEDULE_STEPS: of the rate, every rate_epochs epochs */
+    uint64_t rate_epochs;
+    uint64_t patience;     /* evaluations without a better one after which training ends; 0: never */
+    size_t greedy_samples; /* of the test set that are decoded greedily; 0: none. Problems: how many are solved */
+    /* A folder with a pretrained encoder (model/pretrained.h) that the training begins with; NULL: none. Its digest is
+     * what counts; the path is not written down. */
+    const char *pretrained;
+    uint64_t pretrained_digest;
     size_t test_lengths[LAB_MAX_TEST_LENGTHS], test_length_count; /* further test sets of these mean
                                                                      lengths, or mean depths of trees */
 } lab_train_config;
@@ -40,6 +51,13 @@ typedef struct lab_train_config {
 /* Sizes of a budget for a task of this kind. paper: as published; quick and smoke: smaller, see docs/budgets.md. */
 locus_status lab_train_config_budget(lab_train_config *config, const lab_task *task, const char *budget,
                                      lab_setup setup, locus_error *error);
+
+/* Turns a configuration of expressions into the published fine-tuning of the pretrained encoder in `folder` (borrowed):
+ * fine_tuning.c says how. */
+locus_status lab_train_config_pretrained(lab_train_config *config, const char *folder, locus_error *error);
+/* The text of its encoding: the checkpoint's own positions, and `spec` ("none": nothing) on top. */
+locus_status lab_train_pretrained_encoding(const char *folder, const char *spec, char *text, size_t size,
+                                           locus_error *error);
 
 /* The canonical text of a spec, or of a pattern over layers, as a training uses it: a bare `algebraic` means
  * algebraic(group=seq); with set-up code, rotary frequencies are learned. SPEC with an offset into `spec` if it cannot
@@ -78,12 +96,13 @@ locus_status lab_train_load(const lab_run *run, const char *folder, lab_train_co
 
 /* How a set is scored. */
 typedef struct lab_scoring {
-    const lab_task *task; /* with its options: how output trees grow; words and images: may be NULL */
+    const lab_task *task; /* with its options: how output trees grow; other kinds: may be NULL */
     const lab_task_options *options;
     size_t batch;
-    size_t greedy_samples;    /* the first ones, which are decoded greedily */
-    uint32_t *sample_correct; /* NULL, or [samples] to be filled with the right tokens of each */
-    uint8_t *sample_greedy;   /* NULL, or [samples]: 1 for each that is decoded right */
+    const lab_dataset *problems; /* what is decoded greedily, where it isn't the set itself: a decoder's problems */
+    size_t greedy_samples;       /* the first ones, which are decoded greedily */
+    uint32_t *sample_correct;    /* NULL, or [samples] to be filled with the right tokens of each */
+    uint8_t *sample_greedy;      /* NULL, or [samples]: 1 for each that is decoded right */
     /* NULL, or asked between batches with the samples done so far; false: stop with INTERRUPTED. */
     bool (*look)(void *context, const char *phase, size_t done, size_t total);
     void *context;
@@ -91,7 +110,7 @@ typedef struct lab_scoring {
 } lab_scoring;
 
 /* Scores a model on a set in batches, without dropout. `greedy` may be NULL (teacher forcing only): the share of the
- * samples that greedy decoding gets whole, of words the end token included. */
+ * samples, or problems, that greedy decoding gets whole, of words the end token included. */
 locus_status lab_train_score(lab_model *model, const lab_dataset *set, const lab_scoring *how, lab_score *score,
                              double *greedy, locus_error *error);
 

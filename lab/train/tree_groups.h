@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Scores of a set of trees by the depth and by the number of nodes of the input tree. */
+/* Scores of a set of trees by the depth and by the number of nodes of the input tree; of expressions, each with one
+ * class to be told, by the depth and by the number of tokens without the start token. */
 #ifndef LAB_TREE_GROUPS_H
 #define LAB_TREE_GROUPS_H
 
 #include "task/task.h"
 
 typedef struct lab_tree_group {
-    char set[32]; /* "depth:5"; "nodes:17-32" of the bins 1, 2-4, 5-8, 9-16, … */
+    char set[32]; /* "depth:5"; "nodes:17-32" of the bins 1, 2-4, 5-8, 9-16, …, of expressions "length:17-32" */
     size_t samples, tokens, correct, exact;
     size_t decoded, greedy; /* of the samples that were decoded greedily, those right */
 } lab_tree_group;

@@ -21,21 +21,7 @@ results() {
 results whole run >whole.txt
 
 # Killed again and again, at moments that no checkpoint expects.
-killed=0 wait=0.2
-while :; do
-    (train --store killed/locus.db --name run) 2>err &
-    process=$!
-    sleep "$wait"
-    kill -KILL "$process" 2>/dev/null || true
-    got=0
-    wait "$process" 2>/dev/null || got=$?
-    [ "$got" != 0 ] || break
-    [ "$got" = 137 ] || fail "it ended with $got: $(cat err)"
-    killed=$((killed + 1))
-    [ "$killed" -lt 60 ] || fail "it does not get through: $(cat err)"
-    case $wait in 0.2) wait=0.35 ;; 0.35) wait=0.5 ;; 0.5) wait=0.8 ;; 0.8) wait=1.3 ;; *) wait=30 ;; esac
-done
-[ "$killed" -gt 0 ] || fail "the training was over before it could be killed"
+killed_through train --store killed/locus.db --name run
 results killed run >killed.txt
 cmp whole/run/best.safetensors killed/run/best.safetensors || fail "other parameters after $killed kills"
 cmp whole.txt killed.txt || fail "other results after $killed kills: $(diff whole.txt killed.txt)"

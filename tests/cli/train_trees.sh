@@ -49,21 +49,7 @@ results() {
     "$locus" runs show run --store "$1/locus.db" --json | sed -n '/"scores"/,$p; /"steps_done"/p; /"tokens_seen"/p; /"state"/p'
 }
 (train --store whole/locus.db)
-killed=0 wait=0.2
-while :; do
-    (train --store killed/locus.db) 2>err &
-    process=$!
-    sleep "$wait"
-    kill -KILL "$process" 2>/dev/null || true
-    got=0
-    wait "$process" 2>/dev/null || got=$?
-    [ "$got" != 0 ] || break
-    [ "$got" = 137 ] || fail "it ended with $got: $(cat err)"
-    killed=$((killed + 1))
-    [ "$killed" -lt 60 ] || fail "it does not get through: $(cat err)"
-    case $wait in 0.2) wait=0.35 ;; 0.35) wait=0.5 ;; 0.5) wait=0.8 ;; 0.8) wait=1.3 ;; *) wait=30 ;; esac
-done
-[ "$killed" -gt 0 ] || fail "the training was over before it could be killed"
+killed_through train --store killed/locus.db
 cmp whole/run/best.safetensors killed/run/best.safetensors || fail "other parameters after $killed kills"
 results whole >whole.txt
 results killed >killed.txt
@@ -106,7 +92,7 @@ refuses 1 "grid:2" "$locus" train --task tree-copy --encoding 'algebraic(group=g
 [ ! -e none/bad ] || fail "a folder is left"
 
 # Options of other kinds, bad values, names that several runs begin with.
-refuses 2 "length is for words; tree-copy has --depth" "$locus" train --task tree-copy --encoding rope --length 5
+refuses 2 "length is for words and problems; tree-copy has --depth" "$locus" train --task tree-copy --encoding rope --length 5
 refuses 2 "depth is for trees; copy has --length" "$locus" train --task copy --encoding rope --depth 5
 refuses 2 "test-lengths is for words; tree-ops has --test-depths" "$locus" train --task tree-ops --encoding rope --test-lengths 5
 refuses 2 "symbols: 5 symbols: tree-c3 has 4" "$locus" compare --task copy,tree-c3 --symbols 5

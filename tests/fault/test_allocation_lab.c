@@ -3,7 +3,8 @@
  * told as MEMORY, nothing leaks (address sanitizer), and a model whose step failed takes the same step again. The
  * linker puts the functions below in the place of the allocator's (LocusTests.cmake). */
 #include "model/model.h"
-#include "task/task.h"
+#include "task/listops.h"
+#include "train/batch.h"
 #include "train/feed.h"
 #include "train/tree_groups.h"
 #include <setjmp.h>
@@ -175,6 +176,111 @@ static locus_status trees_way(const way *how, locus_error *error) {
     return status;
 }
 
+/* Pairs of problems, and a sequence; `encoding` is the task. */
+static locus_status problems_way(const way *how, locus_error *error) {
+    const lab_task *task = lab_task_find(how->encoding);
+    const lab_task_options options = lab_task_default(task);
+    const lab_draw draw = {task, &options, LAB_SET_TEST, 3, 5};
+    int32_t tokens[1000];
+    lab_dataset set;
+    locus_status status = lab_dataset_generate(&set, &draw, error);
+    if (status != LOCUS_OK)
+        return status;
+    lab_dataset_destroy(&set);
+    status = lab_dataset_sequences(&set, &draw, error);
+    if (status == LOCUS_OK && set.sequences.read(&set.sequences, 0, tokens) != options.sequence)
+        status = LOCUS_ERROR_ARGUMENT;
+    lab_dataset_destroy(&set);
+    return status;
+}
+
+/* A step, and prompts that are gone on with: drawn, from the library's caches or the model's own. */
+static locus_status decoder_way(const way *how, locus_error *error) {
+    static const size_t offsets[] = {0, 5, 7, 11}, limits[] = {3, 0, 2};
+    static const int32_t tokens[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2};
+    const lab_batch batch = {.samples = 3, .input_offsets = offsets, .input = tokens};
+    const lab_sampling sampling = {.temperature = 1.0, .top_k = 5, .top_p = 0.9, .seed = 2};
+    int32_t output[5];
+    size_t output_offsets[4], lengths[3];
+    const lab_generation generation = {.limits = limits,
+                                       .output = output,
+                                       .output_offsets = output_offsets,
+                                       .lengths = lengths,
+                                       .sampling = &sampling};
+    lab_model_config config = lab_model_decoder_default();
+    lab_model *model = NULL;
+    config.vocabulary = 10;
+    config.dim = 24, config.heads = 2, config.feed_forward = 16, config.decoder_layers = 2;
+    config.encoding = how->encoding;
+    config.attention = how->attention;
+    locus_status status = lab_model_create(&model, &config, 1, error);
+    if (status == LOCUS_OK)
+        status = step(model, &batch, 0, error);
+    if (status == LOCUS_OK)
+        status = lab_model_generate(model, &batch, &generation, error);
+    lab_model_destroy(&model);
+    return status;
+}
+
+/* Expressions that are drawn, written, read, trained on and scored. */
+static locus_status expressions_read(const lab_dataset *set, locus_error *error) {
+    lab_dataset copy = {0};
+    lab_listops_builder builder = {.set = &copy, .arguments = 3};
+    locus_status status = LOCUS_OK;
+    for (size_t s = 0; s < set->samples && status == LOCUS_OK; ++s) {
+        const size_t start = set->input_offsets[s], n = set->input_offsets[s + 1] - start;
+        char *text = lab_listops_string(n, set->input + start, set->input_tree.parents + start,
+                                        set->input_tree.branches + start);
+        status = text != NULL ? lab_listops_append(&builder, text, set->labels[s], error) : LOCUS_ERROR_MEMORY;
+        if (text == NULL)
+            strcpy(error->message, "the text");
+        free(text);
+    }
+    lab_listops_builder_destroy(&builder);
+    lab_dataset_destroy(&copy);
+    return status;
+}
+
+static locus_status expressions_step(lab_model *model, const lab_dataset *set, locus_error *error) {
+    lab_batcher batcher = {0};
+    const lab_batch *batch;
+    locus_status status = lab_batcher_create(&batcher, set, 3, 4, error);
+    for (uint32_t s = 0; s < 2 && status == LOCUS_OK; ++s) {
+        status = lab_batcher_step(&batcher, s, &batch, error);
+        if (status == LOCUS_OK)
+            status = step(model, batch, s, error);
+    }
+    lab_batcher_destroy(&batcher);
+    return status;
+}
+
+static locus_status expressions_way(const way *how, locus_error *error) {
+    const lab_task *task = lab_task_find("listops");
+    const lab_task_options options = {.expression_depth = 3, .arity = 3, .shortest = 0, .longest = 20};
+    const lab_draw draw = {task, &options, LAB_SET_TRAIN, 5, 2};
+    const lab_scoring scoring = {.task = task, .options = &options, .batch = 3, .phase = "dev"};
+    lab_model_config config = lab_model_classifier_default();
+    lab_model *model = NULL;
+    lab_score score = {0};
+    lab_dataset set;
+    config.dim = 24, config.heads = 2, config.feed_forward = 16, config.encoder_layers = 2;
+    config.tree_arity = options.arity;
+    config.encoding = how->encoding;
+    locus_status status = lab_dataset_generate(&set, &draw, error);
+    if (status != LOCUS_OK)
+        return status;
+    status = expressions_read(&set, error);
+    if (status == LOCUS_OK)
+        status = lab_model_create(&model, &config, 1, error);
+    if (status == LOCUS_OK)
+        status = expressions_step(model, &set, error);
+    if (status == LOCUS_OK)
+        status = lab_train_score(model, &set, &scoring, &score, NULL, error);
+    lab_model_destroy(&model);
+    lab_dataset_destroy(&set);
+    return status;
+}
+
 /* ---- one failure after another ---- */
 
 typedef locus_status way_function(const way *how, locus_error *error);
@@ -212,7 +318,27 @@ static void test_trees(void **state) {
     every_failure(trees_way, &(way){.encoding = "algebraic(group=seq*tree:2)", .attention = LOCUS_ATTENTION_LINEAR});
 }
 
+static void test_problems(void **state) {
+    (void)state;
+    every_failure(problems_way, &(way){.encoding = "addition"});
+    every_failure(problems_way, &(way){.encoding = "substring-search"});
+}
+
+static void test_decoders(void **state) {
+    (void)state;
+    every_failure(decoder_way, &(way){.encoding = "learned(size=8) + rope"});
+    every_failure(decoder_way, &(way){.encoding = "rope", .attention = LOCUS_ATTENTION_LINEAR});
+}
+
+static void test_expressions(void **state) {
+    (void)state;
+    every_failure(expressions_way, &(way){.encoding = "algebraic(group=seq*tree:3)"});
+    every_failure(expressions_way, &(way){.encoding = "shiv-quirk(k=3, depth=3)"});
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_images), cmocka_unit_test(test_trees)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_decoders), cmocka_unit_test(test_images),
+                                       cmocka_unit_test(test_trees), cmocka_unit_test(test_problems),
+                                       cmocka_unit_test(test_expressions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -234,7 +234,7 @@ static void join_check(const join_case *c) {
     size_t count = JT * c->dim;
     lab_dropout dropout = lab_dropout_make(c->p, (locus_random){1, LOCUS_RANDOM_USER + 9, 3});
     join_prepare(c, &dropout);
-    lab_norm norm = {c->norm ? gain : NULL, shift, NULL, NULL};
+    lab_norm norm = {.gain = c->norm ? gain : NULL, .shift = shift};
     lab_join_forward_call forward = {.norm = &norm,
                                      .dropout = &dropout,
                                      .bias = c->bias ? bias : NULL,
@@ -309,7 +309,7 @@ static void norm_laws(void **state) {
         x[D + j] = x[j] + 3.0f;
         ones[j] = 1.0f;
     }
-    lab_norm norm = {ones, zeros, NULL, NULL};
+    lab_norm norm = {.gain = ones, .shift = zeros};
     lab_dropout none = lab_dropout_make(0.0, (locus_random){0});
     lab_join_forward_call call = {
         .norm = &norm, .dropout = &none, .branch = x, .sum = x, .y = out, .mean = m, .inverse = v};

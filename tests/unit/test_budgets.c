@@ -105,24 +105,94 @@ static void test_images(void **state) {
     assert_non_null(strstr(error.message, "dev-samples"));
 }
 
+static void test_problems(void **state) {
+    (void)state;
+    const lab_train_config addition = budget_of("addition", "paper", LAB_SETUP_PAPER);
+    const lab_model_config *m = &addition.model;
+    assert_int_equal(m->architecture, LAB_DECODER);
+    assert_true(m->dim == 512 && m->heads == 8 && m->feed_forward == 2048 && m->decoder_layers == 6);
+    assert_int_equal(m->encoder_layers, 0);
+    assert_int_equal(m->norm, LAB_NORM_AFTER);
+    assert_true(fabs(m->dropout - 0.1) < 1e-12);
+    assert_true(addition.data.sequence == 641 && addition.batch == 32 && addition.data.digits == 8);
+    assert_int_equal(lab_config_steps(&addition), 5000);
+    assert_true(addition.train_samples == 0 && addition.greedy_samples == 128);
+    const lab_train_config search = budget_of("substring-search", "paper", LAB_SETUP_CODE);
+    m = &search.model;
+    assert_true(m->dim == 128 && m->heads == 4 && m->feed_forward == 512 && m->decoder_layers == 3);
+    assert_int_equal(m->norm, LAB_NORM_BEFORE); /* in either set-up: it is the task's */
+    assert_int_equal(m->attention_dropout_on, LOCUS_DROPOUT_LOGITS);
+    assert_true(search.data.sequence == 513 && search.batch == 16 && lab_config_steps(&search) == 65000);
+    assert_int_equal(search.greedy_samples, 0);
+    static const char *const tasks[] = {"addition", "substring-index", "substring-search"};
+    for (size_t i = 0; i < 3; i++) {
+        for (int setup = 0; setup < 2; setup++) {
+            const lab_train_config smoke = budget_of(tasks[i], "smoke", (lab_setup)setup);
+            const lab_train_config quick = budget_of(tasks[i], "quick", (lab_setup)setup);
+            assert_true(smoke.model.dropout < 1e-12 && quick.model.dropout < 1e-12);
+            assert_int_equal(quick.greedy_samples > 0, i < 2);
+        }
+    }
+    char name[256];
+    lab_train_name(&addition, name, sizeof name);
+    assert_true(strncmp(name, "addition-none-paper-s0-", 23) == 0);
+}
+
+static void test_text(void **state) {
+    (void)state;
+    const lab_train_config paper = budget_of("text", "paper", LAB_SETUP_PAPER);
+    assert_int_equal(paper.model.architecture, LAB_DECODER);
+    assert_true(paper.model.dim == 512 && paper.data.sequence == 513 && paper.batch == 32);
+    assert_true(paper.train_samples == 0 && paper.test_samples == 0); /* all of it */
+    assert_int_equal(lab_config_steps(&paper), 20000);
+    assert_int_equal(budget_of("text", "quick", LAB_SETUP_CODE).test_samples, 0);
+}
+
+static void test_expressions(void **state) {
+    (void)state;
+    lab_train_config paper = budget_of("listops", "paper", LAB_SETUP_PAPER);
+    assert_int_equal(paper.model.architecture, LAB_TEXT_CLASSIFIER);
+    assert_true(paper.model.classes == 10 && paper.model.decoder_layers == 0 && paper.model.tree_arity == 7);
+    assert_true(paper.train_samples == 56000 && paper.dev_samples == 2000 && paper.test_samples == 2000);
+    assert_true(paper.data.expression_depth == 7 && paper.data.shortest == 250 && paper.data.longest == 1000);
+    assert_int_equal(paper.batch, 32);
+    paper.data.asked = LAB_ASKED_PARITY;
+    lab_config_fill(&paper);
+    assert_int_equal(paper.model.classes, 2);
+    char name[256];
+    lab_train_name(&paper, name, sizeof name);
+    assert_true(strncmp(name, "listops-parity-none-paper-s0-", 29) == 0);
+    const lab_train_config quick = budget_of("listops", "quick", LAB_SETUP_CODE);
+    assert_int_equal(quick.model.tree_arity, quick.data.arity);
+    assert_true(quick.model.dim < 512 && quick.data.longest < 250);
+}
+
 /* All that a configuration holds comes back from its JSON. */
 static void test_json(void **state) {
     (void)state;
-    static const char *const tasks[] = {"copy", "tree-ops", "cifar10"};
+    static const char *const tasks[] = {"copy", "tree-ops", "cifar10", "substring-index", "text", "listops"};
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
-        char task[16], encoding[] = "none", budget[] = "smoke";
+        char task[24], encoding[] = "none", budget[] = "smoke";
         snprintf(task, sizeof task, "%s", tasks[i]);
         const lab_run run = {.task = task, .encoding = encoding, .budget = budget};
         lab_train_config config = budget_of(tasks[i], "smoke", LAB_SETUP_CODE), back;
         locus_error error;
         config.data.order = i == 1 ? LAB_ORDER_DEPTH : LAB_ORDER_BREADTH;
+        config.data.asked = i == 5 ? LAB_ASKED_PARITY : LAB_ASKED_DIGIT;
+        lab_config_fill(&config);
+        config.data.digest = i == 4 ? UINT64_MAX - 3 : 0;
+        config.patience = i;
+        config.optimizer.decay = i == 5 ? LAB_DECAY_COUPLED : LAB_DECAY_DECOUPLED;
         char *json = lab_config_json(&config);
         assert_int_equal(lab_config_parse(&back, json, &run, "a test", &error), LOCUS_OK);
         assert_null(lab_config_difference(&config, &back));
         assert_int_equal(config.model.vocabulary, back.model.vocabulary);
         assert_int_equal(config.model.tree_arity, back.model.tree_arity);
         assert_int_equal(strstr(json, "augment\":\"autoaugment\"") != NULL, i == 2);
-        assert_int_equal(strstr(json, "arity") != NULL, i == 1);
+        assert_int_equal(strstr(json, "\"arity\":") != NULL, i == 1 || i == 5);
+        assert_int_equal(strstr(json, "sequence") != NULL, i == 3 || i == 4);
+        assert_int_equal(strstr(json, "\"asked\":\"parity\"") != NULL, i == 5);
+        assert_int_equal(strstr(json, "patience") != NULL, i > 0);
         cJSON_free(json);
         back.augment = config.augment == LAB_AUGMENT_NONE ? LAB_AUGMENT_POLICY : LAB_AUGMENT_NONE;
         assert_string_equal(lab_config_difference(&config, &back), "augment");
@@ -134,6 +204,9 @@ int main(void) {
         cmocka_unit_test(test_words_are_what_they_were),
         cmocka_unit_test(test_trees),
         cmocka_unit_test(test_images),
+        cmocka_unit_test(test_problems),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_expressions),
         cmocka_unit_test(test_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

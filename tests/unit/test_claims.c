@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Verdicts on made-up tables: Welch's interval against numbers worked out on paper, clear orders, overlaps, one seed,
- * missing fields, ties, chance, ablations; and what the published numbers themselves say to the claims. */
+ * missing fields, ties, chance, ablations, losses, margins, fields that make no sense; and what the published numbers
+ * themselves say to the claims. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,11 +9,14 @@
 
 #include "report/claims.h"
 #include "report/reproduction_report.h"
+#include "unit/scratch_folder.h"
+#include "unit/small_text.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+static char folder[512]; /* of a text of 300 tokens */
 static lab_reproduction table;
 static lab_result result;
 static lab_findings findings;
@@ -52,11 +56,28 @@ static lab_statistic seeds(double mean, double deviation, size_t count) {
     return lab_statistic_of(values, count);
 }
 
+/* The score of a field by its column's measure; where its scheme makes no sense it stays empty. */
 static void set(const char *key, size_t column, double mean, double deviation, size_t count) {
     lab_field *field = &result.fields[row_of(key)][column];
-    field->accuracy = seeds(mean, deviation, count);
+    const lab_measure measure = table.columns[column].measure;
+    lab_statistic *scores[] = {&field->accuracy, &field->greedy_exact, &field->loss, &field->perplexity};
+    if (!lab_reproduction_has(&table, row_of(key), column)) {
+        return;
+    }
+    *scores[measure] = seeds(mean, deviation, count);
+    assert_ptr_equal(lab_field_score(field, measure), scores[measure]);
     field->done = count;
     field->of = 3;
+}
+
+static size_t column_of(const char *name) {
+    for (size_t i = 0; i < table.column_count; i++) {
+        if (strcmp(table.columns[i].name, name) == 0) {
+            return i;
+        }
+    }
+    fail_msg("no column '%s'", name);
+    return 0;
 }
 
 /* The same in all columns. */
@@ -271,7 +292,8 @@ static void test_less(void **state) {
     make(&(lab_reproduction_request){.table = "table2", .budget = "smoke"});
     set_all("algebraic-tree", 0.99, 0.001, 3);
     for (size_t column = 0; column < table.column_count; column++) {
-        set("algebraic-seq", column, table.columns[column].order == LAB_ORDER_DEPTH ? 0.79 : 0.98, 0.001, 3);
+        set("algebraic-seq", column, table.columns[column].config.data.order == LAB_ORDER_DEPTH ? 0.79 : 0.98, 0.001,
+            3);
     }
     const lab_finding *finding = find("flat-breadth", "");
     assert_int_equal(finding->verdict, LAB_SUPPORTED);
@@ -314,7 +336,8 @@ static void fill_published(const char *name) {
     for (size_t i = 0; i < table.row_count * table.column_count; i++) {
         const lab_reproduction_column *column = &table.columns[i / table.row_count];
         const lab_scheme *scheme = &column->rows[i % table.row_count];
-        const lab_published *found = lab_published_look(column->config.task, column->order, column->span, scheme->spec);
+        const lab_published *found =
+            lab_published_look(column->config.task, column->config.data.order, column->span, scheme->spec);
         assert_non_null(found);
         set(scheme->key, i / table.row_count, found->accuracy, fmax(found->deviation, 0), 3);
     }
@@ -336,6 +359,150 @@ static void test_published(void **state) {
     assert_int_equal(find("flat-depth", "")->counts[LAB_CONTRADICTED], 0);
 }
 
+/* ---- RoPER: shares solved, losses ---- */
+
+static void make_roper(bool more) {
+    make(&(lab_reproduction_request){.table = "roper", .budget = "smoke", .data_path = folder, .more = more});
+    set_all("rope", 0.50, 0.01, 3);
+    set_all("roper", 0.60, 0.01, 3);
+    set("rope", column_of("substring-search"), 0.90, 0.002, 3);
+    set("roper", column_of("substring-search"), 0.80, 0.002, 3);
+    set("rope", column_of("text-loss"), 2.000, 0.004, 3);
+    set("roper", column_of("text-loss"), 2.002, 0.004, 3);
+}
+
+static void test_lower_is_better(void **state) {
+    (void)state;
+    make_roper(false);
+    assert_int_equal(verdict("solves-more"), LAB_SUPPORTED);
+    const lab_finding *finding = find("search-loss", "");
+    assert_int_equal(finding->verdict, LAB_SUPPORTED);
+    assert_int_equal(finding->item_count, 1);
+    assert_true(fabs(finding->items[0].contrast.difference + 0.1) < 1e-12); /* below */
+    assert_true(fabs(finding->items[0].lead - 0.1) < 1e-12);                /* is ahead */
+    set("roper", column_of("substring-search"), 0.95, 0.002, 3);
+    assert_int_equal(verdict("search-loss"), LAB_CONTRADICTED);
+    set("roper", column_of("substring-search"), 0.89, 0.02, 3);
+    assert_int_equal(verdict("search-loss"), LAB_OPEN);
+    set("roper", column_of("substring-index"), 0.40, 0.01, 3);
+    assert_int_equal(find("solves-more", "")->counts[LAB_CONTRADICTED], 1);
+    /* Nobody solves anything: no difference, and the column is said to say nothing. */
+    set("roper", column_of("addition"), 0, 0, 3);
+    set("rope", column_of("addition"), 0, 0, 3);
+    assert_true(lab_column_at_chance(&table, &result, column_of("addition")));
+    assert_int_equal(find("solves-more", "")->counts[LAB_OPEN], 1);
+    set("rope", column_of("addition"), 0.01, 0.005, 3);
+    assert_false(lab_column_at_chance(&table, &result, column_of("addition")));
+    assert_false(lab_column_at_chance(&table, &result, column_of("text-loss")));
+}
+
+/* The margin is 2 % of 2.000 nats, the half width of deviations 0.004 over three seeds each 2.7764 · 0.004 · √(2/3) =
+ * 0.0091. */
+static void test_margins(void **state) {
+    (void)state;
+    const struct {
+        double roper, deviation;
+        lab_verdict unhurt, similar;
+    } cases[] = {
+        {2.002, 0.004, LAB_SUPPORTED, LAB_SUPPORTED},
+        {2.030, 0.004, LAB_SUPPORTED, LAB_SUPPORTED},
+        {2.035, 0.004, LAB_OPEN, LAB_OPEN},
+        {2.060, 0.004, LAB_CONTRADICTED, LAB_CONTRADICTED},
+        {1.900, 0.004, LAB_SUPPORTED, LAB_CONTRADICTED},
+        {1.965, 0.004, LAB_SUPPORTED, LAB_OPEN},
+        {2.002, 0.400, LAB_OPEN, LAB_OPEN},
+    };
+    make_roper(false);
+    const size_t text = column_of("text-loss");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        set("roper", text, cases[i].roper, cases[i].deviation, 3);
+        set("rope", text, 2.000, cases[i].deviation, 3);
+        const lab_finding *finding = find("text-unhurt", "");
+        assert_int_equal(finding->item_count, 1); /* the loss; perplexity says the same in other numbers */
+        assert_true(fabs(finding->items[0].margin - 0.04) < 1e-12);
+        assert_int_equal(finding->verdict, cases[i].unhurt);
+        assert_int_equal(verdict("text-similar"), cases[i].similar);
+    }
+    set("roper", text, 2.0, 0, 1);
+    assert_int_equal(verdict("text-unhurt"), LAB_OPEN);
+    set("roper", text, 0, 0, 0);
+    assert_int_equal(verdict("text-similar"), LAB_OPEN);
+}
+
+/* Rows beyond the paper speak where they are named, and only there; fields that make no sense take no part. */
+static void test_beyond(void **state) {
+    (void)state;
+    make_roper(true);
+    set_all("algebraic-seq", 0.70, 0.01, 3);
+    set_all("algebraic-seq-values", 0.80, 0.01, 3);
+    set_all("algebraic-tree", 0.70, 0.01, 3);
+    set_all("algebraic-tree-values", 0.80, 0.01, 3);
+    assert_int_equal(verdict("solves-more"), LAB_SUPPORTED);
+    const lab_finding *finding = find("values-algebraic", "");
+    assert_int_equal(finding->item_count, 3);
+    assert_int_equal(finding->counts[LAB_SUPPORTED], 2);
+    assert_int_equal(finding->counts[LAB_CONTRADICTED], 1); /* the loss, which is higher */
+    finding = find("values-tree", "");
+    assert_int_equal(finding->item_count, 2);
+    assert_int_equal(finding->verdict, LAB_SUPPORTED);
+    for (size_t row = 0; row < table.row_count; row++) {
+        const size_t tree = column_of("tree-ops-depth");
+        assert_true(lab_reproduction_has(&table, row, tree) ==
+                    (strncmp(table.columns[0].rows[row].key, "algebraic-tree", 14) == 0));
+        assert_true(lab_reproduction_has(&table, row, tree) != lab_reproduction_has(&table, row, 0));
+    }
+}
+
+/* ---- ListOps ---- */
+
+static void test_expressions(void **state) {
+    (void)state;
+    make(&(lab_reproduction_request){.table = "listops", .budget = "smoke"});
+    const char *const flat[] = {"sinusoidal", "learned", "chebyshev", "rope", "algebraic-seq"};
+    for (size_t column = 0; column < table.column_count; column++) {
+        result.chance[column] = column == 0 ? 0.14 : 0.52;
+        result.uniform[column] = column == 0 ? 0.1 : 0.5;
+    }
+    set_all("none", 0.60, 0.002, 3);
+    for (size_t i = 0; i < 5; i++) {
+        set_all(flat[i], 0.70 + 0.01 * (double)i, 0.002, 3);
+    }
+    set_all("algebraic-tree", 0.90, 0.002, 3);
+    set_all("shiv-quirk", 0.85, 0.002, 3);
+    const lab_finding *finding = find("tree-flat", "");
+    assert_int_equal(finding->verdict, LAB_SUPPORTED);
+    assert_int_equal(finding->item_count, 2 * 5 * 2);
+    finding = find("none-last", "");
+    assert_int_equal(finding->verdict, LAB_SUPPORTED);
+    assert_int_equal(finding->item_count, 7 * 2);
+    finding = find("beats-transformer", "");
+    assert_int_equal(finding->verdict, LAB_SUPPORTED);
+    assert_int_equal(finding->item_count, 2);
+    assert_null(find("published-chance", "")); /* nothing pretrained */
+    /* One seed of a row that is scored on fewer expressions: their number is what tells how sure it is. */
+    set("chebyshev", 0, 0.70, 0, 1);
+    set("sinusoidal", 0, 0.50, 0, 1);
+    assert_true(fabs(find("beats-transformer", "")->items[0].binomial -
+                     lab_binomial_half_width(0.7, 0.5, result.samples[0])) < 1e-12);
+    table.columns[0].rows[row_of("chebyshev")].pretrained = true;
+    table.columns[0].pretrained.test_samples = 100;
+    assert_true(result.samples[0] > 100);
+    finding = find("beats-transformer", "");
+    assert_true(fabs(finding->items[0].binomial - lab_binomial_half_width(0.7, 0.5, 100)) < 1e-12);
+    assert_int_equal(lab_claim_samples(&table, &result, &finding->items[0]), 100);
+    table.columns[0].rows[row_of("chebyshev")].pretrained = false;
+    set("algebraic-seq", 0, 0.95, 0.002, 3);
+    assert_int_equal(verdict("tree-flat"), LAB_CONTRADICTED);
+    /* At chance nothing is told. */
+    set_all("chebyshev", 0.53, 0.002, 3);
+    set_all("sinusoidal", 0.51, 0.002, 3);
+    finding = find("beats-transformer", "");
+    assert_true(finding->items[1].at_chance);
+    assert_int_equal(finding->items[1].verdict, LAB_OPEN);
+}
+
+/* ---- words ---- */
+
 /* Everything that is written of a table can be written of every table, empty or full. */
 static void test_words(void **state) {
     (void)state;
@@ -343,8 +510,12 @@ static void test_words(void **state) {
         for (size_t count = 0; count <= 3; count++) {
             char *text = NULL;
             size_t size = 0;
-            make(&(lab_reproduction_request){
-                .table = lab_reproduction_table_name(t), .budget = "smoke", .decay = LAB_DECAY_BOTH, .more = true});
+            make(&(lab_reproduction_request){.table = lab_reproduction_table_name(t),
+                                             .budget = "smoke",
+                                             .decay = LAB_DECAY_BOTH,
+                                             .data_path =
+                                                 strcmp(lab_reproduction_table_name(t), "roper") == 0 ? folder : NULL,
+                                             .more = true});
             for (size_t row = 0; row < table.row_count; row++) {
                 set_all(table.columns[0].rows[row].key, 0.5 + 0.01 * (double)row, 0.004, count);
             }
@@ -365,15 +536,73 @@ static void test_words(void **state) {
     }
 }
 
+/* Numbers that belong to no row stand in a table of their own. */
+static void test_others(void **state) {
+    (void)state;
+    for (size_t t = 0; t < lab_reproduction_table_count(); t++) {
+        char *text = NULL;
+        size_t size = 0;
+        const char *name = lab_reproduction_table_name(t);
+        make(&(lab_reproduction_request){.table = name, .budget = "smoke"});
+        const lab_reproduction_view view = {&table, &result, &findings, NULL};
+        FILE *stream = open_memstream(&text, &size);
+        assert_non_null(stream);
+        lab_others_write(&view, stream, true);
+        fclose(stream);
+        if (strcmp(name, "listops") == 0) {
+            assert_non_null(strstr(text, "| Transformer | 36.37 |\n"));
+            assert_non_null(strstr(text, "| Chebyshev | 49.51† |\n"));
+            assert_non_null(strstr(text, "† Chebyshev: "));
+        } else {
+            assert_string_equal(text, "");
+        }
+        free(text);
+    }
+}
+
+static void test_numbers(void **state) {
+    (void)state;
+    char text[64];
+    const lab_reproduction_view view = {&table, &result, &findings, NULL};
+    make_roper(false);
+    const size_t addition = column_of("addition"), loss = column_of("text-loss"), rope = row_of("rope");
+    assert_string_equal(lab_field_text(&view, rope, addition, text, sizeof text), "50.00 ±1.00");
+    assert_string_equal(lab_field_text(&view, rope, loss, text, sizeof text), "2.0000 ±0.0040");
+    assert_string_equal(lab_pair_text(&view, row_of("roper"), rope, loss, text, sizeof text), "+0.0020 ±0.0091");
+    assert_string_equal(lab_pair_text(&view, row_of("roper"), rope, addition, text, sizeof text), "+10.00 ±2.27");
+    /* The best: the higher share, the lower loss, and what is not told from it. */
+    assert_true(lab_view_is_best(&view, row_of("roper"), addition));
+    assert_false(lab_view_is_best(&view, rope, addition));
+    assert_true(lab_view_is_best(&view, rope, loss) && lab_view_is_best(&view, row_of("roper"), loss));
+    set("roper", loss, 1.9, 0.004, 3);
+    assert_false(lab_view_is_best(&view, rope, loss));
+    assert_true(lab_view_is_best(&view, row_of("roper"), loss));
+    /* Nine of ten, the worst dropped: none is missing. */
+    lab_field *field = &result.fields[rope][addition];
+    field->of = 4;
+    assert_string_equal(lab_field_text(&view, rope, addition, text, sizeof text), "50.00 ±1.00 [3 of 4]");
+    field->dropped = true;
+    assert_string_equal(lab_field_text(&view, rope, addition, text, sizeof text), "50.00 ±1.00");
+    make_roper(true);
+    assert_string_equal(lab_field_text(&view, row_of("rope"), column_of("tree-copy-depth"), text, sizeof text), "");
+    assert_string_equal(lab_field_text(&view, row_of("algebraic-seq"), 0, text, sizeof text), "");
+}
+
+static int create(void **state) {
+    return scratch_create(state) || small_text_create(folder, sizeof folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_welch),  cmocka_unit_test(test_clear),           cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_ties),   cmocka_unit_test(test_one_seed),        cmocka_unit_test(test_missing),
         cmocka_unit_test(test_chance), cmocka_unit_test(test_initialisations), cmocka_unit_test(test_decay),
         cmocka_unit_test(test_less),   cmocka_unit_test(test_subject_missing), cmocka_unit_test(test_published),
-        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_words),  cmocka_unit_test(test_lower_is_better), cmocka_unit_test(test_margins),
+        cmocka_unit_test(test_beyond), cmocka_unit_test(test_expressions),     cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_others),
     };
-    int status = cmocka_run_group_tests(tests, NULL, NULL);
+    int status = cmocka_run_group_tests(tests, create, scratch_remove);
     lab_findings_free(&findings);
     return status;
 }

@@ -182,6 +182,12 @@ static void bad_configurations_are_refused(void **state) {
     config = small(LAB_NORM_BEFORE, "none");
     config.decoder_layers = 0;
     refuse(config, LOCUS_ERROR_ARGUMENT, "decoder_layers");
+    config = small(LAB_NORM_BEFORE, "none");
+    config.embedding_init = (lab_embedding_init)(LAB_EMBEDDING_PLAIN + 1);
+    refuse(config, LOCUS_ERROR_ARGUMENT, "embedding_init is 3");
+    config = small(LAB_NORM_BEFORE, "none");
+    config.architecture = (lab_architecture)-1;
+    refuse(config, LOCUS_ERROR_ARGUMENT, "architecture");
     refuse(small(LAB_NORM_BEFORE, "rop"), LOCUS_ERROR_SPEC, "rope");
     config = small(LAB_NORM_BEFORE, "rope");
     config.heads = 16; /* head dimension 3 */

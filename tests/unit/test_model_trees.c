@@ -146,7 +146,7 @@ static void generate(lab_model *model, const lab_batch *batch, bool depth_order,
     for (size_t s = 0; s < SAMPLES; ++s)
         out->limits[s] = s == 3 ? 1 : s == 4 ? 2 : MOST - s % 4;
     const lab_growth how = {grow, &out->grown};
-    const lab_generation generation = {out->limits, out->tokens, out->offsets, out->lengths, &how};
+    const lab_generation generation = {out->limits, out->tokens, out->offsets, out->lengths, &how, NULL};
     if (lab_model_generate(model, batch, &generation, &error) != LOCUS_OK)
         fail_msg("%s: %s", lab_model_get_config(model)->encoding, error.message);
 }
@@ -325,7 +325,7 @@ static void growths_are_checked(void **state) {
     draw(&set, false, 0);
     size_t limits[SAMPLES] = {[0] = MOST}, offsets[SAMPLES + 1], lengths[SAMPLES], tokens = 0;
     int32_t output[MOST];
-    lab_generation generation = {limits, output, offsets, lengths, NULL};
+    lab_generation generation = {limits, output, offsets, lengths, NULL, NULL};
     locus_error error = {0};
     assert_int_equal(lab_model_generate(model, &set.batch, &generation, &error), LOCUS_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "growth"));

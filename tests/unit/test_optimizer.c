@@ -28,8 +28,9 @@ static double reference_step(const lab_optimizer_config *c, double rate, double 
     norm = sqrt(norm);
     double scale = c->clip > 0.0 && norm > c->clip ? c->clip / norm : 1.0;
     for (size_t i = 0; i < COUNT; ++i) {
-        double g = scale * (double)gradients[i];
-        w[i] -= rate * c->weight_decay * w[i];
+        const bool coupled = c->decay == LAB_DECAY_COUPLED;
+        double g = scale * (double)gradients[i] + (coupled ? c->weight_decay * w[i] : 0.0);
+        w[i] -= coupled ? 0.0 : rate * c->weight_decay * w[i];
         m[i] = c->beta1 * m[i] + (1.0 - c->beta1) * g;
         v[i] = c->beta2 * v[i] + (1.0 - c->beta2) * g * g;
         double root = sqrt(v[i]) / sqrt(1.0 - pow(c->beta2, t)) + c->epsilon;
@@ -38,10 +39,12 @@ static double reference_step(const lab_optimizer_config *c, double rate, double 
     return norm;
 }
 
-static void follow(double clip) {
+static void follow(double clip, lab_decay_kind decay, double weight_decay) {
     lab_optimizer_config config = lab_optimizer_default();
     lab_optimizer optimizer;
     config.clip = clip;
+    config.decay = decay;
+    config.weight_decay = weight_decay;
     assert_int_equal(lab_optimizer_create(&optimizer, &config, COUNT, NULL), LOCUS_OK);
     memset(m, 0, sizeof m);
     memset(v, 0, sizeof v);
@@ -66,8 +69,10 @@ static void follow(double clip) {
 
 static void steps_follow_the_formulas(void **state) {
     (void)state;
-    follow(0.0);
-    follow(1.0);
+    follow(0.0, LAB_DECAY_DECOUPLED, 0.01);
+    follow(1.0, LAB_DECAY_DECOUPLED, 0.01);
+    follow(0.0, LAB_DECAY_COUPLED, 0.5);
+    follow(1.0, LAB_DECAY_COUPLED, 1e-3);
 }
 
 static void gradients_that_are_not_finite_change_nothing(void **state) {
@@ -143,11 +148,23 @@ static void schedule_rises_and_falls(void **state) {
     assert_true(lab_schedule_rate(&flat, 0) == 1.0);
 }
 
+/* A tenth every 6 steps behind a warm-up of 4. */
+static void stairs_fall(void **state) {
+    (void)state;
+    const lab_schedule s = {
+        .initial = 0.0, .peak = 1e-3, .final = 7.0, .warmup = 4, .total = 20, .every = 6, .factor = 0.1};
+    for (uint64_t step = 0; step < 4; ++step)
+        assert_true(fabs(lab_schedule_rate(&s, step) - 1e-3 * (double)step / 4.0) < 1e-18);
+    static const double wanted[] = {1e-3, 1e-4, 1e-5, 1e-6};
+    for (uint64_t step = 4; step < 28; ++step)
+        assert_true(fabs(lab_schedule_rate(&s, step) / wanted[(step - 4) / 6] - 1.0) < 1e-12);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_follow_the_formulas),  cmocka_unit_test(gradients_that_are_not_finite_change_nothing),
         cmocka_unit_test(threads_do_not_change_bits), cmocka_unit_test(bad_settings_are_refused),
-        cmocka_unit_test(schedule_rises_and_falls),
+        cmocka_unit_test(schedule_rises_and_falls),   cmocka_unit_test(stairs_fall),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,11 +119,31 @@ static void test_specs(void **state) {
     assert_non_null(lab_published_look("tree-copy", LAB_ORDER_DEPTH, LAB_SPAN_FULL, "rope")->doubt);
 }
 
+/* ListOps: Table 2 of Hastings 2024, from the highest down; one of them is not what it stands among. */
+static void test_listops(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        double percent;
+    } rows[] = {{"LAS", 53.05},       {"Chebyshev", 49.51}, {"LAS-chunk", 46.21},      {"Luna-256", 37.98},
+                {"Reformer", 37.27},  {"XFM", 37.11},       {"Transformer", 36.37},    {"BigBird", 36.05},
+                {"Linformer", 35.70}, {"Performer", 18.01}, {"Local Attention", 15.82}};
+    assert_int_equal(lab_published_listops_count(), COUNT(rows));
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const lab_published_model *model = lab_published_listops_at(i);
+        assert_string_equal(model->name, rows[i].name);
+        assert_true(fabs(100 * model->accuracy - rows[i].percent) < 1e-9);
+        assert_true((model->doubt != NULL) == (strcmp(model->name, "Chebyshev") == 0));
+    }
+    assert_null(lab_published_listops_at(COUNT(rows)));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_once),
         cmocka_unit_test(test_specs),
+        cmocka_unit_test(test_listops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,6 +130,33 @@ static void known_sums(void **state) {
     assert_int_not_equal(lab_digest_close(&digest, text, NULL), LOCUS_OK);
 }
 
+/* A file's sum is that of its bytes, here of two blocks and a bit; as a number it begins as its text does. */
+static void sums_of_files_and_numbers(void **state) {
+    enum { BYTES = 2 * 65536 + 7 };
+    static char bytes[BYTES];
+    char path[1024], text[LAB_DIGEST_TEXT], begins[17];
+    uint64_t number = 0;
+    lab_digest digest;
+    (void)state;
+    for (size_t i = 0; i < BYTES; ++i)
+        bytes[i] = (char)(i % 101);
+    snprintf(path, sizeof path, "%s", scratch_path("summed"));
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, BYTES, file), BYTES);
+    fclose(file);
+    sum_bytes(LAB_DIGEST_SHA256, bytes, BYTES, text);
+    assert_int_equal(lab_digest_open(&digest, LAB_DIGEST_SHA256, NULL), LOCUS_OK);
+    assert_int_equal(lab_digest_add_file(&digest, path, NULL), LOCUS_OK);
+    assert_int_equal(lab_digest_close_number(&digest, &number, NULL), LOCUS_OK);
+    snprintf(begins, sizeof begins, "%016llx", (unsigned long long)number);
+    assert_memory_equal(begins, text, 16);
+    assert_int_not_equal(lab_digest_close_number(&digest, &number, NULL), LOCUS_OK); /* closed already */
+    assert_int_equal(lab_digest_open(&digest, LAB_DIGEST_SHA256, NULL), LOCUS_OK);
+    assert_int_equal(lab_digest_add_file(&digest, "/nowhere", NULL), LOCUS_ERROR_IO);
+    lab_digest_discard(&digest);
+}
+
 /* ---- checking ---- */
 
 static void what_differs_is_named(void **state) {
@@ -388,6 +415,7 @@ static void downloads_are_locked(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_sums),
+        cmocka_unit_test(sums_of_files_and_numbers),
         cmocka_unit_test(what_differs_is_named),
         cmocka_unit_test(where_a_set_is),
         cmocka_unit_test(sets_are_taken),

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* What the published tables are made of: the schemes with their sizes, columns, parts of a table, and that every
- * training has a spec that can be trained and a name of its own. */
+/* What the published tables are made of: the schemes with their sizes, columns, measures, parts of a table, and that
+ * every training has a spec and a configuration that can be trained and a name of its own; which seed is the worst. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "report/reproduction.h"
+#include "report/reproduction_result.h"
+#include "train/config.h"
+#include "unit/scratch_folder.h"
+#include "unit/small_text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+static char folder[512];       /* of a text of 300 tokens */
 static lab_reproduction table; /* too large for the stack */
 
 static void make(const lab_reproduction_request *request) {
@@ -58,6 +63,37 @@ static void test_schemes(void **state) {
     request.more = false;
     lab_scheme schemes[LAB_MOST_SCHEMES];
     assert_int_equal(lab_schemes(&request, schemes), 4);
+}
+
+/* Problems, text, expressions; the tree columns of RoPER have rows of their own. */
+static void test_decoder_schemes(void **state) {
+    (void)state;
+    const lab_task_options none = {0}, trees = {.depth_mean = 5, .arity = 2};
+    const lab_task_options expressions = {.arity = 7, .expression_depth = 6, .shortest = 250, .longest = 1000};
+    lab_scheme_request request = {.kind = LAB_TASK_PROBLEMS, .data = &none};
+    assert_specs(&request, (const char *const[]){"rope", "rope(values=on)", NULL});
+    request.more = true;
+    request.kind = LAB_TASK_TEXT;
+    assert_specs(&request, (const char *const[]){"rope", "rope(values=on)", "algebraic(group=seq)",
+                                                 "algebraic(group=seq, values=on)", NULL});
+    request = (lab_scheme_request){.table = "roper", .kind = LAB_TASK_TREES, .data = &trees, .more = true};
+    assert_specs(&request, (const char *const[]){"algebraic(group=tree:2, decay=0.98)",
+                                                 "algebraic(group=tree:2, values=on, decay=0.98)", NULL});
+    request.gaps = true;
+    assert_specs(&request, (const char *const[]){"", "", "", "", "algebraic(group=tree:2, decay=0.98)",
+                                                 "algebraic(group=tree:2, values=on, decay=0.98)", NULL});
+    request = (lab_scheme_request){.kind = LAB_TASK_EXPRESSIONS, .data = &expressions};
+    assert_specs(&request, (const char *const[]){"none", "sinusoidal", "learned(size=1001)",
+                                                 "chebyshev(size=1001, site=input)", "rope", "algebraic(group=seq)",
+                                                 "algebraic(group=tree:7)", "shiv-quirk(k=7, depth=6)", NULL});
+    request.pretrained = true;
+    lab_scheme schemes[LAB_MOST_SCHEMES];
+    assert_int_equal(lab_schemes(&request, schemes), 9);
+    assert_true(schemes[8].pretrained);
+    assert_string_equal(schemes[8].spec, "chebyshev(site=output)");
+    request = (lab_scheme_request){.kind = LAB_TASK_PROBLEMS, .data = &none, .decay = LAB_DECAY_BOTH};
+    assert_specs(&request, (const char *const[]){"rope", "rope + decay(rate=0.98)", "rope(values=on)",
+                                                 "rope(values=on) + decay(rate=0.98)", NULL});
 }
 
 /* Rows of the published table stay what they are when the others of the pairs are there. */
@@ -109,6 +145,188 @@ static void test_columns(void **state) {
     assert_int_equal(table.columns[1].epochs, 300);
 }
 
+static void test_measures(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *head;
+        lab_measure measure;
+    } expected[] = {
+        {"addition", "addition, solved", LAB_MEASURE_SOLVED},
+        {"substring-index", "substring-index, solved", LAB_MEASURE_SOLVED},
+        {"substring-search", "substring-search, loss", LAB_MEASURE_LOSS},
+        {"text-loss", "text, loss", LAB_MEASURE_LOSS},
+        {"text-perplexity", "text, perplexity", LAB_MEASURE_PERPLEXITY},
+        {"tree-copy-depth", "tree-copy depth", LAB_MEASURE_ACCURACY},
+        {"tree-ops-depth", "tree-ops depth", LAB_MEASURE_ACCURACY},
+    };
+    for (size_t more = 0; more < 2; more++) {
+        make(&(lab_reproduction_request){.table = "roper", .budget = "quick", .data_path = folder, .more = more == 1});
+        assert_int_equal(table.column_count, more ? 7 : 5);
+        assert_int_equal(table.training_count, more ? 6 : 4); /* loss and perplexity are of the same trainings */
+        assert_int_equal(lab_reproduction_trainings(&table), 3 * (more ? 4 * 4 + 2 * 2 : 2 * 4));
+        for (size_t i = 0; i < table.column_count; i++) {
+            assert_string_equal(table.columns[i].name, expected[i].name);
+            assert_string_equal(table.columns[i].head, expected[i].head);
+            assert_int_equal(table.columns[i].measure, expected[i].measure);
+            assert_true(expected[i].measure != LAB_MEASURE_SOLVED || table.columns[i].config.greedy_samples > 0);
+        }
+        assert_int_equal(table.columns[3].config.data.symbols, 256);
+        assert_true(table.columns[3].config.data.digest != 0);
+    }
+    make(&(lab_reproduction_request){.table = "listops", .budget = "quick"});
+    assert_int_equal(table.column_count, 2);
+    assert_int_equal(table.training_count, 2);
+    assert_string_equal(table.columns[0].name, "digit");
+    assert_int_equal(table.columns[0].config.model.classes, 10);
+    assert_string_equal(table.columns[1].name, "parity");
+    assert_int_equal(table.columns[1].config.model.classes, 2);
+    assert_true(lab_measure_sign(LAB_MEASURE_SOLVED) > 0 && lab_measure_sign(LAB_MEASURE_PERPLEXITY) < 0);
+}
+
+/* Text that is not there is left out, unless it is asked for. */
+static void test_no_text(void **state) {
+    (void)state;
+    const char *nowhere = "there/is/no/such/folder";
+    make(&(lab_reproduction_request){.table = "roper", .budget = "smoke", .data_path = nowhere});
+    assert_int_equal(table.column_count, 3);
+    assert_true(table.part);
+    assert_non_null(strstr(table.left_out, nowhere));
+    make(&(lab_reproduction_request){.table = "roper", .budget = "smoke", .data_path = folder});
+    assert_string_equal(table.left_out, "");
+    assert_false(table.part);
+    char *text[] = {(char[]){"text"}}, *search[] = {(char[]){"substring"}};
+    lab_reproduction_request request = {
+        .table = "roper", .budget = "smoke", .data_path = nowhere, .columns = text, .column_count = 1};
+    locus_error failed;
+    assert_int_equal(lab_reproduction_make(&table, &request, &failed), LOCUS_ERROR_IO);
+    request.columns = search;
+    make(&request);
+    assert_int_equal(table.column_count, 2);
+    assert_string_equal(table.left_out, ""); /* nobody asked for it */
+}
+
+static void test_protocol(void **state) {
+    (void)state;
+    locus_error failed;
+    make(&(lab_reproduction_request){.table = "roper", .budget = "paper", .data_path = folder});
+    assert_int_equal(table.seeds, 10);
+    assert_true(table.drop_worst);
+    make(&(lab_reproduction_request){.table = "roper", .budget = "paper", .data_path = folder, .seeds = 3});
+    assert_int_equal(table.seeds, 3);
+    assert_false(table.drop_worst);
+    make(&(lab_reproduction_request){.table = "roper", .budget = "quick", .data_path = folder, .drop_worst = true});
+    assert_true(table.drop_worst);
+    const lab_reproduction_request bad[] = {
+        {.table = "table1", .budget = "smoke", .drop_worst = true},
+        {.table = "roper", .budget = "smoke", .drop_worst = true, .seeds = 1},
+        {.table = "roper", .budget = "smoke", .setup = LAB_SETUP_CODE},
+        {.table = "listops", .budget = "smoke", .inits = LAB_INITS_BOTH},
+        {.table = "listops", .budget = "huge"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(lab_reproduction_make(&table, &bad[i], &failed), LOCUS_ERROR_ARGUMENT);
+    }
+    char *tree[] = {(char[]){"tree-ops"}}, *rope[] = {(char[]){"rope"}};
+    const lab_reproduction_request empty = {.table = "roper",
+                                            .budget = "smoke",
+                                            .columns = tree,
+                                            .column_count = 1,
+                                            .rows = rope,
+                                            .row_count = 1,
+                                            .more = true};
+    assert_int_equal(lab_reproduction_make(&table, &empty, &failed), LOCUS_ERROR_ARGUMENT);
+    assert_non_null(strstr(failed.message, "makes sense"));
+    /* Columns in which the rows make no sense are left out with them. */
+    make(&(lab_reproduction_request){
+        .table = "roper", .budget = "smoke", .data_path = folder, .rows = rope, .row_count = 1, .more = true});
+    assert_int_equal(table.row_count, 1);
+    assert_int_equal(table.column_count, 5);
+}
+
+/* ---- the worst seed ---- */
+
+static void put_run(lab_store *store, size_t row, size_t column, size_t seed, const char *score, double value) {
+    lab_train_config config;
+    char encoding[LAB_SPEC_SIZE], name[256];
+    locus_error failed;
+    lab_run run = {.name = name,
+                   .task = (char *)(uintptr_t)table.columns[column].config.task,
+                   .encoding = encoding,
+                   .setup = (char[]){"paper"},
+                   .embedding_init = (char[]){"scaled"},
+                   .budget = (char[]){"smoke"},
+                   .config = (char[]){"{}"},
+                   .command = (char[]){""},
+                   .version = (char[]){"0"},
+                   .machine = (char[]){"m"},
+                   .message = (char[]){""},
+                   .started = (char[]){""},
+                   .ended = (char[]){""},
+                   .seed = seed,
+                   .state = LAB_RUN_DONE};
+    const lab_reproduction_place place = {row, column, seed};
+    assert_int_equal(lab_reproduction_config(&table, place, &config, encoding, &failed), LOCUS_OK);
+    lab_train_name(&config, name, sizeof name);
+    assert_int_equal(lab_store_run_insert(store, &run, &failed), LOCUS_OK);
+    assert_int_equal(lab_store_final_set(store, run.id, "test", score, value, &failed), LOCUS_OK);
+}
+
+static void test_worst(void **state) {
+    (void)state;
+    static lab_result result;
+    lab_store *store;
+    locus_error failed;
+    char *columns[] = {(char[]){"substring"}}, *rows[] = {(char[]){"rope"}};
+    const lab_reproduction_request request = {.table = "roper",
+                                              .budget = "smoke",
+                                              .columns = columns,
+                                              .column_count = 1,
+                                              .rows = rows,
+                                              .row_count = 1,
+                                              .seeds = 3,
+                                              .drop_worst = true};
+    make(&request);
+    assert_int_equal(lab_store_open(&store, scratch_path("worst.db"), &failed), LOCUS_OK);
+    const double solved[] = {0.5, 0.2, 0.7}, loss[] = {0.5, 0.2, 0.7};
+    for (size_t seed = 0; seed < 3; seed++) {
+        put_run(store, 0, 0, seed, "greedy_exact", solved[seed]);
+        if (seed < 2) {
+            put_run(store, 0, 1, seed, "loss", loss[seed]);
+        }
+    }
+    assert_int_equal(lab_result_read(&result, &table, store, &failed), LOCUS_OK);
+    assert_true(result.fields[0][0].dropped && result.fields[0][0].greedy_exact.count == 2);
+    assert_true(fabs(result.fields[0][0].greedy_exact.mean - 0.6) < 1e-12);
+    assert_false(result.fields[0][1].dropped); /* one is missing: any of the others may still be better than it */
+    assert_true(fabs(result.fields[0][1].loss.mean - 0.35) < 1e-12);
+    put_run(store, 0, 1, 2, "loss", loss[2]);
+    assert_int_equal(lab_result_read(&result, &table, store, &failed), LOCUS_OK);
+    assert_true(result.fields[0][1].dropped);
+    assert_true(fabs(result.fields[0][1].loss.mean - 0.35) < 1e-12); /* the highest loss is the worst */
+    assert_true(fabs(result.fields[0][1].perplexity.mean - (exp(0.5) + exp(0.2)) / 2) < 1e-12);
+    assert_int_equal(result.done, 6);
+    table.drop_worst = false;
+    assert_int_equal(lab_result_read(&result, &table, store, &failed), LOCUS_OK);
+    assert_int_equal(result.fields[0][0].greedy_exact.count, 3);
+    lab_store_close(&store);
+}
+
+/* Chance and majority stand beside shares of expressions; a loss has none. */
+static void test_chance(void **state) {
+    (void)state;
+    static lab_result result;
+    locus_error failed;
+    make(&(lab_reproduction_request){.table = "listops", .budget = "smoke"});
+    assert_int_equal(lab_result_chance(&result, &table, &failed), LOCUS_OK);
+    assert_true(fabs(result.uniform[0] - 0.1) < 1e-12 && fabs(result.uniform[1] - 0.5) < 1e-12);
+    assert_true(result.chance[0] >= 0.1 && result.chance[0] < 0.4);
+    assert_true(result.chance[1] >= 0.5 && result.chance[1] < 0.7);
+    char *columns[] = {(char[]){"substring"}};
+    make(&(lab_reproduction_request){.table = "roper", .budget = "smoke", .columns = columns, .column_count = 1});
+    assert_int_equal(lab_result_chance(&result, &table, &failed), LOCUS_OK);
+    assert_true(result.chance[0] <= 0 && result.chance[1] <= 0 && result.uniform[0] <= 0);
+}
+
 /* The set-up is part of what is trained. */
 static void test_encodings(void **state) {
     (void)state;
@@ -146,11 +364,16 @@ static int by_text(const void *a, const void *b) {
 static void test_trainings(void **state) {
     (void)state;
     static char names[LAB_MOST_SCHEMES * LAB_MOST_COLUMNS * 2][256];
-    for (size_t t = 0; t < lab_reproduction_table_count(); t++) {
+    static const char *const budgets[] = {"smoke", "quick", "paper"};
+    for (size_t of = 0; of < 3 * lab_reproduction_table_count(); of++) {
+        const size_t t = of / 3, b = of % 3;
+        const char *name = lab_reproduction_table_name(t);
+        const bool published = strncmp(name, "table", 5) == 0;
         size_t count = 0;
-        make(&(lab_reproduction_request){.table = lab_reproduction_table_name(t),
-                                         .budget = "quick",
-                                         .setup = (lab_setup)(t % 2),
+        make(&(lab_reproduction_request){.table = name,
+                                         .budget = budgets[b],
+                                         .setup = published ? (lab_setup)(t % 2) : LAB_SETUP_PAPER,
+                                         .data_path = strcmp(name, "roper") == 0 ? folder : NULL,
                                          .decay = LAB_DECAY_BOTH,
                                          .more = true,
                                          .seeds = 2});
@@ -159,14 +382,18 @@ static void test_trainings(void **state) {
             char encoding[LAB_SPEC_SIZE];
             locus_error failed = {0};
             const lab_reproduction_place place = {i / 2 % table.row_count, i / 2 / table.row_count, i % 2};
-            if (lab_reproduction_config(&table, place, &config, encoding, &failed) != LOCUS_OK) {
-                fail_msg("%s", failed.message);
+            if (!lab_reproduction_has(&table, place.row, place.column)) {
+                continue;
             }
-            if (table.columns[place.column].span == LAB_SPAN_FULL) {
+            if (lab_reproduction_config(&table, place, &config, encoding, &failed) != LOCUS_OK ||
+                lab_config_check(&config, &failed) != LOCUS_OK) {
+                fail_msg("%s %s: %s", table.columns[place.column].name, encoding, failed.message);
+            }
+            if (lab_reproduction_leads(&table, place.column)) {
                 lab_train_name(&config, names[count++], sizeof names[0]);
             }
         }
-        assert_int_equal(count, table.training_count * table.row_count * 2);
+        assert_int_equal(count, lab_reproduction_trainings(&table));
         qsort(names, count, sizeof names[0], by_text);
         for (size_t i = 1; i < count; i++) {
             assert_string_not_equal(names[i - 1], names[i]);
@@ -174,10 +401,16 @@ static void test_trainings(void **state) {
     }
 }
 
+static int create(void **state) {
+    return scratch_create(state) || small_text_create(folder, sizeof folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_schemes),   cmocka_unit_test(test_places), cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_encodings), cmocka_unit_test(test_parts),  cmocka_unit_test(test_trainings),
+        cmocka_unit_test(test_schemes),   cmocka_unit_test(test_decoder_schemes), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_columns),   cmocka_unit_test(test_measures),        cmocka_unit_test(test_no_text),
+        cmocka_unit_test(test_encodings), cmocka_unit_test(test_protocol),        cmocka_unit_test(test_worst),
+        cmocka_unit_test(test_chance),    cmocka_unit_test(test_parts),           cmocka_unit_test(test_trainings),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, create, scratch_remove);
 }

@@ -151,3 +151,24 @@ void training_assert_same(const char *name, const char *other) {
     training_forget(&a);
     training_forget(&b);
 }
+
+void training_assert_resumes(const lab_train_config *config, const char *name) {
+    static const uint64_t kills[] = {3, 9, 21};
+    char whole_name[64], parts_name[64];
+    snprintf(whole_name, sizeof whole_name, "whole-%s", name);
+    snprintf(parts_name, sizeof parts_name, "parts-%s", name);
+    training_plan whole = {.config = *config, .name = whole_name, .threads = 1}, parts = whole;
+    parts.name = parts_name;
+    parts.threads = 2;
+    assert_int_equal(training_run(&whole), LOCUS_OK);
+    for (size_t i = 0; i < sizeof kills / sizeof *kills; i++) {
+        parts.kill_at = kills[i];
+        assert_int_equal(training_run(&parts), -1);
+    }
+    parts.kill_at = 0;
+    parts.stop_at = 22;
+    assert_int_equal(training_run(&parts), LOCUS_ERROR_INTERRUPTED);
+    parts.stop_at = 0;
+    assert_int_equal(training_run(&parts), LOCUS_OK);
+    training_assert_same(whole_name, parts_name);
+}

@@ -38,4 +38,8 @@ double training_final(const training_remains *remains, const char *set, const ch
 /* Everything but times, memory and the name. */
 void training_assert_same(const char *name, const char *other);
 
+/* Trains "whole-NAME" at once with one thread, and "parts-NAME" with two, killed after steps 3, 9 and 21 and stopped at
+ * 22: they must leave the same. */
+void training_assert_resumes(const lab_train_config *config, const char *name);
+
 #endif

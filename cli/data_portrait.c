@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* A word has an end token, which counts in its chance rate; trees and problems have none. */
+#include "data_portrait.h"
+
+#include "data_lines.h"
+#include "output.h"
+#include "task/problem.h"
+#include "task/symbol_tree.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_SHOWN 240 /* bytes of a text */
+
+typedef struct spread {
+    size_t least, most;
+    double mean, deviation;
+} spread;
+
+static spread measure(const size_t *values, size_t count) {
+    spread found = {SIZE_MAX, 0, 0, 0};
+    double squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        found.least = values[i] < found.least ? values[i] : found.least;
+        found.most = values[i] > found.most ? values[i] : found.most;
+        found.mean += (double)values[i];
+    }
+    found.mean /= (double)count;
+    for (size_t i = 0; i < count; i++) {
+        double off = (double)values[i] - found.mean;
+        squares += off * off;
+    }
+    found.deviation = count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+    return found;
+}
+
+/* One side of a set: inputs or targets. */
+typedef struct side {
+    const char *name;
+    const size_t *offsets;
+    const int32_t *tokens;
+    const lab_tree_nodes *nodes; /* parents NULL: words */
+    spread length, depth;
+} side;
+
+/* 0, or 1 after one line on standard error. */
+static int measure_side(side *row, size_t samples) {
+    size_t *values = calloc(samples + 1, sizeof *values);
+    lab_tree tree = {0};
+    locus_error error;
+    locus_status status = LOCUS_OK;
+    if (values == NULL) {
+        return cli_failure("out of memory for statistics");
+    }
+    for (size_t i = 0; i < samples; i++) {
+        values[i] = row->offsets[i + 1] - row->offsets[i];
+    }
+    row->length = measure(values, samples);
+    for (size_t i = 0; row->nodes->parents != NULL && status == LOCUS_OK && i < samples; i++) {
+        size_t start = row->offsets[i];
+        status = lab_tree_from_parents(&tree, values[i], row->tokens + start, row->nodes->parents + start,
+                                       row->nodes->branches + start, &error);
+        values[i] = lab_tree_depth(&tree);
+    }
+    row->depth = measure(values, samples);
+    lab_tree_destroy(&tree);
+    free(values);
+    return status == LOCUS_OK ? 0 : cli_error(&error);
+}
+
+static size_t largest(const int32_t *ids, size_t count) {
+    int32_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        most = ids[i] > most ? ids[i] : most;
+    }
+    return (size_t)most;
+}
+
+/* Distinct symbols among inputs and targets. */
+static size_t distinct(const lab_dataset *set, size_t most) {
+    size_t found = 0;
+    bool *seen = calloc(most + 1, sizeof *seen);
+    if (seen == NULL) {
+        return 0;
+    }
+    for (size_t i = 0; i < set->input_offsets[set->samples]; i++) {
+        found += !seen[set->input[i]];
+        seen[set->input[i]] = true;
+    }
+    for (size_t i = 0; i < set->target_offsets[set->samples]; i++) {
+        found += !seen[set->target[i]];
+        seen[set->target[i]] = true;
+    }
+    free(seen);
+    return found;
+}
+
+typedef enum form { WORDS, TREES, PROBLEMS } form;
+
+/* What is said of a set. */
+typedef struct portrait {
+    const cli_data_subject *of;
+    form form;
+    side sides[2];
+    size_t kinds, vocabulary, sequence; /* sequence: its length, where a task has several problems in one; else 0 */
+    double chance;
+} portrait;
+
+/* Of target tokens the share of the most common one. */
+static double common_share(const lab_dataset *set, size_t vocabulary) {
+    size_t *counts = calloc(vocabulary, sizeof *counts), most = 0, tokens = set->target_offsets[set->samples];
+    for (size_t i = 0; counts != NULL && i < tokens; i++) {
+        size_t count = ++counts[set->target[i]];
+        most = count > most ? count : most;
+    }
+    free(counts);
+    return tokens > 0 ? (double)most / (double)tokens : 0.0;
+}
+
+static size_t count_vocabulary(const portrait *of, size_t largest_seen) {
+    if (of->form == PROBLEMS) {
+        size_t all = of->of->options != NULL ? lab_task_vocabulary(of->of->task, of->of->options) : 0;
+        return all > largest_seen ? all : largest_seen + 1;
+    }
+    return (of->of->options != NULL ? of->of->options->symbols : largest_seen) + (of->form == TREES ? 1 : 2);
+}
+
+static int take_portrait(portrait *of, const cli_data_subject *subject) {
+    const lab_dataset *set = subject->set;
+    size_t most = largest(set->input, set->input_offsets[set->samples]);
+    size_t other = largest(set->target, set->target_offsets[set->samples]);
+    most = other > most ? other : most;
+    of->of = subject;
+    of->form = subject->task != NULL && subject->task->kind == LAB_TASK_PROBLEMS ? PROBLEMS
+               : set->input_tree.parents != NULL                                 ? TREES
+                                                                                 : WORDS;
+    of->vocabulary = count_vocabulary(of, most);
+    of->kinds = distinct(set, most);
+    of->chance = of->form == PROBLEMS ? common_share(set, of->vocabulary) : lab_dataset_chance(set, of->vocabulary);
+    of->sides[0] =
+        (side){.name = "input", .offsets = set->input_offsets, .tokens = set->input, .nodes = &set->input_tree};
+    of->sides[1] =
+        (side){.name = "target", .offsets = set->target_offsets, .tokens = set->target, .nodes = &set->target_tree};
+    if (of->form == PROBLEMS && subject->options != NULL && set->input_offsets[set->samples] > 0) {
+        of->sequence = subject->options->sequence;
+    }
+    int status = measure_side(&of->sides[0], set->samples);
+    return status ? status : measure_side(&of->sides[1], set->samples);
+}
+
+static void add_spread(cJSON *root, const char *side_name, const char *what, const spread *found) {
+    char name[32];
+    snprintf(name, sizeof name, "%s_%s", side_name, what);
+    cJSON *object = cJSON_AddObjectToObject(root, name);
+    cJSON_AddNumberToObject(object, "least", (double)found->least);
+    cJSON_AddNumberToObject(object, "most", (double)found->most);
+    cJSON_AddNumberToObject(object, "mean", found->mean);
+    cJSON_AddNumberToObject(object, "deviation", found->deviation);
+}
+
+static int print_json(const portrait *of) {
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "subject", of->of->name);
+    cJSON_AddNumberToObject(root, "samples", (double)of->of->set->samples);
+    for (size_t i = 0; i < 2; i++) {
+        add_spread(root, of->sides[i].name, "length", &of->sides[i].length);
+        if (of->form == TREES) {
+            add_spread(root, of->sides[i].name, "depth", &of->sides[i].depth);
+        }
+    }
+    cJSON_AddNumberToObject(root, "symbols_seen", (double)of->kinds);
+    cJSON_AddNumberToObject(root, "vocabulary", (double)of->vocabulary);
+    cJSON_AddNumberToObject(root, "chance", of->chance);
+    return cli_json_print(root);
+}
+
+static void print_spread(const char *label, const char *what, const spread *found) {
+    printf("%-8s %s %zu … %zu, mean %.2f, deviation %.2f\n", label, what, found->least, found->most, found->mean,
+           found->deviation);
+}
+
+static void print_word(const side *row, size_t sample) {
+    size_t start = row->offsets[sample], count = row->offsets[sample + 1] - start;
+    for (size_t i = 0; i < count && i < 40; i++) {
+        printf(" %d", (int)row->tokens[start + i]);
+    }
+    printf("%s\n", count > 40 ? " …" : "");
+}
+
+static int print_tree(const side *row, size_t sample) {
+    char *text = cli_data_tree_text(row->tokens, row->nodes, row->offsets + sample);
+    if (text != NULL) {
+        size_t length = strlen(text);
+        printf(" %.240s%s\n", text, length > 240 ? " …" : "");
+    }
+    free(text);
+    return text == NULL;
+}
+
+static int print_characters(const lab_task *task, const side *row, size_t sample) {
+    size_t start = row->offsets[sample], count = row->offsets[sample + 1] - start;
+    char text[MOST_SHOWN + 1];
+    lab_problem_decode(task, row->tokens + start, count < MOST_SHOWN ? count : MOST_SHOWN, text);
+    printf(" %s%s\n", text, count > MOST_SHOWN ? " …" : "");
+    return 0;
+}
+
+/* Of sequences without prompt there is one side. */
+static bool has_inputs(const portrait *of) {
+    return of->form != PROBLEMS || of->sides[0].length.most > 0;
+}
+
+static int print_sample(const portrait *of, size_t sample) {
+    int status = 0;
+    putchar('\n');
+    for (size_t i = has_inputs(of) ? 0 : 1; status == 0 && i < 2; i++) {
+        printf("%-6s", of->sides[i].name);
+        if (of->form == TREES) {
+            status = print_tree(&of->sides[i], sample);
+        } else if (of->form == PROBLEMS) {
+            status = print_characters(of->of->task, &of->sides[i], sample);
+        } else {
+            print_word(&of->sides[i], sample);
+        }
+    }
+    return status;
+}
+
+static const struct {
+    const char *length, *symbols, *with, *tokens, *counting;
+} form_words[] = {
+    [WORDS] = {"length", "symbols", " (with start and end token)", "tokens", " (the end token counts)"},
+    [TREES] = {"nodes", "symbols", " (with start token)", "tokens", ""},
+    [PROBLEMS] = {"length", "characters", "", "characters", ""},
+};
+
+static int print_portrait(const portrait *of, size_t shown) {
+    int status = 0;
+    const size_t samples = of->of->set->samples;
+    printf("%s: %zu samples\n", of->of->name, samples);
+    for (size_t i = has_inputs(of) ? 0 : 1; i < 2; i++) {
+        print_spread(of->sides[i].name, form_words[of->form].length, &of->sides[i].length);
+        if (of->form == TREES) {
+            print_spread("", "depth", &of->sides[i].depth);
+        }
+    }
+    if (of->sequence > 0) {
+        printf("%-8s %zu characters, %.1f problems on the average\n", "sequence", of->sequence,
+               (double)of->sequence / (of->sides[0].length.mean + of->sides[1].length.mean));
+    }
+    printf("%-8s %zu %s seen, vocabulary %zu%s\n", "symbols", of->kinds, form_words[of->form].symbols, of->vocabulary,
+           form_words[of->form].with);
+    printf("%-8s %.2f %% of target %s%s are the most common one\n", "chance", 100 * of->chance,
+           form_words[of->form].tokens, form_words[of->form].counting);
+    for (size_t s = 0; status == 0 && s < shown && s < samples; s++) {
+        status = print_sample(of, s);
+    }
+    return status;
+}
+
+int cli_data_describe(const cli_data_subject *subject, const cli_arguments *arguments) {
+    portrait of = {0};
+    int status = take_portrait(&of, subject);
+    if (status != 0) {
+        return status;
+    }
+    return cli_flag(arguments, "json") ? print_json(&of) : print_portrait(&of, (size_t)cli_integer(arguments, "show"));
+}

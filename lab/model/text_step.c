@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/* One batch through the text classifier:
+ *
+ *   tokens → embedding (+ vectors of the encoding + token types) → [LayerNorm] → encoder (+ vectors)
+ *          → first row or mean of the rows → [tanh(W x + b)] → classifier → cross-entropy
+ *
+ * and the gradients of its mean over samples. With the LayerNorm, token types and the pooler it is BERT (Devlin et al.
+ * 2018): the norm stands before the embedding's dropout, so it is no part of the encoder's first join. Sequences end
+ * anywhere in the encoder's chunks: what stands behind it is computed sequence by sequence, once it is done. */
+#include "io/fail.h"
+#include "model/token_positions.h"
+#include "nn/embedding.h"
+#include <math.h>
+#include <string.h>
+
+/* ---- checks ---- */
+
+static locus_status check_types(const lab_model *model, const lab_batch *batch, locus_error *error) {
+    const size_t types = model->config.token_types;
+    if (batch->types && types == 0)
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "types",
+                        "the batch has token types, but the model has none: give it no types");
+    for (size_t t = 0; batch->types && t < batch->input_offsets[batch->samples]; ++t)
+        if (batch->types[t] < 0 || (size_t)batch->types[t] >= types)
+            return lab_fail(error, LOCUS_ERROR_ARGUMENT, "types",
+                            "type %ld of the token at place %zu is not below the %zu token types",
+                            (long)batch->types[t], t, types);
+    return LOCUS_OK;
+}
+
+static locus_status batch_check(const lab_model *model, const lab_batch *batch, locus_error *error) {
+    locus_status status = lab_batch_check(model, batch, false, error);
+    for (size_t s = 0; s < batch->samples && status == LOCUS_OK; ++s)
+        if (batch->input_offsets[s] == batch->input_offsets[s + 1])
+            status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "input",
+                              "sequence %zu is empty: a classifier needs a token of each", s);
+    if (status == LOCUS_OK)
+        status = check_types(model, batch, error);
+    return status == LOCUS_OK ? lab_labels_check(model, batch, error) : status;
+}
+
+/* ---- embeddings ---- */
+
+/* What is read: sum = E[token] + vectors + types; then, if there is a norm, it is kept and the normalised rows stand in
+ * its place. */
+static void embeddings_task(void *context, size_t chunk, size_t worker) {
+    (void)worker;
+    static const lab_dropout none = {0};
+    const lab_model *model = context;
+    const lab_text_part *text = &model->text;
+    const size_t D = model->config.dim;
+    const lab_rows rows = lab_stack_chunk(&model->encoder, chunk);
+    float *x = model->encoder.joins[0].sum;
+    for (size_t t = rows.first; text->types && t < rows.first + rows.count; ++t)
+        lab_column_sum((lab_rows){(size_t)text->token_types[t], 1}, D, text->types, D, x + t * D);
+    if (text->embedding_norm.gain == NULL)
+        return;
+    const lab_join_forward_call call = {.norm = &text->embedding_norm,
+                                        .dropout = &none,
+                                        .branch = x,
+                                        .sum = text->embedded,
+                                        .y = x,
+                                        .mean = text->mean,
+                                        .inverse = text->inverse};
+    lab_join_forward(&call, D, rows);
+}
+
+/* x = LayerNorm(embedded): dL/dx and dL/d(embedded) in branch[0]. The chunk's sums: gain | shift. */
+static void norm_backward_task(void *context, size_t chunk, size_t worker) {
+    (void)worker;
+    static const lab_dropout none = {0};
+    const lab_model *model = context;
+    const lab_text_part *text = &model->text;
+    const lab_stack *encoder = &model->encoder;
+    const size_t D = encoder->dim;
+    float *sums = encoder->partials + chunk * encoder->partial_width;
+    memset(sums, 0, 2 * D * sizeof *sums);
+    const lab_join_backward_call call = {.norm = &text->embedding_norm,
+                                         .dropout = &none,
+                                         .sum = text->embedded,
+                                         .mean = text->mean,
+                                         .inverse = text->inverse,
+                                         .gy = encoder->branch[0],
+                                         .carry = encoder->carry,
+                                         .branch = encoder->branch[0],
+                                         .gain_sum = sums,
+                                         .shift_sum = sums + D};
+    lab_join_backward(&call, D, lab_stack_chunk(encoder, chunk));
+}
+
+static void norm_backward(lab_model *model) {
+    const lab_stack *encoder = &model->encoder;
+    const lab_norm *norm = &model->text.embedding_norm;
+    const size_t chunks = lab_stack_chunks(encoder), D = encoder->dim;
+    if (norm->gain == NULL)
+        return;
+    locus_parallel_for(chunks, norm_backward_task, model);
+    lab_column_fold(chunks, D, encoder->partials, encoder->partial_width, norm->gain_gradient);
+    lab_column_fold(chunks, D, encoder->partials + D, encoder->partial_width, norm->shift_gradient);
+}
+
+/* A table's gradient from that of its rows, where nothing else adds to it. */
+static void table_backward(const lab_model *model, size_t entries, const int32_t *rows, float scale, float *gradient) {
+    const lab_stack *encoder = &model->encoder;
+    memset(gradient, 0, entries * encoder->dim * sizeof *gradient);
+    lab_embedding_backward(encoder->tokens, encoder->dim, rows, encoder->branch[0], scale, gradient);
+}
+
+static locus_status embeddings_backward(lab_model *model, const lab_batch *batch, const lab_stack_run *run,
+                                        locus_error *error) {
+    const lab_text_part *text = &model->text;
+    norm_backward(model);
+    const locus_status status = lab_tokens_add_backward(model, run->stack, lab_run_token_plan(run), error);
+    if (status != LOCUS_OK)
+        return status;
+    if (text->types)
+        table_backward(model, model->config.token_types, text->token_types, 1.0f, text->types_gradient);
+    table_backward(model, model->config.vocabulary, batch->input, lab_embedding_scale(model),
+                   model->embedding_gradient);
+    return LOCUS_OK;
+}
+
+/* ---- what stands behind the encoder ---- */
+
+/* What is taken of a sequence: its first row, or the mean of its rows, summed in double. */
+static void take_task(void *context, size_t sample, size_t worker) {
+    (void)worker;
+    const lab_model *model = context;
+    const lab_text_part *text = &model->text;
+    const lab_stack *encoder = &model->encoder;
+    const size_t D = encoder->dim, first = text->offsets[sample], count = text->offsets[sample + 1] - first;
+    const float *y = encoder->joins[encoder->sublayer_count].y + first * D;
+    float *row = text->rows + sample * D;
+    if (model->config.pool == LAB_POOL_FIRST) {
+        memcpy(row, y, D * sizeof *row);
+        return;
+    }
+    lab_column_fold(count, D, y, D, row);
+    for (size_t j = 0; j < D; ++j)
+        row[j] /= (float)count;
+}
+
+static void head_task(void *context, size_t chunk, size_t worker) {
+    (void)worker;
+    lab_model *model = context;
+    const lab_text_part *text = &model->text;
+    const size_t D = model->config.dim;
+    const lab_rows samples = lab_chunk_at(text->samples, chunk);
+    if (text->pooler.weight) {
+        float *pooled = model->head.pooled + samples.first * D;
+        lab_linear_forward(&text->pooler, samples, text->rows, model->head.pooled);
+        for (size_t i = 0; i < samples.count * D; ++i)
+            pooled[i] = tanhf(pooled[i]);
+    }
+    lab_class_logits(model, samples, chunk);
+}
+
+/* logits = pooled Wᵀ + b, pooled = tanh(rows Vᵀ + c). The chunk's sums: dL/db | dL/dc. */
+static void head_backward_task(void *context, size_t chunk, size_t worker) {
+    (void)worker;
+    lab_model *model = context;
+    const lab_text_part *text = &model->text;
+    const lab_class_head *head = &model->head;
+    const size_t D = model->config.dim, classes = model->config.classes;
+    const lab_rows samples = lab_chunk_at(text->samples, chunk);
+    float *sums = text->sums + chunk * (classes + D);
+    memset(sums, 0, (classes + D) * sizeof *sums);
+    lab_linear_backward(&head->classifier, samples, model->step.logits, head->pooled_gradient, false);
+    lab_column_sum(samples, classes, model->step.logits, classes, sums);
+    if (text->pooler.weight == NULL)
+        return;
+    for (size_t i = samples.first * D; i < (samples.first + samples.count) * D; ++i)
+        head->pooled_gradient[i] *= 1.0f - head->pooled[i] * head->pooled[i];
+    lab_column_sum(samples, D, head->pooled_gradient, D, sums + classes);
+    lab_linear_backward(&text->pooler, samples, head->pooled_gradient, text->rows_gradient, false);
+}
+
+static void head_backward(lab_model *model) {
+    const lab_text_part *text = &model->text;
+    const lab_class_head *head = &model->head;
+    const size_t classes = model->config.classes, width = classes + model->config.dim;
+    const size_t chunks = lab_chunk_count(text->samples);
+    locus_parallel_for(chunks, head_backward_task, model);
+    lab_class_weight_gradient(model, text->samples);
+    lab_column_fold(chunks, classes, text->sums, width, head->classifier.bias_gradient);
+    if (text->pooler.weight == NULL)
+        return;
+    const lab_product product =
+        lab_linear_weight_product(&text->pooler, text->samples, head->pooled_gradient, text->rows);
+    lab_products_parallel(&product, 1);
+    lab_column_fold(chunks, model->config.dim, text->sums + classes, width, text->pooler.bias_gradient);
+}
+
+/* The sequence that a row belongs to. */
+static size_t sample_of(const lab_text_part *text, size_t row) {
+    size_t first = 0, end = text->samples;
+    while (end - first > 1) {
+        const size_t middle = first + (end - first) / 2;
+        if (text->offsets[middle] <= row)
+            first = middle;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+/* rows = first row, or mean: where the encoder's backward begins. */
+static void take_backward(void *context, lab_rows rows, size_t chunk, float *partial) {
+    (void)chunk, (void)partial;
+    const lab_model *model = context;
+    const lab_text_part *text = &model->text;
+    const size_t D = model->config.dim;
+    const bool mean = model->config.pool == LAB_POOL_MEAN;
+    size_t s = sample_of(text, rows.first);
+    for (size_t t = rows.first; t < rows.first + rows.count; ++t) {
+        float *gy = model->encoder.gy + t * D;
+        s += t == text->offsets[s + 1];
+        const float share = mean ? 1.0f / (float)(text->offsets[s + 1] - text->offsets[s]) : t == text->offsets[s];
+        for (size_t j = 0; j < D; ++j)
+            gy[j] = share * text->rows_gradient[s * D + j];
+    }
+}
+
+/* ---- one batch ---- */
+
+static locus_status plans_create(lab_model *model, const lab_batch *batch, locus_positions **positions,
+                                 locus_error *error) {
+    const locus_packing packing = {.sequences = batch->samples, .offsets = batch->input_offsets};
+    lab_token_places places = {0};
+    locus_status status = lab_places_of_input(&places, model, batch, error);
+    const lab_token_values values = lab_token_places_values(&places);
+    if (status == LOCUS_OK)
+        status = lab_positions_make(model, positions, &packing, &values, error);
+    lab_token_places_destroy(&places);
+    const lab_stack_tokens tokens = {.queries = *positions};
+    return status == LOCUS_OK ? lab_places_create(model, &model->encoder, model->encoder_places, &tokens, error)
+                              : status;
+}
+
+static locus_status forward(lab_model *model, const lab_batch *batch, bool training, lab_stack_run *run,
+                            locus_error *error) {
+    *run = lab_run_make(model, &model->encoder, model->encoder_places, training);
+    locus_status status = lab_runs_prepare(model, &run, 1, training, error);
+    if (status == LOCUS_OK)
+        status = lab_tokens_embed(model, run->stack, batch->input, lab_run_token_plan(run), error);
+    if (status != LOCUS_OK)
+        return status;
+    if (model->text.types || model->text.embedding_norm.gain)
+        locus_parallel_for(lab_stack_chunks(run->stack), embeddings_task, model);
+    status = lab_encoder_run(model, run, NULL, error);
+    if (status != LOCUS_OK)
+        return status;
+    locus_parallel_for(batch->samples, take_task, model);
+    locus_parallel_for(lab_chunk_count(batch->samples), head_task, model);
+    return LOCUS_OK;
+}
+
+static locus_status backward(lab_model *model, const lab_batch *batch, lab_stack_run *run, locus_error *error) {
+    lab_position_gradients_clear(model);
+    head_backward(model);
+    run->end = take_backward;
+    const locus_status status = lab_stack_backward(run, error);
+    return status == LOCUS_OK ? embeddings_backward(model, batch, run, error) : status;
+}
+
+static locus_status execute(lab_model *model, const lab_batch *batch, bool training, lab_score *score,
+                            locus_error *error) {
+    lab_stack_run run;
+    locus_status status = forward(model, batch, training, &run, error);
+    if (status != LOCUS_OK || score == NULL)
+        return status;
+    lab_class_score(model, batch->samples, lab_chunk_count(batch->samples), score);
+    status = lab_loss_check(score, error);
+    return status == LOCUS_OK && training ? backward(model, batch, &run, error) : status;
+}
+
+static void batch_begin(lab_model *model, const lab_batch *batch, bool training) {
+    lab_text_part *text = &model->text;
+    const size_t bytes = batch->input_offsets[batch->samples] * sizeof *text->token_types;
+    lab_class_begin(model, batch, training);
+    text->samples = batch->samples;
+    text->offsets = batch->input_offsets;
+    if (text->types && batch->types)
+        memcpy(text->token_types, batch->types, bytes);
+    else if (text->types)
+        memset(text->token_types, 0, bytes);
+}
+
+/* score NULL: nothing is compared with labels. */
+static locus_status text_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass, lab_score *score,
+                             locus_error *error) {
+    const lab_batch_size size = {
+        .samples = batch->samples, .encoder_tokens = batch->input_offsets[batch->samples], .backward = pass->training};
+    locus_status status = lab_activations_fit(model, &size, error);
+    if (status != LOCUS_OK)
+        return status;
+    batch_begin(model, batch, pass->training);
+    locus_positions *positions = NULL;
+    status = plans_create(model, batch, &positions, error);
+    if (status == LOCUS_OK)
+        status = execute(model, batch, pass->training, score, error);
+    lab_places_destroy(model, model->encoder_places);
+    locus_positions_destroy(&positions);
+    return status;
+}
+
+locus_status lab_text_batch_run(lab_model *model, const lab_batch *batch, const lab_batch_pass *pass, lab_score *score,
+                                locus_error *error) {
+    locus_status status = batch_check(model, batch, error);
+    if (status == LOCUS_OK)
+        status = lab_labels_need(batch, error);
+    return status == LOCUS_OK ? text_run(model, batch, pass, score, error) : status;
+}
+
+/* A forward pass for what it leaves behind; labels don't matter. */
+static locus_status look(lab_model *model, const lab_batch *batch, locus_error *error) {
+    if (model->config.architecture != LAB_TEXT_CLASSIFIER)
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "model",
+                        "the model is no text classifier: it gives a token sequence no class");
+    lab_batch plain = *batch;
+    plain.labels = NULL;
+    lab_dropout_arm(model, false, 0, 0);
+    const locus_status status = batch_check(model, &plain, error);
+    return status == LOCUS_OK ? text_run(model, &plain, &(lab_batch_pass){0}, NULL, error) : status;
+}
+
+locus_status lab_model_classify_tokens(lab_model *model, const lab_batch *batch, float *probabilities,
+                                       locus_error *error) {
+    const locus_status status = look(model, batch, error);
+    if (status == LOCUS_OK)
+        lab_class_probabilities(model, batch->samples, probabilities);
+    return status;
+}
+
+locus_status lab_model_encode(lab_model *model, const lab_batch *batch, float *encoded, float *pooled,
+                              locus_error *error) {
+    const locus_status status = look(model, batch, error);
+    if (status != LOCUS_OK)
+        return status;
+    const lab_stack *encoder = &model->encoder;
+    if (encoded)
+        memcpy(encoded, encoder->joins[encoder->sublayer_count].y, encoder->tokens * encoder->dim * sizeof *encoded);
+    if (pooled)
+        memcpy(pooled, model->head.pooled, batch->samples * encoder->dim * sizeof *pooled);
+    return LOCUS_OK;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/measure.h"
+
+const char *lab_measure_name(lab_measure measure) {
+    static const char *const names[] = {"accuracy", "solved", "loss", "perplexity"};
+    return (unsigned)measure < 4 ? names[measure] : "unknown";
+}
+
+bool lab_measure_is_share(lab_measure measure) {
+    return measure == LAB_MEASURE_ACCURACY || measure == LAB_MEASURE_SOLVED;
+}
+
+double lab_measure_sign(lab_measure measure) {
+    return lab_measure_is_share(measure) ? 1 : -1;
+}
+
+double lab_measure_scale(lab_measure measure) {
+    return lab_measure_is_share(measure) ? 100 : 1;
+}
+
+int lab_measure_decimals(lab_measure measure) {
+    return measure == LAB_MEASURE_LOSS ? 4 : 2;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* The trainings behind a table's fields, and what rows are called. */
+#include "report/reproduction.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool lab_reproduction_has(const lab_reproduction *table, size_t row, size_t column) {
+    return table->columns[column].rows[row].spec[0] != '\0';
+}
+
+size_t lab_reproduction_trainings(const lab_reproduction *table) {
+    size_t count = 0;
+    for (size_t column = 0; column < table->column_count; column++) {
+        for (size_t row = 0; row < table->row_count && lab_reproduction_leads(table, column); row++) {
+            count += lab_reproduction_has(table, row, column);
+        }
+    }
+    return count * table->seeds;
+}
+
+locus_status lab_reproduction_config(const lab_reproduction *table, lab_reproduction_place place,
+                                     lab_train_config *config, char encoding[LAB_SPEC_SIZE], locus_error *error) {
+    const lab_reproduction_column *column = &table->columns[place.column];
+    const lab_scheme *scheme = &column->rows[place.row];
+    *config = scheme->pretrained ? column->pretrained : column->config;
+    config->seed = table->first_seed + place.repetition;
+    locus_status status = lab_train_encoding(scheme->pretrained ? column->pretrained_encoding : scheme->spec,
+                                             config->setup, encoding, LAB_SPEC_SIZE, error);
+    config->encoding = config->model.encoding = encoding;
+    return status;
+}
+
+const char *lab_reproduction_encoding(const lab_reproduction *table, size_t row, size_t column,
+                                      char encoding[LAB_SPEC_SIZE]) {
+    lab_train_config config;
+    bool made =
+        lab_reproduction_config(table, (lab_reproduction_place){row, column, 0}, &config, encoding, NULL) == LOCUS_OK;
+    return made ? encoding : table->columns[column].rows[row].spec;
+}
+
+const char *lab_reproduction_row_encoding(const lab_reproduction *table, size_t row, char encoding[LAB_SPEC_SIZE]) {
+    size_t column = 0;
+    while (column + 1 < table->column_count && !lab_reproduction_has(table, row, column)) {
+        column++;
+    }
+    return lab_reproduction_encoding(table, row, column, encoding);
+}
+
+bool lab_reproduction_leads(const lab_reproduction *table, size_t column) {
+    for (size_t i = 0; i < column; i++) {
+        if (table->columns[i].training == table->columns[column].training) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void lab_reproduction_row_name(const lab_reproduction *table, size_t row, char *text, size_t size) {
+    const lab_scheme *scheme = &table->columns[0].rows[row];
+    const char *varied = !scheme->orthogonal                     ? ""
+                         : strstr(scheme->key, "-decay") != NULL ? ", with decay"
+                         : strstr(scheme->key, "-plain") != NULL ? ", no decay"
+                         : table->decay != LAB_DECAY_BOTH        ? ""
+                         : scheme->decay                         ? ", with decay"
+                                                                 : ", no decay";
+    snprintf(text, size, "%s%s", scheme->name, varied);
+}

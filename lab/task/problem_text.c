@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* How problems are written, and characters as tokens. */
+#include "io/fail.h"
+#include "task/problem.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* ---- texts ---- */
+
+LAB_PRINTF(2, 3)
+static void append(lab_problem *problem, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    int written = vsnprintf(problem->text + problem->length, sizeof problem->text - problem->length, format, values);
+    va_end(values);
+    problem->length += written > 0 ? (size_t)written : 0;
+}
+
+static void begin(lab_problem *problem) {
+    problem->prompt = problem->length = 0;
+}
+
+void lab_problem_addition(lab_problem *problem, uint64_t first, uint64_t second) {
+    unsigned carry = 0, place = 0;
+    begin(problem);
+    append(problem, "?d=%llu+%llu; ", (unsigned long long)first, (unsigned long long)second);
+    problem->prompt = problem->length;
+    for (uint64_t a = first, b = second; place == 0 || a > 0 || b > 0 || carry > 0; a /= 10, b /= 10, place++) {
+        unsigned x = (unsigned)(a % 10), y = (unsigned)(b % 10), sum = x + y + carry;
+        append(problem, "%ue%u+%ue%u+%ue%u==%ue%u and ", x, place, y, place, carry, place, sum, place);
+        carry = sum / 10;
+    }
+    append(problem, "d==%llu#", (unsigned long long)(first + second));
+}
+
+void lab_problem_index(lab_problem *problem, const char *string, size_t index) {
+    begin(problem);
+    append(problem, "?s='%s'; s[%zu:]=='", string, index);
+    problem->prompt = problem->length;
+    append(problem, "%s'#", string + index);
+}
+
+/* ---- characters as tokens ---- */
+
+int32_t lab_problem_token(const lab_task *task, const lab_task_options *options, char character) {
+    const char *found = character == '\0' ? NULL : strchr(task->characters, character);
+    return found != NULL && (size_t)(found - task->characters) < task->vocabulary(options)
+               ? (int32_t)(found - task->characters)
+               : -1;
+}
+
+/* Bytes of the UTF-8 character at the beginning of a text; of what is none, 1. */
+static size_t character_bytes(const char *text) {
+    const unsigned char first = (unsigned char)text[0];
+    size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
+    for (size_t i = 1; i < bytes; i++) {
+        if (((unsigned char)text[i] & 0xC0) != 0x80) {
+            return 1;
+        }
+    }
+    return bytes;
+}
+
+/* "'é'"; what cannot be printed by its number, "byte 0x0A". */
+static void name_character(char *name, size_t size, const char *text) {
+    const unsigned char first = (unsigned char)text[0];
+    size_t bytes = character_bytes(text);
+    if (first < 0x20 || first == 0x7F || (bytes == 1 && first >= 0x80)) {
+        snprintf(name, size, "byte 0x%02X", first);
+    } else {
+        snprintf(name, size, "'%.*s'", (int)bytes, text);
+    }
+}
+
+static locus_status fail_character(const lab_task *task, const lab_task_options *options, const char *text, size_t at,
+                                   locus_error *error) {
+    char name[16];
+    size_t place = 1; /* among characters, not bytes */
+    for (size_t i = 0; i < at; i += character_bytes(text + i)) {
+        place++;
+    }
+    name_character(name, sizeof name, text + at);
+    return lab_fail(error, LOCUS_ERROR_ARGUMENT, "prompt", "%s, character %zu of the text: %s knows only \"%.*s\"",
+                    name, place, task->name, (int)task->vocabulary(options), task->characters);
+}
+
+locus_status lab_problem_encode(const lab_task *task, const lab_task_options *options, const char *text,
+                                int32_t *tokens, locus_error *error) {
+    for (size_t i = 0; text[i] != '\0'; i++) {
+        tokens[i] = lab_problem_token(task, options, text[i]);
+        if (tokens[i] < 0) {
+            return fail_character(task, options, text, i, error);
+        }
+    }
+    return LOCUS_OK;
+}
+
+void lab_problem_decode(const lab_task *task, const int32_t *tokens, size_t count, char *text) {
+    const size_t known = strlen(task->characters);
+    for (size_t i = 0; i < count; i++) {
+        text[i] = tokens[i] >= 0 && (size_t)tokens[i] < known ? task->characters[tokens[i]] : '?';
+    }
+    text[count] = '\0';
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The task `text`: what a folder of token files (text/token_file.h) says about itself. */
+#ifndef LAB_TEXT_TASK_H
+#define LAB_TEXT_TASK_H
+
+#include "task/task.h"
+
+#define LAB_TEXT_FOLDER "data/text" /* where it is looked for if nothing is said */
+
+/* Sets options->path (borrowed), symbols (the vocabulary) and digest (of all three sets; never 0) to what lies in the
+ * folder, before anything is made of the options. IO, one line that says how to make it: there is nothing; files are
+ * damaged, or don't belong together. */
+locus_status lab_text_describe(const char *folder, lab_task_options *options, locus_error *error);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "train/outcome.h"
+
+#include "io/fail.h"
+#include "train/config.h"
+#include "train/cut_paths.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is counted ---- */
+
+/* What each sample got, where scores are grouped. */
+typedef struct samples {
+    uint32_t *correct;
+    uint8_t *greedy;
+} samples;
+
+static locus_status samples_open(samples *each, size_t count, locus_error *error) {
+    each->correct = calloc(count + 1, sizeof *each->correct);
+    each->greedy = calloc(count + 1, sizeof *each->greedy);
+    return each->correct == NULL || each->greedy == NULL ? lab_fail_memory(error, "scores") : LOCUS_OK;
+}
+
+static void samples_close(samples *each) {
+    free(each->correct);
+    free(each->greedy);
+}
+
+static locus_status group(lab_outcome *outcome, const lab_dataset *set, const samples *each, size_t decoded,
+                          locus_error *error) {
+    const lab_sample_scores scores = {each->correct, each->greedy, decoded < set->samples ? decoded : set->samples};
+    return lab_tree_groups(set, &scores, &outcome->groups, &outcome->group_count, error);
+}
+
+static locus_status count_scores(lab_outcome *outcome, lab_model *model, const lab_dataset *set, const lab_scoring *how,
+                                 bool groups, locus_error *error) {
+    samples each = {NULL, NULL};
+    lab_scoring scoring = *how;
+    locus_status status = groups ? samples_open(&each, set->samples, error) : LOCUS_OK;
+    scoring.sample_correct = each.correct;
+    scoring.sample_greedy = each.greedy;
+    if (status == LOCUS_OK) {
+        status = lab_train_score(model, set, &scoring, &outcome->score, outcome->has_greedy ? &outcome->greedy : NULL,
+                                 error);
+    }
+    if (status == LOCUS_OK && groups) {
+        status = group(outcome, set, &each, outcome->has_greedy ? how->greedy_samples : 0, error);
+    }
+    samples_close(&each);
+    return status;
+}
+
+/* What is decoded of a decoder: single problems of the set, which its sequences are made of. */
+static locus_status draw_problems(lab_dataset *problems, const lab_train_config *config,
+                                  const lab_outcome_request *request, locus_error *error) {
+    const lab_draw draw = {lab_task_find(config->task), &config->data, request->set.which, request->greedy_samples,
+                           config->data_seed};
+    return lab_dataset_generate(problems, &draw, error);
+}
+
+locus_status lab_outcome_make(lab_outcome *outcome, lab_model *model, const lab_train_config *config,
+                              const lab_outcome_request *request, locus_error *error) {
+    static const char *const phases[] = {"train", "dev", "test"};
+    const lab_task *task = lab_task_find(config->task);
+    const lab_task_options options = request->set.mean == 0 ? config->data : lab_config_data(config, request->set.mean);
+    lab_dataset set = {0}, problems = {0};
+    *outcome =
+        (lab_outcome){.kind = task->kind, .classes = config->model.classes, .has_greedy = request->greedy_samples > 0};
+    locus_status status = lab_train_set(&set, config, &request->set, error);
+    const bool apart = task->kind == LAB_TASK_PROBLEMS && outcome->has_greedy;
+    if (status == LOCUS_OK && apart) {
+        status = draw_problems(&problems, config, request, error);
+    }
+    const lab_scoring how = {.task = task,
+                             .options = &options,
+                             .batch = config->batch,
+                             .problems = apart ? &problems : NULL,
+                             .greedy_samples = request->greedy_samples,
+                             .look = request->look,
+                             .context = request->context,
+                             .phase = phases[request->set.which]};
+    if (status == LOCUS_OK) {
+        outcome->common = lab_dataset_chance(&set, config->model.vocabulary);
+        outcome->bytes_per_token = set.sequences.bytes_per_token;
+        lab_cut_paths_note(config, &set, outcome->note, sizeof outcome->note);
+        const bool groups = request->groups && set.input_tree.parents != NULL;
+        status = count_scores(outcome, model, &set, &how, groups, error);
+    }
+    lab_dataset_destroy(&set);
+    lab_dataset_destroy(&problems);
+    return status;
+}
+
+void lab_outcome_free(lab_outcome *outcome) {
+    free(outcome->groups);
+    outcome->groups = NULL;
+    outcome->group_count = 0;
+}
+
+/* ---- by name ---- */
+
+typedef struct list {
+    lab_outcome_value *values;
+    size_t count;
+} list;
+
+static void add(list *to, const char *name, double value) {
+    to->values[to->count++] = (lab_outcome_value){name, value};
+}
+
+static void add_kind(list *to, const lab_outcome *outcome, double loss) {
+    static const double ln2 = 0.693147180559945309417;
+    switch (outcome->kind) {
+    case LAB_TASK_TEXT:
+        add(to, "perplexity", exp(loss));
+        add(to, "bits_per_byte", loss / ln2 / outcome->bytes_per_token);
+        break;
+    case LAB_TASK_EXPRESSIONS:
+        add(to, "majority", outcome->common);
+        add(to, "chance", 1.0 / (double)outcome->classes);
+        break;
+    case LAB_TASK_WORDS:
+    case LAB_TASK_TREES:
+    case LAB_TASK_IMAGES:
+        add(to, "chance", outcome->common);
+        break;
+    case LAB_TASK_PROBLEMS:
+        break;
+    }
+}
+
+size_t lab_outcome_values(const lab_outcome *outcome, lab_outcome_value values[LAB_OUTCOME_VALUES]) {
+    const lab_score *score = &outcome->score;
+    const double loss = score->loss / (double)score->tokens;
+    list all = {values, 0};
+    add(&all, "accuracy", (double)score->correct / (double)score->tokens);
+    if (outcome->kind == LAB_TASK_WORDS || outcome->kind == LAB_TASK_TREES) {
+        add(&all, "exact", (double)score->exact / (double)score->samples);
+    }
+    if (outcome->has_greedy) {
+        add(&all, "greedy_exact", outcome->greedy);
+    }
+    add(&all, "loss", loss);
+    add_kind(&all, outcome, loss);
+    return all.count;
+}

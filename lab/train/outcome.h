@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* What a trained model scores on one set, by name. Of
+ *
+ *   words, trees   loss, accuracy, exact, greedy_exact (if decoded), chance: the share of the most common target token
+ *   images         loss, accuracy, chance: the share of the most common class
+ *   problems       loss (nats a character), accuracy, greedy_exact: the share of other problems of that set that greedy
+ *                  decoding solves to the letter
+ *   text           loss (nats a token), accuracy, perplexity = exp(loss), bits_per_byte = loss / ln 2 / b, where b
+ *                  bytes of text stand for a predicted token, on the whole set, whatever part of it is scored
+ *   expressions    loss, accuracy, chance: one of the classes, majority: the share of the most common class
+ *
+ * loss, accuracy and exact are teacher-forced. */
+#ifndef LAB_OUTCOME_H
+#define LAB_OUTCOME_H
+
+#include "train/train_data.h"
+#include "train/tree_groups.h"
+
+typedef struct lab_outcome {
+    lab_task_kind kind;
+    lab_score score;
+    bool has_greedy;
+    double greedy;
+    double common;          /* share of the most common target token, or class */
+    size_t classes;         /* 0: none */
+    double bytes_per_token; /* 0: no text */
+    lab_tree_group *groups; /* by depth and size; from malloc */
+    size_t group_count;
+    char note[256]; /* of paths that the encoding cuts; "": none is */
+} lab_outcome;
+
+typedef struct lab_outcome_request {
+    lab_train_set_request set;
+    size_t greedy_samples;                                                     /* 0: nothing is decoded */
+    bool groups;                                                               /* of trees and expressions */
+    bool (*look)(void *context, const char *phase, size_t done, size_t total); /* as in lab_scoring */
+    void *context;
+} lab_outcome_request;
+
+/* Release what it holds with lab_outcome_free, after a failure too. */
+locus_status lab_outcome_make(lab_outcome *outcome, lab_model *model, const lab_train_config *config,
+                              const lab_outcome_request *request, locus_error *error);
+void lab_outcome_free(lab_outcome *outcome);
+
+typedef struct lab_outcome_value {
+    const char *name;
+    double value;
+} lab_outcome_value;
+enum { LAB_OUTCOME_VALUES = 8 };
+
+/* Fills those that the kind has and returns how many; chance comes last. */
+size_t lab_outcome_values(const lab_outcome *outcome, lab_outcome_value values[LAB_OUTCOME_VALUES]);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "train/train_data.h"
+
+#include "io/fail.h"
+#include "model/pretrained.h"
+#include "task/listops.h"
+#include "task/text_task.h"
+#include "train/config.h"
+#include "train/pieces.h"
+
+/* ---- sets ---- */
+
+lab_train_set_request lab_train_set_ask(const lab_train_config *config, lab_set which) {
+    const size_t samples[] = {config->train_samples, config->dev_samples, config->test_samples};
+    return (lab_train_set_request){.which = which, .samples = samples[which]};
+}
+
+/* A part of a text is its beginning, however long the text is. */
+static locus_status open_sequences(lab_dataset *set, const lab_draw *draw, locus_error *error) {
+    const bool text = draw->task->kind == LAB_TASK_TEXT;
+    lab_draw all = *draw;
+    all.samples = text ? 0 : draw->samples;
+    const locus_status status = lab_dataset_sequences(set, &all, error);
+    if (status == LOCUS_OK && text && draw->samples > 0 && draw->samples < set->samples) {
+        set->samples = draw->samples;
+    }
+    if (status == LOCUS_OK && !text) {
+        set->samples = draw->samples; /* 0: endless */
+    }
+    return status;
+}
+
+/* What the options hold for the pieces is nothing that expressions are drawn by. */
+static locus_status draw_pieces(lab_dataset *set, const lab_draw *draw, const char *folder, locus_error *error) {
+    lab_task_options options = *draw->options;
+    const size_t most = options.sequence;
+    lab_draw plain = *draw;
+    options.symbols = options.sequence = 0;
+    plain.options = &options;
+    if (folder == NULL) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "pretrained",
+                        "the run began from a pretrained encoder: --pretrained names its folder");
+    }
+    lab_tokenizer *tokenizer = NULL;
+    locus_status status = lab_tokenizer_open_folder(&tokenizer, folder, error);
+    if (status == LOCUS_OK) {
+        status = lab_pieces_check(tokenizer, folder, error);
+    }
+    if (status == LOCUS_OK && lab_tokenizer_vocabulary(tokenizer) > draw->options->symbols) {
+        status = lab_fail_file(error, folder, "has a vocabulary of %zu pieces, but an encoder of %zu",
+                               lab_tokenizer_vocabulary(tokenizer), draw->options->symbols);
+    }
+    if (status == LOCUS_OK) {
+        status = lab_dataset_generate(set, &plain, error);
+    }
+    if (status == LOCUS_OK) {
+        status = lab_pieces_make(set, tokenizer, most, error);
+        if (status != LOCUS_OK) {
+            lab_dataset_destroy(set);
+        }
+    }
+    lab_tokenizer_close(&tokenizer);
+    return status;
+}
+
+locus_status lab_train_set(lab_dataset *set, const lab_train_config *config, const lab_train_set_request *request,
+                           locus_error *error) {
+    const lab_task_options options = request->mean == 0 ? config->data : lab_config_data(config, request->mean);
+    const lab_draw draw = {lab_task_find(config->task), &options, request->which, request->samples, config->data_seed};
+    *set = (lab_dataset){0};
+    if (draw.task->open_sequences != NULL) {
+        return open_sequences(set, &draw, error);
+    }
+    if (config->pretrained_digest != 0) {
+        return draw_pieces(set, &draw, request->tokenizer != NULL ? request->tokenizer : config->pretrained, error);
+    }
+    return lab_dataset_generate(set, &draw, error);
+}
+
+/* ---- what follows from files ---- */
+
+/* One file would be training, development and test set at once. */
+static locus_status look_expressions(lab_train_config *config, locus_error *error) {
+    uint64_t digest = 0;
+    const locus_status status = lab_listops_digest(config->data.path, &digest, error);
+    if (status == LOCUS_OK && !lab_listops_has_sets(config->data.path)) {
+        return lab_fail_file(error, config->data.path,
+                             "is one file for all sets, so that the test set would be trained on: name a folder with "
+                             "basic_train.tsv, basic_val.tsv and basic_test.tsv");
+    }
+    config->data.digest = digest;
+    return status;
+}
+
+static locus_status look_pretrained(lab_train_config *config, locus_error *error) {
+    char encoding[LAB_SPEC_SIZE];
+    lab_model_config model = {.classes = 2};
+    locus_status status = lab_pretrained_config(config->pretrained, NULL, encoding, sizeof encoding, &model, error);
+    if (status == LOCUS_OK) {
+        status = lab_pretrained_digest(config->pretrained, &config->pretrained_digest, error);
+    }
+    config->data.symbols = model.vocabulary;
+    return status;
+}
+
+locus_status lab_train_look(lab_train_config *config, locus_error *error) {
+    const lab_task_kind kind = lab_config_kind(config);
+    locus_status status = LOCUS_OK;
+    if (kind == LAB_TASK_TEXT && config->data.digest == 0) {
+        const char *folder = config->data.path != NULL ? config->data.path : LAB_TEXT_FOLDER;
+        status = lab_text_describe(folder, &config->data, error);
+    }
+    if (kind == LAB_TASK_EXPRESSIONS && config->data.path != NULL && config->data.digest == 0) {
+        status = look_expressions(config, error);
+    }
+    if (status == LOCUS_OK && config->pretrained != NULL && config->pretrained_digest == 0) {
+        status = look_pretrained(config, error);
+    }
+    lab_config_fill(config);
+    return status;
+}
+
+locus_status lab_train_keep_tokenizer(const lab_train_config *config, const char *folder, locus_error *error) {
+    const bool text = lab_config_kind(config) == LAB_TASK_TEXT;
+    const char *from = config->pretrained;
+    if (text) {
+        from = config->data.path != NULL ? config->data.path : LAB_TEXT_FOLDER;
+    }
+    if (from == NULL) {
+        return LOCUS_OK;
+    }
+    lab_tokenizer *tokenizer;
+    locus_status status = lab_tokenizer_open_folder(&tokenizer, from, error);
+    if (status == LOCUS_OK) {
+        status = lab_tokenizer_copy(tokenizer, folder, error);
+        lab_tokenizer_close(&tokenizer);
+    }
+    return status;
+}

@@ -1,0 +1,135 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# locus generate of decoders: prompts from the option, a file and standard input, problems of the test set, sampling, what is
+# refused, Ctrl-C. What words and trees get is in train.sh and train_trees.sh.
+. "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
+
+small="--dim 32 --heads 2 --layers 2 --feed-forward 64 --batch 4 --steps 6 --threads 1 --quiet"
+
+# ---- problems ----
+
+# shellcheck disable=SC2086
+"$locus" train --task addition --encoding rope $small --name add || fail "train"
+[ "$("$locus" generate add -n 4 --json | grep -c '"exact"')" = 4 ] || fail "problems of the test set"
+"$locus" generate add -n 2 >out
+[ "$(grep -c '^input  ?d=' out)" = 2 ] && grep -q '^output .*  (wrong)$' out && grep -q '^target .*#$' out ||
+    fail "problems: $(cat out)"
+
+prompt='?d=12+30; '
+"$locus" generate add --prompt "$prompt" --tokens 9 >whole
+"$locus" generate add --prompt "$prompt" --tokens 9 --quiet >rest
+[ "$(cat whole)" = "$prompt$(cat rest)" ] || fail "--quiet: $(cat rest), not quiet: $(cat whole)"
+[ "$(wc -l <whole)" = 1 ] || fail "lines: $(cat whole)"
+printf '%s\n' "$prompt" | "$locus" generate add --prompt - --tokens 9 | cmp - whole || fail "standard input"
+printf '%s\r\n' "$prompt" | "$locus" generate add --prompt - --tokens 9 | cmp - whole || fail "standard input with CRLF"
+printf '%s\n?d=7+8; \n%s' "$prompt" "$prompt" >prompts
+"$locus" generate add --prompts prompts --tokens 9 >many
+[ "$(wc -l <many)" = 3 ] && sed -n 1p many | cmp - whole && sed -n 3p many | cmp - whole || fail "--prompts: $(cat many)"
+
+"$locus" generate add --prompt "$prompt" --tokens 9 --json >json
+grep -q "\"prompt\":[[:space:]]*\"$prompt\"" json && grep -q '"tokens":[[:space:]]*9,' json && grep -q '"tokens_per_second"' json ||
+    fail "--json: $(cat json)"
+text=$(sed -n 's/.*"text":[[:space:]]*"\(.*\)",$/\1/p' json)
+[ "$prompt$text" = "$(cat whole)" ] || fail "--json says '$text'"
+[ "$("$locus" generate add --prompts prompts --tokens 9 --json | grep -c '"text"')" = 3 ] || fail "--prompts --json"
+
+# The same seed draws the same; another one something else; one token to choose from is greedy.
+"$locus" generate add --prompt "$prompt" --tokens 40 --temperature 2 --seed 1 >first
+"$locus" generate add --prompt "$prompt" --tokens 40 --temperature 2 --seed 1 --threads 2 | cmp - first || fail "the same seed"
+"$locus" generate add --prompt "$prompt" --tokens 40 --temperature 2 --seed 2 | cmp -s - first && fail "another seed"
+"$locus" generate add --prompt "$prompt" --tokens 9 --temperature 2 --top-k 1 | cmp - whole || fail "--top-k 1"
+"$locus" generate add --prompt "$prompt" --tokens 9 --temperature 2 --top-p 1e-9 | cmp - whole || fail "--top-p 1e-9"
+
+refuses 2 "is empty" "$locus" generate add --prompt ''
+refuses 1 "standard input is empty" sh -c ": | '$locus' generate add --prompt -"
+refuses 1 "--prompt: 'x', character 4 of the text: addition knows only" "$locus" generate add --prompt '?d=x'
+refuses 1 "'é', character 2 of the text" "$locus" generate add --prompt '1é'
+printf '?d=1+1; \n?d=b\n' >prompts
+refuses 1 "'prompts', line 2: 'b', character 4 of the text" "$locus" generate add --prompts prompts
+printf '?d=1+1; \n\n1' >prompts
+refuses 1 "'prompts', line 2 is empty" "$locus" generate add --prompts prompts
+: >prompts
+refuses 1 "'prompts' is empty" "$locus" generate add --prompts prompts
+refuses 1 "missing" "$locus" generate add --prompts missing
+refuses 1 "byte 2 is zero" sh -c "printf '1\\0002' | '$locus' generate add --prompt -"
+refuses 2 "one of them" "$locus" generate add --prompt 1 --prompts prompts
+refuses 2 "leave it out" "$locus" generate add --prompt 1 -n 2
+refuses 2 "top-k: nothing is drawn" "$locus" generate add --prompt 1 --top-k 5
+refuses 2 "seed: nothing is drawn" "$locus" generate add --prompt 1 --seed 5 --temperature 0
+refuses 2 "top-p" "$locus" generate add --prompt 1 --temperature 1 --top-p 0
+refuses 2 "tokens" "$locus" generate add --prompt 1 --tokens 0
+refuses 2 "input is for words" "$locus" generate add --input '1 2'
+refuses 2 "depth is for trees" "$locus" generate add --depth 3
+
+# A table of positions ends somewhere: the sequences of the training are what it must hold.
+sequence=$("$locus" runs show add --json | sed -n 's/.*"sequence":[[:space:]]*\([0-9]*\).*/\1/p')
+sequence=${sequence:-128}
+# shellcheck disable=SC2086
+"$locus" train --task addition --encoding "learned(size=$sequence)" $small --name table || fail "train a table"
+"$locus" generate table --prompt "$prompt" >/dev/null || fail "as long as the table"
+refuses 1 "the prompt has 10 tokens and .* outside the learned table" "$locus" generate table --prompt "$prompt" \
+    --tokens "$sequence"
+long=$(printf "%$((sequence + 1))s" ' ')
+refuses 1 "the prompt's $((sequence + 1)) tokens are too many" "$locus" generate table --prompt "$long"
+
+# Nothing of substring-search can be answered: it goes on with what it is given.
+# shellcheck disable=SC2086
+"$locus" train --task substring-search --encoding rope $small --sequence 40 --name search || fail "train search"
+refuses 2 "a prompt is missing" "$locus" generate search
+refuses 2 "a prompt is missing" "$locus" generate search -n 3
+"$locus" generate search --prompt 'abc>' --tokens 5 | grep -q '^abc>[abcd>]*$' || fail "substring-search"
+
+# ---- text ----
+
+i=0
+while [ $i -lt 60 ]; do
+    echo "Der Fuß größer Bären läuft über 12 Brücken: naïve café, 日本 $i."
+    i=$((i + 1))
+done >text.txt
+"$locus" data make text --train-text text.txt -o folder --quiet || fail "data make text"
+# shellcheck disable=SC2086
+"$locus" train --task text --data folder --encoding rope $small --name bytes || fail "train text"
+: >runs/bytes/tokenizer.model # as a training with pieces of the same name would have left it
+# shellcheck disable=SC2086
+"$locus" train --task text --data folder --encoding rope $small --name bytes --restart || fail "train text again"
+[ ! -e runs/bytes/tokenizer.model ] || fail "--restart left another tokenizer"
+rm -r folder # a run has what it needs
+"$locus" generate bytes --prompt 'Bär ' --tokens 30 --seed 1 >first || fail "generate text"
+[ "$(head -c 5 first)" = 'Bär ' ] && grep -q '^Bär ' first || fail "text: $(cat first)"
+"$locus" generate bytes --prompt 'Bär ' --tokens 30 --seed 1 | cmp - first || fail "text, the same seed"
+"$locus" generate bytes --prompt 'Bär ' --tokens 30 --seed 2 | cmp -s - first && fail "text, another seed"
+# Whatever is drawn, what is printed is UTF-8.
+if command -v iconv >/dev/null; then
+    "$locus" generate bytes --prompt 'a' --tokens 400 --temperature 50 --top-p 1 >wild
+    iconv -f UTF-8 -t UTF-8 wild >/dev/null || fail "what is printed is no UTF-8"
+fi
+# Ctrl-C: what there is has been printed, one line says so.
+"$locus" generate bytes --prompt 'Bär ' --tokens 100000 >out 2>err &
+pid=$!
+tries=0
+while [ ! -s out ] && [ $tries -lt 400 ]; do
+    sleep 0.05
+    tries=$((tries + 1))
+done
+kill -INT $pid
+got=0
+wait $pid || got=$?
+[ "$got" = 1 ] && grep -q '^locus: stopped after [0-9]* tokens$' err && [ "$(wc -l <err)" = 1 ] ||
+    fail "stopped: status $got, $(cat err)"
+[ "$(head -c 5 out)" = 'Bär ' ] && [ "$(tail -c 1 out)" = "" ] || fail "stopped: $(tail -c 200 out)"
+
+refuses 1 "byte 2 (0xFF) is no UTF-8" "$locus" generate bytes --prompt "$(printf 'a\377')"
+refuses 2 "a prompt is missing" "$locus" generate bytes
+refuses 2 "this run is of text" "$locus" generate bytes -n 3
+
+# ---- other kinds ----
+
+# shellcheck disable=SC2086
+"$locus" train --task copy --encoding rope $small --length 5 --train-samples 20 --dev-samples 5 --test-samples 5 --name words ||
+    fail "train words"
+for option in "--prompt 1" "--prompts prompts" "--tokens 3" "--temperature 1" "--top-k 3" "--top-p 0.5" "--seed 1"; do
+    # shellcheck disable=SC2086
+    refuses 2 "${option%% *} is for decoders" "$locus" generate words $option
+done
+"$locus" generate words -n 1 | grep -q '^output' || fail "words"
+echo "ok"

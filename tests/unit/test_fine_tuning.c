@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* A pretrained encoder through the training loop: a small one (tools/golden_bert.py) on pieces of expressions. */
+#include "golden/bert_case.h"
+#include "io/safetensors.h"
+#include "text/wordpiece.h"
+#include "train/config.h"
+#include "train/pieces.h"
+#include "train/train_data.h"
+#include "unit/scratch_folder.h"
+#include "unit/training_case.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int setup(void **state) {
+    return training_setup(state) | scratch_create(state);
+}
+
+static int teardown(void **state) {
+    return training_teardown(state) | scratch_remove(state);
+}
+
+static const char *const pieces[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "(", ")", "[", "]", "min", "max",
+                                     "med",   "sm",    "0",     "1",     "2",      "3", "4", "5", "6", "7",   "8"};
+
+static const char *pretrained_folder(void) {
+    char words[512] = "";
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        snprintf(words + strlen(words), sizeof words - strlen(words), "%s\n", pieces[i]);
+    }
+    scratch_write("vocab.txt", words, strlen(words));
+    return bert_case_folder("plain");
+}
+
+static lab_train_config fine_tuning(const char *encoding, char text[LAB_SPEC_SIZE]) {
+    lab_train_config config;
+    locus_error error = {0};
+    if (lab_train_config_budget(&config, lab_task_find("listops"), "smoke", LAB_SETUP_PAPER, &error) != LOCUS_OK ||
+        lab_train_config_pretrained(&config, pretrained_folder(), &error) != LOCUS_OK ||
+        lab_train_pretrained_encoding(config.pretrained, encoding, text, LAB_SPEC_SIZE, &error) != LOCUS_OK) {
+        fail_msg("%s", error.message);
+    }
+    config.encoding = text;
+    config.train_samples = 25;
+    config.dev_samples = config.test_samples = 9;
+    config.checkpoint_seconds = 0;
+    return config;
+}
+
+static void test_fine_tuning(void **state) {
+    (void)state;
+    char encoding[LAB_SPEC_SIZE];
+    lab_train_config config = fine_tuning("chebyshev(site=output)", encoding);
+    assert_non_null(strstr(encoding, "learned(size=16"));
+    assert_non_null(strstr(encoding, "chebyshev(site=output"));
+    assert_int_equal(config.data.sequence, 16);
+    assert_int_equal(config.data.symbols, 37);
+    assert_int_equal(config.model.vocabulary, 37);
+    assert_int_equal(config.model.tree_arity, 0);
+    assert_int_equal(config.optimizer.decay, LAB_DECAY_COUPLED);
+    assert_int_equal(lab_config_steps(&config), 7 * 4);
+    assert_int_equal(lab_config_schedule(&config).every, 3 * 4);
+    assert_true(fabs(lab_schedule_rate(&(lab_schedule){.peak = 1e-4, .every = 12, .factor = 0.1}, 24) - 1e-6) < 1e-18);
+    training_assert_resumes(&config, "tuned");
+
+    /* The vocabulary lies beside the parameters; another encoder is another run. */
+    char path[160];
+    snprintf(path, sizeof path, "%s/whole-tuned/vocab.txt", training_folder());
+    assert_int_equal(access(path, F_OK), 0);
+    lab_train_config other = config;
+    other.pretrained_digest++;
+    assert_string_equal(lab_config_difference(&config, &other), "pretrained_digest");
+}
+
+/* The first step begins at the file's weights: the best parameters of one step at rate 0 are those. */
+static void test_begins_there(void **state) {
+    (void)state;
+    char encoding[LAB_SPEC_SIZE];
+    training_plan p = {.config = fine_tuning("none", encoding), .name = "still", .threads = 1};
+    p.config.rate_peak = p.config.rate_initial = 1e-30;
+    p.config.epochs = 1;
+    assert_int_equal(training_run(&p), LOCUS_OK);
+    training_remains r = training_look("still");
+    lab_train_config config;
+    lab_model *trained;
+    locus_error error;
+    assert_int_equal(lab_train_load(&r.run, training_folder(), &config, &trained, &error), LOCUS_OK);
+    lab_safetensors file;
+    assert_int_equal(lab_safetensors_read(&file, scratch_path("model.safetensors"), &error), LOCUS_OK);
+    const lab_array *words = lab_safetensors_find(&file, "embeddings.word_embeddings.weight");
+    assert_non_null(words);
+    const lab_parameter *embedding = lab_model_parameter(trained, 0);
+    assert_string_equal(embedding->name, "embedding.weight");
+    assert_int_equal(embedding->count, lab_array_count(words));
+    assert_memory_equal(embedding->value, words->data, embedding->count * sizeof(float));
+    lab_safetensors_close(&file);
+    lab_model_destroy(&trained);
+    training_forget(&r);
+}
+
+/* The text with its round brackets, cut behind so many pieces. */
+static void test_pieces(void **state) {
+    (void)state;
+    pretrained_folder();
+    /* ^ [MAX 2 7 ] */
+    static size_t offsets[] = {0, 5};
+    static const int32_t tokens[] = {0, 12, 3, 8, 15}, parents[] = {-1, 0, 1, 1, 1}, branches[] = {0, 0, 1, 2, 0};
+    static const char *const wanted[] = {"[CLS]", "(", "(", "(", "[", "max", "2", ")", "7", ")", "]", ")", "[SEP]"};
+    lab_tokenizer *tokenizer;
+    locus_error error;
+    assert_int_equal(lab_tokenizer_open_folder(&tokenizer, scratch_path("."), &error), LOCUS_OK);
+    for (size_t most = 6; most <= 16; most += 5) {
+        lab_dataset set = {.samples = 1};
+        set.input_offsets = memcpy(malloc(sizeof offsets), offsets, sizeof offsets);
+        set.input = memcpy(malloc(sizeof tokens), tokens, sizeof tokens);
+        set.input_tree.parents = memcpy(malloc(sizeof parents), parents, sizeof parents);
+        set.input_tree.branches = memcpy(malloc(sizeof branches), branches, sizeof branches);
+        assert_int_equal(lab_pieces_make(&set, tokenizer, most, &error), LOCUS_OK);
+        const size_t count = most < 13 ? most : 13;
+        assert_int_equal(set.input_offsets[1], count);
+        assert_null(set.input_tree.parents);
+        const lab_wordpiece *words = lab_tokenizer_words(tokenizer);
+        for (size_t i = 0; i + 1 < count; i++) {
+            assert_string_equal(lab_wordpiece_text(words, set.input[i]), wanted[i]);
+        }
+        assert_string_equal(lab_wordpiece_text(words, set.input[count - 1]), "[SEP]");
+        lab_dataset_destroy(&set);
+    }
+    lab_tokenizer_close(&tokenizer);
+}
+
+/* A vocabulary with more entries than the encoder has rows is not its own. */
+static void test_refusals(void **state) {
+    (void)state;
+    char encoding[LAB_SPEC_SIZE];
+    training_plan p = {.config = fine_tuning("none", encoding), .name = "refused", .threads = 1};
+    char words[256] = "";
+    for (size_t i = 0; i < 38; i++) {
+        snprintf(words + strlen(words), sizeof words - strlen(words), "%s\n", i < 5 ? pieces[i] : "a");
+    }
+    scratch_write("vocab.txt", words, strlen(words));
+    assert_int_equal(training_run(&p), LOCUS_ERROR_IO);
+    p.config.pretrained = NULL;
+    assert_int_equal(training_run(&p), LOCUS_ERROR_ARGUMENT);
+    training_remains r = training_look("refused");
+    assert_int_equal(r.run.id, 0);
+    training_forget(&r);
+    lab_train_config addition;
+    locus_error error;
+    assert_int_equal(lab_train_config_budget(&addition, lab_task_find("addition"), "smoke", LAB_SETUP_PAPER, &error),
+                     LOCUS_OK);
+    assert_int_equal(lab_train_config_pretrained(&addition, pretrained_folder(), &error), LOCUS_ERROR_ARGUMENT);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fine_tuning),
+        cmocka_unit_test(test_begins_there),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_pieces),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

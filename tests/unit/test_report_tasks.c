@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* Reports on problems, text and expressions, from a store that is filled by hand: what a section is about and which way
+ * is better, guesses beside the scores, targets that are never mixed, settings in words, and what the page shows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "io/file.h"
+#include "report/report.h"
+#include "report/summary.h"
+#include "train/config.h"
+#include "unit/scratch_folder.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define OK(call) \
+    do { \
+        locus_error failed = {0}; \
+        if ((call) != LOCUS_OK) { \
+            fail_msg("%s: %s", #call, failed.message); \
+        } \
+    } while (0)
+
+/* Two seeds each, `spread` apart. */
+typedef struct made_row {
+    const char *task, *encoding;
+    lab_asked asked;
+    double accuracy, loss, solved, spread; /* solved < 0: nothing is decoded */
+} made_row;
+
+static const made_row made[] = {
+    {"addition", "rope", LAB_ASKED_DIGIT, 0.90, 0.30, 0.20, 0.001},
+    {"addition", "rope(values=on)", LAB_ASKED_DIGIT, 0.85, 0.35, 0.70, 0.001},
+    {"substring-search", "rope", LAB_ASKED_DIGIT, 0.40, 1.20, -1, 0.001},
+    {"substring-search", "rope(values=on)", LAB_ASKED_DIGIT, 0.45, 1.10, -1, 0.001},
+    {"text", "rope", LAB_ASKED_DIGIT, 0.50, 1.5, -1, 0.001},
+    {"listops", "none", LAB_ASKED_DIGIT, 0.30, 1.9, -1, 0.001},
+    {"listops", "algebraic(group=tree:4)", LAB_ASKED_DIGIT, 0.60, 1.1, -1, 0.001},
+    {"listops", "none", LAB_ASKED_PARITY, 0.55, 0.69, -1, 0.001},
+};
+
+static void put_final(lab_store *store, int64_t run, const char *set, const char *name, double value) {
+    OK(lab_store_final_set(store, run, set, name, value, &failed));
+}
+
+static void put_scores(lab_store *store, int64_t run, const made_row *row, double shift) {
+    const bool expressions = strcmp(row->task, "listops") == 0, text = strcmp(row->task, "text") == 0;
+    put_final(store, run, "test", "accuracy", row->accuracy + shift);
+    put_final(store, run, "test", "loss", row->loss + shift);
+    if (row->solved >= 0) {
+        put_final(store, run, "test", "greedy_exact", row->solved + shift);
+    }
+    if (text) {
+        put_final(store, run, "test", "perplexity", exp(row->loss + shift));
+        put_final(store, run, "test", "bits_per_byte", (row->loss + shift) / log(2) / 4);
+    }
+    if (expressions) {
+        put_final(store, run, "test", "majority", row->asked == LAB_ASKED_PARITY ? 0.53 : 0.14);
+        put_final(store, run, "test", "chance", row->asked == LAB_ASKED_PARITY ? 0.5 : 0.1);
+        put_final(store, run, "depth:3", "accuracy", row->accuracy);
+        put_final(store, run, "depth:3", "samples", 77);
+        put_final(store, run, "length:17-32", "accuracy", row->accuracy);
+        put_final(store, run, "length:17-32", "samples", 66);
+    }
+}
+
+/* Of its own, whatever the budget's are. */
+static void put_sizes(lab_train_config *config) {
+    const lab_task_kind kind = lab_config_kind(config);
+    if (kind == LAB_TASK_EXPRESSIONS) {
+        config->data.shortest = 9;
+        config->data.longest = 41;
+        config->data.expression_depth = config->data.arity = 4;
+        return;
+    }
+    config->model.decoder_layers = 2;
+    config->data.sequence = 129;
+    config->train_samples = 0;
+    config->dev_samples = 16;
+    config->test_samples = 32;
+    config->greedy_samples = config->greedy_samples > 0 ? 32 : 0;
+    if (kind == LAB_TASK_TEXT) {
+        config->data.symbols = 8000;
+    } else if (config->data.digits > 0) {
+        config->data.digits = 2;
+    } else {
+        config->data.length_mean = 6;
+        config->data.length_deviation = 0;
+        config->data.symbols = 4;
+    }
+}
+
+static void insert(lab_store *store, const made_row *row, uint64_t seed) {
+    lab_train_config config;
+    char name[256];
+    OK(lab_train_config_budget(&config, lab_task_find(row->task), "smoke", LAB_SETUP_PAPER, &failed));
+    config.encoding = config.model.encoding = row->encoding;
+    config.data.asked = row->asked;
+    put_sizes(&config);
+    config.seed = seed;
+    lab_config_fill(&config);
+    lab_train_name(&config, name, sizeof name);
+    char *json = lab_config_json(&config);
+    lab_run run = {.name = name,
+                   .task = (char *)(uintptr_t)row->task,
+                   .encoding = (char *)(uintptr_t)row->encoding,
+                   .setup = "paper",
+                   .embedding_init = (char *)(uintptr_t)lab_embedding_init_name(config.model.embedding_init),
+                   .budget = "smoke",
+                   .config = json,
+                   .command = "",
+                   .version = "0.1.0",
+                   .machine = "a machine",
+                   .message = "",
+                   .seed = seed,
+                   .state = LAB_RUN_DONE,
+                   .steps_total = 100,
+                   .steps_done = 100,
+                   .wall_seconds = 10,
+                   .tokens_per_second = 1000,
+                   .peak_bytes = 1 << 26,
+                   .parameters = 12345,
+                   .started = "2024-01-01T00:00:00Z",
+                   .ended = "2024-01-01T00:00:10Z"};
+    OK(lab_store_run_insert(store, &run, &failed));
+    put_scores(store, run.id, row, (seed == 0 ? -0.5 : 0.5) * row->spread);
+    for (uint64_t step = 50; step <= 100; step += 50) {
+        OK(lab_store_metric_add(store, run.id, "train.loss", step, 300.0 / (double)step, &failed));
+        OK(lab_store_metric_add(store, run.id, "dev.loss", step, 200.0 / (double)step, &failed));
+        OK(lab_store_metric_add(store, run.id, "dev.accuracy", step, row->accuracy * (double)step / 100, &failed));
+    }
+    cJSON_free(json);
+}
+
+static int make_store(void **state) {
+    lab_store *store = NULL;
+    if (scratch_create(state) != 0) {
+        return -1;
+    }
+    OK(lab_store_open(&store, scratch_path("locus.db"), &failed));
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        insert(store, &made[i], 0);
+        insert(store, &made[i], 1);
+    }
+    lab_store_close(&store);
+    return 0;
+}
+
+static lab_summary summarise(void) {
+    const lab_summary_filter all = {0};
+    lab_store *store = NULL;
+    lab_summary summary;
+    OK(lab_store_open(&store, scratch_path("locus.db"), &failed));
+    OK(lab_summary_create(&summary, store, &all, &failed));
+    lab_store_close(&store);
+    return summary;
+}
+
+static const lab_summary_section *find(const lab_summary *summary, const char *title) {
+    for (size_t i = 0; i < summary->section_count; i++) {
+        if (!strcmp(summary->sections[i].title, title)) {
+            return &summary->sections[i];
+        }
+    }
+    fail_msg("no section '%s'", title);
+    return NULL;
+}
+
+static void near(double value, double expected) {
+    assert_true(fabs(value - expected) < 1e-12);
+}
+
+static void sections_know_their_measure(void **state) {
+    (void)state;
+    lab_summary summary = summarise();
+    assert_int_equal(summary.section_count, 5);
+    const lab_summary_section *addition = find(&summary, "addition"), *search = find(&summary, "substring-search");
+    const lab_summary_section *text = find(&summary, "text");
+    assert_int_equal(addition->measure, LAB_MEASURE_SOLVED);
+    assert_int_equal(search->measure, LAB_MEASURE_LOSS);
+    assert_int_equal(text->measure, LAB_MEASURE_LOSS);
+    near(lab_summary_score(addition, &addition->rows[1])->mean, 0.70);
+    near(lab_summary_score(search, &search->rows[0])->mean, 1.20);
+    near(text->rows[0].perplexity.mean, (exp(1.4995) + exp(1.5005)) / 2);
+    near(text->rows[0].bits_per_byte.mean, 1.5 / log(2) / 4);
+    assert_string_equal(addition->data, "numbers of up to 2 digits, sequences of 129 characters");
+    assert_string_equal(search->data, "pieces of length N(6, 0) over 4 letters, sequences of 129 characters");
+    assert_string_equal(text->data, "a vocabulary of 8,000 tokens, windows of 129");
+    lab_summary_free(&summary);
+}
+
+static void targets_never_mix(void **state) {
+    (void)state;
+    lab_summary summary = summarise();
+    const lab_summary_section *digit = find(&summary, "listops, digit"), *parity = find(&summary, "listops, parity");
+    assert_int_equal(digit->row_count, 2);
+    assert_int_equal(parity->row_count, 1);
+    assert_int_equal(digit->measure, LAB_MEASURE_ACCURACY);
+    near(digit->majority, 0.14);
+    near(digit->chance, 0.1);
+    near(parity->majority, 0.53);
+    near(parity->chance, 0.5);
+    assert_string_equal(digit->data, "expressions of 10 to 40 tokens, at most 4 deep, with up to 4 arguments");
+    assert_int_equal(digit->depths.count, 1);
+    assert_int_equal(digit->nodes.count, 1);
+    assert_int_equal(digit->nodes.bins[0].samples, 66);
+    near(digit->rows[1].at_nodes[0].accuracy.mean, 0.60);
+    near(find(&summary, "text")->majority, 0);
+    lab_summary_free(&summary);
+}
+
+static void json_says_what_is_measured(void **state) {
+    (void)state;
+    lab_summary summary = summarise();
+    cJSON *root = lab_summary_json(&summary);
+    const cJSON *section;
+    size_t seen = 0;
+    cJSON_ArrayForEach(section, cJSON_GetObjectItem(root, "sections")) {
+        const char *task = cJSON_GetObjectItem(section, "task")->valuestring;
+        const char *measure = cJSON_GetObjectItem(section, "measure")->valuestring;
+        const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(section, "rows"), 0);
+        const bool text = strcmp(task, "text") == 0, expressions = strcmp(task, "listops") == 0;
+        assert_string_equal(measure, strcmp(task, "addition") == 0 ? "solved" : expressions ? "accuracy" : "loss");
+        assert_true((cJSON_GetObjectItem(row, "bits_per_byte") != NULL) == text);
+        assert_true((cJSON_GetObjectItem(section, "majority") != NULL) == expressions);
+        seen += text || expressions;
+        if (strcmp(task, "addition") == 0 || strcmp(task, "substring-search") == 0) {
+            assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(section, "not_separated")), 0);
+        }
+    }
+    assert_int_equal(seen, 3);
+    cJSON_Delete(root);
+    lab_summary_free(&summary);
+}
+
+/* ---- the page ---- */
+
+/* From a section's heading to the next one's. */
+static char *part_of(const char *html, const char *heading) {
+    const char *start = strstr(html, heading);
+    if (!start) {
+        fail_msg("the page lacks '%s'", heading);
+        return NULL;
+    }
+    const char *end = strstr(start, "</section>");
+    return strndup(start, end ? (size_t)(end - start) : strlen(start));
+}
+
+static void has_all(const char *html, const char *heading, const char *const *texts) {
+    char *part = part_of(html, heading);
+    for (size_t i = 0; texts[i]; i++) {
+        if (!strstr(part, texts[i])) {
+            fail_msg("'%s' lacks '%s'", heading, texts[i]);
+        }
+    }
+    free(part);
+}
+
+static void page_shows_tasks(void **state) {
+    (void)state;
+    if (system("gnuplot --version >/dev/null 2>&1") != 0) {
+        skip();
+    }
+    const lab_report_options options = {0};
+    lab_store *store = NULL;
+    char *html = NULL;
+    size_t bytes = 0;
+    OK(lab_store_open(&store, scratch_path("locus.db"), &failed));
+    OK(lab_report_write(store, &options, scratch_path("page.html"), &failed));
+    lab_store_close(&store);
+    OK(lab_file_read(scratch_path("page.html"), &html, &bytes, &failed));
+    /* The best is the higher share, and the lower loss. */
+    has_all(html, "<h2>addition",
+            (const char *const[]){"<th>solved<small>problems, %", "<td class=\"best\">70.00 <small>±0.07",
+                                  "<td>20.00 <small>±0.07", "<td>0.3000 <small>±0.0007", "highest mean",
+                                  "Problems solved, all encodings are <b>separated",
+                                  "decoder-only Transformer, 2 layers", "endless / 16 / 32",
+                                  "of 32 problems of the test set", "development loss, nats a token", "AdamW", NULL});
+    has_all(html, "<h2>substring-search",
+            (const char *const[]){"<td class=\"best\">1.1000 <small>±0.0007", "<td>1.2000 <small>±0.0007",
+                                  "lower is better", "lowest mean", "Test loss, all encodings", NULL});
+    has_all(html, "<h2>text",
+            (const char *const[]){"bits per byte", "perplexity", "<td>4.48", "<td>0.5410", "nats a token",
+                                  "all / 16 / 32", NULL});
+    has_all(html, "<h2>listops, digit",
+            (const char *const[]){"of ten classes", "<i>majority</i></th><td>14.00", "<i>chance</i></th><td>10.00",
+                                  "<td class=\"best\">60.00", "Test accuracy by depth of the expression", "n = 77",
+                                  "10.0 % of the expressions at random, 14.0 % by always", "a linear classifier on the",
+                                  "nats an expression", NULL});
+    has_all(
+        html, "<h2>listops, parity",
+        (const char *const[]){"of two classes", "<i>majority</i></th><td>53.00", "<i>chance</i></th><td>50.00", NULL});
+    assert_null(strstr(html, "nan"));
+    free(html);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sections_know_their_measure),
+        cmocka_unit_test(targets_never_mix),
+        cmocka_unit_test(json_says_what_is_measured),
+        cmocka_unit_test(page_shows_tasks),
+    };
+    return cmocka_run_group_tests(tests, make_store, scratch_remove);
+}

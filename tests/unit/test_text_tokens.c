@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* Token files and the task made of them: what is written is read, every token but the first is predicted once, and no
+ * damage of a file passes unseen. */
+#include "io/fail.h"
+#include "io/file.h"
+#include "task/text_task.h"
+#include "text/token_file.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "unit/scratch_folder.h"
+
+static uint64_t drawn = 1;
+
+static uint32_t draw(void) {
+    drawn = drawn * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(drawn >> 33);
+}
+
+static int32_t *random_tokens(size_t count, size_t vocabulary) {
+    int32_t *tokens = malloc((count + 1) * sizeof *tokens);
+    assert_non_null(tokens);
+    for (size_t i = 0; i < count; i++)
+        tokens[i] = (int32_t)(draw() % vocabulary);
+    if (count > 0)
+        tokens[count / 2] = (int32_t)(vocabulary - 1);
+    return tokens;
+}
+
+static void write_tokens(const char *name, const int32_t *tokens, size_t count, size_t vocabulary, uint64_t bytes) {
+    const lab_token_file_content content = {vocabulary, count, tokens, bytes};
+    locus_error error = {0};
+    if (lab_token_file_write(scratch_path(name), &content, &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
+}
+
+static void expect_line(const locus_error *error, const char *part) {
+    assert_null(strchr(error->message, '\n'));
+    if (strstr(error->message, part) == NULL)
+        fail_msg("expected '%s' in: %s", part, error->message);
+}
+
+/* ---- files ---- */
+
+static void what_is_written_is_read(void **state) {
+    static const struct {
+        size_t vocabulary, count, width;
+    } cases[] = {{2, 7, 1},        {256, 5000, 1},  {257, 5000, 2},       {65536, 12345, 2},
+                 {65537, 4096, 4}, {1000000, 1, 4}, {INT32_MAX, 4097, 4}, {300, 0, 2}};
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const size_t count = cases[c].count;
+        int32_t *tokens = random_tokens(count, cases[c].vocabulary), got[100];
+        lab_token_file file;
+        locus_error error = {0};
+        struct stat facts;
+        write_tokens("a.tokens", tokens, count, cases[c].vocabulary, 3 * count);
+        assert_int_equal(stat(scratch_path("a.tokens"), &facts), 0);
+        assert_int_equal(facts.st_size, 48 + count * cases[c].width);
+        if (lab_token_file_open(&file, scratch_path("a.tokens"), &error) != LOCUS_OK)
+            fail_msg("%s", error.message);
+        assert_int_equal(file.tokens, count);
+        assert_int_equal(file.vocabulary, cases[c].vocabulary);
+        assert_int_equal(file.token_bytes, cases[c].width);
+        assert_int_equal(file.predicted_bytes, 3 * count);
+        for (size_t first = 0; first < count; first += 97) {
+            const size_t part = count - first < 97 ? count - first : 97;
+            lab_token_file_read(&file, first, part, got);
+            assert_memory_equal(got, tokens + first, part * sizeof *got);
+        }
+        lab_token_file_close(&file);
+        lab_token_file_close(&file);
+        free(tokens);
+    }
+}
+
+/* Header of a file of three tokens of one byte, by hand from the format's table: another program can write one. */
+static void the_format_is_as_it_is_said(void **state) {
+    static const unsigned char whole[] = {'L', 'O', 'C', 'U', 'S', 'T', 'O', 'K', 1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0,
+                                          0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
+                                          /* SHA-256("abc") = ba7816bf 8f01cfea … (FIPS 180-2, B.1) */
+                                          0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea, 'a', 'b', 'c'};
+    const int32_t tokens[] = {'a', 'b', 'c'};
+    char *data;
+    size_t bytes;
+    (void)state;
+    write_tokens("abc.tokens", tokens, 3, 256, 2);
+    assert_int_equal(lab_file_read(scratch_path("abc.tokens"), &data, &bytes, NULL), LOCUS_OK);
+    assert_int_equal(bytes, sizeof whole);
+    assert_memory_equal(data, whole, bytes);
+    free(data);
+}
+
+static void refuse_open(const char *name, const char *part) {
+    lab_token_file file;
+    locus_error error = {0};
+    assert_int_equal(lab_token_file_open(&file, scratch_path(name), &error), LOCUS_ERROR_IO);
+    assert_null(file.data);
+    expect_line(&error, part);
+}
+
+/* Every byte of a file changed, and every length that is too short: refused, but for the count of bytes, which is a
+ * number like any other as long as it is possible. */
+static void damage_is_seen(void **state) {
+    int32_t *tokens = random_tokens(40, 300);
+    char *data, copy[256];
+    size_t bytes;
+    (void)state;
+    write_tokens("good.tokens", tokens, 40, 300, 90);
+    free(tokens);
+    assert_int_equal(lab_file_read(scratch_path("good.tokens"), &data, &bytes, NULL), LOCUS_OK);
+    assert_true(bytes == 48 + 80);
+    for (size_t at = 0; at < bytes; at++) {
+        lab_token_file file;
+        locus_error error = {0};
+        memcpy(copy, data, bytes);
+        copy[at] = (char)(copy[at] ^ 0x40);
+        scratch_write("bad.tokens", copy, bytes);
+        const locus_status status = lab_token_file_open(&file, scratch_path("bad.tokens"), &error);
+        /* a larger vocabulary of the same width is another header, not damage that can be seen; so are fewer bytes */
+        const bool header = at == 16 || at == 17 || at == 32 || at == 33;
+        if (status == LOCUS_OK && !header)
+            fail_msg("byte %zu was changed and nobody noticed", at);
+        if (status != LOCUS_OK) {
+            assert_int_equal(status, LOCUS_ERROR_IO);
+            expect_line(&error, "bad.tokens'");
+        }
+        lab_token_file_close(&file);
+    }
+    for (size_t length = 0; length < bytes; length++) {
+        scratch_write("bad.tokens", data, length);
+        refuse_open("bad.tokens", length < 48 ? "is no token file" : "is cut or has grown");
+    }
+    memcpy(copy, data, bytes);
+    copy[bytes] = 'x';
+    scratch_write("bad.tokens", copy, bytes + 1);
+    refuse_open("bad.tokens", "is cut or has grown");
+    free(data);
+}
+
+static void each_refusal_says_what_is_wrong(void **state) {
+    const int32_t tokens[] = {1, 2, 299};
+    char *data;
+    size_t bytes;
+    (void)state;
+    write_tokens("g.tokens", tokens, 3, 300, 5);
+    assert_int_equal(lab_file_read(scratch_path("g.tokens"), &data, &bytes, NULL), LOCUS_OK);
+    data[8] = 2;
+    scratch_write("h.tokens", data, bytes);
+    refuse_open("h.tokens", "version 2");
+    data[8] = 1, data[12] = 3;
+    scratch_write("h.tokens", data, bytes);
+    refuse_open("h.tokens", "tokens of 3 bytes");
+    data[12] = 1;
+    scratch_write("h.tokens", data, bytes);
+    refuse_open("h.tokens", "cannot number");
+    data[12] = 2, data[16] = 43; /* 299 = 256 + 43 */
+    scratch_write("h.tokens", data, bytes);
+    refuse_open("h.tokens", "token 299 at 2, and a vocabulary of 299");
+    data[16] = 44, data[48] = 7;
+    scratch_write("h.tokens", data, bytes);
+    refuse_open("h.tokens", "is damaged");
+    data[48] = 1, data[40] = (char)(data[40] + 1);
+    scratch_write("h.tokens", data, bytes);
+    refuse_open("h.tokens", "is damaged");
+    data[0] = 'l';
+    scratch_write("h.tokens", data, bytes);
+    refuse_open("h.tokens", "does not begin with");
+    free(data);
+    refuse_open("nothing.tokens", "No such file");
+    refuse_open("", "is no file");
+}
+
+static void wrong_content_is_not_written(void **state) {
+    const int32_t tokens[] = {1, -1, 3}, large[] = {1, 5, 3};
+    locus_error error = {0};
+    (void)state;
+    lab_token_file_content content = {5, 3, tokens, 2};
+    const size_t before = scratch_count();
+    assert_int_equal(lab_token_file_write(scratch_path("w.tokens"), &content, &error), LOCUS_ERROR_ARGUMENT);
+    expect_line(&error, "token -1 at 1");
+    content.tokens = large;
+    assert_int_equal(lab_token_file_write(scratch_path("w.tokens"), &content, &error), LOCUS_ERROR_ARGUMENT);
+    expect_line(&error, "token 5 at 1 is not in the vocabulary of 5");
+    content.vocabulary = 0;
+    assert_int_equal(lab_token_file_write(scratch_path("w.tokens"), &content, &error), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(scratch_count(), before);
+}
+
+/* ---- the task ---- */
+
+static const lab_task *text_task(void) {
+    const lab_task *task = lab_task_find("text");
+    assert_non_null(task);
+    assert_int_equal(task->kind, LAB_TASK_TEXT);
+    return task;
+}
+
+/* train has `count` tokens, dev and test few. */
+static void write_folder(const char *name, const int32_t *tokens, size_t count) {
+    char path[64];
+    assert_int_equal(lab_directory_create(scratch_path(name), NULL), LOCUS_OK);
+    snprintf(path, sizeof path, "%s/train.tokens", name);
+    write_tokens(path, tokens, count, 300, 2 * (count - 1));
+    snprintf(path, sizeof path, "%s/dev.tokens", name);
+    write_tokens(path, tokens, 5, 300, 8);
+    snprintf(path, sizeof path, "%s/test.tokens", name);
+    write_tokens(path, tokens, 2, 300, 3);
+}
+
+static void open_windows(lab_dataset *set, const char *folder, size_t sequence, lab_set which) {
+    lab_task_options options = lab_task_default(text_task());
+    locus_error error = {0};
+    assert_int_equal(options.sequence, 513);
+    if (lab_text_describe(folder, &options, &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
+    assert_int_equal(lab_task_vocabulary(text_task(), &options), 300);
+    options.sequence = sequence;
+    const lab_draw draw_all = {text_task(), &options, which, 0, 0};
+    if (lab_dataset_sequences(set, &draw_all, &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
+}
+
+static void every_token_but_the_first_is_predicted_once(void **state) {
+    const size_t counts[] = {5, 6, 50, 1000, 1025}, sequences[] = {2, 3, 7, 512, 513, 2000};
+    (void)state;
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        int32_t *tokens = random_tokens(counts[c], 300), got[2000];
+        write_folder("set", tokens, counts[c]);
+        for (size_t s = 0; s < sizeof sequences / sizeof *sequences; s++) {
+            lab_dataset set;
+            size_t at = 0;
+            open_windows(&set, scratch_path("set"), sequences[s], LAB_SET_TRAIN);
+            assert_int_equal(set.samples, set.sequences.count);
+            assert_int_equal(set.sequences.length, sequences[s]);
+            assert_true(set.sequences.bytes_per_token == 2.0);
+            for (uint64_t i = 0; i < set.sequences.count; i++) {
+                const size_t n = set.sequences.read(&set.sequences, i, got);
+                assert_true(n >= 2 && n <= sequences[s]);
+                assert_true(n == sequences[s] || i + 1 == set.sequences.count);
+                assert_memory_equal(got, tokens + at, n * sizeof *got); /* its first is the last one's last */
+                at += n - 1;
+            }
+            assert_int_equal(at, counts[c] - 1);
+            lab_dataset_destroy(&set);
+        }
+        free(tokens);
+    }
+}
+
+static void sets_and_samples_are_chosen(void **state) {
+    int32_t *tokens = random_tokens(100, 300), got[10];
+    lab_dataset set;
+    locus_error error = {0};
+    (void)state;
+    write_folder("chosen", tokens, 100);
+    open_windows(&set, scratch_path("chosen"), 10, LAB_SET_TEST);
+    assert_int_equal(set.sequences.count, 1);
+    assert_int_equal(set.sequences.read(&set.sequences, 0, got), 2);
+    assert_true(set.sequences.bytes_per_token == 3.0);
+    lab_dataset_destroy(&set);
+
+    lab_task_options options = lab_task_default(text_task());
+    options.path = scratch_path("chosen");
+    options.sequence = 10;
+    lab_draw draw_some = {text_task(), &options, LAB_SET_TRAIN, 4, 0};
+    assert_int_equal(lab_dataset_sequences(&set, &draw_some, &error), LOCUS_OK);
+    assert_int_equal(set.sequences.count, 4);
+    assert_int_equal(set.samples, 4);
+    assert_true(lab_dataset_chance(&set, 300) == 0.0);
+    lab_dataset_destroy(&set);
+    draw_some.samples = 12;
+    assert_int_equal(lab_dataset_sequences(&set, &draw_some, &error), LOCUS_ERROR_ARGUMENT);
+    expect_line(&error, "12 sequences of 10 tokens: the train set in");
+    assert_string_equal(error.argument, "n");
+    draw_some.samples = 0, options.sequence = 1;
+    assert_int_equal(lab_dataset_sequences(&set, &draw_some, &error), LOCUS_ERROR_ARGUMENT);
+    assert_string_equal(error.argument, "sequence");
+    options.sequence = 10;
+    assert_int_equal(lab_dataset_generate(&set, &draw_some, &error), LOCUS_ERROR_UNSUPPORTED);
+    free(tokens);
+}
+
+static void another_text_is_another_task(void **state) {
+    int32_t *tokens = random_tokens(100, 300);
+    lab_task_options options = lab_task_default(text_task()), same = options, other = options;
+    lab_dataset set;
+    locus_error error = {0};
+    (void)state;
+    write_folder("one", tokens, 100);
+    write_folder("two", tokens, 100);
+    char path[1024];
+    snprintf(path, sizeof path, "%s", scratch_path("one"));
+    assert_int_equal(lab_text_describe(path, &options, &error), LOCUS_OK);
+    assert_ptr_equal(options.path, path);
+    assert_true(options.digest != 0);
+    assert_int_equal(lab_text_describe(scratch_path("two"), &same, &error), LOCUS_OK);
+    assert_true(options.digest == same.digest);
+    tokens[4] = (tokens[4] + 1) % 300; /* of the dev set */
+    write_folder("two", tokens, 100);
+    assert_int_equal(lab_text_describe(scratch_path("two"), &other, &error), LOCUS_OK);
+    assert_true(options.digest != other.digest);
+    options.path = scratch_path("two");
+    const lab_draw draw_all = {text_task(), &options, LAB_SET_TRAIN, 0, 0};
+    assert_int_equal(lab_dataset_sequences(&set, &draw_all, &error), LOCUS_ERROR_ARGUMENT);
+    expect_line(&error, "another text");
+    free(tokens);
+}
+
+static void a_folder_without_text_says_how_to_make_it(void **state) {
+    int32_t *tokens = random_tokens(100, 300);
+    lab_task_options options = lab_task_default(text_task());
+    locus_error error = {0};
+    (void)state;
+    assert_int_equal(lab_text_describe(scratch_path("no-such-folder"), &options, &error), LOCUS_ERROR_IO);
+    expect_line(&error, "locus data make text --train-text FILE");
+    write_folder("part", tokens, 100);
+    assert_int_equal(unlink(scratch_path("part/dev.tokens")), 0);
+    assert_int_equal(lab_text_describe(scratch_path("part"), &options, &error), LOCUS_ERROR_IO);
+    expect_line(&error, "has no dev.tokens");
+    write_tokens("part/dev.tokens", tokens, 5, 301, 8);
+    assert_int_equal(lab_text_describe(scratch_path("part"), &options, &error), LOCUS_ERROR_IO);
+    expect_line(&error, "token files of 300 and of 301");
+    write_tokens("part/dev.tokens", tokens, 1, 300, 0);
+    assert_int_equal(lab_text_describe(scratch_path("part"), &options, &error), LOCUS_ERROR_IO);
+    expect_line(&error, "has 1 tokens");
+    assert_int_equal(options.digest, 0);
+    free(tokens);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(the_format_is_as_it_is_said),
+        cmocka_unit_test(damage_is_seen),
+        cmocka_unit_test(each_refusal_says_what_is_wrong),
+        cmocka_unit_test(wrong_content_is_not_written),
+        cmocka_unit_test(every_token_but_the_first_is_predicted_once),
+        cmocka_unit_test(sets_and_samples_are_chosen),
+        cmocka_unit_test(another_text_is_another_task),
+        cmocka_unit_test(a_folder_without_text_says_how_to_make_it),
+    };
+    return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
+}
