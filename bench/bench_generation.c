@@ -4,14 +4,16 @@
  *
  *   prefill_s       reading the prompts, the first token included
  *   step_us         one token for each of `batch` sequences, the fastest and the median
- *   attention_us    locus_cache_attend alone, once for each layer, at the same length: what grows with it; the median
- *   rest_us         median − attention_us; over the lengths it should be constant
+ *   attention_us    locus_cache_attend alone, once for each layer, at the same length; the median. Its keys may
+ * still be
+ *                   in the processor's cache, where those of a step are not
  *   tokens_per_s    batch / step
  *
- * and at the end of each batch `rest_spread`, (greatest − least) / least of rest_us. Before anything is timed, what is
- * decoded behind a short prompt is compared with the model's teacher-forced choices, token by token. Parameters are
- * those of an untrained model. --write puts them with that prompt and its answer into a .safetensors file, on which
- * peer_generation.py runs the same.
+ * and at the end of each batch the line step = fixed + each · length with the least relative squares, and the greatest
+ * share by which a step is off it: 0, if nothing but attention, which is linear, depends on the length. Before anything
+ * is timed, what is decoded behind a short prompt is compared with the model's teacher-forced choices, token by token.
+ * Parameters are those of an untrained model. --write puts them with that prompt and its answer into a .safetensors
+ * file, on which peer_generation.py runs the same.
  *
  *   bench_generation [--threads N] [--lengths 128,256,…] [--batches 1,32] [--tokens N] [--encodings "rope;roper"]
  *                    [--write FILE] */
@@ -20,6 +22,7 @@
 #include "model/model.h"
 #include "task/task.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,23 +251,47 @@ static times time_length(lab_model *model, size_t batch, size_t length, size_t t
     return (times){marks.at[0] - start, steps[0], steps[tokens / 2], attending.median};
 }
 
+typedef struct line {
+    double fixed, each, off;
+} line;
+
+/* Weights 1/y²: the shares by which points are off count, not the seconds. */
+static line line_fit(const size_t *x, const double *y, size_t count) {
+    double w = 0.0, wx = 0.0, wy = 0.0, wxx = 0.0, wxy = 0.0;
+    for (size_t i = 0; i < count; i++) {
+        const double weight = 1.0 / (y[i] * y[i]), at = (double)x[i];
+        w += weight;
+        wx += weight * at;
+        wy += weight * y[i];
+        wxx += weight * at * at;
+        wxy += weight * at * y[i];
+    }
+    line fit = {.each = (w * wxy - wx * wy) / (w * wxx - wx * wx)};
+    fit.fixed = (wy - fit.each * wx) / w;
+    for (size_t i = 0; i < count; i++)
+        fit.off = fmax(fit.off, fabs((fit.fixed + fit.each * (double)x[i]) / y[i] - 1.0));
+    return fit;
+}
+
 static void time_batch(const settings *given, lab_model *model, const char *spec, size_t batch) {
-    double least = 1e9, greatest = 0.0;
+    double steps[LIST_MAX];
     for (size_t i = 0; i < given->length_count; i++) {
         const size_t length = given->lengths[i];
         const times t = time_length(model, batch, length, given->tokens);
-        const double rest = t.median - t.attention;
-        least = rest < least ? rest : least;
-        greatest = rest > greatest ? rest : greatest;
+        steps[i] = t.best;
         (void)printf("{\"bench\": \"generation\", \"encoding\": \"%s\", \"threads\": %zu, \"batch\": %zu, \"length\": "
                      "%zu, \"prefill_s\": %.4f, \"prefill_tokens_per_s\": %.0f, \"step_us\": %.1f, \"median_us\": "
-                     "%.1f, \"attention_us\": %.1f, \"rest_us\": %.1f, \"tokens_per_s\": %.1f}\n",
+                     "%.1f, \"attention_us\": %.1f, \"tokens_per_s\": %.1f}\n",
                      spec, locus_threads(), batch, length, t.prefill, (double)(batch * length) / t.prefill,
-                     1e6 * t.best, 1e6 * t.median, 1e6 * t.attention, 1e6 * rest, (double)batch / t.best);
+                     1e6 * t.best, 1e6 * t.median, 1e6 * t.attention, (double)batch / t.best);
         (void)fflush(stdout);
     }
-    (void)printf("{\"bench\": \"generation\", \"encoding\": \"%s\", \"batch\": %zu, \"rest_spread\": %.3f}\n", spec,
-                 batch, greatest / least - 1.0);
+    if (given->length_count < 3)
+        return;
+    const line fit = line_fit(given->lengths, steps, given->length_count);
+    (void)printf("{\"bench\": \"generation\", \"encoding\": \"%s\", \"batch\": %zu, \"fixed_us\": %.1f, "
+                 "\"us_each_length\": %.4f, \"furthest_off\": %.3f}\n",
+                 spec, batch, 1e6 * fit.fixed, 1e6 * fit.each, fit.off);
 }
 
 static void time_encoding(const settings *given, const char *spec) {

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- options of a set ---- */
 
@@ -265,6 +266,10 @@ static int inspect_task(cli_arguments *arguments) {
 static int inspect_file(cli_arguments *arguments) {
     cli_data_subject subject = {arguments->operands[0], NULL, NULL, NULL};
     lab_dataset set;
+    struct stat found;
+    if (stat(subject.name, &found) == 0 && S_ISDIR(found.st_mode)) {
+        return cli_failure("'%s' is a folder: locus data inspect TASK --data %s", subject.name, subject.name);
+    }
     if (cli_data_is_expressions(subject.name)) {
         return cli_data_inspect_expression_file(arguments, subject.name);
     }
@@ -298,7 +303,9 @@ static int run_inspect(cli_arguments *arguments) {
         {"arity", 0, CLI_INTEGER, "K", NULL, "trees: children of a node (2)", 1, 16}, \
         {"order", 0, CLI_CHOICE, "breadth|depth", NULL, "trees: order in which targets are written", 0, 0}, \
         {"digits", 0, CLI_INTEGER, "N", NULL, "addition: most digits of a number (8)", 1, 18}, \
-        {"sequence", 0, CLI_INTEGER, "N", NULL, "characters; addition, substring-index 641, -search 513", 2, 1e6}, \
+        {"sequence", 0,    CLI_INTEGER, \
+         "N",        NULL, "characters of a training sequence (641; substring-search: of a sample, 513)", \
+         2,          1e6}, \
         CLI_EXPRESSION_OPTIONS, { \
         "data", 0, CLI_TEXT, "PATH", NULL, "images, listops: what to read; text: its folder (data/NAME)", 0, 0 \
     }

@@ -96,11 +96,13 @@ static char *file_name(const reproduce *job, const char *end) {
         snprintf(seed, sizeof seed, "-seed-%" PRIu64, table->first_seed);
     }
     if (path != NULL) {
-        snprintf(path, size, "%s/reproduce-%s-%s%s%s%s%s%s%s%s%s", job->folder, table->name, table->budget,
+        snprintf(path, size, "%s/reproduce-%s-%s%s%s%s%s%s%s%s%s%s", job->folder, table->name, table->budget,
                  table->setup == LAB_SETUP_CODE ? "-code" : "", decays[table->decay],
                  init ? inits[cli_choice(job->arguments, "embedding-init")] : "",
                  cli_flag(job->arguments, "more") ? "-more" : "",
-                 cli_flag(job->arguments, "drop-worst") ? "-drop-worst" : "", seed, table->part ? "-part" : "", end);
+                 cli_flag(job->arguments, "drop-worst") ? "-drop-worst" : "",
+                 cli_given_by_user(job->arguments, "pretrained") ? "-pretrained" : "", seed, table->part ? "-part" : "",
+                 end);
     }
     return path;
 }

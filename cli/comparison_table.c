@@ -205,8 +205,12 @@ static void print_expression_scores(const lab_summary_section *section, FILE *st
     }
     cli_table_print(table, stream);
     cli_table_free(table);
-    fprintf(stream, "Expressions right in %%: chance is %.2f, always the most common class %.2f.\n",
-            100 * section->chance, 100 * section->majority);
+    if (section->chance > 0) {
+        fprintf(stream, "Expressions right in %%: chance is %.2f, always the most common class %.2f.\n",
+                100 * section->chance, 100 * section->majority);
+    } else {
+        fputs("Expressions right in %.\n", stream); /* no run is done that says what guessing scores */
+    }
     print_source(section, "accuracy", stream);
 }
 

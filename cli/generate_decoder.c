@@ -183,7 +183,7 @@ static int decode(job *j) {
     /* A draw depends on a prompt's place among those decoded together: each group has a seed of its own. */
     lab_sampling sampling = j->sampling;
     locus_error error;
-    sampling.seed += j->begin / TOGETHER;
+    sampling.seed ^= j->begin / TOGETHER * UINT64_C(0x9E3779B97F4A7C15); /* no other --seed's */
     for (size_t s = 0; s < j->count; s++) {
         const size_t *offsets = j->prompts.offsets + j->begin + s;
         j->offsets[s + 1] = offsets[1] - first;

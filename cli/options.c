@@ -168,12 +168,13 @@ static int check_number(const cli_command *command, const cli_option *option, co
     }
     number = whole ? (double)integer : number;
     if (option->least < option->most && !(number >= option->least && number <= option->most)) {
+        const int digits = whole ? 15 : 6; /* as many as a limit has */
         if (option->most >= CLI_MANY) {
             return cli_usage_error("%s: --%s must be at least %g, not %s", command->name, option->name, option->least,
                                    text);
         }
-        return cli_usage_error("%s: --%s must be from %g to %g, not %s", command->name, option->name, option->least,
-                               option->most, text);
+        return cli_usage_error("%s: --%s must be from %.*g to %.*g, not %s", command->name, option->name, digits,
+                               option->least, digits, option->most, text);
     }
     return 0;
 }

@@ -132,13 +132,16 @@ int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task)
     return name == NULL ? 0 : cli_usage_error("--%s: %s has none", name, task->name);
 }
 
-int cli_refuse_pretrained(const cli_arguments *arguments) {
+int cli_refuse_pretrained(const cli_arguments *arguments, const lab_task *task) {
     static const char *const names[] = {"dim",          "heads",   "kv-heads", "attention",      "layers",
                                         "feed-forward", "dropout", "norm",     "embedding-init", "setup"};
     for (size_t i = 0; given(arguments, "pretrained") && i < sizeof names / sizeof *names; i++) {
         if (given(arguments, names[i])) {
             return cli_usage_error("--%s: the pretrained encoder says it itself; leave it out", names[i]);
         }
+    }
+    if (task->kind == LAB_TASK_EXPRESSIONS && given(arguments, "sequence") && !given(arguments, "pretrained")) {
+        return cli_usage_error("--sequence: expressions are read whole; it is for --pretrained, whose pieces are cut");
     }
     return 0;
 }

@@ -304,7 +304,7 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments, const c
         return cli_usage_error("unknown task '%s'; did you mean '%s'?", name, lab_task_nearest(name));
     }
     int status = cli_refuse_other_kinds(arguments, task);
-    status = status ? status : cli_refuse_pretrained(arguments);
+    status = status ? status : cli_refuse_pretrained(arguments, task);
     if (status == 0 && cli_given_by_user(arguments, "steps") && cli_given_by_user(arguments, "epochs")) {
         return cli_usage_error("--steps and --epochs say the same: give one of them");
     }

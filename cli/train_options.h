@@ -88,7 +88,7 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments, const c
 int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task);
 
 /* 2 after one line, if a pretrained encoder is given and with it what it decides itself; else 0. */
-int cli_refuse_pretrained(const cli_arguments *arguments);
+int cli_refuse_pretrained(const cli_arguments *arguments, const lab_task *task);
 
 /* Sets it, unless a pretrained encoder has embeddings of its own. */
 void cli_train_embedding(lab_train_config *config, lab_embedding_init init);

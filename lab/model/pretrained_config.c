@@ -104,6 +104,9 @@ static void read_config(reading *r, lab_model_config *config) {
     config->vocabulary = read_size(r, "vocab_size", SIZE_MAX);
     config->dim = read_size(r, "hidden_size", SIZE_MAX);
     config->heads = read_size(r, "num_attention_heads", SIZE_MAX);
+    if (r->status == LOCUS_OK && (config->heads == 0 || config->dim % config->heads != 0))
+        r->status = lab_fail_file(r->error, r->path, "has a hidden_size of %zu, which %zu heads do not divide",
+                                  config->dim, config->heads);
     config->feed_forward = read_size(r, "intermediate_size", SIZE_MAX);
     config->encoder_layers = read_size(r, "num_hidden_layers", SIZE_MAX);
     config->token_types = read_size(r, "type_vocab_size", 2);

@@ -10,7 +10,7 @@
  *                     substring begins anywhere in what stands before it, without '>', that leaves room for it
  *
  * A sequence is problems laid end to end with nothing between, from the first character on, and cut at its length.
- * There is a stream of random numbers for each (seed, set, i), used one after another: problem i of a set is the problem
+ * There is a stream of random numbers for each (seed, set, i), used one after another: problem i of a set is the one
  * that its sequence i begins with, a longer sequence begins with the shorter one, and nothing depends on how many are
  * drawn, or on threads. Problem i of substring-search is its whole sequence i, without prompt. */
 #include "task/problem.h"

@@ -34,7 +34,8 @@ static locus_status open_set(lab_token_file *file, const char *folder, lab_set w
     locus_status status = LOCUS_OK;
     if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
         status = lab_fail_file(error, folder,
-                               "has no %s.tokens: make it with `locus data make text --train-text FILE -o FOLDER`",
+                               "has no %s.tokens: make it with `locus data make text --train-text FILE -o FOLDER`, "
+                               "or name another folder with --data",
                                lab_text_set_names[which]);
     } else {
         status = lab_token_file_open(file, path, error);

@@ -116,15 +116,19 @@ static locus_status encode_set(making *made, int set, locus_error *error) {
     return status;
 }
 
-/* Bytes that the first token stands for; the space that a model adds before a line is none of the text. */
-static uint64_t first_bytes(const making *made, int set) {
-    if (made->counts[set] == 0 || lab_tokenizer_get_kind(made->tokenizer) == LAB_TOKENIZER_BYTES) {
-        return made->counts[set] > 0;
+/* Bytes that a text's first token stands for; the space that a model adds before a line is none of the text. */
+static uint64_t first_token_bytes(const lab_tokenizer *tokenizer, int32_t token) {
+    if (lab_tokenizer_get_kind(tokenizer) != LAB_TOKENIZER_SENTENCEPIECE) {
+        return 1;
     }
-    const lab_sentencepiece_model *model = &made->tokenizer->pieces;
-    const lab_piece *piece = &model->pieces[made->tokens[set][0]];
+    const lab_sentencepiece_model *model = &tokenizer->pieces;
+    const lab_piece *piece = &model->pieces[token];
     const bool space = model->dummy_prefix && piece->length > 0 && model->texts[piece->start] == ' ';
-    const uint64_t length = piece->length - (size_t)space;
+    return piece->length - (size_t)space;
+}
+
+static uint64_t first_bytes(const making *made, int set) {
+    const uint64_t length = made->counts[set] > 0 ? first_token_bytes(made->tokenizer, made->tokens[set][0]) : 0;
     return length < made->bytes[set] ? length : made->bytes[set];
 }
 
@@ -273,7 +277,6 @@ locus_status lab_text_look(const char *folder, lab_text_facts *facts, locus_erro
     }
     *facts = (lab_text_facts){.kind = lab_tokenizer_get_kind(tokenizer)};
     const size_t known = lab_tokenizer_vocabulary(tokenizer);
-    lab_tokenizer_close(&tokenizer);
     for (int s = 0; status == LOCUS_OK && s < LAB_TEXT_SETS; s++) {
         lab_token_file file = {0};
         char *path = lab_token_file_path(folder, lab_text_set_names[s]);
@@ -285,8 +288,14 @@ locus_status lab_text_look(const char *folder, lab_text_facts *facts, locus_erro
         facts->vocabulary = known;
         facts->tokens[s] = file.tokens;
         facts->bytes[s] = facts->predicted_bytes[s] = file.predicted_bytes;
+        if (status == LOCUS_OK && file.tokens > 0) {
+            int32_t first;
+            lab_token_file_read(&file, 0, 1, &first);
+            facts->bytes[s] += (size_t)first < known ? first_token_bytes(tokenizer, first) : 0;
+        }
         lab_token_file_close(&file);
         free(path);
     }
+    lab_tokenizer_close(&tokenizer);
     return status;
 }

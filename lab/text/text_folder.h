@@ -29,7 +29,7 @@ typedef struct lab_text_facts {
 locus_status lab_text_make(const char *folder, const lab_text_source *source, const lab_watch *watch,
                            lab_text_facts *facts, locus_error *error);
 
-/* What a folder has. `bytes` are then those that tokens but the first stand for. */
+/* What a folder has. */
 locus_status lab_text_look(const char *folder, lab_text_facts *facts, locus_error *error);
 
 #endif

@@ -68,6 +68,12 @@ void lab_problems_quick(lab_train_config *config) {
                                   .rate = 1e-3};
     problems_small(config, &size, 321);
     config->data.digits = config->data.digits > 0 ? 6 : 0;
+    if (is_search(config)) {
+        config->data.sequence = 193;
+        config->data.length_mean = 8.0;
+        config->steps = 2000;
+        config->rate_peak = 2e-3;
+    }
 }
 
 void lab_problems_smoke(lab_train_config *config) {

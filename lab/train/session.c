@@ -94,6 +94,21 @@ locus_status lab_session_save_row(lab_session *session, lab_run_state state, loc
 
 /* ---- parts ---- */
 
+/* Expressions of a file are read as they are used, the test set last: what is wrong with it is said before the
+ * training, since a file that is mended afterwards is another one, with which the run cannot go on. */
+static locus_status check_test_file(const lab_train_config *config, locus_error *error) {
+    const lab_train_set_request request = lab_train_set_ask(config, LAB_SET_TEST);
+    if (lab_config_kind(config) != LAB_TASK_EXPRESSIONS || config->data.path == NULL) {
+        return LOCUS_OK;
+    }
+    lab_dataset test;
+    const locus_status status = lab_train_set(&test, config, &request, error);
+    if (status == LOCUS_OK) {
+        lab_dataset_destroy(&test);
+    }
+    return status;
+}
+
 static locus_status make_parts(lab_session *session, locus_error *error) {
     const lab_train_config *config = &session->config;
     const lab_train_set_request train = lab_train_set_ask(config, LAB_SET_TRAIN);
@@ -101,6 +116,9 @@ static locus_status make_parts(lab_session *session, locus_error *error) {
     locus_status status = lab_train_set(&session->train, config, &train, error);
     if (status == LOCUS_OK) {
         status = lab_train_set(&session->dev, config, &dev, error);
+    }
+    if (status == LOCUS_OK) {
+        status = check_test_file(config, error);
     }
     if (status == LOCUS_OK) {
         status = lab_feed_train(&session->feed, &session->train, config, error);
@@ -182,6 +200,12 @@ static locus_status check_same(const lab_session *session, locus_error *error) {
         return status;
     }
     const char *difference = lab_config_difference(&stored, &session->config);
+    if (difference != NULL && strcmp(difference, "digest") == 0) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "name",
+                        "the run '%s' was made with other data (their files have another digest): choose another "
+                        "--name or --data, or --restart",
+                        session->run->name);
+    }
     return difference == NULL ? LOCUS_OK
                               : lab_fail(error, LOCUS_ERROR_ARGUMENT, "name",
                                          "the run '%s' exists with another %s: choose another --name, or --restart",

@@ -40,8 +40,8 @@ typedef struct lab_train_config {
     uint64_t rate_epochs;
     uint64_t patience;     /* evaluations without a better one after which training ends; 0: never */
     size_t greedy_samples; /* of the test set that are decoded greedily; 0: none. Problems: how many are solved */
-    /* A folder with a pretrained encoder (model/pretrained.h) that the training begins with; NULL: none. Its digest is
-     * what counts; the path is not written down. */
+    /* A folder with a pretrained encoder (model/pretrained.h) that the training begins with; NULL: none. Its digest, of
+     * weights and vocabulary, is what counts; the path is not written down. */
     const char *pretrained;
     uint64_t pretrained_digest;
     size_t test_lengths[LAB_MAX_TEST_LENGTHS], test_length_count; /* further test sets of these mean

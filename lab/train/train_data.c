@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "train/train_data.h"
 
+#include "io/digest.h"
 #include "io/fail.h"
 #include "model/pretrained.h"
 #include "task/listops.h"
 #include "task/text_task.h"
+#include "text/wordpiece.h"
 #include "train/config.h"
 #include "train/pieces.h"
+
+#include <stdio.h>
+#include <string.h>
 
 /* ---- sets ---- */
 
@@ -15,16 +20,17 @@ lab_train_set_request lab_train_set_ask(const lab_train_config *config, lab_set 
     return (lab_train_set_request){.which = which, .samples = samples[which]};
 }
 
-/* A part of a text is its beginning, however long the text is. */
+/* A part of a text is its beginning; to score, however long the text is. For training the number must be right, since
+ * epochs are counted by it. */
 static locus_status open_sequences(lab_dataset *set, const lab_draw *draw, locus_error *error) {
-    const bool text = draw->task->kind == LAB_TASK_TEXT;
+    const bool text = draw->task->kind == LAB_TASK_TEXT && draw->which != LAB_SET_TRAIN;
     lab_draw all = *draw;
     all.samples = text ? 0 : draw->samples;
     const locus_status status = lab_dataset_sequences(set, &all, error);
     if (status == LOCUS_OK && text && draw->samples > 0 && draw->samples < set->samples) {
         set->samples = draw->samples;
     }
-    if (status == LOCUS_OK && !text) {
+    if (status == LOCUS_OK && draw->task->kind == LAB_TASK_PROBLEMS) {
         set->samples = draw->samples; /* 0: endless */
     }
     return status;
@@ -92,13 +98,42 @@ static locus_status look_expressions(lab_train_config *config, locus_error *erro
     return status;
 }
 
+/* The vocabulary decides what is read as much as the weights do. */
+static locus_status add_vocabulary(const char *folder, uint64_t *digest, locus_error *error) {
+    lab_tokenizer *tokenizer = NULL;
+    lab_digest sum = {0};
+    char head[48];
+    locus_status status = lab_tokenizer_open_folder(&tokenizer, folder, error);
+    const lab_wordpiece *words = status == LOCUS_OK ? lab_tokenizer_words(tokenizer) : NULL;
+    if (words != NULL) { /* without one there is a line when pieces are made */
+        snprintf(head, sizeof head, "%llu %s\n", (unsigned long long)*digest,
+                 lab_wordpiece_uncased(words) ? "uncased" : "cased");
+        status = lab_digest_open(&sum, LAB_DIGEST_SHA256, error);
+        if (status == LOCUS_OK) {
+            lab_digest_add(&sum, head, strlen(head));
+            for (size_t i = 0; i < lab_wordpiece_count(words); i++) {
+                const char *entry = lab_wordpiece_text(words, (int32_t)i);
+                lab_digest_add(&sum, entry, strlen(entry) + 1);
+            }
+            status = lab_digest_close_number(&sum, digest, error);
+        }
+    }
+    lab_tokenizer_close(&tokenizer);
+    return status;
+}
+
 static locus_status look_pretrained(lab_train_config *config, locus_error *error) {
     char encoding[LAB_SPEC_SIZE];
+    uint64_t digest = 0;
     lab_model_config model = {.classes = 2};
     locus_status status = lab_pretrained_config(config->pretrained, NULL, encoding, sizeof encoding, &model, error);
     if (status == LOCUS_OK) {
-        status = lab_pretrained_digest(config->pretrained, &config->pretrained_digest, error);
+        status = lab_pretrained_digest(config->pretrained, &digest, error);
     }
+    if (status == LOCUS_OK) {
+        status = add_vocabulary(config->pretrained, &digest, error);
+    }
+    config->pretrained_digest = status == LOCUS_OK ? digest : 0;
     config->data.symbols = model.vocabulary;
     return status;
 }

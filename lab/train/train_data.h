@@ -14,7 +14,8 @@
 
 typedef struct lab_train_set_request {
     lab_set which;
-    size_t samples;        /* 0: endless problems, all of a text, or all that a file has; of a text at most so many */
+    size_t samples;        /* 0: endless problems, all of a text, or all that a file has; of dev and test of a text at
+                              most so many */
     size_t mean;           /* words and trees: another mean length or depth; 0: the trained one */
     const char *tokenizer; /* of a pretrained encoder: the folder that has it; NULL: config->pretrained */
 } lab_train_set_request;

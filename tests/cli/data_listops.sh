@@ -134,6 +134,17 @@ sed 's/"input": \[0, 12/"input": [0, 11/' known.jsonl >bad.jsonl
 refuses 1 'bad.jsonl, line 2: "input" is not the tokens' "$locus" data inspect bad.jsonl
 
 # Bad uses.
+# Deep nesting takes no longer than the same number of tokens side by side: 200,000 levels are below a second.
+awk 'BEGIN {
+    print "Source\tTarget"
+    for (i = 0; i < 200000; i++) printf "[MIN 1 "
+    printf "1 "
+    for (i = 0; i < 200000; i++) printf "] "
+    print "\t1"
+}' >deep.tsv
+timeout 20 "$locus" data inspect deep.tsv --show 0 >deep || fail "a deep expression: $?"
+grep -q '^arguments  2 … 2, mean 2.00' deep && grep -q '^depth      200001 … 200001' deep || fail "deep: $(cat deep)"
+
 refuses 2 'no length lies between 1000 and 1000' "$locus" data make listops --shortest 1000 -o x.tsv
 refuses 2 'the longest 65' "$locus" data make listops --expression-depth 3 -o x.tsv
 refuses 2 'none of .* random expressions' "$locus" data make listops --expression-depth 4 --shortest 450 -o x.tsv

@@ -48,7 +48,10 @@ refuses 1 "'nothing': No such file" "$locus" data make text --train-text nothing
 refuses 1 "nothing.model': No such file" "$locus" data make text --train-text text --model nothing.model -o no
 refuses 1 "is no SentencePiece model" "$locus" data make text --train-text text --model text -o no
 refuses 1 "Not a directory" "$locus" data make text --train-text text -o text/no
-refuses 1 "locus data make text --train-text" "$locus" data inspect text --data no
+refuses 1 "locus data make text --train-text.* --data" "$locus" data inspect text --data no
+refuses 1 "'./bytes' is a folder: locus data inspect TASK --data ./bytes" "$locus" data inspect ./bytes
+"$locus" data inspect text --data bytes --show 0 >out
+awk '/^(train|dev|test) / { n++; bad += $2 != $3 } END { exit bad > 0 || n != 3 }' out || fail "bytes are not tokens: $(cat out)"
 [ ! -e no ] || fail "a refused command left a folder"
 cp -r bytes damaged
 printf 'x' | dd of=damaged/dev.tokens bs=1 seek=60 conv=notrunc 2>/dev/null
@@ -67,6 +70,7 @@ fi
 grep -q 'SentencePiece vocabulary of 320' out || fail "summary: $(cat out)"
 [ -s pieces/tokenizer.model ] || fail "no model"
 [ "$(wc -c <pieces/train.tokens)" -lt "$(wc -c <bytes/train.tokens)" ] || fail "pieces are not shorter than bytes"
+"$locus" data inspect text --data pieces --show 0 | diff - out || fail "inspect counts otherwise than make"
 "$locus" data inspect text --data pieces --show 1 | tr -d '│' | grep -q '^line 0: the house by the water' || fail "inspect"
 "$locus" data make text --train-text text --vocabulary 320 -o again >out
 cmp pieces/train.tokens again/train.tokens || fail "the same text gives another vocabulary"

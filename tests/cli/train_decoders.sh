@@ -61,13 +61,18 @@ awk -v loss="$(scored text.json loss)" -v perplexity="$(scored text.json perplex
     'BEGIN { p = exp(loss) / perplexity - 1; b = loss / log(2) / bits - 1
         exit !(loss > 0 && p < 1e-9 && p > -1e-9 && b < 1e-9 && b > -1e-9) }' || fail "scores of text: $(cat text.json)"
 agrees text perplexity text.json
+# Epochs are counted by a number of windows that is really there.
+# shellcheck disable=SC2086
+refuses 1 "99999 sequences of 24 tokens: the train set in 'data/text' has" "$locus" train --task text --encoding rope $tiny --sequence 24 \
+    --train-samples 99999 --name many
+[ ! -e runs/many ] || fail "a refused number of windows left a folder"
 cp -r data/text elsewhere && mv data/text data/away
 agrees text bits_per_byte text.json --data elsewhere
 refuses 1 "train.tokens" "$locus" eval text
 "$locus" data make text --train-text text.json -o data/other --quiet >/dev/null 2>err || fail "data make text: $(cat err)"
 refuses 1 "another text" "$locus" eval text --data data/other
 # shellcheck disable=SC2086
-refuses 1 "exists with another digest" "$locus" train --task text --encoding rope $tiny --sequence 24 --name text --data data/other
+refuses 1 "was made with other data (their files have another digest)" "$locus" train --task text --encoding rope $tiny --sequence 24 --name text --data data/other
 
 # Expressions: what is asked is in the name; scores beside chance and majority, by depth and length.
 for target in digit parity; do
@@ -98,6 +103,16 @@ sed '3s/\[/(/' basic_test.tsv >files/basic_val.tsv
 # shellcheck disable=SC2086
 refuses 1 "basic_val.tsv" "$locus" train --task listops --encoding rope $tiny --train-samples 40 --data files
 refuses 1 "other expressions\|basic_val.tsv" "$locus" eval files --data files
+# What is wrong with the test set is said before the training, and no run is made.
+cp basic_test.tsv files/basic_val.tsv
+# shellcheck disable=SC2086
+refuses 1 "basic_test.tsv: 41 expressions are asked for" "$locus" train --task listops --encoding rope $tiny --train-samples 40 \
+    --data files --test-samples 41 --name late
+sed '7s/\t.*/\t77/' basic_test.tsv >files/basic_test.tsv
+# shellcheck disable=SC2086
+refuses 1 "basic_test.tsv, line 7: the Target '77'" "$locus" train --task listops --encoding rope $tiny --train-samples 40 \
+    --data files --name late
+[ ! -e runs/late ] || fail "a run was made of a broken test set"
 
 # Killed again and again: the bits of one that was left alone.
 # shellcheck disable=SC2086
@@ -148,6 +163,7 @@ refuses 2 "epochs: sequences without a number" "$locus" train --task addition --
 refuses 2 "sequence must be" "$locus" train --task addition --encoding rope --sequence 1
 refuses 2 "shortest: " "$locus" train --task listops --encoding rope --expression-depth 2 --shortest 30
 refuses 2 "symbols: 27 letters" "$locus" train --task substring-index --encoding rope --symbols 27
+refuses 2 "sequence: expressions are read whole" "$locus" train --task listops --encoding rope --sequence 5
 refuses 2 "dim: the pretrained encoder says it" "$locus" train --task listops --encoding none --pretrained x --dim 8
 refuses 1 "x" "$locus" train --task listops --encoding none --pretrained x
 refuses 1 "train.tokens" "$locus" train --task text --encoding rope

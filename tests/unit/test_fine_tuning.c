@@ -29,8 +29,9 @@ static int teardown(void **state) {
     return training_teardown(state) | scratch_remove(state);
 }
 
-static const char *const pieces[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "(", ")", "[", "]", "min", "max",
-                                     "med",   "sm",    "0",     "1",     "2",      "3", "4", "5", "6", "7",   "8"};
+static const char *const pieces[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "(", ")", "[",
+                                     "]",     "min",   "max",   "med",   "sm",     "0", "1", "2",
+                                     "3",     "4",     "5",     "6",     "7",      "8", "9"};
 
 static const char *pretrained_folder(void) {
     char words[512] = "";
@@ -79,6 +80,32 @@ static void test_fine_tuning(void **state) {
     lab_train_config other = config;
     other.pretrained_digest++;
     assert_string_equal(lab_config_difference(&config, &other), "pretrained_digest");
+}
+
+static uint64_t digest_now(const char *folder) {
+    lab_train_config config;
+    locus_error error = {0};
+    assert_int_equal(lab_train_config_budget(&config, lab_task_find("listops"), "smoke", LAB_SETUP_PAPER, &error),
+                     LOCUS_OK);
+    assert_int_equal(lab_train_config_pretrained(&config, folder, &error), LOCUS_OK);
+    return config.pretrained_digest;
+}
+
+/* The same weights with other words, or with words read otherwise, are another training. */
+static void test_vocabulary_is_identity(void **state) {
+    (void)state;
+    static const char cased[] = "{\"do_lower_case\": false}", uncased[] = "{\"do_lower_case\": true}";
+    static const char words[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
+    const char *folder = pretrained_folder();
+    const uint64_t first = digest_now(folder);
+    assert_true(first != 0);
+    scratch_write("tokenizer_config.json", cased, strlen(cased));
+    assert_true(digest_now(folder) != first);
+    scratch_write("tokenizer_config.json", uncased, strlen(uncased));
+    assert_true(digest_now(folder) == first);
+    scratch_write("vocab.txt", words, strlen(words));
+    assert_true(digest_now(folder) != first);
+    assert_true(digest_now(pretrained_folder()) == first);
 }
 
 /* The first step begins at the file's weights: the best parameters of one step at rate 0 are those. */
@@ -163,9 +190,8 @@ static void test_refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fine_tuning),
-        cmocka_unit_test(test_begins_there),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_fine_tuning),  cmocka_unit_test(test_vocabulary_is_identity),
+        cmocka_unit_test(test_begins_there), cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_pieces),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets and sequences of problems: every problem right, drawn as docs/tasks.md says (by counting; χ² bounds are those that
- * chance exceeds once in a thousand), sequences that are problems laid end to end, and nothing but (seed, set, i) that
- * they depend on. */
+/* Sets and sequences of problems: every problem right, drawn as docs/tasks.md says (by counting; χ² bounds are those
+ * that chance exceeds once in a thousand), sequences that are problems laid end to end, and nothing but (seed, set, i)
+ * that they depend on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -233,8 +233,8 @@ static void test_search(void **state) {
     }
 }
 
-/* Of the second substring: before it stand R R S, 48 letters, so it begins at 0 … 32, evenly; 0 and 16 look the same. Of
- * all random letters each comes equally often. */
+/* Of the second substring: before it stand R R S, 48 letters, so it begins at 0 … 32, evenly; 0 and 16 look the same.
+ * Of all random letters each comes equally often. */
 static void test_search_draws(void **state) {
     (void)state;
     lab_task_options options = defaults("substring-search");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How problems are written: the examples printed in the paper to the letter, every clause against an oracle, the borders
- * of carries and indices; characters as tokens and back. */
+/* How problems are written: the examples printed in the paper to the letter, every clause against an oracle, the
+ * borders of carries and indices; characters as tokens and back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
