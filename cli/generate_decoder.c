@@ -215,32 +215,13 @@ static int decode(job *j) {
 
 /* ---- how long ---- */
 
-/* Whether all encodings can serve so many positions. */
-static bool positions_reach(const job *j, size_t tokens, locus_error *error) {
-    const size_t offsets[2] = {0, tokens};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
-    locus_status status = LOCUS_OK;
-    for (size_t i = 0; i < lab_model_encoding_count(j->model) && status == LOCUS_OK; i++) {
-        const locus_group *group = locus_encoding_group(lab_model_encoding(j->model, i));
-        locus_positions *positions = NULL;
-        locus_plan *plan = NULL;
-        status = locus_positions_create(&positions, group, &packing, NULL, error);
-        if (status == LOCUS_OK) {
-            status = locus_plan_create(&plan, lab_model_binding_of(j->model, i), positions, NULL, error);
-        }
-        locus_plan_destroy(&plan);
-        locus_positions_destroy(&positions);
-    }
-    return status == LOCUS_OK;
-}
-
 /* The last token that a prompt gets is not read. Nothing begins that cannot be finished. */
 static int check_length(const job *j, size_t prompt, size_t limit) {
     locus_error error;
-    if (positions_reach(j, prompt + limit - 1, &error)) {
+    if (lab_model_reaches(j->model, prompt + limit - 1, &error) == LOCUS_OK) {
         return 0;
     }
-    return prompt > 1 && !positions_reach(j, prompt, &error)
+    return prompt > 1 && lab_model_reaches(j->model, prompt, &error) != LOCUS_OK
                ? cli_failure("the prompt's %zu tokens are too many: %s", prompt, error.message)
                : cli_failure("the prompt has %zu tokens and %zu may follow: %s; or give fewer --tokens", prompt, limit,
                              error.message);
@@ -261,7 +242,9 @@ static size_t limit_of(const job *j, size_t p) {
     if (j->writing.task->kind == LAB_TASK_PROBLEMS) {
         return left;
     }
-    return left >= TEXT_TOKENS || positions_reach(j, prompt + TEXT_TOKENS - 1, &error) ? TEXT_TOKENS : left;
+    return left >= TEXT_TOKENS || lab_model_reaches(j->model, prompt + TEXT_TOKENS - 1, &error) == LOCUS_OK
+               ? TEXT_TOKENS
+               : left;
 }
 
 static int allocate(job *j) {

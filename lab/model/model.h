@@ -202,6 +202,9 @@ locus_status lab_model_classify_tokens(lab_model *model, const lab_batch *batch,
 locus_status lab_model_encode(lab_model *model, const lab_batch *batch, float *encoded, float *pooled,
                               locus_error *error);
 
+/* Whether each encoding has positions for a sequence of so many tokens: POSITION from one whose table ends before. */
+locus_status lab_model_reaches(const lab_model *model, size_t tokens, locus_error *error);
+
 /* Bytes of the activation arena now, and of parameters, gradients together. */
 size_t lab_model_arena_bytes(const lab_model *model);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The plans of a batch: one for each encoding that a stack's layers have, and each of its attentions. */
-#include "model/model_parts.h"
+#include "model/token_positions.h"
 
 static bool stack_has(const lab_stack *stack, size_t index) {
     for (size_t s = 0; s < stack->sublayer_count; ++s)
@@ -35,4 +35,19 @@ void lab_places_destroy(const lab_model *model, lab_stack_position *places) {
         locus_plan_destroy(&places[i].cross_plan);
         locus_plan_destroy(&places[i].self_plan);
     }
+}
+
+/* All nodes of trees are the root here: what ends is a table by numbers. */
+locus_status lab_model_reaches(const lab_model *model, size_t tokens, locus_error *error) {
+    const size_t offsets[2] = {0, tokens};
+    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    locus_positions *positions = NULL;
+    locus_status status = lab_positions_make(model, &positions, &packing, NULL, error);
+    for (size_t i = 0; i < model->encoding_count && status == LOCUS_OK; ++i) {
+        locus_plan *plan = NULL;
+        status = locus_plan_create(&plan, model->encodings[i].binding, positions, NULL, error);
+        locus_plan_destroy(&plan);
+    }
+    locus_positions_destroy(&positions);
+    return status;
 }

@@ -94,19 +94,39 @@ locus_status lab_session_save_row(lab_session *session, lab_run_state state, loc
 
 /* ---- parts ---- */
 
-/* Expressions of a file are read as they are used, the test set last: what is wrong with it is said before the
- * training, since a file that is mended afterwards is another one, with which the run cannot go on. */
-static locus_status check_test_file(const lab_train_config *config, locus_error *error) {
-    const lab_train_set_request request = lab_train_set_ask(config, LAB_SET_TEST);
-    if (lab_config_kind(config) != LAB_TASK_EXPRESSIONS || config->data.path == NULL) {
+static size_t longest_sample(const lab_dataset *set) {
+    size_t longest = 0;
+    for (size_t i = 0; i < set->samples; i++) {
+        const size_t input = set->input_offsets[i + 1] - set->input_offsets[i];
+        const size_t target = set->target_offsets ? set->target_offsets[i + 1] - set->target_offsets[i] + 1 : 0;
+        longest = input > longest ? input : longest;
+        longest = target > longest ? target : longest;
+    }
+    return longest;
+}
+
+/* What the test set has that cannot be scored is said before the training: a file that is mended afterwards is another
+ * one, with which the run cannot go on, and a table of positions does not grow. Other kinds show what they have in
+ * their first step. */
+static locus_status check_test_set(const lab_session *session, locus_error *error) {
+    const lab_train_config *config = &session->config;
+    const lab_task_kind kind = lab_config_kind(config);
+    if (kind != LAB_TASK_WORDS && kind != LAB_TASK_EXPRESSIONS) {
         return LOCUS_OK;
     }
+    const lab_train_set_request request = lab_train_set_ask(config, LAB_SET_TEST);
     lab_dataset test;
-    const locus_status status = lab_train_set(&test, config, &request, error);
-    if (status == LOCUS_OK) {
-        lab_dataset_destroy(&test);
+    locus_error local;
+    locus_status status = lab_train_set(&test, config, &request, error);
+    if (status != LOCUS_OK) {
+        return status;
     }
-    return status;
+    const size_t longest = longest_sample(&test);
+    lab_dataset_destroy(&test);
+    status = lab_model_reaches(session->model, longest, &local);
+    return status == LOCUS_OK
+               ? LOCUS_OK
+               : lab_fail(error, status, "encoding", "a test sample has %zu tokens: %s", longest, local.message);
 }
 
 static locus_status make_parts(lab_session *session, locus_error *error) {
@@ -118,9 +138,6 @@ static locus_status make_parts(lab_session *session, locus_error *error) {
         status = lab_train_set(&session->dev, config, &dev, error);
     }
     if (status == LOCUS_OK) {
-        status = check_test_file(config, error);
-    }
-    if (status == LOCUS_OK) {
         status = lab_feed_train(&session->feed, &session->train, config, error);
     }
     if (status == LOCUS_OK) {
@@ -128,6 +145,9 @@ static locus_status make_parts(lab_session *session, locus_error *error) {
     }
     if (status == LOCUS_OK) {
         status = lab_feed_check(&session->train, session->model, error);
+    }
+    if (status == LOCUS_OK) {
+        status = check_test_set(session, error);
     }
     if (status == LOCUS_OK) {
         status =

@@ -151,6 +151,11 @@ mv kept runs/addition/best.safetensors
 [ ! -e runs/text ] || fail "runs delete leaves files: $(ls runs/text)"
 
 # Options of other kinds and bad values.
+# A table that ends before the longest test sample does is told before the training, and leaves no run.
+refuses 1 "a test sample has 39 tokens: position 36" "$locus" train --task listops --encoding 'learned(size=36)' --budget smoke \
+    --name short
+if "$locus" runs | grep -q short; then fail "a run was begun that cannot be scored"; fi
+
 refuses 2 "digits: substring-index has none" "$locus" train --task substring-index --encoding rope --digits 3
 refuses 2 "greedy-samples: substring-search has none" "$locus" train --task substring-search --encoding rope --greedy-samples 3
 refuses 2 "digits is for problems; copy is of words" "$locus" train --task copy --encoding rope --digits 3
