@@ -52,9 +52,21 @@ static bool is_size(const char *name) {
     return true;
 }
 
-static void add(char *text, size_t size, const char *name, const char *here, const char *there) {
-    size_t used = strlen(text);
-    snprintf(text + used, size - used, "%s%s %s (published %s)", used > 0 ? ", " : "", name, here, there);
+/* A list of differences, and whose the other values are. */
+typedef struct differences {
+    char text[1200];
+    const char *whose;
+} differences;
+
+static void add(differences *list, const char *name, const char *here, const char *there) {
+    size_t used = strlen(list->text);
+    snprintf(list->text + used, sizeof list->text - used, "%s%s %s (%s %s)", used > 0 ? ", " : "", name, here,
+             list->whose, there);
+}
+
+/* Not all of what budget paper has for problems and expressions is published. */
+static const char *whose_sizes(lab_task_kind kind) {
+    return kind == LAB_TASK_PROBLEMS || kind == LAB_TASK_EXPRESSIONS ? "paper" : "published";
 }
 
 static void value_text(const cJSON *value, char text[64]) {
@@ -68,10 +80,10 @@ static void value_text(const cJSON *value, char text[64]) {
 }
 
 /* The sizes in which two configurations differ, each as "dim 64 (published 512)". */
-static void compare_sizes(const lab_train_config *here, const lab_train_config *there, char *text, size_t size) {
+static void compare_sizes(const lab_train_config *here, const lab_train_config *there, differences *list) {
     char *texts[2] = {lab_config_json(here), lab_config_json(there)};
     cJSON *a = cJSON_Parse(texts[0] ? texts[0] : ""), *b = cJSON_Parse(texts[1] ? texts[1] : "");
-    text[0] = '\0';
+    list->text[0] = '\0';
     for (const cJSON *item = a != NULL ? a->child : NULL; item != NULL; item = item->next) {
         char one[64], other[64], name[40];
         value_text(item, one);
@@ -81,14 +93,14 @@ static void compare_sizes(const lab_train_config *here, const lab_train_config *
             for (char *dash = name; (dash = strchr(dash, '_')) != NULL;) {
                 *dash = ' ';
             }
-            add(text, size, name, one, other);
+            add(list, name, one, other);
         }
     }
     if (lab_config_steps(here) != lab_config_steps(there)) {
         char one[32], other[32];
         snprintf(one, sizeof one, "%" PRIu64, lab_config_steps(here));
         snprintf(other, sizeof other, "%" PRIu64, lab_config_steps(there));
-        add(text, size, "steps", one, other);
+        add(list, "steps", one, other);
     }
     cJSON_Delete(a);
     cJSON_Delete(b);
@@ -97,12 +109,12 @@ static void compare_sizes(const lab_train_config *here, const lab_train_config *
 }
 
 static void write_size_line(FILE *stream, const char *bullet, const char *tasks, const char *text) {
-    fprintf(stream, "%s%s: %s.\n", bullet, tasks, text[0] != '\0' ? text : "the published sizes");
+    fprintf(stream, "%s%s: %s.\n", bullet, tasks, text[0] != '\0' ? text : "the sizes of budget paper");
 }
 
 /* One line for tasks that differ alike. */
 static void write_sizes(const lab_reproduction_view *view, FILE *stream, const char *bullet) {
-    char last[1200] = "", text[1200], tasks[200] = "";
+    char last[1200] = "", tasks[200] = "";
     const char *told = NULL;
     for (size_t i = 0; i < view->table->column_count; i++) {
         const lab_train_config *here = &view->table->columns[i].config;
@@ -115,15 +127,16 @@ static void write_sizes(const lab_reproduction_view *view, FILE *stream, const c
             there.model.embedding_init = here->model.embedding_init; /* the paper does not mention it */
         }
         there.encoding = here->encoding;
-        compare_sizes(here, &there, text, sizeof text);
+        differences list = {.whose = whose_sizes(view->table->columns[i].kind)};
+        compare_sizes(here, &there, &list);
         told = here->task;
-        if (tasks[0] != '\0' && strcmp(text, last) != 0) {
+        if (tasks[0] != '\0' && strcmp(list.text, last) != 0) {
             write_size_line(stream, bullet, tasks, last);
             tasks[0] = '\0';
         }
         size_t used = strlen(tasks);
         snprintf(tasks + used, sizeof tasks - used, "%s%s", used > 0 ? ", " : "", here->task);
-        snprintf(last, sizeof last, "%s", text);
+        snprintf(last, sizeof last, "%s", list.text);
     }
     if (tasks[0] != '\0') {
         write_size_line(stream, bullet, tasks, last);
@@ -172,6 +185,12 @@ static void write_text_note(const lab_train_config *here, FILE *stream, const ch
 /* What no list of sizes shows. */
 static void write_notes(const lab_reproduction_view *view, FILE *stream, const char *bullet) {
     const lab_reproduction *table = view->table;
+    if (has_kind(table, LAB_TASK_PROBLEMS) || has_kind(table, LAB_TASK_EXPRESSIONS)) {
+        fprintf(stream,
+                "%sbudget paper has the sizes that are published; rates, warm-up, dropout and how many samples are "
+                "scored are not, its own are ours (docs/budgets.md).\n",
+                bullet);
+    }
     if (table->decay == LAB_DECAY_NOBODY && !is_table(table, "roper") && !is_table(table, "listops")) {
         fprintf(stream, "%sno scheme has a decay; the published algebraic schemes have 0.98.\n", bullet);
     }
