@@ -70,7 +70,7 @@ static int check(const cli_arguments *arguments, const lab_task *task) {
     if (given && cli_given_by_user(arguments, "n")) {
         return cli_usage_error("-n draws problems of the test set; with a prompt, leave it out");
     }
-    if (!given && !lab_task_solves(task)) {
+    if (!given && !task->solved) {
         return cli_usage_error("a prompt is missing: --prompt TEXT, or --prompts FILE with one to a line; %s has no "
                                "problems to answer",
                                task->name);

@@ -90,11 +90,9 @@ static const char *useless(const cli_arguments *arguments, const lab_task *task)
         const char *name;
         bool useless;
     } options[] = {
-        {"digits", has->digits == 0},
-        {"symbols", has->symbols == 0},
-        {"length", !(has->length_mean > 0.0)},
-        {"length-deviation", !(has->length_mean > 0.0)},
-        {"greedy-samples", !lab_task_solves(task)},
+        {"digits", has->digits == 0},          {"symbols", has->symbols == 0},
+        {"length", !(has->length_mean > 0.0)}, {"length-deviation", !(has->length_mean > 0.0)},
+        {"greedy-samples", !task->solved},
     };
     for (size_t i = 0; task->kind == LAB_TASK_PROBLEMS && i < sizeof options / sizeof *options; i++) {
         if (options[i].useless && given(arguments, options[i].name)) {

@@ -3,6 +3,7 @@
 #include "io/npy.h"
 #include "io/safetensors.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -33,6 +34,15 @@ size_t lab_array_count(const lab_array *array) {
         count = count > SIZE_MAX / extent ? SIZE_MAX : count * extent;
     }
     return count;
+}
+
+void lab_shape_text(size_t rank, const int64_t *shape, char text[LAB_SHAPE_TEXT]) {
+    size_t used = (size_t)snprintf(text, LAB_SHAPE_TEXT, "[");
+    for (size_t axis = 0; axis < rank && used < LAB_SHAPE_TEXT; axis++)
+        used += (size_t)snprintf(text + used, LAB_SHAPE_TEXT - used, "%s%lld", axis == 0 ? "" : ", ",
+                                 (long long)shape[axis]);
+    if (used < LAB_SHAPE_TEXT)
+        (void)snprintf(text + used, LAB_SHAPE_TEXT - used, "]");
 }
 
 void lab_array_free(lab_array *array) {

@@ -19,6 +19,9 @@ typedef struct lab_array { /* contiguous, C order */
     void *data;
 } lab_array;
 size_t lab_array_count(const lab_array *array); /* elements */
+/* "[64, 16]" of any shape that a tensor has. */
+enum { LAB_SHAPE_TEXT = 192 };
+void lab_shape_text(size_t rank, const int64_t *shape, char text[LAB_SHAPE_TEXT]);
 
 /* Metadata is a flat map of strings ("__metadata__"). */
 typedef struct lab_metadata {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PATH = 4096, SHAPE_TEXT = 96 };
+enum { MOST_PATH = 4096 };
 
 static locus_status path_make(const char *folder, char path[MOST_PATH], locus_error *error) {
     if ((size_t)snprintf(path, MOST_PATH, "%s/model.safetensors", folder) < MOST_PATH)
@@ -45,19 +45,12 @@ static const lab_array *find(const loading *l, const char *name) {
     return !found && lab_pretrained_old_name(name, old) ? find_named(l, old) : found;
 }
 
-static void shape_text(size_t rank, const int64_t *shape, char text[SHAPE_TEXT]) {
-    size_t length = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < rank && length < SHAPE_TEXT; ++i)
-        length += (size_t)snprintf(text + length, SHAPE_TEXT - length, i > 0 ? ", %lld" : "%lld", (long long)shape[i]);
-}
-
 static locus_status check_array(const loading *l, const lab_array *array, const lab_parameter *own) {
-    char has[SHAPE_TEXT], needs[SHAPE_TEXT];
+    char has[LAB_SHAPE_TEXT], needs[LAB_SHAPE_TEXT];
     if (array->rank != own->rank || memcmp(array->shape, own->shape, own->rank * sizeof *own->shape) != 0) {
-        shape_text(array->rank, array->shape, has);
-        shape_text(own->rank, own->shape, needs);
-        return lab_fail_file(l->error, l->path, "has tensor '%s' of shape [%s], and the model %s of shape [%s]",
+        lab_shape_text(array->rank, array->shape, has);
+        lab_shape_text(own->rank, own->shape, needs);
+        return lab_fail_file(l->error, l->path, "has tensor '%s' of shape %s, and the model %s of shape %s",
                              array->name, has, own->name, needs);
     }
     if (array->dtype == LAB_F32 || array->dtype == LAB_F64)

@@ -105,6 +105,15 @@ size_t lab_task_classes(const lab_task *task, const lab_task_options *options) {
     return task->kind == LAB_TASK_IMAGES ? 10 : 0;
 }
 
+size_t lab_longest(size_t samples, const size_t *offsets) {
+    size_t longest = 0;
+    for (size_t s = 0; offsets != NULL && s < samples; s++) {
+        const size_t tokens = offsets[s + 1] - offsets[s];
+        longest = tokens > longest ? tokens : longest;
+    }
+    return longest;
+}
+
 typedef locus_status draw_function(lab_dataset *set, const lab_draw *draw, locus_error *error);
 
 static locus_status draw_set(lab_dataset *set, const lab_draw *draw, draw_function *function, locus_error *error) {

@@ -107,6 +107,7 @@ struct lab_task {
     const char *summary; /* "w → w" */
     lab_task_kind kind;
     lab_task_options published;     /* the options as published */
+    bool solved;                    /* problems that have an answer, so that decoding can solve them */
     const char *const *class_names; /* images: of each class; else NULL */
     /* Problems: the character of each token, as many as the vocabulary. Expressions: NULL. */
     const char *characters;
@@ -138,6 +139,9 @@ lab_task_options lab_task_default(const lab_task *task);
 size_t lab_task_vocabulary(const lab_task *task, const lab_task_options *options);
 /* Classes of images and expressions; else 0. */
 size_t lab_task_classes(const lab_task *task, const lab_task_options *options);
+
+/* The most tokens of a sample; `offsets` [samples + 1], NULL: none has any. */
+size_t lab_longest(size_t samples, const size_t *offsets);
 
 /* Draws, or reads, samples of a set; sample or sequence i of a synthetic set depends on (options, seed, set, i)
  * only. */

@@ -56,11 +56,31 @@ static void words_small(lab_train_config *config, const lab_budget_size *size, d
 }
 
 static void words_quick(lab_train_config *config) {
-    words_small(config, &(lab_budget_size){64, 4, 256, 0, 256, 512, 128, 32, 2500, 50, 2e-3}, 20.0);
+    const lab_budget_size size = {.dim = 64,
+                                  .heads = 4,
+                                  .feed_forward = 256,
+                                  .dev_samples = 256,
+                                  .test_samples = 512,
+                                  .greedy_samples = 128,
+                                  .batch = 32,
+                                  .steps = 2500,
+                                  .evaluate_every = 50,
+                                  .rate = 2e-3};
+    words_small(config, &size, 20.0);
 }
 
 static void words_smoke(lab_train_config *config) {
-    words_small(config, &(lab_budget_size){64, 4, 256, 0, 128, 256, 128, 32, 1500, 25, 2e-3}, 16.0);
+    const lab_budget_size size = {.dim = 64,
+                                  .heads = 4,
+                                  .feed_forward = 256,
+                                  .dev_samples = 128,
+                                  .test_samples = 256,
+                                  .greedy_samples = 128,
+                                  .batch = 32,
+                                  .steps = 1500,
+                                  .evaluate_every = 25,
+                                  .rate = 2e-3};
+    words_small(config, &size, 16.0);
 }
 
 /* ---- trees: as words, but for the model of the small budgets ---- */
@@ -73,11 +93,31 @@ static void trees_small(lab_train_config *config, const lab_budget_size *size, d
 }
 
 static void trees_quick(lab_train_config *config) {
-    trees_small(config, &(lab_budget_size){128, 4, 512, 0, 256, 1000, 128, 32, 1500, 50, 2e-3}, 5.0);
+    const lab_budget_size size = {.dim = 128,
+                                  .heads = 4,
+                                  .feed_forward = 512,
+                                  .dev_samples = 256,
+                                  .test_samples = 1000,
+                                  .greedy_samples = 128,
+                                  .batch = 32,
+                                  .steps = 1500,
+                                  .evaluate_every = 50,
+                                  .rate = 2e-3};
+    trees_small(config, &size, 5.0);
 }
 
 static void trees_smoke(lab_train_config *config) {
-    trees_small(config, &(lab_budget_size){64, 4, 256, 0, 128, 256, 128, 32, 600, 25, 2e-3}, 4.0);
+    const lab_budget_size size = {.dim = 64,
+                                  .heads = 4,
+                                  .feed_forward = 256,
+                                  .dev_samples = 128,
+                                  .test_samples = 256,
+                                  .greedy_samples = 128,
+                                  .batch = 32,
+                                  .steps = 600,
+                                  .evaluate_every = 25,
+                                  .rate = 2e-3};
+    trees_small(config, &size, 4.0);
 }
 
 /* ---- images: the test set is looked at after every epoch, as published ---- */

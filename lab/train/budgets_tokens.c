@@ -11,7 +11,7 @@ static void no_dropout(lab_train_config *config) {
 
 /* The third task of RoPER has a smaller model, and nothing to solve: its score is the loss. */
 static bool is_search(const lab_train_config *config) {
-    return !lab_task_solves(lab_task_find(config->task));
+    return !lab_task_find(config->task)->solved;
 }
 
 static void search_paper(lab_train_config *config) {

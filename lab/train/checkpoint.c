@@ -181,21 +181,10 @@ static const void *take_flat(const lab_safetensors *file, const char *name, lab_
                                                                                                          : NULL;
 }
 
-/* "[64, 16]" */
-static void shape_text(char *text, size_t size, size_t rank, const int64_t *shape) {
-    size_t used = (size_t)snprintf(text, size, "[");
-    for (size_t axis = 0; axis < rank && used < size; axis++) {
-        used += (size_t)snprintf(text + used, size - used, "%s%lld", axis == 0 ? "" : ", ", (long long)shape[axis]);
-    }
-    if (used < size) {
-        snprintf(text + used, size - used, "]");
-    }
-}
-
-typedef char flaw[400]; /* what is wrong with a file; "": nothing */
+typedef char flaw[600]; /* what is wrong with a file; "": nothing */
 
 static bool compare_tensor(const lab_parameter *parameter, const lab_array *array, flaw found) {
-    char here[96], there[96];
+    char here[LAB_SHAPE_TEXT], there[LAB_SHAPE_TEXT];
     bool same = array != NULL && array->dtype == LAB_F32 && array->rank == parameter->rank;
     for (size_t axis = 0; same && axis < parameter->rank; axis++) {
         same = array->shape[axis] == parameter->shape[axis];
@@ -203,8 +192,8 @@ static bool compare_tensor(const lab_parameter *parameter, const lab_array *arra
     if (array == NULL) {
         snprintf(found, sizeof(flaw), "%s is not in it", parameter->name);
     } else if (!same) {
-        shape_text(here, sizeof here, parameter->rank, parameter->shape);
-        shape_text(there, sizeof there, array->rank, array->shape);
+        lab_shape_text(parameter->rank, parameter->shape, here);
+        lab_shape_text(array->rank, array->shape, there);
         snprintf(found, sizeof(flaw), "%s is %s%s there and %s in the model", parameter->name, there,
                  array->dtype == LAB_F32 ? "" : " of another type", here);
     }

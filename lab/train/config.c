@@ -25,10 +25,6 @@ void lab_config_fill(lab_train_config *config) {
     config->model.classes = lab_task_classes(task, &config->data);
 }
 
-bool lab_task_solves(const lab_task *task) {
-    return task->kind == LAB_TASK_PROBLEMS && strcmp(task->name, "substring-search") != 0;
-}
-
 lab_task_kind lab_config_kind(const lab_train_config *config) {
     const lab_task *task = lab_task_find(config->task);
     return task == NULL ? LAB_TASK_WORDS : task->kind;
@@ -260,7 +256,7 @@ static locus_status check_tests(const lab_train_config *c, locus_error *error) {
     if (c->test_length_count > 0 && !pairs) {
         return refuse(error, "test-lengths", "only words and trees are scored at other lengths or depths");
     }
-    if (c->greedy_samples > 0 && !pairs && !lab_task_solves(lab_task_find(c->task))) {
+    if (c->greedy_samples > 0 && !pairs && !lab_task_find(c->task)->solved) {
         return refuse(error, "greedy-samples", "nothing of this task is decoded");
     }
     for (size_t i = 0; i < c->test_length_count; i++) {

@@ -36,8 +36,6 @@ lab_schedule lab_config_schedule(const lab_train_config *config);
  * deviation stays. */
 lab_task_options lab_config_data(const lab_train_config *config, size_t mean);
 
-/* Whether a task has problems that can be solved: those of substring-search have no answer of their own. */
-bool lab_task_solves(const lab_task *task);
 lab_task_kind lab_config_kind(const lab_train_config *config); /* words if the task is unknown */
 /* What stands beside a task's name, since it is no size: of trees the order, of expressions what is asked; else "". */
 const char *lab_config_variant(const lab_train_config *config);

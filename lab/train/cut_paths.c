@@ -53,20 +53,13 @@ static void measure(depths *found, const size_t *offsets, const lab_tree_nodes *
     }
 }
 
-static size_t longest(const size_t *offsets, size_t samples) {
-    size_t most = 0;
-    for (size_t s = 0; offsets != NULL && s < samples; s++) {
-        most = offsets[s + 1] - offsets[s] > most ? offsets[s + 1] - offsets[s] : most;
-    }
-    return most;
-}
-
 bool lab_cut_paths_note(const lab_train_config *config, const lab_dataset *set, char *text, size_t size) {
     const size_t kept = set->input_tree.parents == NULL ? SIZE_MAX : kept_steps(config->encoding);
     if (kept == SIZE_MAX) {
         return false;
     }
-    const size_t input = longest(set->input_offsets, set->samples), target = longest(set->target_offsets, set->samples);
+    const size_t input = lab_longest(set->samples, set->input_offsets);
+    const size_t target = lab_longest(set->samples, set->target_offsets);
     size_t *levels = calloc((input > target ? input : target) + 1, sizeof *levels);
     depths found = {0};
     if (levels != NULL) {

@@ -65,11 +65,7 @@ static void release(decoded *room) {
 }
 
 static bool prepare(decoded *room, const lab_dataset *set, size_t most) {
-    size_t longest = 0;
-    for (size_t i = 0; i < set->samples; i++) {
-        size_t length = set->target_offsets[i + 1] - set->target_offsets[i];
-        longest = length > longest ? length : longest;
-    }
+    const size_t longest = lab_longest(set->samples, set->target_offsets);
     room->limits = malloc(most * sizeof *room->limits);
     room->offsets = malloc((most + 1) * sizeof *room->offsets);
     room->lengths = malloc(most * sizeof *room->lengths);

@@ -94,17 +94,6 @@ locus_status lab_session_save_row(lab_session *session, lab_run_state state, loc
 
 /* ---- parts ---- */
 
-static size_t longest_sample(const lab_dataset *set) {
-    size_t longest = 0;
-    for (size_t i = 0; i < set->samples; i++) {
-        const size_t input = set->input_offsets[i + 1] - set->input_offsets[i];
-        const size_t target = set->target_offsets ? set->target_offsets[i + 1] - set->target_offsets[i] + 1 : 0;
-        longest = input > longest ? input : longest;
-        longest = target > longest ? target : longest;
-    }
-    return longest;
-}
-
 /* What the test set has that cannot be scored is said before the training: a file that is mended afterwards is another
  * one, with which the run cannot go on, and a table of positions does not grow. Other kinds show what they have in
  * their first step. */
@@ -121,7 +110,9 @@ static locus_status check_test_set(const lab_session *session, locus_error *erro
     if (status != LOCUS_OK) {
         return status;
     }
-    const size_t longest = longest_sample(&test);
+    const size_t input = lab_longest(test.samples, test.input_offsets);
+    const size_t target = lab_longest(test.samples, test.target_offsets) + (test.target_offsets != NULL); /* the end */
+    const size_t longest = input > target ? input : target;
     lab_dataset_destroy(&test);
     status = lab_model_reaches(session->model, longest, &local);
     return status == LOCUS_OK

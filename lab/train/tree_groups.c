@@ -51,11 +51,7 @@ static size_t depth_of(const lab_dataset *set, size_t s, size_t *levels) {
 
 /* Of each sample, from malloc; NULL: out of memory. */
 static size_t *depths_of(const lab_dataset *set) {
-    size_t longest = 0;
-    for (size_t s = 0; s < set->samples; s++) {
-        const size_t tokens = set->input_offsets[s + 1] - set->input_offsets[s];
-        longest = tokens > longest ? tokens : longest;
-    }
+    const size_t longest = lab_longest(set->samples, set->input_offsets);
     size_t *depths = calloc(set->samples + 1, sizeof *depths), *levels = calloc(longest + 1, sizeof *levels);
     for (size_t s = 0; depths != NULL && levels != NULL && s < set->samples; s++) {
         depths[s] = depth_of(set, s, levels);
