@@ -25,15 +25,12 @@
  * exit status. */
 int cli_data_make_expressions(cli_arguments *arguments, const lab_task *task);
 
-/* What is said of a set; `subject` is its name. The exit status. */
+/* What is said of a set (expression_portrait.c); `subject` is its name. The exit status. */
 int cli_data_describe_expressions(const char *subject, const lab_dataset *set, lab_asked asked,
                                   const cli_arguments *arguments);
 
 /* data inspect: lengths, depths, arguments, classes, chance and majority rates, the first --show samples. */
 int cli_data_inspect_expressions(cli_arguments *arguments, const lab_task *task);
-
-/* Whether a file is tab-separated, by its name. */
-bool cli_data_is_tabbed(const char *path);
 
 /* data inspect of a file (expression_lines.c): whether it is one of expressions, by its name (.tsv) or its first line
  * (.jsonl); and what is shown of it. Reads --target. */

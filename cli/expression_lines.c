@@ -3,18 +3,13 @@
  * against each other. */
 #include "data_expressions.h"
 
+#include "expression.h"
 #include "io/file.h"
 #include "output.h"
 #include "task/listops.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-bool cli_data_is_tabbed(const char *path) {
-    static const char end[] = ".tsv";
-    const size_t length = strlen(path), tail = strlen(end);
-    return length >= tail && strcmp(path + length - tail, end) == 0;
-}
 
 /* The classes of words and trees are lists. */
 static bool is_class_line(const char *line) {
@@ -28,7 +23,7 @@ bool cli_data_is_expressions(const char *path) {
     lab_input input;
     char *line = NULL;
     size_t room = 0;
-    bool found = cli_data_is_tabbed(path);
+    bool found = cli_expressions_are_tabbed(path);
     if (!found && lab_input_open(&input, path, NULL) == LOCUS_OK) {
         found = getline(&line, &room, input.stream) > 0 && is_class_line(line);
         lab_input_close(&input);
@@ -123,7 +118,7 @@ static int read_tabbed(lab_dataset *set, const char *path, lab_asked asked) {
 int cli_data_inspect_expression_file(cli_arguments *arguments, const char *path) {
     const lab_asked asked = (lab_asked)cli_choice(arguments, "target");
     lab_dataset set = {0};
-    int status = cli_data_is_tabbed(path) ? read_tabbed(&set, path, asked) : read_json(&set, path, asked);
+    int status = cli_expressions_are_tabbed(path) ? read_tabbed(&set, path, asked) : read_json(&set, path, asked);
     if (status == 0) {
         status = cli_data_describe_expressions(path, &set, asked, arguments);
     }

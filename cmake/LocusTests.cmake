@@ -93,7 +93,7 @@ foreach(source IN LISTS LOCUS_TEST_SOURCES)
     add_dependencies(threads_tests ${name})
   endif()
   # Tests that let allocations fail put their own functions in the allocator's place.
-  file(STRINGS ${source} wraps REGEX "__wrap_malloc")
+  file(STRINGS ${source} wraps REGEX "failing_allocator.h")
   if(wraps)
     target_link_options(${name} PRIVATE LINKER:--wrap=malloc,--wrap=calloc,--wrap=realloc
                                         LINKER:--wrap=aligned_alloc,--wrap=posix_memalign)

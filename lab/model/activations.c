@@ -143,7 +143,7 @@ static void place_image_classifier(lab_arena *arena, lab_model *model, const lab
     if (stack->leaves_out)
         stack->before = lab_arena_take(arena, stack->sublayer_count * (n + 1), sizeof *stack->before);
     model->head.pooled_gradient = lab_arena_floats(arena, n * D);
-    image->kernel_sums = lab_arena_floats(arena, chunks * lab_image_kernel_size(model));
+    image->kernel_sums = lab_arena_floats(arena, chunks * lab_convolution_weights(&image->convolution));
     place_gradients(arena, stack, stack);
 }
 

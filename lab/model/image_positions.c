@@ -21,7 +21,7 @@ locus_status lab_image_group_check(const locus_group *group, locus_error *error)
 
 locus_status lab_image_positions_make(const lab_model *model, locus_positions **positions, size_t images, size_t tokens,
                                       locus_error *error) {
-    const locus_group *group = lab_model_group(model);
+    const locus_group *group = model->group;
     const size_t columns = locus_group_coordinates(group), side = lab_convolution_grid(model->config.image_side);
     int64_t *values = malloc(images * tokens * columns * sizeof *values);
     size_t *offsets = malloc((images + 1) * sizeof *offsets);

@@ -13,10 +13,6 @@ static size_t pixel_count(const lab_model_config *config) {
     return config->image_channels * config->image_side * config->image_side;
 }
 
-size_t lab_image_kernel_size(const lab_model *model) {
-    return model->config.dim * model->config.image_channels * LAB_CONVOLUTION_TAPS;
-}
-
 static locus_status batch_check(const lab_model *model, const lab_batch *batch, locus_error *error) {
     if (batch->samples == 0)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "batch", "the batch is empty");
@@ -46,8 +42,8 @@ static void tokens_task(void *context, size_t chunk, size_t worker) {
 static void tokens_backward_task(void *context, size_t chunk, size_t worker) {
     const lab_model *model = context;
     const lab_image_part *image = &model->image;
-    float *sum = image->kernel_sums + chunk * lab_image_kernel_size(model);
-    memset(sum, 0, lab_image_kernel_size(model) * sizeof *sum);
+    float *sum = image->kernel_sums + chunk * lab_convolution_weights(&model->image.convolution);
+    memset(sum, 0, lab_convolution_weights(&model->image.convolution) * sizeof *sum);
     lab_convolution_backward(&image->convolution, lab_stack_samples(&model->encoder, chunk), image->pixels,
                              image->places, model->encoder.branch[0], sum, scratch_of(model, worker));
 }
@@ -99,7 +95,7 @@ static void head_gradients(const lab_model *model, size_t images) {
 }
 
 static locus_status backward(lab_model *model, size_t images, lab_stack_run *run, locus_error *error) {
-    const size_t chunks = lab_stack_chunks(run->stack), kernel = lab_image_kernel_size(model);
+    const size_t chunks = lab_stack_chunks(run->stack), kernel = lab_convolution_weights(&model->image.convolution);
     lab_position_gradients_clear(model);
     run->end = logits_backward;
     locus_status status = lab_stack_backward(run, error);

@@ -72,6 +72,7 @@ static locus_status encodings_create(lab_model *model, locus_error *error) {
         own->encoding = locus_pattern_encoding(model->pattern, i);
         own->first = model->position_count;
         const locus_group *group = locus_encoding_group(own->encoding);
+        model->group = model->group != NULL ? model->group : group;
         status = config->architecture == LAB_IMAGE_CLASSIFIER ? lab_image_group_check(group, error)
                                                               : lab_positions_check_group(config, group, error);
         if (status == LOCUS_OK)

@@ -77,6 +77,7 @@ struct lab_model {
     locus_pattern *pattern;
     lab_encoding *encodings; /* [encoding_count]; 0 is that of the first layer, the only one that may add vectors */
     size_t encoding_count;
+    const locus_group *group; /* of all encodings; NULL: any will do */
     /* [encoding_count] each: plans while a batch runs, else NULLs */
     lab_stack_position *encoder_places, *decoder_places;
     locus_shape shape;
@@ -128,20 +129,23 @@ locus_status lab_places_create(const lab_model *model, const lab_stack *stack, l
                                const lab_stack_tokens *tokens, locus_error *error);
 void lab_places_destroy(const lab_model *model, lab_stack_position *places);
 
+/* batch_check.c: samples there, offsets that rise from 0, tokens of the vocabulary, trees where the model has them. */
+locus_status lab_batch_check(const lab_model *model, const lab_batch *batch, bool targets, locus_error *error);
+
 /* pass.c: what training, evaluation and decoding share. */
 void lab_dropout_arm(lab_model *model, bool training, uint64_t seed, uint32_t step);
-locus_status lab_batch_check(const lab_model *model, const lab_batch *batch, bool targets, locus_error *error);
 /* Gradients are of the mean over what is predicted; without training there are none, and labels are as they are. */
 void lab_loss_begin(lab_model *model, size_t predicted, bool training);
 /* NUMERIC unless the loss is finite. */
 locus_status lab_loss_check(const lab_score *score, locus_error *error);
-const locus_group *lab_model_group(const lab_model *model); /* of all encodings; NULL: any will do */
 lab_stack_run lab_run_make(lab_model *model, lab_stack *stack, const lab_stack_position *places, bool training);
 /* Workspace that these runs need. */
 locus_status lab_runs_prepare(lab_model *model, lab_stack_run *const *runs, size_t count, bool training,
                               locus_error *error);
 /* The encodings' gradients begin at 0: the library adds to them. */
 void lab_position_gradients_clear(lab_model *model);
+
+/* token_embedding.c */
 float lab_embedding_scale(const lab_model *model); /* of a token's embedding at the input: sqrt(D), or 1 */
 locus_status lab_tokens_embed(lab_model *model, lab_stack *stack, const int32_t *tokens, const locus_plan *plan,
                               locus_error *error);
@@ -197,7 +201,5 @@ lab_batch_run lab_pair_batch_run;    /* pair_step.c: encoder–decoder */
 lab_batch_run lab_image_batch_run;   /* image_step.c */
 lab_batch_run lab_decoder_batch_run; /* decoder_step.c */
 lab_batch_run lab_text_batch_run;    /* text_step.c: text classifier */
-
-size_t lab_image_kernel_size(const lab_model *model); /* weights of the convolution */
 
 #endif

@@ -137,7 +137,7 @@ static bool is_flat(const locus_group *group) {
 
 locus_status lab_positions_make(const lab_model *model, locus_positions **positions, const locus_packing *packing,
                                 const lab_token_values *values, locus_error *error) {
-    const locus_group *group = lab_model_group(model);
+    const locus_group *group = model->group;
     const bool tree = values && (values->tree.values || values->tree.starts);
     if (is_flat(group))
         return locus_positions_create(positions, group, packing, values ? values->indices : NULL, error);

@@ -22,6 +22,10 @@ static size_t patch_size(const lab_convolution *c) {
     return c->channels * LAB_CONVOLUTION_TAPS;
 }
 
+size_t lab_convolution_weights(const lab_convolution *c) {
+    return c->filters * patch_size(c);
+}
+
 static size_t patch_stride(const lab_convolution *c) {
     return (patch_size(c) + PATCH_ROUND - 1) / PATCH_ROUND * PATCH_ROUND;
 }

@@ -20,6 +20,7 @@ typedef struct lab_convolution {
 } lab_convolution;
 
 size_t lab_convolution_grid(size_t side);
+size_t lab_convolution_weights(const lab_convolution *convolution); /* how many it has */
 /* Floats of scratch memory that one caller of forward or backward needs. */
 size_t lab_convolution_scratch(const lab_convolution *convolution);
 

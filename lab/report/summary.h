@@ -6,15 +6,9 @@
 #define LAB_SUMMARY_H
 
 #include "report/measure.h"
+#include "report/statistic.h"
 #include "task/task.h"
 #include "train/store.h"
-
-/* One quantity over the seeds of a row. */
-typedef struct lab_statistic {
-    size_t count;           /* seeds that have it; 0: nobody */
-    double mean, deviation; /* deviation over seeds with n − 1; 0 for one seed */
-    double half_width;      /* of the 95 % confidence interval of the mean, t·s/√n; infinite for one seed */
-} lab_statistic;
 
 #define LAB_SUMMARY_MAX_LENGTHS 16
 #define LAB_SUMMARY_MAX_BINS 32
@@ -107,12 +101,5 @@ struct cJSON *lab_summary_json(const lab_summary *summary);
 
 /* The score that a section is about. */
 const lab_statistic *lab_summary_score(const lab_summary_section *section, const lab_summary_row *row);
-
-/* Mean, deviation and t interval of `count` values. */
-lab_statistic lab_statistic_of(const double *values, size_t count);
-/* Quantile of Student's t for a two-sided 95 % interval. */
-double lab_student_95(size_t degrees);
-/* The 95 % intervals of two means touch: the numbers do not separate them. Needs two seeds each, else it is true. */
-bool lab_statistic_overlap(const lab_statistic *a, const lab_statistic *b);
 
 #endif

@@ -13,9 +13,6 @@
 
 enum { SAMPLES_OF_A_TASK = 16 };
 
-const char *const lab_listops_texts[LAB_LISTOPS_TOKENS] = {"start", "0", "1", "2",    "3",    "4",    "5",   "6",
-                                                           "7",     "8", "9", "[MIN", "[MAX", "[MED", "[SM", "]"};
-
 const lab_listops_preset lab_listops_presets[LAB_LISTOPS_PRESETS] = {
     {"seed", 7, 7, 250, 1000, {56000, 2000, 2000}},
     {"lra", 10, 10, 500, 2000, {96000, 2000, 2000}},

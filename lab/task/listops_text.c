@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const lab_listops_texts[LAB_LISTOPS_TOKENS] = {"start", "0", "1", "2",    "3",    "4",    "5",   "6",
+                                                           "7",     "8", "9", "[MIN", "[MAX", "[MED", "[SM", "]"};
+
 /* ---- writing ---- */
 
 /* A token takes 12 characters at most: blank, "( " of itself and of the operator's pair, word, " )". */

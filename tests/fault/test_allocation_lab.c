@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Every allocation of the laboratory's way from a data set to scores fails once, one after another: each failure is
- * told as MEMORY, nothing leaks (address sanitizer), and a model whose step failed takes the same step again. The
- * linker puts the functions below in the place of the allocator's (LocusTests.cmake). */
+ * told as MEMORY, nothing leaks (address sanitizer), and a model whose step failed takes the same step again. */
 #include "model/model.h"
 #include "task/listops.h"
 #include "train/batch.h"
@@ -9,53 +8,12 @@
 #include "train/tree_groups.h"
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-/* ---- the allocator ---- */
-
-static atomic_long countdown; /* allocations until the one that fails */
-static atomic_bool armed;
-
-static bool fails(void) {
-    return atomic_load(&armed) && atomic_fetch_sub(&countdown, 1) == 0;
-}
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *block, size_t bytes);
-void *__real_aligned_alloc(size_t alignment, size_t bytes);
-int __real_posix_memalign(void **block, size_t alignment, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *block, size_t bytes);
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
-int __wrap_posix_memalign(void **block, size_t alignment, size_t bytes);
-
-void *__wrap_malloc(size_t bytes) {
-    return fails() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes) {
-    return fails() ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *block, size_t bytes) {
-    return fails() ? NULL : __real_realloc(block, bytes);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
-    return fails() ? NULL : __real_aligned_alloc(alignment, bytes);
-}
-
-int __wrap_posix_memalign(void **block, size_t alignment, size_t bytes) {
-    return fails() ? 12 : __real_posix_memalign(block, alignment, bytes);
-}
-
-/* ---- the ways ---- */
+#include "failing_allocator.h"
 
 typedef struct way {
     const char *encoding;
@@ -292,11 +250,9 @@ static void every_failure(way_function *function, const way *how) {
     long told = 0, point = 0;
     for (bool failed = true; failed && point < MOST; ++point) {
         locus_error error = {0};
-        atomic_store(&countdown, point);
-        atomic_store(&armed, true);
+        allocator_arm(point);
         const locus_status status = function(how, &error);
-        atomic_store(&armed, false);
-        failed = atomic_load(&countdown) < 0;
+        failed = allocator_disarm();
         if (status != LOCUS_OK && (status != LOCUS_ERROR_MEMORY || error.message[0] == '\0'))
             fail_msg("%s, allocation %ld: status %d, \"%s\"", how->encoding, point, (int)status, error.message);
         told += status == LOCUS_ERROR_MEMORY;

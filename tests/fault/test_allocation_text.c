@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Every allocation on the way from a text to tokens and back fails once, one after another: each failure is told as
- * MEMORY, nothing leaks (address sanitizer), and nothing is left in the folder that was to be made. The linker puts the
- * functions below in the place of the allocator's (LocusTests.cmake). */
+ * MEMORY, nothing leaks (address sanitizer), and nothing is left in the folder that was to be made. */
 #include "io/file.h"
 #include "task/text_task.h"
 #include "text/sentencepiece.h"
@@ -10,56 +9,14 @@
 #include "text/wordpiece.h"
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "failing_allocator.h"
 #include "unit/scratch_folder.h"
-
-/* ---- the allocator ---- */
-
-static atomic_long countdown; /* allocations until the one that fails */
-static atomic_bool armed;
-
-static bool fails(void) {
-    return atomic_load(&armed) && atomic_fetch_sub(&countdown, 1) == 0;
-}
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *block, size_t bytes);
-void *__real_aligned_alloc(size_t alignment, size_t bytes);
-int __real_posix_memalign(void **block, size_t alignment, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *block, size_t bytes);
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
-int __wrap_posix_memalign(void **block, size_t alignment, size_t bytes);
-
-void *__wrap_malloc(size_t bytes) {
-    return fails() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes) {
-    return fails() ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *block, size_t bytes) {
-    return fails() ? NULL : __real_realloc(block, bytes);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
-    return fails() ? NULL : __real_aligned_alloc(alignment, bytes);
-}
-
-int __wrap_posix_memalign(void **block, size_t alignment, size_t bytes) {
-    return fails() ? 12 : __real_posix_memalign(block, alignment, bytes);
-}
-
-/* ---- the ways ---- */
 
 static const char text[] = "the house by the water\nthe walker walks\tby the  house\n\xE2\x98\x83 \xE2\x96\x81\n"
                            "a mountain by the house\nthe end of the water\nthe walker by the end\n";
@@ -167,10 +124,9 @@ static locus_status make_pieces_way(locus_error *error) {
 static void check(locus_status (*way)(locus_error *error), long most) {
     for (long fail = 0; fail < most; fail++) {
         locus_error error = {0};
-        atomic_store(&countdown, fail);
-        atomic_store(&armed, true);
+        allocator_arm(fail);
         const locus_status status = way(&error);
-        atomic_store(&armed, false);
+        (void)allocator_disarm();
         if (status == LOCUS_OK) {
             assert_true(fail > 1); /* something was there to fail */
             return;
