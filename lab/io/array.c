@@ -3,6 +3,7 @@
 #include "io/npy.h"
 #include "io/safetensors.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -34,6 +35,21 @@ size_t lab_array_count(const lab_array *array) {
         count = count > SIZE_MAX / extent ? SIZE_MAX : count * extent;
     }
     return count;
+}
+
+bool lab_array_finite(const lab_array *array) {
+    const size_t count = lab_array_count(array);
+    bool finite = true;
+    if (array->dtype == LAB_F32) {
+        const float *values = array->data;
+        for (size_t i = 0; i < count; i++)
+            finite &= isfinite(values[i]) != 0;
+    } else if (array->dtype == LAB_F64) {
+        const double *values = array->data;
+        for (size_t i = 0; i < count; i++)
+            finite &= isfinite(values[i]) != 0;
+    }
+    return finite;
 }
 
 void lab_shape_text(size_t rank, const int64_t *shape, char text[LAB_SHAPE_TEXT]) {

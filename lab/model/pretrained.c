@@ -53,10 +53,12 @@ static locus_status check_array(const loading *l, const lab_array *array, const 
         return lab_fail_file(l->error, l->path, "has tensor '%s' of shape %s, and the model %s of shape %s",
                              array->name, has, own->name, needs);
     }
-    if (array->dtype == LAB_F32 || array->dtype == LAB_F64)
-        return LOCUS_OK;
-    return lab_fail_file(l->error, l->path, "has tensor '%s' of whole numbers: weights are floating-point numbers",
-                         array->name);
+    if (array->dtype != LAB_F32 && array->dtype != LAB_F64)
+        return lab_fail_file(l->error, l->path, "has tensor '%s' of whole numbers: weights are floating-point numbers",
+                             array->name);
+    if (!lab_array_finite(array))
+        return lab_fail_file(l->error, l->path, "has tensor '%s' with numbers that are not finite", array->name);
+    return LOCUS_OK;
 }
 
 /* A file without a pooler is as good: the model keeps the one that was drawn. */

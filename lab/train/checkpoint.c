@@ -183,7 +183,8 @@ static const void *take_flat(const lab_safetensors *file, const char *name, lab_
 
 typedef char flaw[600]; /* what is wrong with a file; "": nothing */
 
-static bool compare_tensor(const lab_parameter *parameter, const lab_array *array, flaw found) {
+/* Whether the file's tensor can take the parameter's place. */
+static bool check_tensor(const lab_parameter *parameter, const lab_array *array, flaw found) {
     char here[LAB_SHAPE_TEXT], there[LAB_SHAPE_TEXT];
     bool same = array != NULL && array->dtype == LAB_F32 && array->rank == parameter->rank;
     for (size_t axis = 0; same && axis < parameter->rank; axis++) {
@@ -196,8 +197,10 @@ static bool compare_tensor(const lab_parameter *parameter, const lab_array *arra
         lab_shape_text(array->rank, array->shape, there);
         snprintf(found, sizeof(flaw), "%s is %s%s there and %s in the model", parameter->name, there,
                  array->dtype == LAB_F32 ? "" : " of another type", here);
+    } else if (!lab_array_finite(array)) {
+        snprintf(found, sizeof(flaw), "%s has numbers that are not finite", parameter->name);
     }
-    return same;
+    return found[0] == '\0';
 }
 
 static bool is_parameter(const lab_model *model, const char *name) {
@@ -223,7 +226,7 @@ static void take_model(lab_model *model, const lab_safetensors *file, flaw found
     found[0] = '\0';
     for (size_t i = 0; i < lab_model_parameter_count(model); i++) {
         const lab_parameter *parameter = lab_model_parameter(model, i);
-        if (!compare_tensor(parameter, lab_safetensors_find(file, parameter->name), found)) {
+        if (!check_tensor(parameter, lab_safetensors_find(file, parameter->name), found)) {
             return;
         }
     }

@@ -146,6 +146,10 @@ refuses 1 "train.tokens" "$locus" compare --task text --encodings none,rope --no
 cp runs/addition/best.safetensors kept
 cp runs/search/best.safetensors runs/addition/best.safetensors
 refuses 1 "best.safetensors.*embedding.weight" "$locus" eval addition
+# Weights that are not finite would answer anything: the file's last number becomes NaN.
+head -c -4 kept >runs/addition/best.safetensors
+printf '\377\377\377\177' >>runs/addition/best.safetensors
+refuses 1 "best.safetensors.*numbers that are not finite" "$locus" generate addition -n 1
 mv kept runs/addition/best.safetensors
 "$locus" runs delete text --quiet
 [ ! -e runs/text ] || fail "runs delete leaves files: $(ls runs/text)"

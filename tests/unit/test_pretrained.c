@@ -209,7 +209,7 @@ static void test_leftovers_refused(void **state) {
     lab_model_destroy(&model);
 }
 
-/* Files without a pooler are read: the model keeps its own. Float64 serves, whole numbers don't. */
+/* Files without a pooler are read: the model keeps its own. Float64 serves, whole numbers and infinite ones don't. */
 static void test_other_files(void **state) {
     (void)state;
     weights own;
@@ -238,6 +238,9 @@ static void test_other_files(void **state) {
     golden_ok(lab_pretrained_load(model, scratch_path("."), error));
     assert_memory_equal(drawn, pooler->value, sizeof drawn);
     assert_memory_equal(narrow, down->value, sizeof narrow);
+    wide[31] = -INFINITY;
+    weights_write(&own);
+    refuse_load(model, "'encoder.layer.0.output.dense.bias' with numbers that are not finite");
     bias->dtype = LAB_I64;
     weights_write(&own);
     refuse_load(model, "whole numbers");
