@@ -40,10 +40,24 @@ static const char *encoding_of(const axes *over, const task_axis *task, size_t i
     return over->encoding_count > 0 ? over->encodings[index] : task->schemes[index].spec;
 }
 
+/* One --data cannot be images and text. */
+static int refuse_shared_data(const axes *over, const cli_arguments *arguments) {
+    const lab_task *first = NULL;
+    for (size_t i = 0; cli_given_by_user(arguments, "data") && i < over->task_count; i++) {
+        const lab_task *task = lab_task_find(over->names[i]);
+        if (first != NULL && task != NULL && task->kind != first->kind) {
+            return cli_usage_error("--data: %s and %s don't read the same files; compare one after the other",
+                                   first->name, task->name);
+        }
+        first = task != NULL ? task : first;
+    }
+    return 0;
+}
+
 static int read_tasks(axes *over, cli_arguments *arguments) {
     over->task_count = cli_list(arguments, "task", &over->names);
     over->tasks = calloc(over->task_count + 1, sizeof *over->tasks);
-    int status = over->tasks == NULL ? cli_failure("out of memory") : 0;
+    int status = over->tasks == NULL ? cli_failure("out of memory") : refuse_shared_data(over, arguments);
     for (size_t i = 0; status == 0 && i < over->task_count; i++) {
         task_axis *task = &over->tasks[i];
         status = cli_train_config(&task->base, arguments, over->names[i]);

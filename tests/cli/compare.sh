@@ -65,7 +65,7 @@ grep -q -e --restart err && fail "going on would begin again: $(cat err)"
 
 # Bad uses: nothing is trained.
 for bad in "--task copi" "--task copy --encodings rope,,none" "--task copy --encodings rop" "--task copy --seeds 0" \
-    "--task copy --embedding-init some" "--encodings rope"; do
+    "--task copy --embedding-init some" "--encodings rope" "--task listops,text --encodings rope --data here"; do
     got=0
     # shellcheck disable=SC2086
     "$locus" compare $bad --store bad/locus.db >out 2>err || got=$?
