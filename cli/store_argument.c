@@ -27,7 +27,9 @@ int cli_store_open(cli_store *store, const cli_arguments *arguments, bool make) 
     if (store->folder == NULL) {
         return cli_failure("out of memory");
     }
-    if (lab_store_open(&store->store, path, &error) != LOCUS_OK) {
+    const locus_status status =
+        make ? lab_store_open(&store->store, path, &error) : lab_store_open_reading(&store->store, path, &error);
+    if (status != LOCUS_OK) {
         cli_store_close(store);
         return cli_error(&error);
     }

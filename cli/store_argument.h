@@ -16,7 +16,8 @@ typedef struct cli_store {
     char *folder;
 } cli_store;
 
-/* Opens --store; without `make` it must be there. 0, or 1 after one line on standard error. */
+/* Opens --store; without `make` it must be there, and is read even where it may not be written. 0, or 1 after one line
+ * on standard error. */
 int cli_store_open(cli_store *store, const cli_arguments *arguments, bool make);
 void cli_store_close(cli_store *store);
 

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -127,6 +128,11 @@ static locus_status pragma_integer(lab_store *store, const char *sql, int64_t *v
     return code == SQLITE_ROW ? LOCUS_OK : lab_store_fail(store, code, error);
 }
 
+static locus_status fail_other(const lab_store *store, locus_error *error) {
+    return lab_fail(error, LOCUS_ERROR_IO, "store", "'%s' is a database, but no run store: name another with --store",
+                    store->path);
+}
+
 /* Makes the tables of an empty file; two processes may come here at once, so the version is read again inside. */
 static locus_status create_schema(lab_store *store, locus_error *error) {
     int64_t version, tables;
@@ -138,8 +144,7 @@ static locus_status create_schema(lab_store *store, locus_error *error) {
         status = pragma_integer(store, "SELECT count(*) FROM sqlite_master", &tables, error);
     }
     if (status == LOCUS_OK && version == 0 && tables != 0) {
-        status = lab_fail(error, LOCUS_ERROR_IO, "store",
-                          "'%s' is a database, but no run store: name another with --store", store->path);
+        status = fail_other(store, error);
     }
     if (status == LOCUS_OK && version == 0) {
         status = lab_store_execute(store, schema, error);
@@ -151,11 +156,12 @@ static locus_status create_schema(lab_store *store, locus_error *error) {
     return status;
 }
 
-static locus_status check_schema(lab_store *store, locus_error *error) {
+/* A store that may be written gets its tables. */
+static locus_status check_schema(lab_store *store, bool reading, locus_error *error) {
     int64_t version;
     locus_status status = pragma_integer(store, "PRAGMA user_version", &version, error);
     if (status == LOCUS_OK && version == 0) {
-        status = create_schema(store, error);
+        status = reading ? fail_other(store, error) : create_schema(store, error);
     } else if (status == LOCUS_OK && version != VERSION) {
         status =
             lab_fail(error, LOCUS_ERROR_IO, "store",
@@ -163,7 +169,7 @@ static locus_status check_schema(lab_store *store, locus_error *error) {
                      " or name another store with --store",
                      store->path, version, VERSION);
     }
-    if (status == LOCUS_OK && sqlite3_db_readonly(store->database, "main") == 1) {
+    if (status == LOCUS_OK && !reading && sqlite3_db_readonly(store->database, "main") == 1) {
         status = lab_store_fail(store, SQLITE_READONLY, error);
     }
     return status;
@@ -189,18 +195,15 @@ static locus_status check_pages(lab_store *store, locus_error *error) {
     return good ? LOCUS_OK : lab_store_fail(store, code == SQLITE_ROW ? SQLITE_CORRUPT : code, error);
 }
 
-static locus_status make_folder(const char *path, locus_error *error) {
+/* NULL: out of memory. */
+static char *folder_of(const char *path) {
     const char *slash = strrchr(path, '/');
-    if (slash == NULL || slash == path) {
-        return LOCUS_OK;
-    }
-    char *folder = malloc((size_t)(slash - path) + 1);
-    if (folder == NULL) {
-        return lab_fail_memory(error, "a path");
-    }
-    memcpy(folder, path, (size_t)(slash - path));
-    folder[slash - path] = '\0';
-    locus_status status = lab_directory_create(folder, error);
+    return slash == NULL ? strdup(".") : slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+static locus_status make_folder(const char *path, locus_error *error) {
+    char *folder = folder_of(path);
+    locus_status status = folder != NULL ? lab_directory_create(folder, error) : lab_fail_memory(error, "a path");
     free(folder);
     return status;
 }
@@ -221,7 +224,7 @@ static locus_status open_database(lab_store *store, locus_error *error) {
                         "the run store '%s' cannot be made: check that its folder may be written", store->path);
     }
     sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
-    status = check_schema(store, error);
+    status = check_schema(store, false, error);
     if (status == LOCUS_OK) {
         status = lab_store_execute(
             store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;", error);
@@ -229,20 +232,89 @@ static locus_status open_database(lab_store *store, locus_error *error) {
     return status == LOCUS_OK ? check_pages(store, error) : status;
 }
 
-locus_status lab_store_open(lab_store **store, const char *path, locus_error *error) {
+/* ---- reading what may not be written ---- */
+
+/* "file:path?mode=ro"; NULL: out of memory. */
+static char *uri_of(const char *path, bool immutable) {
+    char *uri = sqlite3_mprintf("file:");
+    for (const char *at = path; uri != NULL && *at != '\0'; at++) {
+        const unsigned char byte = (unsigned char)*at;
+        const bool plain = byte < 0x80 && strchr("%?#", byte) == NULL;
+        uri = sqlite3_mprintf(plain ? "%z%c" : "%z%%%02X", uri, byte);
+    }
+    return uri == NULL ? NULL : sqlite3_mprintf("%z?mode=ro%s", uri, immutable ? "&immutable=1" : "");
+}
+
+static int open_uri(lab_store *store, bool immutable) {
+    char *uri = uri_of(store->path, immutable);
+    int code = uri == NULL ? SQLITE_NOMEM
+                           : sqlite3_open_v2(uri, &store->database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    sqlite3_free(uri);
+    if (code == SQLITE_OK) {
+        sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
+        code = sqlite3_exec(store->database, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+    }
+    return code;
+}
+
+/* Nobody writes: no log stands beside the store. */
+static bool is_quiet(const lab_store *store) {
+    struct stat facts;
+    char *log = sqlite3_mprintf("%s-wal", store->path);
+    const bool quiet = log != NULL && (stat(log, &facts) != 0 || facts.st_size == 0);
+    sqlite3_free(log);
+    return quiet;
+}
+
+/* SQLite makes a log, and an index of it, beside a store even to read it; where it may not, the file alone is all that
+ * there is to read. */
+static locus_status open_sealed(lab_store *store, locus_error *error) {
+    int code = open_uri(store, false);
+    if ((code == SQLITE_CANTOPEN || code == SQLITE_READONLY) && is_quiet(store)) {
+        sqlite3_close(store->database);
+        store->database = NULL;
+        code = open_uri(store, true);
+    }
+    if (code != SQLITE_OK) {
+        return lab_store_fail(store, code, error);
+    }
+    const locus_status status = check_schema(store, true, error);
+    return status == LOCUS_OK ? check_pages(store, error) : status;
+}
+
+static bool may_be_written(const char *path) {
+    char *folder = folder_of(path);
+    const bool may = access(path, W_OK) == 0 && folder != NULL && access(folder, W_OK) == 0;
+    free(folder);
+    return may;
+}
+
+/* ---- a store's life ---- */
+
+typedef locus_status open_function(lab_store *store, locus_error *error);
+
+static locus_status open_store(lab_store **store, const char *path, open_function *function, locus_error *error) {
     *store = NULL;
     lab_store *opened = calloc(1, sizeof *opened);
     if (opened == NULL || (opened->path = strdup(path)) == NULL) {
         free(opened);
         return lab_fail_memory(error, "the run store");
     }
-    locus_status status = open_database(opened, error);
+    locus_status status = function(opened, error);
     if (status != LOCUS_OK) {
         lab_store_close(&opened);
         return status;
     }
     *store = opened;
     return LOCUS_OK;
+}
+
+locus_status lab_store_open(lab_store **store, const char *path, locus_error *error) {
+    return open_store(store, path, open_database, error);
+}
+
+locus_status lab_store_open_reading(lab_store **store, const char *path, locus_error *error) {
+    return open_store(store, path, may_be_written(path) ? open_database : open_sealed, error);
 }
 
 void lab_store_close(lab_store **store) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The run store: what is written comes back, cuts and replacements, several processes at once. */
+/* The run store: what is written comes back, cuts and replacements, several processes at once, stores that may only be
+ * read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -249,12 +251,65 @@ static void test_processes(void **state) {
     lab_store_close(&store);
 }
 
+/* In a process that may not write: the store is read, whether or not somebody has it open; nothing is written to it. */
+static bool can_only_read(void) {
+    lab_store *store;
+    lab_run found;
+    locus_error error = {0};
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) {
+        return false;
+    }
+    const bool refused = lab_store_open(&store, path, &error) == LOCUS_ERROR_IO && strstr(error.message, "written");
+    if (!refused || lab_store_open_reading(&store, path, &error) != LOCUS_OK) {
+        return false;
+    }
+    bool good = lab_store_run_find(store, "kept", &found, &error) == LOCUS_OK && found.steps_done == 40;
+    good = good && lab_store_run_delete(store, found.id, &error) == LOCUS_ERROR_IO && strstr(error.message, "written");
+    lab_store_close(&store);
+    return good;
+}
+
+static void assert_can_only_read(void) {
+    int status;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        _exit(can_only_read() ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void test_reading(void **state) {
+    (void)state;
+    locus_error error;
+    lab_store *store;
+    snprintf(path, sizeof path, "%s/50%%41 ö#?/locus.db", folder);
+    char own[128];
+    snprintf(own, sizeof own, "%s", path);
+    *strrchr(own, '/') = '\0';
+    store = open_store();
+    lab_run run = make_run("kept");
+    assert_int_equal(lab_store_run_insert(store, &run, &error), LOCUS_OK);
+    assert_int_equal(chmod(folder, 0755) | chmod(own, 0555) | chmod(path, 0444), 0);
+    assert_can_only_read();
+    assert_int_equal(chmod(own, 0755) | chmod(path, 0644), 0);
+    lab_store_close(&store);
+    assert_int_equal(chmod(own, 0555) | chmod(path, 0444), 0);
+    assert_can_only_read();
+    assert_int_equal(chmod(own, 0755) | chmod(path, 0644), 0);
+    assert_int_equal(lab_store_open_reading(&store, path, &error), LOCUS_OK);
+    lab_store_close(&store);
+    lab_run_free(&run);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_runs, setup, teardown),
         cmocka_unit_test_setup_teardown(test_filter, setup, teardown),
         cmocka_unit_test_setup_teardown(test_metrics, setup, teardown),
         cmocka_unit_test_setup_teardown(test_processes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reading, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
