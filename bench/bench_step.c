@@ -2,7 +2,7 @@
 /* Time of one training step: forward, backward, optimiser and the encoding's update, on the copy tasks, on images, or
  * of a decoder alone.
  *
- *   bench_step [--json] [--steps N] [--shape published|small|short|trees|cifar10|decoder|decoder-short] [SPEC …]
+ *   bench_step [--json] [--steps N] [--shape published|small|short|trees|cifar10|decoder|decoder-short|text] [SPEC …]
  *
  * published: dimension 512, feed-forward 2048, 2 + 2 layers, 8 heads, 64 pairs of length N(100,10), vocabulary 22.
  * small: dimension 128, feed-forward 512, 4 heads, 64 pairs of length N(50,5); short: the same, N(24,2).
@@ -12,6 +12,7 @@
  * decoder: RoPER's large decoder, 32 sequences of 641 characters of additions, of which 640 are read; 512 dimensions, 6
  * layers, feed-forward 2048, 8 heads, without dropout; causal attention's operations are counted by half. Before it is
  * timed, the first loss must lie near ln(vocabulary). decoder-short: 4 sequences of 65.
+ * text: the same model on 8 sequences of 513 random tokens of a vocabulary of 8,000.
  * Every case runs in a process of its own, so that its peak memory is its own. The peak of matrix products is
  * measured in the same run with the product that takes most of the step. Fastest and median of the steps. */
 #include "model/model.h"
@@ -32,16 +33,18 @@ typedef struct shape {
     size_t dim, feed_forward, heads, batch, steps;
     const char *task;       /* NULL: images */
     double mean, deviation; /* of the length of words, of the depth of trees; mean: tokens of a decoder's sequence */
+    size_t vocabulary;      /* of text */
 } shape;
 
 static const shape shapes[] = {
-    {"published", 512, 2048, 8, 64, 5, "copy", 100.0, 10.0},
-    {"small", 128, 512, 4, 64, 60, "copy", 50.0, 5.0},
-    {"short", 128, 512, 4, 64, 100, "copy", 24.0, 2.0},
-    {"trees", 512, 2048, 8, 64, 8, "tree-copy", 7.0, 1.0},
-    {"cifar10", 256, 512, 4, 128, 5, NULL, 0.0, 0.0},
-    {"decoder", 512, 2048, 8, 32, 3, "addition", 641.0, 0.0},
-    {"decoder-short", 512, 2048, 8, 4, 5, "addition", 65.0, 0.0},
+    {"published", 512, 2048, 8, 64, 5, "copy", 100.0, 10.0, 0},
+    {"small", 128, 512, 4, 64, 60, "copy", 50.0, 5.0, 0},
+    {"short", 128, 512, 4, 64, 100, "copy", 24.0, 2.0, 0},
+    {"trees", 512, 2048, 8, 64, 8, "tree-copy", 7.0, 1.0, 0},
+    {"cifar10", 256, 512, 4, 128, 5, NULL, 0.0, 0.0, 0},
+    {"decoder", 512, 2048, 8, 32, 3, "addition", 641.0, 0.0, 0},
+    {"decoder-short", 512, 2048, 8, 4, 5, "addition", 65.0, 0.0, 0},
+    {"text", 512, 2048, 8, 8, 3, "text", 513.0, 0.0, 8000},
 };
 
 static const char *const specs[] = {"none", "sinusoidal", "relative", "rope", "algebraic(group=seq, decay=0.98)"};
@@ -87,8 +90,9 @@ static int has_trees(const shape *s) {
     return s->task != NULL && lab_task_find(s->task)->kind == LAB_TASK_TREES;
 }
 
-static int has_problems(const shape *s) {
-    return s->task != NULL && lab_task_find(s->task)->kind == LAB_TASK_PROBLEMS;
+/* A decoder alone. */
+static int has_sequences(const shape *s) {
+    return s->task != NULL && lab_task_find(s->task)->open_sequences != NULL;
 }
 
 /* As below, of images. Layer l computes 1 − depth · l of its branches in the mean. */
@@ -237,38 +241,48 @@ static locus_status pairs_run(const shape *s, const char *spec, size_t steps, re
     return status;
 }
 
-/* Sequences of problems laid end to end. */
-static locus_status sequences_read(const lab_sequences *sequences, size_t count, size_t *offsets, int32_t *tokens) {
-    for (size_t s = 0; s < count; ++s)
-        offsets[s + 1] = offsets[s] + sequences->read(sequences, s, tokens + offsets[s]);
-    return offsets[count] == count * sequences->length ? LOCUS_OK : LOCUS_ERROR_ARGUMENT;
+/* Problems laid end to end; of text anything: a step takes no longer for words that make sense. */
+static locus_status sequences_make(const shape *s, size_t length, int32_t *tokens, locus_error *error) {
+    const locus_random random = {1, LOCUS_RANDOM_USER, 0};
+    const lab_task *task = lab_task_find(s->task);
+    lab_task_options options = lab_task_default(task);
+    lab_dataset set = {0};
+    for (size_t t = 0; s->vocabulary > 0 && t < s->batch * length; ++t)
+        tokens[t] = (int32_t)locus_random_below(&random, t, s->vocabulary);
+    if (s->vocabulary > 0)
+        return LOCUS_OK;
+    options.sequence = length;
+    const lab_draw draw = {task, &options, LAB_SET_TRAIN, s->batch, 0};
+    locus_status status = lab_dataset_sequences(&set, &draw, error);
+    for (size_t i = 0; status == LOCUS_OK && i < s->batch; ++i)
+        if (set.sequences.read(&set.sequences, i, tokens + i * length) != length)
+            status = LOCUS_ERROR_ARGUMENT;
+    lab_dataset_destroy(&set);
+    return status;
 }
 
 static locus_status decoder_run(const shape *s, const char *spec, size_t steps, result *r, locus_error *error) {
     lab_model_config config = lab_model_decoder_default();
     const lab_task *task = lab_task_find(s->task);
-    lab_task_options options = lab_task_default(task);
-    lab_dataset set = {0};
-    options.sequence = (size_t)s->mean;
+    const lab_task_options options = lab_task_default(task);
+    const size_t length = (size_t)s->mean;
     config.dim = s->dim;
     config.feed_forward = s->feed_forward;
     config.heads = s->heads;
     config.dropout = config.attention_dropout = 0.0;
-    config.vocabulary = lab_task_vocabulary(task, &options);
+    config.vocabulary = s->vocabulary > 0 ? s->vocabulary : lab_task_vocabulary(task, &options);
     config.encoding = spec;
-    const lab_draw draw = {task, &options, LAB_SET_TRAIN, s->batch, 0};
     size_t *offsets = calloc(s->batch + 1, sizeof *offsets);
-    int32_t *tokens = malloc(s->batch * options.sequence * sizeof *tokens);
-    locus_status status = offsets && tokens ? lab_dataset_sequences(&set, &draw, error) : LOCUS_ERROR_MEMORY;
-    if (status == LOCUS_OK)
-        status = sequences_read(&set.sequences, s->batch, offsets, tokens);
+    int32_t *tokens = malloc(s->batch * length * sizeof *tokens);
+    locus_status status = offsets && tokens ? sequences_make(s, length, tokens, error) : LOCUS_ERROR_MEMORY;
     if (status == LOCUS_OK) {
+        for (size_t i = 0; i < s->batch; ++i)
+            offsets[i + 1] = (i + 1) * length;
         const lab_batch batch = {.samples = s->batch, .input_offsets = offsets, .input = tokens};
         r->flops = decoder_flops(&config, &batch);
-        r->tokens = (double)(offsets[s->batch] - s->batch);
+        r->tokens = (double)(s->batch * (length - 1));
         status = model_run(&config, &batch, steps, r, error);
     }
-    lab_dataset_destroy(&set);
     free(tokens);
     free(offsets);
     return status;
@@ -311,7 +325,7 @@ static void child(int out, const subject *wanted, size_t steps) {
         r.peak = product_peak();
     } else {
         const locus_status status = has_images(wanted->shape) ? images_run(wanted, steps, &r, &error)
-                                    : has_problems(wanted->shape)
+                                    : has_sequences(wanted->shape)
                                         ? decoder_run(wanted->shape, wanted->spec, steps, &r, &error)
                                         : pairs_run(wanted->shape, wanted->spec, steps, &r, &error);
         r.failed = status != LOCUS_OK;
@@ -376,7 +390,7 @@ static double print_head(const shape *s, int json, int *failed) {
     }
     if (has_images(s))
         (void)snprintf(batch, sizeof batch, "%zu images", s->batch);
-    else if (has_problems(s))
+    else if (has_sequences(s))
         (void)snprintf(batch, sizeof batch, "%zu sequences of %.0f", s->batch, s->mean);
     else
         (void)snprintf(batch, sizeof batch, "%zu pairs of %s N(%g, %g)", s->batch, has_trees(s) ? "depth" : "length",
@@ -411,7 +425,7 @@ static int run_cases(const shape *s, const char *const *list, size_t count, size
 
 static int usage(void) {
     (void)fputs("usage: bench_step [--json] [--steps N] [--shape published|small|short|trees|cifar10|decoder|"
-                "decoder-short] [SPEC …]\n",
+                "decoder-short|text] [SPEC …]\n",
                 stderr);
     return 2;
 }
@@ -448,7 +462,7 @@ int main(int argc, char **argv) {
         return run_cases(s, wanted, count, steps, json);
     if (has_images(s))
         return run_cases(s, image_specs, sizeof image_specs / sizeof *image_specs, steps, json);
-    if (has_problems(s))
+    if (has_sequences(s))
         return run_cases(s, decoder_specs, sizeof decoder_specs / sizeof *decoder_specs, steps, json);
     if (has_trees(s))
         return run_cases(s, tree_specs, sizeof tree_specs / sizeof *tree_specs, steps, json);

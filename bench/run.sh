@@ -61,6 +61,8 @@ for part in "$@"; do
         echo "== $part"
         "$build/bench_step" --shape decoder
         peer bench/peer_decoder_step.py
+        "$build/bench_step" --shape text # a language model's vocabulary
+        peer bench/peer_decoder_step.py --batch 8 --length 513 --vocabulary 8000
         ;;
     generation) # decoding with a whole model; the same parameters for both
         echo "== $part"
