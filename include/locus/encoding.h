@@ -120,6 +120,17 @@ typedef struct locus_encoding_info {
 LOCUS_API size_t locus_encoding_registry_size(void);
 LOCUS_API const locus_encoding_info *locus_encoding_registry_at(size_t index); /* NULL past the end; static storage */
 
+/* ---- what a spec says: the terms of its sum, at least 1, and their options ---- */
+
+LOCUS_API size_t locus_encoding_term_count(const locus_encoding *encoding);
+/* The registry's entry of term `index`; NULL past the end; static storage. */
+LOCUS_API const locus_encoding_info *locus_encoding_term(const locus_encoding *encoding, size_t index);
+/* The value of a term's option as canonical text writes it, defaults included: "10000", "half", "off"; "" for one that
+ * has no default and was not given. Cut to `size` bytes with its final NUL; returns the full length, or SIZE_MAX,
+ * nothing written, if the term has no option of this name. */
+LOCUS_API size_t locus_encoding_option(const locus_encoding *encoding, size_t term, const char *name, char *text,
+                                       size_t size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,7 @@
 #include "train/train.h"
 
 #include <ctype.h>
+#include <locus/pattern.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,40 +119,53 @@ locus_status lab_page_lengths(lab_page *page, const lab_summary_section *section
 
 /* ---- score kernels ---- */
 
-static void describe_terms(lab_page *page, const char *spec) {
-    size_t named = 0;
-    for (const char *at = spec; *at;) {
-        at += strspn(at, " +/*0123456789"); /* of a pattern over layers, too */
-        size_t length = strcspn(at, "(+/ "), depth = 0;
-        const locus_encoding_info *info;
-        for (size_t i = 0; (info = locus_encoding_registry_at(i)) != NULL; i++) {
-            if (strlen(info->name) == length && strncmp(info->name, at, length) == 0) {
-                char first[2] = {info->summary[0], 0};
-                first[0] = (char)toupper((unsigned char)first[0]);
-                fputs(named++ ? ". " : "", page->file);
-                lab_page_text(page, first);
-                lab_page_text(page, info->summary + 1);
+/* "Rotary …. Bias …", each once. */
+static void describe_terms(lab_page *page, const locus_pattern *pattern) {
+    const char *told = NULL;
+    for (size_t i = 0; i < locus_pattern_size(pattern); i++) {
+        const locus_encoding *encoding = locus_pattern_encoding(pattern, i);
+        for (size_t t = 0; t < locus_encoding_term_count(encoding); t++) {
+            const char *summary = locus_encoding_term(encoding, t)->summary;
+            if (summary == told) {
+                continue;
             }
-        }
-        for (at += length; *at && (depth > 0 || (*at != '+' && *at != '/')); at++) {
-            depth += *at == '(';
-            depth -= *at == ')' && depth > 0;
+            const char first[2] = {(char)toupper((unsigned char)summary[0]), '\0'};
+            fputs(told != NULL ? ". " : "", page->file);
+            lab_page_text(page, first);
+            lab_page_text(page, summary + 1);
+            told = summary;
         }
     }
 }
 
-static void describe_kernel(lab_page *page, const lab_kernel *kernel, const char *spec) {
-    size_t middle = kernel->count / 2, half = 0;
-    const char *decay = strstr(spec, "decay=");
-    fputs("<p>", page->file);
-    describe_terms(page, spec);
+/* A fixed factor for each step of distance, of the first layer's encoding. */
+static void describe_decay(lab_page *page, const locus_encoding *encoding) {
+    char decay[32];
+    for (size_t t = 0; t < locus_encoding_term_count(encoding); t++) {
+        if (locus_encoding_option(encoding, t, "decay", decay, sizeof decay) != SIZE_MAX && strtod(decay, NULL) > 0) {
+            fprintf(page->file, "The score is multiplied by %s to the power of the distance. ", decay);
+        }
+    }
+}
+
+static void describe_encoding(lab_page *page, const char *spec) {
+    locus_pattern *pattern = NULL;
+    if (locus_pattern_parse(spec, &pattern, NULL) != LOCUS_OK) {
+        return;
+    }
+    describe_terms(page, pattern);
     fputs(". ", page->file);
-    if (strstr(spec, " / ")) {
+    if (locus_pattern_size(pattern) > 1) {
         fputs("Drawn is the first layer's encoding. ", page->file);
     }
-    if (decay && strtod(decay + 6, NULL) > 0) {
-        fprintf(page->file, "The score is multiplied by %g to the power of the distance. ", strtod(decay + 6, NULL));
-    }
+    describe_decay(page, locus_pattern_encoding(pattern, 0));
+    locus_pattern_destroy(&pattern);
+}
+
+static void describe_kernel(lab_page *page, const lab_kernel *kernel, const char *spec) {
+    size_t middle = kernel->count / 2, half = 0;
+    fputs("<p>", page->file);
+    describe_encoding(page, spec);
     if (kernel->embedding) {
         fputs("Acts on the embedding only: drawn is the cosine between two rows of its table. ", page->file);
     }

@@ -1,35 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 #include "train/cut_paths.h"
 
+#include <locus/pattern.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ENCODING "shiv-quirk"
 
-/* The value of shiv-quirk's `depth` where it is not written. */
-static size_t initial_depth(void) {
-    for (size_t i = 0; i < locus_encoding_registry_size(); i++) {
-        const locus_encoding_info *info = locus_encoding_registry_at(i);
-        for (size_t o = 0; strcmp(info->name, ENCODING) == 0 && o < info->option_count; o++) {
-            if (strcmp(info->options[o].name, "depth") == 0) {
-                return strtoul(info->options[o].initial, NULL, 10);
-            }
+/* Of one encoding. */
+static size_t kept_by(const locus_encoding *encoding) {
+    size_t kept = SIZE_MAX;
+    char depth[32];
+    for (size_t t = 0; t < locus_encoding_term_count(encoding); t++) {
+        if (strcmp(locus_encoding_term(encoding, t)->name, ENCODING) == 0) {
+            (void)locus_encoding_option(encoding, t, "depth", depth, sizeof depth);
+            const size_t own = strtoul(depth, NULL, 10);
+            kept = own < kept ? own : kept;
         }
     }
-    return 0;
+    return kept;
 }
 
-/* The fewest steps that a shiv-quirk of a canonical text keeps; SIZE_MAX: there is none. */
-static size_t kept_steps(const char *encoding) {
-    static const char option[] = "depth=";
+/* The fewest steps that a shiv-quirk of any layer keeps; SIZE_MAX: there is none. */
+static size_t kept_steps(const char *text) {
+    locus_pattern *pattern = NULL;
     size_t kept = SIZE_MAX;
-    for (const char *at = encoding; (at = strstr(at, ENCODING)) != NULL;) {
-        at += sizeof ENCODING - 1;
-        const char *end = *at == '(' ? strchr(at, ')') : NULL, *told = end == NULL ? NULL : strstr(at, option);
-        size_t depth = told != NULL && told < end ? strtoul(told + sizeof option - 1, NULL, 10) : initial_depth();
-        kept = depth < kept ? depth : kept;
+    if (locus_pattern_parse(text, &pattern, NULL) != LOCUS_OK) {
+        return kept;
     }
+    for (size_t i = 0; i < locus_pattern_size(pattern); i++) {
+        const size_t own = kept_by(locus_pattern_encoding(pattern, i));
+        kept = own < kept ? own : kept;
+    }
+    locus_pattern_destroy(&pattern);
     return kept;
 }
 

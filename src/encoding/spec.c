@@ -401,6 +401,11 @@ static void write_value(locus_spec_writer *writer, const locus_term *term, size_
     write_text(writer, brief);
 }
 
+static void close_text(const locus_spec_writer *writer) {
+    if (writer->size > 0)
+        writer->text[writer->length < writer->size ? writer->length : writer->size - 1] = '\0';
+}
+
 static void write_term(locus_spec_writer *writer, const locus_term *term) {
     const char *before = "(";
     write_text(writer, term->class->info.name);
@@ -424,7 +429,37 @@ size_t locus_encoding_text(const locus_encoding *encoding, char *text, size_t si
             write_text(&writer, " + ");
         write_term(&writer, &encoding->terms[i]);
     }
-    if (writer.size > 0)
-        writer.text[writer.length < writer.size ? writer.length : writer.size - 1] = '\0';
+    close_text(&writer);
+    return writer.length;
+}
+
+/* ---- taken apart ---- */
+
+size_t locus_encoding_term_count(const locus_encoding *encoding) {
+    return encoding ? encoding->term_count : 0;
+}
+
+const locus_encoding_info *locus_encoding_term(const locus_encoding *encoding, size_t index) {
+    return index < locus_encoding_term_count(encoding) ? &encoding->terms[index].class->info : NULL;
+}
+
+static size_t option_index(const locus_encoding_info *info, const char *name) {
+    size_t option = 0;
+    while (option < info->option_count && strcmp(info->options[option].name, name) != 0)
+        option++;
+    return option;
+}
+
+size_t locus_encoding_option(const locus_encoding *encoding, size_t term, const char *name, char *text, size_t size) {
+    const locus_encoding_info *info = locus_encoding_term(encoding, term);
+    const size_t option = info && name ? option_index(info, name) : 0;
+    if (!info || !name || option == info->option_count)
+        return SIZE_MAX;
+    const locus_term *own = &encoding->terms[term];
+    const bool has = own->options[option].given || *info->options[option].initial != '\0';
+    locus_spec_writer writer = {text, text ? size : 0, 0};
+    if (has)
+        write_value(&writer, own, option);
+    close_text(&writer);
     return writer.length;
 }

@@ -279,6 +279,63 @@ static void test_registry(void **state) {
     }
 }
 
+static void assert_option(const locus_encoding *encoding, size_t term, const char *name, const char *want) {
+    char text[128] = "";
+    assert_int_equal(locus_encoding_option(encoding, term, name, text, sizeof text), strlen(want));
+    assert_string_equal(text, want);
+}
+
+/* A parsed spec tells its terms and their options, given or not. */
+static void test_taken_apart(void **state) {
+    (void)state;
+    locus_encoding *encoding = NULL;
+    rig_ok(locus_encoding_parse("rope(base=5e5, pairs=half, scaling=longrope, factor=2, original=64, short=1:1.5, "
+                                "long=2:4) + alibi + scores(window=16)",
+                                &encoding, error));
+    assert_int_equal(locus_encoding_term_count(encoding), 3);
+    const char *const names[] = {"rope", "alibi", "scores"};
+    for (size_t t = 0; t < 3; t++)
+        assert_string_equal(locus_encoding_term(encoding, t)->name, names[t]);
+    assert_null(locus_encoding_term(encoding, 3));
+    assert_option(encoding, 0, "base", "500000");
+    assert_option(encoding, 0, "pairs", "half");
+    assert_option(encoding, 0, "values", "off");
+    assert_option(encoding, 0, "short", "1:1.5");
+    assert_option(encoding, 0, "rotate", "");
+    assert_option(encoding, 0, "sections", "");
+    assert_option(encoding, 2, "window", "16");
+    char text[4] = "###";
+    assert_int_equal(locus_encoding_option(encoding, 0, "base", text, 3), 6);
+    assert_string_equal(text, "50");
+    assert_int_equal(locus_encoding_option(encoding, 0, "base", NULL, 0), 6);
+    assert_true(locus_encoding_option(encoding, 0, "window", text, 3) == SIZE_MAX);
+    assert_true(locus_encoding_option(encoding, 3, "base", text, 3) == SIZE_MAX);
+    assert_true(locus_encoding_option(encoding, 0, NULL, text, 3) == SIZE_MAX);
+    assert_string_equal(text, "50");
+    locus_encoding_destroy(&encoding);
+    assert_int_equal(locus_encoding_term_count(NULL), 0);
+    rig_ok(locus_encoding_parse("algebraic(group=seq*tree:2, decay=learned:0.98)", &encoding, error));
+    assert_option(encoding, 0, "group", "seq*tree:2");
+    assert_option(encoding, 0, "decay", "learned:0.98");
+    locus_encoding_destroy(&encoding);
+}
+
+/* Of every encoding and option the default that the registry names. */
+static void test_defaults_told(void **state) {
+    (void)state;
+    const locus_encoding_info *info;
+    size_t told = 0;
+    for (size_t i = 0; (info = locus_encoding_registry_at(i)) != NULL; i++) {
+        locus_encoding *encoding = NULL;
+        if (locus_encoding_parse(info->name, &encoding, NULL) != LOCUS_OK)
+            continue; /* it needs an option that has no default */
+        for (size_t o = 0; o < info->option_count; o++, told++)
+            assert_option(encoding, 0, info->options[o].name, info->options[o].initial);
+        locus_encoding_destroy(&encoding);
+    }
+    assert_true(told > 100);
+}
+
 static void test_null(void **state) {
     (void)state;
     locus_encoding *encoding = NULL;
@@ -291,10 +348,11 @@ static void test_null(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_canonical),    cmocka_unit_test(test_grammar_errors), cmocka_unit_test(test_name_errors),
-        cmocka_unit_test(test_value_errors), cmocka_unit_test(test_group_errors),   cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_sites),        cmocka_unit_test(test_laws),           cmocka_unit_test(test_text_is_cut),
-        cmocka_unit_test(test_registry),     cmocka_unit_test(test_null),
+        cmocka_unit_test(test_canonical),     cmocka_unit_test(test_grammar_errors), cmocka_unit_test(test_name_errors),
+        cmocka_unit_test(test_value_errors),  cmocka_unit_test(test_group_errors),   cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_sites),         cmocka_unit_test(test_laws),           cmocka_unit_test(test_text_is_cut),
+        cmocka_unit_test(test_registry),      cmocka_unit_test(test_null),           cmocka_unit_test(test_taken_apart),
+        cmocka_unit_test(test_defaults_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
