@@ -23,6 +23,21 @@ static bool is_wanted(const lab_run *run, const lab_summary_filter *filter) {
     return filter->run_count == 0;
 }
 
+/* Runs that were asked for one by one come as they were asked for; trainings side by side begin in any order. */
+static void put_in_order(lab_summary *summary, const lab_summary_filter *filter) {
+    size_t sorted = 0;
+    for (size_t wanted = 0; wanted < filter->run_count; wanted++) {
+        for (size_t i = sorted; i < summary->run_count; i++) {
+            if (summary->runs[i].id == filter->runs[wanted]) {
+                const lab_run run = summary->runs[i];
+                summary->runs[i] = summary->runs[sorted];
+                summary->runs[sorted++] = run;
+                break;
+            }
+        }
+    }
+}
+
 static locus_status take_runs(lab_summary *summary, lab_store *store, const lab_summary_filter *filter,
                               locus_error *error) {
     const lab_run_filter columns = {.task = filter->task,
@@ -42,6 +57,7 @@ static locus_status take_runs(lab_summary *summary, lab_store *store, const lab_
         }
     }
     summary->run_count = status == LOCUS_OK ? kept : 0;
+    put_in_order(summary, filter);
     return status;
 }
 

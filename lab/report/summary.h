@@ -83,7 +83,7 @@ typedef struct lab_summary {
 /* Which runs. NULL or 0: all. */
 typedef struct lab_summary_filter {
     const char *task, *budget, *setup, *embedding_init;
-    const int64_t *runs; /* only these ids */
+    const int64_t *runs; /* only these ids, in this order */
     size_t run_count;
 } lab_summary_filter;
 

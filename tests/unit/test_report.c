@@ -203,16 +203,18 @@ static void sections_are_never_mixed(void **state) {
 
 static void filters(void **state) {
     (void)state;
-    const int64_t ids[] = {1, 4};
-    const lab_summary_filter copy = {.task = "copy", .budget = "smoke"}, two = {.runs = ids, .run_count = 2};
+    const int64_t ids[] = {4, 1, 99};
+    const lab_summary_filter copy = {.task = "copy", .budget = "smoke"}, two = {.runs = ids, .run_count = 3};
     const lab_summary_filter nothing = {.task = "nowhere"};
     lab_summary summary = summarise(&copy);
     assert_int_equal(summary.run_count, 7);
     lab_summary_free(&summary);
     summary = summarise(&two);
     assert_int_equal(summary.run_count, 2);
-    assert_int_equal(summary.runs[0].id, 1);
-    assert_int_equal(summary.runs[1].id, 4);
+    assert_int_equal(summary.runs[0].id, 4); /* in the order of the filter, and so are the rows */
+    assert_int_equal(summary.runs[1].id, 1);
+    assert_string_equal(summary.sections[0].rows[0].encoding, "none");
+    assert_string_equal(summary.sections[0].rows[1].encoding, "rope");
     lab_summary_free(&summary);
     summary = summarise(&nothing);
     assert_int_equal(summary.section_count, 0);
