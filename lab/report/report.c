@@ -53,8 +53,10 @@ static void put_lede(lab_page *page) {
     for (size_t i = 0; i < count; i++) {
         done += page->summary->runs[i].state == LAB_RUN_DONE;
     }
-    fputs("<p class=\"lede\">Transformers trained to the same recipe that differ in their positional encoding only: ",
-          page->file);
+    fprintf(
+        page->file,
+        "<p class=\"lede\">%sTransformers trained to the same recipe that differ in their positional encoding only: ",
+        page->summary->section_count > 1 ? "In each section, " : "");
     put_list(page, encoding_of, count);
     fputs(". Budget ", page->file);
     put_list(page, budget_of, page->summary->section_count);

@@ -59,7 +59,7 @@ typedef struct lab_summary_section {
     lab_order order;       /* trees */
     bool other_trees;      /* of more or fewer children than two: nothing is published of these */
     char title[64];        /* the task's name, of trees with its order, of expressions with what is asked:
-                              "tree-copy, depth first", "listops, parity" */
+                              "tree-copy, depth first", "listops, parity", "listops, digit, pretrained" */
     const char *config;    /* JSON of its first run: what all runs of a section share, but seed and encoding */
     char data[160];        /* "words of length N(24, 2.4) over 20 symbols", "binary trees of depth N(5, 1), 20 symbols",
                               "CIFAR-10, 50,000 training images" if the runs say so, else "" */

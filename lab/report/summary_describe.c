@@ -103,7 +103,8 @@ static void describe_text(lab_summary_section *section, const cJSON *config) {
 static void describe_expressions(lab_summary_section *section, const cJSON *config) {
     const char *asked = text_of(config, "asked"); /* digit is not written */
     const double pieces = number_of(config, "sequence");
-    snprintf(section->title, sizeof section->title, "%.40s, %.16s", section->task, asked ? asked : "digit");
+    snprintf(section->title, sizeof section->title, "%.30s, %.16s%s", section->task, asked ? asked : "digit",
+             pieces > 0 ? ", pretrained" : "");
     if (number_of(config, "longest") > 0) {
         snprintf(section->data, sizeof section->data,
                  "expressions of %g to %g tokens, at most %g deep, with up to %g arguments%s",
