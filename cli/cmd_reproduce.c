@@ -11,6 +11,7 @@
 #include "stop.h"
 #include "store_argument.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <locus/parallel.h>
 #include <stdlib.h>
@@ -84,25 +85,50 @@ static int read_request(reproduce *job) {
     return 0;
 }
 
+enum { PART = 120 };
+
+static size_t add_choice(char text[PART], size_t used, const char *chosen) {
+    text[used++] = '-';
+    for (; *chosen != '\0' && used + 2 < PART; chosen++) {
+        text[used++] = (char)(isalnum((unsigned char)*chosen) ? *chosen : *chosen == ',' ? '+' : '-');
+    }
+    return used;
+}
+
+/* A part of a table is named by what was chosen: "-addition+text-rope"; one of many names is "-part". */
+static void name_part(const reproduce *job, char text[PART]) {
+    static const char *const choices[] = {"columns", "rows"};
+    size_t used = 0;
+    for (size_t c = 0; job->table.part && c < sizeof choices / sizeof *choices; c++) {
+        if (cli_given_by_user(job->arguments, choices[c]) && used + 2 < PART) {
+            used = add_choice(text, used, cli_text(job->arguments, choices[c]));
+        }
+    }
+    text[used] = '\0';
+    if (job->table.part && (used == 0 || used + 2 >= PART)) {
+        snprintf(text, PART, "-part");
+    }
+}
+
 static char *file_name(const reproduce *job, const char *end) {
     static const char *const decays[] = {"", "-decay-off", "-decay-both"}, *const inits[] = {"-scaled", "-unit",
                                                                                              "-both"};
     const lab_reproduction *table = &job->table;
     bool init = cli_given_by_user(job->arguments, "embedding-init");
-    char seed[32] = "";
-    size_t size = strlen(job->folder) + 160;
+    char seed[32] = "", part[PART];
+    size_t size = strlen(job->folder) + 160 + PART;
     char *path = malloc(size);
     if (table->first_seed > 0) {
         snprintf(seed, sizeof seed, "-seed-%" PRIu64, table->first_seed);
     }
+    name_part(job, part);
     if (path != NULL) {
         snprintf(path, size, "%s/reproduce-%s-%s%s%s%s%s%s%s%s%s%s", job->folder, table->name, table->budget,
                  table->setup == LAB_SETUP_CODE ? "-code" : "", decays[table->decay],
                  init ? inits[cli_choice(job->arguments, "embedding-init")] : "",
                  cli_flag(job->arguments, "more") ? "-more" : "",
                  cli_flag(job->arguments, "drop-worst") ? "-drop-worst" : "",
-                 cli_given_by_user(job->arguments, "pretrained") ? "-pretrained" : "", seed, table->part ? "-part" : "",
-                 end);
+                 cli_given_by_user(job->arguments, "pretrained") ? "-pretrained" : "", seed, part, end);
     }
     return path;
 }

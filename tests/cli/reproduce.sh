@@ -61,7 +61,7 @@ wait "$process" || got=$?
 [ "$got" = 1 ] || fail "Ctrl-C ended with $got: $(cat err)"
 grep -q '^locus: stopped with 0 of 1 trainings done; to go on: locus reproduce table1' err || fail "Ctrl-C: $(cat err)"
 grep -q '0 of 1 trainings done.*missing' out || fail "nothing is shown after Ctrl-C: $(cat out)"
-grep -q '0 of 1 done: \*\*not finished\*\*' runs/reproduce-table1-smoke-part.md || fail "no file after Ctrl-C"
+grep -q '0 of 1 done: \*\*not finished\*\*' runs/reproduce-table1-smoke-copy-scaled-rope.md || fail "no file after Ctrl-C"
 
 got=0
 # shellcheck disable=SC2086
@@ -80,7 +80,7 @@ for word in '"table":[[:space:]]*"table1"' '"budget":[[:space:]]*"smoke"' '"publ
     '"greedy_exact":' '"chance":' '"done":[[:space:]]*1' '"markdown":'; do
     grep -q "$word" table.json || fail "JSON lacks $word: $(cat table.json)"
 done
-file=runs/reproduce-table1-smoke-part.md
+file=runs/reproduce-table1-smoke-copy-scaled-rope.md
 for word in '^# Sequences' '| command | `locus reproduce table1' '| trainings | 1 of 1 done' 'locus [0-9]' \
     '^| rope | [0-9.]* (99.99 ±0.0) |' 'What the measured table says' 'What differs'; do
     grep -q "$word" "$file" || fail "$file lacks '$word': $(cat "$file")"
@@ -91,11 +91,11 @@ done
 
 # Another part has a file of its own; what would end a field of a table does not.
 mv runs 'a|b'
-cp "a|b/reproduce-table1-smoke-part.md" before
+cp "a|b/reproduce-table1-smoke-copy-scaled-rope.md" before
 # shellcheck disable=SC2086
 "$locus" reproduce $part --embedding-init scaled --no-page --store 'a|b/locus.db' >out 2>err || fail "scaled: $(cat err)"
-cmp -s "a|b/reproduce-table1-smoke-part.md" before || fail "the file of another part was written over"
-grep -q "^| command | .*'a.|b/locus.db'" "a|b/reproduce-table1-smoke-scaled-part.md" || fail "a | ends a field: $(ls a*)"
+cmp -s "a|b/reproduce-table1-smoke-copy-scaled-rope.md" before || fail "the file of another part was written over"
+grep -q "^| command | .*'a.|b/locus.db'" "a|b/reproduce-table1-smoke-scaled-copy-scaled-rope.md" || fail "a | ends a field: $(ls a*)"
 mv 'a|b' runs
 
 # A training that fails is told, its field stays empty, and the exit status says so.

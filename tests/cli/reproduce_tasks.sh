@@ -53,7 +53,7 @@ for word in '"table":[[:space:]]*"roper"' '"measure":[[:space:]]*"loss"' '"bette
     '"drop_worst":[[:space:]]*false' '"published":[[:space:]]*null'; do
     grep -q "$word" table.json || fail "JSON lacks $word: $(cat table.json)"
 done
-file=runs/reproduce-roper-smoke-part.md
+file=runs/reproduce-roper-smoke-substring-search-rope.md
 for word in '^# RoPER' '^## Measured' '^| scheme | substring-search, loss |' '^| rope | 1\.[0-9]* |'; do
     grep -q "$word" "$file" || fail "$file lacks '$word': $(cat "$file")"
 done

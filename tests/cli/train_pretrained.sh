@@ -60,5 +60,5 @@ refuses 1 "'cut/model.safetensors' is cut" "$locus" train $small --pretrained cu
 "$locus" reproduce listops --columns digit --rows pretrained --seeds 1 --pretrained good --no-page >out 2>err ||
     fail "reproduce: $(cat err)"
 grep -q '^chebyshev (output), pretrained ' out || fail "no row of the encoder: $(cat out)"
-[ -e runs/reproduce-listops-smoke-pretrained-part.md ] || fail "no report of its own: $(ls runs)"
+[ -e runs/reproduce-listops-smoke-pretrained-digit-pretrained.md ] || fail "no report of its own: $(ls runs)"
 echo "ok"
