@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "store_argument.h"
+#include "io/file.h"
 #include "output.h"
 
 #include <inttypes.h>
@@ -8,14 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static char *folder_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL) {
-        return strdup(".");
-    }
-    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
-}
-
 int cli_store_open(cli_store *store, const cli_arguments *arguments, bool make) {
     const char *path = cli_text(arguments, "store");
     locus_error error;
@@ -23,7 +16,7 @@ int cli_store_open(cli_store *store, const cli_arguments *arguments, bool make) 
     if (!make && access(path, F_OK) != 0) {
         return cli_failure("there is no run store '%s': 'locus train' makes one, --store names another", path);
     }
-    store->folder = folder_of(path);
+    store->folder = lab_folder_of(path);
     if (store->folder == NULL) {
         return cli_failure("out of memory");
     }

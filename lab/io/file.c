@@ -206,6 +206,11 @@ locus_status lab_file_read(const char *path, char **data, size_t *bytes, locus_e
     return status;
 }
 
+char *lab_folder_of(const char *path) {
+    const size_t length = folder_length(path);
+    return length == 0 ? strdup(".") : strndup(path, length > 1 ? length - 1 : 1);
+}
+
 static locus_status create_one(const char *path, locus_error *error) {
     struct stat facts;
     if (mkdir(path, 0777) == 0)

@@ -108,12 +108,9 @@ static locus_status get_archive(const lab_published_set *set, const char *url, c
 
 /* Folders above `to`. */
 static locus_status create_parents(const char *to, locus_error *error) {
-    const char *slash = strrchr(to, '/');
-    char *parent = slash != NULL && slash != to ? strndup(to, (size_t)(slash - to)) : NULL;
-    locus_status status = LOCUS_OK;
-    if (slash != NULL && slash != to) {
-        status = parent != NULL ? lab_directory_create(parent, error) : lab_fail_memory(error, "a folder's name");
-    }
+    char *parent = lab_folder_of(to);
+    const locus_status status =
+        parent != NULL ? lab_directory_create(parent, error) : lab_fail_memory(error, "a folder's name");
     free(parent);
     return status;
 }

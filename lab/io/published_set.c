@@ -197,7 +197,7 @@ static void remove_left_over(const lab_published_set *set, const char *parent, c
 /* Makes the folders above `to`, and removes what killed processes left there and in it. */
 static locus_status clean(const lab_published_set *set, const char *to, locus_error *error) {
     const char *slash = strrchr(to, '/');
-    char *parent = slash == NULL ? strdup(".") : slash == to ? strdup("/") : strndup(to, (size_t)(slash - to));
+    char *parent = lab_folder_of(to);
     char *start = join(slash != NULL ? slash + 1 : to, ".tmp-", "");
     locus_status status = parent != NULL && start != NULL ? lab_directory_create(parent, error)
                                                           : lab_fail_memory(error, "a folder's name");

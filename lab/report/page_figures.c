@@ -119,7 +119,7 @@ locus_status lab_page_lengths(lab_page *page, const lab_summary_section *section
 
 /* ---- score kernels ---- */
 
-/* "Rotary …. Bias …", each once. */
+/* "Rotary …. Bias …"; neighbours of one kind are told once. */
 static void describe_terms(lab_page *page, const locus_pattern *pattern) {
     const char *told = NULL;
     for (size_t i = 0; i < locus_pattern_size(pattern); i++) {

@@ -1,41 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "train/cut_paths.h"
 
-#include <locus/pattern.h>
+#include "train/spec_option.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ENCODING "shiv-quirk"
-
-/* Of one encoding. */
-static size_t kept_by(const locus_encoding *encoding) {
-    size_t kept = SIZE_MAX;
-    char depth[32];
-    for (size_t t = 0; t < locus_encoding_term_count(encoding); t++) {
-        if (strcmp(locus_encoding_term(encoding, t)->name, ENCODING) == 0) {
-            (void)locus_encoding_option(encoding, t, "depth", depth, sizeof depth);
-            const size_t own = strtoul(depth, NULL, 10);
-            kept = own < kept ? own : kept;
-        }
-    }
-    return kept;
-}
-
-/* The fewest steps that a shiv-quirk of any layer keeps; SIZE_MAX: there is none. */
-static size_t kept_steps(const char *text) {
-    locus_pattern *pattern = NULL;
-    size_t kept = SIZE_MAX;
-    if (locus_pattern_parse(text, &pattern, NULL) != LOCUS_OK) {
-        return kept;
-    }
-    for (size_t i = 0; i < locus_pattern_size(pattern); i++) {
-        const size_t own = kept_by(locus_pattern_encoding(pattern, i));
-        kept = own < kept ? own : kept;
-    }
-    locus_pattern_destroy(&pattern);
-    return kept;
-}
 
 typedef struct depths {
     size_t deepest, cut, nodes;
@@ -58,7 +30,8 @@ static void measure(depths *found, const size_t *offsets, const lab_tree_nodes *
 }
 
 bool lab_cut_paths_note(const lab_train_config *config, const lab_dataset *set, char *text, size_t size) {
-    const size_t kept = set->input_tree.parents == NULL ? SIZE_MAX : kept_steps(config->encoding);
+    const size_t kept =
+        set->input_tree.parents == NULL ? SIZE_MAX : lab_spec_least(config->encoding, ENCODING, "depth");
     if (kept == SIZE_MAX) {
         return false;
     }

@@ -8,9 +8,9 @@
 #include "io/fail.h"
 #include "model/pretrained.h"
 #include "train/config.h"
+#include "train/spec_option.h"
 #include "train/train_data.h"
 
-#include <locus/pattern.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,22 +18,8 @@ enum { MOST_PIECES = 512 };
 
 /* An encoder with a shorter table of positions reads as far as that goes. */
 static size_t most_pieces(const char *encoding) {
-    locus_pattern *pattern = NULL;
-    size_t most = MOST_PIECES;
-    char places[32];
-    if (locus_pattern_parse(encoding, &pattern, NULL) != LOCUS_OK) {
-        return most;
-    }
-    const locus_encoding *first = locus_pattern_encoding(pattern, 0);
-    for (size_t t = 0; t < locus_encoding_term_count(first); t++) {
-        if (strcmp(locus_encoding_term(first, t)->name, "learned") == 0) {
-            (void)locus_encoding_option(first, t, "size", places, sizeof places);
-            const size_t size = strtoul(places, NULL, 10);
-            most = size < most ? size : most;
-        }
-    }
-    locus_pattern_destroy(&pattern);
-    return most;
+    const size_t places = lab_spec_least(encoding, "learned", "size");
+    return places < MOST_PIECES ? places : MOST_PIECES;
 }
 
 static void put_samples(lab_train_config *config) {

@@ -195,14 +195,8 @@ static locus_status check_pages(lab_store *store, locus_error *error) {
     return good ? LOCUS_OK : lab_store_fail(store, code == SQLITE_ROW ? SQLITE_CORRUPT : code, error);
 }
 
-/* NULL: out of memory. */
-static char *folder_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? strdup(".") : slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
-}
-
 static locus_status make_folder(const char *path, locus_error *error) {
-    char *folder = folder_of(path);
+    char *folder = lab_folder_of(path);
     locus_status status = folder != NULL ? lab_directory_create(folder, error) : lab_fail_memory(error, "a path");
     free(folder);
     return status;
@@ -283,7 +277,7 @@ static locus_status open_sealed(lab_store *store, locus_error *error) {
 }
 
 static bool may_be_written(const char *path) {
-    char *folder = folder_of(path);
+    char *folder = lab_folder_of(path);
     const bool may = access(path, W_OK) == 0 && folder != NULL && access(folder, W_OK) == 0;
     free(folder);
     return may;
