@@ -32,6 +32,13 @@ if(LOCUS_SANITIZE)
   target_link_options(locus_flags INTERFACE ${LOCUS_SANITIZE_FLAGS})
 endif()
 
+# Counts executed lines; read by tools/coverage.py.
+option(LOCUS_COVERAGE "clang's source-based coverage" OFF)
+if(LOCUS_COVERAGE)
+  target_compile_options(locus_flags INTERFACE -fprofile-instr-generate -fcoverage-mapping)
+  target_link_options(locus_flags INTERFACE -fprofile-instr-generate)
+endif()
+
 # Kernel files are named after their instruction set (attention_avx2.c). Those of other processors are left out of the
 # list `sources`; the others get their flags. The library picks among them at run time.
 function(locus_select_instruction_sets sources)
