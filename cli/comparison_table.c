@@ -52,7 +52,7 @@ static void print_source(const lab_summary_section *section, const char *what, F
     for (size_t i = 0; i < section->row_count; i++) {
         const lab_published *found =
             lab_published_look(section->task, section->order, LAB_SPAN_FULL, section->rows[i].encoding);
-        if (found != NULL) {
+        if (found != NULL && section->rows[i].has_published) {
             fprintf(stream, "* %s, at budget %s%s: %s.\n", what, found->budget,
                     strcmp(found->budget, section->budget) ? " (not the budget measured here)" : "", found->source);
             return;

@@ -57,9 +57,10 @@ static void put_steps(lab_page *page, const lab_summary_row *row) {
     fputs("</td>", page->file);
 }
 
+/* Nothing is published of trees of more or fewer children than two. */
 static const lab_published *published_of(const lab_summary_section *section, const lab_summary_row *row,
                                          lab_span span) {
-    return lab_published_look(section->task, section->order, span, row->encoding);
+    return section->other_trees ? NULL : lab_published_look(section->task, section->order, span, row->encoding);
 }
 
 static bool any_published(const lab_summary_section *section) {

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* A run store that is filled by hand, with runs of every kind of task whose numbers no two places share
+ * (tests/golden/report_runs.json, made by tools/golden_report.py), and expected texts beside it. */
+#ifndef TESTS_PLANTED_STORE_H
+#define TESTS_PLANTED_STORE_H
+
+#include "train/store.h"
+
+struct cJSON;
+
+/* Opens a new store at `path` and writes every run of the file. */
+void planted_store_open(lab_store **store, const char *path);
+
+/* A file of tests/golden: its text, from malloc. */
+char *planted_text(const char *name);
+
+/* The same keys in the same order, texts, and numbers to 1e-12 of their size; fails with the path of the first that
+ * differs. */
+void planted_same_json(const struct cJSON *made, const struct cJSON *expected, const char *path);
+
+/* Fails with the first line that differs; the whole text that was made is left beside the built tests, from where it
+ * can take the expected one's place if it is right. */
+void planted_same_text(const char *made, const char *expected_name);
+
+#endif

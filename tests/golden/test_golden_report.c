@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Whole reports of a planted store against expected ones: the summary as JSON and the tables of the terminal, computed
+ * from the same runs by tools/golden_report.py with NumPy and SciPy, and the page, whose figures are compared as what
+ * gnuplot is told. A program of the test's own stands in gnuplot's place, so that no version of it matters: the
+ * picture that it makes is the script. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "planted_store.h"
+#include "unit/scratch_folder.h"
+
+#include "comparison_table.h"
+#include "io/file.h"
+#include "report/report.h"
+#include "report/summary.h"
+
+#include <cjson/cJSON.h>
+#include <sys/stat.h>
+
+#define OK(call) \
+    do { \
+        locus_error failed = {0}; \
+        if ((call) != LOCUS_OK) { \
+            fail_msg("%s: %s", #call, failed.message); \
+        } \
+    } while (0)
+
+static lab_store *store;
+
+static const char recorder[] = "#!/bin/sh\n"
+                               "folder=${2#cd \\'}\n"
+                               "cd \"${folder%%\\'*}\" || exit 1\n"
+                               "{ echo '<svg><defs></defs>'; cat script; printf '</g>\\n</svg>\\n'; } >picture\n";
+
+/* The store, and a folder with the recorder as first of the PATH. */
+static int create(void **state) {
+    if (scratch_create(state) != 0) {
+        return -1;
+    }
+    planted_store_open(&store, scratch_path("locus.db"));
+    scratch_write("gnuplot", recorder, sizeof recorder - 1);
+    assert_int_equal(chmod(scratch_path("gnuplot"), 0700), 0);
+    char path[4096], folder[1024];
+    snprintf(folder, sizeof folder, "%s", scratch_path("gnuplot"));
+    *strrchr(folder, '/') = '\0';
+    snprintf(path, sizeof path, "%s:%s", folder, getenv("PATH"));
+    return setenv("PATH", path, 1);
+}
+
+static int drop(void **state) {
+    lab_store_close(&store);
+    return scratch_remove(state);
+}
+
+static void summary_as_json(void **state) {
+    (void)state;
+    lab_summary summary;
+    OK(lab_summary_create(&summary, store, &(lab_summary_filter){NULL}, &failed));
+    cJSON *made = lab_summary_json(&summary);
+    char *text = planted_text("report_summary.json");
+    cJSON *expected = cJSON_Parse(text);
+    assert_non_null(made);
+    assert_non_null(expected);
+    planted_same_json(made, expected, "summary");
+    cJSON_Delete(expected);
+    cJSON_Delete(made);
+    free(text);
+    lab_summary_free(&summary);
+}
+
+static void tables(void **state) {
+    (void)state;
+    lab_summary summary;
+    char *text = NULL;
+    size_t bytes;
+    OK(lab_summary_create(&summary, store, &(lab_summary_filter){NULL}, &failed));
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_non_null(stream);
+    cli_comparison_print(&summary, stream);
+    assert_int_equal(fclose(stream), 0);
+    planted_same_text(text, "report_tables.txt");
+    free(text);
+    lab_summary_free(&summary);
+}
+
+/* Replaces what stands between two texts, the first time, by dots. */
+static void mask(char *page, const char *from, const char *to) {
+    char *begin = strstr(page, from), *end = begin != NULL ? strstr(begin + strlen(from), to) : NULL;
+    assert_non_null(end);
+    begin += strlen(from);
+    memmove(begin + 1, end, strlen(end) + 1);
+    *begin = '.';
+}
+
+/* Styles are none of its numbers; version and date are not always the same. */
+static void page(void **state) {
+    (void)state;
+    const lab_report_options options = {.command = "locus report --store 'a & b'"};
+    char *text = NULL;
+    size_t bytes;
+    OK(lab_report_write(store, &options, scratch_path("page.html"), &failed));
+    OK(lab_file_read(scratch_path("page.html"), &text, &bytes, &failed));
+    mask(text, "<style>", "</style>");
+    mask(text, "<p>By locus ", ", with");
+    planted_same_text(text, "report_page.txt");
+    free(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(summary_as_json),
+        cmocka_unit_test(tables),
+        cmocka_unit_test(page),
+    };
+    return cmocka_run_group_tests(tests, create, drop);
+}
