@@ -21,7 +21,7 @@ _locus()
     case $command in
     "encodings")
         options=" --json --help"
-        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope temperature scores algebraic mixed string liere"
         case $previous in
         esac ;;
     "path")
@@ -31,7 +31,7 @@ _locus()
         esac ;;
     "encode")
         options=" --positions --output --dim --heads --head-dim --operators --scores --decay --params --seed --length --layer --threads --help"
-        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope temperature scores algebraic mixed string liere"
         case $previous in
         -p|--positions) return ;;
         -o|--output) return ;;
@@ -46,7 +46,7 @@ _locus()
         esac ;;
     "apply")
         options=" --input --positions --output --inverse --params --seed --length --layer --threads --help"
-        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope temperature scores algebraic mixed string liere"
         case $previous in
         -i|--input) return ;;
         -p|--positions) return ;;
@@ -59,7 +59,7 @@ _locus()
         esac ;;
     "attend")
         options=" --query --key --value --positions --key-positions --mask --prefix --scale --cap --window --keep --documents --key-documents --attention --landmarks --clusters --iterations --output --grad-output --grad-dir --params --seed --length --layer --threads --help"
-        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope temperature scores algebraic mixed string liere"
         case $previous in
         -q|--query) return ;;
         -k|--key) return ;;
@@ -89,7 +89,7 @@ _locus()
         esac ;;
     "check")
         options=" --heads --head-dim --params --seed --length --layer --json --threads --help"
-        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope temperature scores algebraic mixed string liere"
         case $previous in
         -H|--heads) words=""; value=1 ;;
         --head-dim) words=""; value=1 ;;
@@ -101,7 +101,7 @@ _locus()
         esac ;;
     "fold")
         options=" --heads --head-dim --query --key --value --out-projection --transposed --to --pairs --basis --output --params --seed --length --layer --json --threads --help"
-        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope temperature scores algebraic mixed string liere"
         case $previous in
         -H|--heads) words=""; value=1 ;;
         --head-dim) words=""; value=1 ;;
@@ -192,7 +192,7 @@ _locus()
         operands=""
         case $previous in
         -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10 addition substring-index substring-search text listops"; value=1 ;;
-        -e|--encoding) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"; value=1 ;;
+        -e|--encoding) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope temperature scores algebraic mixed string liere"; value=1 ;;
         -s|--seed) words=""; value=1 ;;
         --embedding-init) words=" scaled unit plain"; value=1 ;;
         --budget) words=" smoke quick paper"; value=1 ;;
@@ -282,7 +282,7 @@ _locus()
         operands=""
         case $previous in
         -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10 addition substring-index substring-search text listops"; value=1 ;;
-        -e|--encodings) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"; value=1 ;;
+        -e|--encodings) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope temperature scores algebraic mixed string liere"; value=1 ;;
         --seeds) words=""; value=1 ;;
         -s|--seed) words=""; value=1 ;;
         --embedding-init) words=" scaled unit both plain"; value=1 ;;
@@ -361,7 +361,7 @@ _locus()
         operands=" show delete"
         case $previous in
         -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10 addition substring-index substring-search text listops"; value=1 ;;
-        -e|--encoding) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"; value=1 ;;
+        -e|--encoding) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope temperature scores algebraic mixed string liere"; value=1 ;;
         --store) return ;;
         esac ;;
     "report")
@@ -386,7 +386,7 @@ _locus()
         esac ;;
     "plot similarity")
         options=" --positions --origin --heads --head-dim --dim --output --params --seed --length --layer --threads --help"
-        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope temperature scores algebraic mixed string liere"
         case $previous in
         -p|--positions) return ;;
         --origin) words=""; value=1 ;;
@@ -402,7 +402,7 @@ _locus()
         esac ;;
     "plot spectrum")
         options=" --heads --head-dim --dim --output --params --seed --length --layer --threads --help"
-        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope temperature scores algebraic mixed string liere"
         case $previous in
         -H|--heads) words=""; value=1 ;;
         --head-dim) words=""; value=1 ;;
@@ -416,7 +416,7 @@ _locus()
         esac ;;
     "plot frequencies")
         options=" --head-dim --output --params --seed --length --layer --threads --help"
-        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope temperature scores algebraic mixed string liere"
         case $previous in
         --head-dim) words=""; value=1 ;;
         -o|--output) return ;;
@@ -428,7 +428,7 @@ _locus()
         esac ;;
     "plot table")
         options=" --positions --dim --output --params --seed --length --layer --threads --help"
-        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"
+        operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope temperature scores algebraic mixed string liere"
         case $previous in
         -p|--positions) return ;;
         -d|--dim) words=""; value=1 ;;
@@ -443,7 +443,7 @@ _locus()
         options=" --encodings --tokens --lengths --heads --head-dim --budget --repeat --json --threads --help"
         operands=" apply attention step"
         case $previous in
-        -e|--encodings) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope scores algebraic mixed string liere"; value=1 ;;
+        -e|--encodings) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope temperature scores algebraic mixed string liere"; value=1 ;;
         -n|--tokens) words=""; value=1 ;;
         -l|--lengths) words=""; value=1 ;;
         -H|--heads) words=""; value=1 ;;

@@ -32,6 +32,10 @@ CASES = [
     ("cope(max=3)", "causal"), ("cope(max=3, gate=scaled)", "causal"), ("cope(max=2) + rope", "causal"), ("cope(max=64)", "causal"),
     ("cope(max=3) + scores(scale=0.5, cap=2, window=4, keep=1, sinks=on)", "causal"), ("cope(max=4) + kerple + decay(rate=0.9, learned=on)", "causal"),
     ("cope(max=3, gate=scaled) + rope + alibi + scores(sinks=on)", "causal"),
+    ("scores(chunk=3)", "causal"), ("rope + scores(chunk=4, window=3)", "prefix"), ("scores(chunk=2, window=2, keep=1, sinks=on) + kerple", "full"),
+    ("temperature(length=3, beta=0.7)", "causal"), ("temperature(growth=log, length=4) + rope", "causal"), ("temperature(length=2, first=0) + scores(chunk=3)", "causal"),
+    ("temperature(growth=log, length=3, least=0, first=0) + decay(rate=0.9, learned=on)", "full"), ("alibi(scaled=on)", "causal"),
+    ("rope(turn=backward) + alibi(scaled=on)", "full"), ("rope(turn=backward) + temperature(length=2)", "prefix"),
 ]
 
 
@@ -69,8 +73,9 @@ def draw_parameters(name, options, heads, dim):
     return {}
 
 
-def rope(x, positions):
+def rope(x, positions, options):
     dim = x.shape[-1]
+    positions = -positions if options.get("turn") == "backward" else positions
     angle = positions.double()[:, None] * 10000.0 ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
     cos, sin = angle.cos()[:, None], angle.sin()[:, None]
     even, odd = x[..., 0::2], x[..., 1::2]
@@ -101,6 +106,14 @@ def alibi_slopes(heads):
                         dtype=torch.float64)
 
 
+def temperature(options, positions):
+    number, length = positions.double() + float(options.get("first", 1)), float(options["length"])
+    if options.get("growth", "steps") == "steps":
+        return 1 + float(options.get("beta", 0.1)) * torch.log1p(torch.floor(number / length).clamp(min=0))
+    least = float(options.get("least", 1))
+    return torch.where(number > 0, number.clamp(min=1e-300).log() / math.log(length), -torch.inf).clamp(min=least)
+
+
 def cope(table, most, query, gate_logits, visible):
     gates = torch.sigmoid(gate_logits) * visible
     place = gates.flip(-1).cumsum(-1).flip(-1).clamp(max=most)
@@ -114,8 +127,9 @@ def attend(terms, parameters, q, k, v, pq, pk, visible):
     """q [m, H, d], k and v [n, G, d]; visible [m, n]. Product and content terms, soft cap, factors, biases, mask, softmax with a sink."""
     heads, groups = q.shape[1], k.shape[1]
     raw = q
-    if any(name == "rope" for name, _ in terms):
-        q, k = rope(q, pq), rope(k, pk)
+    for name, options in terms:
+        if name == "rope":
+            q, k = rope(q, pq, options), rope(k, pk, options)
     k, v = (x.repeat_interleave(heads // groups, 1) for x in (k, v))
     settings = next((options for name, options in terms if name == "scores"), {})
     scale = float(settings.get("scale", 1 / math.sqrt(q.shape[-1])))
@@ -123,6 +137,8 @@ def attend(terms, parameters, q, k, v, pq, pk, visible):
     j = torch.arange(len(pk))[None, :]
     if "window" in settings:
         visible = visible & (((t - j).abs() < int(settings["window"])) | (j < int(settings.get("keep", 0))))
+    if "chunk" in settings:
+        visible = visible & (t // int(settings["chunk"]) == j // int(settings["chunk"]))
     distance = (pk[None, :] - pq[:, None]).abs().double()
     product = torch.einsum("mhd,nhd->hmn", q, k)
     scores = product * scale
@@ -135,6 +151,8 @@ def attend(terms, parameters, q, k, v, pq, pk, visible):
     for (name, options), own in zip(terms, parameters):
         if name == "decay":
             scores = scores * own["rate"] ** distance
+        elif name == "temperature":
+            scores = scores * temperature(options, pq)[:, None]
     for (name, options), own in zip(terms, parameters):
         if name == "t5":
             scores = scores + t5_bias(options, own, pq, pk)
@@ -143,7 +161,8 @@ def attend(terms, parameters, q, k, v, pq, pk, visible):
         elif name == "fire":
             scores = scores + fire_bias(own, pq, distance)
         elif name == "alibi":
-            scores = scores - alibi_slopes(heads)[:, None, None] * distance
+            divisor = math.sqrt(q.shape[-1]) if options.get("scaled") == "on" else 1
+            scores = scores - alibi_slopes(heads)[:, None, None] * distance / divisor
     scores = scores.masked_fill(~visible, -torch.inf)
     for own in parameters:
         if "sinks" in own:

@@ -10,7 +10,7 @@ attention_settled locus_attention_settle(const locus_plan *plan, const locus_att
     said = said ? said : &none;
     attention_settled settled = {
         options->scale != 0.0 ? options->scale : said->scale, options->cap != 0.0 ? options->cap : said->cap,
-        options->window ? options->window : said->window, options->keep ? options->keep : said->keep};
+        options->window ? options->window : said->window, options->keep ? options->keep : said->keep, said->chunk};
     if (settled.scale == 0.0)
         settled.scale = 1.0 / sqrt((double)locus_plan_shape(plan)->head_dim);
     return settled;
@@ -24,6 +24,7 @@ void locus_attention_sight_init(attention_sight *sight, const locus_plan *plan,
                                .prefix = options->prefix,
                                .window = settled.window,
                                .keep = settled.window ? settled.keep : 0,
+                               .chunk = settled.chunk,
                                .query_documents = options->query_documents,
                                .key_documents = options->key_documents};
 }
@@ -95,6 +96,18 @@ static attention_seen tidy(attention_range kept, attention_range near) {
     return (attention_seen){kept.low, kept.high, near.low, near.high};
 }
 
+static attention_range both(attention_range a, attention_range b) {
+    return (attention_range){most(a.low, b.low), least(a.high, b.high)};
+}
+
+/* The keys of the chunk that a query stands in; after = t + 1 + m. Nothing stands before the first key. */
+static attention_range chunk_of(size_t chunk, size_t after, const locus_sequence_span *span) {
+    if (after <= span->query_count)
+        return (attention_range){0, 0};
+    const size_t index = after - 1 - span->query_count, first = index - index % chunk;
+    return (attention_range){first, chunk < span->key_count - first ? first + chunk : span->key_count};
+}
+
 attention_seen locus_attention_see(const attention_sight *sight, size_t sequence, const locus_sequence_span *span,
                                    size_t row) {
     const size_t keys = span->key_count;
@@ -112,9 +125,13 @@ attention_seen locus_attention_see(const attention_sight *sight, size_t sequence
         near.high = least(near.high, end > span->query_count ? end - span->query_count : 0);
     }
     if (sight->ranges) {
-        const attention_range own = sight->ranges[span->query_first + row];
-        near = (attention_range){most(near.low, own.low), least(near.high, own.high)};
-        kept = (attention_range){most(kept.low, own.low), least(kept.high, own.high)};
+        near = both(near, sight->ranges[span->query_first + row]);
+        kept = both(kept, sight->ranges[span->query_first + row]);
+    }
+    if (sight->chunk > 0) {
+        const attention_range own = chunk_of(sight->chunk, after, span);
+        near = both(near, own);
+        kept = both(kept, own);
     }
     return tidy(kept, near);
 }

@@ -6,6 +6,7 @@
  *   mask       full: always; causal: j ≤ t; prefix: j ≤ t or j < prefix
  *   window     |t − j| < window, or j < keep; without a window always
  *   documents  both are of one document; without documents always
+ *   chunk      ⌊j/chunk⌋ = ⌊t/chunk⌋; without chunks always
  *
  * So what it sees are at most two runs of keys: of the first `keep`, and of those near it. */
 #ifndef LOCUS_ATTENTION_SEEN_H
@@ -30,6 +31,7 @@ typedef struct attention_sight {
     locus_mask mask;
     const size_t *prefix;
     size_t window, keep; /* 0: no window */
+    size_t chunk;        /* 0: no chunks */
     const int32_t *query_documents, *key_documents;
     attention_range *ranges; /* with documents, [tokens of the query buffer]: the keys of its document */
 } attention_sight;
@@ -37,7 +39,7 @@ typedef struct attention_sight {
 /* What options leave open is what the encoding says. */
 typedef struct attention_settled {
     double scale, cap; /* cap 0: none */
-    size_t window, keep;
+    size_t window, keep, chunk;
 } attention_settled;
 attention_settled locus_attention_settle(const locus_plan *plan, const locus_attention_options *options);
 

@@ -195,6 +195,8 @@ static const char *wants_scores(const locus_plan *plan, const locus_attention_op
         return "scores(cap=…)";
     if (settings->window != 0 || settings->keep != 0)
         return "scores(window=…)";
+    if (settings->chunk != 0)
+        return "scores(chunk=…)";
     if (settings->sinks)
         return "scores(sinks=…)";
     if (locus_plan_content_table(plan))
@@ -203,7 +205,7 @@ static const char *wants_scores(const locus_plan *plan, const locus_attention_op
         return "the term 'cope'";
     if (locus_plan_score_terms(plan) == 0)
         return NULL;
-    return locus_plan_score_term(plan, 0)->kind == LOCUS_SCORE_FACTOR ? "a term that multiplies scores (decay)"
+    return locus_plan_score_term(plan, 0)->kind == LOCUS_SCORE_FACTOR ? "a term that multiplies scores (decay …)"
                                                                       : "a term that adds to scores (alibi, t5 …)";
 }
 

@@ -44,10 +44,9 @@ static double causal_seen(const locus_sequence_span *span, double row) {
 /* No row sees more keys, and no key more rows. */
 static double window_reach(const attention_job *job) {
     const attention_sight *sight = &job->sight;
-    if (sight->window == 0)
-        return INFINITY;
     const double sides = sight->mask == LOCUS_MASK_FULL ? 2.0 : 1.0;
-    return sides * (double)sight->window + (double)sight->keep;
+    const double near = sight->window ? sides * (double)sight->window + (double)sight->keep : INFINITY;
+    return sight->chunk ? fmin(near, (double)sight->chunk) : near;
 }
 
 static double query_run_cost(const attention_job *job, const locus_sequence_span *span, size_t first, size_t count) {
@@ -166,12 +165,14 @@ static void emit_parts(const attention_job *job, attention_schedule *schedule, s
                        const locus_sequence_span *span) {
     const attention_sight *sight = &job->sight;
     const size_t size = ATTENTION_DECODE_PART, before = schedule->part_count;
-    /* The window of the first query begins here. */
+    /* The window of the first query begins here, and its chunk there. */
     const size_t reach = sight->window < span->key_count ? sight->window + span->query_count : SIZE_MAX;
     const size_t near = sight->window > 0 && reach < span->key_count ? span->key_count - reach : 0;
+    const size_t ahead = span->key_count > span->query_count ? span->key_count - span->query_count : 0;
+    const size_t chunk = sight->chunk ? ahead - ahead % sight->chunk : 0;
     for (size_t first = 0; first < span->key_count; first += size) {
         const size_t left = span->key_count - first, count = left < size ? left : size;
-        if (first >= sight->keep && first + count <= near)
+        if ((first >= sight->keep && first + count <= near) || first + count <= chunk)
             continue;
         attention_item item = {sequence, first, count, schedule->decode_rows, 0};
         if (schedule->parts)

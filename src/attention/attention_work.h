@@ -6,9 +6,9 @@
  *          does all query heads that go with the key-value head; backward, where there are few such tasks, a run of
  *          these heads, and a second loop adds up what the runs have of dk and dv
  *
- * Both depend on the plan, the mask and the window only, never on threads, so sums come out the same on any number of
- * them. A backward group owns one gradient slot for each query head. A long sequence among few is split over its keys:
- * each part then writes its own partial dL/dq', and a second loop adds the partials up in order.
+ * Both depend on the plan, the mask, the window and the chunks only, never on threads, so sums come out the same on any
+ * number of them. A backward group owns one gradient slot for each query head. A long sequence among few is split over
+ * its keys: each part then writes its own partial dL/dq', and a second loop adds the partials up in order.
  *
  * Forward, a sequence of few queries against more keys (a step of decoding) is not among these items: it is cut into
  * parts of its keys, which pass by where they lie (attention_decode_body.h); a second loop joins the parts in order. */

@@ -2,6 +2,7 @@
 /* alibi: a bias that falls with distance (Press, Smith and Lewis 2022, section 3); the distance is the group's.
  *
  *   s_mn −= slope_h · distance
+ *   scaled=on: as much as products are, by 1/√d (Falcon, whose (q·k − slope·distance)/√d)
  *   n₂ = 2^⌊log₂ H⌋: slope_h = 2^(−8(h+1)/n₂) for h < n₂, else 2^(−4(2(h−n₂)+1)/n₂)
  *
  * Every head count that a shape may have (65,536) is served: slopes are 2^−8 at least, and no two are alike in float32.
@@ -10,7 +11,7 @@
 
 #include <math.h>
 
-enum { GROUP };
+enum { SCALED, GROUP };
 
 typedef struct locus_alibi {
     size_t heads;
@@ -26,8 +27,8 @@ typedef struct locus_alibi_term {
 
 static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
                                locus_error *error) {
-    (void)term, (void)list, (void)count;
-    if (shape->heads > 0)
+    (void)list, (void)count;
+    if (shape->heads > 0 && (shape->head_dim > 0 || term->options[SCALED].choice == 0))
         return LOCUS_OK;
     return locus_shape_need_heads(shape, "alibi", error);
 }
@@ -42,13 +43,14 @@ static double slope_of(size_t head, size_t heads) {
 
 static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
                          locus_owned *memory, void **bound, locus_error *error) {
-    (void)term, (void)values;
+    (void)values;
+    const double divisor = term->options[SCALED].choice == 1 ? sqrt((double)shape->head_dim) : 1;
     locus_alibi *own = locus_owned_get(memory, 1, sizeof *own);
     double *slopes = locus_owned_get(memory, shape->heads, sizeof *slopes);
     if (!own || !slopes)
         return locus_owned_fail(error, shape->heads, sizeof *slopes);
     for (size_t h = 0; h < shape->heads; h++)
-        slopes[h] = slope_of(h, shape->heads);
+        slopes[h] = slope_of(h, shape->heads) / divisor;
     *own = (locus_alibi){shape->heads, slopes};
     *bound = own;
     return LOCUS_OK;
@@ -128,9 +130,11 @@ static locus_status place(const void *bound, const locus_places *places, size_t 
 }
 
 static const locus_option_info options[] = {
+    {"scaled", "off|on", "off", "the bias is divided by √d, as products are"},
     {"group", "group", "seq", "whose distance the bias follows"},
 };
 static const locus_option_rule rules[] = {
+    {LOCUS_OPTION_CHOICE, 0, 0, false},
     {LOCUS_OPTION_GROUP, 0, 0, false},
 };
 

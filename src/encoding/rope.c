@@ -15,6 +15,8 @@
  * dynamic and longrope depend on the length that a plan is made for. A cached key is as old as the plan it was turned
  * with: after the length has grown beyond `original` it no longer goes with new queries.
  *
+ * turn=backward negates all frequencies (nanochat).
+ *
  * roper is rope(values=on): values are turned by +p, the output by −p. They never see the attention factor. */
 #include "encoding/rope_frequencies.h"
 #include "encoding/rope_sections.h"
@@ -93,6 +95,8 @@ static void fill_frequencies(const locus_term *term, const locus_rope_sections *
     if (rotate->choice == LOCUS_ROTATE_PROPORTIONAL)
         for (size_t i = (size_t)(rotate->number * (double)pairs); i < pairs; i++)
             theta[i] = 0;
+    for (size_t i = 0; term->options[LOCUS_ROPE_TURN].choice == LOCUS_TURN_BACKWARD && i < pairs; i++)
+        theta[i] = -theta[i];
 }
 
 static locus_status initialise(const locus_term *term, const locus_draw *draw, locus_error *error) {

@@ -35,6 +35,7 @@ const locus_option_info locus_rope_option_infos[LOCUS_ROPE_OPTIONS] = {
      "scores also decay, over so many positions (xPos: 512); causal attention only"},
     {"gamma", "number > 0", "0.4", "xpos: how slowly the fastest pairs decay"},
     {"centre", "number", "0", "xpos: the position where nothing is stretched"},
+    {"turn", "forward|backward", "forward", "backward: pairs turn the other way, by −p·ω"},
     {"values", "off|on", "off", "turns values, too, and the output back (RoPER)"},
 };
 
@@ -71,6 +72,7 @@ const locus_option_rule locus_rope_option_rules[LOCUS_ROPE_OPTIONS] = {
     {LOCUS_OPTION_OFF_OR_NUMBER, 0, LARGEST, true},
     POSITIVE,
     {LOCUS_OPTION_NUMBER, -LONGEST, LONGEST, false},
+    CHOICE,
     CHOICE,
 };
 
@@ -144,8 +146,8 @@ static const char *find_yarn(const locus_term *term, size_t *option) {
     const locus_option_value *options = term->options;
     const bool one = given(term, LOCUS_ROPE_MSCALE), all = given(term, LOCUS_ROPE_MSCALE_ALL);
     *option = given(term, LOCUS_ROPE_FAST) ? LOCUS_ROPE_FAST : LOCUS_ROPE_SLOW;
-    if (options[LOCUS_ROPE_FAST].number <= options[LOCUS_ROPE_SLOW].number)
-        return "fast must be above slow (they are 32 and 1 if not given)";
+    if (options[LOCUS_ROPE_FAST].number < options[LOCUS_ROPE_SLOW].number)
+        return "fast must not be below slow (they are 32 and 1 if not given)";
     *option = LOCUS_ROPE_BASE;
     if (options[LOCUS_ROPE_BASE].number <= 1)
         return "scaling=yarn needs a base above 1";

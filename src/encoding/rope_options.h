@@ -32,11 +32,12 @@ enum {
     LOCUS_ROPE_XPOS,
     LOCUS_ROPE_GAMMA,
     LOCUS_ROPE_CENTRE,
+    LOCUS_ROPE_TURN,
     LOCUS_ROPE_VALUES,
     LOCUS_ROPE_OPTIONS
 };
 
-/* Choices of `scaling`, `frequencies`, `order` and `rotate` (class.h). */
+/* Choices of `scaling`, `frequencies`, `order`, `turn` and `rotate` (class.h). */
 enum {
     LOCUS_SCALING_NONE,
     LOCUS_SCALING_LINEAR,
@@ -48,6 +49,7 @@ enum {
 };
 enum { LOCUS_FREQUENCIES_AXIAL, LOCUS_FREQUENCIES_RUNNING };
 enum { LOCUS_ORDER_CHUNKED, LOCUS_ORDER_INTERLEAVED };
+enum { LOCUS_TURN_FORWARD, LOCUS_TURN_BACKWARD };
 enum { LOCUS_ROTATE_ALL, LOCUS_ROTATE_FIRST, LOCUS_ROTATE_PROPORTIONAL };
 
 extern const locus_option_info locus_rope_option_infos[LOCUS_ROPE_OPTIONS];

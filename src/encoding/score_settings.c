@@ -5,6 +5,7 @@
  *   cap      s → cap·tanh(s/cap) of the scaled product, before factors and biases (Gemma 2)
  *   window   a query at index t sees keys t − window + 1 … t (and, without a causal mask, as many behind it)
  *   keep     with a window: the first keys of a sequence are seen all the same (Xiao et al. 2023)
+ *   chunk    a query at index t sees only keys of its own chunk: those at j with ⌊j/chunk⌋ = ⌊t/chunk⌋ (Llama 4)
  *   sinks    a row's softmax has one more key, with a learned score for each head and no value (GPT-OSS)
  *
  * Options that a caller gives to attention win. Parameter `sinks` [heads] (sinks=on), 0 at first. */
@@ -13,14 +14,17 @@
 #include <math.h>
 #include <string.h>
 
-enum { SCALE, CAP, WINDOW, KEEP, SINKS };
+enum { SCALE, CAP, WINDOW, KEEP, CHUNK, SINKS };
 
 typedef struct locus_scores {
     locus_score_settings settings;
 } locus_scores;
 
 static const char *conflict(const locus_term *term, size_t *option) {
-    const double window = term->options[WINDOW].number;
+    const double window = term->options[WINDOW].number, chunk = term->options[CHUNK].number;
+    *option = CHUNK;
+    if (chunk != floor(chunk))
+        return "option 'chunk' of 'scores' must be off or a whole number ≥ 1";
     *option = WINDOW;
     if (window != floor(window))
         return "option 'window' of 'scores' must be off or a whole number ≥ 1";
@@ -62,6 +66,7 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
                                            .cap = options[CAP].choice ? options[CAP].number : 0,
                                            .window = options[WINDOW].choice ? (size_t)options[WINDOW].number : 0,
                                            .keep = (size_t)options[KEEP].number,
+                                           .chunk = options[CHUNK].choice ? (size_t)options[CHUNK].number : 0,
                                            .sinks = has_sinks(term) ? sinks : NULL};
     *bound = own;
     return LOCUS_OK;
@@ -84,20 +89,21 @@ static const locus_option_info options[] = {
     {"cap", "off or a number > 0", "off", "scores are soft-capped: cap·tanh(s/cap)"},
     {"window", "off or an integer ≥ 1", "off", "how many keys back a query sees, its own included"},
     {"keep", "integer ≥ 0", "0", "the first keys that every query sees in spite of the window"},
+    {"chunk", "off or an integer ≥ 1", "off", "keys of a chunk: a query sees those of its own chunk alone"},
     {"sinks", "off|on", "off", "a learned score for each head that takes weight from the keys"},
 };
 static const locus_option_rule rules[] = {
     {LOCUS_OPTION_OFF_OR_NUMBER, 0, 1e30, true},  {LOCUS_OPTION_OFF_OR_NUMBER, 0, 1e30, true},
     {LOCUS_OPTION_OFF_OR_NUMBER, 1, 1e15, false}, {LOCUS_OPTION_INTEGER, 0, 1e15, false},
-    {LOCUS_OPTION_CHOICE, 0, 0, false},
+    {LOCUS_OPTION_OFF_OR_NUMBER, 1, 1e15, false}, {LOCUS_OPTION_CHOICE, 0, 0, false},
 };
 
 const locus_encoding_class locus_scores_class = {
     .info = {.name = "scores",
-             .summary = "scale, soft cap, window and sinks of attention's scores",
+             .summary = "scale, soft cap, window, chunks and sinks of attention's scores",
              .sites = LOCUS_SITE_SCORE,
              .learned = "sinks (sinks=on)",
-             .source = "Gemma 2 2024 (cap), Xiao et al. 2023 (keep), GPT-OSS 2025 (sinks)",
+             .source = "Gemma 2 2024 (cap), Xiao et al. 2023 (keep), Llama 4 2025 (chunk), GPT-OSS 2025 (sinks)",
              .options = options,
              .option_count = sizeof options / sizeof options[0]},
     .rules = rules,

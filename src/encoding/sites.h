@@ -176,7 +176,7 @@ typedef struct locus_contextual_table {
 /* What a caller's options leave open. */
 typedef struct locus_score_settings {
     double scale, cap; /* 0: not said */
-    size_t window, keep;
+    size_t window, keep, chunk;
     const double *sinks;    /* [heads]: a row's softmax has one more key of this score and no value; NULL: none */
     size_t sinks_parameter; /* index of the sinks among the plan's parameters */
 } locus_score_settings;

@@ -17,6 +17,7 @@ static const char *const good[] = {
     "none",
     "rope(pairs=half, base=500, rotate=32, learned=on, side=key, values=on)",
     "rope(rotate=proportional:0.25) + alibi",
+    "rope(turn=backward) + scores(chunk=8) + temperature(growth=log, length=9, least=0) + alibi(scaled=on)",
     "rope(scaling=yarn, factor=4, original=4096, fast=16, slow=2, mscale=1, mscale_all=0.5, truncate=off)",
     "roper(scaling=longrope, factor=2, original=64, short=1:1.5, long=2:1e3, attention=1.25)",
     "rope(sections=16:24:24, frequencies=running, order=interleaved, scaling=llama3, factor=8, original=8192, low=2)",

@@ -30,7 +30,10 @@ typedef struct attention_case {
     size_t kv_heads; /* 0: heads */
     double cap;
     size_t sliding, keep; /* attention's window and what is kept outside of it */
-    bool said;            /* scale, cap and window are in the spec (a term `scores`), not among the options */
+    size_t chunk;         /* of scores(chunk=…) */
+    double beta;          /* of temperature(length=stride, beta=…) */
+    size_t stride;
+    bool said;      /* scale, cap and window are in the spec (a term `scores`), not among the options */
     bool documents; /* runs of 3 and more keys, their numbers falling; some queries are of a document without keys */
     bool turned;    /* inputs are taken as turned */
 } attention_case;

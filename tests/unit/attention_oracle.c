@@ -117,7 +117,16 @@ static bool sees(const attention_world *world, size_t s, size_t i, size_t key) {
         return false;
     if (test->mask == LOCUS_MASK_PREFIX && j > t && j >= (int64_t)test->prefix[s])
         return false;
+    if (test->chunk && (t < 0 || t / (int64_t)test->chunk != j / (int64_t)test->chunk))
+        return false;
     return test->sliding == 0 || llabs(t - j) < (int64_t)test->sliding || key < test->keep;
+}
+
+/* The factor of a query: temperature(length=stride, beta=beta). */
+static double heat(const attention_world *world, size_t t) {
+    const attention_case *test = world->test;
+    const double steps = test->beta == 0 ? 0 : floor(((double)world->query_values[t] + 1) / (double)test->stride);
+    return 1 + test->beta * log(1 + (steps > 0 ? steps : 0));
 }
 
 static double slope(size_t h, size_t heads) {
@@ -182,6 +191,7 @@ static void row_scores(const oracle *o, const row *r) {
             s *= pow(*o->rate, distance(world, r->t, n));
         if (world->test->decay != 0)
             s *= pow(world->test->decay, distance(world, r->t, n));
+        s *= heat(world, r->t);
         if (world->test->alibi)
             s -= slope(r->h, heads) * distance(world, r->t, n);
         r->kept[j] = keep(world, r->t, r->h, j);
@@ -229,7 +239,8 @@ static void pair_backward(const oracle *o, const row *r, size_t j, double ds) {
     const attention_world *world = o->world;
     size_t heads = world->shape.heads, dim = world->shape.head_dim, n = r->first + j;
     size_t query = (r->t * heads + r->h) * dim, key = (n * world->kv_heads + r->kv) * dim;
-    double apart = distance(world, r->t, n), fixed = world->test->decay != 0 ? pow(world->test->decay, apart) : 1;
+    const double apart = distance(world, r->t, n);
+    const double fixed = (world->test->decay != 0 ? pow(world->test->decay, apart) : 1) * heat(world, r->t);
     if (o->rate) {
         *o->g_rate += ds * r->product[j] * fixed * apart * pow(*o->rate, apart - 1);
         ds *= pow(*o->rate, apart);

@@ -181,6 +181,10 @@ static void test_refusals(void **state) {
     kinds_check_refused(&test, "scores(cap");
     test.spec = "scores(window=3)";
     kinds_check_refused(&test, "scores(window");
+    test.spec = "scores(chunk=3)";
+    kinds_check_refused(&test, "scores(chunk");
+    test.spec = "temperature";
+    kinds_check_refused(&test, "multiplies scores");
     test.spec = "decay";
     kinds_check_refused(&test, "decay");
 }

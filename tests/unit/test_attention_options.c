@@ -170,6 +170,53 @@ static void test_settings_of_the_encoding(void **state) {
     check_types(&test, ATTENTION_PLAIN);
 }
 
+/* Chunks alone, wider than there are keys, with windows and kept keys, documents, and under every mask; with more
+ * queries than keys the first ones stand in no chunk. */
+static void test_chunks(void **state) {
+    static const struct {
+        const char *spec;
+        size_t chunk, window, keep;
+    } cut[] = {
+        {"scores(chunk=1)", 1, 0, 0},           {"rope + scores(chunk=7)", 7, 0, 0},
+        {"scores(chunk=64) + alibi", 64, 0, 0}, {"roper + scores(chunk=13)", 13, 9, 2},
+        {"scores(chunk=40)", 40, 30, 35},       {"relative(window=3, values=on) + scores(chunk=1000)", 1000, 0, 0}};
+    (void)state;
+    for (size_t c = 0; c < COUNT(cut); c++)
+        for (size_t m = 0; m < 3; m++) {
+            attention_case test = m % 2 ? alone() : crossed();
+            test.spec = cut[c].spec;
+            test.alibi = c == 2;
+            test.window = c == 5 ? 3 : 0;
+            test.chunk = cut[c].chunk;
+            test.sliding = cut[c].window;
+            test.keep = cut[c].keep;
+            test.mask = masks[m];
+            test.documents = c == 1;
+            test.dropout = c == 3 ? 0.3 : 0;
+            check_types(&test, ATTENTION_PLAIN);
+        }
+}
+
+/* Over the tiles, panels and chunks of a long sequence; parts of its keys that no query's chunk holds. */
+static void test_long_chunks(void **state) {
+    static const size_t lengths[] = {2100, 3, 5}, more[] = {3100, 1500, 700};
+    static const char *const specs[] = {"scores(chunk=600) + temperature(length=200, beta=0.3)",
+                                        "scores(chunk=100, sinks=on) + temperature(length=200, beta=0.3) + roper"};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        attention_case test = {.spec = specs[i % 2], .heads = 2, .kv_heads = 1, .head_dim = 4, .sequences = 3};
+        test.query_lengths = lengths;
+        test.key_lengths = i < 2 ? NULL : more;
+        test.query_start = 50;
+        test.chunk = i % 2 ? 100 : 600;
+        test.beta = 0.3;
+        test.stride = 200;
+        test.mask = i == 3 ? LOCUS_MASK_FULL : LOCUS_MASK_CAUSAL;
+        attention_check(&test, LOCUS_FLOAT64, ATTENTION_PLAIN, 1e-12);
+        attention_check(&test, LOCUS_FLOAT32, ATTENTION_PLAIN, 3e-5);
+    }
+}
+
 /* Whatever would turn does not; neither parameters nor inputs notice. */
 static void test_turned_inputs(void **state) {
     (void)state;
@@ -265,7 +312,8 @@ static void test_every_instruction_set(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_groups_of_heads), cmocka_unit_test(test_soft_caps),
-        cmocka_unit_test(test_windows),         cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_windows),         cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_long_chunks),     cmocka_unit_test(test_documents),
         cmocka_unit_test(test_sinks),           cmocka_unit_test(test_settings_of_the_encoding),
         cmocka_unit_test(test_turned_inputs),   cmocka_unit_test(test_long_sequences),
         cmocka_unit_test(test_combinations),    cmocka_unit_test(test_every_instruction_set),

@@ -218,6 +218,10 @@ static const char *const attending[] = {
     "alibi(group=seq*tree:2)",
     "scores(window=20, keep=3)",
     "rope + scores(window=9, cap=5, sinks=on)",
+    "rope(turn=backward) + scores(chunk=16)",
+    "scores(chunk=24, window=20, keep=3) + temperature(length=20)",
+    "temperature(growth=log, length=30)",
+    "alibi(scaled=on)",
 };
 
 static void attention_gives_the_rows_of_whole_sequences(void **state) {

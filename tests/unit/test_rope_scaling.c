@@ -34,8 +34,8 @@ static void yarn_contradicts_itself(void **state) {
     (void)state;
     bad("rope(scaling=yarn, factor=2)", "scaling=yarn", "needs original=");
     bad("rope(scaling=yarn, original=64)", "scaling=yarn", "needs factor=");
-    bad("rope(scaling=yarn, factor=2, original=64, fast=1)", "fast=1", "above slow");
-    bad("rope(scaling=yarn, factor=2, original=64, slow=40)", "slow=40", "above slow");
+    bad("rope(scaling=yarn, factor=2, original=64, fast=0.5)", "fast=0.5", "below slow");
+    bad("rope(scaling=yarn, factor=2, original=64, slow=40)", "slow=40", "below slow");
     bad("rope(base=1, scaling=yarn, factor=2, original=64)", "base=1", "base above 1");
     bad("rope(scaling=yarn, factor=2, original=64, mscale=1)", "mscale=1", "go together");
     bad("rope(scaling=yarn, factor=2, original=64, mscale_all=1)", "mscale_all=1", "go together");

@@ -296,6 +296,11 @@ static void test_specs(void **state) {
     bad_spec("scores(keep=4)", "needs a window");
     bad_spec("scores(window=2.5)", "whole number");
     bad_spec("scores(window=0)", "off or an integer");
+    bad_spec("scores(chunk=2.5)", "whole number");
+    bad_spec("scores(chunk=0)", "off or an integer");
+    bad_spec("temperature(growth=log, beta=0.2)", "for growth=steps");
+    bad_spec("temperature(least=0)", "for growth=log");
+    bad_spec("temperature(length=1)", "integer");
     bad_spec("scores(scale=0)", "number > 0");
     bad_spec("scores(cap=-1)", "number > 0");
     bad_spec("scores + rope + scores", "a sum can have one such term");
