@@ -9,7 +9,8 @@
 Means, deviations, intervals, weights of bins, best and last epochs, steps to 99 %, pairs that are not separated: all of
 them are computed here from the runs by their definitions, with NumPy and SciPy, nothing by locus. Published numbers are
 those of the paper. report_page.txt, the page with the scripts of its figures, is what locus writes; every number in the
-tables and in the data of the figures there is looked for among those computed here.
+tables and in the data of the figures there is looked for among those computed here. So it is with reproduction_*.json:
+the planted scores head reproduction_*.txt.
 
 Usage: python3 tools/golden_report.py (needs numpy, scipy)."""
 import json
@@ -619,6 +620,96 @@ def check_page(runs, summary):
     print(f"{checked} numbers of the page are as computed")
 
 
+# ---- measured tables ----
+
+def training_of(column):
+    """Columns of images, and of text, are scores of the same trainings."""
+    return column.split("-")[0] if column.split("-")[0] in ("cifar10", "text") else column
+
+
+def read_planted(name):
+    """{(column, row): [scores of each finished seed]} of the list at the head of a file; seeds asked for."""
+    runs = {}
+    for line in (GOLDEN / f"{name}.txt").read_text(encoding="utf-8").split("==== terminal")[0].splitlines():
+        column, row, _, state, *scores = line.split()
+        if state == "done":
+            made = {key: float(value) for key, value in (score.split("=") for score in scores)}
+            runs.setdefault((training_of(column), row), []).append(made)
+    return runs
+
+
+def field_statistics(column, scores, drop):
+    """Of the finished seeds of a field, the worst by the column's measure left out."""
+    measure, name = column["measure"], column["name"]
+    key = {"accuracy": "accuracy", "solved": "greedy_exact"}.get(measure, "loss")
+    kept = sorted(scores, key=lambda one: one[key], reverse=measure in ("accuracy", "solved"))
+    kept = [one for one in scores if one is not kept[-1]] if drop else scores
+    if name.endswith("-half"):
+        return {"accuracy": statistic([one["accuracy_half"] for one in kept])}
+    names = ("accuracy", "exact", "greedy_exact", "loss")
+    made = {key: statistic([one[key] for one in kept if key in one]) for key in names}
+    made["perplexity"] = statistic([float(np.exp(one["loss"])) for one in kept if "loss" in one])
+    return made
+
+
+def contrast(a, b):
+    """Difference of two means and half of Welch's interval, degrees of freedom rounded down."""
+    difference = a["mean"] - b["mean"]
+    if a["seeds"] < 2 or b["seeds"] < 2:
+        return difference, None
+    u, v = (one["deviation"] ** 2 / one["seeds"] for one in (a, b))
+    degrees = np.floor((u + v) ** 2 / (u ** 2 / (a["seeds"] - 1) + v ** 2 / (b["seeds"] - 1)) + 1e-9)
+    return difference, round(float(scipy.stats.t.ppf(0.975, max(degrees, 1))), 4) * float(np.sqrt(u + v))
+
+
+def same(a, b):
+    if a is None or b is None:
+        return a is b
+    if isinstance(a, dict):
+        return all(same(a[key], b[key]) for key in a)
+    return abs(a - b) < 1e-9
+
+
+def check_reproduction(name):
+    planted = read_planted(name)
+    made = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
+    columns, scores, checked = {one["name"]: one for one in made["columns"]}, {}, 0
+    measured = {"accuracy": "accuracy", "solved": "greedy_exact", "loss": "loss", "perplexity": "perplexity"}
+    for row in made["rows"]:
+        for field in row["fields"]:
+            column = columns[field["column"]]
+            seeds = planted.get((training_of(column["name"]), row["name"]), [])
+            drop = made["drop_worst"] and len(seeds) == made["seeds"]
+            expected = field_statistics(column, seeds, drop) if seeds else {}
+            for key in ("accuracy", "exact", "greedy_exact", "loss", "perplexity"):
+                assert same(expected.get(key), field[key]), f"{name}: {row['name']}, {field['column']}: {key}"
+            scores[row["name"], column["name"]] = expected.get(measured[column["measure"]])
+            assert same(scores[row["name"], column["name"]], field["score"]) and field["done"] == len(seeds)
+            checked += 6
+    for item in [item for claim in made["claims"] if "less" not in claim["claim"] for item in claim["comparisons"]]:
+        a, b = scores.get((item["subject"], item["column"])), scores.get((item["rival"], item["column"]))
+        if item["rival"] == "chance" or not (a and b):
+            continue
+        difference, half_width = contrast(a, b)
+        assert same(difference, item["difference"]) and same(half_width, item["half_width_95"]), f"{name}: {item}"
+        if "half_width_95_of_test_samples" in item or "half_width_95_of_test_images" in item:
+            p, q = a["mean"], b["mean"]
+            n = {"cifar10": 10000, "listops": 2000}[columns[item["column"]]["task"]]
+            alone = 1.959964 * np.sqrt((p * (1 - p) + q * (1 - q)) / n)
+            assert same(alone, item.get("half_width_95_of_test_samples", item.get("half_width_95_of_test_images")))
+        checked += 2
+    open_pairs = []
+    for column in columns:
+        rows = [row["name"] for row in made["rows"] if scores.get((row["name"], column))]
+        for i, a in enumerate(rows):
+            for b in rows[i + 1:]:
+                difference, half_width = contrast(scores[a, column], scores[b, column])
+                if half_width is None or abs(difference) <= half_width:
+                    open_pairs.append([column, a, b])
+    assert open_pairs == made["not_separated"], f"{name}: pairs"
+    print(f"{checked} numbers of {name}.json are as computed")
+
+
 def main():
     runs = make_runs()
     summary = summarise(runs)
@@ -628,6 +719,8 @@ def main():
     (GOLDEN / "report_summary.json").write_text(text, encoding="utf-8")
     (GOLDEN / "report_tables.txt").write_text(tables(summary), encoding="utf-8")
     check_page(runs, summary)
+    for table in ("words", "trees", "images", "sequences", "expressions"):
+        check_reproduction(f"reproduction_{table}")
 
 
 if __name__ == "__main__":

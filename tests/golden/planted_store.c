@@ -112,47 +112,6 @@ void planted_store_open(lab_store **store, const char *path) {
 
 /* ---- comparisons ---- */
 
-static void same_number(double made, double expected, const char *path) {
-    if (!(fabs(made - expected) <= 1e-12 * fmax(1, fabs(expected)))) {
-        fail_msg("%s: %.17g, not %.17g", path, made, expected);
-    }
-}
-
-static void same_children(const cJSON *made, const cJSON *expected, const char *path) {
-    const cJSON *a = made->child, *b = expected->child;
-    for (size_t i = 0; a != NULL || b != NULL; i++, a = a->next, b = b->next) {
-        char name[512];
-        if (a == NULL || b == NULL) {
-            fail_msg("%s: %s after %zu", path, a == NULL ? "ends too early" : "goes on", i);
-            return; /* never reached: for the compiler */
-        }
-        if (expected->type == cJSON_Object && strcmp(a->string, b->string) != 0) {
-            fail_msg("%s: '%s' stands where '%s' is expected", path, a->string, b->string);
-        }
-        if (expected->type == cJSON_Object) {
-            snprintf(name, sizeof name, "%s.%s", path, b->string);
-        } else {
-            snprintf(name, sizeof name, "%s[%zu]", path, i);
-        }
-        planted_same_json(a, b, name);
-    }
-}
-
-void planted_same_json(const cJSON *made, const cJSON *expected, const char *path) {
-    if ((made->type & 0xFF) != (expected->type & 0xFF)) {
-        fail_msg("%s: another type", path);
-    }
-    if (cJSON_IsNumber(expected)) {
-        same_number(made->valuedouble, expected->valuedouble, path);
-    } else if (cJSON_IsString(expected)) {
-        if (strcmp(made->valuestring, expected->valuestring) != 0) {
-            fail_msg("%s: '%s', not '%s'", path, made->valuestring, expected->valuestring);
-        }
-    } else {
-        same_children(made, expected, path);
-    }
-}
-
 static void keep(const char *made, const char *name, char *path, size_t size) {
     const char *build = getenv("LOCUS_BUILD");
     snprintf(path, size, "%s/%s", build != NULL ? build : "/tmp", name);
@@ -162,12 +121,12 @@ static void keep(const char *made, const char *name, char *path, size_t size) {
     assert_int_equal(fclose(file), 0);
 }
 
-void planted_same_text(const char *made, const char *expected_name) {
+void planted_text_is(const char *made, const char *expected_name) {
     char *expected = planted_text(expected_name);
     if (strcmp(made, expected) != 0) {
         char path[1024];
         size_t line = 1, start = 0;
-        for (size_t i = 0; made[i] == expected[i]; i++) {
+        for (size_t i = 0; made[i] != '\0' && made[i] == expected[i]; i++) {
             if (made[i] == '\n') {
                 line++;
                 start = i + 1;
@@ -179,4 +138,70 @@ void planted_same_text(const char *made, const char *expected_name) {
                  path);
     }
     free(expected);
+}
+
+/* Where two values differ, in words; "" if they don't. */
+typedef struct difference {
+    char text[1024];
+} difference;
+
+static void compare(const cJSON *made, const cJSON *expected, const char *path, difference *found);
+
+static void compare_children(const cJSON *made, const cJSON *expected, const char *path, difference *found) {
+    const cJSON *a = made->child, *b = expected->child;
+    size_t i = 0;
+    for (; a != NULL && b != NULL && found->text[0] == '\0'; i++, a = a->next, b = b->next) {
+        char name[256];
+        if (cJSON_IsArray(expected)) {
+            snprintf(name, sizeof name, "%.200s[%zu]", path, i);
+        } else {
+            snprintf(name, sizeof name, "%.200s.%.50s", path, b->string);
+            if (strcmp(a->string, b->string) != 0) {
+                snprintf(found->text, sizeof found->text, "%s is called '%s'", name, a->string);
+                return;
+            }
+        }
+        compare(a, b, name, found);
+    }
+    if (found->text[0] == '\0' && (a != NULL || b != NULL)) {
+        snprintf(found->text, sizeof found->text, "%s %s after %zu", path, a == NULL ? "ends too early" : "goes on", i);
+    }
+}
+
+static void compare(const cJSON *made, const cJSON *expected, const char *path, difference *found) {
+    if ((made->type & 0xFF) != (expected->type & 0xFF)) {
+        snprintf(found->text, sizeof found->text, "%s has another type", path);
+    } else if (cJSON_IsNumber(expected)) {
+        const double a = made->valuedouble, b = expected->valuedouble;
+        if (!(fabs(a - b) <= 1e-12 * fmax(1, fabs(b)))) {
+            snprintf(found->text, sizeof found->text, "%s is %.17g, not %.17g", path, a, b);
+        }
+    } else if (cJSON_IsString(expected)) {
+        if (strcmp(made->valuestring, expected->valuestring) != 0) {
+            snprintf(found->text, sizeof found->text, "%s is '%.200s', not '%.200s'", path, made->valuestring,
+                     expected->valuestring);
+        }
+    } else {
+        compare_children(made, expected, path, found);
+    }
+}
+
+void planted_json_is(const cJSON *made, const char *expected_name) {
+    char *text = planted_text(expected_name), path[1024];
+    cJSON *expected = cJSON_Parse(text);
+    difference found = {""};
+    if (expected == NULL) {
+        snprintf(found.text, sizeof found.text, "it is not JSON");
+    } else {
+        compare(made, expected, "", &found);
+    }
+    cJSON_Delete(expected);
+    free(text);
+    if (found.text[0] != '\0') {
+        char *printed = cJSON_Print(made);
+        assert_non_null(printed);
+        keep(printed, expected_name, path, sizeof path);
+        cJSON_free(printed);
+        fail_msg("%s: %s; all of it is in %s", expected_name, found.text, path);
+    }
 }

@@ -14,12 +14,9 @@ void planted_store_open(lab_store **store, const char *path);
 /* A file of tests/golden: its text, from malloc. */
 char *planted_text(const char *name);
 
-/* The same keys in the same order, texts, and numbers to 1e-12 of their size; fails with the path of the first that
- * differs. */
-void planted_same_json(const struct cJSON *made, const struct cJSON *expected, const char *path);
-
-/* Fails with the first line that differs; the whole text that was made is left beside the built tests, from where it
- * can take the expected one's place if it is right. */
-void planted_same_text(const char *made, const char *expected_name);
+/* Both fail with what differs first; all that was made is then left beside the built tests, from where it can take the
+ * expected file's place if it is right. JSON: the same keys in the same order, and numbers to 1e-12 of their size. */
+void planted_text_is(const char *made, const char *expected_name);
+void planted_json_is(const struct cJSON *made, const char *expected_name);
 
 #endif

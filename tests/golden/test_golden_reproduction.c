@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* Measured tables from planted stores, whole, against expected files: the planted scores, the table and what it says
+ * for the terminal, as Markdown and as JSON. Two files for each table; tools/golden_report.py computes the statistics
+ * of every field, and the contrasts and intervals of every comparison, from the planted scores and looks for them
+ * there. No two scores are equal. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "planted_store.h"
+#include "unit/scratch_folder.h"
+#include "unit/small_text.h"
+
+#include "io/file.h"
+#include "report/reproduction_report.h"
+#include "reproduce_table.h"
+#include "train/config.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <math.h>
+
+#define OK(call) \
+    do { \
+        locus_error failed = {0}; \
+        if ((call) != LOCUS_OK) { \
+            fail_msg("%s: %s", #call, failed.message); \
+        } \
+    } while (0)
+
+static lab_reproduction table; /* too large for the stack, as the result is */
+static lab_result result;
+static lab_findings findings;
+static char text_folder[512];
+
+/* ---- scores ---- */
+
+/* A level for each field; seeds lie apart by less, each by another distance. In every other column two rows are near
+ * each other. */
+static double planted(size_t row, size_t column, size_t seed, double low, double high) {
+    const bool near = row % 4 == 3 && column % 2 == 0;
+    const double level =
+        fmod(0.37 + 0.6180339887 * (double)(near ? row - 1 : row + 1) + 0.3141592653 * (double)column, 1);
+    const double apart = 0.004 * sin(3.0 * (double)seed + (double)row + 7.0 * (double)column);
+    return round(1e5 * (low + (high - low) * (0.05 + 0.9 * level + apart))) / 1e5;
+}
+
+static void put(lab_store *store, FILE *list, int64_t run, const char *name, double value) {
+    OK(lab_store_final_set(store, run, "test", name, value, &failed));
+    fprintf(list, " %s=%.5f", name, value);
+}
+
+static void put_scores(lab_store *store, FILE *list, int64_t run, const lab_reproduction_place *place) {
+    const lab_reproduction_column *column = &table.columns[place->column];
+    const size_t r = place->row, c = place->column, s = place->repetition;
+    put(store, list, run, "accuracy", c == 1 ? planted(r, c, s, 0.01, 0.1) : planted(r, c, s, 0.1, 1)); /* at chance */
+    if (column->kind == LAB_TASK_IMAGES) {
+        put(store, list, run, "accuracy_half", planted(r, c + 5, s, 0.1, 0.9));
+        return;
+    }
+    put(store, list, run, "loss", planted(r, c + 3, s, 0.3, 2));
+    if (column->kind <= LAB_TASK_TREES) {
+        put(store, list, run, "exact", planted(r, c + 1, s, 0, 0.8));
+    }
+    if (column->kind <= LAB_TASK_TREES || column->config.greedy_samples > 0) {
+        put(store, list, run, "greedy_exact", planted(r, c + 2, s, 0, 0.7));
+    }
+}
+
+/* ---- runs ---- */
+
+/* The last row's first seed failed and its second was stopped; the last seed of the first row was never begun. */
+static lab_run_state state_of(const lab_reproduction_place *place) {
+    const bool last = place->row + 1 == table.row_count && place->column == 0;
+    return last && place->repetition == 0   ? LAB_RUN_FAILED
+           : last && place->repetition == 1 ? LAB_RUN_STOPPED
+                                            : LAB_RUN_DONE;
+}
+
+static void plant_run(lab_store *store, FILE *list, lab_reproduction_place place, size_t number) {
+    lab_train_config config;
+    char encoding[LAB_SPEC_SIZE], name[256], started[24], ended[24];
+    OK(lab_reproduction_config(&table, place, &config, encoding, &failed));
+    lab_train_name(&config, name, sizeof name);
+    snprintf(started, sizeof started, "2024-05-%02zuT%02zu:30:00Z", 1 + number / 24 % 28, number % 24);
+    snprintf(ended, sizeof ended, "2024-05-%02zuT%02zu:59:00Z", 1 + number / 24 % 28, number % 24);
+    lab_run run = {.name = name,
+                   .task = (char *)(uintptr_t)config.task,
+                   .encoding = encoding,
+                   .setup = (char *)(uintptr_t)lab_setup_name(config.setup),
+                   .embedding_init = (char *)(uintptr_t)lab_embedding_init_name(config.model.embedding_init),
+                   .budget = (char *)(uintptr_t)config.budget,
+                   .config = (char *)(uintptr_t) "{}",
+                   .command = (char *)(uintptr_t) "",
+                   .version = (char *)(uintptr_t)(number % 2 ? "0.0.8" : "0.0.9"),
+                   .machine = (char *)(uintptr_t) "a machine | 2 threads",
+                   .seed = config.seed,
+                   .state = state_of(&place),
+                   .wall_seconds = 100.25 + (double)number,
+                   .peak_bytes = 104857600 + 1048576 * (int64_t)(number % 7),
+                   .started = started,
+                   .ended = ended};
+    OK(lab_store_run_insert(store, &run, &failed));
+    const lab_reproduction_column *column = &table.columns[place.column];
+    fprintf(list, "%s %s %zu %s", column->name, column->rows[place.row].key, place.repetition,
+            lab_run_state_name(run.state));
+    put_scores(store, list, run.id, &place);
+    fputc('\n', list);
+}
+
+static void plant(lab_store *store, FILE *list) {
+    size_t number = 0;
+    OK(lab_store_begin(store, &failed));
+    for (size_t column = 0; column < table.column_count; column++) {
+        for (size_t row = 0; row < table.row_count; row++) {
+            for (size_t seed = 0; seed < table.seeds; seed++) {
+                const bool begun = row > 0 || column > 0 || table.seeds == 1 || seed + 1 < table.seeds;
+                if (begun && lab_reproduction_leads(&table, column) && lab_reproduction_has(&table, row, column)) {
+                    plant_run(store, list, (lab_reproduction_place){row, column, seed}, number++);
+                }
+            }
+        }
+    }
+    OK(lab_store_commit(store, &failed));
+}
+
+/* ---- outputs ---- */
+
+/* The version of this program is not always the same. */
+static void put_markdown(const lab_reproduction_view *view, FILE *stream) {
+    char *text = NULL;
+    size_t bytes;
+    OK(lab_reproduction_markdown(view, scratch_path("table.md"), &failed));
+    OK(lab_file_read(scratch_path("table.md"), &text, &bytes, &failed));
+    char *line = strstr(text, "| this file by |");
+    assert_non_null(line);
+    fprintf(stream, "%.*s%s", (int)(line - text), text, strchr(line, '\n') + 1);
+    free(text);
+}
+
+static void compare_json(const lab_reproduction_view *view, const char *expected) {
+    cJSON *root = lab_reproduction_json(view);
+    assert_non_null(root);
+    planted_json_is(root, expected);
+    cJSON_Delete(root);
+}
+
+/* Guesses by columns, so that no data has to be drawn. */
+static void guess(void) {
+    memset(&result, 0, sizeof result);
+    for (size_t i = 0; i < table.column_count; i++) {
+        const lab_reproduction_column *column = &table.columns[i];
+        if (column->measure == LAB_MEASURE_ACCURACY) {
+            result.chance[i] = 0.0625 + 0.01 * (double)i;
+            result.uniform[i] = column->kind == LAB_TASK_EXPRESSIONS ? 0.05 + 0.01 * (double)i : 0;
+        }
+    }
+}
+
+static void compare(const lab_reproduction_request *request, const char *expected) {
+    lab_store *store = NULL;
+    char *text = NULL, name[64];
+    size_t bytes;
+    snprintf(name, sizeof name, "%s.db", expected);
+    OK(lab_reproduction_make(&table, request, &failed));
+    OK(lab_store_open(&store, scratch_path(name), &failed));
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_non_null(stream);
+    plant(store, stream);
+    guess();
+    OK(lab_result_read(&result, &table, store, &failed));
+    OK(lab_findings_make(&findings, &table, &result, &failed));
+    const lab_reproduction_view view = {&table, &result, &findings, "locus reproduce 'a|b'"};
+    fputs("==== terminal\n", stream);
+    cli_reproduce_print(&view, stream);
+    fputs("==== Markdown\n", stream);
+    put_markdown(&view, stream);
+    assert_int_equal(fclose(stream), 0);
+    snprintf(name, sizeof name, "%s.txt", expected);
+    planted_text_is(text, name);
+    snprintf(name, sizeof name, "%s.json", expected);
+    compare_json(&view, name);
+    free(text);
+    lab_findings_free(&findings);
+    lab_store_close(&store);
+}
+
+/* ---- the tables ---- */
+
+#define LIST(...) ((char *const[]){__VA_ARGS__})
+
+static void words(void **state) {
+    (void)state;
+    compare(&(lab_reproduction_request){.table = "table1", .budget = "smoke", .first_seed = 4}, "reproduction_words");
+}
+
+static void trees(void **state) {
+    (void)state;
+    compare(&(lab_reproduction_request){.table = "table2",
+                                        .budget = "quick",
+                                        .setup = LAB_SETUP_CODE,
+                                        .decay = LAB_DECAY_BOTH,
+                                        .seeds = 2,
+                                        .columns = LIST("tree-copy"),
+                                        .column_count = 1},
+            "reproduction_trees");
+}
+
+static void images(void **state) {
+    (void)state;
+    compare(&(lab_reproduction_request){.table = "table3", .budget = "paper", .more = true, .seeds = 1},
+            "reproduction_images");
+}
+
+static void sequences(void **state) {
+    (void)state;
+    compare(&(lab_reproduction_request){.table = "roper",
+                                        .budget = "quick",
+                                        .more = true,
+                                        .drop_worst = true,
+                                        .seeds = 4,
+                                        .data_path = text_folder},
+            "reproduction_sequences");
+}
+
+static void expressions(void **state) {
+    (void)state;
+    compare(&(lab_reproduction_request){.table = "listops", .budget = "quick", .seeds = 2}, "reproduction_expressions");
+}
+
+/* ---- */
+
+static int create(void **state) {
+    return scratch_create(state) || small_text_create(text_folder, sizeof text_folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words),     cmocka_unit_test(trees),       cmocka_unit_test(images),
+        cmocka_unit_test(sequences), cmocka_unit_test(expressions),
+    };
+    return cmocka_run_group_tests(tests, create, scratch_remove);
+}
