@@ -211,7 +211,8 @@ static void draw(cli_cells *all, screen *view) {
             if (cell->trained_now) {
                 cli_progress_show(&bar, &cell->progress);
             } else {
-                fprintf(stderr, "%s: starting\033[K", cell->label);
+                cli_write(stderr, "%s: starting", cell->label);
+                fputs("\033[K", stderr);
             }
             fputc('\n', stderr);
             view->lines++;

@@ -239,8 +239,8 @@ static int bench_apply(bench *b) {
         subject_close(&s);
     }
     if (status == 0 && !b->list) {
-        printf("operators on %zu tokens, %zu heads of %zu, float32, in place\n", tokens, b->shape.heads,
-               b->shape.head_dim);
+        cli_print("operators on %zu tokens, %zu heads of %zu, float32, in place\n", tokens, b->shape.heads,
+                  b->shape.head_dim);
         cli_table_print(table, stdout);
     }
     cli_table_free(table);
@@ -353,7 +353,7 @@ static int bench_attention(bench *b) {
         }
     }
     if (status == 0 && !b->list) {
-        printf("causal attention, one sequence, %zu heads of %zu, float32\n", b->shape.heads, b->shape.head_dim);
+        cli_print("causal attention, one sequence, %zu heads of %zu, float32\n", b->shape.heads, b->shape.head_dim);
         cli_table_print(table, stdout);
     }
     cli_table_free(table);
@@ -430,10 +430,10 @@ static int bench_step(bench *b) {
         status = bench_step_one(b, table, b->encodings[i], &config);
     }
     if (status == 0 && !b->list) {
-        printf("forward and backward of a batch, budget %s: dimension %zu, %zu + %zu layers, %zu samples of mean "
-               "length %g\n",
-               config.budget, config.model.dim, config.model.encoder_layers, config.model.decoder_layers, config.batch,
-               config.data.length_mean);
+        cli_print("forward and backward of a batch, budget %s: dimension %zu, %zu + %zu layers, %zu samples of mean "
+                  "length %g\n",
+                  config.budget, config.model.dim, config.model.encoder_layers, config.model.decoder_layers,
+                  config.batch, config.data.length_mean);
         cli_table_print(table, stdout);
     }
     cli_table_free(table);
@@ -468,8 +468,8 @@ static int run(cli_arguments *arguments) {
         cJSON_AddNumberToObject(root, "threads", (double)locus_threads());
         b.list = cJSON_AddArrayToObject(root, "measurements");
     } else {
-        printf("%s kernels, %zu threads; fastest call, and how far the median lies above it\n",
-               locus_isa_name(locus_cpu_isa()), locus_threads());
+        cli_print("%s kernels, %zu threads; fastest call, and how far the median lies above it\n",
+                  locus_isa_name(locus_cpu_isa()), locus_threads());
     }
     int status = 0;
     for (size_t i = 0; i < 3 && status == 0; i++) {

@@ -190,7 +190,7 @@ static int print_summary(cli_arguments *arguments, const lab_summary *summary, c
     }
     cli_comparison_print(summary, stdout);
     if (page != NULL) {
-        printf("\npage: %s\n", page);
+        cli_print("\npage: %s\n", page);
     }
     return 0;
 }

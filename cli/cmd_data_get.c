@@ -148,7 +148,8 @@ static int get(const request *asked) {
     bool there = is_there(asked, &watch, &error);
     wipe(&now);
     if (there) {
-        printf("%s: already in %s, all %zu files as published\n", asked->set->name, asked->to, asked->set->file_count);
+        cli_print("%s: already in %s, all %zu files as published\n", asked->set->name, asked->to,
+                  asked->set->file_count);
         return 0;
     }
     if (error.status == LOCUS_ERROR_INTERRUPTED) {
@@ -163,7 +164,7 @@ static int get(const request *asked) {
     if (status != LOCUS_OK) {
         return report(asked, &error);
     }
-    printf("%s: %zu files in %s, all as published\n", asked->set->name, asked->set->file_count, asked->to);
+    cli_print("%s: %zu files in %s, all as published\n", asked->set->name, asked->set->file_count, asked->to);
     return 0;
 }
 
@@ -192,8 +193,9 @@ static int run(cli_arguments *arguments) {
     const lab_published_set *set = cli_data_published(name);
     const lab_task *task = lab_task_find(name);
     if (set == NULL && task != NULL) {
-        printf("%s: nothing to download, 'locus data make %s' %s\n", name, name,
-               task->kind == LAB_TASK_TEXT ? "makes token files of any UTF-8 text" : "draws its samples from a seed");
+        cli_print("%s: nothing to download, 'locus data make %s' %s\n", name, name,
+                  task->kind == LAB_TASK_TEXT ? "makes token files of any UTF-8 text"
+                                              : "draws its samples from a seed");
         return 0;
     }
     if (set == NULL) {

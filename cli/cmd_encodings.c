@@ -52,7 +52,7 @@ static cJSON *entry_json(const locus_encoding_info *info) {
 /* A line of an entry's head, "  learned  …". */
 static void print_line(const char *head, const char *text) {
     enum { INDENT = 11 };
-    printf("  %-9s", head);
+    cli_print("  %-9s", head);
     cli_print_wrapped(text, INDENT, INDENT);
 }
 
@@ -65,20 +65,20 @@ static void print_options(const locus_encoding_info *info) {
         defaults = initial > defaults ? initial : defaults;
     }
     const size_t indent = 2 + names + 2 + defaults + 2;
-    printf("  %-*s  %-*s  %s\n", (int)names, "option", (int)defaults, "default", "values — meaning");
+    cli_print("  %-*s  %-*s  %s\n", (int)names, "option", (int)defaults, "default", "values — meaning");
     for (size_t i = 0; i < info->option_count; i++) {
         const locus_option_info *option = &info->options[i];
         const char *initial = option->initial[0] ? option->initial : "—";
         char text[512];
         snprintf(text, sizeof text, "%s — %s", option->values, option->meaning);
-        printf("  %-*s  %s", (int)names, option->name, initial);
+        cli_print("  %-*s  %s", (int)names, option->name, initial);
         cli_print_wrapped(text, 4 + names + cli_width(initial), indent);
     }
 }
 
 static void print_entry(const locus_encoding_info *info) {
     char text[128];
-    printf("%s: ", info->name);
+    cli_print("%s: ", info->name);
     cli_print_wrapped(info->summary, strlen(info->name) + 2, strlen(info->name) + 2);
     print_line("acts on", site_list(info->sites, text, sizeof text));
     print_line("learned", info->learned[0] ? info->learned : "nothing");

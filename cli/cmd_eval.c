@@ -90,7 +90,7 @@ static int print(const lab_run *trained, const result *results, size_t count) {
     const lab_task_kind kind = lab_task_find(trained->task)->kind;
     const cli_score_column *columns;
     const size_t column_count = cli_eval_columns(kind, &columns);
-    printf("%s (%s)\n", trained->name, lab_run_state_name(trained->state));
+    cli_print("%s (%s)\n", trained->name, lab_run_state_name(trained->state));
     cli_table *table = cli_score_table(first, 2, columns, column_count);
     for (size_t i = 0; i < count; i++) {
         cli_table_cell(table, "%s", results[i].set);

@@ -263,7 +263,7 @@ static int write_results(const fold_job *job) {
     int status = !spec ? 1 : one_file ? write_safetensors(job, output, true, spec) : write_folder(job, output, spec);
     snprintf(params, sizeof params, "%s%s", output, one_file ? "" : "/params.safetensors");
     if (status == 0 && !cli_flag(job->arguments, "json")) {
-        puts(spec);
+        cli_print("%s\n", spec);
     } else if (status == 0) {
         status = print_json(job, spec, params);
     }

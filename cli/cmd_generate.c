@@ -178,7 +178,7 @@ static char *text_of(const tokens *t) {
 
 static void print_tokens(const char *label, const tokens *t, const char *after) {
     char *text = text_of(t);
-    printf("%s %s%s\n", label, text == NULL ? "(out of memory)" : text, after);
+    cli_print("%s %s%s\n", label, text == NULL ? "(out of memory)" : text, after);
     free(text);
 }
 

@@ -32,7 +32,7 @@ static int run(cli_arguments *arguments) {
     if (status == 0 && cli_flag(arguments, "json")) {
         status = print_json(&config);
     } else if (status == 0) {
-        puts(config.spec);
+        cli_print("%s\n", config.spec);
     }
     lab_rope_config_free(&config);
     return status;

@@ -59,7 +59,7 @@ static int print_path(const char *label, const locus_path *path) {
     if (!text) {
         return cli_failure("out of memory for a path's text");
     }
-    printf("%-8s  %s\n", label, text);
+    cli_print("%-8s  %s\n", label, text);
     free(text);
     return 0;
 }
@@ -70,11 +70,11 @@ static int print_lines(const path_job *job) {
     if (status) {
         return status;
     }
-    printf("%-8s  %" PRId64 "\n", "length", job->length);
+    cli_print("%-8s  %" PRId64 "\n", "length", job->length);
     if (job->second) {
         status = print_path("to", job->second);
         status = status ? status : print_path("relative", job->relative);
-        printf("%-8s  %" PRId64 "\n", "distance", job->distance);
+        cli_print("%-8s  %" PRId64 "\n", "distance", job->distance);
     }
     return status;
 }

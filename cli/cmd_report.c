@@ -16,7 +16,7 @@ static int write_page(const cli_arguments *arguments, const cli_store *store, co
         return cli_error(&error);
     }
     if (!cli_quiet && !cli_flag(arguments, "json")) {
-        printf("%s\n", path);
+        cli_print("%s\n", path);
     }
     return 0;
 }

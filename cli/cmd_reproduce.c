@@ -261,7 +261,7 @@ static int print(const reproduce *job, const lab_findings *findings) {
         return cli_json_print(root);
     }
     cli_reproduce_print(&view, stdout);
-    printf("\nwritten: %s%s%s\n", job->markdown, job->page != NULL ? ", " : "", job->page != NULL ? job->page : "");
+    cli_print("\nwritten: %s%s%s\n", job->markdown, job->page != NULL ? ", " : "", job->page != NULL ? job->page : "");
     return 0;
 }
 

@@ -90,7 +90,7 @@ static int list(const cli_store *store, cli_arguments *arguments) {
     if (!json && count > 0) {
         cli_table_print(table, stdout);
     } else if (!json) {
-        puts("no runs");
+        cli_print("no runs\n");
     }
     cli_table_free(table);
     return json ? cli_json_print(array) : 0;
@@ -112,12 +112,12 @@ static int show(const cli_store *store, const char *operand, bool json) {
     const cJSON *item;
     cJSON_ArrayForEach(item, root) {
         if (cJSON_IsString(item) && item->valuestring[0] != '\0') {
-            printf("%-18s %s\n", item->string, item->valuestring);
+            cli_print("%-18s %s\n", item->string, item->valuestring);
         } else if (cJSON_IsNumber(item)) {
-            printf("%-18s %.10g\n", item->string, item->valuedouble);
+            cli_print("%-18s %.10g\n", item->string, item->valuedouble);
         } else if (cJSON_IsObject(item)) {
             char *text = cJSON_PrintUnformatted(item);
-            printf("%-18s %s\n", item->string, text == NULL ? "" : text);
+            cli_print("%-18s %s\n", item->string, text == NULL ? "" : text);
             cJSON_free(text);
         }
     }
@@ -127,29 +127,37 @@ static int show(const cli_store *store, const char *operand, bool json) {
 
 /* ---- delete ---- */
 
+/* *lock is −1 where there is no folder to lock. Fails if somebody trains the run. */
+static int lock_run(const cli_store *store, const lab_run *run, int *lock) {
+    locus_error error;
+    char *path = lab_run_path(store->folder, run->name, "lock");
+    *lock = -1;
+    if (path == NULL) {
+        return cli_failure("out of memory");
+    }
+    const bool there = lab_run_has_folder(store->folder, run->name);
+    const int status = there && lab_run_lock(path, lock, &error) != LOCUS_OK ? cli_error(&error) : 0;
+    free(path);
+    return status;
+}
+
 static int delete_run(const cli_store *store, const char *operand) {
     lab_run run;
     locus_error error;
-    int lock = -1, status = cli_store_find(store, operand, &run);
+    int lock, status = cli_store_find(store, operand, &run);
     if (status != 0) {
         return status;
     }
-    char *path = lab_run_path(store->folder, run.name, "lock"), *folder = lab_run_path(store->folder, run.name, NULL);
-    if (path == NULL || folder == NULL) {
-        status = cli_failure("out of memory");
-    } else if (access(folder, F_OK) == 0 && lab_run_lock(path, &lock, &error) != LOCUS_OK) {
-        status = cli_error(&error); /* somebody trains it */
-    } else if (lab_store_run_delete(store->store, run.id, &error) != LOCUS_OK) {
+    status = lock_run(store, &run, &lock);
+    if (status == 0 && lab_store_run_delete(store->store, run.id, &error) != LOCUS_OK) {
         status = cli_error(&error);
-    } else {
+    } else if (status == 0) {
         lab_run_remove(store->folder, run.name); /* a folder that holds more stays */
         cli_note("deleted run %" PRId64 " (%s)", run.id, run.name);
     }
     if (lock >= 0) {
         close(lock);
     }
-    free(path);
-    free(folder);
     lab_run_free(&run);
     return status;
 }

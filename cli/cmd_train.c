@@ -58,7 +58,7 @@ static void print_scores(const lab_final *finals, size_t count, lab_task_kind ki
     cli_table_print(table, stdout);
     cli_table_free(table);
     if (*cli_score_legend(kind) != '\0') {
-        puts(cli_score_legend(kind));
+        cli_print("%s\n", cli_score_legend(kind));
     }
 }
 
@@ -76,21 +76,21 @@ static int print_run(const cli_store *store, const lab_run *run, bool json) {
     const lab_task *task = lab_task_find(run->task);
     const lab_task_kind kind = task == NULL ? LAB_TASK_WORDS : task->kind;
     const bool images = kind == LAB_TASK_IMAGES; /* these have no embedding */
-    printf("%s\n%s · %s · budget %s · set-up %s%s%s · seed %" PRIu64 "\n", run->name, run->task, run->encoding,
-           run->budget, run->setup, images ? "" : " · embeddings ", images ? "" : run->embedding_init, run->seed);
-    printf("%" PRIu64 " steps in %s, %s tokens/s, %s parameters, peak %s\n", run->steps_done,
-           cli_format_seconds(seconds, sizeof seconds, run->wall_seconds),
-           cli_format_count(speed, sizeof speed, run->tokens_per_second),
-           cli_format_count(parameters, sizeof parameters, (double)run->parameters),
-           cli_format_bytes(peak, sizeof peak, (double)run->peak_bytes));
+    cli_print("%s\n%s · %s · budget %s · set-up %s%s%s · seed %" PRIu64 "\n", run->name, run->task, run->encoding,
+              run->budget, run->setup, images ? "" : " · embeddings ", images ? "" : run->embedding_init, run->seed);
+    cli_print("%" PRIu64 " steps in %s, %s tokens/s, %s parameters, peak %s\n", run->steps_done,
+              cli_format_seconds(seconds, sizeof seconds, run->wall_seconds),
+              cli_format_count(speed, sizeof speed, run->tokens_per_second),
+              cli_format_count(parameters, sizeof parameters, (double)run->parameters),
+              cli_format_bytes(peak, sizeof peak, (double)run->peak_bytes));
     print_scores(finals, count, kind);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(finals[i].name, "steps_to_99") == 0) {
-            printf("99 %% of the development tokens right after %.0f steps\n", finals[i].value);
+            cli_print("99 %% of the development tokens right after %.0f steps\n", finals[i].value);
         }
     }
     if (run->message[0] != '\0') {
-        printf("note: %s\n", run->message);
+        cli_print("note: %s\n", run->message);
     }
     free(finals);
     return 0;

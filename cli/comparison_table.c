@@ -53,8 +53,8 @@ static void print_source(const lab_summary_section *section, const char *what, F
         const lab_published *found =
             lab_published_look(section->task, section->order, LAB_SPAN_FULL, section->rows[i].encoding);
         if (found != NULL && section->rows[i].has_published) {
-            fprintf(stream, "* %s, at budget %s%s: %s.\n", what, found->budget,
-                    strcmp(found->budget, section->budget) ? " (not the budget measured here)" : "", found->source);
+            cli_write(stream, "* %s, at budget %s%s: %s.\n", what, found->budget,
+                      strcmp(found->budget, section->budget) ? " (not the budget measured here)" : "", found->source);
             return;
         }
     }
@@ -80,7 +80,7 @@ static void print_image_scores(const lab_summary_section *section, FILE *stream)
     cli_table_free(table);
     fputs("Shares of the test images in %: the best epoch up to half of them, of all, and the last", stream);
     if (section->epochs > 0) {
-        fprintf(stream, " of %g", section->epochs);
+        cli_write(stream, " of %g", section->epochs);
     }
     fputs(".\n", stream);
     print_source(section, "up to epoch 150 and 300", stream);
@@ -123,12 +123,13 @@ static void print_pair_scores(const lab_summary_section *section, FILE *stream) 
     }
     cli_table_print(table, stream);
     cli_table_free(table);
-    fprintf(stream,
-            "Shares in %%: %s right and whole %s right under teacher forcing, whole %s right by greedy decoding",
-            trees ? "nodes" : "tokens", trees ? "trees" : "outputs", trees ? "trees" : "outputs");
+    cli_write(stream,
+              "Shares in %%: %s right and whole %s right under teacher forcing, whole %s right by greedy decoding",
+              trees ? "nodes" : "tokens", trees ? "trees" : "outputs", trees ? "trees" : "outputs");
     if (section->length_count > 0 || !trees) {
-        fprintf(stream, ";\n\"%s N\", \"greedy N\": %s, and greedy, on %s of mean %s N.\n", trees ? "depth" : "length",
-                trees ? "nodes" : "tokens", trees ? "trees" : "words", trees ? "depth" : "length");
+        cli_write(stream, ";\n\"%s N\", \"greedy N\": %s, and greedy, on %s of mean %s N.\n",
+                  trees ? "depth" : "length", trees ? "nodes" : "tokens", trees ? "trees" : "words",
+                  trees ? "depth" : "length");
     } else {
         fputs(".\n", stream);
     }
@@ -169,8 +170,8 @@ static void print_problem_scores(const lab_summary_section *section, FILE *strea
     }
     cli_table_print(table, stream);
     cli_table_free(table);
-    fprintf(stream, "Characters right in %% and nats a character, teacher-forced%s.\n",
-            solved ? "; problems solved to the letter by greedy decoding in %" : "");
+    cli_write(stream, "Characters right in %% and nats a character, teacher-forced%s.\n",
+              solved ? "; problems solved to the letter by greedy decoding in %" : "");
 }
 
 static void print_language_scores(const lab_summary_section *section, FILE *stream) {
@@ -206,8 +207,8 @@ static void print_expression_scores(const lab_summary_section *section, FILE *st
     cli_table_print(table, stream);
     cli_table_free(table);
     if (section->chance > 0) {
-        fprintf(stream, "Expressions right in %%: chance is %.2f, always the most common class %.2f.\n",
-                100 * section->chance, 100 * section->majority);
+        cli_write(stream, "Expressions right in %%: chance is %.2f, always the most common class %.2f.\n",
+                  100 * section->chance, 100 * section->majority);
     } else {
         fputs("Expressions right in %.\n", stream); /* no run is done that says what guessing scores */
     }
@@ -284,9 +285,9 @@ void cli_comparison_print(const lab_summary *summary, FILE *stream) {
     for (size_t i = 0; i < summary->section_count; i++) {
         const lab_summary_section *section = &summary->sections[i];
         const bool images = section->kind == LAB_TASK_IMAGES;
-        fprintf(stream, "%s%s · budget %s · set-up %s%s%s%s%s\n\n", i == 0 ? "" : "\n", section->title, section->budget,
-                section->setup, images ? "" : " · embeddings ", images ? "" : section->embedding_init,
-                section->data[0] == '\0' ? "" : " · ", section->data);
+        cli_write(stream, "%s%s · budget %s · set-up %s%s%s%s%s\n\n", i == 0 ? "" : "\n", section->title,
+                  section->budget, section->setup, images ? "" : " · embeddings ",
+                  images ? "" : section->embedding_init, section->data[0] == '\0' ? "" : " · ", section->data);
         print_scores(section, stream);
         fputc('\n', stream);
         print_costs(summary, section, stream);

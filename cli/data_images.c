@@ -118,21 +118,21 @@ static void print_channels(const look *at) {
 static void print_first(const lab_images *images, const char *set, size_t shown) {
     for (size_t i = 0; i < shown && i < images->count; i++) {
         if (i == 0) {
-            printf("\nfirst %s images:", set);
+            cli_print("\nfirst %s images:", set);
         }
-        printf("%s %s", i == 0 ? "" : ",", images->class_names[images->labels[i]]);
+        cli_print("%s %s", i == 0 ? "" : ",", images->class_names[images->labels[i]]);
     }
     fputs(shown > 0 ? "\n" : "", stdout);
 }
 
 static int print_text(const look *at, const cli_arguments *arguments) {
-    printf("%s in %s: %zu training and %zu test images (also the development set) of %zu×%zu pixels%s\n\n", at->name,
-           at->path, at->train->count, at->test->count, at->train->side, at->train->side,
-           at->published ? ", files as published" : "");
+    cli_print("%s in %s: %zu training and %zu test images (also the development set) of %zu×%zu pixels%s\n\n", at->name,
+              at->path, at->train->count, at->test->count, at->train->side, at->train->side,
+              at->published ? ", files as published" : "");
     print_classes(at);
     putchar('\n');
     print_channels(at);
-    printf("\nchance   %.2f %% of test images are of the most common class\n", 100 * at->chance);
+    cli_print("\nchance   %.2f %% of test images are of the most common class\n", 100 * at->chance);
     bool train = cli_choice(arguments, "set") == LAB_SET_TRAIN;
     print_first(train ? at->train : at->test, train ? "training" : "test", (size_t)cli_integer(arguments, "show"));
     return 0;

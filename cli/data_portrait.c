@@ -176,23 +176,23 @@ static int print_json(const portrait *of) {
 }
 
 static void print_spread(const char *label, const char *what, const spread *found) {
-    printf("%-8s %s %zu … %zu, mean %.2f, deviation %.2f\n", label, what, found->least, found->most, found->mean,
-           found->deviation);
+    cli_print("%-8s %s %zu … %zu, mean %.2f, deviation %.2f\n", label, what, found->least, found->most, found->mean,
+              found->deviation);
 }
 
 static void print_word(const side *row, size_t sample) {
     size_t start = row->offsets[sample], count = row->offsets[sample + 1] - start;
     for (size_t i = 0; i < count && i < 40; i++) {
-        printf(" %d", (int)row->tokens[start + i]);
+        cli_print(" %d", (int)row->tokens[start + i]);
     }
-    printf("%s\n", count > 40 ? " …" : "");
+    cli_print("%s\n", count > 40 ? " …" : "");
 }
 
 static int print_tree(const side *row, size_t sample) {
     char *text = cli_data_tree_text(row->tokens, row->nodes, row->offsets + sample);
     if (text != NULL) {
         size_t length = strlen(text);
-        printf(" %.240s%s\n", text, length > 240 ? " …" : "");
+        cli_print(" %.240s%s\n", text, length > 240 ? " …" : "");
     }
     free(text);
     return text == NULL;
@@ -202,7 +202,7 @@ static int print_characters(const lab_task *task, const side *row, size_t sample
     size_t start = row->offsets[sample], count = row->offsets[sample + 1] - start;
     char text[MOST_SHOWN + 1];
     lab_problem_decode(task, row->tokens + start, count < MOST_SHOWN ? count : MOST_SHOWN, text);
-    printf(" %s%s\n", text, count > MOST_SHOWN ? " …" : "");
+    cli_print(" %s%s\n", text, count > MOST_SHOWN ? " …" : "");
     return 0;
 }
 
@@ -215,7 +215,7 @@ static int print_sample(const portrait *of, size_t sample) {
     int status = 0;
     putchar('\n');
     for (size_t i = has_inputs(of) ? 0 : 1; status == 0 && i < 2; i++) {
-        printf("%-6s", of->sides[i].name);
+        cli_print("%-6s", of->sides[i].name);
         if (of->form == TREES) {
             status = print_tree(&of->sides[i], sample);
         } else if (of->form == PROBLEMS) {
@@ -238,7 +238,7 @@ static const struct {
 static int print_portrait(const portrait *of, size_t shown) {
     int status = 0;
     const size_t samples = of->of->set->samples;
-    printf("%s: %zu samples\n", of->of->name, samples);
+    cli_print("%s: %zu samples\n", of->of->name, samples);
     for (size_t i = has_inputs(of) ? 0 : 1; i < 2; i++) {
         print_spread(of->sides[i].name, form_words[of->form].length, &of->sides[i].length);
         if (of->form == TREES) {
@@ -246,13 +246,13 @@ static int print_portrait(const portrait *of, size_t shown) {
         }
     }
     if (of->sequence > 0) {
-        printf("%-8s %zu characters, %.1f problems on the average\n", "sequence", of->sequence,
-               (double)of->sequence / (of->sides[0].length.mean + of->sides[1].length.mean));
+        cli_print("%-8s %zu characters, %.1f problems on the average\n", "sequence", of->sequence,
+                  (double)of->sequence / (of->sides[0].length.mean + of->sides[1].length.mean));
     }
-    printf("%-8s %zu %s seen, vocabulary %zu%s\n", "symbols", of->kinds, form_words[of->form].symbols, of->vocabulary,
-           form_words[of->form].with);
-    printf("%-8s %.2f %% of target %s%s are the most common one\n", "chance", 100 * of->chance,
-           form_words[of->form].tokens, form_words[of->form].counting);
+    cli_print("%-8s %zu %s seen, vocabulary %zu%s\n", "symbols", of->kinds, form_words[of->form].symbols,
+              of->vocabulary, form_words[of->form].with);
+    cli_print("%-8s %.2f %% of target %s%s are the most common one\n", "chance", 100 * of->chance,
+              form_words[of->form].tokens, form_words[of->form].counting);
     for (size_t s = 0; status == 0 && s < shown && s < samples; s++) {
         status = print_sample(of, s);
     }

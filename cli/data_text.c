@@ -37,9 +37,9 @@ static int print_json(const char *folder, const lab_text_facts *facts) {
 static void print_facts(const char *folder, const lab_text_facts *facts) {
     static const char *const heads[] = {"set", ">tokens", ">bytes", ">bytes/token"};
     cli_table *table = cli_table_create(heads, sizeof heads / sizeof *heads);
-    printf("%s: %s of %zu\n\n", folder,
-           facts->kind == LAB_TOKENIZER_SENTENCEPIECE ? "a SentencePiece vocabulary" : "bytes, a vocabulary",
-           facts->vocabulary);
+    cli_print("%s: %s of %zu\n\n", folder,
+              facts->kind == LAB_TOKENIZER_SENTENCEPIECE ? "a SentencePiece vocabulary" : "bytes, a vocabulary",
+              facts->vocabulary);
     for (int s = 0; s < LAB_TEXT_SETS; s++) {
         cli_table_cell(table, "%s", lab_text_set_names[s]);
         cli_table_cell(table, "%zu", facts->tokens[s]);
@@ -119,7 +119,7 @@ static void print_lines(const lab_token_file *file, const lab_tokenizer *tokeniz
         if (in_line < 400 || ends) {
             fputs(bars && in_line > 0 && bytes > 0 && !ends ? "│" : "", stdout);
             fputs(ends && in_line >= 400 ? " …" : "", stdout);
-            fwrite(text, 1, bytes, stdout);
+            cli_write_bytes(stdout, text, bytes);
         }
         in_line = ends ? 0 : in_line + (bytes > 0);
         lines -= ends;
@@ -140,7 +140,7 @@ static int print_text(const char *folder, int set, size_t lines) {
         status = lab_token_file_open(&file, path, &error);
     }
     if (status == LOCUS_OK) {
-        printf("\n%s:\n", lab_text_set_names[set]);
+        cli_print("\n%s:\n", lab_text_set_names[set]);
         print_lines(&file, tokenizer, lines);
     }
     lab_token_file_close(&file);

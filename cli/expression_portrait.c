@@ -112,8 +112,8 @@ static int print_json(const look *at) {
 }
 
 static void print_spread(const char *name, const spread *of, size_t n) {
-    printf("%-10s %zu … %zu, mean %.2f, deviation %.2f\n", name, of->least, of->most, n > 0 ? of->sum / (double)n : 0,
-           deviation(of, n));
+    cli_print("%-10s %zu … %zu, mean %.2f, deviation %.2f\n", name, of->least, of->most,
+              n > 0 ? of->sum / (double)n : 0, deviation(of, n));
 }
 
 static void print_classes(const look *at) {
@@ -129,23 +129,24 @@ static void print_classes(const look *at) {
 }
 
 static int print_text(const look *at, size_t shown) {
-    printf("%s: %zu samples, %s\n", at->subject, at->set->samples, at->asked);
+    cli_print("%s: %zu samples, %s\n", at->subject, at->set->samples, at->asked);
     print_spread("length", &at->length, at->set->samples);
     print_spread("depth", &at->depth, at->set->samples);
     print_spread("arguments", &at->arguments, at->operator_count);
-    printf("%-10s %zu operators and %zu digits, vocabulary %d (with start token)\n\n", "tokens", at->operator_count,
-           at->digit_count, LAB_LISTOPS_TOKENS);
+    cli_print("%-10s %zu operators and %zu digits, vocabulary %d (with start token)\n\n", "tokens", at->operator_count,
+              at->digit_count, LAB_LISTOPS_TOKENS);
     print_classes(at);
-    printf("\n%-10s %.2f %%, one of %zu classes\n", "chance", 100.0 / (double)at->class_count, at->class_count);
-    printf("%-10s %.2f %% of samples are of the most common class, %zu\n", "majority", 100 * share_of(at, at->majority),
-           at->majority);
+    cli_print("\n%-10s %.2f %%, one of %zu classes\n", "chance", 100.0 / (double)at->class_count, at->class_count);
+    cli_print("%-10s %.2f %% of samples are of the most common class, %zu\n", "majority",
+              100 * share_of(at, at->majority), at->majority);
     for (size_t i = 0; i < shown && i < at->set->samples; i++) {
         const cli_expression s = cli_expression_at(at->set, i);
         char *text = cli_expression_text(&s);
         if (text == NULL) {
             return 1;
         }
-        printf("\ninput  %.*s%s\ntarget %d\n", SHOWN_TEXT, text, strlen(text) > SHOWN_TEXT ? " …" : "", (int)s.label);
+        cli_print("\ninput  %.*s%s\ntarget %d\n", SHOWN_TEXT, text, strlen(text) > SHOWN_TEXT ? " …" : "",
+                  (int)s.label);
         free(text);
     }
     return 0;

@@ -157,7 +157,7 @@ static bool append(answer *to, const char *piece, size_t bytes) {
 static void give(job *j, answer *to, const char *piece, size_t bytes) {
     j->out_of_memory = !append(to, piece, bytes) || j->out_of_memory;
     if (j->streams && bytes > 0) {
-        fwrite(piece, 1, bytes, stdout);
+        cli_write_bytes(stdout, piece, bytes);
         fflush(stdout);
     }
 }
@@ -333,10 +333,10 @@ static int print_drawn(job *j, size_t p, const int32_t *tokens) {
         cJSON_AddBoolToObject(object, "exact", right);
         cJSON_AddItemToArray(j->list, object);
     } else {
-        printf("%sinput  %s\noutput %s%s\n", p == 0 ? "" : "\n", j->prompts.texts[p],
-               j->answers[p].text ? j->answers[p].text : "", right ? "  (right)" : "  (wrong)");
+        cli_print("%sinput  %s\noutput %s%s\n", p == 0 ? "" : "\n", j->prompts.texts[p],
+                  j->answers[p].text ? j->answers[p].text : "", right ? "  (right)" : "  (wrong)");
         if (!right) {
-            printf("target %s\n", target);
+            cli_print("target %s\n", target);
         }
     }
     free(target);
@@ -350,7 +350,7 @@ static int print_given(job *j, size_t p, const int32_t *tokens) {
     } else if (j->streams) {
         putchar('\n');
     } else {
-        printf("%s%s\n", cli_quiet ? "" : j->prompts.texts[p], j->answers[p].text ? j->answers[p].text : "");
+        cli_print("%s%s\n", cli_quiet ? "" : j->prompts.texts[p], j->answers[p].text ? j->answers[p].text : "");
     }
     return 0;
 }
@@ -385,7 +385,7 @@ static int answer_all(job *j) {
     j->list = json ? cJSON_CreateArray() : NULL;
     cli_stop_catch();
     if (j->streams && !cli_quiet) {
-        fputs(j->prompts.texts[0], stdout);
+        cli_print("%s", j->prompts.texts[0]);
         fflush(stdout);
     }
     for (j->begin = 0; j->begin < j->prompts.count && status == 0 && !j->stopped; j->begin += j->count) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Error lines, tables, JSON and the progress bar. Nothing here decides anything; it only says it. */
+/* Text, error lines, tables, JSON and the progress bar. Nothing here decides anything; it only says it. */
 #include "output.h"
+#include "io/printable.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,19 +14,76 @@
 
 bool cli_quiet = false;
 
+static void *grow(void *block, size_t bytes) {
+    block = realloc(block, bytes);
+    if (!block) {
+        exit(cli_failure("out of memory"));
+    }
+    return block;
+}
+
+/* ---- text ---- */
+
+void cli_write_bytes(FILE *stream, const char *text, size_t bytes) {
+    for (size_t at = 0, length; at < bytes; at += length) {
+        bool shown;
+        length = lab_printable_at(text + at, bytes - at, &shown);
+        if (shown || text[at] == '\n' || text[at] == '\t') {
+            fwrite(text + at, 1, length, stream);
+        } else {
+            fputc('?', stream);
+        }
+    }
+}
+
+static void write_list(FILE *stream, const char *format, va_list list) {
+    va_list again;
+    va_copy(again, list);
+    const int length = vsnprintf(NULL, 0, format, list);
+    if (length >= 0) {
+        char *text = grow(NULL, (size_t)length + 1);
+        vsnprintf(text, (size_t)length + 1, format, again);
+        cli_write_bytes(stream, text, (size_t)length);
+        free(text);
+    }
+    va_end(again);
+}
+
+void cli_write(FILE *stream, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    write_list(stream, format, list);
+    va_end(list);
+}
+
+void cli_print(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    write_list(stdout, format, list);
+    va_end(list);
+}
+
+/* Ends a text that was cut to its room after the last whole character, and says that it was cut. */
+static void mark_cut(char *text, size_t size) {
+    static const char mark[] = "…";
+    size_t end = size - sizeof mark;
+    while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80) {
+        end--;
+    }
+    memcpy(text + end, mark, sizeof mark);
+}
+
 /* ---- errors ---- */
 
 static void print_line(const char *format, va_list list) {
-    /* Built first and written at once, so that lines of several processes do not mix. Control characters (a file name
-     * with a line end) must not break the promise of one line. */
+    /* Built first and written at once, so that lines of several processes do not mix. It is one line, whatever the
+     * name of a file is. */
     char line[2048];
     int length = snprintf(line, sizeof line, "locus: ");
-    vsnprintf(line + length, sizeof line - (size_t)length, format, list);
-    for (char *c = line; *c; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f) {
-            *c = '?';
-        }
+    if (vsnprintf(line + length, sizeof line - (size_t)length, format, list) >= (int)sizeof line - length) {
+        mark_cut(line, sizeof line);
     }
+    lab_printable(line, "");
     fflush(stdout);
     fprintf(stderr, "%s\n", line);
 }
@@ -61,15 +119,14 @@ int cli_error(const locus_error *error) {
     return error->status == LOCUS_ERROR_SPEC ? 2 : 1;
 }
 
-/* Short enough for a line of a terminal to show, and without anything that would break it. */
+/* Short enough for a line of a terminal, and shown by it as it is. */
 static bool can_be_shown(const char *text) {
-    size_t length = 0;
-    for (; text[length] && length <= 1000; length++) {
-        if ((unsigned char)text[length] < 0x20 || text[length] == 0x7f) {
-            return false;
-        }
+    const size_t length = strlen(text);
+    bool shown = length <= 1000;
+    for (size_t at = 0; shown && at < length;) {
+        at += lab_printable_at(text + at, length - at, &shown);
     }
-    return length <= 1000;
+    return shown;
 }
 
 int cli_error_in(const char *text, const locus_error *error) {
@@ -102,14 +159,6 @@ struct cli_table {
     char **heads, **text;
 };
 
-static void *grow(void *block, size_t bytes) {
-    block = realloc(block, bytes);
-    if (!block) {
-        exit(cli_failure("out of memory"));
-    }
-    return block;
-}
-
 static char *duplicate(const char *text) {
     size_t bytes = strlen(text) + 1;
     return memcpy(grow(NULL, bytes), text, bytes);
@@ -131,8 +180,11 @@ void cli_table_cell(cli_table *table, const char *format, ...) {
     char text[1024];
     va_list list;
     va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
+    if (vsnprintf(text, sizeof text, format, list) >= (int)sizeof text) {
+        mark_cut(text, sizeof text);
+    }
     va_end(list);
+    lab_printable(text, "");
     if (table->cells == table->capacity) {
         table->capacity = table->capacity ? 2 * table->capacity : 64;
         table->text = grow(table->text, table->capacity * sizeof *table->text);
@@ -228,13 +280,40 @@ void cli_print_wrapped(const char *text, size_t column, size_t indent) {
 
 /* ---- JSON ---- */
 
+/* The code of a character that lab_printable_at found whole. */
+static unsigned code_of(const char *text, size_t bytes) {
+    const unsigned char *at = (const unsigned char *)text;
+    unsigned code = bytes == 1 ? at[0] : at[0] & (0x7FU >> bytes);
+    for (size_t i = 1; i < bytes; i++) {
+        code = code << 6 | (at[i] & 0x3FU);
+    }
+    return code;
+}
+
+/* cJSON escapes the first control characters only; others stand in strings, where they can be escaped too. What is no
+ * UTF-8 has no code: it becomes U+FFFD. */
+static void put_json(const char *text) {
+    const size_t end = strlen(text);
+    for (size_t at = 0, length; at < end; at += length) {
+        bool shown;
+        length = lab_printable_at(text + at, end - at, &shown);
+        const unsigned code = code_of(text + at, length);
+        if (shown || text[at] == '\n' || text[at] == '\t') {
+            fwrite(text + at, 1, length, stdout);
+        } else {
+            printf("\\u%04x", length == 1 && code >= 0x80 ? 0xFFFDU : code);
+        }
+    }
+    putchar('\n');
+}
+
 int cli_json_print(cJSON *root) {
     char *text = root ? cJSON_Print(root) : NULL;
     cJSON_Delete(root);
     if (!text) {
         return cli_failure("out of memory while writing JSON");
     }
-    puts(text);
+    put_json(text);
     cJSON_free(text);
     return 0;
 }
@@ -275,8 +354,9 @@ void cli_progress_show(cli_progress *progress, const lab_progress *now) {
         size_t used = strlen(details);
         snprintf(details + used, sizeof details - used, "  loss %.4f", now->loss);
     }
-    int length = snprintf(line, sizeof line, "%s%s▕%s▏ %s", progress->label ? progress->label : "",
-                          progress->label ? " " : "", bar, details);
+    snprintf(line, sizeof line, "%s%s▕%s▏ %s", progress->label ? progress->label : "", progress->label ? " " : "", bar,
+             details);
+    lab_printable(line, ""); /* the label names a spec; a character that was cut goes */
     size_t columns = terminal_columns();
     char more[3][64];
     snprintf(more[0], sizeof more[0], "  %s tokens/s", speed);
@@ -285,8 +365,9 @@ void cli_progress_show(cli_progress *progress, const lab_progress *now) {
     const bool known[3] = {now->tokens_per_second > 0, now->seconds_left >= 0 && isfinite(now->seconds_left),
                            now->dev_accuracy > 0};
     for (size_t i = 0; i < 3; i++) {
-        if (known[i] && cli_width(line) + cli_width(more[i]) < columns && (size_t)length + 64 < sizeof line) {
-            length += snprintf(line + length, sizeof line - (size_t)length, "%s", more[i]);
+        const size_t length = strlen(line);
+        if (known[i] && cli_width(line) + cli_width(more[i]) < columns && length + sizeof more[i] < sizeof line) {
+            snprintf(line + length, sizeof line - length, "%s", more[i]);
         }
     }
     if (cli_width(line) < columns) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the program says: error lines, tables, JSON, progress. Results go to standard output, all else to standard
- * error. */
+/* What the program says: text, error lines, tables, JSON, progress. Results go to standard output, all else to standard
+ * error. Everything goes through here, because much of it was written by others (a store's texts, names of files,
+ * specs): what a terminal would obey instead of showing it stands as '?' (io/printable.h), in JSON as its escape. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
@@ -15,6 +16,13 @@
 #else
 #define CLI_PRINTF(text, rest)
 #endif
+
+/* ---- text: lines and tabs stay as they are ---- */
+
+void cli_print(const char *format, ...) CLI_PRINTF(1, 2); /* on standard output */
+void cli_write(FILE *stream, const char *format, ...) CLI_PRINTF(2, 3);
+/* `bytes` bytes, of whole characters; a NUL is one to be replaced. */
+void cli_write_bytes(FILE *stream, const char *text, size_t bytes);
 
 /* ---- errors: one line "locus: …" on standard error; each returns the exit status ---- */
 
@@ -37,7 +45,8 @@ bool cli_colour(FILE *stream);
 typedef enum cli_align { CLI_LEFT = 0, CLI_RIGHT = 1 } cli_align;
 typedef struct cli_table cli_table;
 
-/* Heads like "encoding", ">accuracy": a leading '>' aligns the column to the right. Cells are filled row by row.
+/* Heads like "encoding", ">accuracy": a leading '>' aligns the column to the right. Cells are filled row by row; what
+ * is longer than a cell of 1,000 characters ends in '…'.
  * Running out of memory ends the program with exit status 1. */
 cli_table *cli_table_create(const char *const *heads, size_t columns);
 void cli_table_cell(cli_table *table, const char *format, ...) CLI_PRINTF(2, 3);

@@ -118,11 +118,11 @@ static void print_blocks(const lab_reproduction_view *view, const part *what, FI
 static void print_head(const lab_reproduction_view *view, FILE *stream) {
     const lab_reproduction *table = view->table;
     char seconds[32];
-    fprintf(stream, "%s · budget %s · set-up %s · %zu seed%s · decay %s\n", table->title, table->budget,
-            lab_setup_name(table->setup), table->seeds, table->seeds == 1 ? "" : "s", lab_decay_name(table));
-    fprintf(stream, "%zu of %zu trainings done, %s of training%s\n\n", view->result->done, view->result->of,
-            cli_format_seconds(seconds, sizeof seconds, view->result->wall_seconds),
-            view->result->done < view->result->of ? "; what is missing is shown as –" : "");
+    cli_write(stream, "%s · budget %s · set-up %s · %zu seed%s · decay %s\n", table->title, table->budget,
+              lab_setup_name(table->setup), table->seeds, table->seeds == 1 ? "" : "s", lab_decay_name(table));
+    cli_write(stream, "%zu of %zu trainings done, %s of training%s\n\n", view->result->done, view->result->of,
+              cli_format_seconds(seconds, sizeof seconds, view->result->wall_seconds),
+              view->result->done < view->result->of ? "; what is missing is shown as –" : "");
 }
 
 static void print_whole(const lab_reproduction_view *view, FILE *stream) {
@@ -131,9 +131,9 @@ static void print_whole(const lab_reproduction_view *view, FILE *stream) {
         if (!lab_view_is_whole(view, column)) {
             continue;
         }
-        fprintf(stream,
-                "\nWhole outputs right, %%: of %zu under teacher forcing / of the first %zu by greedy decoding\n\n",
-                config->test_samples, config->greedy_samples);
+        cli_write(stream,
+                  "\nWhole outputs right, %%: of %zu under teacher forcing / of the first %zu by greedy decoding\n\n",
+                  config->test_samples, config->greedy_samples);
         print_blocks(view, &(part){.show = show_whole, .columns = lab_view_is_whole}, stream);
         return;
     }

@@ -2,12 +2,14 @@
 /* Error records of the laboratory. Nothing here allocates: it must work when memory has run out. */
 #include "io/fail.h"
 
+#include "io/printable.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* One line of whole UTF-8 characters: a character that was cut goes, control characters become '?'. */
+/* One line of whole characters that a terminal only shows: a character that was cut goes. */
 static void tidy(char *text) {
     size_t length = strlen(text), lead = length;
     while (lead > 0 && ((unsigned char)text[lead - 1] & 0xC0) == 0x80)
@@ -18,9 +20,7 @@ static void tidy(char *text) {
         if (length - (lead - 1) < needed)
             text[lead - 1] = '\0';
     }
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7F)
-            *text = '?';
+    lab_printable(text, "");
 }
 
 /* Composes in a buffer of its own: a caller that wraps a failure may quote the record's old message in the new one. */

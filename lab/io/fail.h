@@ -12,7 +12,7 @@
 #endif
 
 /* Returns `status`. `error` may be NULL, `argument` too. The message is cut to the record at a character's boundary;
- * control characters become '?': it stays one line. */
+ * what a terminal would obey becomes '?' (printable.h): it stays one line. */
 LAB_PRINTF(4, 5)
 locus_status lab_fail(locus_error *error, locus_status status, const char *argument, const char *format, ...);
 

@@ -4,6 +4,7 @@
 #include "io/file.h"
 
 #include "io/fail.h"
+#include "io/temporary.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -19,30 +20,20 @@ static size_t folder_length(const char *path) {
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-static char *temporary_path(const char *path) {
-    size_t folder = folder_length(path), size = strlen(path) + 40;
-    char *temporary = malloc(size);
-    if (temporary)
-        snprintf(temporary, size, "%.*s.%s.tmp-%ld", (int)folder, path, path + folder, (long)getpid());
-    return temporary;
-}
-
-/* A file of that name can only be left from a process that was killed and had the same number. */
-static int create(const char *path) {
-    int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0 && errno == EEXIST && unlink(path) == 0)
-        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    return descriptor;
-}
-
-static locus_status open_stream(lab_output *output, locus_error *error) {
-    int descriptor = output->temporary ? create(output->temporary) : open(output->path, O_WRONLY | O_CLOEXEC);
+static locus_status open_stream(lab_output *output, bool direct, locus_error *error) {
+    if (!direct)
+        lab_temporary_clean(output->path);
+    int descriptor =
+        direct ? open(output->path, O_WRONLY | O_CLOEXEC) : lab_temporary_create(output->path, &output->temporary);
     output->stream = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
     if (output->stream)
         return LOCUS_OK;
     int code = errno;
-    if (descriptor >= 0)
+    if (descriptor >= 0) {
+        if (output->temporary)
+            unlink(output->temporary);
         close(descriptor);
+    }
     return lab_fail_system(error, "write", output->path, code);
 }
 
@@ -54,23 +45,17 @@ locus_status lab_output_open(lab_output *output, const char *path, locus_error *
         return lab_fail_system(error, "write", path, path[0] ? EISDIR : ENOENT);
     bool direct = exists && !S_ISREG(old.st_mode);
     output->path = strdup(path);
-    output->temporary = direct ? NULL : temporary_path(path);
-    locus_status status;
-    if (!output->path || (!direct && !output->temporary))
-        status = lab_fail_memory(error, "a file name");
-    else
-        status = open_stream(output, error);
+    locus_status status = output->path ? open_stream(output, direct, error) : lab_fail_memory(error, "a file name");
     if (status != LOCUS_OK)
         lab_output_discard(output);
     return status;
 }
 
 void lab_output_discard(lab_output *output) {
-    bool opened = output->stream != NULL;
-    if (opened)
-        fclose(output->stream);
-    if (opened && output->temporary)
+    if (output->stream && output->temporary)
         unlink(output->temporary);
+    if (output->stream)
+        fclose(output->stream);
     free(output->path);
     free(output->temporary);
     *output = (lab_output){0};
@@ -102,15 +87,12 @@ static void sync_folder(const char *path) {
 
 locus_status lab_output_commit(lab_output *output, locus_error *error) {
     int code = finish_content(output);
-    if (code == 0) {
-        FILE *stream = output->stream;
+    if (code == 0 && output->temporary && rename(output->temporary, output->path) != 0)
+        code = errno;
+    if (code == 0) { /* only now: what is closed is no longer locked. What was synced cannot fail any more */
+        if (fclose(output->stream) != 0 && !output->temporary)
+            code = errno;
         output->stream = NULL;
-        if (fclose(stream) != 0)
-            code = errno;
-        else if (output->temporary && rename(output->temporary, output->path) != 0)
-            code = errno;
-        if (code != 0 && output->temporary)
-            unlink(output->temporary);
     }
     locus_status status = LOCUS_OK;
     if (code != 0)

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 /* A file being written. What is written to `stream` appears under `path` when, and only if, it is committed; write
- * errors may be ignored until then. The temporary file is `.<name>.tmp-<process id>`. A path that names a device or a
- * pipe (/dev/stdout) is written directly. */
+ * errors may be ignored until then. What killed processes left of the same path is removed (temporary.h). A path that
+ * names a device or a pipe (/dev/stdout) is written directly. */
 typedef struct lab_output {
     FILE *stream;
     char *path, *temporary;

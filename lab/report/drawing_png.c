@@ -61,7 +61,7 @@ static void put_element(const lab_drawing *drawing, size_t index, FILE *script) 
 static void write_script(const lab_drawing *drawing, FILE *script) {
     fprintf(script,
             "set encoding utf8\nset terminal pngcairo noenhanced size %.0f,%.0f background rgb '#%06x'\n"
-            "set output '" LAB_GNUPLOT_PICTURE "'\nset margins 0,0,0,0\nunset border\nunset tics\nunset key\n"
+            "set margins 0,0,0,0\nunset border\nunset tics\nunset key\n"
             "set xrange [0:%.0f]\nset yrange [%.0f:0]\n",
             SCALE * drawing->width, SCALE * drawing->height, LAB_PAPER, drawing->width, drawing->height);
     put_data(drawing, script);
@@ -79,11 +79,8 @@ locus_status lab_drawing_png(const lab_drawing *drawing, const char *path, locus
     size_t bytes = 0;
     locus_status status = lab_gnuplot_open(&plot, error);
     if (status == LOCUS_OK) {
-        write_script(drawing, plot.stream);
-        status = lab_gnuplot_run(&plot, error);
-    }
-    if (status == LOCUS_OK) {
-        status = lab_file_read(plot.picture, &picture, &bytes, error);
+        write_script(drawing, plot.script);
+        status = lab_gnuplot_run(&plot, &picture, &bytes, error);
     }
     if (status == LOCUS_OK) {
         status = lab_output_open(&output, path, error);

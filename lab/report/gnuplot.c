@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The one place that starts gnuplot. Its complaints go to a log of which the line that says most is reported. */
+/* The one place that starts gnuplot. Of its complaints the line that says most is reported. */
 #include "report/gnuplot.h"
 
 #include "io/fail.h"
-#include "io/file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -15,43 +15,113 @@
 
 extern char **environ;
 
-void lab_gnuplot_text(FILE *script, const char *text) {
+/* ---- texts ---- */
+
+/* Writes a character; `after`: an escape stands before it. Versions differ in how many digits an escape may have, so
+ * that none may follow one. */
+static bool put_character(FILE *script, char c, bool after) {
+    static const char plain[] = " .,:;()=/+-*_%";
+    const unsigned char byte = (unsigned char)c;
+    if (c == '\n') {
+        fputs("\\n", script);
+    } else if (byte >= 0x80 || strchr(plain, c) != NULL || (isalnum(byte) && !(after && isdigit(byte)))) {
+        fputc(c, script);
+    } else {
+        fprintf(script, "\\%03o", byte < 0x20 ? ' ' : byte);
+        return true;
+    }
+    return false;
+}
+
+static void put_text(FILE *script, const char *text, bool tick) {
+    bool after = false;
     fputc('"', script);
-    for (const char *c = text; *c; c++) {
-        if (*c == '"' || *c == '\\') {
-            fputc('\\', script);
-        }
-        fputs(*c == '\n' ? "\\n" : "", script);
-        if (*c != '\n') {
-            fputc((unsigned char)*c < 0x20 ? ' ' : *c, script);
+    for (; *text; text++) {
+        after = put_character(script, *text, after);
+        if (tick && *text == '%') {
+            fputc('%', script);
         }
     }
     fputc('"', script);
+}
+
+void lab_gnuplot_text(FILE *script, const char *text) {
+    put_text(script, text, false);
+}
+
+void lab_gnuplot_tick(FILE *script, const char *text) {
+    put_text(script, text, true);
+}
+
+/* ---- files ---- */
+
+/* A file for reading and writing that has no name any more. */
+static FILE *open_nameless(locus_error *error) {
+    const char *base = getenv("TMPDIR");
+    char path[512];
+    if (!base || !base[0] || strlen(base) > 400) {
+        base = "/tmp";
+    }
+    snprintf(path, sizeof path, "%s/locus-plot-XXXXXX", base);
+    const int first = mkstemp(path);
+    if (first < 0) {
+        (void)lab_fail_system(error, "make a file in", base, errno);
+        return NULL;
+    }
+    unlink(path);
+    /* Above the standard ones, which it is to replace in the child, even if these are closed here. */
+    const int descriptor = fcntl(first, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "w+") : NULL;
+    const int code = errno;
+    close(first);
+    if (!file) {
+        if (descriptor >= 0) {
+            close(descriptor);
+        }
+        (void)lab_fail_system(error, "make a file in", base, code);
+    }
+    return file;
 }
 
 locus_status lab_gnuplot_open(lab_gnuplot *plot, locus_error *error) {
+    locus_error local = {0};
     *plot = (lab_gnuplot){0};
-    const char *base = getenv("TMPDIR");
-    if (!base || !base[0] || strlen(base) > 400 || strchr(base, '\'')) {
-        base = "/tmp";
+    plot->script = open_nameless(&local);
+    plot->picture = plot->script ? open_nameless(&local) : NULL;
+    plot->log = plot->picture ? open_nameless(&local) : NULL;
+    if (!plot->log && error) {
+        *error = local;
     }
-    snprintf(plot->folder, sizeof plot->folder, "%s/locus-plot-XXXXXX", base);
-    if (!mkdtemp(plot->folder)) {
-        plot->folder[0] = '\0';
-        return lab_fail_system(error, "make a folder in", base, errno);
-    }
-    snprintf(plot->script, sizeof plot->script, "%s/script", plot->folder);
-    snprintf(plot->picture, sizeof plot->picture, "%s/" LAB_GNUPLOT_PICTURE, plot->folder);
-    snprintf(plot->log, sizeof plot->log, "%s/log", plot->folder);
-    plot->stream = fopen(plot->script, "w");
-    return plot->stream ? LOCUS_OK : lab_fail_system(error, "write", plot->script, errno);
+    return plot->log ? LOCUS_OK : local.status;
 }
 
+/* What a child wrote, NUL appended. */
+static locus_status read_whole(FILE *file, char **text, size_t *bytes, locus_error *error) {
+    const bool found = fseek(file, 0, SEEK_END) == 0;
+    const long size = found ? ftell(file) : -1;
+    *text = size >= 0 ? malloc((size_t)size + 1) : NULL;
+    if (size >= 0 && !*text) {
+        return lab_fail_memory(error, "a picture");
+    }
+    rewind(file);
+    *bytes = *text ? fread(*text, 1, (size_t)size, file) : 0;
+    if (!*text || *bytes != (size_t)size) {
+        const int code = errno;
+        free(*text);
+        *text = NULL;
+        return lab_fail_system(error, "read", "a picture of gnuplot", code);
+    }
+    (*text)[*bytes] = '\0';
+    return LOCUS_OK;
+}
+
+/* ---- running ---- */
+
 /* What gnuplot complained of: the line of its log that says most, "…: undefined variable". */
-static locus_status complaint(const char *log, int state, locus_error *error) {
+static locus_status complaint(FILE *log, int state, locus_error *error) {
     char *text = NULL, line[200] = "";
     size_t bytes = 0;
-    if (lab_file_read(log, &text, &bytes, NULL) == LOCUS_OK) {
+    if (read_whole(log, &text, &bytes, NULL) == LOCUS_OK) {
         for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
             if (strcspn(at, "\n") > 3 && strspn(at, " \t^") < strcspn(at, "\n")) {
                 snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
@@ -63,20 +133,24 @@ static locus_status complaint(const char *log, int state, locus_error *error) {
                     line);
 }
 
-/* Starts gnuplot on the script and waits for it. */
+static int connect_to(posix_spawn_file_actions_t *actions, const lab_gnuplot *plot) {
+    const int from[] = {fileno(plot->script), fileno(plot->picture), fileno(plot->log)};
+    int code = 0;
+    for (int to = STDIN_FILENO; code == 0 && to <= STDERR_FILENO; to++) {
+        code = posix_spawn_file_actions_adddup2(actions, from[to], to);
+    }
+    return code;
+}
+
+/* Starts gnuplot on the script, with no settings but its own, and waits for it. */
 static locus_status run_script(const lab_gnuplot *plot, locus_error *error) {
     posix_spawn_file_actions_t actions;
-    char *const arguments[] = {(char *)"gnuplot", (char *)"-e", NULL, NULL};
-    char load[1024], *words[4];
-    memcpy(words, arguments, sizeof words);
-    snprintf(load, sizeof load, "cd '%s'; load 'script'", plot->folder);
-    words[2] = load;
+    char *words[] = {(char *)"gnuplot", (char *)"--default-settings", NULL};
     if (posix_spawn_file_actions_init(&actions) != 0) {
         return lab_fail_memory(error, "starting gnuplot");
     }
-    int code = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    code = code ? code : posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, plot->log, O_WRONLY | O_CREAT, 0600);
     pid_t child = 0;
+    int code = connect_to(&actions, plot);
     code = code ? code : posix_spawnp(&child, "gnuplot", &actions, NULL, words, environ);
     posix_spawn_file_actions_destroy(&actions);
     int state = 0;
@@ -94,22 +168,22 @@ static locus_status run_script(const lab_gnuplot *plot, locus_error *error) {
     return WIFEXITED(state) && WEXITSTATUS(state) == 0 ? LOCUS_OK : complaint(plot->log, state, error);
 }
 
-locus_status lab_gnuplot_run(lab_gnuplot *plot, locus_error *error) {
-    bool good = !ferror(plot->stream);
-    good = fclose(plot->stream) == 0 && good;
-    plot->stream = NULL;
-    return good ? run_script(plot, error) : lab_fail_system(error, "write", plot->script, errno);
+locus_status lab_gnuplot_run(lab_gnuplot *plot, char **picture, size_t *bytes, locus_error *error) {
+    *picture = NULL;
+    *bytes = 0;
+    if (fflush(plot->script) != 0 || ferror(plot->script) || lseek(fileno(plot->script), 0, SEEK_SET) != 0) {
+        return lab_fail_system(error, "write", "a script of gnuplot", errno);
+    }
+    locus_status status = run_script(plot, error);
+    return status == LOCUS_OK ? read_whole(plot->picture, picture, bytes, error) : status;
 }
 
 void lab_gnuplot_close(lab_gnuplot *plot) {
-    if (plot->stream) {
-        fclose(plot->stream);
-    }
-    if (plot->folder[0]) {
-        unlink(plot->script);
-        unlink(plot->picture);
-        unlink(plot->log);
-        rmdir(plot->folder);
+    FILE *const files[] = {plot->script, plot->picture, plot->log};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (files[i]) {
+            fclose(files[i]);
+        }
     }
     *plot = (lab_gnuplot){0};
 }

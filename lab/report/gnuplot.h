@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs gnuplot: script and picture are files in a fresh temporary folder, the program is started without a shell. */
+/* Runs gnuplot, without a shell: the script is its standard input, the picture its standard output. Both are files
+ * without names below TMPDIR, so that nothing is left behind, whatever happens. */
 #ifndef LAB_GNUPLOT_H
 #define LAB_GNUPLOT_H
 
@@ -8,20 +9,21 @@
 #include <stdio.h>
 
 typedef struct lab_gnuplot {
-    char folder[512];
-    char script[560], picture[560], log[560];
-    FILE *stream; /* the script being written; it writes to `output`, a name without folder */
+    FILE *script;        /* being written; it sets a terminal and no output */
+    FILE *picture, *log; /* what gnuplot draws, and what it complains of */
 } lab_gnuplot;
 
-#define LAB_GNUPLOT_PICTURE "picture" /* what a script must set as its output */
-
 locus_status lab_gnuplot_open(lab_gnuplot *plot, locus_error *error);
-/* Ends the script and runs it; the picture is then at plot->picture. UNSUPPORTED if gnuplot is not there; IO if it
- * fails. */
-locus_status lab_gnuplot_run(lab_gnuplot *plot, locus_error *error);
-void lab_gnuplot_close(lab_gnuplot *plot); /* removes the folder; safe after a failed open */
+/* Ends the script and runs it. *picture: what was drawn, NUL appended, from malloc. UNSUPPORTED if gnuplot is not
+ * there; IO if it fails. */
+locus_status lab_gnuplot_run(lab_gnuplot *plot, char **picture, size_t *bytes, locus_error *error);
+void lab_gnuplot_close(lab_gnuplot *plot); /* safe after a failed open */
 
-/* A text in double quotes, as gnuplot reads it without enhanced markup. */
+/* A text as a string of the script, without enhanced markup. gnuplot runs what stands in backquotes, in double quotes
+ * too, before it reads escapes: characters that might mean something to it are written as octal escapes. Control
+ * characters become blanks, but line ends stay. */
 void lab_gnuplot_text(FILE *script, const char *text);
+/* The same for the label of a tick, which gnuplot reads as a format of the tick's value. */
+void lab_gnuplot_tick(FILE *script, const char *text);
 
 #endif

@@ -23,7 +23,7 @@ static void put_names(FILE *script, const lab_chart *chart) {
     for (size_t i = 0; chart->x_names && i < chart->x_name_count; i++) {
         tall = tall || strchr(chart->x_names[i], '\n') != NULL;
         fputs(i ? ", " : "set xtics (", script);
-        lab_gnuplot_text(script, chart->x_names[i]);
+        lab_gnuplot_tick(script, chart->x_names[i]);
         fprintf(script, " %zu", i);
     }
     fputs(chart->x_names && chart->x_name_count ? ")\n" : "", script);
@@ -140,8 +140,7 @@ static void put_plots(FILE *script, const lab_chart *chart) {
 
 static void write_script(const lab_chart *chart, FILE *script) {
     fprintf(script,
-            "set encoding utf8\nset terminal svg noenhanced dynamic size %zu,%zu font 'sans-serif,12' name '%s'\n"
-            "set output '" LAB_GNUPLOT_PICTURE "'\n",
+            "set encoding utf8\nset terminal svg noenhanced dynamic size %zu,%zu font 'sans-serif,12' name '%s'\n",
             chart->width, chart->height, chart->id);
     put_axes(script, chart);
     put_data(script, chart);
@@ -199,16 +198,9 @@ static void drop_empty_groups(char *svg) {
     *to = '\0';
 }
 
-static locus_status copy_svg(const lab_chart *chart, const char *path, FILE *page, locus_error *error) {
-    char *svg = NULL;
-    size_t bytes = 0;
-    locus_status status = lab_file_read(path, &svg, &bytes, error);
-    if (status != LOCUS_OK) {
-        return status;
-    }
+static locus_status copy_svg(const lab_chart *chart, char *svg, FILE *page, locus_error *error) {
     char *begin = strstr(svg, "</defs>"), *end = begin ? strstr(begin, "</g>\n</svg>") : NULL;
     if (!begin || !end) {
-        free(svg);
         return lab_fail(error, LOCUS_ERROR_IO, "gnuplot", "gnuplot wrote no picture that can be read");
     }
     *end = '\0';
@@ -217,20 +209,22 @@ static locus_status copy_svg(const lab_chart *chart, const char *path, FILE *pag
             chart->title);
     copy_picture(begin + strlen("</defs>"), begin + strlen(begin), page);
     fputs("</svg>\n", page);
-    free(svg);
     return LOCUS_OK;
 }
 
 locus_status lab_chart_draw(const lab_chart *chart, FILE *page, locus_error *error) {
     lab_gnuplot plot;
+    char *svg = NULL;
+    size_t bytes;
     locus_status status = lab_gnuplot_open(&plot, error);
     if (status == LOCUS_OK) {
-        write_script(chart, plot.stream);
-        status = lab_gnuplot_run(&plot, error);
+        write_script(chart, plot.script);
+        status = lab_gnuplot_run(&plot, &svg, &bytes, error);
     }
     if (status == LOCUS_OK) {
-        status = copy_svg(chart, plot.picture, page, error);
+        status = copy_svg(chart, svg, page, error);
     }
+    free(svg);
     lab_gnuplot_close(&plot);
     return status;
 }

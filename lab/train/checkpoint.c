@@ -6,12 +6,9 @@
 #include "train/config.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define CHECKPOINT_FORMAT "locus-checkpoint-1"
 #define MODEL_FORMAT "locus-model-1"
@@ -19,60 +16,6 @@ enum { INTEGERS = 6, REALS = 5, EXTRAS = 5 };
 /* What a checkpoint holds beside the model. */
 static const char *const extras[EXTRAS] = {"optimizer.first", "optimizer.second", "state.integers", "state.reals",
                                            "best"};
-
-char *lab_run_path(const char *folder, const char *name, const char *file) {
-    size_t size = strlen(folder) + strlen(name) + (file == NULL ? 0 : strlen(file)) + 3;
-    char *path = malloc(size);
-    if (path != NULL) {
-        snprintf(path, size, "%s/%s%s%s", folder, name, file == NULL ? "" : "/", file == NULL ? "" : file);
-    }
-    return path;
-}
-
-static void remove_file(const char *folder, const char *name, const char *file) {
-    char *path = lab_run_path(folder, name, file);
-    if (path != NULL) {
-        unlink(path);
-    }
-    free(path);
-}
-
-void lab_run_remove_tokenizer(const char *folder, const char *name) {
-    static const char *const files[] = {"tokenizer.model", "tokenizer.vocab", "vocab.txt", "tokenizer_config.json"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        remove_file(folder, name, files[i]);
-    }
-}
-
-void lab_run_remove(const char *folder, const char *name) {
-    static const char *const files[] = {"last.safetensors", "best.safetensors", "lock"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        remove_file(folder, name, files[i]);
-    }
-    lab_run_remove_tokenizer(folder, name);
-    char *path = lab_run_path(folder, name, NULL);
-    if (path != NULL) {
-        rmdir(path);
-    }
-    free(path);
-}
-
-locus_status lab_run_lock(const char *path, int *descriptor, locus_error *error) {
-    *descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (*descriptor < 0) {
-        return lab_fail_system(error, "write", path, errno);
-    }
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(*descriptor, F_SETLK, &lock) == 0) {
-        return LOCUS_OK;
-    }
-    struct flock holder = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    bool known = fcntl(*descriptor, F_GETLK, &holder) == 0 && holder.l_type != F_UNLCK;
-    close(*descriptor);
-    *descriptor = -1;
-    return lab_fail(error, LOCUS_ERROR_IO, "name", "process %ld is training this run already (lock '%s')",
-                    known ? (long)holder.l_pid : 0L, path);
-}
 
 /* ---- writing ---- */
 

@@ -9,6 +9,7 @@
 #ifndef LAB_CHECKPOINT_H
 #define LAB_CHECKPOINT_H
 
+#include "train/run_folder.h"
 #include "train/train.h"
 
 /* What a training carries from step to step besides parameters and moments. */
@@ -43,16 +44,5 @@ locus_status lab_checkpoint_read(const lab_checkpoint *checkpoint, const lab_tra
 locus_status lab_best_write(const lab_checkpoint *checkpoint, const lab_train_config *config, const char *path,
                             locus_error *error);
 locus_status lab_best_read(lab_model *model, const char *path, locus_error *error);
-
-/* "folder/name/file", or "folder/name" if `file` is NULL; from malloc, NULL: out of memory. */
-char *lab_run_path(const char *folder, const char *name, const char *file);
-
-/* Removes the files that runs have, the tokenizer's too, and the folder, unless it holds more. */
-void lab_run_remove(const char *folder, const char *name);
-/* Of these the tokenizer's: another tokenizer, or none, takes their place. */
-void lab_run_remove_tokenizer(const char *folder, const char *name);
-
-/* Takes the run's lock, or fails naming the process that has it. *descriptor is closed with close(). */
-locus_status lab_run_lock(const char *path, int *descriptor, locus_error *error);
 
 #endif

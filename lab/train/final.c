@@ -210,7 +210,10 @@ locus_status lab_session_finals(lab_session *session, locus_error *error) {
 locus_status lab_train_load(const lab_run *run, const char *folder, lab_train_config *config, lab_model **model,
                             locus_error *error) {
     *model = NULL;
-    locus_status status = lab_config_parse(config, run->config, run, "the run store", error);
+    locus_status status = lab_run_name_check(run->name, error);
+    if (status == LOCUS_OK) {
+        status = lab_config_parse(config, run->config, run, "the run store", error);
+    }
     if (status != LOCUS_OK) {
         return status;
     }

@@ -155,16 +155,14 @@ static locus_status make_parts(lab_session *session, locus_error *error) {
 
 static locus_status make_paths(lab_session *session, locus_error *error) {
     const char *folder = session->request->folder, *name = session->request->name;
-    if (name == NULL || name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL || strlen(name) > 200) {
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "name",
-                        "the name '%.60s' is no file name: use letters, digits, dots and dashes",
-                        name == NULL ? "" : name);
+    locus_status status = lab_run_name_check(name == NULL ? "" : name, error);
+    if (status != LOCUS_OK) {
+        return status;
     }
     session->run_folder = lab_run_path(folder, name, NULL);
     session->last_path = lab_run_path(folder, name, "last.safetensors");
     session->best_path = lab_run_path(folder, name, "best.safetensors");
     session->lock_path = lab_run_path(folder, name, "lock");
-    locus_status status = LOCUS_OK;
     if (session->run_folder == NULL || session->last_path == NULL || session->best_path == NULL ||
         session->lock_path == NULL) {
         status = lab_fail_memory(error, "the paths of a run");
@@ -172,7 +170,13 @@ static locus_status make_paths(lab_session *session, locus_error *error) {
     if (status == LOCUS_OK) {
         status = lab_directory_create(session->run_folder, error);
     }
-    return status == LOCUS_OK ? lab_run_lock(session->lock_path, &session->lock, error) : status;
+    if (status == LOCUS_OK) {
+        status = lab_run_lock(session->lock_path, &session->lock, error);
+    }
+    if (status == LOCUS_OK) {
+        lab_run_clean(folder, name);
+    }
+    return status;
 }
 
 static locus_status remove_file(const char *path, locus_error *error) {

@@ -42,6 +42,13 @@ for file in $c_files; do
 done >"$work/long"
 [ ! -s "$work/long" ] || complain "$(cat "$work/long")"
 
+# What the program says goes through cli/output.h, which lets nothing pass that a terminal would obey; help, completions
+# and machine-written lines have no text of others.
+# shellcheck disable=SC2046
+! grep -nE '(^|[^_a-z])(printf|puts)\(' $(sh tools/lint-files.sh 'cli/*.c' |
+    grep -vE '/(output|usage|main|completion_[a-z]+|data_lines|data_expressions)\.c$') ||
+    complain "use cli_print, cli_write or a table: a store, a file's name or a spec may hold escape sequences"
+
 # A file name says where a thing is only if there is one of that name.
 double=$(sh tools/lint-files.sh | sed 's|.*/||' | grep -vxE 'README\.md|index\.md|__init__\.py|\.gitkeep' | sort | uniq -d)
 for name in $double; do

@@ -73,15 +73,76 @@ static void nothing_shows_before_the_commit(void **state) {
     assert_int_equal(scratch_count(), before);
 }
 
-/* A killed process of the same number left its file behind. */
-static void a_stale_temporary_file_is_replaced(void **state) {
+/* A killed process left its file behind; what only looks similar is somebody's. */
+static void what_a_killed_process_left_is_removed(void **state) {
     (void)state;
-    char name[64];
-    snprintf(name, sizeof name, ".c.tmp-%ld", (long)getpid());
-    scratch_write(name, "junk that is longer", 19);
+    static const char *const others[] = {".c.tmp-0123456789abcdefe", ".c.tmp-0123456789abcde",
+                                         ".c.tmp-0123456789ABCDEF",  ".cc.tmp-0123456789abcdef",
+                                         "c.tmp-0123456789abcdef",   ".c.tmp-notes"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        scratch_write(others[i], "somebody's", 10);
+    scratch_write(".c.tmp-0123456789abcdef", "junk that is longer", 19);
     write_text("c", "good");
     expect_content("c", "good");
-    assert_int_equal(access(scratch_path(name), F_OK), -1);
+    assert_int_equal(access(scratch_path(".c.tmp-0123456789abcdef"), F_OK), -1);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_int_equal(access(scratch_path(others[i]), F_OK), 0);
+}
+
+/* The child's file stands while it writes, whoever writes the same path, and goes with the next writer once the child
+ * was killed. */
+static void what_another_process_writes_is_left_alone(void **state) {
+    (void)state;
+    size_t before = scratch_count();
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        lab_output output;
+        if (lab_output_open(&output, scratch_path("shared"), NULL) != LOCUS_OK || write(ready[1], "r", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    char byte;
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    write_text("shared", "mine");
+    assert_int_equal(scratch_count(), before + 2);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(scratch_count(), before + 2);
+    write_text("shared", "mine again");
+    expect_content("shared", "mine again");
+    assert_int_equal(scratch_count(), before + 1);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+/* Two at once in one process: the last one to commit wins, and neither has a part of the other. */
+static void two_outputs_of_one_path_have_names_of_their_own(void **state) {
+    (void)state;
+    size_t before = scratch_count();
+    lab_output first, second;
+    assert_int_equal(lab_output_open(&first, scratch_path("twice"), NULL), LOCUS_OK);
+    assert_int_equal(lab_output_open(&second, scratch_path("twice"), NULL), LOCUS_OK);
+    assert_string_not_equal(first.temporary, second.temporary);
+    fputs("first", first.stream);
+    fputs("second", second.stream);
+    assert_int_equal(lab_output_commit(&second, NULL), LOCUS_OK);
+    expect_content("twice", "second");
+    assert_int_equal(lab_output_commit(&first, NULL), LOCUS_OK);
+    expect_content("twice", "first");
+    assert_int_equal(scratch_count(), before + 1);
+}
+
+/* As long as a file system takes them. */
+static void long_names_have_temporaries(void **state) {
+    (void)state;
+    char name[256];
+    memset(name, 'n', sizeof name - 1);
+    name[255] = '\0';
+    write_text(name, "here");
+    expect_content(name, "here");
 }
 
 static void names_without_a_folder_work(void **state) {
@@ -292,7 +353,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_commit_makes_or_replaces_the_file),
         cmocka_unit_test(nothing_shows_before_the_commit),
-        cmocka_unit_test(a_stale_temporary_file_is_replaced),
+        cmocka_unit_test(what_a_killed_process_left_is_removed),
+        cmocka_unit_test(what_another_process_writes_is_left_alone),
+        cmocka_unit_test(two_outputs_of_one_path_have_names_of_their_own),
+        cmocka_unit_test(long_names_have_temporaries),
         cmocka_unit_test(names_without_a_folder_work),
         cmocka_unit_test(bad_places_are_refused_at_once),
         cmocka_unit_test(a_full_disk_leaves_the_old_file),

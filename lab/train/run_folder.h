@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a run's files lie: in a folder of the run's name, beside the store. A name that was read from a store is
+ * somebody else's text: it becomes a path here only, where it is checked. */
+#ifndef LAB_RUN_FOLDER_H
+#define LAB_RUN_FOLDER_H
+
+#include <locus/status.h>
+#include <stdbool.h>
+
+/* Whether a folder may have this name: at most 200 bytes, no '/', no '.' in front, nothing that a terminal would not
+ * show. */
+bool lab_run_name_fits(const char *name);
+/* ARGUMENT with a clear line if it does not. */
+locus_status lab_run_name_check(const char *name, locus_error *error);
+
+/* "folder/name/file", or "folder/name" if `file` is NULL; from malloc, NULL: out of memory. The name must fit. */
+char *lab_run_path(const char *folder, const char *name, const char *file);
+
+/* Whether the run has a folder of its own: a name that does not fit has none, and a link is not one. */
+bool lab_run_has_folder(const char *folder, const char *name);
+
+/* Removes the files that runs have, the tokenizer's too, what killed processes left of them, and the folder, unless it
+ * holds more. */
+void lab_run_remove(const char *folder, const char *name);
+/* Of these the tokenizer's: another tokenizer, or none, takes their place. */
+void lab_run_remove_tokenizer(const char *folder, const char *name);
+/* Removes what killed processes left of a run's files. */
+void lab_run_clean(const char *folder, const char *name);
+
+/* Takes the run's lock, or fails naming the process that has it. *descriptor is closed with close(). */
+locus_status lab_run_lock(const char *path, int *descriptor, locus_error *error);
+
+#endif

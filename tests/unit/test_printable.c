@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* What a terminal would obey is replaced, what it shows stays; runs' names become paths only if they fit. */
+#include "io/printable.h"
+#include "report/gnuplot.h"
+#include "train/run_folder.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "unit/scratch_folder.h"
+
+static void expect(const char *text, const char *kept, const char *expected) {
+    char copy[64];
+    snprintf(copy, sizeof copy, "%s", text);
+    lab_printable(copy, kept);
+    assert_string_equal(copy, expected);
+}
+
+static void what_is_shown_stays(void **state) {
+    (void)state;
+    expect("", "", "");
+    expect("copy-rope s0 (d=2)", "", "copy-rope s0 (d=2)");
+    expect("−1 · é ∘ 位置 😀 e\xCC\x81", "", "−1 · é ∘ 位置 😀 e\xCC\x81");
+    expect("\xC2\xA0|\xED\x9F\xBF|\xEE\x80\x80|\xF4\x8F\xBF\xBF", "",
+           "\xC2\xA0|\xED\x9F\xBF|\xEE\x80\x80|\xF4\x8F\xBF\xBF");
+    expect("a\nb\tc", "\n\t", "a\nb\tc");
+}
+
+static void what_a_terminal_obeys_is_replaced(void **state) {
+    (void)state;
+    expect("\x1b[31mred\x07", "", "?[31mred?");
+    expect("a\nb\tc\rd\x7f", "", "a?b?c?d?");
+    expect("a\nb\rc", "\n", "a\nb?c");
+    expect("\xC2\x9B"
+           "31m",
+           "", "?31m"); /* CSI of the second set */
+    expect("\x9B"
+           "31m\xff",
+           "", "?31m?"); /* the same as a byte */
+    expect("\xE2\x80\xAE"
+           "exe.txt\xE2\x81\xA6",
+           "", "?exe.txt?");         /* turns the direction of writing */
+    expect("\xE2\x80\xA8", "", "?"); /* a line's end */
+    expect("\xC0\x8A|\xE0\x80\x8A|\xF4\x90\x80\x80|\xED\xA0\x80", "", "??|???|????|???"); /* no UTF-8 */
+    expect("cut \xE2\x88", "", "cut ??");
+}
+
+static void names_that_are_no_folder_do_not_fit(void **state) {
+    (void)state;
+    char longest[202];
+    memset(longest, 'n', 201);
+    longest[201] = '\0';
+    const char *const bad[] = {"",   ".",    "..",       "../x", "/etc",          "a/b",
+                               ".x", "a\nb", "\x1b[2Jx", "\xff", "a\xE2\x80\xAE", longest};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        locus_error error;
+        if (lab_run_name_fits(bad[i]))
+            fail_msg("'%s' fits", bad[i]);
+        assert_int_equal(lab_run_name_check(bad[i], &error), LOCUS_ERROR_ARGUMENT);
+        assert_false(lab_run_has_folder(scratch_path(""), bad[i]));
+    }
+    assert_true(lab_run_name_fits(longest + 1));
+    assert_true(lab_run_name_fits("copy-rope-smoke-s0-1a2b3c4d"));
+    assert_true(lab_run_name_fits("é (2)"));
+}
+
+static void make_run(const char *folder) {
+    static const char *const files[] = {"",      "/last.safetensors", "/best.safetensors",
+                                        "/lock", "/vocab.txt",        "/.last.safetensors.tmp-0123456789abcdef"};
+    char path[64];
+    assert_int_equal(mkdir(scratch_path(folder), 0777), 0);
+    for (size_t i = 1; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s%s", folder, files[i]);
+        scratch_write(path, "x", 1);
+    }
+}
+
+static bool exists(const char *name) {
+    return access(scratch_path(name), F_OK) == 0;
+}
+
+static void a_run_is_removed_with_what_was_left_of_it(void **state) {
+    (void)state;
+    make_run("run");
+    lab_run_clean(scratch_path(""), "run");
+    assert_false(exists("run/.last.safetensors.tmp-0123456789abcdef"));
+    assert_true(exists("run/last.safetensors") && exists("run/lock"));
+    scratch_write("run/.vocab.txt.tmp-0123456789abcdef", "x", 1);
+    lab_run_remove(scratch_path(""), "run");
+    assert_false(exists("run"));
+    make_run("kept");
+    scratch_write("kept/notes", "x", 1);
+    lab_run_remove(scratch_path(""), "kept");
+    assert_true(exists("kept/notes"));
+    assert_false(exists("kept/lock"));
+}
+
+static void nothing_outside_is_removed(void **state) {
+    (void)state;
+    make_run("victim");
+    assert_int_equal(mkdir(scratch_path("store"), 0777), 0);
+    lab_run_remove(scratch_path("store"), "../victim");
+    assert_int_equal(symlink("../victim", scratch_path("store/link")), 0);
+    lab_run_remove(scratch_path("store"), "link");
+    lab_run_remove_tokenizer(scratch_path("store"), "link");
+    lab_run_clean(scratch_path("store"), "link");
+    assert_true(exists("victim/last.safetensors") && exists("victim/best.safetensors") && exists("victim/lock"));
+    assert_true(exists("victim/vocab.txt") && exists("victim/.last.safetensors.tmp-0123456789abcdef"));
+    assert_int_equal(unlink(scratch_path("store/link")), 0);
+}
+
+/* The text as gnuplot draws it: as a tick's label, of which it keeps 49 bytes, or as an axis's. */
+static void expect_drawn(const char *text, const char *drawn, bool tick) {
+    lab_gnuplot plot;
+    locus_error error = {0};
+    char *picture;
+    size_t bytes;
+    assert_int_equal(lab_gnuplot_open(&plot, &error), LOCUS_OK);
+    fputs("M = 'touch pwned'\nset encoding utf8\nset terminal svg noenhanced\n", plot.script);
+    fputs(tick ? "set xtics (" : "set xlabel ", plot.script);
+    (tick ? lab_gnuplot_tick : lab_gnuplot_text)(plot.script, text);
+    fputs(tick ? " 0)\nplot x\n" : "\nplot x\n", plot.script);
+    if (lab_gnuplot_run(&plot, &picture, &bytes, &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
+    lab_gnuplot_close(&plot);
+    assert_int_equal(strlen(picture), bytes);
+    if (!strstr(picture, drawn))
+        fail_msg("no '%s' in %s", drawn, picture);
+    free(picture);
+}
+
+static void gnuplot_draws_texts_and_runs_none(void **state) {
+    (void)state;
+    char folder[1024];
+    if (system("gnuplot --version >/dev/null 2>&1") != 0)
+        skip();
+    assert_non_null(getcwd(folder, sizeof folder));
+    assert_int_equal(chdir(scratch_path("")), 0);
+    const size_t before = scratch_count();
+    for (int tick = 0; tick < 2; tick++) {
+        expect_drawn("a`touch pwned`$(touch pwned) @M '\"\\", ">a`touch pwned`$(touch pwned) @M '\"\\</text>", tick);
+        expect_drawn("%d %s 5% {x}_2^3 <script>&amp;", ">%d %s 5% {x}_2^3 &lt;script>&amp;amp;</text>", tick);
+        expect_drawn("\x1b[2J|\xC3\xA9|\\140|\\n", "> [2J|\xC3\xA9|\\140|\\n</text>", tick);
+        expect_drawn("`12'3@4\x7f"
+                     "7",
+                     ">`12'3@4\x7f"
+                     "7</text>",
+                     tick);
+        expect_drawn("one\ntwo", ">two</text>", tick);
+    }
+    assert_int_equal(scratch_count(), before);
+    assert_int_equal(chdir(folder), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_shown_stays),
+        cmocka_unit_test(what_a_terminal_obeys_is_replaced),
+        cmocka_unit_test(names_that_are_no_folder_do_not_fit),
+        cmocka_unit_test(a_run_is_removed_with_what_was_left_of_it),
+        cmocka_unit_test(nothing_outside_is_removed),
+        cmocka_unit_test(gnuplot_draws_texts_and_runs_none),
+    };
+    return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
+}
