@@ -3,6 +3,8 @@
 #include "core/error.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,10 +21,38 @@ static void drop_broken_character(char *text) {
         text[lead - 1] = '\0';
 }
 
-static void keep_one_line(char *text) {
-    for (; *text; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7F)
+/* The bytes of the character that begins at `at` if a terminal only shows it, else 0: what is no UTF-8 (RFC 3629),
+ * control characters of both sets (U+0000 … U+001F, U+007F … U+009F), line separators, marks that turn the direction of
+ * writing. */
+static size_t shown_length(const unsigned char *at) {
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const size_t length = at[0] < 0x80   ? 1
+                          : at[0] < 0xC2 ? 0
+                          : at[0] < 0xE0 ? 2
+                          : at[0] < 0xF0 ? 3
+                          : at[0] < 0xF5 ? 4
+                                         : 0;
+    uint32_t code = length < 2 ? at[0] : at[0] & (0x7Fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((at[i] & 0xC0) != 0x80)
+            return 0;
+        code = code << 6 | (at[i] & 0x3Fu);
+    }
+    const bool is_none = length == 0 || code < least[length] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF);
+    const bool is_control = code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x2028 || code == 0x2029;
+    const bool turns = code == 0x061C || code == 0x200E || code == 0x200F || (code >= 0x202A && code <= 0x202E) ||
+                       (code >= 0x2066 && code <= 0x2069);
+    return is_none || is_control || turns ? 0 : length;
+}
+
+/* Messages quote what strangers wrote; a terminal would obey some of it. */
+static void keep_what_is_shown(char *text) {
+    while (*text != '\0') {
+        const size_t length = shown_length((const unsigned char *)text);
+        if (length == 0)
             *text = '?';
+        text += length > 0 ? length : 1;
+    }
 }
 
 /* Composes in a buffer of its own: a caller that wraps a failure may quote the record's old message in the new one. */
@@ -33,8 +63,8 @@ static void fill(locus_error *error, locus_status status, const char *argument, 
         snprintf(fresh.message, sizeof fresh.message, "%s", locus_status_text(status));
     drop_broken_character(fresh.argument);
     drop_broken_character(fresh.message);
-    keep_one_line(fresh.argument);
-    keep_one_line(fresh.message);
+    keep_what_is_shown(fresh.argument);
+    keep_what_is_shown(fresh.message);
     *error = fresh;
 }
 

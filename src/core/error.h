@@ -14,7 +14,8 @@
 #endif
 
 /* Returns `status`. `error` may be NULL, `argument` too (no argument to blame). The message is cut to the record at a
- * character's boundary, and control characters (from quoted input) become '?': it stays one line. */
+ * character's boundary, and what a terminal would obey (from quoted input: control characters,
+ * bytes that are no UTF-8) becomes '?', byte by byte: it stays one line. */
 LOCUS_PRINTF(4, 5)
 locus_status locus_fail(locus_error *error, locus_status status, const char *argument, const char *format, ...);
 
