@@ -4,6 +4,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/printable.h"
 #include "report/drawing_list.h"
 
 #include <math.h>
@@ -147,6 +148,7 @@ void lab_draw_text(lab_drawing *drawing, lab_point at, lab_label label, const ch
         shape->label = label;
         shape->text = drawing->text_bytes;
         memcpy(drawing->texts + drawing->text_bytes, text, bytes);
+        lab_printable(drawing->texts + drawing->text_bytes, "");
         drawing->text_bytes += bytes;
     }
 }
@@ -175,7 +177,7 @@ static void put_text(const lab_drawing *drawing, const lab_shape *shape, FILE *o
         if (entity) {
             fputs(entity, out);
         } else {
-            fputc((unsigned char)*c < 0x20 ? ' ' : *c, out);
+            fputc(*c, out);
         }
     }
     fputs("</text>\n", out);

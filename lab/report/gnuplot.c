@@ -3,6 +3,7 @@
 #include "report/gnuplot.h"
 
 #include "io/fail.h"
+#include "io/printable.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -27,7 +28,7 @@ static bool put_character(FILE *script, char c, bool after) {
     } else if (byte >= 0x80 || strchr(plain, c) != NULL || (isalnum(byte) && !(after && isdigit(byte)))) {
         fputc(c, script);
     } else {
-        fprintf(script, "\\%03o", byte < 0x20 ? ' ' : byte);
+        fprintf(script, "\\%03o", byte);
         return true;
     }
     return false;
@@ -35,12 +36,17 @@ static bool put_character(FILE *script, char c, bool after) {
 
 static void put_text(FILE *script, const char *text, bool tick) {
     bool after = false;
+    const char *end = text + strlen(text);
     fputc('"', script);
-    for (; *text; text++) {
-        after = put_character(script, *text, after);
-        if (tick && *text == '%') {
-            fputc('%', script);
+    while (text < end) {
+        bool shown;
+        const size_t length = lab_printable_at(text, (size_t)(end - text), &shown);
+        for (size_t i = 0; (shown || *text == '\n') && i < length; i++) {
+            after = put_character(script, text[i], after);
         }
+        after = shown || *text == '\n' ? after : put_character(script, '?', after);
+        fputs(tick && *text == '%' ? "%" : "", script);
+        text += length;
     }
     fputc('"', script);
 }

@@ -20,8 +20,8 @@ locus_status lab_gnuplot_run(lab_gnuplot *plot, char **picture, size_t *bytes, l
 void lab_gnuplot_close(lab_gnuplot *plot); /* safe after a failed open */
 
 /* A text as a string of the script, without enhanced markup. gnuplot runs what stands in backquotes, in double quotes
- * too, before it reads escapes: characters that might mean something to it are written as octal escapes. Control
- * characters become blanks, but line ends stay. */
+ * too, before it reads escapes: characters that might mean something to it are written as octal escapes. What is not
+ * printable (printable.h) becomes '?', but line ends stay. */
 void lab_gnuplot_text(FILE *script, const char *text);
 /* The same for the label of a tick, which gnuplot reads as a format of the tick's value. */
 void lab_gnuplot_tick(FILE *script, const char *text);

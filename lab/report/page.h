@@ -16,7 +16,7 @@ typedef struct lab_page {
     size_t figures, tables; /* numbered as they come */
 } lab_page;
 
-void lab_page_text(lab_page *page, const char *text); /* escaped */
+void lab_page_text(lab_page *page, const char *text); /* escaped, and what is not printable as '?' */
 /* The style sheet, between <style> and </style>. */
 void lab_page_style(lab_page *page);
 

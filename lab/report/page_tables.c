@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* What a section's numbers separate, and text that is escaped. */
+#include "io/printable.h"
 #include "report/page.h"
 
+#include <string.h>
+
+static const char *entity_of(char c) {
+    return c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : NULL;
+}
+
 void lab_page_text(lab_page *page, const char *text) {
-    for (; *text; text++) {
-        switch (*text) {
-        case '<':
-            fputs("&lt;", page->file);
-            break;
-        case '>':
-            fputs("&gt;", page->file);
-            break;
-        case '&':
-            fputs("&amp;", page->file);
-            break;
-        case '"':
-            fputs("&quot;", page->file);
-            break;
-        default:
-            fputc(*text, page->file);
+    const char *end = text + strlen(text);
+    for (size_t length; text < end; text += length) {
+        bool shown;
+        length = lab_printable_at(text, (size_t)(end - text), &shown);
+        if (entity_of(*text) != NULL) {
+            fputs(entity_of(*text), page->file);
+        } else if (shown || *text == '\n' || *text == '\t') {
+            fwrite(text, 1, length, page->file);
+        } else {
+            fputc('?', page->file);
         }
     }
 }

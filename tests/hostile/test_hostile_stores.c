@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* A run store that a stranger made: every command that reads one is given texts that would run a command, leave the
+ * store's folder, steer the terminal or break a page if they were taken for anything but text. Whatever stands in the
+ * store, a command
+ *
+ *   ends by itself within a minute, with 0, or with 1 or 2 and one line that says why;
+ *   writes no control character, and no JSON that is none;
+ *   runs nothing, and neither changes nor removes a file beside the store;
+ *   leaves no temporary file, no markup of the text in a page;
+ *   and of the store's other run everything is as before.
+ *
+ * The short form plants each text in every place that only describes the run, and by turns in the others. The long
+ * form, `test_hostile_stores long` with LOCUS naming the program, tries each text in each place. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "io/file.h"
+#include "io/printable.h"
+#include "planted_text.h"
+#include "unit/scratch_folder.h"
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SIZES \
+    "--dim", "16", "--heads", "2", "--layers", "1", "--feed-forward", "32", "--length", "6", "--train-samples", "60", \
+        "--dev-samples", "10", "--test-samples", "10", "--greedy-samples", "4", "--batch", "10", "--steps", "6", \
+        "--evaluate-every", "3", "--test-lengths", "12", "--threads", "1", "--store", "store/locus.db"
+#define STORE "--store", "store/locus.db"
+
+/* What is tried with each store, in this order. NAME is run 1's name in the beginning. */
+static const char *const commands[][64] = {
+    {"runs", STORE},
+    {"runs", STORE, "--json"},
+    {"runs", "show", "#1", STORE},
+    {"runs", "show", "#1", STORE, "--json"},
+    {"report", STORE, "-o", "page.html"},
+    {"report", STORE, "--json"},
+    {"eval", "#1", STORE},
+    {"eval", "#1", STORE, "--json"},
+    {"generate", "#1", STORE, "-n", "1"},
+    {"generate", "#1", STORE, "-n", "1", "--json"},
+    {"train", "--task", "copy", "--encoding", "rope", SIZES, "--name", "NAME"},
+    {"compare", "--task", "copy", "--encodings", "rope,sinusoidal", SIZES, "--page", "page.html"},
+    {"compare", "--task", "copy", "--encodings", "rope,sinusoidal", SIZES, "--no-page", "--json"},
+    {"runs", "delete", "#1", STORE},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands, FIRST_TRAINING = 10, DELETION = COMMANDS - 1 };
+
+static bool all_of_them;
+static size_t tried;
+static char name_of_first[256], *other_run;
+
+/* ---- running ---- */
+
+static void run_shell(const char *command) {
+    if (system(command) != 0)
+        fail_msg("%s", command);
+}
+
+static void exec_program(const char *const *words) {
+    const char *list[72] = {getenv("LOCUS")};
+    char *const *arguments;
+    size_t count = 1;
+    for (; words[count - 1] != NULL; count++)
+        list[count] = strcmp(words[count - 1], "NAME") == 0 ? name_of_first : words[count - 1];
+    const int out = open("out", O_WRONLY | O_CREAT | O_TRUNC, 0600),
+              err = open("err", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0)
+        _exit(125);
+    alarm(60);
+    memcpy(&arguments, &(const char *const *){list}, sizeof arguments);
+    execv(list[0], arguments);
+    _exit(126);
+}
+
+/* The exit status; standard output and error are in `out` and `err`. */
+static int run(const char *const *words) {
+    int status = 0;
+    const pid_t child = fork();
+    if (child == 0)
+        exec_program(words);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    tried++;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static char *read_text(const char *path) {
+    char *text = NULL;
+    size_t bytes;
+    return lab_file_read(path, &text, &bytes, NULL) == LOCUS_OK ? text : NULL;
+}
+
+/* ---- what must hold ---- */
+
+/* Where something does not hold. */
+static char place[400];
+
+static void expect(bool holds, const char *what, const char *text) {
+    if (!holds)
+        fail_msg("%s: %s: %.600s", place, what, text == NULL ? "" : text);
+}
+
+static void expect_shown(const char *path) {
+    char *text = read_text(path);
+    assert_non_null(text);
+    const size_t end = strlen(text);
+    for (size_t at = 0, length; at < end; at += length) {
+        bool shown;
+        length = lab_printable_at(text + at, end - at, &shown);
+        expect(shown || text[at] == '\n' || text[at] == '\t', "a control character", text);
+    }
+    free(text);
+}
+
+static void expect_lines(int status) {
+    char *text = read_text("err");
+    size_t lines = 0;
+    for (const char *at = text; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n', lines++)
+        expect(strncmp(at, "locus: ", 7) == 0, "a line of another form", at);
+    expect(status == 0 || lines > 0, "no reason", text);
+    free(text);
+}
+
+static void expect_json(const char *const *words, int status) {
+    bool json = false;
+    for (; *words != NULL; words++)
+        json = json || strcmp(*words, "--json") == 0;
+    if (json && status == 0) {
+        char *text = read_text("out");
+        cJSON *root = cJSON_Parse(text);
+        expect(root != NULL, "no JSON", text);
+        cJSON_Delete(root);
+        free(text);
+    }
+}
+
+static void expect_page(void) {
+    static const char *const markup[] = {"<script", "<img", "\" onload=", "x='</style>"};
+    char *text = read_text("page.html");
+    for (size_t i = 0; text != NULL && i < sizeof markup / sizeof *markup; i++) {
+        const char *found = strstr(text, markup[i]);
+        expect(found == NULL, "markup in the page", found);
+    }
+    for (const unsigned char *c = (const unsigned char *)text; text != NULL && *c != '\0'; c++)
+        expect((*c >= 0x20 || *c == '\n' || *c == '\t') && *c != 0x7F, "a control character in the page",
+               (const char *)c);
+    free(text);
+    unlink("page.html");
+}
+
+/* What lies beside the store: the commands' own files, the victim, nothing else. */
+static void expect_surroundings(void) {
+    static const char *const victims[] = {"victim/last.safetensors", "victim/best.safetensors", "victim/lock",
+                                          "victim/vocab.txt", "victim/.last.safetensors.tmp-0123456789abcdef"};
+    for (size_t i = 0; i < sizeof victims / sizeof *victims; i++) {
+        char *text = read_text(victims[i]);
+        expect(text != NULL && strcmp(text, "mine\n") == 0, victims[i], text);
+        free(text);
+    }
+    DIR *entries = opendir(".");
+    for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        static const char known[] = "|.|..|store|victim|template|temporary|out|err|page.html|";
+        char wanted[300];
+        snprintf(wanted, sizeof wanted, "|%s|", entry->d_name);
+        expect(strstr(known, wanted) != NULL, "a file that nobody asked for", entry->d_name);
+    }
+    closedir(entries);
+    entries = opendir("temporary");
+    for (struct dirent *entry; (entry = readdir(entries)) != NULL;)
+        expect(entry->d_name[0] == '.', "a temporary file", entry->d_name);
+    closedir(entries);
+}
+
+static void expect_other_run(void) {
+    static const char *const words[] = {"runs", "show", "#2", STORE, "--json", NULL};
+    const int status = run(words);
+    char *text = read_text("out");
+    expect(status == 0 && strcmp(text, other_run) == 0, "the other run", text);
+    free(text);
+}
+
+static void try_command(size_t c) {
+    const int status = run(commands[c]);
+    char number[16], *err = read_text("err");
+    snprintf(number, sizeof number, "status %d", status);
+    expect(status >= 0 && status <= 2, number, err);
+    free(err);
+    expect_shown("out");
+    expect_shown("err");
+    expect_lines(status);
+    expect_json(commands[c], status);
+    expect_page();
+    expect_surroundings();
+    const bool lists = c < 4, deletes = c == DELETION;
+    expect(status == 0 || !(lists || deletes), "a store that cannot be listed or emptied", number);
+}
+
+/* ---- stores ---- */
+
+static sqlite3 *open_store(void) {
+    sqlite3 *store;
+    assert_int_equal(sqlite3_open_v2("store/locus.db", &store, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    return store;
+}
+
+/* A command for each of the places `from` to `to`, in a fresh store in which all of them have the text. */
+static void try_places(const planted_text *text, size_t from, size_t to, bool trainings) {
+    run_shell("rm -rf store && cp -R template store");
+    sqlite3 *store = open_store();
+    for (size_t at = from; at < to; at++)
+        planted_put(store, at, text);
+    assert_int_equal(sqlite3_close(store), SQLITE_OK);
+    for (size_t c = 0; c < COMMANDS; c++) {
+        snprintf(place, sizeof place, "%s in %s%s, %s %s", text->name, planted_places[from], to > from + 1 ? " …" : "",
+                 commands[c][0], commands[c][1]);
+        if (trainings || c < FIRST_TRAINING || c == DELETION)
+            try_command(c);
+    }
+    expect_other_run();
+}
+
+/* Names become paths, encodings become texts of pictures: of these the short form tries more. */
+static bool is_telling(size_t at, size_t text) {
+    return (strcmp(planted_places[at], "name") == 0 && text % 2 == 0) ||
+           (strcmp(planted_places[at], "encoding") == 0 && text < 4);
+}
+
+static void texts_of_strangers_are_texts(void **state) {
+    (void)state;
+    size_t describing = 0;
+    while (planted_place_describes(describing))
+        describing++;
+    for (size_t t = 0; t < planted_text_count; t++) {
+        if (!all_of_them)
+            try_places(&planted_texts[t], 0, describing, t % 4 == 0);
+        for (size_t at = all_of_them ? 0 : describing; at < planted_place_count; at++)
+            if (all_of_them || at % planted_text_count == t || is_telling(at, t))
+                try_places(&planted_texts[t], at, at + 1, all_of_them);
+    }
+    print_message("%zu commands\n", tried);
+}
+
+/* A link in the run's place leads outside, another one in the place of its files. */
+static void links_are_not_followed(void **state) {
+    (void)state;
+    char command[1024];
+    snprintf(place, sizeof place, "links");
+    for (int whole = 0; whole < 2; whole++) {
+        run_shell("rm -rf store && cp -R template store");
+        snprintf(
+            command, sizeof command,
+            whole ? "rm -r store/'%s' && ln -s ../victim store/'%s'"
+                  : "rm store/'%s'/* && for f in lock last.safetensors; do ln -s ../../victim/$f store/'%s'/$f; done",
+            name_of_first, name_of_first);
+        run_shell(command);
+        for (size_t c = 0; c < COMMANDS; c++) {
+            if (c < FIRST_TRAINING)
+                try_command(c);
+        }
+        const int status = run(commands[DELETION]);
+        expect(status == 0 || !whole, "delete", NULL);
+        expect_surroundings();
+        expect_other_run();
+    }
+}
+
+/* ---- the store that is copied ---- */
+
+static int create(void **state) {
+    static const char *const query = "SELECT name FROM run WHERE id = 1";
+    sqlite3_stmt *statement;
+    if (getenv("LOCUS") == NULL || scratch_create(state) != 0 || chdir(scratch_path("")) != 0)
+        return -1;
+    run_shell("mkdir victim temporary && for f in last.safetensors best.safetensors lock vocab.txt "
+              ".last.safetensors.tmp-0123456789abcdef; do echo mine >victim/$f; done");
+    setenv("TMPDIR", scratch_path("temporary"), 1);
+    setenv("HOME", scratch_path(""), 1);
+    if (run(commands[DELETION - 1]) != 0)
+        fail_msg("no store: %s", read_text("err"));
+    sqlite3 *store = open_store();
+    assert_int_equal(sqlite3_prepare_v2(store, query, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    snprintf(name_of_first, sizeof name_of_first, "%s", (const char *)sqlite3_column_text(statement, 0));
+    sqlite3_finalize(statement);
+    assert_int_equal(sqlite3_close(store), SQLITE_OK);
+    static const char *const show[] = {"runs", "show", "#2", STORE, "--json", NULL};
+    assert_int_equal(run(show), 0);
+    other_run = read_text("out");
+    run_shell("cp -R store template");
+    tried = 0;
+    return 0;
+}
+
+static int drop(void **state) {
+    free(other_run);
+    return chdir("/") == 0 ? scratch_remove(state) : -1;
+}
+
+int main(int count, char **words) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_of_strangers_are_texts),
+        cmocka_unit_test(links_are_not_followed),
+    };
+    all_of_them = count > 1 && strcmp(words[1], "long") == 0;
+    return cmocka_run_group_tests(tests, create, drop);
+}
