@@ -21,11 +21,13 @@ typedef struct locus_executor {
     void *state;
 } locus_executor;
 
-/* Replaces the executor; NULL restores the default pool. Not while work is running. */
+/* Replaces the executor; NULL restores the default pool. Waits for a loop that runs; a call that has begun keeps to the
+ * concurrency that it began with, whichever executor its later loops find. Fails from inside a task. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_executor_set(const locus_executor *executor);
 
 /* Number of threads of the default pool: 0 means one for each processor that the process may use. At most 1024.
- * The environment variable LOCUS_THREADS sets it at start. Not while work is running. */
+ * The environment variable LOCUS_THREADS sets it at start. At any time, from any thread, but not from inside a task:
+ * waits for a loop that runs, and calls that have begun keep to the concurrency that they began with. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_threads_set(size_t threads);
 
 /* The concurrency of the executor in use. */
@@ -34,6 +36,10 @@ LOCUS_API size_t locus_threads(void);
 /* Runs a loop on the executor in use. A call from inside a task runs its pieces one after another as that worker's
  * own work (worker 0 of a nested loop). Concurrent calls from different threads are serialised. */
 LOCUS_API void locus_parallel_for(size_t count, locus_task *task, void *context);
+
+/* The same with every `worker` below `workers` (at least 1), whatever the executor's concurrency is by then: for loops
+ * over scratch memory that was taken for so many workers, at some earlier locus_threads(). */
+LOCUS_API void locus_parallel_for_at_most(size_t workers, size_t count, locus_task *task, void *context);
 
 #ifdef __cplusplus
 }

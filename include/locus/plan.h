@@ -62,7 +62,8 @@ typedef enum locus_direction { LOCUS_FORWARD = 0, LOCUS_INVERSE = 1 } locus_dire
 
 /* Bytes of workspace for locus_apply and locus_apply_backward with tensors of `dtype`. Half types are widened in
  * blocks; where an operator acts on whole tensors, and for the gradient of a learned embedding, the workspace holds a
- * float32 copy of these. */
+ * float32 copy of these. For the number of threads in use now; it stays good whatever that is by the time of the call,
+ * which takes no more threads than the workspace has room for. */
 LOCUS_API size_t locus_apply_workspace(const locus_plan *plan, locus_role role, locus_dtype dtype);
 
 /* y = ⌈p⌉ x for every token (LOCUS_INVERSE: ⌈p⌉ᵀ x; for tokens: x − e; for outputs the other way round: forward is

@@ -43,11 +43,12 @@ static void decoding_place(lab_arena *arena, lab_decoding *d) {
     d->next = lab_arena_take(arena, n, sizeof *d->next);
     d->last = lab_arena_floats(arena, n * stack->dim);
     const bool draws = lab_sampling_draws(d->generation->sampling);
-    d->order = draws ? lab_arena_take(arena, locus_threads() * V, sizeof *d->order) : NULL;
+    d->order = draws ? lab_arena_take(arena, d->workers * V, sizeof *d->order) : NULL;
 }
 
 static locus_status decoding_allocate(lab_decoding *d, locus_error *error) {
     lab_arena counting = {0};
+    d->workers = locus_threads();
     decoding_place(&counting, d);
     d->block = (lab_arena){.block = lab_block_allocate(counting.used), .capacity = counting.used};
     if (d->block.block == NULL)

@@ -156,7 +156,7 @@ static void next_choose(lab_decoding *d) {
     for (size_t first = 0; first < A; first += most) {
         choice own = {d, {first, A - first < most ? A - first : most}};
         logits_make(&own);
-        locus_parallel_for(own.rows.count, choose_task, &own);
+        locus_parallel_for_at_most(d->workers, own.rows.count, choose_task, &own);
     }
 }
 

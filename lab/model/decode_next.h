@@ -27,7 +27,8 @@ typedef struct lab_decoding {
     /* what is made of them */
     float *last;     /* [samples, D]: what the decoder gave for the last token of each */
     int32_t *next;   /* [samples]: what is chosen, by active sequence */
-    uint32_t *order; /* [threads, V], where tokens are drawn */
+    size_t workers;  /* that choose tokens, at most */
+    uint32_t *order; /* [workers, V], where tokens are drawn */
     /* keys and values: the library's caches, or the model's own with plans for every step */
     bool keeps;
     lab_decode_caches kept;

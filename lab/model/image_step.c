@@ -27,6 +27,11 @@ static size_t scratch_stride(const lab_model *model) {
     return (lab_convolution_scratch(&model->image.convolution) + 15) / 16 * 16;
 }
 
+/* How many workers the workspace has room for: a loop has no more, whatever the number of threads is by then. */
+static size_t scratch_workers(const lab_model *model) {
+    return model->workspace.bytes / (scratch_stride(model) * sizeof(float));
+}
+
 static float *scratch_of(const lab_model *model, size_t worker) {
     return (float *)model->workspace.data + worker * scratch_stride(model);
 }
@@ -105,7 +110,7 @@ static locus_status backward(lab_model *model, size_t images, lab_stack_run *run
     status = lab_tokens_add_backward(model, run->stack, lab_run_token_plan(run), error);
     if (status != LOCUS_OK)
         return status;
-    locus_parallel_for(chunks, tokens_backward_task, model);
+    locus_parallel_for_at_most(scratch_workers(model), chunks, tokens_backward_task, model);
     lab_column_fold(chunks, kernel, model->image.kernel_sums, kernel, model->image.convolution.weight_gradient);
     return LOCUS_OK;
 }
@@ -151,7 +156,7 @@ static locus_status forward(lab_model *model, bool training, lab_stack_run *run,
         status = lab_runs_prepare(model, &run, 1, training, error);
     if (status != LOCUS_OK)
         return status;
-    locus_parallel_for(lab_stack_chunks(run->stack), tokens_task, model);
+    locus_parallel_for_at_most(scratch_workers(model), lab_stack_chunks(run->stack), tokens_task, model);
     status = lab_tokens_add(model, run->stack, lab_run_token_plan(run), error);
     return status == LOCUS_OK ? lab_encoder_run(model, run, logits_end, error) : status;
 }

@@ -341,15 +341,3 @@ locus_status locus_attention_check_gradients(const locus_plan *plan, const locus
     locus_status status = check_list(list, count, error);
     return status != LOCUS_OK ? status : check_parameters(plan, gradients, error);
 }
-
-locus_status locus_attention_check_workspace(locus_workspace workspace, size_t needed, locus_error *error) {
-    if (workspace.bytes < needed || !workspace.data)
-        return locus_fail(error, LOCUS_ERROR_MEMORY, "workspace",
-                          "the workspace has %zu bytes, but %zu are needed with the threads in use now; ask "
-                          "locus_attention_workspace",
-                          workspace.data ? workspace.bytes : 0, needed);
-    if ((uintptr_t)workspace.data % LOCUS_ALIGNMENT != 0)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "workspace",
-                          "the workspace is not aligned to %d bytes; get it from locus_allocate", LOCUS_ALIGNMENT);
-    return LOCUS_OK;
-}

@@ -13,6 +13,5 @@ locus_status locus_attention_check_tensors(const locus_plan *plan, const locus_a
                                            locus_pass pass, locus_error *error);
 locus_status locus_attention_check_gradients(const locus_plan *plan, const locus_attention_tensors *tensors,
                                              const locus_attention_gradients *gradients, locus_error *error);
-locus_status locus_attention_check_workspace(locus_workspace workspace, size_t needed, locus_error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The one parallel loop: who runs it (the caller's executor or the default pool); one loop at a time, nested ones
- * inline.
+ * inline; and how many workers a thread's loops may have.
  *
  * `gate` serialises loops from different threads, changes of the executor, and forks: a fork waits until no loop runs,
  * and the child starts with a pool of its own when it first needs one. A fork from inside a task cannot wait for
@@ -8,6 +8,7 @@
  * then. */
 #include <locus/parallel.h>
 
+#include "core/concurrency.h"
 #include "core/pool.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,6 +21,7 @@ static locus_executor executor;    /* run is NULL: the default pool */
 static atomic_size_t pool_threads; /* configured for the pool */
 static atomic_size_t concurrency;  /* of the executor in use */
 static _Thread_local bool inside;  /* this thread is running a task */
+static _Thread_local size_t held;  /* what a call holds this thread's loops to; 0: the executor's concurrency */
 
 /* ---- start, fork and exit ---- */
 
@@ -97,8 +99,40 @@ locus_status locus_threads_set(size_t threads) {
 }
 
 size_t locus_threads(void) {
+    if (held > 0)
+        return held;
     pthread_once(&prepared, prepare);
     return atomic_load(&concurrency);
+}
+
+size_t locus_concurrency_hold(size_t workers) {
+    const size_t before = held;
+    held = workers;
+    return before;
+}
+
+static size_t bytes_with(size_t workers, locus_concurrency_bytes *needed, const void *context) {
+    const size_t before = locus_concurrency_hold(workers);
+    const size_t bytes = needed(context);
+    locus_concurrency_hold(before);
+    return bytes;
+}
+
+size_t locus_concurrency_fit(size_t bytes, locus_concurrency_bytes *needed, const void *context, size_t *before) {
+    size_t most = locus_threads();
+    if (bytes_with(most, needed, context) > bytes) {
+        const size_t least = bytes_with(1, needed, context);
+        if (least > bytes)
+            return least;
+        size_t fits = 1; /* and `most` does not */
+        while (most - fits > 1) {
+            const size_t middle = fits + (most - fits) / 2;
+            *(bytes_with(middle, needed, context) <= bytes ? &fits : &most) = middle;
+        }
+        most = fits;
+    }
+    *before = locus_concurrency_hold(most);
+    return 0;
 }
 
 /* ---- the loop ---- */
@@ -117,18 +151,46 @@ static void run_marked(void *context, size_t index, size_t worker) {
     inside = before;
 }
 
-void locus_parallel_for(size_t count, locus_task *task, void *context) {
+/* A loop for fewer workers than the executor has: each of these is one piece of its loop, and takes the next piece of
+ * the caller's until none is left. */
+typedef struct limited_loop {
+    marked_task marked;
+    size_t count;
+    atomic_size_t next;
+} limited_loop;
+
+static void run_limited(void *context, size_t worker, size_t thread) {
+    limited_loop *loop = context;
+    (void)thread;
+    for (size_t i; (i = atomic_fetch_add(&loop->next, 1)) < loop->count;)
+        run_marked(&loop->marked, i, worker);
+}
+
+/* With the gate closed. */
+static void execute(size_t count, locus_task *task, void *context) {
+    if (executor.run)
+        executor.run(executor.state, count, task, context);
+    else
+        locus_pool_run(atomic_load(&pool_threads), count, task, context);
+}
+
+void locus_parallel_for_at_most(size_t workers, size_t count, locus_task *task, void *context) {
     if (inside || count == 0) {
         for (size_t i = 0; i < count; i++)
             task(context, i, 0);
         return;
     }
-    marked_task marked = {task, context};
+    limited_loop loop = {.marked = {task, context}, .count = count};
+    const size_t limit = held > 0 && held < workers ? held : workers > 0 ? workers : 1;
     pthread_once(&prepared, prepare);
     pthread_mutex_lock(&gate);
-    if (executor.run)
-        executor.run(executor.state, count, run_marked, &marked);
+    if (limit < atomic_load(&concurrency))
+        execute(limit < count ? limit : count, run_limited, &loop);
     else
-        locus_pool_run(atomic_load(&pool_threads), count, run_marked, &marked);
+        execute(count, run_marked, &loop.marked);
     pthread_mutex_unlock(&gate);
+}
+
+void locus_parallel_for(size_t count, locus_task *task, void *context) {
+    locus_parallel_for_at_most(held > 0 ? held : SIZE_MAX, count, task, context);
 }

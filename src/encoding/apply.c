@@ -4,6 +4,7 @@
  * outputs have `heads` heads, G = heads / kv_heads of them to each of the operator's. */
 #include "encoding/apply_job.h"
 
+#include "core/concurrency.h"
 #include "core/error.h"
 #include "kernels/half_rows.h"
 
@@ -144,19 +145,25 @@ static locus_status check_role(const locus_plan *plan, locus_role role, locus_di
     return LOCUS_OK;
 }
 
-static locus_status take_workspace(locus_apply_job *job, locus_workspace workspace, locus_error *error) {
+static size_t bytes_needed(const void *context) {
+    const locus_apply_job *job = context;
     const bool learns = job->learns || (job->site.embeds && job->parameters);
-    const size_t needed = workspace_bytes(job, job->y->dtype, job->gy != NULL, learns);
-    if (needed == 0)
-        return LOCUS_OK;
-    if (!workspace.data || workspace.bytes < needed)
-        return locus_fail(error, LOCUS_ERROR_MEMORY, "workspace",
-                          "the workspace has %zu bytes: %zu are needed (ask locus_apply_workspace)",
-                          workspace.data ? workspace.bytes : 0, needed);
-    if ((uintptr_t)workspace.data % LOCUS_ALIGNMENT != 0)
+    return workspace_bytes(job, job->y->dtype, job->gy != NULL, learns);
+}
+
+/* Then holds the call to the workers that the workspace has room for. */
+static locus_status take_workspace(locus_apply_job *job, locus_workspace workspace, locus_error *error) {
+    const size_t given = workspace.data ? workspace.bytes : 0;
+    if ((uintptr_t)workspace.data % LOCUS_ALIGNMENT != 0 && bytes_needed(job) > 0)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "workspace", "the workspace must be aligned to %d bytes",
                           LOCUS_ALIGNMENT);
-    job->workspace = workspace.data;
+    const size_t missing = locus_concurrency_fit(given, bytes_needed, job, &job->held_before);
+    if (missing > 0)
+        return locus_fail(error, LOCUS_ERROR_MEMORY, "workspace",
+                          "the workspace has %zu bytes: at least %zu are needed, for one thread (ask "
+                          "locus_apply_workspace)",
+                          given, missing);
+    job->workspace = given > 0 ? workspace.data : NULL;
     return LOCUS_OK;
 }
 
@@ -186,7 +193,7 @@ locus_whole_stream locus_apply_stream(const locus_apply_job *job) {
 }
 
 /* The last case: nothing acts, or it is the gradient of what embeddings add to. */
-static void run(const locus_apply_job *job) {
+static void act(const locus_apply_job *job) {
     const locus_operate operate = operate_of(job, job->y->dtype);
     const locus_whole_stream stream = locus_apply_stream(job);
     if (job->site.whole)
@@ -199,6 +206,14 @@ static void run(const locus_apply_job *job) {
         locus_apply_embedding_run(job);
     else
         locus_operate_copy(&operate, &stream);
+}
+
+/* Parameters' gradients of embeddings before gx is written, which may be gy. */
+static void run(const locus_apply_job *job) {
+    if (job->gy && job->parameters && job->site.embeds)
+        locus_apply_embedding_gradients(job);
+    act(job);
+    locus_concurrency_hold(job->held_before);
 }
 
 /* ---- the public calls ---- */
@@ -248,8 +263,6 @@ locus_status locus_apply_backward(const locus_plan *plan, locus_role role, locus
         return status;
     if (!job.learns)
         job.x = NULL;
-    if (job.parameters && job.site.embeds)
-        locus_apply_embedding_gradients(&job);
     run(&job);
     return LOCUS_OK;
 }

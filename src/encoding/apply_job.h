@@ -26,6 +26,7 @@ typedef struct locus_apply_job {
     const locus_tensor *parameters; /* NULL: no gradient */
     bool learns;                    /* gradients of the operator's parameters */
     char *workspace;
+    size_t held_before; /* see core/concurrency.h */
 } locus_apply_job;
 
 static inline size_t locus_apply_rounded(size_t bytes) {

@@ -329,18 +329,19 @@ static void keep_task(void *context, size_t index, size_t worker) {
 static locus_status keep_matrices(locus_liere_operator *op, locus_owned *memory, locus_error *error) {
     const locus_liere *liere = op->liere;
     const size_t count = op->distinct.count * liere->tables, square = liere->dim * liere->dim;
+    const size_t workers = locus_threads();
     locus_owned passing = {0};
     locus_liere_keep keep = {.op = op, .scratch_bytes = scratch_of(liere->dim, LOCUS_FLOAT64, NULL).bytes};
     op->bases = locus_owned_get(memory, count * square, sizeof(double));
     op->exponentials = locus_owned_get(memory, count * square, sizeof(double));
     op->angles = locus_owned_get(memory, count * (liere->dim / 2), sizeof(double));
-    keep.scratch = locus_owned_get(&passing, locus_threads(), keep.scratch_bytes);
+    keep.scratch = locus_owned_get(&passing, workers, keep.scratch_bytes);
     keep.status = locus_owned_get(&passing, count, sizeof *keep.status);
     locus_status status = LOCUS_OK;
     if (!op->bases || !op->exponentials || !op->angles || !keep.scratch || !keep.status)
         status = locus_owned_fail(error, 2 * count * square, sizeof(double));
     else
-        locus_parallel_for(count, keep_task, &keep);
+        locus_parallel_for_at_most(workers, count, keep_task, &keep);
     for (size_t i = 0; i < count && status == LOCUS_OK; i++)
         if (keep.status[i] != LOCUS_OK)
             status = locus_fail(error, keep.status[i], "generators",

@@ -94,13 +94,13 @@ static locus_status make_all(locus_tree_making *making, locus_error *error) {
     locus_owned short_lived = {0};
     locus_tree_store store = {&short_lived, error, LOCUS_OK};
     const size_t own = 2 * tree->dim * tree->dim + tree->dim + locus_skew_work(tree->dim);
-    const size_t theirs = locus_orthogonal_work(tree->dim);
+    const size_t theirs = locus_orthogonal_work(tree->dim), workers = locus_threads();
     making->work_count = own > theirs ? own : theirs;
-    making->work = locus_tree_take(&store, locus_threads() * making->work_count, sizeof *making->work);
+    making->work = locus_tree_take(&store, workers * making->work_count, sizeof *making->work);
     making->failed = locus_tree_take(&store, count, 1);
     locus_status status = store.status;
     if (status == LOCUS_OK)
-        locus_parallel_for(count, make_generator, making);
+        locus_parallel_for_at_most(workers, count, make_generator, making);
     for (size_t i = 0; status == LOCUS_OK && i < count; i++)
         if (making->failed[i])
             status = locus_fail(error, LOCUS_ERROR_NUMERIC, "generators",

@@ -222,7 +222,9 @@ static void test_workspace_is_checked(void **state) {
     o.data = arrays.o;
     const locus_attention_tensors tensors = {&q, &k, &v, &o, NULL};
     locus_workspace small = {world.workspace.data, 0};
+    assert_int_equal(locus_threads_set(1), LOCUS_OK); /* with more, a call would take fewer of them */
     small.bytes = locus_attention_workspace(world.plan, &world.options, LOCUS_FLOAT64, LOCUS_PASS_FORWARD) - 1;
+    assert_int_equal(locus_threads_set(0), LOCUS_OK);
     assert_int_equal(locus_attention_forward(world.plan, &world.options, &tensors, small, &error), LOCUS_ERROR_MEMORY);
     attention_arrays_free(&arrays);
     attention_world_free(&world);
