@@ -92,8 +92,8 @@ typedef struct locus_attention_gradients {
 
 typedef enum locus_pass { LOCUS_PASS_FORWARD = 0, LOCUS_PASS_BACKWARD = 1 } locus_pass;
 
-/* Bytes of workspace, for the executor and the number of threads in use now; it stays good whatever both are by the time
- * of the call, which takes no more threads than the workspace has room for. */
+/* Bytes of workspace, for the executor and the number of threads in use now. It stays good whatever both are by the
+ * time of the call, which takes no more threads than the workspace has room for. */
 LOCUS_API size_t locus_attention_workspace(const locus_plan *plan, const locus_attention_options *options,
                                            locus_dtype dtype, locus_pass pass);
 
