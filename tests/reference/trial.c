@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* What trials share. See trial.h. */
+#include "reference/trial.h"
+
+#include <locus/memory.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD = 64, GUARD_BYTE = 0xa5 };
+
+void trial_fail(trial *result, const char *format, ...) {
+    va_list arguments;
+    if (result->state == TRIAL_FAILED)
+        return;
+    result->state = TRIAL_FAILED;
+    va_start(arguments, format);
+    (void)vsnprintf(result->message, sizeof result->message, format, arguments);
+    va_end(arguments);
+}
+
+void trial_refuse(trial *result, const locus_error *error) {
+    const char *message = error->message;
+    if (error->status == LOCUS_OK || message[0] == '\0' || strchr(message, '\n') || !memchr(message, 0, 464)) {
+        trial_fail(result, "refused with status %d and the message \"%s\"", (int)error->status, message);
+        return;
+    }
+    result->state = TRIAL_REFUSED;
+    (void)snprintf(result->message, sizeof result->message, "%s: %s", error->argument, message);
+}
+
+void trial_compare(trial *result, const char *what, size_t index, double got, double want, double tolerance) {
+    if (got == want || (isnan(got) && isnan(want)))
+        return;
+    const double share = fabs(got - want) / tolerance;
+    if (!(share <= result->worst)) {
+        result->worst = share;
+        result->where = what;
+    }
+    if (!(share <= 1))
+        trial_fail(result, "%s[%zu] is %.17g, not %.17g: off by %.3g, tolerance %.3g", what, index, got, want,
+                   got - want, tolerance);
+}
+
+locus_dtype trial_dtype(chooser *choices) {
+    static const locus_dtype types[] = {LOCUS_FLOAT64, LOCUS_FLOAT32, LOCUS_FLOAT32,
+                                        LOCUS_FLOAT64, LOCUS_FLOAT16, LOCUS_BFLOAT16};
+    return types[choose(choices, sizeof types / sizeof types[0])];
+}
+
+trial_workspace trial_workspace_make(size_t bytes) {
+    trial_workspace workspace = {{NULL, bytes}, bytes + GUARD};
+    workspace.lent.data = locus_allocate(workspace.all);
+    if (!workspace.lent.data)
+        abort();
+    memset(workspace.lent.data, GUARD_BYTE, workspace.all); /* what is read before it is written shows */
+    return workspace;
+}
+
+bool trial_workspace_free(trial_workspace *workspace) {
+    const unsigned char *guard = (const unsigned char *)workspace->lent.data + workspace->lent.bytes;
+    bool whole = true;
+    for (size_t i = 0; i < GUARD; i++)
+        whole = whole && guard[i] == GUARD_BYTE;
+    locus_release(workspace->lent.data, workspace->all);
+    return whole;
+}
+
+/* ---- directions ---- */
+
+trial_direction trial_direction_make(const drawn_world *world, chooser *choices) {
+    trial_direction direction = {{NULL}, 1 + reference_angle(&world->model)};
+    chooser stream = chooser_stream(choices);
+    const size_t count = world->tensor_count;
+    const size_t only = count > 0 && choose_chance(choices, 60) ? choose(choices, count) : count;
+    for (size_t i = 0; i < count; i++) {
+        direction.of[i] = reference_zeros(world->elements[i], sizeof **direction.of);
+        for (size_t e = 0; e < world->elements[i] && (only == count || only == i); e++)
+            direction.of[i][e] = choose_normal(&stream);
+    }
+    return direction;
+}
+
+void trial_direction_free(trial_direction *direction) {
+    for (size_t i = 0; i < REFERENCE_TENSORS; i++)
+        free(direction->of[i]);
+    memset(direction, 0, sizeof *direction);
+}
+
+void trial_move(drawn_world *world, const trial_direction *direction, double step) {
+    for (size_t i = 0; i < world->tensor_count; i++)
+        for (size_t e = 0; e < world->elements[i]; e++)
+            world->values[i][e] += step * direction->of[i][e];
+}
+
+double trial_along(const drawn_world *world, const trial_direction *direction, double *const *gradients) {
+    double sum = 0;
+    for (size_t i = 0; i < world->tensor_count; i++)
+        for (size_t e = 0; e < world->elements[i]; e++)
+            sum += gradients[i][e] * direction->of[i][e];
+    return sum;
+}

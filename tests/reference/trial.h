@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* One call of the library on a drawn world, compared with the reference: results, gradients, and every byte around
+ * them. Tolerances are bounds of rounding, from the numbers at hand:
+ *
+ *   eps      half of the distance to the next number: 2^−53, 2^−24; half types compute in float32 and round results
+ *            (and what the backward reads again, the output) once, to 2^−11 or 2^−8
+ *   angles   are made in double: 2^−50 of the largest one
+ *   score    the sum of magnitudes that a score is made of, S: its error is at most about (d + 8)·eps·S, and a weight's
+ *            relative error is the score's
+ *   output   a mean with weights that sum to 1: error at most (score's + 8 eps)·largest value
+ *
+ * A bound of the worst case over sums of d terms would be d·eps; rounding errors are as good as random, so a constant
+ * (ROUNDINGS) stands for √d and for the polynomials of exp and log. Gradients are compared along random directions with
+ * central differences of the reference; errors of many elements add up as their root sum of squares. */
+#ifndef TESTS_TRIAL_H
+#define TESTS_TRIAL_H
+
+#include "reference/drawn_world.h"
+
+#define TRIAL_ROUNDINGS 24.0
+#define TRIAL_ANGLE 8.9e-16 /* 2^−50 */
+
+typedef enum trial_state { TRIAL_REFUSED, TRIAL_FINE, TRIAL_FAILED } trial_state;
+
+typedef struct trial {
+    trial_state state;
+    double worst;       /* the largest error over its tolerance */
+    const char *where;  /* of the worst */
+    bool compared;      /* forward; false where numbers were not finite */
+    bool backward;      /* gradients, too */
+    char message[1200]; /* of a refusal or a failure */
+} trial;
+
+/* locus_apply and its backward, in a role, direction, type and layout that are drawn. */
+void trial_apply(drawn_world *world, chooser *choices, trial *result);
+/* locus_attention_forward and _backward, with options that are drawn. */
+void trial_attention(drawn_world *world, chooser *choices, trial *result);
+
+/* ---- for the files of trials ---- */
+
+void trial_refuse(trial *result, const locus_error *error); /* checks the message */
+void trial_fail(trial *result, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* |got − want| ≤ tolerance, or both the same infinity; keeps the worst. */
+void trial_compare(trial *result, const char *what, size_t index, double got, double want, double tolerance);
+locus_dtype trial_dtype(chooser *choices);
+/* A workspace of exactly the bytes that were asked for, with a guard behind it. */
+typedef struct trial_workspace {
+    locus_workspace lent;
+    size_t all;
+} trial_workspace;
+trial_workspace trial_workspace_make(size_t bytes);
+bool trial_workspace_free(trial_workspace *workspace); /* whether the guard is whole */
+
+/* A direction in the parameters' space for central differences: at least one tensor, or all. Moves world->values by
+ * `step` times it. */
+typedef struct trial_direction {
+    double *of[REFERENCE_TENSORS];
+    double reach; /* how far an operator or a score moves with a step of 1: grows with positions */
+} trial_direction;
+trial_direction trial_direction_make(const drawn_world *world, chooser *choices);
+void trial_direction_free(trial_direction *direction);
+void trial_move(drawn_world *world, const trial_direction *direction, double step);
+/* Σ gradient · direction, and Σ |gradient · direction|² in `square`. */
+double trial_along(const drawn_world *world, const trial_direction *direction, double *const *gradients);
+
+#endif

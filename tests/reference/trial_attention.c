@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/* Attention of every kind, forward against the reference, backward along random directions against its central
+ * differences. */
+#include "reference/drawn_tensor.h"
+#include "reference/trial.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { Q, K, V, INPUTS };
+
+typedef struct attention_call {
+    drawn_world *world;
+    trial *result;
+    locus_attention_options options;
+    locus_dtype dtype;
+    size_t prefix[DRAWN_SEQUENCES + 1];
+    int32_t *query_documents, *key_documents;
+    size_t count[INPUTS], outputs, rows;
+    double *in[INPUTS], *go;
+    double *o, *log_sum_exp; /* of the reference */
+    size_t *clusters;        /* of the first definition: constant afterwards */
+    bool clusters_known;
+    double score, mass, margin, eps;
+} attention_call;
+
+/* ---- what is asked ---- */
+
+static int32_t *draw_documents(chooser *choices, const reference_tokens *tokens) {
+    int32_t *documents = reference_zeros(tokens->tokens, sizeof *documents);
+    int32_t number = 0;
+    for (size_t s = 0; s < tokens->sequences; s++, number = 0)
+        for (size_t t = tokens->first[s]; t < tokens->first[s] + tokens->count[s]; t++)
+            documents[t] = number += choose_chance(choices, 20);
+    return documents;
+}
+
+static void draw_masks(attention_call *call, chooser *choices) {
+    static const locus_mask masks[] = {LOCUS_MASK_CAUSAL, LOCUS_MASK_FULL, LOCUS_MASK_PREFIX, LOCUS_MASK_CAUSAL};
+    locus_attention_options *options = &call->options;
+    const drawn_world *world = call->world;
+    options->mask = masks[choose(choices, sizeof masks / sizeof masks[0])];
+    for (size_t s = 0; s < world->keys.tokens.sequences && options->mask == LOCUS_MASK_PREFIX; s++)
+        call->prefix[s] = choose(choices, world->keys.count[s] + 1);
+    options->prefix = options->mask == LOCUS_MASK_PREFIX ? call->prefix : NULL;
+    if (choose_chance(choices, 25))
+        options->window = 1 + choose(choices, 12);
+    if (options->window > 0 && choose_chance(choices, 40))
+        options->keep = 1 + choose(choices, 4);
+    if (choose_chance(choices, 15)) {
+        call->query_documents = draw_documents(choices, &world->queries.tokens);
+        call->key_documents = draw_documents(choices, &world->keys.tokens);
+        options->query_documents = call->query_documents;
+        options->key_documents = call->key_documents;
+    }
+}
+
+static void draw_kind(attention_call *call, chooser *choices) {
+    static const locus_attention_kind kinds[] = {LOCUS_ATTENTION_LINEAR, LOCUS_ATTENTION_SOFT,
+                                                 LOCUS_ATTENTION_CLUSTERED};
+    locus_attention_options *options = &call->options;
+    if (!choose_chance(choices, 30))
+        return;
+    options->kind = kinds[choose(choices, 3)];
+    options->window = options->keep = 0;
+    options->query_documents = options->key_documents = NULL;
+    options->cap = 0;
+    if (options->kind != LOCUS_ATTENTION_LINEAR)
+        options->mask = LOCUS_MASK_FULL;
+    if (options->kind != LOCUS_ATTENTION_CLUSTERED)
+        options->dropout = 0;
+    options->dropout_on = LOCUS_DROPOUT_WEIGHTS;
+    options->landmarks = choose_chance(choices, 70) ? 1 + choose(choices, 6) : 0;
+    options->clusters = choose_chance(choices, 70) ? 1 + choose(choices, 5) : 0;
+    options->iterations = choose_chance(choices, 50) ? 1 + choose(choices, 8) : 0;
+}
+
+static void draw_options(attention_call *call, chooser *choices) {
+    locus_attention_options *options = &call->options;
+    *options = locus_attention_default();
+    draw_masks(call, choices);
+    if (choose_chance(choices, 25))
+        options->scale = 0.05 + choose_unit(choices);
+    if (choose_chance(choices, 15))
+        options->cap = 0.5 + 4 * choose_unit(choices);
+    if (choose_chance(choices, 25)) {
+        options->dropout = choose_unit(choices);
+        options->dropout_on = choose_chance(choices, 40) ? LOCUS_DROPOUT_LOGITS : LOCUS_DROPOUT_WEIGHTS;
+        options->dropout_key = (locus_random){choose(choices, 1000), LOCUS_RANDOM_USER, 1};
+    }
+    options->turned = choose_chance(choices, 8);
+    draw_kind(call, choices);
+}
+
+static void draw_inputs(attention_call *call, chooser *choices) {
+    const drawn_world *world = call->world;
+    const locus_shape *shape = &world->shape;
+    const size_t T = world->queries.tokens.tokens, N = world->keys.tokens.tokens;
+    const double sizes[] = {1, 1, 0.1, 4};
+    const double size = sizes[choose(choices, 4)];
+    chooser stream = chooser_stream(choices);
+    call->dtype = trial_dtype(choices);
+    call->eps = drawn_rounding(call->dtype);
+    call->count[Q] = T * shape->heads * shape->head_dim;
+    call->count[K] = N * shape->kv_heads * shape->head_dim;
+    call->count[V] = N * shape->kv_heads * shape->value_dim;
+    call->outputs = T * shape->heads * shape->value_dim;
+    call->rows = T * shape->heads;
+    for (size_t i = 0; i < INPUTS; i++) {
+        call->in[i] = reference_zeros(call->count[i], sizeof(double));
+        for (size_t e = 0; e < call->count[i]; e++)
+            call->in[i][e] = drawn_round(call->dtype, (i == V ? 1 : size) * choose_normal(&stream));
+    }
+    call->go = reference_zeros(call->outputs, sizeof(double));
+    for (size_t e = 0; e < call->outputs; e++)
+        call->go[e] = drawn_round(call->dtype, choose_normal(&stream));
+    call->o = reference_zeros(call->outputs, sizeof(double));
+    call->log_sum_exp = reference_zeros(call->rows, sizeof(double));
+    call->clusters = reference_zeros(call->rows, sizeof *call->clusters);
+}
+
+/* ---- the reference ---- */
+
+static void define(attention_call *call, double *o, double *log_sum_exp) {
+    reference_call one = {.model = &call->world->model,
+                          .operators = &call->world->operators,
+                          .options = &call->options,
+                          .query = call->in[Q],
+                          .key = call->in[K],
+                          .value = call->in[V],
+                          .output = o,
+                          .log_sum_exp = log_sum_exp,
+                          .clusters = call->clusters,
+                          .clusters_known = call->clusters_known};
+    reference_attention(&one);
+    if (call->clusters_known)
+        return;
+    call->score = one.score;
+    call->mass = one.mass;
+    call->margin = one.margin;
+    call->clusters_known = true;
+}
+
+/* Σ go·o over the tokens of sequences. */
+static double loss(attention_call *call) {
+    const reference_tokens *tokens = &call->world->queries.tokens;
+    const size_t row = call->world->shape.heads * call->world->shape.value_dim;
+    double *o = reference_zeros(call->outputs, sizeof *o), *lse = reference_zeros(call->rows, sizeof *lse), sum = 0;
+    define(call, o, lse);
+    for (size_t s = 0; s < tokens->sequences; s++)
+        for (size_t i = tokens->first[s] * row; i < (tokens->first[s] + tokens->count[s]) * row; i++)
+            sum += call->go[i] * o[i];
+    free(o);
+    free(lse);
+    return sum;
+}
+
+/* ---- tolerances ---- */
+
+/* Arithmetic's rounding, and angles'. */
+static double rounding(const attention_call *call) {
+    const double eps = drawn_rounding(call->dtype == LOCUS_FLOAT64 ? LOCUS_FLOAT64 : LOCUS_FLOAT32);
+    return TRIAL_ROUNDINGS * eps + TRIAL_ANGLE * reference_angle(&call->world->model);
+}
+
+static double score_error(const attention_call *call) {
+    return rounding(call) * (1 + call->score);
+}
+
+static bool is_finite_case(const attention_call *call) {
+    const double most = call->dtype == LOCUS_FLOAT16 ? 6e4 : 1e30;
+    const bool linear = call->options.kind == LOCUS_ATTENTION_LINEAR;
+    if (call->margin < (call->dtype == LOCUS_FLOAT64 ? 1e-10 : 1e-3))
+        return false;                                              /* rounding may put a query into another cluster */
+    return call->score < (linear ? 60 : 1e6) && call->mass < most; /* e^-87 is no float32 */
+}
+
+/* ---- forward ---- */
+
+static void compare_forward(attention_call *call, const double *o, const double *lse) {
+    const reference_tokens *tokens = &call->world->queries.tokens;
+    const size_t heads = call->world->shape.heads, row = heads * call->world->shape.value_dim;
+    const double off = 2 * score_error(call) * call->mass * sqrt((double)call->world->shape.value_dim);
+    const double least = call->dtype == LOCUS_FLOAT16 ? 6e-8 : 0;
+    for (size_t s = 0; s < tokens->sequences; s++) {
+        const size_t first = tokens->first[s], end = first + tokens->count[s];
+        for (size_t i = first * row; i < end * row; i++)
+            trial_compare(call->result, "o", i, o[i], call->o[i], off + 2 * call->eps * fabs(call->o[i]) + least);
+        for (size_t i = first * heads; lse && i < end * heads; i++)
+            trial_compare(call->result, "log_sum_exp", i, lse[i], call->log_sum_exp[i],
+                          score_error(call) + rounding(call) * fabs(call->log_sum_exp[i]));
+    }
+}
+
+typedef struct attention_tensors {
+    drawn_tensor in[INPUTS], o, lse;
+    locus_attention_tensors views;
+} attention_tensors;
+
+static void make_tensors(attention_call *call, chooser *choices, attention_tensors *t) {
+    const locus_shape *shape = &call->world->shape;
+    const size_t T = call->world->queries.tokens.tokens, N = call->world->keys.tokens.tokens;
+    t->in[Q] = drawn_tensor_make(choices, call->dtype, T, shape->heads, shape->head_dim);
+    t->in[K] = drawn_tensor_make(choices, call->dtype, N, shape->kv_heads, shape->head_dim);
+    t->in[V] = drawn_tensor_make(choices, call->dtype, N, shape->kv_heads, shape->value_dim);
+    t->o = drawn_tensor_make(choices, call->dtype, T, shape->heads, shape->value_dim);
+    t->lse =
+        drawn_tensor_make(choices, call->dtype == LOCUS_FLOAT64 ? LOCUS_FLOAT64 : LOCUS_FLOAT32, T, shape->heads, 0);
+    for (size_t i = 0; i < INPUTS; i++) {
+        drawn_tensor_put(&t->in[i], call->in[i]);
+        drawn_tensor_watch(&t->in[i]);
+    }
+    drawn_tensor_watch(&t->o);
+    drawn_tensor_watch(&t->lse);
+    t->views = (locus_attention_tensors){&t->in[Q].view, &t->in[K].view, &t->in[V].view, &t->o.view, &t->lse.view};
+}
+
+static void free_tensors(attention_tensors *t) {
+    for (size_t i = 0; i < INPUTS; i++)
+        drawn_tensor_free(&t->in[i]);
+    drawn_tensor_free(&t->o);
+    drawn_tensor_free(&t->lse);
+}
+
+static bool run_forward(attention_call *call, attention_tensors *t) {
+    trial *result = call->result;
+    locus_error error = {.status = LOCUS_OK};
+    trial_workspace workspace = trial_workspace_make(
+        locus_attention_workspace(call->world->plan, &call->options, call->dtype, LOCUS_PASS_FORWARD));
+    const bool done =
+        locus_attention_forward(call->world->plan, &call->options, &t->views, workspace.lent, &error) == LOCUS_OK;
+    if (!done)
+        trial_refuse(result, &error);
+    const reference_tokens *written = done ? &call->world->queries.tokens : NULL;
+    if (!drawn_tensor_untouched(&t->o, written) || !drawn_tensor_untouched(&t->lse, written))
+        trial_fail(result, "forward wrote outside of its outputs' tokens: %s", error.message);
+    for (size_t i = 0; i < INPUTS; i++)
+        if (!drawn_tensor_untouched(&t->in[i], NULL))
+            trial_fail(result, "forward wrote into input %zu", i);
+    if (!trial_workspace_free(&workspace))
+        trial_fail(result, "forward wrote behind its workspace");
+    return done;
+}
+
+/* ---- backward ---- */
+
+typedef struct attention_backward {
+    drawn_tensor go, g[INPUTS];
+    double *parameters[REFERENCE_TENSORS];
+    locus_tensor tensors[REFERENCE_TENSORS];
+    locus_attention_gradients views;
+} attention_backward;
+
+static void make_backward(attention_call *call, chooser *choices, attention_backward *b) {
+    const drawn_world *world = call->world;
+    const locus_shape *shape = &world->shape;
+    const size_t T = world->queries.tokens.tokens, N = world->keys.tokens.tokens;
+    b->go = drawn_tensor_make(choices, call->dtype, T, shape->heads, shape->value_dim);
+    b->g[Q] = drawn_tensor_make(choices, call->dtype, T, shape->heads, shape->head_dim);
+    b->g[K] = drawn_tensor_make(choices, call->dtype, N, shape->kv_heads, shape->head_dim);
+    b->g[V] = drawn_tensor_make(choices, call->dtype, N, shape->kv_heads, shape->value_dim);
+    drawn_tensor_put(&b->go, call->go);
+    drawn_tensor_watch(&b->go);
+    for (size_t i = 0; i < INPUTS; i++)
+        drawn_tensor_watch(&b->g[i]);
+    for (size_t i = 0; i < world->tensor_count; i++) {
+        b->parameters[i] = reference_zeros(world->elements[i], sizeof **b->parameters);
+        b->tensors[i] = locus_tensor_view(b->parameters[i], LOCUS_FLOAT64, world->info[i].rank, world->info[i].shape);
+    }
+    const bool learns = choose_chance(choices, 85);
+    b->views = (locus_attention_gradients){&b->go.view,
+                                           &b->g[Q].view,
+                                           &b->g[K].view,
+                                           &b->g[V].view,
+                                           learns ? b->tensors : NULL,
+                                           learns ? world->tensor_count : 0};
+}
+
+static void free_backward(const attention_call *call, attention_backward *b) {
+    drawn_tensor_free(&b->go);
+    for (size_t i = 0; i < INPUTS; i++)
+        drawn_tensor_free(&b->g[i]);
+    for (size_t i = 0; i < call->world->tensor_count; i++)
+        free(b->parameters[i]);
+}
+
+/* What one step of size 1 along a direction changes the loss by at most, element by element: `sum` of magnitudes, and
+ * their root sum of squares. */
+static void sensitivity(const attention_call *call, double reach, double *sum, double *root) {
+    double square = 0;
+    *sum = 0;
+    for (size_t i = 0; i < call->outputs; i++) {
+        *sum += fabs(call->go[i]);
+        square += call->go[i] * call->go[i];
+    }
+    const double size = call->mass * (2 + call->score) * reach;
+    *sum *= size;
+    *root = sqrt(square) * size * sqrt((double)call->world->shape.head_dim);
+}
+
+static void compare_direction(attention_call *call, const char *what, double got, double up, double down, double step,
+                              double reach, double written) {
+    double sum, root;
+    sensitivity(call, reach, &sum, &root);
+    /* central differences: h² of a third derivative, and 1e-16/h; half types: o is read again as rounded */
+    const double smooth = 1e-6 * sum;
+    const double rounded =
+        (2 * score_error(call) + TRIAL_ANGLE * reach + 4 * call->eps) * root + 4 * call->eps * written;
+    trial_compare(call->result, what, 0, got, (up - down) / (2 * step), smooth + rounded);
+}
+
+static void compare_input(attention_call *call, chooser *choices, size_t input, const double *gradient) {
+    static const char *const names[] = {"dL/dq", "dL/dk", "dL/dv"};
+    const double step = 1e-5;
+    double along = 0, written = 0, reach = 1;
+    double *kept = call->in[input], *moved = reference_zeros(call->count[input], sizeof *moved);
+    double *direction = reference_zeros(call->count[input], sizeof *direction);
+    chooser stream = chooser_stream(choices);
+    const reference_tokens *tokens = input == Q ? &call->world->queries.tokens : &call->world->keys.tokens;
+    const size_t row = tokens->tokens ? call->count[input] / tokens->tokens : 0;
+    for (size_t s = 0; s < tokens->sequences; s++)
+        for (size_t i = tokens->first[s] * row; i < (tokens->first[s] + tokens->count[s]) * row; i++) {
+            direction[i] = choose_normal(&stream);
+            along += gradient[i] * direction[i];
+            written += fabs(gradient[i] * direction[i]);
+            reach = fmax(reach, fabs(kept[i]));
+        }
+    double loss_at[2];
+    for (int side = 0; side < 2; side++) {
+        for (size_t i = 0; i < call->count[input]; i++)
+            moved[i] = kept[i] + (side ? -step : step) * direction[i];
+        call->in[input] = moved;
+        loss_at[side] = loss(call);
+    }
+    call->in[input] = kept;
+    compare_direction(call, names[input], along, loss_at[0], loss_at[1], step, reach * 4, written);
+    free(moved);
+    free(direction);
+}
+
+static double moved_loss(attention_call *call, const trial_direction *direction, double step) {
+    drawn_world *world = call->world;
+    const reference_operators kept = world->operators;
+    trial_move(world, direction, step);
+    world->operators = reference_operators_make(&world->model);
+    const double at = loss(call);
+    reference_operators_free(&world->operators);
+    world->operators = kept;
+    trial_move(world, direction, -step);
+    return at;
+}
+
+static void compare_parameters(attention_call *call, chooser *choices, double *const *gradients) {
+    trial_direction direction = trial_direction_make(call->world, choices);
+    const double step = 1e-4 / direction.reach;
+    const double up = moved_loss(call, &direction, step), down = moved_loss(call, &direction, -step);
+    compare_direction(call, "dL/dparameters", trial_along(call->world, &direction, gradients), up, down, step,
+                      direction.reach, 0);
+    trial_direction_free(&direction);
+}
+
+static void run_backward(attention_call *call, attention_tensors *t, chooser *choices) {
+    trial *result = call->result;
+    attention_backward b;
+    locus_error error = {.status = LOCUS_OK};
+    make_backward(call, choices, &b);
+    drawn_tensor_watch(&t->o);
+    drawn_tensor_watch(&t->lse);
+    trial_workspace workspace = trial_workspace_make(
+        locus_attention_workspace(call->world->plan, &call->options, call->dtype, LOCUS_PASS_BACKWARD));
+    if (locus_attention_backward(call->world->plan, &call->options, &t->views, &b.views, workspace.lent, &error) !=
+        LOCUS_OK)
+        trial_fail(result, "backward was refused where forward was not: %s", error.message);
+    for (size_t i = 0; i < INPUTS; i++) {
+        const reference_tokens *tokens = i == Q ? &call->world->queries.tokens : &call->world->keys.tokens;
+        if (!drawn_tensor_untouched(&b.g[i], tokens))
+            trial_fail(result, "backward wrote outside of the tokens of gradient %zu", i);
+    }
+    if (!trial_workspace_free(&workspace))
+        trial_fail(result, "backward wrote behind its workspace");
+    const size_t input = choose(choices, INPUTS);
+    double *gradient = reference_zeros(call->count[input], sizeof *gradient);
+    drawn_tensor_get(&b.g[input], gradient);
+    if (result->state == TRIAL_FINE)
+        compare_input(call, choices, input, gradient);
+    if (result->state == TRIAL_FINE && b.views.parameters && call->world->tensor_count > 0)
+        compare_parameters(call, choices, b.parameters);
+    result->backward = true;
+    free(gradient);
+    free_backward(call, &b);
+}
+
+/* ---- the whole ---- */
+
+/* What was asked, behind the message of a failure. */
+static void describe(const attention_call *call, trial *result) {
+    const locus_attention_options *options = &call->options;
+    const size_t length = strlen(result->message);
+    if (result->state != TRIAL_FAILED)
+        return;
+    (void)snprintf(
+        result->message + length, sizeof result->message - length,
+        " (type %d, kind %d, mask %d, scale %g, cap %g, window %zu, keep %zu, documents %d, turned %d, dropout "
+        "%g on %d, landmarks %zu, clusters %zu, iterations %zu; score %.3g, mass %.3g)",
+        (int)call->dtype, (int)options->kind, (int)options->mask, options->scale, options->cap, options->window,
+        options->keep, options->query_documents != NULL, (int)options->turned, options->dropout,
+        (int)options->dropout_on, options->landmarks, options->clusters, options->iterations, call->score, call->mass);
+}
+
+void trial_attention(drawn_world *world, chooser *choices, trial *result) {
+    attention_call call = {.world = world, .result = result};
+    attention_tensors tensors;
+    *result = (trial){.state = TRIAL_FINE, .where = ""};
+    draw_options(&call, choices);
+    draw_inputs(&call, choices);
+    make_tensors(&call, choices, &tensors);
+    define(&call, call.o, call.log_sum_exp);
+    if (run_forward(&call, &tensors) && is_finite_case(&call)) {
+        double *o = reference_zeros(call.outputs, sizeof *o), *lse = reference_zeros(call.rows, sizeof *lse);
+        drawn_tensor_get(&tensors.o, o);
+        drawn_tensor_get(&tensors.lse, lse);
+        compare_forward(&call, o, lse);
+        result->compared = true;
+        free(o);
+        free(lse);
+        if (result->state == TRIAL_FINE && choose_chance(choices, 50))
+            run_backward(&call, &tensors, choices);
+    }
+    describe(&call, result);
+    free_tensors(&tensors);
+    for (size_t i = 0; i < INPUTS; i++)
+        free(call.in[i]);
+    free(call.go);
+    free(call.o);
+    free(call.log_sum_exp);
+    free(call.clusters);
+    free(call.query_documents);
+    free(call.key_documents);
+}
