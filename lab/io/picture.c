@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells what a picture file is, reads it whole and hands it to its reader. */
+/* Tells what a picture file is, reads it whole and hands it to its reader; writes what a file's name asks for. */
 #include "io/picture_formats.h"
 
 #include "io/fail.h"
@@ -75,5 +75,30 @@ locus_status lab_picture_read(lab_picture *picture, const char *path, locus_erro
     if (status != LOCUS_OK) {
         lab_picture_free(picture);
     }
+    return status;
+}
+
+/* ---- writing ---- */
+
+static bool ends_in(const char *path, const char *end) {
+    const size_t length = strlen(path), tail = strlen(end);
+    return length >= tail && strcmp(path + length - tail, end) == 0;
+}
+
+locus_status lab_picture_write(const lab_picture *picture, const char *path, locus_error *error) {
+    lab_output output;
+    locus_status status = lab_picture_check_size(picture->width, picture->height, path, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    status = lab_output_open(&output, path, error);
+    if (status == LOCUS_OK) {
+        status = (ends_in(path, ".ppm") ? lab_picture_write_anymap : lab_picture_write_png)(picture, output.stream,
+                                                                                            path, error);
+    }
+    if (status == LOCUS_OK) {
+        status = lab_output_commit(&output, error);
+    }
+    lab_output_discard(&output);
     return status;
 }

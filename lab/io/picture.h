@@ -24,7 +24,7 @@ typedef struct lab_picture {
 locus_status lab_picture_read(lab_picture *picture, const char *path, locus_error *error);
 void lab_picture_free(lab_picture *picture); /* accepts an empty one; empties it */
 
-/* A PNG, 8-bit RGB; the file is whole or not there (io/file.h). */
+/* 8-bit RGB: a binary PPM where the name ends in .ppm, else a PNG; the file is whole or not there (io/file.h). */
 locus_status lab_picture_write(const lab_picture *picture, const char *path, locus_error *error);
 
 #endif

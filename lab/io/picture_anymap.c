@@ -120,3 +120,12 @@ locus_status lab_picture_read_anymap(lab_picture *picture, const lab_picture_byt
     }
     return status == LOCUS_OK ? read_raster(picture->rgb, &map, &text, bytes->path, error) : status;
 }
+
+/* ---- writing ---- */
+
+locus_status lab_picture_write_anymap(const lab_picture *picture, FILE *stream, const char *path, locus_error *error) {
+    const size_t bytes = picture->width * picture->height * 3;
+    const bool written = fprintf(stream, "P6\n%zu %zu\n255\n", picture->width, picture->height) > 0 &&
+                         fwrite(picture->rgb, 1, bytes, stream) == bytes;
+    return written || ferror(stream) ? LOCUS_OK : lab_fail_file(error, path, "cannot be written");
+}

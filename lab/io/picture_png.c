@@ -6,7 +6,6 @@
 #include "io/picture_formats.h"
 
 #include "io/fail.h"
-#include "io/file.h"
 #include <png.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -130,7 +129,7 @@ locus_status lab_picture_read_png(lab_picture *picture, const lab_picture_bytes 
 
 /* ---- writing ---- */
 
-static locus_status write_stream(const lab_picture *picture, FILE *stream, const char *path, locus_error *error) {
+locus_status lab_picture_write_png(const lab_picture *picture, FILE *stream, const char *path, locus_error *error) {
     png_image image;
     memset(&image, 0, sizeof image);
     image.version = PNG_IMAGE_VERSION;
@@ -140,21 +139,4 @@ static locus_status write_stream(const lab_picture *picture, FILE *stream, const
     bool written = png_image_write_to_stdio(&image, stream, 0, picture->rgb, 0, NULL) != 0;
     /* A full disk shows as the stream's own error, which the commit names better. */
     return written || ferror(stream) ? LOCUS_OK : lab_fail_file(error, path, "cannot be written: %s", image.message);
-}
-
-locus_status lab_picture_write(const lab_picture *picture, const char *path, locus_error *error) {
-    lab_output output;
-    locus_status status = lab_picture_check_size(picture->width, picture->height, path, error);
-    if (status != LOCUS_OK) {
-        return status;
-    }
-    status = lab_output_open(&output, path, error);
-    if (status == LOCUS_OK) {
-        status = write_stream(picture, output.stream, path, error);
-    }
-    if (status == LOCUS_OK) {
-        status = lab_output_commit(&output, error);
-    }
-    lab_output_discard(&output);
-    return status;
 }

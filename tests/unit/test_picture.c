@@ -247,6 +247,8 @@ static void what_is_written_is_read(void **state) {
     expect_picture("round", 1, VALUES / 3, sample);
     assert_int_equal(lab_picture_write(&wide, scratch_path("round"), NULL), LOCUS_OK);
     expect_picture("round", LAB_PICTURE_MOST, 1, wide.rgb);
+    assert_int_equal(lab_picture_write(&picture, scratch_path("round.ppm"), NULL), LOCUS_OK);
+    expect_picture("round.ppm", WIDTH, HEIGHT, sample);
     assert_int_equal(lab_picture_write(&wider, scratch_path("round"), NULL), LOCUS_ERROR_IO);
     assert_int_equal(lab_picture_write(&none, scratch_path("round"), NULL), LOCUS_ERROR_IO);
     assert_int_equal(lab_picture_write(&picture, scratch_path("no/folder"), NULL), LOCUS_ERROR_IO);
