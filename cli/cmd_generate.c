@@ -159,16 +159,18 @@ static tokens tokens_of(const int32_t *ids, const lab_tree_nodes *nodes, size_t 
     return (tokens){ids + first, tree ? nodes->parents + first : NULL, tree ? nodes->branches + first : NULL, count};
 }
 
-/* "1 2 3", or "(11 3 2)" of a tree; what is no whole tree yet is printed as far as it has grown. From malloc. */
-static char *text_of(const tokens *t) {
-    if (t->parents != NULL) {
-        lab_tree tree = {0};
-        char *text = lab_tree_from_parents(&tree, t->count, t->ids, t->parents, t->branches, NULL) == LOCUS_OK
-                         ? lab_tree_string(&tree)
-                         : NULL;
-        lab_tree_destroy(&tree);
-        return text;
+static char *tree_text(const tokens *t) {
+    lab_tree tree = {0};
+    locus_error error;
+    if (lab_tree_from_parents(&tree, t->count, t->ids, t->parents, t->branches, &error) != LOCUS_OK) {
+        exit(cli_error(&error));
     }
+    char *text = lab_tree_string(&tree);
+    lab_tree_destroy(&tree);
+    return text;
+}
+
+static char *word_text(const tokens *t) {
     char *text = calloc(t->count * 12 + 1, 1);
     for (size_t i = 0, used = 0; text != NULL && i < t->count; i++) {
         used += (size_t)snprintf(text + used, 13, "%s%d", i == 0 ? "" : " ", (int)t->ids[i]);
@@ -176,9 +178,19 @@ static char *text_of(const tokens *t) {
     return text;
 }
 
+/* "1 2 3", or "(11 3 2)" of a tree; what is no whole tree yet is printed as far as it has grown. From malloc; without
+ * memory the program ends. */
+static char *text_of(const tokens *t) {
+    char *text = t->parents != NULL ? tree_text(t) : word_text(t);
+    if (text == NULL) {
+        exit(cli_failure("out of memory for the text of a sample"));
+    }
+    return text;
+}
+
 static void print_tokens(const char *label, const tokens *t, const char *after) {
     char *text = text_of(t);
-    cli_print("%s %s%s\n", label, text == NULL ? "(out of memory)" : text, after);
+    cli_print("%s %s%s\n", label, text, after);
     free(text);
 }
 
@@ -190,7 +202,7 @@ static void add_tokens(cJSON *object, const char *name, const tokens *t) {
     if (t->parents != NULL) {
         char label[32], *text = text_of(t);
         snprintf(label, sizeof label, "%s_text", name);
-        cJSON_AddStringToObject(object, label, text == NULL ? "" : text);
+        cJSON_AddStringToObject(object, label, text);
         free(text);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* locus runs: lists the store, shows one run, deletes runs. */
 #include "command.h"
+#include "io/printable.h"
 #include "output.h"
 #include "store_argument.h"
 #include "train/checkpoint.h"
@@ -14,20 +15,19 @@
 
 /* ---- list ---- */
 
-static double final_value(const cli_store *store, const lab_run *run, const char *set, const char *name) {
+/* *accuracy on the test set: NaN if there is none yet. */
+static locus_status test_accuracy(const cli_store *store, const lab_run *run, double *accuracy, locus_error *error) {
     lab_final *finals;
     size_t count;
-    double value = (double)NAN;
-    if (lab_store_finals(store->store, run->id, &finals, &count, NULL) != LOCUS_OK) {
-        return value;
-    }
+    *accuracy = (double)NAN;
+    const locus_status status = lab_store_finals(store->store, run->id, &finals, &count, error);
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(finals[i].set, set) == 0 && strcmp(finals[i].name, name) == 0) {
-            value = finals[i].value;
+        if (strcmp(finals[i].set, "test") == 0 && strcmp(finals[i].name, "accuracy") == 0) {
+            *accuracy = finals[i].value;
         }
     }
     free(finals);
-    return value;
+    return status;
 }
 
 /* Trees with their order, "tree-copy depth", expressions with what is asked. */
@@ -39,9 +39,13 @@ static void add_task(cli_table *table, const lab_run *run) {
     cli_table_cell(table, "%s%s%s", run->task, *variant != '\0' ? " " : "", variant);
 }
 
-static void add_row(cli_table *table, const cli_store *store, const lab_run *run) {
+static int add_row(cli_table *table, const cli_store *store, const lab_run *run) {
     char seconds[32], peak[32];
-    double accuracy = final_value(store, run, "test", "accuracy");
+    double accuracy;
+    locus_error error;
+    if (test_accuracy(store, run, &accuracy, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
     const lab_task *task = lab_task_find(run->task);
     const bool images = task != NULL && task->kind == LAB_TASK_IMAGES; /* these have no embedding */
     cli_table_cell(table, "%" PRId64, run->id);
@@ -62,12 +66,48 @@ static void add_row(cli_table *table, const cli_store *store, const lab_run *run
     cli_table_cell(table, "%s",
                    run->peak_bytes > 0 ? cli_format_bytes(peak, sizeof peak, (double)run->peak_bytes) : "–");
     cli_table_cell(table, "%s", run->name);
+    return 0;
 }
 
-static int list(const cli_store *store, cli_arguments *arguments) {
+static void free_runs(lab_run *runs, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        lab_run_free(&runs[i]);
+    }
+    free(runs);
+}
+
+static int list_json(const cli_store *store, const lab_run *runs, size_t count) {
+    cJSON *array = cJSON_CreateArray();
+    for (size_t i = 0; i < count; i++) {
+        cJSON *run = cli_run_json(store, &runs[i]);
+        if (run == NULL) { /* told */
+            cJSON_Delete(array);
+            return 1;
+        }
+        cJSON_AddItemToArray(array, run);
+    }
+    return cli_json_print(array);
+}
+
+static int list_table(const cli_store *store, const lab_run *runs, size_t count) {
     static const char *const heads[] = {">run",       "task",         "encoding", "budget", "set-up",
                                         "embeddings", ">seed",        "state",    ">steps", ">test acc.",
                                         ">time",      ">peak memory", "name"};
+    cli_table *table = cli_table_create(heads, sizeof heads / sizeof *heads);
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < count; i++) {
+        status = add_row(table, store, &runs[i]);
+    }
+    if (status == 0 && count > 0) {
+        cli_table_print(table, stdout);
+    } else if (status == 0) {
+        cli_print("no runs\n");
+    }
+    cli_table_free(table);
+    return status;
+}
+
+static int list(const cli_store *store, cli_arguments *arguments) {
     lab_run_filter filter = {.task = cli_text(arguments, "task"), .encoding = cli_text(arguments, "encoding")};
     lab_run *runs;
     size_t count;
@@ -75,25 +115,9 @@ static int list(const cli_store *store, cli_arguments *arguments) {
     if (lab_store_runs(store->store, &filter, &runs, &count, &error) != LOCUS_OK) {
         return cli_error(&error);
     }
-    bool json = cli_flag(arguments, "json");
-    cJSON *array = json ? cJSON_CreateArray() : NULL;
-    cli_table *table = cli_table_create(heads, sizeof heads / sizeof *heads);
-    for (size_t i = 0; i < count; i++) {
-        if (json) {
-            cJSON_AddItemToArray(array, cli_run_json(store, &runs[i]));
-        } else {
-            add_row(table, store, &runs[i]);
-        }
-        lab_run_free(&runs[i]);
-    }
-    free(runs);
-    if (!json && count > 0) {
-        cli_table_print(table, stdout);
-    } else if (!json) {
-        cli_print("no runs\n");
-    }
-    cli_table_free(table);
-    return json ? cli_json_print(array) : 0;
+    const int status = (cli_flag(arguments, "json") ? list_json : list_table)(store, runs, count);
+    free_runs(runs, count);
+    return status;
 }
 
 /* ---- show ---- */
@@ -106,23 +130,28 @@ static int show(const cli_store *store, const char *operand, bool json) {
     }
     cJSON *root = cli_run_json(store, &run);
     lab_run_free(&run);
-    if (json) {
+    if (json && root != NULL) {
         return cli_json_print(root);
     }
-    const cJSON *item;
+    cJSON *item;
     cJSON_ArrayForEach(item, root) {
         if (cJSON_IsString(item) && item->valuestring[0] != '\0') {
+            lab_printable(item->valuestring, ""); /* one line for each */
             cli_print("%-18s %s\n", item->string, item->valuestring);
         } else if (cJSON_IsNumber(item)) {
             cli_print("%-18s %.10g\n", item->string, item->valuedouble);
         } else if (cJSON_IsObject(item)) {
             char *text = cJSON_PrintUnformatted(item);
-            cli_print("%-18s %s\n", item->string, text == NULL ? "" : text);
+            if (text == NULL) {
+                status = cli_failure("out of memory while writing JSON");
+            } else {
+                cli_print("%-18s %s\n", item->string, text);
+            }
             cJSON_free(text);
         }
     }
     cJSON_Delete(root);
-    return root == NULL ? 1 : 0;
+    return root == NULL ? 1 : status;
 }
 
 /* ---- delete ---- */

@@ -135,6 +135,7 @@ static int run(const cli_command *command, const char *line, int argc, char **ar
 }
 
 int main(int argc, char **argv) {
+    cli_json_watch();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write, which then cleans up */
     if (argc < 2) {
         return cli_usage_error("a command is missing; 'locus --help' lists the commands");

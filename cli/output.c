@@ -307,10 +307,23 @@ static void put_json(const char *text) {
     putchar('\n');
 }
 
+static bool json_lacks_memory;
+
+static void *allocate_json(size_t bytes) {
+    void *block = malloc(bytes);
+    json_lacks_memory = json_lacks_memory || !block;
+    return block;
+}
+
+void cli_json_watch(void) {
+    cJSON_InitHooks(&(cJSON_Hooks){allocate_json, free});
+}
+
 int cli_json_print(cJSON *root) {
     char *text = root ? cJSON_Print(root) : NULL;
     cJSON_Delete(root);
-    if (!text) {
+    if (!text || json_lacks_memory) {
+        cJSON_free(text);
         return cli_failure("out of memory while writing JSON");
     }
     put_json(text);

@@ -58,37 +58,39 @@ static void note_name(beginning *b, const char *name) {
     }
 }
 
-static beginning find_beginning(const cli_store *store, const char *operand, lab_run *run) {
+static locus_status find_beginning(const cli_store *store, const char *operand, beginning *b, lab_run *run,
+                                   locus_error *error) {
     lab_run *runs;
     size_t count, last = 0;
-    beginning b = {0};
-    if (lab_store_runs(store->store, NULL, &runs, &count, NULL) != LOCUS_OK) {
-        return b;
-    }
+    *b = (beginning){0};
+    const locus_status status = lab_store_runs(store->store, NULL, &runs, &count, error);
     for (size_t i = 0; i < count; i++) {
         if (operand[0] != '\0' && strncmp(runs[i].name, operand, strlen(operand)) == 0) {
-            b.found++;
-            note_name(&b, runs[i].name);
+            b->found++;
+            note_name(b, runs[i].name);
             last = i;
         }
     }
-    if (b.found == 1) {
+    if (b->found == 1) {
         *run = runs[last];
         memset(&runs[last], 0, sizeof runs[last]);
     }
     free_runs(runs, count);
-    return b;
+    return status;
 }
 
 int cli_store_find(const cli_store *store, const char *operand, lab_run *run) {
-    locus_error error;
+    locus_error error, other;
+    beginning b;
     if (lab_store_run_find(store->store, operand, run, &error) == LOCUS_OK) {
         return 0;
     }
     if (error.status != LOCUS_ERROR_ARGUMENT) {
         return cli_error(&error);
     }
-    const beginning b = find_beginning(store, operand, run);
+    if (find_beginning(store, operand, &b, run, &other) != LOCUS_OK) {
+        return cli_error(&other);
+    }
     if (b.found > 1) {
         return cli_failure("%zu runs begin with '%s': %s; give more of the name, or a number of 'locus runs'", b.found,
                            operand, b.names);
@@ -153,6 +155,8 @@ cJSON *cli_run_json(const cli_store *store, const lab_run *run) {
     cJSON *config = cJSON_Parse(run->config);
     if (config != NULL) {
         cJSON_AddItemToObject(root, "config", config);
+    } else { /* what cannot be read is shown as it is */
+        cJSON_AddStringToObject(root, "config", run->config);
     }
     add_finals(root, finals, count);
     free(finals);

@@ -32,6 +32,10 @@ void lab_drawing_free(lab_drawing *drawing) {
     }
 }
 
+void lab_drawing_lacks(lab_drawing *drawing) {
+    drawing->broken = true;
+}
+
 /* ---- the list ---- */
 
 static bool grow(lab_drawing *drawing, void **block, size_t *room, size_t needed, size_t size) {

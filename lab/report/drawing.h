@@ -50,7 +50,11 @@ void lab_draw_disc(lab_drawing *drawing, lab_point centre, double radius, unsign
 /* The text's baseline begins, is centred or ends at `at`. */
 void lab_draw_text(lab_drawing *drawing, lab_point at, lab_label label, const char *text);
 
-/* By the name: .svg or .png. ARGUMENT for other names; UNSUPPORTED if a PNG is asked for without gnuplot. */
+/* What belongs into the drawing could not be made for want of memory: writing it will fail. */
+void lab_drawing_lacks(lab_drawing *drawing);
+
+/* By the name: .svg or .png. ARGUMENT for other names; UNSUPPORTED if a PNG is asked for without gnuplot;
+ * MEMORY if the drawing lacks anything. */
 locus_status lab_drawing_write(const lab_drawing *drawing, const char *path, locus_error *error);
 
 /* From red (−1) over white (0) to blue (1). */

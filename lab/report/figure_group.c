@@ -219,9 +219,12 @@ static void draw_end(const group_figure *figure, const lab_element *element, uns
 /* ---- words ---- */
 
 /* The texts of a path, cut to what a line holds. */
-static void put_path(const locus_path *path, char *text, size_t size) {
+static void put_path(const group_figure *figure, const locus_path *path, char *text, size_t size) {
     char *whole = lab_path_text(path);
-    snprintf(text, size, "%.60s", whole ? whole : "?");
+    if (!whole) {
+        lab_drawing_lacks(figure->drawing);
+    }
+    snprintf(text, size, "%.60s", whole ? whole : "");
     free(whole);
 }
 
@@ -239,9 +242,9 @@ static locus_status put_caption(const group_figure *figure, const locus_path *fr
     }
     if (status == LOCUS_OK) {
         double y = TOP + lab_layout_height(&figure->layout) + 26;
-        put_path(from, a, sizeof a);
-        put_path(to, b, sizeof b);
-        put_path(relative, between, sizeof between);
+        put_path(figure, from, a, sizeof a);
+        put_path(figure, to, b, sizeof b);
+        put_path(figure, relative, between, sizeof between);
         snprintf(text, sizeof text, "a = %s  b = %s  −a + b = %s", a, b, between);
         lab_draw_text(figure->drawing, (lab_point){LEFT, y}, (lab_label){.size = 13.5, .colour = LAB_INK}, text);
         snprintf(text, sizeof text, "length %" PRId64 ", distance %" PRId64, length, distance);

@@ -28,13 +28,16 @@ typedef struct similarity_figure {
 static void put_title(lab_drawing *drawing, const lab_similarity *similarity, const locus_path *origin,
                       const char *title) {
     char text[400], *at = lab_path_text(origin);
+    if (!at) {
+        lab_drawing_lacks(drawing);
+    }
     snprintf(text, sizeof text, "%.90s", title);
     lab_draw_text(drawing, (lab_point){LEFT, 26}, (lab_label){.size = 15, .colour = LAB_INK, .bold = true}, text);
     snprintf(text, sizeof text,
              similarity->embedding ? "cosine between the vectors of each position and of %.60s"
                                    : "score of q = k, |q| = 1, mean over heads and directions, "
                                      "between each position and %.60s",
-             at ? at : "?");
+             at ? at : "");
     lab_draw_text(drawing, (lab_point){LEFT, 45}, (lab_label){.size = 12, .colour = LAB_MUTED}, text);
     free(at);
 }
@@ -54,6 +57,7 @@ static void draw_curve(lab_drawing *drawing, const lab_axes *axes, const curve_p
                        double origin, bool band) {
     lab_point *line = calloc(2 * count + 1, sizeof *line);
     if (!line) {
+        lab_drawing_lacks(drawing);
         return;
     }
     for (size_t i = 0; i < count; i++) {

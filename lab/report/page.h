@@ -27,7 +27,7 @@ void lab_page_legend(lab_page *page, const lab_summary_section *section);
 const lab_statistic *lab_page_statistic(const lab_summary_section *section, const lab_summary_row *row, size_t which);
 
 /* page_setting.c: what was run; page_tables.c (findings), page_scores.c, page_costs.c (the others) */
-void lab_page_setting(lab_page *page, const lab_summary_section *section);
+locus_status lab_page_setting(lab_page *page, const lab_summary_section *section, locus_error *error);
 void lab_page_findings(lab_page *page, const lab_summary_section *section);
 void lab_page_scores(lab_page *page, const lab_summary_section *section);
 void lab_page_costs(lab_page *page, const lab_summary_section *section);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The angles that trained encodings turn by: one panel for each generator (an axis, a branch), one line for each head,
  * and rope's ladder for as many pairs in grey. */
+#include "io/fail.h"
 #include "report/figure.h"
 #include "report/page.h"
 #include "report/plot.h"
@@ -166,8 +167,14 @@ static locus_status put_row(lab_page *page, const lab_summary_row *row, const ch
     lab_spectrum spectrum = {0};
     lab_model *model = NULL;
     locus_status drawn = LOCUS_OK;
-    if (row->done > 0 && lab_page_model(page, row, &model, NULL) == LOCUS_OK &&
-        trained_angles(&spectrum, model, NULL) == LOCUS_OK && spectrum.count > 0) {
+    locus_error reason;
+    locus_status status = row->done > 0 ? lab_page_model(page, row, &model, &reason) : LOCUS_ERROR_IO;
+    if (status == LOCUS_OK) {
+        status = trained_angles(&spectrum, model, &reason);
+    }
+    if (status == LOCUS_ERROR_MEMORY) {
+        drawn = lab_fail(error, status, NULL, "%s", reason.message);
+    } else if (status == LOCUS_OK && spectrum.count > 0) {
         fputs((*shown)++ == 0 ? "<figure>\n" : "", page->file);
         if (lab_model_get_config(model)->architecture == LAB_IMAGE_CLASSIFIER) {
             name_axes(&spectrum);

@@ -252,7 +252,8 @@ typedef struct kernel_cells {
     const char *opening;
 } kernel_cells;
 
-/* One cell; nothing for an encoding that is not on a sequence. A lost checkpoint costs its picture, not the page. */
+/* One cell; nothing for an encoding that is not on a sequence. A lost checkpoint costs its picture, not the page, but
+ * memory may be there the next time. */
 static locus_status put_kernel(lab_page *page, const lab_summary_row *row, kernel_cells *cells, const char *id,
                                locus_error *error) {
     lab_model *model = NULL;
@@ -266,7 +267,9 @@ static locus_status put_kernel(lab_page *page, const lab_summary_row *row, kerne
     if (status == LOCUS_OK && shown) {
         status = trained_kernel(&kernel, model, cells->reach, &reason);
     }
-    if (status == LOCUS_OK && shown) {
+    if (status == LOCUS_ERROR_MEMORY) {
+        drawn = lab_fail(error, status, NULL, "%s", reason.message);
+    } else if (status == LOCUS_OK && shown) {
         drawn = draw_kernel(page, row, &kernel, id, cells->width, error);
     } else if (shown) {
         fputs("<div class=\"cell\"><h4><code>", page->file);

@@ -215,7 +215,8 @@ static bool data_options(const lab_summary_section *section, const lab_task *tas
 }
 
 /* What guessing scores on the section's data. */
-static void put_chance(lab_page *page, const lab_summary_section *section, const cJSON *config) {
+static locus_status put_chance(lab_page *page, const lab_summary_section *section, const cJSON *config,
+                               locus_error *error) {
     const lab_task *task = lab_task_find(section->task);
     lab_task_options options;
     char text[120];
@@ -224,7 +225,7 @@ static void put_chance(lab_page *page, const lab_summary_section *section, const
         snprintf(text, sizeof text, "%.1f %% of the images: there are %g classes, as many images of each",
                  100 / (classes >= 1 ? classes : 1), classes);
         put_item(page, "Chance", text);
-        return;
+        return LOCUS_OK;
     }
     if (section->kind == LAB_TASK_EXPRESSIONS && section->chance > 0) {
         snprintf(text, sizeof text,
@@ -234,35 +235,61 @@ static void put_chance(lab_page *page, const lab_summary_section *section, const
     }
     const bool pairs = section->kind == LAB_TASK_WORDS || section->kind == LAB_TASK_TREES;
     if (!task || !pairs || !data_options(section, task, config, &options)) {
-        return;
+        return LOCUS_OK;
     }
     lab_dataset set;
     const lab_draw draw = {task, &options, LAB_SET_TEST, 500, 0};
-    if (lab_dataset_generate(&set, &draw, NULL) == LOCUS_OK) {
+    const locus_status status = lab_dataset_generate(&set, &draw, error);
+    if (status == LOCUS_OK) {
         snprintf(text, sizeof text, "%.1f %% of the %s, by always guessing the most common one",
                  100 * lab_dataset_chance(&set, lab_task_vocabulary(task, &options)),
                  section->kind == LAB_TASK_TREES ? "nodes" : "tokens");
         put_item(page, "Chance", text);
         lab_dataset_destroy(&set);
     }
+    return status == LOCUS_ERROR_MEMORY ? status : LOCUS_OK; /* sizes that no data have: chance is left out */
 }
 
 /* ---- runs ---- */
 
-/* The distinct values of a text column of the section's runs, joined. */
-static void put_distinct(lab_page *page, const char *name, const lab_summary_section *section,
-                         char *const *(*column)(const lab_run *)) {
-    char text[600] = "";
-    for (size_t i = 0; i < section->row_count; i++) {
-        for (size_t j = 0; j < section->rows[i].run_count; j++) {
-            const char *value = *column(section->rows[i].runs[j]);
-            size_t used = strlen(text);
-            if (value && value[0] && !strstr(text, value)) {
-                snprintf(text + used, sizeof text - used, "%s%s", used ? "; " : "", value);
+/* What stands before value `index` of a list. */
+static void put_part(lab_page *page, const char *name, const char *between, size_t index) {
+    if (index == 0) {
+        fprintf(page->file, "<dt>%s</dt><dd>", name);
+    } else {
+        fputs(between, page->file);
+    }
+}
+
+typedef char *const *text_column(const lab_run *run);
+
+/* Whether an earlier run of the section has this value of the column, or one that says as much. */
+static bool came_before(const lab_summary_section *section, text_column *column, size_t row, size_t run) {
+    const char *value = *column(section->rows[row].runs[run]);
+    for (size_t i = 0; i <= row; i++) {
+        for (size_t j = 0; j < (i < row ? section->rows[i].run_count : run); j++) {
+            const char *other = *column(section->rows[i].runs[j]);
+            if (other && strstr(other, value)) {
+                return true;
             }
         }
     }
-    put_item(page, name, text);
+    return false;
+}
+
+/* The distinct values of a text column of the section's runs, joined. */
+static void put_distinct(lab_page *page, const char *name, const lab_summary_section *section, text_column *column) {
+    size_t count = 0;
+    for (size_t i = 0; i < section->row_count; i++) {
+        for (size_t j = 0; j < section->rows[i].run_count; j++) {
+            const char *value = *column(section->rows[i].runs[j]);
+            if (value && value[0] && !came_before(section, column, i, j)) {
+                put_part(page, name, "; ", count++);
+                lab_page_text(page, value);
+            }
+        }
+    }
+    fputs(count ? "</dd>\n" : "", page->file);
 }
 
 static char *const *machine_of(const lab_run *run) {
@@ -272,25 +299,29 @@ static char *const *version_of(const lab_run *run) {
     return &run->version;
 }
 
-static void put_seeds(lab_page *page, const lab_summary_section *section) {
-    char text[300] = "";
-    uint64_t seen[64];
-    size_t count = 0;
-    for (size_t i = 0; i < section->row_count; i++) {
-        for (size_t j = 0; j < section->rows[i].run_count; j++) {
-            uint64_t seed = section->rows[i].runs[j]->seed;
-            size_t k = 0;
-            while (k < count && seen[k] != seed) {
-                k++;
-            }
-            if (k == count && count < 64) {
-                size_t used = strlen(text);
-                seen[count++] = seed;
-                snprintf(text + used, sizeof text - used, "%s%" PRIu64, used ? ", " : "", seed);
+static bool seed_came_before(const lab_summary_section *section, size_t row, size_t run) {
+    const uint64_t seed = section->rows[row].runs[run]->seed;
+    for (size_t i = 0; i <= row; i++) {
+        for (size_t j = 0; j < (i < row ? section->rows[i].run_count : run); j++) {
+            if (section->rows[i].runs[j]->seed == seed) {
+                return true;
             }
         }
     }
-    put_item(page, "Seeds", text);
+    return false;
+}
+
+static void put_seeds(lab_page *page, const lab_summary_section *section) {
+    size_t count = 0;
+    for (size_t i = 0; i < section->row_count; i++) {
+        for (size_t j = 0; j < section->rows[i].run_count; j++) {
+            if (!seed_came_before(section, i, j)) {
+                put_part(page, "Seeds", ", ", count++);
+                fprintf(page->file, "%" PRIu64, section->rows[i].runs[j]->seed);
+            }
+        }
+    }
+    fputs(count ? "</dd>\n" : "", page->file);
 }
 
 static void put_task(lab_page *page, const lab_summary_section *section) {
@@ -327,12 +358,13 @@ static void put_embeddings(lab_page *page, const lab_summary_section *section, c
     }
 }
 
-void lab_page_setting(lab_page *page, const lab_summary_section *section) {
+locus_status lab_page_setting(lab_page *page, const lab_summary_section *section, locus_error *error) {
     cJSON *config = cJSON_Parse(section->config ? section->config : "");
+    locus_status status = LOCUS_OK;
     fputs("<dl>\n", page->file);
     put_task(page, section);
     if (config) {
-        put_chance(page, section, config);
+        status = put_chance(page, section, config, error);
         put_configuration(page, section, config);
     }
     put_embeddings(page, section, config);
@@ -341,4 +373,5 @@ void lab_page_setting(lab_page *page, const lab_summary_section *section) {
     put_distinct(page, "Version", section, version_of);
     fputs("</dl>\n", page->file);
     cJSON_Delete(config);
+    return status;
 }

@@ -126,7 +126,9 @@ static locus_status put_section(lab_page *page, size_t number, locus_error *erro
         lab_page_unfinished(page, section);
     }
     fputs("<h3>What was run</h3>\n", page->file);
-    lab_page_setting(page, section);
+    if (status == LOCUS_OK) {
+        status = lab_page_setting(page, section, error);
+    }
     lab_page_runs(page, section);
     fputs("</section>\n", page->file);
     return status;

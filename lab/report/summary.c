@@ -71,7 +71,11 @@ static char *section_key(const lab_run *run) {
         cJSON_DeleteItemFromObjectCaseSensitive(config, free_fields[i]);
     }
     char *text = config ? cJSON_PrintUnformatted(config) : NULL;
+    const bool lacks = config && !text;
     cJSON_Delete(config);
+    if (lacks) {
+        return NULL;
+    }
     size_t bytes = (text ? strlen(text) : 0) + strlen(run->task) + strlen(run->budget) + strlen(run->setup) +
                    strlen(run->embedding_init) + 8;
     char *key = malloc(bytes);

@@ -58,17 +58,16 @@ static bool grow(void **items, size_t count, size_t size) {
     return grown != NULL;
 }
 
-/* Steps through the rows; `take` fills item `count` of the array from the row. */
+/* Steps through the rows; `take` fills item `count` of the array from the row, false without memory. */
 static locus_status collect(lab_store *store, sqlite3_stmt *statement, size_t size,
-                            void (*take)(sqlite3_stmt *statement, void *item), void **items, size_t *count,
+                            bool (*take)(sqlite3_stmt *statement, void *item), void **items, size_t *count,
                             locus_error *error) {
     int code;
     while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-        if (!grow(items, *count, size)) {
+        if (!grow(items, *count, size) || !take(statement, (char *)*items + *count * size)) {
             code = SQLITE_NOMEM;
             break;
         }
-        take(statement, (char *)*items + *count * size);
         (*count)++;
     }
     sqlite3_finalize(statement);
@@ -81,10 +80,11 @@ static locus_status collect(lab_store *store, sqlite3_stmt *statement, size_t si
     return LOCUS_OK;
 }
 
-static void take_metric(sqlite3_stmt *statement, void *item) {
+static bool take_metric(sqlite3_stmt *statement, void *item) {
     lab_metric *metric = item;
     metric->step = (uint64_t)sqlite3_column_int64(statement, 0);
     metric->value = column_value(statement, 1);
+    return true;
 }
 
 locus_status lab_store_metrics(lab_store *store, int64_t run, const char *name, lab_metric **metrics, size_t *count,
@@ -120,12 +120,16 @@ locus_status lab_store_final_set(lab_store *store, int64_t run, const char *set,
     return lab_store_finish(store, statement, error);
 }
 
-static void take_final(sqlite3_stmt *statement, void *item) {
+static bool take_final(sqlite3_stmt *statement, void *item) {
     lab_final *final = item;
-    const unsigned char *set = sqlite3_column_text(statement, 0), *name = sqlite3_column_text(statement, 1);
-    snprintf(final->set, sizeof final->set, "%s", set == NULL ? "" : (const char *)set);
-    snprintf(final->name, sizeof final->name, "%s", name == NULL ? "" : (const char *)name);
+    const char *set = lab_store_text(statement, 0), *name = lab_store_text(statement, 1);
+    if (set == NULL || name == NULL) {
+        return false;
+    }
+    snprintf(final->set, sizeof final->set, "%s", set);
+    snprintf(final->name, sizeof final->name, "%s", name);
     final->value = column_value(statement, 2);
+    return true;
 }
 
 locus_status lab_store_finals(lab_store *store, int64_t run, lab_final **finals, size_t *count, locus_error *error) {

@@ -90,6 +90,11 @@ locus_status lab_store_prepare(lab_store *store, sqlite3_stmt **statement, const
     return code == SQLITE_OK ? LOCUS_OK : lab_store_fail(store, code, error);
 }
 
+const char *lab_store_text(sqlite3_stmt *statement, int column) {
+    const bool empty = sqlite3_column_type(statement, column) == SQLITE_NULL;
+    return empty ? "" : (const char *)sqlite3_column_text(statement, column);
+}
+
 locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_error *error) {
     int code = sqlite3_step(statement);
     sqlite3_finalize(statement);
@@ -195,6 +200,13 @@ static locus_status check_pages(lab_store *store, locus_error *error) {
     return good ? LOCUS_OK : lab_store_fail(store, code == SQLITE_ROW ? SQLITE_CORRUPT : code, error);
 }
 
+/* The file may be a stranger's: its schema calls no function that does anything, and nothing writes to its pages but
+ * what is meant to. */
+static void distrust(sqlite3 *database) {
+    sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+}
+
 static locus_status make_folder(const char *path, locus_error *error) {
     char *folder = lab_folder_of(path);
     locus_status status = folder != NULL ? lab_directory_create(folder, error) : lab_fail_memory(error, "a path");
@@ -217,6 +229,7 @@ static locus_status open_database(lab_store *store, locus_error *error) {
         return lab_fail(error, LOCUS_ERROR_IO, "store",
                         "the run store '%s' cannot be made: check that its folder may be written", store->path);
     }
+    distrust(store->database);
     sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
     status = check_schema(store, false, error);
     if (status == LOCUS_OK) {
@@ -245,6 +258,7 @@ static int open_uri(lab_store *store, bool immutable) {
                            : sqlite3_open_v2(uri, &store->database, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
     sqlite3_free(uri);
     if (code == SQLITE_OK) {
+        distrust(store->database);
         sqlite3_busy_timeout(store->database, BUSY_MILLISECONDS);
         code = sqlite3_exec(store->database, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
     }

@@ -97,8 +97,8 @@ locus_status lab_store_run_update(lab_store *store, const lab_run *run, locus_er
 }
 
 static bool take_text(sqlite3_stmt *statement, int column, char **text) {
-    const unsigned char *value = sqlite3_column_text(statement, column);
-    *text = strdup(value == NULL ? "" : (const char *)value);
+    const char *value = lab_store_text(statement, column);
+    *text = value != NULL ? strdup(value) : NULL;
     return *text != NULL;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The store's own view of its database: shared by store.c and metric.c only. */
+/* The store's own view of its database: shared by store.c, store_run.c and metric.c only. */
 #ifndef LAB_STORE_SQL_H
 #define LAB_STORE_SQL_H
 
@@ -17,6 +17,8 @@ struct lab_store {
 locus_status lab_store_fail(lab_store *store, int code, locus_error *error);
 locus_status lab_store_execute(lab_store *store, const char *sql, locus_error *error);
 locus_status lab_store_prepare(lab_store *store, sqlite3_stmt **statement, const char *sql, locus_error *error);
+/* The text of a column, "" where it is NULL; NULL: out of memory. Good until the next step. */
+const char *lab_store_text(sqlite3_stmt *statement, int column);
 /* Runs a statement that gives no rows, and finalises it. */
 locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_error *error);
 

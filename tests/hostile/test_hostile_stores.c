@@ -276,6 +276,26 @@ static void links_are_not_followed(void **state) {
     }
 }
 
+/* A score that cannot be read is no score that is not there. */
+static void a_store_that_cannot_be_read_is_told(void **state) {
+    (void)state;
+    run_shell("rm -rf store && cp -R template store");
+    sqlite3 *store = open_store();
+    assert_int_equal(sqlite3_exec(store, "DROP TABLE final; DROP TABLE metric", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(store), SQLITE_OK);
+    for (size_t c = 0; c < 6; c++) {
+        snprintf(place, sizeof place, "no scores, %s %s", commands[c][0], commands[c][1]);
+        const int status = run(commands[c]);
+        char *err = read_text("err"), *out = read_text("out");
+        expect(status == 1 && out[0] == '\0', "no failure", out);
+        expect(strncmp(err, "locus: the run store 'store/locus.db' failed: no such table", 59) == 0, "no reason", err);
+        expect_lines(status);
+        expect_surroundings();
+        free(err);
+        free(out);
+    }
+}
+
 /* ---- the store that is copied ---- */
 
 static int create(void **state) {
@@ -312,6 +332,7 @@ int main(int count, char **words) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_of_strangers_are_texts),
         cmocka_unit_test(links_are_not_followed),
+        cmocka_unit_test(a_store_that_cannot_be_read_is_told),
     };
     all_of_them = count > 1 && strcmp(words[1], "long") == 0;
     return cmocka_run_group_tests(tests, create, drop);

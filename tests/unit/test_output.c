@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* What the program says, byte for byte: text of others, tables, JSON, error lines, and the progress bar on a terminal
+ * of each width. */
+#define _XOPEN_SOURCE 700 /* terminals of the test's own */
+#include "output.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define HOSTILE "\x1b[2J\x07\xc2\x9b|\x9b|\xe2\x80\xae|é"
+#define SHOWN "?[2J??|?|?|é"
+
+/* ---- capturing ---- */
+
+static int saved, place;
+static char text[20000];
+
+/* From here on what is written to the descriptor goes to a file. */
+static void capture(int descriptor) {
+    char path[] = "/tmp/locus-output-XXXXXX";
+    fflush(NULL);
+    place = descriptor;
+    saved = dup(descriptor);
+    const int file = mkstemp(path);
+    assert_true(saved >= 0 && file >= 0 && dup2(file, descriptor) == descriptor);
+    unlink(path);
+    close(file);
+}
+
+static const char *captured(void) {
+    fflush(NULL);
+    const ssize_t bytes = pread(place, text, sizeof text - 1, 0);
+    assert_true(bytes >= 0 && dup2(saved, place) == place);
+    close(saved);
+    text[bytes] = '\0';
+    return text;
+}
+
+/* ---- text ---- */
+
+static void text_of_others_is_shown(void **state) {
+    (void)state;
+    capture(STDOUT_FILENO);
+    cli_print("%s\t%d\n", HOSTILE, 7);
+    cli_write_bytes(stdout, "a\0b\x1b", 4);
+    assert_string_equal(captured(), SHOWN "\t7\na?b?");
+}
+
+static void an_error_is_one_line(void **state) {
+    (void)state;
+    const locus_error error = {.status = LOCUS_ERROR_SPEC, .offset = 4, .length = 1, .message = "no such\nthing"};
+    capture(STDERR_FILENO);
+    assert_int_equal(cli_failure("'%s' is no\nfile", HOSTILE), 1);
+    assert_int_equal(cli_error_in("abc\x1b"
+                                  "c",
+                                  &error),
+                     2);
+    assert_int_equal(cli_error_in("a–c", &error), 2);
+    assert_string_equal(captured(), "locus: '" SHOWN "' is no?file\nlocus: no such?thing\nlocus: no such?thing\n"
+                                    "  a–c\n    ^\n");
+}
+
+static void a_long_error_says_that_it_was_cut(void **state) {
+    (void)state;
+    char name[3000];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    capture(STDERR_FILENO);
+    cli_failure("%s", name);
+    const char *line = captured();
+    assert_int_equal(strlen(line), 2048);
+    assert_string_equal(line + 2048 - 5, "n…\n");
+}
+
+static void cells_are_single_lines(void **state) {
+    static const char *const heads[] = {"name", ">n"};
+    char long_cell[2000], *cut;
+    (void)state;
+    memset(long_cell, 'x', sizeof long_cell - 1);
+    long_cell[sizeof long_cell - 1] = '\0';
+    memcpy(long_cell + 1019, "é", 2); /* the cut falls into it */
+    cli_table *table = cli_table_create(heads, 2);
+    cli_table_cell(table, "a\nb%s", HOSTILE);
+    cli_table_cell(table, "1");
+    capture(STDOUT_FILENO);
+    cli_table_print(table, stdout);
+    assert_string_equal(captured(), "name             n\na?b" SHOWN "  1\n");
+    cli_table_cell(table, "%s", long_cell);
+    cli_table_cell(table, "2");
+    capture(STDOUT_FILENO);
+    cli_table_print(table, stdout);
+    assert_non_null(cut = strstr(captured(), "…  2\n"));
+    assert_int_equal(cut[-1], 'x');
+    cli_table_free(table);
+}
+
+static void json_is_escaped(void **state) {
+    (void)state;
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "t", HOSTILE "\x7f\n\"");
+    capture(STDOUT_FILENO);
+    assert_int_equal(cli_json_print(root), 0);
+    assert_string_equal(captured(), "{\n\t\"t\":\t\"\\u001b[2J\\u0007\\u009b|\\ufffd|\\u202e|é\\u007f\\n\\\"\"\n}\n");
+    capture(STDERR_FILENO);
+    assert_int_equal(cli_json_print(NULL), 1);
+    assert_string_equal(captured(), "locus: out of memory while writing JSON\n");
+}
+
+/* ---- progress ---- */
+
+/* What a terminal of so many columns is sent, without the codes around it. */
+static const char *bar_line(const lab_progress *now, const char *label, unsigned short columns) {
+    cli_progress bar = {.label = label};
+    struct winsize size = {.ws_row = 24, .ws_col = columns};
+    const int master = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    const int terminal = open(ptsname(master), O_RDWR | O_NOCTTY), old = dup(STDERR_FILENO);
+    assert_true(terminal >= 0 && ioctl(terminal, TIOCSWINSZ, &size) == 0);
+    assert_int_equal(dup2(terminal, STDERR_FILENO), STDERR_FILENO);
+    cli_progress_show(&bar, now);
+    assert_int_equal(dup2(old, STDERR_FILENO), STDERR_FILENO);
+    const ssize_t bytes = read(master, text, sizeof text - 1);
+    assert_true(bytes > 4 && bar.shown);
+    text[bytes] = '\0';
+    close(old);
+    close(terminal);
+    close(master);
+    assert_int_equal(text[0], '\r');
+    assert_string_equal(text + bytes - 3, "\033[K");
+    text[bytes - 3] = '\0';
+    return text + 1;
+}
+
+static void the_bar_says_what_there_is_room_for(void **state) {
+    static const char bar[] = "copy ▕████████        ▏ train 50/100  loss 1.2500";
+    char line[200];
+    lab_progress now = {.phase = "train",
+                        .step = 50,
+                        .steps = 100,
+                        .loss = 1.25,
+                        .tokens_per_second = 2000,
+                        .seconds_left = 30,
+                        .dev_accuracy = 0.5};
+    (void)state;
+    const size_t width = cli_width(bar);
+    assert_string_equal(bar_line(&now, "copy", 60), bar);
+    snprintf(line, sizeof line, "%s  2.00 k tokens/s  30 s left  dev 50.00 %%", bar);
+    assert_string_equal(bar_line(&now, "copy", 120), line);
+    assert_string_equal(bar_line(&now, "copy", (unsigned short)(cli_width(line) + 1)), line);
+    *strstr(line, "  dev") = '\0'; /* one column too few */
+    assert_string_equal(bar_line(&now, "copy", (unsigned short)(cli_width(line) + cli_width("  dev 50.00 %"))), line);
+    now.tokens_per_second = 0;
+    now.seconds_left = (double)NAN;
+    snprintf(line, sizeof line, "%s  dev 50.00 %%", bar);
+    assert_string_equal(bar_line(&now, "copy", 120), line);
+    now.dev_accuracy = 0;
+    assert_string_equal(bar_line(&now, "copy", 120), bar);
+    assert_string_equal(bar_line(&now, "copy", (unsigned short)(width + 1)), bar);
+    assert_string_equal(bar_line(&now, "copy", (unsigned short)width), "train 50/100  loss 1.2500");
+    assert_string_equal(bar_line(&now, "copy", 10), "train 50/");
+    now.loss = (double)NAN;
+    assert_string_equal(bar_line(&now, NULL, 120), "▕████████        ▏ train 50/100");
+    assert_string_equal(bar_line(&now, "a\x1b[31m", 120), "a?[31m ▕████████        ▏ train 50/100");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_of_others_is_shown),
+        cmocka_unit_test(an_error_is_one_line),
+        cmocka_unit_test(a_long_error_says_that_it_was_cut),
+        cmocka_unit_test(cells_are_single_lines),
+        cmocka_unit_test(json_is_escaped),
+        cmocka_unit_test(the_bar_says_what_there_is_room_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
