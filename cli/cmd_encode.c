@@ -56,10 +56,9 @@ static int write_table(encode_job *job) {
     const locus_shape sizes = {.heads = (size_t)cli_integer(job->arguments, "heads"),
                                .head_dim = (size_t)cli_integer(job->arguments, "head-dim"),
                                .model_dim = (size_t)shape[1]};
-    int status = cli_require(job->arguments, "dim");
-    status = status ? status
-                    : cli_encoding_need_site(&job->encoding, job->arguments,
-                                             encoded ? LOCUS_SITE_ENCODED : LOCUS_SITE_EMBEDDING);
+    int status =
+        cli_encoding_need_site(&job->encoding, job->arguments, encoded ? LOCUS_SITE_ENCODED : LOCUS_SITE_EMBEDDING);
+    status = status ? status : cli_require(job->arguments, "dim");
     status = status ? status : cli_encoding_bind(&job->encoding, job->arguments, &sizes);
     status = status ? status : make_plan(job, role);
     status = status ? status : cli_array_like(&job->result, LAB_F64, 2, shape);
@@ -88,9 +87,9 @@ static int fill_operators(encode_job *job, locus_role role, lab_array *vectors) 
 }
 
 static int write_operators(encode_job *job) {
-    int status = cli_require(job->arguments, "heads");
+    int status = cli_encoding_need_site(&job->encoding, job->arguments, LOCUS_SITE_QUERY_KEY);
+    status = status ? status : cli_require(job->arguments, "heads");
     status = status ? status : cli_require(job->arguments, "head-dim");
-    status = status ? status : cli_encoding_need_site(&job->encoding, job->arguments, LOCUS_SITE_QUERY_KEY);
     if (status) {
         return status;
     }
@@ -247,8 +246,8 @@ static int refuse_content(const encode_job *job) {
 }
 
 static int write_scores(encode_job *job) {
-    int status = cli_require(job->arguments, "heads");
-    status = status ? status : cli_encoding_need_site(&job->encoding, job->arguments, LOCUS_SITE_SCORE);
+    int status = cli_encoding_need_site(&job->encoding, job->arguments, LOCUS_SITE_SCORE);
+    status = status ? status : cli_require(job->arguments, "heads");
     status = status ? status : refuse_content(job);
     if (status) {
         return status;

@@ -3,6 +3,7 @@
  * command, what is wrong, and what to do; parsing never guesses. */
 #include "options.h"
 #include "command.h"
+#include "foreign_options.h"
 #include "output.h"
 
 #include <assert.h>
@@ -271,16 +272,37 @@ static bool is_option_word(const char *word) {
     return !isdigit((unsigned char)word[1]) && !(word[1] == '.' && isdigit((unsigned char)word[2]));
 }
 
-static int unknown_option(const cli_command *command, const char *word) {
-    const char *names[CLI_MAX_OPTIONS];
+static size_t option_names(const cli_command *command, const char *names[CLI_MAX_OPTIONS]) {
     size_t count = 0;
     for (const cli_option *option; (option = cli_option_at(command, count)) != NULL; count++) {
         names[count] = option->name;
     }
+    return count;
+}
+
+/* The command's option for what another tool calls `name`; NULL: none is known. */
+static const char *other_name(const char *name, const char *const *names, size_t count) {
+    for (size_t i = 0; i < cli_foreign_option_count; i++) {
+        for (size_t k = 0; strcmp(cli_foreign_options[i].theirs, name) == 0 && k < count; k++) {
+            if (strcmp(cli_foreign_options[i].ours, names[k]) == 0) {
+                return names[k];
+            }
+        }
+    }
+    return NULL;
+}
+
+static int unknown_option(const cli_command *command, const char *word) {
+    const char *names[CLI_MAX_OPTIONS];
+    const size_t count = option_names(command, names);
     char name[64];
     const char *start = word + strspn(word, "-");
     snprintf(name, sizeof name, "%.*s", (int)strcspn(start, "="), start);
-    const char *near = cli_nearest(name, names, count);
+    for (char *c = name; *c; c++) {
+        *c = *c == '_' ? '-' : *c;
+    }
+    const char *near = other_name(name, names, count);
+    near = near ? near : cli_nearest(name, names, count);
     if (near) {
         return cli_usage_error("%s: unknown option %.*s; did you mean --%s?", command->name, (int)strcspn(word, "="),
                                word, near);

@@ -84,6 +84,15 @@ refuses 2 '--dim must be' encode sinusoidal --dim 0 --positions 0:4 -o no.npy
 refuses 2 '--dim needs an integer' encode sinusoidal --dim 8.5 --positions 0:4 -o no.npy
 refuses 2 '--dim needs a value' encode sinusoidal --dim --positions 0:4 -o no.npy
 refuses 2 'did you mean --positions' encode sinusoidal --dim 8 --position 0:4 -o no.npy
+# What other tools call it.
+refuses 2 'unknown option --lr; did you mean --rate?$' train --task copy --encoding rope --lr 0.1
+refuses 2 'unknown option --learning_rate; did you mean --rate?$' train --task copy --encoding rope --learning_rate=0.1
+refuses 2 'unknown option --learning-rate; did you mean --rate?$' compare --task copy --learning-rate 0.1
+refuses 2 'unknown option --batch-size; did you mean --batch?$' train --task copy --encoding rope --batch-size 8
+refuses 2 'unknown option --n_head; did you mean --heads?$' encode rope --n_head 8
+refuses 2 'unknown option --max-seq-len; did you mean --sequence?$' train --task copy --max-seq-len 8
+refuses 2 'unknown option --max-seq-len; did you mean --length?$' generate x --max-seq-len 8
+refuses 2 "unknown option --lr; 'locus path --help' lists the options$" path 1+2 --lr 1
 refuses 2 'takes no value' encode rope --operators=yes --positions 0:4 -o no.npy
 refuses 2 '--threads must be' encode sinusoidal --dim 8 --positions 0:4 --threads 0 -o no.npy
 refuses 1 'nowhere' encode sinusoidal --dim 8 --positions 0:4 -o nowhere/no.npy

@@ -172,6 +172,13 @@ works encode 'algebraic(group=seq)' --heads 4 --head-dim 8 --positions 0:50 --op
 cmp -s one.npy three.npy || complain 'the number of threads changes the result'
 
 refuses 2 '--dim D is missing' encode sinusoidal --positions 0:4 -o no.npy
+refuses 2 "'rope' does not act on the embedding; 'locus encode --operators' writes its operators" \
+    encode rope --positions 0:4 -o no.npy
+refuses 2 "'alibi' does not act on the embedding; 'locus encode --scores' writes its biases" \
+    encode alibi --positions 0:4 -o no.npy
+refuses 2 "'sinusoidal' does not act on queries and keys; 'locus encode --dim D' writes its table" \
+    encode sinusoidal --operators --positions 0:4 -o no.npy
+refuses 2 '--heads H is missing' encode rope --operators --positions 0:4 -o no.npy
 refuses 2 '--heads H is missing' encode rope --positions 0:4 --operators -o no.npy
 refuses 2 '--positions P is missing' encode sinusoidal --dim 8 -o no.npy
 refuses 2 '--output FILE is missing' encode sinusoidal --dim 8 --positions 0:4
