@@ -9,7 +9,7 @@ version=${LOCUS_VERSION:-$(sed -n 's/^#define LOCUS_VERSION_TEXT "\(.*\)"$/\1/p'
 
 # A sanitized library cannot be used by a plain program.
 ! grep -q '^LOCUS_SANITIZE:STRING=.' "$build/CMakeCache.txt" || exit 77
-for tool in cc c++ cmake pkg-config; do
+for tool in cc c++ cmake ninja pkg-config; do
     command -v "$tool" >/dev/null || { echo "$tool is not installed"; exit 77; }
 done
 
@@ -82,7 +82,7 @@ foreach(language c cpp)
   target_link_libraries(${language}_static locus::locus_static m)
 endforeach()
 END
-cmake -S project -B project/build -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 || { cat cmake.log; exit 1; }
+cmake -G Ninja -S project -B project/build -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 || { cat cmake.log; exit 1; }
 cmake --build project/build >cmake.log 2>&1 || { cat cmake.log; exit 1; }
 for program in c_shared c_static cpp_shared cpp_static; do
     says "$version" "project/build/$program"

@@ -17,11 +17,15 @@ code_files=$(sh tools/lint-files.sh '*.c' '*.h' '*.py' '*.sh' '*.awk' '*.cmake' 
 [ -n "$c_files" ] || { echo "no source files found"; exit 1; }
 
 # The licence stands in the first line (the second, after a script's interpreter).
-for file in $code_files; do
-    head -n 2 "$file" | grep -q 'SPDX-License-Identifier: MIT' || complain "$file: no SPDX line at its head"
-done
-
 # shellcheck disable=SC2086 # lists of names, here and below
+awk 'function close_file() { if (name != "" && !found) print name ": no SPDX line at its head" }
+    FNR == 1 { close_file(); name = FILENAME; found = 0 }
+    FNR <= 2 && /SPDX-License-Identifier: MIT/ { found = 1 }
+    FNR > 2 { nextfile }
+    END { close_file() }' $code_files >"$work/unlicensed"
+[ ! -s "$work/unlicensed" ] || complain "$(cat "$work/unlicensed")"
+
+# shellcheck disable=SC2086
 ! grep -nE '^[[:space:]]*#[[:space:]]*if[[:space:]]+0([^-9a-zA-Z.]|$)' $c_files || complain "code that is switched off with #if 0"
 
 # The words are put together here so that this file does not find itself.
@@ -36,10 +40,9 @@ words='TO''DO|FIX''ME|XX''X'
 
 # 120 columns; combining marks (the hat of x̂) take none. Code is cut by the formatter, comments by their authors.
 mark=$(printf '\314[\200-\277]')
-for file in $c_files; do
-    LC_ALL=C sed "s/$mark//g" "$file" | LC_ALL=C.UTF-8 grep -nE '^.{121}' | sed "s|^|$file:|" | cut -d: -f1,2 |
-        sed 's/$/: longer than 120 columns/'
-done >"$work/long"
+# shellcheck disable=SC2086
+LC_ALL=C.UTF-8 grep -HnE '^.{121}' $c_files | LC_ALL=C sed "s/$mark//g" | LC_ALL=C.UTF-8 grep -E '^[^:]*:[0-9]+:.{121}' |
+    cut -d: -f1,2 | sed 's/$/: longer than 120 columns/' >"$work/long" || :
 [ ! -s "$work/long" ] || complain "$(cat "$work/long")"
 
 # What the program says goes through cli/output.h, which lets nothing pass that a terminal would obey; help, completions
@@ -50,11 +53,12 @@ done >"$work/long"
     complain "use cli_print, cli_write or a table: a store, a file's name or a spec may hold escape sequences"
 
 # A file name says where a thing is only if there is one of that name.
-double=$(sh tools/lint-files.sh | sed 's|.*/||' | grep -vxE 'README\.md|index\.md|__init__\.py|\.gitkeep' | sort | uniq -d)
-for name in $double; do
-    complain "more than one file is called $name:" "$(sh tools/lint-files.sh "$name" "*/$name" | tr '\n' ' ')"
-done
+sh tools/lint-files.sh >"$work/all"
+sed 's|.*/||' "$work/all" | grep -vxE 'README\.md|index\.md|__init__\.py|\.gitkeep' | sort | uniq -d >"$work/double"
+while read -r name; do
+    complain "more than one file is called $name:" "$(grep -E "(^|/)$name\$" "$work/all" | tr '\n' ' ')"
+done <"$work/double"
 
-! sh tools/lint-files.sh | grep -E '(^|/)(utils?|misc|old|helpers?|common)(/|\.[^/]*$)' || complain "a name that does not say what is inside"
+! grep -E '(^|/)(utils?|misc|old|helpers?|common)(/|\.[^/]*$)' "$work/all" || complain "a name that does not say what is inside"
 
 exit $status
