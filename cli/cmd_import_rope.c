@@ -4,9 +4,15 @@
 #include "io/rope_config.h"
 #include "output.h"
 
+static const cli_option options[] = {
+    {"attention", 0, CLI_FLAG, NULL, NULL, "says in the spec whatever attention needs: scale, cap, window, sinks", 0,
+     0},
+};
+
 static int print_json(const lab_rope_config *config) {
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "spec", config->spec);
+    cJSON_AddStringToObject(root, "attention", config->attention);
     cJSON_AddStringToObject(root, "model_type", config->model_type);
     cJSON_AddItemToObject(root, "head_dim",
                           config->head_dim ? cJSON_CreateNumber((double)config->head_dim) : cJSON_CreateNull());
@@ -32,7 +38,7 @@ static int run(cli_arguments *arguments) {
     if (status == 0 && cli_flag(arguments, "json")) {
         status = print_json(&config);
     } else if (status == 0) {
-        cli_print("%s\n", config.spec);
+        cli_print("%s\n", cli_flag(arguments, "attention") ? config.attention : config.spec);
     }
     lab_rope_config_free(&config);
     return status;
@@ -51,15 +57,19 @@ const cli_command cli_command_import_rope = {
         "linear, dynamic, yarn, llama3, longrope (su), proportional, mrope.\n\n"
         "Layers that differ become a pattern: '5*rope(…) / rope(…)' is five layers with one base, then one with "
         "another, and again. What the type of model leaves unsaid (its order of pairs, its usual base) is known for "
-        "the common families; for others half pairs are taken, and a note says so. Notes, on standard error, also name "
+        "the common families; for others half pairs are taken, and a note says that this is a guess. Notes, on "
+        "standard error, also name "
         "fields that mean nothing to the rope type, and what else attention needs: a scale, where in a head the "
-        "dimensions stand that turn. With --json all of them are in the result, windows and caps, too. Fields that "
+        "dimensions stand that turn. With --json all of them are in the result, windows and caps, too. --attention "
+        "says in the spec itself what attention needs: terms scores(…) with scale, cap, window and sinks. Fields that "
         "contradict each other, that are missing, or an unknown rope type are errors (exit status 1).\n\n"
         "Spec and length serve 'locus apply', 'encode', 'fold', 'attend' and 'train'; --length says how long the text "
         "is where frequencies depend on it (dynamic, longrope).",
     .examples = "locus import-rope config.json\n"
                 "locus import-rope config.json --json\n"
                 "locus apply \"$(locus import-rope config.json)\" -i q.npy --positions 0:100 -o turned.npy\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
     .shared = CLI_JSON | CLI_QUIET,
     .run = run,
 };

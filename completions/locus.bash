@@ -120,7 +120,7 @@ _locus()
         --threads) words=""; value=1 ;;
         esac ;;
     "import-rope")
-        options=" --json --quiet --help"
+        options=" --attention --json --quiet --help"
         operands=""
         case $previous in
         esac ;;

@@ -92,6 +92,30 @@ PUBLISHED = {
                                  "rope_type": "yarn", "truncate": False}},
     "glm4": {"model_type": "glm4", "rope_theta": 10000.0, "partial_rotary_factor": 0.5, **sizes(4096, 32, 40, 32768, head_dim=128)},
     "stablelm": {"model_type": "stablelm", "rope_theta": 10000, "partial_rotary_factor": 0.25, **sizes(2560, 32, 32, 4096)},
+    "kimi-k2": {"model_type": "deepseek_v3", "rope_theta": 50000.0, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, **sizes(7168, 64, 61, 131072),
+                "rope_scaling": {"beta_fast": 1.0, "beta_slow": 1.0, "factor": 32.0, "mscale": 1.0, "mscale_all_dim": 1.0,
+                                 "original_max_position_embeddings": 4096, "type": "yarn"}},
+    "deepseek-v32": {"model_type": "deepseek_v32", "rope_theta": 10000, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, **sizes(7168, 128, 61, 163840),
+                     "rope_scaling": {"beta_fast": 32, "beta_slow": 1, "factor": 40, "mscale": 1.0, "mscale_all_dim": 1.0,
+                                      "original_max_position_embeddings": 4096, "type": "yarn"}},
+    "longcat-flash": {"model_type": "longcat_flash", "rope_theta": 10000000.0, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "hidden_size": 6144,
+                      "num_attention_heads": 64, "num_layers": 28, "max_position_embeddings": 131072},
+    "glm47-flash": {"model_type": "glm4_moe_lite", "rope_theta": 1000000, "qk_nope_head_dim": 192, "qk_rope_head_dim": 64, **sizes(2048, 20, 47, 202752)},
+    "moonshine": {"model_type": "moonshine", "rope_theta": 10000.0, "partial_rotary_factor": 0.9, "hidden_size": 288, "encoder_num_attention_heads": 8,
+                  "decoder_num_attention_heads": 8, "max_position_embeddings": 194},
+    "nanochat": {"model_type": "nanochat", **sizes(768, 6, 12, 2048)},
+    "modernbert": {"model_type": "modernbert", "global_rope_theta": 160000.0, "local_rope_theta": 10000.0, "global_attn_every_n_layers": 3,
+                   "local_attention": 128, **sizes(768, 12, 22, 8192)},
+    "ettin-decoder": {"model_type": "modernbert-decoder", "global_rope_theta": 160000.0, "local_rope_theta": 160000.0, "global_attn_every_n_layers": 3,
+                      "local_attention": 128, **sizes(768, 12, 22, 7999)},
+    "llama4-scout": {"model_type": "llama4",
+                     "text_config": {"model_type": "llama4_text", "rope_theta": 500000.0, **sizes(5120, 40, 48, 10485760, head_dim=128), "attention_chunk_size": 8192,
+                                     "attn_temperature_tuning": True, "floor_scale": 8192, "attn_scale": 0.1, "no_rope_layers": [],
+                                     "rope_scaling": {"factor": 16.0, "high_freq_factor": 1.0, "low_freq_factor": 1.0,
+                                                      "original_max_position_embeddings": 8192, "rope_type": "llama3"}}},
+    "ministral3": {"model_type": "ministral3", **sizes(3072, 32, 26, 262144, head_dim=128, sliding_window=None),
+                   "rope_parameters": {"beta_fast": 32.0, "beta_slow": 1.0, "factor": 16.0, "llama_4_scaling_beta": 0.1, "mscale": 1.0, "mscale_all_dim": 1.0,
+                                       "original_max_position_embeddings": 16384, "rope_theta": 1000000.0, "rope_type": "yarn", "type": "yarn"}},
     "yarn-attention": {"model_type": "llama", "rope_theta": 10000.0, **sizes(4096, 32, 32, 65536),
                        "rope_scaling": {"rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 4096,
                                         "attention_factor": 1.1, "beta_fast": 48, "beta_slow": 2}},
@@ -142,7 +166,7 @@ def angles(rotary, layer_type, positions):
     ids = torch.tensor(positions)[:, None, :]
     extra = () if layer_type is None else (layer_type,)
     out = rotary(torch.zeros(1, 1, 1), ids if ids.shape[0] > 1 else ids[0], *extra)
-    if torch.is_tensor(out):  # DeepSeek-V2: complex numbers
+    if torch.is_tensor(out):  # DeepSeek-V2, Llama 4: complex numbers
         return out.real[0], out.imag[0]
     cos, sin = out[0][0], out[1][0]
     pairs = cos.shape[-1] // 2
@@ -153,10 +177,11 @@ def angles(rotary, layer_type, positions):
 
 def turned_pairs(module, config, rotated):
     """Which dimension of the rotary part goes into which: e_i turned by a quarter is its partner."""
-    if hasattr(module, "apply_rotary_emb") and config.model_type == "deepseek_v2":
+    always = not hasattr(module, "apply_rotary_pos_emb") or config.model_type == "deepseek_v32"  # the other function is its indexer's
+    interleaved = getattr(config, "rope_interleave", always and hasattr(module, "apply_rotary_pos_emb_interleave"))
+    if config.model_type in ("deepseek_v2", "llama4_text"):
         turn = lambda x: module.apply_rotary_emb(x, x, torch.full((1, 1, rotated // 2), 1j))[0]
     else:
-        interleaved = getattr(config, "rope_interleave", False)
         function = getattr(module, "apply_rotary_pos_emb_interleave" if interleaved else "apply_rotary_pos_emb")
         if config.model_type == "gptj":
             turn = lambda x: function(x.transpose(1, 2), torch.ones(1, 1, rotated // 2), torch.zeros(1, 1, rotated // 2)).transpose(1, 2)
@@ -166,7 +191,7 @@ def turned_pairs(module, config, rotated):
                 flat, one = flat[..., : rotated // 2], one[..., : rotated // 2]
             turn = lambda x: function(x, x, flat, one)[0]
     quarter = turn(torch.eye(rotated)[None, None])[0, 0]  # row i: e_i turned
-    if getattr(config, "rope_interleave", False):  # the result is de-interleaved: query and key alike
+    if interleaved:  # the result is de-interleaved: query and key alike
         back = torch.empty_like(quarter)
         back[:, 0::2], back[:, 1::2] = quarter[:, : rotated // 2], quarter[:, rotated // 2 :]
         quarter = back

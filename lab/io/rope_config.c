@@ -114,6 +114,8 @@ static locus_status read_sizes(lab_rope_source *source) {
         status = either(source, "hidden_size", "n_embd", &width);
         if (status == LOCUS_OK)
             status = either(source, "num_attention_heads", "n_head", &heads);
+        if (status == LOCUS_OK && heads == 0)
+            status = lab_rope_size(source, "decoder_num_attention_heads", &heads);
         if (status == LOCUS_OK && width && heads)
             source->head_dim = width / heads;
     }
@@ -273,25 +275,6 @@ static locus_status put_axes(const lab_rope_settings *settings, size_t pairs, la
 
 /* ---- together ---- */
 
-/* DeepSeek scales its scores with the square of YaRN's factor, too. */
-static locus_status note_scale(const lab_rope_settings *settings, const char *type) {
-    const lab_rope_source *source = settings->source;
-    lab_rope_found all;
-    double factor = 0;
-    if (source->rotary_dim == source->head_dim || strcmp(type, "yarn") != 0)
-        return LOCUS_OK;
-    locus_status status = lab_rope_find(settings, "mscale_all_dim", NULL, &all);
-    if (status == LOCUS_OK)
-        status = lab_rope_number(settings, "factor", NULL, &factor);
-    if (status == LOCUS_OK && cJSON_IsNumber(all.item) && all.item->valuedouble != 0 && factor > 1) {
-        const double m = 0.1 * all.item->valuedouble * log(factor) + 1;
-        lab_rope_note_add(source, false,
-                          "scores are scaled by %.9g, 1/sqrt(%zu) times the square of YaRN's factor: --scale",
-                          m * m / sqrt((double)source->head_dim), source->head_dim);
-    }
-    return status;
-}
-
 static locus_status put_rope(const lab_rope_settings *settings, lab_rope_text *text) {
     const lab_rope_source *source = settings->source;
     const char *type;
@@ -315,23 +298,62 @@ static locus_status put_rope(const lab_rope_settings *settings, lab_rope_text *t
     status = put_axes(settings, shape.rotated / 2, text);
     if (status == LOCUS_OK)
         status = lab_rope_put_scaling(settings, shape.rotated, text);
+    if (source->family && (source->family->rules & LAB_ROPE_BACKWARD))
+        lab_rope_put(text, ", turn=backward");
     lab_rope_put(text, ")");
-    return status == LOCUS_OK ? note_scale(settings, type) : status;
+    return status;
 }
 
-locus_status lab_rope_put_spec(const lab_rope_source *source, const char *kind, lab_rope_text *text) {
+static bool has_alibi(const lab_rope_source *source) {
+    const unsigned rules = source->family ? source->family->rules : 0;
+    return (rules & LAB_ROPE_ALIBI) ||
+           ((rules & LAB_ROPE_MAYBE_ALIBI) && cJSON_IsTrue(lab_rope_member(source, "alibi")));
+}
+
+static locus_status put_positions(const lab_rope_settings *settings, bool bare, lab_rope_text *text) {
+    if (!bare && has_alibi(settings->source))
+        lab_rope_put(text, settings->source->family->rules & LAB_ROPE_ALIBI ? "alibi" : "alibi(scaled=on)");
+    else if (!bare)
+        return put_rope(settings, text);
+    return LOCUS_OK;
+}
+
+locus_status lab_rope_put_spec(const lab_rope_source *source, const char *kind, bool bare, lab_rope_text *text) {
+    static const char between[] = " + ";
     lab_rope_settings settings;
+    lab_rope_text terms = {0};
     locus_status status = lab_rope_settings_open(&settings, source, kind);
-    if (status == LOCUS_OK && settings.bare)
-        lab_rope_put(text, "none");
-    else if (status == LOCUS_OK)
-        status = put_rope(&settings, text);
+    bare = bare || settings.bare;
     if (status == LOCUS_OK)
+        status = put_positions(&settings, bare, text);
+    if (status == LOCUS_OK)
+        status = lab_rope_put_attention(&settings, bare, &terms);
+    if (status == LOCUS_OK && !bare)
         lab_rope_note_unknown(&settings);
+    if (terms.length)
+        lab_rope_put(text, "%s", terms.data + (text->length ? 0 : sizeof between - 1));
+    else if (!text->length)
+        lab_rope_put(text, "none");
+    text->failed = text->failed || terms.failed;
+    free(terms.data);
     return status;
 }
 
 /* ---- what else the file says ---- */
+
+/* What such a file does not say and most models have. */
+static void note_guess(const lab_rope_source *source) {
+    static const char *const bases[] = {"rope_theta", "rope_parameters", "rotary_emb_base", "global_rope_theta"};
+    bool base = false;
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
+        base = base || lab_rope_member(source, bases[i]);
+    lab_rope_note_add(source, false, "model_type '%.40s' is not listed, so this is a guess: %s%s%s",
+                      source->config->model_type,
+                      lab_rope_member(source, "rope_interleave") ? "pairs as rope_interleave says"
+                                                                 : "half pairs, as most models have them",
+                      base ? "" : ", base 10000",
+                      lab_rope_member(source, "layer_types") ? "" : ", layers as far as fields name them, else alike");
+}
 
 static locus_status check_rotary(const lab_rope_source *source) {
     static const char *const signs[] = {"rope_theta",      "rope_scaling",      "rope_parameters",
@@ -343,34 +365,11 @@ static locus_status check_rotary(const lab_rope_source *source) {
     if (!found)
         return lab_rope_fail(source, "has no rotary settings (model_type '%.40s', no rope_theta, no rope_parameters)",
                              source->config->model_type);
-    if (cJSON_IsTrue(lab_rope_member(source, "alibi")))
+    if (cJSON_IsTrue(lab_rope_member(source, "alibi")) && !has_alibi(source))
         return lab_rope_fail(source, "says alibi: its positions are biases on scores, see 'locus encodings alibi'");
     if (!source->family)
-        lab_rope_note_add(source, false,
-                          "model_type '%.40s' is not listed: half pairs are taken, as most models have them",
-                          source->config->model_type);
+        note_guess(source);
     return LOCUS_OK;
-}
-
-static double number_member(const lab_rope_source *source, const char *key) {
-    const cJSON *item = lab_rope_member(source, key);
-    return cJSON_IsNumber(item) ? item->valuedouble : 0;
-}
-
-static void note_scores(const lab_rope_source *source) {
-    const double scalar = number_member(source, "query_pre_attn_scalar"),
-                 window = number_member(source, "sliding_window");
-    const double cap = number_member(source, "attn_logit_softcapping"),
-                 scale = number_member(source, "attention_multiplier");
-    if (scalar > 0 && scalar != (double)source->head_dim)
-        lab_rope_note_add(source, true, "scores are scaled by %.9g, 1/sqrt(query_pre_attn_scalar): --scale",
-                          1 / sqrt(scalar));
-    if (scale > 0)
-        lab_rope_note_add(source, true, "scores are scaled by %.9g (attention_multiplier): --scale", scale);
-    if (cap > 0)
-        lab_rope_note_add(source, true, "scores are capped at %g (attn_logit_softcapping): --cap", cap);
-    if (window > 0 && !cJSON_IsFalse(lab_rope_member(source, "use_sliding_window")))
-        lab_rope_note_add(source, true, "layers with a window see %g keys (sliding_window): --window", window);
 }
 
 /* ---- the canonical text ---- */
@@ -386,37 +385,45 @@ static locus_status check_shapes(const lab_rope_source *source, const locus_patt
     return LOCUS_OK;
 }
 
-static locus_status make_canonical(const lab_rope_source *source, const char *text) {
+static locus_status make_canonical(const lab_rope_source *source, const char *text, char **canonical) {
     locus_error own = {.offset = -1};
     locus_pattern *pattern = NULL;
     if (locus_pattern_parse(text, &pattern, &own) != LOCUS_OK)
         return lab_rope_fail(source, "cannot be said as a spec: %s", own.message);
     locus_status status = check_shapes(source, pattern);
     const size_t size = locus_pattern_text(pattern, NULL, 0) + 1;
-    source->config->spec = status == LOCUS_OK ? malloc(size) : NULL;
-    if (source->config->spec)
-        locus_pattern_text(pattern, source->config->spec, size);
+    *canonical = status == LOCUS_OK ? malloc(size) : NULL;
+    if (*canonical)
+        locus_pattern_text(pattern, *canonical, size);
     else if (status == LOCUS_OK)
         status = lab_fail_memory(source->error, "a spec");
     locus_pattern_destroy(&pattern);
     return status;
 }
 
-static locus_status read_source(lab_rope_source *source) {
+static locus_status read_spec(lab_rope_source *source, bool whole, char **spec) {
     lab_rope_text text = {0};
+    source->whole = whole;
+    locus_status status = lab_rope_put_pattern(source, &text);
+    if (status == LOCUS_OK && text.failed)
+        status = lab_fail_memory(source->error, "a spec");
+    if (status == LOCUS_OK)
+        status = make_canonical(source, text.data, spec);
+    free(text.data);
+    return status;
+}
+
+static locus_status read_source(lab_rope_source *source) {
     find_family(source);
     locus_status status = check_rotary(source);
     if (status == LOCUS_OK)
         status = read_sizes(source);
     if (status == LOCUS_OK)
-        status = lab_rope_put_pattern(source, &text);
-    if (status == LOCUS_OK && text.failed)
-        status = lab_fail_memory(source->error, "a spec");
+        status = read_spec(source, false, &source->config->spec);
     if (status == LOCUS_OK)
-        status = make_canonical(source, text.data);
+        status = read_spec(source, true, &source->config->attention);
     if (status == LOCUS_OK)
-        note_scores(source);
-    free(text.data);
+        lab_rope_note_attention(source);
     return status;
 }
 
@@ -435,5 +442,6 @@ locus_status lab_rope_config_read(lab_rope_config *config, const char *path, loc
 
 void lab_rope_config_free(lab_rope_config *config) {
     free(config->spec);
+    free(config->attention);
     *config = (lab_rope_config){0};
 }

@@ -23,7 +23,8 @@ typedef struct lab_rope_note {
 } lab_rope_note;
 
 typedef struct lab_rope_config {
-    char *spec; /* canonical text of a pattern (locus/pattern.h), owned */
+    char *spec;      /* canonical text of a pattern (locus/pattern.h), owned: positions, chunks and temperatures */
+    char *attention; /* the same with everything that a spec can say of attention: scale, cap, window, sinks; owned */
     char model_type[64];
     size_t head_dim; /* 0: the file does not say */
     size_t length;   /* max_position_embeddings; 0: the file does not say */

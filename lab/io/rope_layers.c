@@ -34,6 +34,14 @@ static locus_status reserve(layer_list *list, size_t count) {
     return list->kinds && list->bare ? LOCUS_OK : lab_fail_memory(list->source->error, "a pattern of layers");
 }
 
+static bool has_no_attention(const char *kind) {
+    static const char *const without[] = {"linear_attention", "mamba", "conv", "recurrent"};
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++)
+        if (strcmp(kind, without[i]) == 0)
+            return true;
+    return false;
+}
+
 /* ---- types ---- */
 
 static locus_status read_types(layer_list *list, const cJSON *types, size_t said) {
@@ -73,6 +81,25 @@ static locus_status fill_interval(layer_list *list, size_t interval, size_t said
     return status;
 }
 
+static bool is_zero(const cJSON *item) {
+    return cJSON_IsNumber(item) && item->valuedouble == 0;
+}
+
+/* All alike, but for a window where the family has it in all layers, or in those from max_window_layers on. */
+static locus_status fill_alike(layer_list *list, size_t said) {
+    const lab_rope_source *source = list->source;
+    const unsigned rules = rules_of(source);
+    const bool late = (rules & LAB_ROPE_WINDOW_LATE) && cJSON_IsTrue(lab_rope_member(source, "use_sliding_window"));
+    const bool windows = lab_rope_member(source, "sliding_window") && (late || (rules & LAB_ROPE_WINDOW_ALL));
+    size_t first = 0;
+    locus_status status = reserve(list, said ? said : 1);
+    if (status == LOCUS_OK && late && !is_zero(lab_rope_member(source, "max_window_layers")))
+        status = lab_rope_size(source, "max_window_layers", &first);
+    for (size_t i = 0; i < list->count && status == LOCUS_OK; i++)
+        list->kinds[i] = !windows ? "" : i < first ? FULL : SLIDING;
+    return status;
+}
+
 static locus_status read_kinds(layer_list *list) {
     const lab_rope_source *source = list->source;
     const cJSON *types = lab_rope_member(source, "layer_types");
@@ -92,10 +119,7 @@ static locus_status read_kinds(layer_list *list) {
     interval = interval == 0 && source->family ? source->family->interval : interval;
     if (status == LOCUS_OK && interval && !(rules_of(source) & LAB_ROPE_EVERY_FEW_BARE))
         return fill_interval(list, interval, said);
-    status = status == LOCUS_OK ? reserve(list, said ? said : 1) : status;
-    for (size_t i = 0; i < list->count && status == LOCUS_OK; i++)
-        list->kinds[i] = "";
-    return status;
+    return status == LOCUS_OK ? fill_alike(list, said) : status;
 }
 
 /* ---- layers without positions ---- */
@@ -134,14 +158,6 @@ static locus_status fill_bare_interval(layer_list *list) {
     return status;
 }
 
-static bool has_no_attention(const char *kind) {
-    static const char *const without[] = {"linear_attention", "mamba", "conv", "recurrent"};
-    for (size_t i = 0; i < sizeof without / sizeof *without; i++)
-        if (strcmp(kind, without[i]) == 0)
-            return true;
-    return false;
-}
-
 static locus_status read_bare(layer_list *list) {
     const lab_rope_source *source = list->source;
     const cJSON *flags = lab_rope_member(source, "no_rope_layers");
@@ -168,18 +184,21 @@ static locus_status read_bare(layer_list *list) {
 typedef struct kind_specs {
     size_t count;
     const char *kinds[KINDS_MOST];
+    bool bare[KINDS_MOST];
     lab_rope_text texts[KINDS_MOST];
 } kind_specs;
 
-static locus_status spec_of(kind_specs *specs, const lab_rope_source *source, const char *kind, const char **text) {
+static locus_status spec_of(kind_specs *specs, const lab_rope_source *source, const char *kind, bool bare,
+                            const char **text) {
     size_t i = 0;
-    while (i < specs->count && strcmp(specs->kinds[i], kind) != 0)
+    while (i < specs->count && (strcmp(specs->kinds[i], kind) != 0 || specs->bare[i] != bare))
         i++;
     if (i == specs->count) {
         if (i == KINDS_MOST)
             return lab_rope_fail(source, "has more than %d types in layer_types", KINDS_MOST);
+        specs->bare[i] = bare;
         specs->kinds[specs->count++] = kind;
-        locus_status status = lab_rope_put_spec(source, kind, &specs->texts[i]);
+        locus_status status = lab_rope_put_spec(source, kind, bare, &specs->texts[i]);
         if (status != LOCUS_OK)
             return status;
         if (specs->texts[i].failed)
@@ -220,8 +239,8 @@ locus_status lab_rope_put_pattern(const lab_rope_source *source, lab_rope_text *
         status = read_bare(&list);
     for (size_t i = 0; i < list.count && status == LOCUS_OK; i++) {
         const char *spec = "none";
-        if (!list.bare[i])
-            status = spec_of(&specs, source, list.kinds[i], &spec);
+        if (!has_no_attention(list.kinds[i]))
+            status = spec_of(&specs, source, list.kinds[i], list.bare[i], &spec);
         list.kinds[i] = spec; /* from here on: what it acts by */
     }
     if (status == LOCUS_OK)

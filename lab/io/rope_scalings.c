@@ -163,7 +163,7 @@ static locus_status put_yarn(const lab_rope_settings *settings, size_t rotated, 
         status = lab_rope_number(settings, "beta_fast", NULL, &fast);
     if (status == LOCUS_OK)
         status = lab_rope_number(settings, "beta_slow", NULL, &slow);
-    if (status == LOCUS_OK && fast <= slow)
+    if (status == LOCUS_OK && fast < slow)
         status = lab_rope_fail(settings->source, "contradicts itself: beta_fast (%g) must be above beta_slow (%g)",
                                fast, slow);
     if (status == LOCUS_OK)
@@ -338,12 +338,16 @@ static bool is_listed(const char *list, const char *key) {
 }
 
 void lab_rope_note_unknown(const lab_rope_settings *settings) {
+    const lab_rope_family *family = settings->source->family;
+    const bool tempered = !family || (family->rules & LAB_ROPE_TEMPERED);
     const char *type;
     if (lab_rope_type(settings, &type) != LOCUS_OK)
         return;
     for (size_t i = 0; i < settings->count; i++)
         for (const cJSON *item = settings->places[i].object->child; item; item = item->next) {
             const char *key = item->string ? item->string : "";
+            if (tempered && strcmp(key, "llama_4_scaling_beta") == 0)
+                continue;
             if (!cJSON_IsNull(item) && !is_listed(KNOWN_EVERYWHERE, key) && !is_listed(find_type(type)->known, key))
                 lab_rope_note_add(settings->source, false, "%s.%.60s means nothing to rope type '%s': it is ignored",
                                   settings->places[i].name, key, type);

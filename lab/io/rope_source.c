@@ -55,6 +55,11 @@ const cJSON *lab_rope_member(const lab_rope_source *source, const char *key) {
     return item ? item : member(source->outer, key);
 }
 
+bool lab_rope_says_null(const lab_rope_source *source, const char *key) {
+    return !lab_rope_member(source, key) && (cJSON_GetObjectItemCaseSensitive(source->inner, key) ||
+                                             cJSON_GetObjectItemCaseSensitive(source->outer, key));
+}
+
 locus_status lab_rope_size(const lab_rope_source *source, const char *key, size_t *value) {
     const cJSON *item = lab_rope_member(source, key);
     *value = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the parts of the reader of rotary settings share: rope_config.c, rope_families.c, rope_layers.c,
- * rope_scalings.c, rope_source.c. */
+ * rope_scalings.c, rope_attention.c, rope_source.c. */
 #ifndef LAB_ROPE_SOURCE_H
 #define LAB_ROPE_SOURCE_H
 
@@ -24,8 +24,22 @@ enum {
     LAB_ROPE_FIRST_FULL = 32,       /* of each interval the first layer is the one without a window, not the last */
     LAB_ROPE_YARN_IS_LONGROPE = 64, /* type "yarn" is an old name of "longrope" */
     LAB_ROPE_SECTIONS = 128,        /* M-RoPE, whether the file says so or not */
-    LAB_ROPE_OTHER_SECTIONS = 256   /* M-RoPE in an order of its own: refused */
+    LAB_ROPE_OTHER_SECTIONS = 256,  /* M-RoPE in an order of its own: refused */
+    LAB_ROPE_BACKWARD = 512,        /* pairs turn the other way */
+    LAB_ROPE_CHUNKED = 1024,        /* layers that turn see chunks, the others have a temperature (Llama 4) */
+    LAB_ROPE_TEMPERED = 2048,       /* llama_4_scaling_beta means something */
+    LAB_ROPE_LOGN = 4096,           /* use_logn_attn means something */
+    LAB_ROPE_WINDOW_ALL = 8192,     /* a sliding_window is that of every layer, unless layer_types says otherwise */
+    LAB_ROPE_WINDOW_LATE = 1 << 14, /* of layers from max_window_layers on, if use_sliding_window */
+    LAB_ROPE_BOTH_WAYS = 1 << 15,   /* an encoder: window w means keys at most w away, before and behind */
+    LAB_ROPE_UNSCALED = 1 << 16,    /* products are not scaled */
+    LAB_ROPE_UNCAPPED = 1 << 17,    /* attn_logit_softcapping means nothing */
+    LAB_ROPE_SINKS = 1 << 18,       /* a learned sink for each head */
+    LAB_ROPE_ALIBI = 1 << 19,       /* no rotary positions, but ALiBi's */
+    LAB_ROPE_MAYBE_ALIBI = 1 << 20  /* ALiBi's scaled with the products, if the file says alibi */
 };
+
+#define LAB_ROPE_MISSING_MAX 2
 
 typedef struct lab_rope_family {
     const char *name; /* model_type */
@@ -35,6 +49,7 @@ typedef struct lab_rope_family {
     double partial;     /* part of the head that turns; 0: all */
     size_t interval;    /* layers until a pattern begins again; 0: all alike unless layer_types says otherwise */
     size_t sections[3]; /* of M-RoPE, if the file does not say */
+    const char *missing[LAB_ROPE_MISSING_MAX]; /* notes: what no spec can say of it */
 } lab_rope_family;
 
 /* NULL: a family that is not listed. */
@@ -49,6 +64,7 @@ typedef struct lab_rope_source {
     size_t head_dim,
         rotary_dim; /* of a head, and of its part that turns at all (DeepSeek: qk_rope_head_dim); 0: unknown */
     double length;  /* max_position_embeddings, or 0 */
+    bool whole;     /* the spec says of attention whatever a spec can */
     lab_rope_config *config;
     locus_error *error;
 } lab_rope_source;
@@ -61,6 +77,8 @@ void lab_rope_note_add(const lab_rope_source *source, bool minor, const char *fo
 
 /* A member of the configuration, of its text_config first; NULL if it is not there or null. */
 const cJSON *lab_rope_member(const lab_rope_source *source, const char *key);
+/* Whether the configuration says null for it, and nothing else. */
+bool lab_rope_says_null(const lab_rope_source *source, const char *key);
 /* A whole number above 0 of the configuration; 0 if it is not there. */
 locus_status lab_rope_size(const lab_rope_source *source, const char *key, size_t *value);
 
@@ -117,8 +135,13 @@ void lab_rope_note_unknown(const lab_rope_settings *settings);
 /* The rope type: a name of its own for each; "mrope" is "default", "su" is "longrope". */
 locus_status lab_rope_type(const lab_rope_settings *settings, const char **type);
 
-/* The spec of one type of layers: rope(…) or none. */
-locus_status lab_rope_put_spec(const lab_rope_source *source, const char *kind, lab_rope_text *text);
+/* " + temperature(…) + scores(…)", where attention needs them; `bare`: in layers without positions. */
+locus_status lab_rope_put_attention(const lab_rope_settings *settings, bool bare, lab_rope_text *text);
+/* What the configuration says of attention for all layers. */
+void lab_rope_note_attention(const lab_rope_source *source);
+
+/* The spec of one type of layers: rope(…), or what acts without it. */
+locus_status lab_rope_put_spec(const lab_rope_source *source, const char *kind, bool bare, lab_rope_text *text);
 /* The pattern over all layers. */
 locus_status lab_rope_put_pattern(const lab_rope_source *source, lab_rope_text *text);
 

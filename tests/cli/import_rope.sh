@@ -45,6 +45,10 @@ imports gemma3-4b-new '5*rope(pairs=half) / rope(pairs=half, base=1000000, scali
 imports cohere2 '3*rope(base=50000) / none'
 imports smollm3 '3*rope(pairs=half, base=5000000) / none'
 imports gpt-oss 'rope(pairs=half, base=150000, scaling=yarn, factor=32, original=4096, truncate=off)'
+imports nanochat 'rope(pairs=half, turn=backward)'
+imports moonshine 'rope(rotate=32)'
+imports ministral3 'rope(pairs=half, base=1000000, scaling=yarn, factor=16, original=16384, mscale=1, mscale_all=1) + temperature(length=16384, first=0)'
+imports llama4-scout '3*rope(base=500000, scaling=llama3, factor=16, original=8192, high=1) + scores(chunk=8192) / temperature'
 imports yarn-attention 'rope(pairs=half, scaling=yarn, factor=16, original=4096, fast=48, slow=2, attention=1.1)'
 
 # LongRoPE: lists of 48 numbers, not cut; the factor follows from the lengths.
@@ -69,6 +73,38 @@ prints '"head_dim":	192'
 prints '"length":	163840'
 prints '"model_type":	"deepseek_v3"'
 prints 'stand behind the other 128'
+
+# YaRN with beta_fast = beta_slow, which is a step; families whose latent heads are interleaved without saying so.
+run import-rope "$configs/kimi-k2.json"
+prints '^rope(base=50000, rotate=64, scaling=yarn, factor=32, original=4096, fast=1, mscale=1, mscale_all=1)$'
+for name in deepseek-v32 longcat-flash glm47-flash; do
+    run import-rope "$configs/$name.json"
+    [ "$status" -eq 0 ] || complain "$name"
+    prints '^rope([^h]*rotate=64'
+    notes 'the 64 dimensions that turn stand behind'
+done
+
+# ModernBERT's windows are halves, of both sides there and of one in the decoder, and its first layer sees all.
+run import-rope "$configs/modernbert.json"
+prints '^rope(pairs=half, base=160000) / 2\*rope(pairs=half)$'
+notes 'layers with a window see keys fewer than 65 away (local_attention 128, halved): --window'
+works import-rope "$configs/modernbert.json" --attention --quiet
+prints '^rope(pairs=half, base=160000) / 2\*rope(pairs=half) + scores(window=65)$'
+run import-rope "$configs/ettin-decoder.json"
+prints '^rope(pairs=half, base=160000)$'
+notes 'fewer than 64 away'
+works import-rope "$configs/ettin-decoder.json" --attention --quiet
+prints '^rope(pairs=half, base=160000) / 2\*rope(pairs=half, base=160000) + scores(window=64)$'
+
+# Everything that attention needs, where it is asked for: windows by layer, scales, caps, sinks.
+works import-rope "$configs/mistral.json" --attention
+prints '^rope(pairs=half) + scores(window=4096)$'
+works import-rope "$configs/gpt-oss.json" --attention
+prints '^rope(.*truncate=off) + scores(window=128, sinks=on) / rope(.*truncate=off) + scores(sinks=on)$'
+works import-rope "$configs/gemma3-1b.json" --json
+prints '"attention":	"5\*rope(pairs=half) + scores(window=512) / rope(pairs=half, base=1000000)"'
+run import-rope "$configs/deepseek-v3.json" --attention
+prints ' + scores(scale=0.1352337788608801)$'
 
 works import-rope "$configs/gemma3-4b.json" --json
 prints '"spec":	"5\*rope(pairs=half) / rope(pairs=half, base=1000000, scaling=linear, factor=8)"'
@@ -111,7 +147,16 @@ printf '{"model_type": "mine", "rope_theta": 5000, "hidden_size": 64, "num_atten
 run import-rope config.json
 [ "$status" -eq 0 ] || complain 'an unknown family is no error'
 prints '^rope(pairs=half, base=5000)$'
-notes "model_type 'mine' is not listed"
+notes "model_type 'mine' is not listed, so this is a guess: half pairs"
+printf '{"model_type": "mine", "rope_parameters": {"rope_type": "yarn", "rope_theta": 5000, "factor": 4, "original_max_position_embeddings": 4096,
+    "llama_4_scaling_beta": 0.2}, "head_dim": 16}' >config.json
+run import-rope config.json
+prints '+ temperature(length=4096, beta=0.2, first=0)$'
+notes 'is taken as Ministral 3 has it, which is a guess as well'
+# It means nothing to those that do not read it.
+config '"rope_scaling": {"rope_type": "yarn", "factor": 2, "original_max_position_embeddings": 4096, "llama_4_scaling_beta": 0.1}'
+run import-rope config.json
+notes "llama_4_scaling_beta means nothing"
 config '"rope_scaling": {"rope_type": "yarn", "factor": 2, "original_max_position_embeddings": 4096, "mscale": 0.7}'
 run import-rope config.json
 notes 'mscale has no effect'
@@ -135,14 +180,33 @@ works import-rope config.json
 prints '^rope(pairs=half, scaling=ntk, factor=1000)$'
 printf '{"model_type": "llama4_text", "head_dim": 128, "max_position_embeddings": 32768, "num_hidden_layers": 48}' >config.json
 works import-rope config.json
-prints '^3\*rope(base=500000) / none$'
+prints '^3\*rope(base=500000) + scores(chunk=8192) / temperature$'
+printf '{"model_type": "llama4_text", "head_dim": 128, "num_hidden_layers": 4, "no_rope_layers": [1, 0, 1, 1],
+    "attn_temperature_tuning": false, "attention_chunk_size": 64}' >config.json
+works import-rope config.json
+prints '^rope(base=500000) + scores(chunk=64) / none / rope(base=500000) + scores(chunk=64)$'
+# Falcon-RW's positions are ALiBi's, divided with the products; BLOOM's are not. Qwen 1: log-n scaling.
+printf '{"model_type": "falcon", "alibi": true, "hidden_size": 2048, "num_attention_heads": 32}' >config.json
+works import-rope config.json
+prints '^alibi(scaled=on)$'
+printf '{"model_type": "falcon", "alibi": false, "hidden_size": 4544, "num_attention_heads": 71}' >config.json
+works import-rope config.json
+prints '^rope(pairs=half)$'
+printf '{"model_type": "bloom", "hidden_size": 1024, "n_head": 16}' >config.json
+works import-rope config.json
+prints '^alibi$'
+printf '{"model_type": "qwen", "hidden_size": 4096, "num_attention_heads": 32, "rotary_emb_base": 10000, "rotary_pct": 1.0, "seq_length": 8192,
+    "use_logn_attn": true, "use_dynamic_ntk": true}' >config.json
+run import-rope config.json
+prints '^rope(pairs=half) + temperature(growth=log)$'
+notes 'use_dynamic_ntk: for a text of L > 8192 tokens say scaling=ntk'
 # Llama 4 Scout: a step instead of a ramp, which transformers reads (with a warning).
 printf '{"model_type": "llama4", "text_config": {"model_type": "llama4_text", "head_dim": 128, "num_hidden_layers": 48,
     "rope_theta": 500000.0, "max_position_embeddings": 10485760, "rope_scaling": {"factor": 16.0,
     "high_freq_factor": 1.0, "low_freq_factor": 1.0, "original_max_position_embeddings": 8192,
     "rope_type": "llama3"}}}' >config.json
 works import-rope config.json
-prints '^3\*rope(base=500000, scaling=llama3, factor=16, original=8192, high=1) / none$'
+prints '^3\*rope(base=500000, scaling=llama3, factor=16, original=8192, high=1) + scores(chunk=8192) / temperature$'
 works import-rope config.json --json
 prints 'low_freq_factor and high_freq_factor are equal'
 config '"rope_parameters": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1e6}'

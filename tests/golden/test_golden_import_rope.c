@@ -124,7 +124,7 @@ static void every_configuration(void **state) {
         import(&model, &golden, index);
         const bool none = strcmp(golden_text(&golden, index, "none"), "yes") == 0;
         locus_encoding_text(model.encoding, text, sizeof text);
-        if (none != (strcmp(text, "none") == 0))
+        if (none == (strncmp(text, "rope", 4) == 0)) /* Llama 4 has a temperature there */
             fail_msg("%s, layer %s: '%s'", golden_text(&golden, index, "config"), golden_text(&golden, index, "layer"),
                      model.config.spec);
         bare += none;
@@ -132,7 +132,7 @@ static void every_configuration(void **state) {
         forget(&model);
     }
     assert_true(compared > 2000);
-    assert_int_equal(bare, 2);
+    assert_int_equal(bare, 3);
     golden_close(&golden);
 }
 
