@@ -207,6 +207,9 @@ void lab_rope_note_attention(const lab_rope_source *source) {
     if (window > 0 && !cJSON_IsFalse(lab_rope_member(source, "use_sliding_window")))
         lab_rope_note_add(source, true, "layers with a window see %g keys (sliding_window): --window",
                           rules_of(source) & LAB_ROPE_BOTH_WAYS ? window + 1 : window);
+    if (lab_rope_member(source, "attention_window_size"))
+        lab_rope_note_add(source, false, "layers see %g keys (attention_window_size): --window",
+                          number_member(source, "attention_window_size"));
     for (size_t i = 0; source->family && i < LAB_ROPE_MISSING_MAX && source->family->missing[i]; i++)
         lab_rope_note_add(source, false, "%s", source->family->missing[i]);
 }

@@ -310,6 +310,12 @@ static bool has_alibi(const lab_rope_source *source) {
            ((rules & LAB_ROPE_MAYBE_ALIBI) && cJSON_IsTrue(lab_rope_member(source, "alibi")));
 }
 
+/* Granite 4's hybrids have positions only where their files say so. */
+static bool is_unsaid(const lab_rope_source *source) {
+    const char *said = cJSON_GetStringValue(lab_rope_member(source, "position_embedding_type"));
+    return source->family && (source->family->rules & LAB_ROPE_IF_SAID) && (!said || strcmp(said, "rope") != 0);
+}
+
 static locus_status put_positions(const lab_rope_settings *settings, bool bare, lab_rope_text *text) {
     if (!bare && has_alibi(settings->source))
         lab_rope_put(text, settings->source->family->rules & LAB_ROPE_ALIBI ? "alibi" : "alibi(scaled=on)");
@@ -323,7 +329,7 @@ locus_status lab_rope_put_spec(const lab_rope_source *source, const char *kind, 
     lab_rope_settings settings;
     lab_rope_text terms = {0};
     locus_status status = lab_rope_settings_open(&settings, source, kind);
-    bare = bare || settings.bare;
+    bare = bare || settings.bare || is_unsaid(source);
     if (status == LOCUS_OK)
         status = put_positions(&settings, bare, text);
     if (status == LOCUS_OK)

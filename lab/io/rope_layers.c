@@ -90,7 +90,8 @@ static locus_status fill_alike(layer_list *list, size_t said) {
     const lab_rope_source *source = list->source;
     const unsigned rules = rules_of(source);
     const bool late = (rules & LAB_ROPE_WINDOW_LATE) && cJSON_IsTrue(lab_rope_member(source, "use_sliding_window"));
-    const bool windows = lab_rope_member(source, "sliding_window") && (late || (rules & LAB_ROPE_WINDOW_ALL));
+    const bool asked = (rules & LAB_ROPE_WINDOW_IF) && cJSON_IsTrue(lab_rope_member(source, "use_sliding_window"));
+    const bool windows = lab_rope_member(source, "sliding_window") && (late || asked || (rules & LAB_ROPE_WINDOW_ALL));
     size_t first = 0;
     locus_status status = reserve(list, said ? said : 1);
     if (status == LOCUS_OK && late && !is_zero(lab_rope_member(source, "max_window_layers")))

@@ -36,7 +36,9 @@ enum {
     LAB_ROPE_UNCAPPED = 1 << 17,    /* attn_logit_softcapping means nothing */
     LAB_ROPE_SINKS = 1 << 18,       /* a learned sink for each head */
     LAB_ROPE_ALIBI = 1 << 19,       /* no rotary positions, but ALiBi's */
-    LAB_ROPE_MAYBE_ALIBI = 1 << 20  /* ALiBi's scaled with the products, if the file says alibi */
+    LAB_ROPE_MAYBE_ALIBI = 1 << 20, /* ALiBi's scaled with the products, if the file says alibi */
+    LAB_ROPE_WINDOW_IF = 1 << 21,   /* of every layer, if use_sliding_window */
+    LAB_ROPE_IF_SAID = 1 << 22      /* no positions, unless position_embedding_type is "rope" */
 };
 
 #define LAB_ROPE_MISSING_MAX 2

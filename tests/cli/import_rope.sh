@@ -176,8 +176,15 @@ works import-rope config.json
 prints '^rope(pairs=half) / none$'
 printf '{"model_type": "hunyuan_v1_dense", "head_dim": 128, "max_position_embeddings": 32768,
     "rope_scaling": {"type": "dynamic", "alpha": 1000, "factor": 1}}' >config.json
-works import-rope config.json
+run import-rope config.json
 prints '^rope(pairs=half, scaling=ntk, factor=1000)$'
+notes 'queries and keys are normalised with weights after they have turned'
+printf '{"model_type": "granitemoehybrid", "head_dim": 64, "position_embedding_type": "nope", "rope_theta": 10000, "num_hidden_layers": 4}' >config.json
+works import-rope config.json
+prints '^none$'
+printf '{"model_type": "qwen3_moe", "head_dim": 64, "use_sliding_window": true, "sliding_window": 512, "num_hidden_layers": 4}' >config.json
+works import-rope config.json --attention
+prints '^rope(pairs=half) + scores(window=512)$'
 printf '{"model_type": "llama4_text", "head_dim": 128, "max_position_embeddings": 32768, "num_hidden_layers": 48}' >config.json
 works import-rope config.json
 prints '^3\*rope(base=500000) + scores(chunk=8192) / temperature$'
