@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a type of layers needs of attention beside its rotary encoding, as terms of its spec:
  *
- *   + temperature(…)   scores that grow with the query's position: Llama 4's layers without positions, Ministral 3, Qwen 1
+ *   + temperature(…)   grows with the position: Llama 4 without positions, Ministral 3, Qwen 1
  *   + scores(…)        chunk: Llama 4; and in full also scale, cap, window and sinks
  *
  * A spec alone can say the first two, so they are always in it. Scale, cap and window are options of attention as well
