@@ -28,6 +28,25 @@ cmp joined text || fail "the sets are not the text"
 [ "$(grep -c "\"tokens\":[[:space:]]*$bytes" json)" = 3 ] || fail "json: $(cat json)"
 "$locus" data inspect text --data whole --set dev --show 1 | grep -q '^line 0: the house' || fail "inspect"
 "$locus" data inspect text --data whole --json | grep -q '"bytes_per_token":[[:space:]]*1' || fail "inspect --json"
+
+# Every number of a small text: sets of 4, 7 and 1 bytes, of which all but the first token are predicted.
+printf 'abc\n' >four
+printf 'a\303\251o\n\n\n' >seven
+printf 'x' >one
+"$locus" data make text --train-text four --dev-text seven --test-text one -o tiny >out || fail "tiny"
+cat >wanted <<'END'
+tiny: bytes, a vocabulary of 256
+
+set    tokens  bytes  bytes/token
+train       4      4        1.000
+dev         7      7        1.000
+test        1      1        0.000
+END
+diff wanted out || fail "the table of a small text"
+"$locus" data make text --train-text four --dev-text seven --test-text one -o tiny --json | tr -d '\t\n' >json
+wanted='{"data":"tiny","tokenizer":"bytes","vocabulary":256,"train":{"tokens":4,"bytes":4,"bytes_per_token":1}'
+wanted=$wanted',"dev":{"tokens":7,"bytes":7,"bytes_per_token":1},"test":{"tokens":1,"bytes":1,"bytes_per_token":0}}'
+[ "$(cat json)" = "$wanted" ] || fail "the JSON of a small text: $(cat json)"
 "$locus" data make text --train-text text -o quiet --quiet >out 2>err
 [ ! -s out ] && [ ! -s err ] || fail "--quiet spoke"
 
@@ -72,6 +91,19 @@ grep -q 'SentencePiece vocabulary of 320' out || fail "summary: $(cat out)"
 [ "$(wc -c <pieces/train.tokens)" -lt "$(wc -c <bytes/train.tokens)" ] || fail "pieces are not shorter than bytes"
 "$locus" data inspect text --data pieces --show 0 | diff - out || fail "inspect counts otherwise than make"
 "$locus" data inspect text --data pieces --show 1 | tr -d '│' | grep -q '^line 0: the house by the water' || fail "inspect"
+"$locus" data inspect text --data pieces --json | grep -q '"tokenizer":[[:space:]]*"sentencepiece"' || fail "--json of pieces"
+# Bytes a token are of all tokens but the first: without its bytes, of which a blank that the model adds is none.
+start=1
+for set in train dev test; do
+    size=$(awk -v set=$set '$1 == set { print $3 }' out)
+    tail -c +$start text | head -c "$size" >part
+    spm_encode --model=pieces/tokenizer.model --output_format=piece <part | tr -s ' ' '\n' >written
+    first=$(head -n 1 written | sed 's/^▁//' | tr -d '\n' | wc -c)
+    awk -v set=$set -v first="$first" '$1 == set { exit !(sprintf("%.3f", ($3 - first) / ($2 - 1)) == $4) }' out ||
+        fail "bytes a token of $set, whose first token has $first: $(cat out)"
+    start=$((start + size))
+done
+[ $start = $((bytes + 1)) ] || fail "the sets have $start bytes"
 "$locus" data make text --train-text text --vocabulary 320 -o again >out
 cmp pieces/train.tokens again/train.tokens || fail "the same text gives another vocabulary"
 "$locus" data make text --train-text text --model pieces/tokenizer.model -o third >out
