@@ -93,17 +93,28 @@ grep -q 'SentencePiece vocabulary of 320' out || fail "summary: $(cat out)"
 "$locus" data inspect text --data pieces --show 1 | tr -d '│' | grep -q '^line 0: the house by the water' || fail "inspect"
 "$locus" data inspect text --data pieces --json | grep -q '"tokenizer":[[:space:]]*"sentencepiece"' || fail "--json of pieces"
 # Bytes a token are of all tokens but the first: without its bytes, of which a blank that the model adds is none.
-start=1
-for set in train dev test; do
-    size=$(awk -v set=$set '$1 == set { print $3 }' out)
-    tail -c +$start text | head -c "$size" >part
-    spm_encode --model=pieces/tokenizer.model --output_format=piece <part | tr -s ' ' '\n' >written
-    first=$(head -n 1 written | sed 's/^▁//' | tr -d '\n' | wc -c)
-    awk -v set=$set -v first="$first" '$1 == set { exit !(sprintf("%.3f", ($3 - first) / ($2 - 1)) == $4) }' out ||
-        fail "bytes a token of $set, whose first token has $first: $(cat out)"
-    start=$((start + size))
-done
-[ $start = $((bytes + 1)) ] || fail "the sets have $start bytes"
+# counts_bytes MODEL: `out` has the table of the text as that model's pieces
+counts_bytes() {
+    start=1
+    for set in train dev test; do
+        size=$(awk -v set=$set '$1 == set { print $3 }' out)
+        tail -c +$start text | head -c "$size" >part
+        spm_encode --model="$1" --output_format=piece <part | tr -s ' ' '\n' >written
+        first=$(head -n 1 written | sed 's/^▁//' | tr -d '\n' | wc -c)
+        awk -v set=$set -v first="$first" '$1 == set { exit !(sprintf("%.3f", ($3 - first) / ($2 - 1)) == $4) }' out ||
+            fail "bytes a token of $set, whose first token has $first: $(cat out)"
+        start=$((start + size))
+    done
+    [ $start = $((bytes + 1)) ] || fail "the sets have $start bytes"
+}
+counts_bytes pieces/tokenizer.model
+head -n 1 written | grep -q '^▁' && fail "this model adds a blank"
+spm_train --input=text --model_prefix=blank --vocab_size=320 --model_type=bpe --byte_fallback=true \
+    --normalization_rule_name=identity --add_dummy_prefix=true --remove_extra_whitespaces=false \
+    --allow_whitespace_only_pieces=true --minloglevel=3 >found 2>&1 || fail "spm_train: $(cat found)"
+"$locus" data make text --train-text text --model blank.model -o blanks >out || fail "a model that adds a blank"
+counts_bytes blank.model
+head -n 1 written | grep -q '^▁' || fail "this model adds no blank"
 "$locus" data make text --train-text text --vocabulary 320 -o again >out
 cmp pieces/train.tokens again/train.tokens || fail "the same text gives another vocabulary"
 "$locus" data make text --train-text text --model pieces/tokenizer.model -o third >out

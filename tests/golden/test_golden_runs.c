@@ -48,8 +48,8 @@ static char *output_of(const char *arguments) {
 
 static void as_text(void **state) {
     (void)state;
-    static const char *const commands[] = {"", "--task cifar10 --encoding none", "--encoding cope", "--task copi",
-                                           "show copy-0-3-s0", "show '#2'"};
+    static const char *const commands[] = {
+        "", "--task cifar10 --encoding none", "--encoding cope", "--task copi", "show copy-0-3-s0", "show '#2'"};
     char *text = NULL;
     size_t bytes;
     FILE *stream = open_memstream(&text, &bytes);

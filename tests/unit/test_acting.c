@@ -80,8 +80,7 @@ static void biases(void **state) {
 static void operators(void **state) {
     (void)state;
     CHECK("learned(size=6) + rope(learned=on)", cli_acting_open, "1.frequencies");
-    CHECK("learned(size=6) + kerple + rope(learned=on) + t5", cli_acting_open, "1.a", "1.b", "2.frequencies",
-          "3.bias");
+    CHECK("learned(size=6) + kerple + rope(learned=on) + t5", cli_acting_open, "1.a", "1.b", "2.frequencies", "3.bias");
 }
 
 int main(void) {
