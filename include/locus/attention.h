@@ -6,7 +6,15 @@
  *   a_m = softmax_n(s_mn);  o_m = ⌈p_m⌉ᵀ Σ_n dropout(a_mn) v'_n
  *
  * Scores are never stored beyond one tile: memory is linear in tokens (online softmax, Milakov and Gimelshein 2018; the
- * tiling and recomputing backward of Dao et al. 2022). */
+ * tiling and recomputing backward of Dao et al. 2022).
+ *
+ * Numbers that are not finite are no error, and go where arithmetic takes them, but not past a mask: a key that a query
+ * does not see (by mask, window, document, or because it is of another sequence or of none) does not touch the query's
+ * row of output, log_sum_exp or dq, whatever the key or its value holds, and the query does not touch the key's rows of
+ * dk and dv. Such a row has the same bits as if all that it does not see were finite. A row that does see NaN is NaN,
+ * also where dropout takes the weight; infinities may become NaN (0·∞). Queries of softmax-free and of clustered
+ * attention see all of their sequence, and share it: there the sequence is the border. Gradients of parameters are sums
+ * over all tokens: any of them may make these NaN. */
 #ifndef LOCUS_ATTENTION_H
 #define LOCUS_ATTENTION_H
 

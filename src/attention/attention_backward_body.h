@@ -70,8 +70,16 @@ static void backward_panel_write(backward_worker *w, run r, const attention_view
         l->kernels->add(dim, to, g, to);
 }
 
+/* Sums so far, where a tile was cut: if they are not finite, the task is done again with rows apart. */
+static void backward_look(backward_worker *w, size_t count, const real *sum) {
+    if (w->l.cut && !w->l.apart && w->finite)
+        w->finite = all_finite(&w->l, count, sum);
+}
+
 static void backward_panel_end(backward_worker *w, size_t key, size_t count) {
     const attention_job *job = w->l.job;
+    backward_look(w, count * w->l.ld_key, w->g_key);
+    backward_look(w, count * w->l.ld_value, w->g_value);
     run r = {LOCUS_ROLE_KEY, LOCUS_FORWARD, w->l.span.key_first + key, count, 1};
     backward_panel_write(w, r, &job->key, w->g_key, job->slots.query_key);
     r.role = LOCUS_ROLE_VALUE;
@@ -241,6 +249,9 @@ static void backward_head(backward_worker *w, const attention_item *item) {
     }
     for (size_t key = 0; key < item->count; key += ATTENTION_KEY_PANEL)
         backward_panel(w, item->first + key, smaller(item->count - key, ATTENTION_KEY_PANEL));
+    backward_look(w, queries * (size_t)w->ld_g_query, w->g_query);
+    if (w->l.job->content_key)
+        backward_look(w, queries * (size_t)w->ld_g_query, w->content_g_query);
     if (item->partial == ATTENTION_NO_PARTIAL && queries > 0)
         backward_queries_end(w, 0, queries, w->g_query, w->content_g_query, w->ld_g_query);
 }
@@ -299,23 +310,35 @@ static void begin_head(backward_worker *w, size_t group, size_t kv, size_t g) {
         w->slot = job->slot_data + (w->l.head * job->schedule.group_count + group) * job->slots.bytes;
 }
 
-static void backward_task(void *context, size_t index, size_t worker) {
-    const attention_job *job = context;
-    backward_worker w;
-    const size_t group = begin_task(job, index, worker, &w), kv = w.l.kv, end = w.first_head + w.heads;
-    for (size_t g = w.first_head; g < end; g++) {
-        begin_head(&w, group, kv, g);
-        if (w.slot)
-            memset(w.slot, 0, job->slots.bytes);
+/* All that a task writes is begun anew here. */
+static void backward_pass(backward_worker *w, size_t group) {
+    const attention_job *job = w->l.job;
+    const size_t kv = w->l.kv, end = w->first_head + w->heads;
+    for (size_t g = w->first_head; g < end; g++) {
+        begin_head(w, group, kv, g);
+        if (w->slot)
+            memset(w->slot, 0, job->slots.bytes);
     }
     for (size_t i = job->schedule.groups[group]; i < job->schedule.groups[group + 1]; i++) {
         const attention_item *item = &job->schedule.items[i];
-        begin_sequence(&w, item->sequence);
-        look(&w.l, 0, w.l.span.query_count);
-        for (size_t g = w.first_head; g < end; g++) {
-            begin_head(&w, group, kv, g);
-            backward_head(&w, item);
+        begin_sequence(w, item->sequence);
+        look(&w->l, 0, w->l.span.query_count);
+        for (size_t g = w->first_head; g < end; g++) {
+            begin_head(w, group, kv, g);
+            backward_head(w, item);
         }
+    }
+}
+
+static void backward_task(void *context, size_t index, size_t worker) {
+    const attention_job *job = context;
+    backward_worker w;
+    const size_t group = begin_task(job, index, worker, &w);
+    w.finite = true;
+    backward_pass(&w, group);
+    if (!w.finite) {
+        w.l.apart = true;
+        backward_pass(&w, group);
     }
 }
 

@@ -22,6 +22,7 @@ typedef struct backward_worker {
     real *output_rows;                        /* [128][ld_value], where a value operator learns */
     real *weight, *g_weight;                  /* tiles [64][128]: s, then a; da, then ds */
     real *product;                            /* [128] a row of scores, capped, before the factors */
+    bool finite;                              /* all sums were, so far */
 } backward_worker;
 
 static size_t carve_backward(const attention_job *job, char *base, backward_worker *w) {
@@ -129,6 +130,8 @@ static void backward_row(backward_worker *w, const strip *s, size_t i, real *g) 
         if (job->drop_weights)
             l->kernels->multiply(count, ds, l->keep_row + c.from, ds);
         l->kernels->softmax_backward(count, a, ds, w->delta[row], ds);
+        if (l->apart && c.gap < c.gap_end) /* weights of 0, but times what is not seen */
+            memset(g + c.gap, 0, (c.gap_end - c.gap) * sizeof(real));
         if (job->drop_weights)
             l->kernels->multiply(count, a, l->keep_row + c.from, a);
         for (size_t j = c.from; job->drop_logits && j < c.to; j++)
@@ -168,31 +171,54 @@ static void strip_content_backward(backward_worker *w, const strip *s, const str
     }
 }
 
+/* dv' += (a c)ᵀ do', dk' += dproductᵀ q', dq' += dproduct k' of a strip, whose keys begin at row `at` of the panel. */
+static void backward_sums(backward_worker *w, const strip *s, const strip *g, size_t at) {
+    const lane *l = &w->l;
+    const attention_job *job = l->job;
+    const real *query = w->query + s->row * l->ld_key, *g_output = w->g_output + s->row * l->ld_value;
+    const ptrdiff_t ld_key = (ptrdiff_t)l->ld_key, ld_value = (ptrdiff_t)l->ld_value;
+    real *g_value = w->g_value + at * l->ld_value, *g_key = w->g_key + at * l->ld_key;
+    real *g_query = w->g_query + (ptrdiff_t)s->row * w->ld_g_query;
+    if (s->full || !l->apart) {
+        l->kernels->gemm(s->keys, job->value_dim, s->rows, s->score, 1, ATTENTION_KEY_BLOCK, g_output, ld_value,
+                         g_value, ld_value, true);
+        l->kernels->gemm(s->keys, job->head_dim, s->rows, g->score, 1, ATTENTION_KEY_BLOCK, query, ld_key, g_key,
+                         ld_key, true);
+        l->kernels->gemm(s->rows, job->head_dim, s->keys, g->score, ATTENTION_KEY_BLOCK, 1, w->keys + at * l->ld_key,
+                         ld_key, g_query, w->ld_g_query, true);
+        return;
+    }
+    for (size_t i = 0; i < s->rows; i++) {
+        const cut c = cut_of(l, s->row + i, s->key, s->keys);
+        const real *weight = s->score + i * ATTENTION_KEY_BLOCK, *ds = g->score + i * ATTENTION_KEY_BLOCK;
+        add_to_seen_rows(l, &c, job->value_dim, weight, g_output + i * l->ld_value, g_value, ld_value);
+        add_to_seen_rows(l, &c, job->head_dim, ds, query + i * l->ld_key, g_key, ld_key);
+        add_seen_rows(l, &c, job->head_dim, ds, w->keys + at * l->ld_key, ld_key,
+                      g_query + (ptrdiff_t)i * w->ld_g_query);
+    }
+}
+
 /* `s` of the scores, then the weights; `g` the same strip of their gradients. */
 static void backward_strip(backward_worker *w, const strip *s, const strip *g, size_t panel_key) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
     const size_t at = s->key - panel_key;
-    const real *query = w->query + s->row * l->ld_key, *g_output = w->g_output + s->row * l->ld_value;
-    ptrdiff_t ld_key = (ptrdiff_t)l->ld_key, ld_value = (ptrdiff_t)l->ld_value;
+    const real *g_output = w->g_output + s->row * l->ld_value;
     strip_scores(w, s, columns_at(w->key_columns, at, job->head_dim));
-    strip_products(l, g, job->value_dim, g_output, ld_value, columns_at(w->value_columns, at, job->value_dim));
+    strip_products(l, g, job->value_dim, g_output, (ptrdiff_t)l->ld_value,
+                   columns_at(w->value_columns, at, job->value_dim));
     if (job->content_value)
         content_products(l, g, content_values(job), row_of(&job->g_output, l->span.query_first + s->row, l->head),
                          job->g_output.token);
     for (size_t i = 0; i < s->rows; i++)
         backward_row(w, s, i, g->score + i * ATTENTION_KEY_BLOCK);
-    l->kernels->gemm(s->keys, job->value_dim, s->rows, s->score, 1, ATTENTION_KEY_BLOCK, g_output, ld_value,
-                     w->g_value + at * l->ld_value, ld_value, true);
-    l->kernels->gemm(s->keys, job->head_dim, s->rows, g->score, 1, ATTENTION_KEY_BLOCK, query, ld_key,
-                     w->g_key + at * l->ld_key, ld_key, true);
-    l->kernels->gemm(s->rows, job->head_dim, s->keys, g->score, ATTENTION_KEY_BLOCK, 1, w->keys + at * l->ld_key,
-                     ld_key, w->g_query + (ptrdiff_t)s->row * w->ld_g_query, w->ld_g_query, true);
+    backward_sums(w, s, g, at);
     if (job->content)
         strip_content_backward(w, s, g);
 }
 
 static void backward_tile(backward_worker *w, const strip *tile, size_t panel_key) {
+    w->l.cut = w->l.cut || !tile->full;
     for (size_t i = 0; i < tile->rows;) {
         const strip s = strip_at(&w->l, tile, i, w->weight);
         strip g = s;

@@ -143,12 +143,39 @@ static void backward_row(contextual_worker *w, size_t row, size_t i) {
 
 /* ---- blocks of rows ---- */
 
+/* As forward_sums_apart: each row of gradients meets the rows that it sees, alone. */
+static void add_block_apart(contextual_worker *w, size_t token, size_t rows) {
+    const attention_turn *turn = &w->job->turn;
+    for (size_t i = 0; i < rows; i++) {
+        const real *query = row_of(&turn->query, token + i, w->head);
+        const real *g_output = row_of(&turn->g_output, token + i, w->head);
+        key_run runs[2];
+        runs_of(&w->seen[i], runs);
+        for (size_t r = 2; r-- > 0;) {
+            const size_t low = runs[r].low, width = runs[r].high - low, at = w->span.key_first + low;
+            const real *weight = w->score + i * w->ld + low, *g = w->g_score + i * w->ld + low;
+            if (low >= runs[r].high)
+                continue;
+            w->kernels->gemm(width, turn->value_dim, 1, weight, 1, 0, g_output, 0,
+                             row_of(&turn->g_value, at, w->kv_head), turn->g_value.token, true);
+            w->kernels->gemm(width, turn->head_dim, 1, g, 1, 0, query, 0, row_of(&turn->g_key, at, w->kv_head),
+                             turn->g_key.token, true);
+            w->kernels->gemm(1, turn->head_dim, width, g, 0, 1, row_of(&turn->key, at, w->kv_head), turn->key.token,
+                             row_of(&turn->g_query, token + i, w->head), 0, true);
+        }
+    }
+}
+
 static void add_block(contextual_worker *w, size_t token, size_t rows) {
     const attention_turn *turn = &w->job->turn;
     const real *query = row_of(&turn->query, token, w->head), *g_output = row_of(&turn->g_output, token, w->head);
     real *g_query = row_of(&turn->g_query, token, w->head);
     for (size_t i = 0; i < rows; i++)
         memset(g_query + (ptrdiff_t)i * turn->g_query.token, 0, turn->head_dim * sizeof(real));
+    if (w->apart) {
+        add_block_apart(w, token, rows);
+        return;
+    }
     for (size_t key = seen_first(&w->all) / CONTEXTUAL_BLOCK * CONTEXTUAL_BLOCK; key < w->all.high;
          key += CONTEXTUAL_BLOCK) {
         const size_t width = smaller(w->all.high - key, CONTEXTUAL_BLOCK), at = w->span.key_first + key;
@@ -190,6 +217,24 @@ static void backward_block(contextual_worker *w, size_t row, size_t rows) {
     add_rows(w, token, rows);
 }
 
+static bool rows_are_finite(const contextual_worker *w, const attention_view *view, size_t first, size_t count,
+                            size_t head, size_t dim) {
+    for (size_t t = first; t < first + count; t++)
+        if (w->kernels->dot(dim, row_of(view, t, head), row_of(view, t, head)) * 0 != 0)
+            return false;
+    return true;
+}
+
+static bool sequence_is_finite(const contextual_worker *w) {
+    const attention_turn *turn = &w->job->turn;
+    const locus_sequence_span *s = &w->span;
+    bool finite = rows_are_finite(w, &turn->g_key, s->key_first, s->key_count, w->kv_head, turn->head_dim) &&
+                  rows_are_finite(w, &turn->g_value, s->key_first, s->key_count, w->kv_head, turn->value_dim);
+    for (size_t h = w->kv_head * turn->group; finite && h < (w->kv_head + 1) * turn->group; h++)
+        finite = rows_are_finite(w, &turn->g_query, s->query_first, s->query_count, h, turn->head_dim);
+    return finite;
+}
+
 static void backward_sequence(contextual_worker *w, size_t group) {
     const contextual_job *job = w->job;
     const attention_turn *turn = &job->turn;
@@ -205,19 +250,30 @@ static void backward_sequence(contextual_worker *w, size_t group) {
         for (size_t row = 0; row < w->span.query_count; row += CONTEXTUAL_ROWS)
             backward_block(w, row, smaller(w->span.query_count - row, CONTEXTUAL_ROWS));
     }
+    w->finite = w->finite && sequence_is_finite(w);
+}
+
+/* All that a task writes is begun anew here. */
+static void backward_pass(contextual_worker *w, size_t group) {
+    const contextual_job *job = w->job;
+    const size_t end = (group + 1) * job->turn.sequences / job->groups;
+    for (size_t h = w->kv_head * job->turn.group; h < (w->kv_head + 1) * job->turn.group; h++)
+        memset(job->slot_data + (h * job->groups + group) * job->slots.bytes, 0, job->slots.bytes);
+    for (w->sequence = group * job->turn.sequences / job->groups; w->sequence < end; w->sequence++)
+        backward_sequence(w, group);
 }
 
 static void backward_task(void *context, size_t index, size_t worker) {
     const contextual_job *job = context;
     const size_t kv_heads = job->turn.kv_heads, group = index / kv_heads;
-    const size_t end = (group + 1) * job->turn.sequences / job->groups;
     contextual_worker w;
     carve_worker(job, job->workers + worker * job->worker_bytes, &w);
     w.kv_head = index % kv_heads;
-    for (size_t h = w.kv_head * job->turn.group; h < (w.kv_head + 1) * job->turn.group; h++)
-        memset(job->slot_data + (h * job->groups + group) * job->slots.bytes, 0, job->slots.bytes);
-    for (w.sequence = group * job->turn.sequences / job->groups; w.sequence < end; w.sequence++)
-        backward_sequence(&w, group);
+    w.finite = true;
+    backward_pass(&w, group);
+    w.apart = !w.finite;
+    if (w.apart)
+        backward_pass(&w, group);
 }
 
 void REAL_NAME(locus_attention_contextual_backward)(contextual_job *job) {

@@ -30,6 +30,7 @@ typedef struct contextual_worker {
     real total[CONTEXTUAL_ROWS];
     attention_seen seen[CONTEXTUAL_ROWS], all; /* of each row, and of all together */
     char *slot;                                /* or NULL */
+    bool apart, finite;                        /* backward: see add_block_apart */
 } contextual_worker;
 
 static size_t carve_worker(const contextual_job *job, char *base, contextual_worker *w) {
@@ -136,7 +137,7 @@ static void place_keys(contextual_worker *w, const attention_seen *seen, const r
             for (size_t j = end; j-- > first;) {
                 w->gate[j] = 1 / (1 + w->gate[j]);
                 place += (double)w->gate[j];
-                if (place >= most) {
+                if (!(place < most)) { /* a NaN too, which its score carries on */
                     w->edge = j + 1;
                     return;
                 }
@@ -271,6 +272,37 @@ static void forward_softmax(contextual_worker *w, size_t row, size_t i) {
             total == 0 ? -(real)INFINITY : (real)((double)top + log((double)total));
 }
 
+/* Numbers that are not finite: weights of 0 would carry them to rows that do not see them, as attention_tile_body.h
+ * tells. Sums are made again then, of each row over what it sees. */
+static void forward_sums_apart(contextual_worker *w, size_t rows) {
+    const attention_turn *turn = &w->job->turn;
+    memset(w->sum, 0, rows * w->ld_value * sizeof(real));
+    for (size_t i = 0; i < rows; i++) {
+        key_run runs[2];
+        runs_of(&w->seen[i], runs);
+        for (size_t r = 2; r-- > 0;)
+            if (runs[r].low < runs[r].high)
+                w->kernels->gemm(1, turn->value_dim, runs[r].high - runs[r].low, w->score + i * w->ld + runs[r].low, 0,
+                                 1, row_of(&turn->value, w->span.key_first + runs[r].low, w->kv_head),
+                                 turn->value.token, w->sum + i * w->ld_value, 0, true);
+    }
+}
+
+static void forward_sums(contextual_worker *w, size_t rows) {
+    const attention_turn *turn = &w->job->turn;
+    memset(w->sum, 0, rows * w->ld_value * sizeof(real));
+    for (size_t key = seen_first(&w->all) / CONTEXTUAL_BLOCK * CONTEXTUAL_BLOCK; key < w->all.high;
+         key += CONTEXTUAL_BLOCK) {
+        const size_t width = smaller(w->all.high - key, CONTEXTUAL_BLOCK);
+        if (locus_attention_seen_any(&w->all, key, width))
+            w->kernels->gemm(rows, turn->value_dim, width, w->score + key, (ptrdiff_t)w->ld, 1,
+                             row_of(&turn->value, w->span.key_first + key, w->kv_head), turn->value.token, w->sum,
+                             (ptrdiff_t)w->ld_value, true);
+    }
+    if (w->kernels->dot(rows * w->ld_value, w->sum, w->sum) * 0 != 0)
+        forward_sums_apart(w, rows);
+}
+
 static void forward_block(contextual_worker *w, size_t row, size_t rows) {
     const attention_turn *turn = &w->job->turn;
     const size_t token = w->span.query_first + row, dim = turn->value_dim;
@@ -279,15 +311,7 @@ static void forward_block(contextual_worker *w, size_t row, size_t rows) {
         row_scores(w, row + i, i, false);
         forward_softmax(w, row + i, i);
     }
-    memset(w->sum, 0, rows * w->ld_value * sizeof(real));
-    for (size_t key = seen_first(&w->all) / CONTEXTUAL_BLOCK * CONTEXTUAL_BLOCK; key < w->all.high;
-         key += CONTEXTUAL_BLOCK) {
-        const size_t width = smaller(w->all.high - key, CONTEXTUAL_BLOCK);
-        if (locus_attention_seen_any(&w->all, key, width))
-            w->kernels->gemm(rows, dim, width, w->score + key, (ptrdiff_t)w->ld, 1,
-                             row_of(&turn->value, w->span.key_first + key, w->kv_head), turn->value.token, w->sum,
-                             (ptrdiff_t)w->ld_value, true);
-    }
+    forward_sums(w, rows);
     for (size_t i = 0; i < rows; i++)
         w->kernels->scale(dim, w->total[i] == 0 ? 0 : 1 / w->total[i], w->sum + i * w->ld_value,
                           row_of(&turn->output, token + i, w->head));

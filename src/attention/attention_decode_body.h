@@ -129,6 +129,16 @@ static void decode_sums(decode_worker *w, size_t k, size_t count, kept_rows valu
                      (ptrdiff_t)l->ld_value, true);
 }
 
+/* The same with `apart`: keys `key` … of the sequence. */
+static void decode_sums_apart(decode_worker *w, size_t k, size_t key, size_t count, kept_rows values,
+                              const real *weight) {
+    for (size_t r = 0; r < w->rows; r++) {
+        const cut c = cut_of(&w->l, decode_row(w, k, r), key, count);
+        add_seen_rows(&w->l, &c, w->l.job->value_dim, weight + (k * w->rows + r) * ATTENTION_DECODE_PART, values.data,
+                      values.stride, w->sum + (k * w->rows + r) * w->l.ld_value);
+    }
+}
+
 /* Keys, or values, of a part that some query sees, run by run; within a run head by head. */
 static void decode_walk(decode_worker *w, locus_role role, const attention_item *part, const attention_seen *seen) {
     for (size_t first = 0; first < part->count; first += DECODE_RUN) {
@@ -140,6 +150,8 @@ static void decode_walk(decode_worker *w, locus_role role, const attention_item 
             const kept_rows rows = decode_run(w, role, part->first + first, count, smaller(left, DECODE_RUN));
             if (role == LOCUS_ROLE_KEY)
                 decode_products(w, k, count, rows, w->score + first);
+            else if (w->l.apart)
+                decode_sums_apart(w, k, part->first + first, count, rows, w->score + first);
             else
                 decode_sums(w, k, count, rows, w->score + first);
         }
@@ -208,8 +220,12 @@ static void decode_part(decode_worker *w, const attention_item *part, size_t hea
             const size_t i = decode_row(w, k, r), at = decode_at(w, part, i);
             decode_softmax(l, part, i, w->score + (k * w->rows + r) * ATTENTION_DECODE_PART, &tops[at], &totals[at]);
         }
-    memset(w->sum, 0, w->kv_count * w->rows * l->ld_value * sizeof(real));
-    decode_walk(w, LOCUS_ROLE_VALUE, part, &seen);
+    const size_t summed = w->kv_count * w->rows * l->ld_value;
+    do {
+        memset(w->sum, 0, summed * sizeof(real));
+        decode_walk(w, LOCUS_ROLE_VALUE, part, &seen);
+        l->apart = !l->apart && !all_finite(l, summed, w->sum);
+    } while (l->apart);
     for (size_t k = 0; k < w->kv_count; k++)
         for (size_t r = 0; r < w->rows; r++) {
             const size_t i = decode_row(w, k, r);

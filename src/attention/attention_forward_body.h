@@ -198,6 +198,22 @@ static void forward_row(forward_worker *w, const strip *s, size_t i, size_t work
     clear_outside(&c, s->keys, score);
 }
 
+/* o += dropout(p)·v' of a strip's rows, the first of which stands at `row` among the worker's. */
+static void forward_sums(forward_worker *w, const strip *s, size_t row, const real *values) {
+    const lane *l = &w->l;
+    const size_t dim = l->job->value_dim;
+    real *sum = w->sum + row * l->ld_value;
+    if (s->full || !l->apart) {
+        l->kernels->gemm(s->rows, dim, s->keys, s->score, ATTENTION_KEY_BLOCK, 1, values, w->ld_panel, sum,
+                         (ptrdiff_t)l->ld_value, true);
+        return;
+    }
+    for (size_t i = 0; i < s->rows; i++) {
+        const cut c = cut_of(l, s->row + i, s->key, s->keys);
+        add_seen_rows(l, &c, dim, s->score + i * ATTENTION_KEY_BLOCK, values, w->ld_panel, sum + i * l->ld_value);
+    }
+}
+
 /* `row`: the strip's first among the worker's. */
 static void forward_strip(forward_worker *w, const strip *s, size_t row, size_t panel_key) {
     const lane *l = &w->l;
@@ -209,9 +225,7 @@ static void forward_strip(forward_worker *w, const strip *s, size_t row, size_t 
         content_products(l, s, content_keys(job), w->content_query + row * l->ld_key, (ptrdiff_t)l->ld_key);
     for (size_t i = 0; i < s->rows; i++)
         forward_row(w, s, i, row + i);
-    l->kernels->gemm(s->rows, job->value_dim, s->keys, s->score, ATTENTION_KEY_BLOCK, 1,
-                     w->panel_values + (ptrdiff_t)at * w->ld_panel, w->ld_panel, w->sum + row * l->ld_value,
-                     (ptrdiff_t)l->ld_value, true);
+    forward_sums(w, s, row, w->panel_values + (ptrdiff_t)at * w->ld_panel);
     if (job->content_value)
         content_sums(l, s, content_values(job),
                      (content_targets){.rows = w->content_sum + row * l->ld_value, .ld = (ptrdiff_t)l->ld_value});
@@ -219,6 +233,7 @@ static void forward_strip(forward_worker *w, const strip *s, size_t row, size_t 
 
 /* `base`: row 0 of the chunk among the worker's rows. */
 static void forward_tile(forward_worker *w, const strip *tile, size_t base, size_t panel_key) {
+    w->l.cut = w->l.cut || !tile->full;
     for (size_t i = 0; i < tile->rows;) {
         const strip s = strip_at(&w->l, tile, i, w->tile);
         if (s.keys > 0)
@@ -238,19 +253,17 @@ static void forward_block(forward_worker *w, size_t base, size_t row, size_t row
     }
 }
 
-static void forward_item(forward_worker *w, const attention_item *item, size_t kv) {
+/* All heads of the group, up to what is left to be divided and turned. */
+static void forward_pass(forward_worker *w, const attention_item *item, size_t kv, const attention_seen *seen) {
     lane *l = &w->l;
     const size_t group = l->job->group, end = item->first + item->count;
-    l->sequence = item->sequence;
-    l->span = locus_plan_span(l->job->plan, item->sequence);
-    const attention_seen seen = look(l, item->first, item->count);
     for (size_t g = 0; g < group; g++) {
         choose_head(l, kv, g);
         forward_queries(w, item, g * w->chunk);
     }
-    for (size_t key = 0; key < seen.high; key += ATTENTION_KEY_PANEL) {
-        const strip panel = {.key = key, .keys = smaller(seen.high - key, ATTENTION_KEY_PANEL)};
-        if (!locus_attention_seen_any(&seen, panel.key, panel.keys))
+    for (size_t key = 0; key < seen->high; key += ATTENTION_KEY_PANEL) {
+        const strip panel = {.key = key, .keys = smaller(seen->high - key, ATTENTION_KEY_PANEL)};
+        if (!locus_attention_seen_any(seen, panel.key, panel.keys))
             continue;
         forward_panel(w, panel.key, panel.keys);
         for (size_t g = 0; g < group; g++) {
@@ -258,6 +271,28 @@ static void forward_item(forward_worker *w, const attention_item *item, size_t k
             for (size_t row = item->first; row < end; row += ATTENTION_QUERY_BLOCK)
                 forward_block(w, g * w->chunk, row, smaller(end - row, ATTENTION_QUERY_BLOCK), &panel);
         }
+    }
+}
+
+static bool forward_is_finite(const forward_worker *w, const attention_item *item) {
+    const size_t row = w->l.ld_value;
+    for (size_t g = 0; g < w->l.job->group; g++)
+        if (!all_finite(&w->l, item->count * row, w->sum + g * w->chunk * row))
+            return false;
+    return true;
+}
+
+static void forward_item(forward_worker *w, const attention_item *item, size_t kv) {
+    lane *l = &w->l;
+    const size_t group = l->job->group;
+    l->sequence = item->sequence;
+    l->span = locus_plan_span(l->job->plan, item->sequence);
+    const attention_seen seen = look(l, item->first, item->count);
+    l->cut = l->apart = false;
+    forward_pass(w, item, kv, &seen);
+    if (l->cut && !forward_is_finite(w, item)) {
+        l->apart = true;
+        forward_pass(w, item, kv, &seen);
     }
     for (size_t g = 0; g < group; g++) {
         choose_head(l, kv, g);

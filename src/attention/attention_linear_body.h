@@ -247,6 +247,43 @@ static void linear_mask_rows(const linear_walk *w, size_t row, size_t count, siz
     }
 }
 
+/* ---- numbers that are not finite ---- */
+
+/* A tile's zeros would carry them to rows that do not see them, as attention_tile_body.h tells: where what the tile is
+ * multiplied with is not finite, each of its rows meets what it sees, alone. */
+static bool linear_rows_finite(const linear_walk *w, size_t count, size_t dim, const real *rows, ptrdiff_t ld) {
+    real sum = 0;
+    for (size_t i = 0; i < count; i++, rows += ld)
+        sum += w->kernels->dot(dim, rows, rows) * 0;
+    return sum == 0;
+}
+
+/* Keys or values from `from` on, and the rows of queries that the tile adds them up to. */
+typedef struct linear_products {
+    size_t row, count, from, width, dim;
+    const real *rows;
+    ptrdiff_t ld;
+    real *sums;
+    ptrdiff_t ld_sums;
+} linear_products;
+
+/* sums[r] += tile[r] · rows, over the first seen(row + r) − from columns: the others are 0. */
+static void linear_add_tile(const linear_walk *w, const linear_products *p) {
+    if (linear_rows_finite(w, p->width, p->dim, p->rows, p->ld)) {
+        w->kernels->gemm(p->count, p->dim, p->width, w->tile, LINEAR_CHUNK, 1, p->rows, p->ld, p->sums, p->ld_sums,
+                         true);
+        return;
+    }
+    for (size_t r = 0; r < p->count; r++) {
+        const size_t seen = locus_attention_linear_seen(w->job, w->sequence, &w->span, p->row + r) - p->from;
+        if (seen > 0)
+            w->kernels->gemm(1, p->dim, seen, w->tile + r * LINEAR_CHUNK, 0, 1, p->rows, p->ld,
+                             p->sums + (ptrdiff_t)r * p->ld_sums, 0, true);
+    }
+}
+
+/* ---- a row's denominator ---- */
+
 /* z of one row, the vector brought up to what the row sees. */
 static real linear_denominator(linear_walk *w, size_t row) {
     const attention_view feature = locus_attention_view_of(&w->job->feature_query);
@@ -272,8 +309,16 @@ static void linear_forward_chunk(linear_walk *w, size_t row, size_t count) {
         k->gemm(count, width, w->d, query, turn->query.token, 1, w->columns, LINEAR_CHUNK, w->tile, LINEAR_CHUNK,
                 false);
         linear_mask_rows(w, row, count, seen, width, w->tile);
-        k->gemm(count, w->dv, width, w->tile, LINEAR_CHUNK, 1, linear_key(w, turn->value, seen), turn->value.token,
-                output, turn->output.token, true);
+        const linear_products values = {row,
+                                        count,
+                                        seen,
+                                        width,
+                                        w->dv,
+                                        linear_key(w, turn->value, seen),
+                                        turn->value.token,
+                                        output,
+                                        turn->output.token};
+        linear_add_tile(w, &values);
     }
     for (size_t r = 0; r < count; r++, output += turn->output.token) {
         const real z = linear_denominator(w, row + r);
@@ -334,8 +379,9 @@ static void linear_backward_chunk(linear_walk *w, size_t row, size_t count) {
     k->transpose(width, w->dv, linear_key(w, turn->value, seen), turn->value.token, w->columns, LINEAR_CHUNK);
     k->gemm(count, width, w->dv, g, scaled->token, 1, w->columns, LINEAR_CHUNK, w->tile, LINEAR_CHUNK, false);
     linear_mask_rows(w, row, count, seen, width, w->tile);
-    k->gemm(count, w->d, width, w->tile, LINEAR_CHUNK, 1, linear_key(w, turn->key, seen), turn->key.token, g_query,
-            turn->g_query.token, true);
+    const linear_products keys = {
+        row, count, seen, width, w->d, linear_key(w, turn->key, seen), turn->key.token, g_query, turn->g_query.token};
+    linear_add_tile(w, &keys);
 }
 
 static void linear_query_task(void *context, size_t index, size_t worker) {
@@ -349,6 +395,22 @@ static void linear_query_task(void *context, size_t index, size_t worker) {
 }
 
 /* ---- walks over keys, from the last to the first ---- */
+
+/* sums[j] += tile[j] · rows, of queries first … first + count − 1, over the columns that key + j is seen by: the others
+ * are 0. */
+static void linear_add_corner(const linear_walk *w, size_t key, size_t keys, size_t first, size_t count, size_t dim,
+                              const real *tile, const real *rows, ptrdiff_t ld, attention_view to) {
+    if (linear_rows_finite(w, count, dim, rows, ld)) {
+        w->kernels->gemm(keys, dim, count, tile, LINEAR_CHUNK, 1, rows, ld, linear_key(w, to, key), to.token, true);
+        return;
+    }
+    for (size_t j = 0; j < keys; j++) {
+        const size_t blind = locus_attention_linear_first(w->job, w->sequence, &w->span, key + j) - first;
+        if (blind < count)
+            w->kernels->gemm(1, dim, count - blind, tile + j * LINEAR_CHUNK + blind, 0, 1, rows + (ptrdiff_t)blind * ld,
+                             ld, linear_key(w, to, key + j), 0, true);
+    }
+}
 
 /* Queries first … first + count − 1, none of which sees all of the chunk's keys: dk' += (v' gᵀ masked) q', and
  * dv' += (k' q'ᵀ masked) g. Column c is seen by key j if the query first + c sees it. */
@@ -370,10 +432,8 @@ static void linear_key_corner(linear_walk *w, size_t key, size_t keys, size_t fi
             memset(w->tile + j * LINEAR_CHUNK, 0, blind * sizeof(real));
             memset(w->other + j * LINEAR_CHUNK, 0, blind * sizeof(real));
         }
-        k->gemm(keys, w->dv, count, w->tile, LINEAR_CHUNK, 1, grad, scaled->token, linear_key(w, turn->g_value, key),
-                turn->g_value.token, true);
-        k->gemm(keys, w->d, count, w->other, LINEAR_CHUNK, 1, query, turn->query.token, linear_key(w, turn->g_key, key),
-                turn->g_key.token, true);
+        linear_add_corner(w, key, keys, first, count, w->dv, w->tile, grad, scaled->token, turn->g_value);
+        linear_add_corner(w, key, keys, first, count, w->d, w->other, query, turn->query.token, turn->g_key);
     }
 }
 

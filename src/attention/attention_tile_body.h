@@ -34,6 +34,8 @@ typedef struct lane {
     real *term_row, *product_row, *keep_row; /* [ATTENTION_KEY_BLOCK] */
     real *content;                           /* [ATTENTION_STRIP][ATTENTION_CONTENT_WIDTH] */
     real *widened;                           /* [ATTENTION_KEY_BLOCK][dim], where keys and values are of a half type */
+    bool cut;                                /* some tile was not seen whole */
+    bool apart; /* weights meet the rows that they see, alone; see "numbers that are not finite" */
 } lane;
 
 /* Head g of the group of a key-value head. */
@@ -114,6 +116,7 @@ static void carve_lane(const attention_job *job, attention_carver *carver, size_
     bool content = job->content_key || job->content_value;
     l->job = job;
     l->kernels = KERNELS_GET();
+    l->cut = l->apart = false;
     l->ld_key = padded(job->head_dim, LOCUS_ALIGNMENT / sizeof(real));
     l->ld_value = padded(job->value_dim, LOCUS_ALIGNMENT / sizeof(real));
     l->seen = locus_attention_carve(carver, rows, sizeof *l->seen);
@@ -329,6 +332,53 @@ static const real *columns_at(const real *columns, size_t at, size_t dim) {
     const size_t within = at % ATTENTION_KEY_BLOCK;
     return columns + (at - within) * dim + within;
 }
+
+/* ---- numbers that are not finite ---- */
+
+/* What a row does not see has weight 0 in its tile, and 0·∞ is NaN: in a tile that a mask cuts, an infinity or a NaN
+ * would reach rows that do not see it. So loops look at what they have summed up, which costs next to nothing, and
+ * where it is not finite they sum it up again with `apart`: each row of weights then meets only what it sees. Sums of
+ * finite numbers are the same bits in both ways, since 0 times a finite number changes none, and a product of matrices
+ * adds up in the order of its rows. */
+static bool all_finite(const lane *l, size_t count, const real *x) {
+    return l->kernels->dot(count, x, x) * 0 == 0; /* an overflow is only a second pass */
+}
+
+/* The two runs of columns that a row sees; the second may be empty. */
+typedef struct seen_columns {
+    attention_range runs[2];
+} seen_columns;
+
+static seen_columns columns_seen(const cut *c) {
+    const bool gap = c->gap < c->gap_end;
+    return (seen_columns){{{c->from, gap ? c->gap : c->to}, {gap ? c->gap_end : c->to, c->to}}};
+}
+
+/* sum += Σ_j weight[j] · rows[j], over the columns j of c. */
+static void add_seen_rows(const lane *l, const cut *c, size_t dim, const real *weight, const real *rows, ptrdiff_t ld,
+                          real *sum) {
+    const seen_columns seen = columns_seen(c);
+    for (size_t r = 0; r < 2; r++) {
+        const attention_range part = seen.runs[r];
+        if (part.low < part.high)
+            l->kernels->gemm(1, dim, part.high - part.low, weight + part.low, 0, 1, rows + (ptrdiff_t)part.low * ld, ld,
+                             sum, 0, true);
+    }
+}
+
+/* sums[j] += weight[j] · row, over the columns j of c. */
+static void add_to_seen_rows(const lane *l, const cut *c, size_t dim, const real *weight, const real *row, real *sums,
+                             ptrdiff_t ld) {
+    const seen_columns seen = columns_seen(c);
+    for (size_t r = 0; r < 2; r++) {
+        const attention_range part = seen.runs[r];
+        if (part.low < part.high)
+            l->kernels->gemm(part.high - part.low, dim, 1, weight + part.low, 1, 0, row, 0,
+                             sums + (ptrdiff_t)part.low * ld, ld, true);
+    }
+}
+
+/* ---- scores ---- */
 
 static const real *term_values(const lane *l, const locus_score_term *term, const strip *s, size_t row, const cut *c) {
     locus_score_call call = {REAL_DTYPE, l->head, l->span.query_first + row, l->span.key_first + s->key + c->from,

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/* A key that a query does not see does not touch its row, whatever it or its value holds; and a query does not touch
+ * the gradients of keys that it does not see. NaN and infinities are planted in keys, values, queries and gradients of
+ * outputs, and in tokens of no sequence; rows that see none of them keep their bits: for every kind of attention, mask
+ * and type, with windows, kept keys, documents, dropout, and steps of decoding. */
+#include "unit/attention_case.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { Q, K, V, GO, O, LSE, DQ, DK, DV, TENSORS };
+
+static const locus_dtype types[] = {LOCUS_FLOAT32, LOCUS_FLOAT64, LOCUS_FLOAT16, LOCUS_BFLOAT16};
+static const size_t lengths[] = {150, 9, 64}, steps[] = {3, 1, 8}, caches[] = {700, 45, 90}, prefixes[] = {20, 9, 3};
+
+/* ---- who sees whom, from the definition in attention.h ---- */
+
+static bool sees(const attention_world *w, size_t s, size_t i, size_t j) {
+    const locus_attention_options *options = &w->options;
+    const int64_t t = (int64_t)i + (int64_t)w->key_lengths[s] - (int64_t)w->query_lengths[s], key = (int64_t)j;
+    if (options->kind == LOCUS_ATTENTION_SOFT || options->kind == LOCUS_ATTENTION_CLUSTERED)
+        return true;
+    const bool prefixed = options->mask == LOCUS_MASK_PREFIX && j < options->prefix[s];
+    if (options->mask != LOCUS_MASK_FULL && key > t && !prefixed)
+        return false;
+    if (options->window > 0 && llabs(t - key) >= (int64_t)options->window && j >= options->keep)
+        return false;
+    return !options->query_documents ||
+           options->query_documents[w->query_offsets[s] + i] == options->key_documents[w->key_offsets[s] + j];
+}
+
+/* ---- one run ---- */
+
+typedef struct arrays {
+    void *data[TENSORS];
+    size_t count[TENSORS], row[TENSORS]; /* elements, and those of a token */
+} arrays;
+
+static bool of_keys(int i) {
+    return i == K || i == V || i == DK || i == DV;
+}
+
+static size_t size_of(int i, locus_dtype dtype) {
+    return i == LSE && dtype != LOCUS_FLOAT64 ? sizeof(float) : locus_dtype_size(dtype);
+}
+
+static uint16_t half_of(double value, locus_dtype dtype) { /* of values with few digits; NaN and infinities, too */
+    const float narrow = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &narrow, sizeof bits);
+    if (dtype == LOCUS_BFLOAT16)
+        return (uint16_t)(bits >> 16);
+    const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000);
+    if (!isfinite(value))
+        return (uint16_t)(sign | (isnan(value) ? 0x7e00 : 0x7c00));
+    return value == 0 ? sign : (uint16_t)(sign | ((((bits >> 23) & 0xff) - 112) << 10) | (bits >> 13 & 0x3ff));
+}
+
+static void put(const arrays *a, int i, locus_dtype dtype, size_t at, double value) {
+    if (dtype == LOCUS_FLOAT32)
+        ((float *)a->data[i])[at] = (float)value;
+    else if (dtype == LOCUS_FLOAT64)
+        ((double *)a->data[i])[at] = value;
+    else
+        ((uint16_t *)a->data[i])[at] = half_of(value, dtype);
+}
+
+static arrays arrays_make(const attention_world *w, locus_dtype dtype) {
+    arrays a;
+    for (int i = 0; i < TENSORS; i++) {
+        const size_t heads = of_keys(i) ? w->kv_heads : w->shape.heads;
+        const size_t dim = i == LSE                                 ? 1
+                           : i == Q || i == K || i == DQ || i == DK ? w->shape.head_dim
+                                                                    : w->shape.value_dim;
+        a.row[i] = heads * dim;
+        a.count[i] = (of_keys(i) ? w->N : w->T) * a.row[i];
+        a.data[i] = calloc(a.count[i] + 1, size_of(i, dtype));
+        assert_non_null(a.data[i]);
+        for (size_t j = 0; i <= GO && j < a.count[i]; j++) /* multiples of 1/16 */
+            put(&a, i, dtype, j, ((double)((j * 37 + j / 7 * 11 + (size_t)i * 5) % 29) - 14) / 16);
+    }
+    return a;
+}
+
+static void arrays_free(arrays *a) {
+    for (int i = 0; i < TENSORS; i++)
+        free(a->data[i]);
+}
+
+static void run(attention_world *w, const arrays *a, locus_dtype dtype) {
+    locus_tensor t[TENSORS], parameters[ATTENTION_PARAMETERS];
+    locus_error error;
+    for (int i = 0; i < TENSORS; i++) {
+        const size_t heads = of_keys(i) ? w->kv_heads : w->shape.heads;
+        const int64_t shape[] = {(int64_t)(of_keys(i) ? w->N : w->T), (int64_t)heads, (int64_t)(a->row[i] / heads)};
+        const locus_dtype own = i == LSE && dtype != LOCUS_FLOAT64 ? LOCUS_FLOAT32 : dtype;
+        t[i] = locus_tensor_view(a->data[i], own, i == LSE ? 2 : 3, shape);
+    }
+    for (size_t i = 0; i < w->parameter_count; i++) {
+        parameters[i] = w->values[i];
+        parameters[i].data = calloc(attention_parameter_size(w, i) + 1, sizeof(double));
+        assert_non_null(parameters[i].data);
+    }
+    const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
+    const locus_attention_gradients gradients = {&t[GO], &t[DQ], &t[DK], &t[DV], parameters, w->parameter_count};
+    for (int pass = 0; pass < 2; pass++) {
+        locus_workspace lent = {NULL, locus_attention_workspace(w->plan, &w->options, dtype, (locus_pass)pass)};
+        lent.data = locus_allocate(lent.bytes);
+        assert_non_null(lent.data);
+        const locus_status status =
+            pass == 0 ? locus_attention_forward(w->plan, &w->options, &tensors, lent, &error)
+                      : locus_attention_backward(w->plan, &w->options, &tensors, &gradients, lent, &error);
+        if (status != LOCUS_OK)
+            fail_msg("%s", error.message);
+        locus_release(lent.data, lent.bytes);
+    }
+    for (size_t i = 0; i < w->parameter_count; i++)
+        free(parameters[i].data);
+}
+
+/* ---- what is planted, and who may show it ---- */
+
+typedef struct planting {
+    bool *keys, *queries; /* [N], [T]: what may differ */
+} planting;
+
+static void plant(const arrays *a, int i, locus_dtype dtype, size_t token, size_t number) {
+    static const double values[] = {NAN, INFINITY, -INFINITY};
+    for (size_t j = token * a->row[i]; j < (token + 1) * a->row[i]; j++)
+        put(a, i, dtype, j, values[(number + (j % 3 == 0)) % 3]);
+}
+
+/* Kinds whose queries of a sequence share what they see. */
+static bool shares(const attention_world *w) {
+    return w->options.kind == LOCUS_ATTENTION_SOFT || w->options.kind == LOCUS_ATTENTION_CLUSTERED;
+}
+
+/* Queries that see a planted key, or are planted, may differ; so may keys that one of these sees. */
+static void spread(const attention_world *w, planting *p) {
+    for (size_t s = 0; s < w->test->sequences; s++) {
+        const size_t q = w->query_offsets[s], k = w->key_offsets[s];
+        bool any = false;
+        for (size_t i = 0; i < w->query_lengths[s]; i++) {
+            for (size_t j = 0; j < w->key_lengths[s]; j++)
+                p->queries[q + i] |= p->keys[k + j] && sees(w, s, i, j);
+            any |= p->queries[q + i];
+        }
+        for (size_t i = 0; any && shares(w) && i < w->query_lengths[s]; i++)
+            p->queries[q + i] = true;
+        for (size_t i = 0; i < w->query_lengths[s]; i++)
+            for (size_t j = 0; p->queries[q + i] && j < w->key_lengths[s]; j++)
+                p->keys[k + j] |= sees(w, s, i, j);
+    }
+}
+
+static size_t compare(const attention_world *w, const arrays *want, const arrays *got, const planting *p,
+                      locus_dtype dtype, size_t variant) {
+    size_t clean = 0;
+    for (int i = O; i < TENSORS; i++)
+        for (size_t s = 0; s < w->test->sequences; s++) {
+            const size_t first = (of_keys(i) ? w->key_offsets : w->query_offsets)[s];
+            const size_t count = (of_keys(i) ? w->key_lengths : w->query_lengths)[s];
+            const size_t bytes = want->row[i] * size_of(i, dtype);
+            for (size_t t = first; t < first + count; t++) {
+                if ((of_keys(i) ? p->keys : p->queries)[t])
+                    continue;
+                clean++;
+                if (memcmp((char *)want->data[i] + t * bytes, (char *)got->data[i] + t * bytes, bytes) != 0)
+                    fail_msg(
+                        "'%s', kind %d, mask %d, type %d, window %zu:%zu, documents %d, dropout %g on %d, planting "
+                        "%zu: row %zu of result %d changes, which sees nothing planted",
+                        w->test->spec, (int)w->options.kind, (int)w->options.mask, (int)dtype, w->options.window,
+                        w->options.keep, w->test->documents, w->options.dropout, (int)w->options.dropout_on, variant, t,
+                        i - O);
+            }
+        }
+    return clean;
+}
+
+enum { VARIANTS = 8 };
+
+/* Variants 0–4: keys and values of some tokens; 5–6: queries, and gradients of outputs; 7: tokens of no sequence. */
+static void plant_variant(const attention_world *w, const arrays *a, planting *p, locus_dtype dtype, size_t variant) {
+    for (size_t s = 0; s < w->test->sequences; s++) {
+        const size_t keys = w->key_lengths[s], queries = w->query_lengths[s];
+        const size_t places[] = {keys - 1, keys / 2, keys / 3, 2 * keys / 3, 0};
+        if (variant == 7) {
+            for (size_t t = w->key_offsets[s] + keys; t < w->key_offsets[s + 1]; t++)
+                plant(a, K, dtype, t, t), plant(a, V, dtype, t, t + 1);
+            for (size_t t = w->query_offsets[s] + queries; t < w->query_offsets[s + 1]; t++)
+                plant(a, Q, dtype, t, t), plant(a, GO, dtype, t, t + 1);
+        } else if (s == 2) { /* a sequence without any */
+        } else if (variant >= 5) {
+            const size_t t = w->query_offsets[s] + (variant == 5 ? queries / 2 : queries - 1);
+            plant(a, variant == 5 ? Q : GO, dtype, t, s);
+            p->queries[t] = true;
+        } else {
+            const size_t t = w->key_offsets[s] + places[variant];
+            if (variant != 1)
+                plant(a, V, dtype, t, variant + s);
+            if (variant == 1 || variant == 2)
+                plant(a, K, dtype, t, variant + s + 1);
+            p->keys[t] = true;
+        }
+    }
+    spread(w, p);
+}
+
+/* Returns how many rows had to keep their bits. */
+static size_t check(attention_case test, locus_attention_kind kind, locus_dtype dtype) {
+    attention_world w;
+    size_t clean = 0;
+    test.gap = 2;
+    attention_world_make(&w, &test);
+    w.options.kind = kind;
+    w.options.landmarks = 8;
+    w.options.clusters = 5;
+    arrays want = arrays_make(&w, dtype);
+    run(&w, &want, dtype);
+    for (size_t variant = 0; variant < VARIANTS; variant++) {
+        arrays got = arrays_make(&w, dtype);
+        planting p = {calloc(w.N, sizeof(bool)), calloc(w.T, sizeof(bool))};
+        assert_true(p.keys && p.queries);
+        plant_variant(&w, &got, &p, dtype, variant);
+        run(&w, &got, dtype);
+        clean += compare(&w, &want, &got, &p, dtype, variant);
+        arrays_free(&got);
+        free(p.keys);
+        free(p.queries);
+    }
+    arrays_free(&want);
+    attention_world_free(&w);
+    return clean;
+}
+
+static attention_case case_of(const char *spec, locus_mask mask) {
+    return (attention_case){.spec = spec,
+                            .heads = 4,
+                            .kv_heads = 2,
+                            .head_dim = 8,
+                            .sequences = 3,
+                            .query_lengths = lengths,
+                            .mask = mask,
+                            .prefix = mask == LOCUS_MASK_PREFIX ? prefixes : NULL};
+}
+
+static void check_types(const attention_case *test, locus_attention_kind kind) {
+    size_t clean = 0;
+    for (size_t d = 0; d < sizeof types / sizeof *types; d++)
+        clean += check(*test, kind, types[d]);
+    assert_true(clean > 500); /* something was tested */
+}
+
+/* ---- tests ---- */
+
+static void softmax_masks(void **state) {
+    (void)state;
+    for (locus_mask mask = LOCUS_MASK_FULL; mask <= LOCUS_MASK_PREFIX; mask++) {
+        attention_case test = case_of("rope", mask);
+        check_types(&test, LOCUS_ATTENTION_SOFTMAX);
+        test.sliding = 20;
+        test.keep = 3;
+        check_types(&test, LOCUS_ATTENTION_SOFTMAX);
+        test.sliding = test.keep = 0;
+        test.documents = true;
+        check_types(&test, LOCUS_ATTENTION_SOFTMAX);
+    }
+}
+
+static void softmax_sites(void **state) {
+    static const char *const specs[] = {"none",
+                                        "rope(learned=on)",
+                                        "algebraic(group=seq, values=on)",
+                                        "liere(group=seq, values=on)",
+                                        "relative(window=20, values=on)",
+                                        "alibi + decay(rate=0.9, learned=on) + scores(sinks=on, cap=4)"};
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        attention_case test = case_of(specs[i], LOCUS_MASK_CAUSAL);
+        check_types(&test, LOCUS_ATTENTION_SOFTMAX);
+        test.sliding = 17;
+        test.keep = 2;
+        test.dropout = 0.25;
+        check_types(&test, LOCUS_ATTENTION_SOFTMAX);
+        test.dropout_on = LOCUS_DROPOUT_LOGITS;
+        check_types(&test, LOCUS_ATTENTION_SOFTMAX);
+    }
+}
+
+static void decoding(void **state) {
+    static const char *const specs[] = {"rope", "algebraic(group=seq, values=on) + alibi", "relative(window=9)"};
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        for (int more = 0; more < 4; more++) {
+            attention_case test = case_of(specs[i], more == 3 ? LOCUS_MASK_FULL : LOCUS_MASK_CAUSAL);
+            test.query_lengths = steps;
+            test.key_lengths = caches;
+            test.kv_heads = more == 2 ? 1 : 2;
+            test.heads = more == 2 ? 16 : 4; /* enough rows for the other way of making products */
+            test.sliding = more == 1 ? 40 : 0;
+            test.keep = more == 1 ? 5 : 0;
+            test.documents = more == 3;
+            test.dropout = more == 2 ? 0.2 : 0;
+            check_types(&test, LOCUS_ATTENTION_SOFTMAX);
+        }
+}
+
+static void contextual(void **state) {
+    static const char *const specs[] = {"cope", "cope(max=5) + decay(rate=0.9, learned=on)", "rope + cope(max=7)"};
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        for (int more = 0; more < 4; more++) {
+            attention_case test = case_of(specs[i], LOCUS_MASK_CAUSAL);
+            test.sliding = more == 1 ? 20 : 0;
+            test.keep = more == 1 ? 3 : 0;
+            test.documents = more == 2;
+            test.dropout = more == 3 ? 0.2 : 0;
+            check_types(&test, LOCUS_ATTENTION_SOFTMAX);
+        }
+}
+
+static void other_kinds(void **state) {
+    (void)state;
+    for (locus_mask mask = LOCUS_MASK_FULL; mask <= LOCUS_MASK_PREFIX; mask++) {
+        attention_case test = case_of("rope", mask);
+        check_types(&test, LOCUS_ATTENTION_LINEAR);
+        test.spec = "algebraic(group=seq, values=on)";
+        check_types(&test, LOCUS_ATTENTION_LINEAR);
+        test.query_lengths = steps;
+        test.key_lengths = caches;
+        check_types(&test, LOCUS_ATTENTION_LINEAR);
+    }
+    const attention_case test = case_of("rope", LOCUS_MASK_FULL);
+    check_types(&test, LOCUS_ATTENTION_SOFT);
+    check_types(&test, LOCUS_ATTENTION_CLUSTERED);
+}
+
+/* A sequence long enough to be split over its keys, and shared out by heads. */
+static void long_sequences(void **state) {
+    static const size_t one[] = {2300};
+    (void)state;
+    attention_case test = case_of("rope", LOCUS_MASK_CAUSAL);
+    test.sequences = 1;
+    test.query_lengths = one;
+    assert_true(check(test, LOCUS_ATTENTION_SOFTMAX, LOCUS_FLOAT32) > 500);
+    test.documents = true;
+    assert_true(check(test, LOCUS_ATTENTION_SOFTMAX, LOCUS_FLOAT32) > 500);
+    test.documents = false;
+    assert_true(check(test, LOCUS_ATTENTION_LINEAR, LOCUS_FLOAT32) > 500);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(softmax_masks), cmocka_unit_test(softmax_sites), cmocka_unit_test(decoding),
+        cmocka_unit_test(contextual),    cmocka_unit_test(other_kinds),   cmocka_unit_test(long_sequences),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
