@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks the files of a published set, and copies them.
  *
- * Copies are made in a folder of their own beside the target, <to>.tmp-<process id>; when all are there and right it
- * takes the target's name. Where the target is a folder already (or a link to one, or a disk of its own) that folder is
- * made in it, .tmp-<process id>, and the files are moved out one by one. */
+ * Copies are made in a folder of their own beside the target, <to>.tmp-<digits> (temporary.h); when all are there and
+ * right it takes the target's name. Where the target is a folder already (or a link to one, or a disk of its own) that
+ * folder is made in it, .tmp-<digits>, and the files are moved out one by one. */
 #include "io/published_set.h"
 
 #include "io/digest.h"
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/temporary.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,9 +152,14 @@ static bool is_copy(const lab_published_set *set, const char *name) {
     return found;
 }
 
-/* Copies and nothing else: a folder that holds anything of somebody else's stays, and links are not followed. */
-static void remove_folder(const lab_published_set *set, const char *folder) {
+/* Copies and nothing else: a folder that holds anything of somebody else's stays, and links are not followed. Nor is
+ * one removed that somebody else still fills; `mine`: this process does. */
+static void remove_folder(const lab_published_set *set, const char *folder, bool mine) {
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (descriptor >= 0 && !mine && !lab_temporary_idle(descriptor)) {
+        close(descriptor);
+        return;
+    }
     DIR *entries = descriptor < 0 ? NULL : fdopendir(descriptor);
     for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
         if (is_copy(set, entry->d_name)) {
@@ -169,23 +174,12 @@ static void remove_folder(const lab_published_set *set, const char *folder) {
     rmdir(folder);
 }
 
-/* <start><id> of a process that is no more: it was killed. */
-static bool is_left_over(const char *name, const char *start) {
-    size_t length = strlen(start);
-    char *end;
-    if (strncmp(name, start, length) != 0 || name[length] < '0' || name[length] > '9') {
-        return false;
-    }
-    long id = strtol(name + length, &end, 10);
-    return *end == '\0' && id > 0 && id <= INT32_MAX && kill((pid_t)id, 0) != 0 && errno == ESRCH;
-}
-
 static void remove_left_over(const lab_published_set *set, const char *parent, const char *start) {
     DIR *entries = opendir(parent);
     for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        char *path = is_left_over(entry->d_name, start) ? join(parent, "/", entry->d_name) : NULL;
+        char *path = lab_temporary_folder_named(entry->d_name, start) ? join(parent, "/", entry->d_name) : NULL;
         if (path != NULL) {
-            remove_folder(set, path);
+            remove_folder(set, path, false);
         }
         free(path);
     }
@@ -198,15 +192,13 @@ static void remove_left_over(const lab_published_set *set, const char *parent, c
 static locus_status clean(const lab_published_set *set, const char *to, locus_error *error) {
     const char *slash = strrchr(to, '/');
     char *parent = lab_folder_of(to);
-    char *start = join(slash != NULL ? slash + 1 : to, ".tmp-", "");
-    locus_status status = parent != NULL && start != NULL ? lab_directory_create(parent, error)
-                                                          : lab_fail_memory(error, "a folder's name");
+    locus_status status =
+        parent != NULL ? lab_directory_create(parent, error) : lab_fail_memory(error, "a folder's name");
     if (status == LOCUS_OK) {
-        remove_left_over(set, parent, start);
-        remove_left_over(set, to, ".tmp-");
+        remove_left_over(set, parent, slash != NULL ? slash + 1 : to);
+        remove_left_over(set, to, "");
     }
     free(parent);
-    free(start);
     return status;
 }
 
@@ -243,14 +235,11 @@ static locus_status move_in(const lab_published_set *set, const way *by, locus_e
 static locus_status take_by_way_of(const lab_published_set *set, const way *by, const lab_watch *watch,
                                    locus_error *error) {
     file_job copying = {.set = set, .to = by->folder, .phase = "unpacking", .watch = watch};
-    locus_status status = lab_directory_create(by->folder, error);
-    if (status == LOCUS_OK) {
-        status = run(&copying, by->path, error);
-    }
+    locus_status status = run(&copying, by->path, error);
     if (status == LOCUS_OK) {
         status = move_in(set, by, error);
     }
-    remove_folder(set, by->folder);
+    remove_folder(set, by->folder, true);
     return status;
 }
 
@@ -262,7 +251,6 @@ locus_status lab_published_check_target(const char *to, bool *exists, locus_erro
 
 locus_status lab_published_take(const lab_published_set *set, const char *path, const char *to, const lab_watch *watch,
                                 locus_error *error) {
-    char id[32];
     bool exists;
     locus_status status = lab_published_check_target(to, &exists, error);
     if (status == LOCUS_OK) {
@@ -271,10 +259,18 @@ locus_status lab_published_take(const lab_published_set *set, const char *path, 
     if (status != LOCUS_OK) {
         return status;
     }
-    snprintf(id, sizeof id, "%ld", (long)getpid());
-    char *folder = join(to, exists ? "/.tmp-" : ".tmp-", id);
-    const way by = {path, folder, to, exists};
-    status = folder != NULL ? take_by_way_of(set, &by, watch, error) : lab_fail_memory(error, "a folder's name");
+    char *folder = NULL, *start = join(to, exists ? "/" : "", "");
+    const int held = start != NULL ? lab_temporary_folder(start, &folder) : -1;
+    const int code = errno;
+    if (held >= 0) {
+        const way by = {path, folder, to, exists};
+        status = take_by_way_of(set, &by, watch, error);
+        close(held);
+    } else {
+        status = start != NULL ? lab_fail_system(error, "create the folder", to, code)
+                               : lab_fail_memory(error, "a folder's name");
+    }
+    free(start);
     free(folder);
     return status;
 }

@@ -61,8 +61,23 @@ static int create_once(const char *path, char *temporary, size_t size) {
     return descriptor;
 }
 
-int lab_temporary_create(const char *path, char **name) {
-    const size_t size = strlen(path) + sizeof MARK + DIGITS + 2;
+/* What one attempt makes: a file that is to become `from`, or a folder whose name begins with it. */
+typedef int attempt_function(const char *from, char *temporary, size_t size);
+
+static int folder_once(const char *start, char *temporary, size_t size) {
+    snprintf(temporary, size, "%s" MARK "%016" PRIx64, start, random_bits());
+    const int descriptor =
+        mkdir(temporary, 0777) == 0 ? open(temporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    if (descriptor >= 0 && !hold(descriptor)) {
+        close(descriptor);
+        errno = EEXIST;
+        return -1;
+    }
+    return descriptor;
+}
+
+static int try_until_made(attempt_function *attempt, const char *from, char **name) {
+    const size_t size = strlen(from) + sizeof MARK + DIGITS + 2;
     int descriptor = -1, left = ATTEMPTS;
     *name = malloc(size);
     if (*name == NULL) {
@@ -70,7 +85,7 @@ int lab_temporary_create(const char *path, char **name) {
         return -1;
     }
     do {
-        descriptor = create_once(path, *name, size);
+        descriptor = attempt(from, *name, size);
     } while (descriptor < 0 && errno == EEXIST && --left > 0);
     if (descriptor < 0) {
         const int code = errno;
@@ -81,6 +96,29 @@ int lab_temporary_create(const char *path, char **name) {
     return descriptor;
 }
 
+int lab_temporary_folder(const char *start, char **name) {
+    return try_until_made(folder_once, start, name);
+}
+
+int lab_temporary_create(const char *path, char **name) {
+    return try_until_made(create_once, path, name);
+}
+
+/* "….tmp-" is behind; what stands there is a number as made here, and nothing else. */
+static bool ends_in_digits(const char *digits) {
+    return strlen(digits) == DIGITS && strspn(digits, "0123456789abcdef") == DIGITS;
+}
+
+bool lab_temporary_folder_named(const char *entry, const char *start) {
+    const size_t length = strlen(start);
+    return strncmp(entry, start, length) == 0 && strncmp(entry + length, MARK, sizeof MARK - 1) == 0 &&
+           ends_in_digits(entry + length + sizeof MARK - 1);
+}
+
+bool lab_temporary_idle(int descriptor) {
+    return flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+}
+
 /* Whether an entry is a temporary of `name`, whoever made it. */
 static bool is_temporary(const char *entry, const char *name) {
     size_t length = strlen(name);
@@ -89,15 +127,14 @@ static bool is_temporary(const char *entry, const char *name) {
         strncmp(entry + 1 + length, MARK, sizeof MARK - 1) != 0) {
         return false;
     }
-    const char *digits = entry + length + sizeof MARK;
-    return strlen(digits) == DIGITS && strspn(digits, "0123456789abcdef") == DIGITS;
+    return ends_in_digits(entry + length + sizeof MARK);
 }
 
 /* Unless somebody writes it; links are not followed. */
 static void remove_idle(int folder, const char *entry) {
     const int descriptor = openat(folder, entry, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (descriptor >= 0) {
-        if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
+        if (lab_temporary_idle(descriptor)) {
             unlinkat(folder, entry, 0);
         }
         close(descriptor);

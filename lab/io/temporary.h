@@ -7,11 +7,21 @@
 #ifndef LAB_TEMPORARY_H
 #define LAB_TEMPORARY_H
 
+#include <stdbool.h>
+
 /* Makes a new file that is to become `path` and locks it as long as its descriptor is open. *name from malloc; its
  * descriptor, or -1 with errno: *name is NULL then. */
 int lab_temporary_create(const char *path, char **name);
 
 /* Removes what killed processes left behind when they wrote `path`. */
 void lab_temporary_clean(const char *path);
+
+/* The same for a folder of files that are to be moved: makes <start>.tmp-<digits> and locks it as long as its
+ * descriptor is open. *name from malloc; the descriptor, or -1 with errno: *name is NULL then. */
+int lab_temporary_folder(const char *start, char **name);
+/* Whether an entry is called <start>.tmp-<digits>, and whether nobody holds what a descriptor is of: it is then locked
+ * for the caller. */
+bool lab_temporary_folder_named(const char *entry, const char *start);
+bool lab_temporary_idle(int descriptor);
 
 #endif

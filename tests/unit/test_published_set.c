@@ -4,8 +4,10 @@
 #include "io/digest.h"
 #include "io/download.h"
 #include "io/published_set.h"
+#include "io/temporary.h"
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -219,7 +221,6 @@ static void sets_are_taken(void **state) {
 
 /* A copy that fails leaves what was there, and nothing else; one that was killed is cleaned away by the next. */
 static void failures_leave_nothing(void **state) {
-    char name[64];
     locus_error error = {0};
     (void)state;
     make_folder("bad");
@@ -232,19 +233,42 @@ static void failures_leave_nothing(void **state) {
                      LOCUS_ERROR_IO);
     assert_int_equal(scratch_count(), before);
     expect_whole("kept");
-    pid_t child = fork();
-    if (child == 0)
-        _exit(0);
-    assert_int_equal(waitpid(child, NULL, 0), child);
-    snprintf(name, sizeof name, "kept.tmp-%ld", (long)child);
-    make_folder(name);
+    make_folder("kept.tmp-0123456789abcdef");
     assert_int_equal(lab_published_take(&set, scratch_path("little.tar.gz"), scratch_path("kept"), NULL, &error), 0);
     assert_int_equal(scratch_count(), before);
 }
 
+/* Another process fills its folder, on whatever host: it stays until that process is no more. */
+static void what_another_process_fills_stays(void **state) {
+    int ready[2];
+    char byte;
+    locus_error error = {0};
+    (void)state;
+    make_folder("both");
+    const size_t before = scratch_count();
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        char *name;
+        if (lab_temporary_folder(scratch_path("both"), &name) < 0 || write(ready[1], "r", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(lab_published_take(&set, scratch_path("little.tar.gz"), scratch_path("both"), NULL, &error), 0);
+    assert_int_equal(scratch_count(), before + 1);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(lab_published_take(&set, scratch_path("little.tar.gz"), scratch_path("both"), NULL, &error), 0);
+    assert_int_equal(scratch_count(), before);
+    close(ready[0]);
+    close(ready[1]);
+}
+
 /* A folder that is a link stays one. What only looks like a killed process's folder is not emptied. */
 static void links_and_folders_of_others(void **state) {
-    char name[64], to[64], path[128], victim[1100];
+    char victim[1100];
     locus_error error = {0};
     (void)state;
     make_folder("disk");
@@ -256,19 +280,13 @@ static void links_and_folders_of_others(void **state) {
     assert_int_equal(lstat(scratch_path("link"), &facts), 0);
     assert_true(S_ISLNK(facts.st_mode));
 
-    pid_t child = fork();
-    if (child == 0)
-        _exit(0);
-    assert_int_equal(waitpid(child, NULL, 0), child);
-    snprintf(name, sizeof name, "mine.tmp-%ld", (long)child);
-    assert_int_equal(mkdir(scratch_path(name), 0777), 0);
-    snprintf(path, sizeof path, "%s/thesis.txt", name);
+    const char *const path = "mine.tmp-0123456789abcdef/thesis.txt";
+    assert_int_equal(mkdir(scratch_path("mine.tmp-0123456789abcdef"), 0777), 0);
     scratch_write(path, "kept", 4);
     assert_int_equal(lab_published_take(&set, scratch_path("little.tar.gz"), scratch_path("mine"), NULL, &error), 0);
     assert_true(exists(path));
-    snprintf(to, sizeof to, "other.tmp-%ld", (long)child);
     snprintf(victim, sizeof victim, "%s", scratch_path("disk"));
-    assert_int_equal(symlink(victim, scratch_path(to)), 0);
+    assert_int_equal(symlink(victim, scratch_path("other.tmp-0123456789abcdef")), 0);
     assert_int_equal(lab_published_take(&set, scratch_path("little.tar.gz"), scratch_path("other"), NULL, &error), 0);
     expect_whole("disk");
 }
@@ -420,6 +438,7 @@ int main(void) {
         cmocka_unit_test(where_a_set_is),
         cmocka_unit_test(sets_are_taken),
         cmocka_unit_test(failures_leave_nothing),
+        cmocka_unit_test(what_another_process_fills_stays),
         cmocka_unit_test(links_and_folders_of_others),
         cmocka_unit_test(archives_cannot_reach_out),
         cmocka_unit_test(downloads_go_on),
