@@ -45,6 +45,10 @@ static double window_of(const lab_rope_source *source, const char *kind) {
 
 static void note_window(const lab_rope_source *source, const char *kind) {
     const double window = window_of(source, kind), local = number_member(source, "local_attention");
+    if (strcmp(kind, "sliding_attention") == 0 && window == 0 &&
+        !cJSON_IsFalse(lab_rope_member(source, "use_sliding_window")))
+        lab_rope_note_add(source, true,
+                          "the file does not say how wide the windows of its layers are (sliding_window)");
     if (window > 0 && local > 0 && !lab_rope_member(source, "sliding_window"))
         lab_rope_note_add(source, false,
                           "layers with a window see keys fewer than %g away (local_attention %g, halved): --window",
@@ -82,11 +86,18 @@ static locus_status read_latent_scale(const lab_rope_settings *settings, double 
     return status;
 }
 
+static double cap_of(const lab_rope_source *source) {
+    if (rules_of(source) & LAB_ROPE_UNCAPPED)
+        return 0;
+    return number_or(source, "attn_logit_softcapping", source->family ? source->family->cap : 0);
+}
+
 /* 0: 1/sqrt(head_dim). */
 static locus_status read_scale(const lab_rope_settings *settings, double *scale) {
     const lab_rope_source *source = settings->source;
-    const double scalar = number_member(source, "query_pre_attn_scalar"),
-                 multiplier = number_member(source, "attention_multiplier");
+    const lab_rope_family none = {0}, *usual = source->family ? source->family : &none;
+    const double scalar = number_or(source, "query_pre_attn_scalar", usual->scalar),
+                 multiplier = number_or(source, "attention_multiplier", usual->multiplier);
     *scale = 0;
     if (rules_of(source) & LAB_ROPE_UNSCALED) {
         *scale = 1;
@@ -166,14 +177,14 @@ static void put_setting(lab_rope_text *text, const char *name, double value) {
 
 static locus_status put_scores(const lab_rope_settings *settings, bool bare, lab_rope_text *text) {
     const lab_rope_source *source = settings->source;
-    const double cap = number_member(source, "attn_logit_softcapping"), window = window_of(source, settings->kind);
+    const double cap = cap_of(source), window = window_of(source, settings->kind);
     lab_rope_text own = {0};
     double scale;
     note_window(source, settings->kind);
     locus_status status = read_scale(settings, &scale);
     if (source->whole) {
         put_setting(&own, "scale", scale);
-        put_setting(&own, "cap", rules_of(source) & LAB_ROPE_UNCAPPED ? 0 : cap);
+        put_setting(&own, "cap", cap);
         put_setting(&own, "window", window);
     }
     put_setting(&own, "chunk", chunk_of(source, settings->kind, bare));
@@ -198,9 +209,8 @@ locus_status lab_rope_put_attention(const lab_rope_settings *settings, bool bare
 }
 
 void lab_rope_note_attention(const lab_rope_source *source) {
-    const double window = number_member(source, "sliding_window"),
-                 cap = number_member(source, "attn_logit_softcapping");
-    if (cap > 0 && !(rules_of(source) & LAB_ROPE_UNCAPPED))
+    const double window = number_member(source, "sliding_window"), cap = cap_of(source);
+    if (cap > 0)
         lab_rope_note_add(source, true, "scores are capped at %g (attn_logit_softcapping): --cap", cap);
     if (rules_of(source) & LAB_ROPE_SINKS)
         lab_rope_note_add(source, true, "heads have learned sinks: scores(sinks=on)");
@@ -210,6 +220,10 @@ void lab_rope_note_attention(const lab_rope_source *source) {
     if (lab_rope_member(source, "attention_window_size"))
         lab_rope_note_add(source, false, "layers see %g keys (attention_window_size): --window",
                           number_member(source, "attention_window_size"));
+    if ((rules_of(source) & LAB_ROPE_SCALED) && !lab_rope_member(source, "rope_parameters") &&
+        !lab_rope_member(source, "rope_scaling"))
+        lab_rope_note_add(source, false,
+                          "no rope_parameters: transformers then takes a scaling of the family's own, here is none");
     for (size_t i = 0; source->family && i < LAB_ROPE_MISSING_MAX && source->family->missing[i]; i++)
         lab_rope_note_add(source, false, "%s", source->family->missing[i]);
 }

@@ -313,7 +313,8 @@ static bool has_alibi(const lab_rope_source *source) {
 /* Granite 4's hybrids have positions only where their files say so. */
 static bool is_unsaid(const lab_rope_source *source) {
     const char *said = cJSON_GetStringValue(lab_rope_member(source, "position_embedding_type"));
-    return source->family && (source->family->rules & LAB_ROPE_IF_SAID) && (!said || strcmp(said, "rope") != 0);
+    return source->family && (source->family->rules & LAB_ROPE_IF_SAID) &&
+           (!said || (strcmp(said, "rope") != 0 && strcmp(said, "rotary") != 0));
 }
 
 static locus_status put_positions(const lab_rope_settings *settings, bool bare, lab_rope_text *text) {

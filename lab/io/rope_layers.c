@@ -89,7 +89,8 @@ static bool is_zero(const cJSON *item) {
 static locus_status fill_alike(layer_list *list, size_t said) {
     const lab_rope_source *source = list->source;
     const unsigned rules = rules_of(source);
-    const bool late = (rules & LAB_ROPE_WINDOW_LATE) && cJSON_IsTrue(lab_rope_member(source, "use_sliding_window"));
+    const bool late = (rules & LAB_ROPE_WINDOW_LATE) &&
+                      ((rules & LAB_ROPE_WINDOW_ALL) || cJSON_IsTrue(lab_rope_member(source, "use_sliding_window")));
     const bool asked = (rules & LAB_ROPE_WINDOW_IF) && cJSON_IsTrue(lab_rope_member(source, "use_sliding_window"));
     const bool windows = lab_rope_member(source, "sliding_window") && (late || asked || (rules & LAB_ROPE_WINDOW_ALL));
     size_t first = 0;

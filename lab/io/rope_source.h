@@ -38,7 +38,8 @@ enum {
     LAB_ROPE_ALIBI = 1 << 19,       /* no rotary positions, but ALiBi's */
     LAB_ROPE_MAYBE_ALIBI = 1 << 20, /* ALiBi's scaled with the products, if the file says alibi */
     LAB_ROPE_WINDOW_IF = 1 << 21,   /* of every layer, if use_sliding_window */
-    LAB_ROPE_IF_SAID = 1 << 22      /* no positions, unless position_embedding_type is "rope" */
+    LAB_ROPE_IF_SAID = 1 << 22,     /* no positions, unless position_embedding_type is "rope" or "rotary" */
+    LAB_ROPE_SCALED = 1 << 23       /* scaled even where a file does not say so: noted */
 };
 
 #define LAB_ROPE_MISSING_MAX 2
@@ -51,6 +52,7 @@ typedef struct lab_rope_family {
     double partial;     /* part of the head that turns; 0: all */
     size_t interval;    /* layers until a pattern begins again; 0: all alike unless layer_types says otherwise */
     size_t sections[3]; /* of M-RoPE, if the file does not say */
+    double scalar, cap, multiplier;            /* query_pre_attn_scalar and such, if the file does not say */
     const char *missing[LAB_ROPE_MISSING_MAX]; /* notes: what no spec can say of it */
 } lab_rope_family;
 

@@ -169,6 +169,19 @@ prints 'factor=8'
 config '"rope_theta": 1e4, "rope_parameters": {"rope_theta": 10000, "rope_type": "default", "type": "mrope", "factor": null}'
 works import-rope config.json
 prints '^rope(pairs=half)$'
+# What families leave unsaid of attention: Gemma 2's cap, Granite's scale; windows of unknown width; scalings of their own.
+printf '{"model_type": "gemma2", "head_dim": 256, "query_pre_attn_scalar": 144, "sliding_window": 4096, "num_hidden_layers": 42}' >config.json
+works import-rope config.json --attention
+prints '^rope(pairs=half) + scores(scale=0.08333333333333333, cap=50, window=4096) / rope(pairs=half) + scores(scale=0.08333333333333333, cap=50)$'
+printf '{"model_type": "granite", "head_dim": 64, "num_hidden_layers": 2}' >config.json
+works import-rope config.json --attention
+prints '^rope(pairs=half) + scores(scale=1)$'
+printf '{"model_type": "olmo3", "head_dim": 128, "num_hidden_layers": 8}' >config.json
+works import-rope config.json --json
+prints 'does not say how wide the windows'
+printf '{"model_type": "gpt_oss", "head_dim": 64, "num_hidden_layers": 8, "sliding_window": 128}' >config.json
+run import-rope config.json
+notes 'no rope_parameters: transformers then takes a scaling'
 # Types of layers in the new layout, one without positions; layers without attention.
 config '"rope_parameters": {"sliding_attention": {"rope_type": "default", "rope_theta": 1e4}, "full_attention": null},
     "layer_types": ["sliding_attention", "full_attention"]'
