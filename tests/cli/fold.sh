@@ -62,6 +62,8 @@ folds 'algebraic(group=grid:2, generator=angles, heads=shared, decay=learned:0.9
     'algebraic(group=grid:2, heads=shared, decay=learned:0.9)'
 folds 'algebraic(group=seq*cycle:6, generator=angles, side=query, split=2:6)' 8 grid:4x6 \
     'algebraic(group=seq*cycle:6, generator=cayley, side=query, split=2:6)'
+# Uneven blocks without a cycle: angles.0 has one pair, angles.1 three.
+folds 'algebraic(group=grid:2, generator=angles, split=2:6)' 8 grid:4x6 'algebraic(group=grid:2, split=2:6, init=random)'
 folds 'algebraic(group=grid:2, generator=angles, values=on)' 8 grid:4x6 \
     'algebraic(group=grid:2, values=on, init=random)'
 folds 'alibi(group=grid:2) + algebraic(group=grid:2, generator=angles)' 8 grid:4x6 \
