@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SIZE_AT 16 /* width and height stand behind the signature and the length and name of the first chunk */
+/* Width and height stand behind the signature and the length and name of the first chunk, then depth and kind. */
+enum { SIZE_AT = 16, DEPTH_AT = 24, KIND_AT = 25, HEAD = 26 };
+enum { MOST_RATIO = 1032 }; /* deflate (RFC 1951) makes at most 258 bytes of two bits */
 
 typedef struct source {
     const unsigned char *at;
@@ -105,12 +107,31 @@ static locus_status read_pixels(const lab_picture *into, const lab_picture_bytes
     return status;
 }
 
+/* Channels by PNG's number of a kind; libpng refuses the kinds that there are not. */
+static size_t channels_of(unsigned kind) {
+    static const size_t channels[] = {1, 1, 3, 1, 2, 1, 4};
+    return kind < sizeof channels / sizeof *channels ? channels[kind] : 1;
+}
+
+/* Fewer bytes than so many pixels can be packed into: said before any memory is asked for. */
+static locus_status check_length(size_t width, size_t height, const lab_picture_bytes *bytes, locus_error *error) {
+    const size_t depth = bytes->data[DEPTH_AT] > 0 ? bytes->data[DEPTH_AT] : 1;
+    const size_t bits = depth * channels_of(bytes->data[KIND_AT]);
+    return height * (width * bits / 8) / MOST_RATIO <= bytes->count
+               ? LOCUS_OK
+               : lab_fail_file(error, bytes->path, "is cut or damaged: %zu bytes cannot hold %zu×%zu pixels",
+                               bytes->count, width, height);
+}
+
 locus_status lab_picture_read_png(lab_picture *picture, const lab_picture_bytes *bytes, locus_error *error) {
-    if (bytes->count < SIZE_AT + 8) {
+    if (bytes->count < HEAD) {
         return lab_fail_file(error, bytes->path, "is cut or damaged: the file ends too early");
     }
     size_t width = read_size(bytes->data + SIZE_AT), height = read_size(bytes->data + SIZE_AT + 4);
     locus_status status = lab_picture_check_size(width, height, bytes->path, error);
+    if (status == LOCUS_OK) {
+        status = check_length(width, height, bytes, error);
+    }
     if (status != LOCUS_OK) {
         return status;
     }

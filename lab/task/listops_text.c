@@ -115,10 +115,11 @@ static const char *next_word(const char *at, size_t *length) {
     return at;
 }
 
+/* The place behind the end of a text has a length of 1, too. */
 static void mark(locus_error *error, const char *text, const char *at, size_t length) {
     if (error != NULL) {
         error->offset = at - text;
-        error->length = (ptrdiff_t)length;
+        error->length = length > 0 ? (ptrdiff_t)length : 1;
     }
 }
 

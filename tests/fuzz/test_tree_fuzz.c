@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Trees from random texts, parents and paths: nothing crashes, a failure is one line (of a text: inside the text), and
- * what is taken is a tree that comes back from its text and from both orders. LOCUS_FUZZ sets the number of tries. */
+/* Trees from random parents and paths: nothing crashes, a failure is one line, and what is taken is a tree that comes
+ * back from its text and from both orders. LOCUS_FUZZ sets the number of tries. Texts are the fuzz target's,
+ * tests/fuzz/targets/fuzz_tree.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,52 +47,6 @@ static void check_tree(const lab_tree *tree) {
 static void check_error(const locus_error *error) {
     assert_true(error->message[0] != '\0');
     assert_null(strchr(error->message, '\n'));
-}
-
-/* Good texts that were damaged, and the grammar's own parts in any order. */
-static void make_text(char *text, size_t size) {
-    static const char *const good[] = {"(11 (12 (13 1 2) 4) 3)", "7", "(1 (1 (1 1)))", "( 3\t1 2 )",
-                                       "(2147483647 0 0)"};
-    static const char *const parts[] = {"(", ")", " ", "1", "23", "(4 ", ") ", "x", "-", "\xCE\xB4", "99999999999"};
-    text[0] = '\0';
-    if (below(2) == 0) {
-        for (size_t count = below(30); count > 0; count--) {
-            strcat(text, parts[below(sizeof parts / sizeof *parts)]);
-        }
-        return;
-    }
-    strcpy(text, good[below(sizeof good / sizeof *good)]);
-    for (size_t count = below(3); count > 0 && strlen(text) + 2 < size; count--) {
-        size_t length = strlen(text), at = below(length + 1);
-        if (below(2) == 0 && at < length) {
-            memmove(text + at, text + at + 1, length - at);
-        } else {
-            memmove(text + at + 1, text + at, length - at + 1);
-            text[at] = "() 019x"[below(7)];
-        }
-    }
-}
-
-static void test_texts(void **state) {
-    (void)state;
-    size_t taken = 0;
-    lab_tree tree = {0};
-    for (size_t count = tries(); count > 0; count--) {
-        char text[512];
-        locus_error error = {0};
-        make_text(text, sizeof text);
-        locus_status status = lab_tree_parse(&tree, text, &error);
-        if (status == LOCUS_OK) {
-            check_tree(&tree);
-            taken++;
-        } else {
-            assert_int_equal(status, LOCUS_ERROR_SPEC);
-            assert_in_range(error.offset, 0, strlen(text));
-            check_error(&error);
-        }
-    }
-    assert_true(taken > tries() / 20);
-    lab_tree_destroy(&tree);
 }
 
 static void test_parents(void **state) {
@@ -146,7 +101,6 @@ static void test_paths(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),
         cmocka_unit_test(test_parents),
         cmocka_unit_test(test_paths),
     };

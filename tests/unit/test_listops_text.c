@@ -146,6 +146,7 @@ static void wrong_texts_are_refused(void **state) {
         if (strstr(error.message, cases[i].says) == NULL || error.offset != cases[i].offset)
             fail_msg("'%s': at %td '%s', not at %td '%s'", cases[i].text, error.offset, error.message, cases[i].offset,
                      cases[i].says);
+        assert_true(error.length >= 1);
         lab_listops_reader_destroy(&reader);
     }
 }

@@ -270,6 +270,21 @@ static void too_wide_a_png(void **state) {
     expect_failure("wide.png", "16385×3 pixels");
 }
 
+/* It would have asked for a gigabyte. */
+static void a_png_that_states_more_than_it_can_hold(void **state) {
+    FILE *file = fopen(scratch_path("large.png"), "wb");
+    png_structp writer = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop info = png_create_info_struct(writer);
+    (void)state;
+    assert_non_null(file);
+    png_init_io(writer, file);
+    png_set_IHDR(writer, info, LAB_PICTURE_MOST, LAB_PICTURE_MOST, 8, PNG_COLOR_TYPE_RGB, 0, 0, 0);
+    png_write_info(writer, info);
+    png_destroy_write_struct(&writer, &info);
+    fclose(file);
+    expect_failure("large.png", "33 bytes cannot hold 16384×16384 pixels");
+}
+
 /* A chunk that libpng skips, before the head, with a smaller size where the head's should be. */
 static void a_png_that_states_two_sizes(void **state) {
     static const unsigned char early[] = {0, 0, 0, 8, 'e', 'a', 'R', 'y', 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0};
@@ -380,6 +395,7 @@ int main(void) {
         cmocka_unit_test(png_of_all_kinds),
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(too_wide_a_png),
+        cmocka_unit_test(a_png_that_states_more_than_it_can_hold),
         cmocka_unit_test(a_png_that_states_two_sizes),
         cmocka_unit_test(cut_at_every_byte),
         cmocka_unit_test(bent_at_every_byte),
