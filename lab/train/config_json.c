@@ -255,7 +255,8 @@ static bool read_field(const cJSON *root, const field *f, lab_train_config *conf
         break;
     }
     case REAL:
-        if (!cJSON_IsNumber(item)) {
+        /* 1e999 is a number to cJSON, and infinite. */
+        if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble)) {
             return false;
         }
         *(double *)(void *)at = item->valuedouble;
