@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ListOps .tsv files, asked for digits and for parity: labels are classes, and a set that is written is read back alike.
- * A failure is one line that names the file. */
+/* ListOps .tsv files, asked for digits and for parity: labels are classes, and a set that is written is read back as
+ * it was. A failure is one line that names the file. */
 #include "fuzz.h"
 
 #include "task/listops.h"
