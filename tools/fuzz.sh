@@ -9,6 +9,7 @@ build=$1
 wanted=${2:-all}
 seconds=${3:-60}
 findings=build/fuzz-findings
+limits='-timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=512'
 
 case $seconds in
 '' | *[!0-9]*) echo "fuzz: '$seconds' is no number of seconds" >&2; exit 2 ;;
@@ -33,8 +34,8 @@ search() {
     corpus=build/fuzz-corpus/$1
     dictionary=tests/fuzz/dictionaries/$1.dict
     mkdir -p "$corpus"
-    set -- "$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=1 \
-        -close_fd_mask=1 -artifact_prefix="$findings/$1-" "$corpus" "tests/fuzz/corpus/$1"
+    # shellcheck disable=SC2086 # several options
+    set -- "$1" $limits -max_total_time="$seconds" -print_final_stats=1 -close_fd_mask=1 -artifact_prefix="$findings/$1-" "$corpus" "tests/fuzz/corpus/$1"
     target=$1
     shift
     [ ! -f "$dictionary" ] || set -- -dict="$dictionary" "$@"
@@ -63,7 +64,7 @@ for target in $targets; do
         status=1
         LC_ALL=C grep -aE 'broken promise|ERROR: |runtime error|SUMMARY' "$work/log" | head -n 4 | sed 's/^/    /'
         artifact=$(LC_ALL=C sed -n 's/.*Test unit written to //p' "$work/log" | tail -n 1)
-        echo "    again: $plain $build/fuzz/fuzz_$target ${artifact:-tests/fuzz/corpus/$target}"
+        echo "    again: $plain $build/fuzz/fuzz_$target $limits ${artifact:-tests/fuzz/corpus/$target}"
     fi
 done
 exit $status
