@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: MIT
 # Compiler flags of every C file, as the interface target locus_flags, and the instruction sets of kernel files.
 
+include(CheckCCompilerFlag)
+
 add_library(locus_flags INTERFACE)
 target_compile_definitions(locus_flags INTERFACE _POSIX_C_SOURCE=200809L)
 
 # Contraction is explicit in the kernels and nothing is reassociated: results must not depend on the compiler's mood.
 target_compile_options(locus_flags INTERFACE -ffp-contract=off -fno-math-errno
   -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes)
+
+# Sizes are constants of nameless enumerations, and to divide a double by one is meant; clang 18 warns of it.
+check_c_compiler_flag(-Wenum-float-conversion LOCUS_HAS_enum_float_conversion)
+if(LOCUS_HAS_enum_float_conversion)
+  target_compile_options(locus_flags INTERFACE -Wno-enum-float-conversion)
+endif()
 
 # Off unless asked for: a compiler newer than the ones we have seen may know new warnings, which must not stop a user's
 # build. The presets ask for it, whatever the compiler.

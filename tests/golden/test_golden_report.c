@@ -60,7 +60,7 @@ static int drop(void **state) {
 static void summary_as_json(void **state) {
     (void)state;
     lab_summary summary;
-    OK(lab_summary_create(&summary, store, &(lab_summary_filter){NULL}, &failed));
+    OK(lab_summary_create(&summary, store, &(lab_summary_filter){0}, &failed));
     cJSON *made = lab_summary_json(&summary);
     assert_non_null(made);
     planted_json_is(made, "report_summary.json");
@@ -73,7 +73,7 @@ static void tables(void **state) {
     lab_summary summary;
     char *text = NULL;
     size_t bytes;
-    OK(lab_summary_create(&summary, store, &(lab_summary_filter){NULL}, &failed));
+    OK(lab_summary_create(&summary, store, &(lab_summary_filter){0}, &failed));
     FILE *stream = open_memstream(&text, &bytes);
     assert_non_null(stream);
     cli_comparison_print(&summary, stream);
