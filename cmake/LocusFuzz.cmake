@@ -20,7 +20,8 @@ target_link_libraries(locus_fuzzing INTERFACE locus_flags)
 if(TARGET locus_commands)
   target_link_libraries(locus_fuzzing INTERFACE locus_commands)
 endif()
-target_link_libraries(locus_fuzzing INTERFACE locus_static ${LAPACKE_LIBRARY} m)
+include(LocusReference)
+target_link_libraries(locus_fuzzing INTERFACE locus_reference locus_static ${LAPACKE_LIBRARY} m)
 target_link_options(locus_fuzzing INTERFACE LINKER:--as-needed)
 
 # locus_fuzz_targets(folder): every target below the folder's targets/.

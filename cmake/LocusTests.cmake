@@ -75,7 +75,9 @@ endfunction()
 
 # ---- C tests ----
 
+include(LocusReference)
 file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/*/*.c)
+list(FILTER files EXCLUDE REGEX "/tests/reference/")
 locus_sort_programs("${files}" LOCUS_TEST_SOURCES parts)
 if(parts)
   add_library(locus_test_parts STATIC ${parts})
@@ -95,7 +97,7 @@ foreach(source IN LISTS LOCUS_TEST_SOURCES)
   if(TARGET locus_test_parts)
     target_link_libraries(${name} PRIVATE locus_test_parts)
   endif()
-  target_link_libraries(${name} PRIVATE locus_testing)
+  target_link_libraries(${name} PRIVATE locus_reference locus_testing)
   set(labels ${room})
   if(room IN_LIST LOCUS_ADDRESS_ROOMS)
     list(APPEND labels address)

@@ -52,9 +52,9 @@ static void run_case(tally *sums, uint64_t seed, uint64_t number) {
     }
     drawn_world_text(&world, text, sizeof text);
     if (choose_chance(&choices, 70))
-        trial_attention(&world, &choices, &result);
+        trial_attention(&world, &choices, NULL, &result);
     else
-        trial_apply(&world, &choices, &result);
+        trial_apply(&world, &choices, NULL, &result);
     if (result.state == TRIAL_FAILED)
         fail_msg("LOCUS_SEED=%llu LOCUS_CASE=%llu: %s: %s", (unsigned long long)seed, (unsigned long long)number, text,
                  result.message);

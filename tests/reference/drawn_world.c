@@ -168,7 +168,7 @@ static void ask(drawn_world *world, chooser *choices) {
 }
 
 bool drawn_world_make(drawn_world *world, chooser *choices, const drawn_limits *limits) {
-    locus_error error = {.status = LOCUS_OK, .message = "no spec could be drawn"};
+    locus_error error = {.status = LOCUS_ERROR_SPEC, .message = "no spec could be drawn"};
     memset(world, 0, sizeof *world);
     if (limits->threads)
         draw_machine(choices);
@@ -186,6 +186,7 @@ bool drawn_world_make(drawn_world *world, chooser *choices, const drawn_limits *
         ask(world, choices);
     made = made && take_parameters(world, choices, &error) && bind(world, &error) &&
            place_and_plan(world, choices, limits, &error);
+    world->status = made ? LOCUS_OK : error.status;
     if (made)
         introduce(world);
     else

@@ -34,7 +34,8 @@ typedef struct drawn_world {
     size_t elements[REFERENCE_TENSORS];
     reference_model model;
     reference_operators operators;
-    char refusal[600]; /* why there is no plan */
+    char refusal[2000];  /* why there is no plan */
+    locus_status status; /* of the refusal */
 } drawn_world;
 
 /* What is drawn: sizes of batches, and what a case may leave out. */

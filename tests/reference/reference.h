@@ -42,6 +42,7 @@ typedef struct reference_model {
 } reference_model;
 
 void *reference_zeros(size_t count, size_t size);
+double reference_most(double a, double b); /* the larger one; b only if it is finite */
 
 /* NULL, or the first "encoding.option" of the registry that the reference has not been taught. */
 const char *reference_untaught(void);

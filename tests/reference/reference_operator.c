@@ -42,11 +42,38 @@ static double *operators_of(const reference_model *model, const reference_tokens
     return all;
 }
 
+/* Whether a learned matrix acts there: it knows no roles, so that one set of operators serves all. */
+static bool matrices_act(const reference_model *model, reference_role role) {
+    for (size_t term = 0; term < reference_terms(model); term++)
+        for (size_t i = 0; i < 4; i++) {
+            static const char *const names[] = {"algebraic", "mixed", "string", "liere"};
+            if (reference_term_is(model, term, names[i]) && acts_on(model, term, role))
+                return true;
+        }
+    return false;
+}
+
+/* As operators_of; taken from `known`, operators of the tokens `of`, where they are the same. */
+static double *take_or_make(const reference_model *model, const reference_tokens *tokens, reference_role role,
+                            const double *known, const reference_tokens *of) {
+    const size_t count = tokens->tokens * model->shape.kv_heads * model->shape.head_dim * model->shape.head_dim;
+    if (!known || tokens->at != of->at || !matrices_act(model, role))
+        return operators_of(model, tokens, role);
+    double *copy = reference_zeros(count, sizeof *copy);
+    memcpy(copy, known, count * sizeof *copy);
+    return copy;
+}
+
 reference_operators reference_operators_make(const reference_model *model) {
-    return (reference_operators){.query = operators_of(model, model->queries, REFERENCE_QUERY),
-                                 .key = operators_of(model, model->keys, REFERENCE_KEY),
-                                 .value = operators_of(model, model->keys, REFERENCE_VALUE),
-                                 .output = operators_of(model, model->queries, REFERENCE_VALUE)};
+    const reference_tokens *queries = model->queries, *keys = model->keys;
+    reference_operators all = {.query = operators_of(model, queries, REFERENCE_QUERY)};
+    const double *known = matrices_act(model, REFERENCE_QUERY) ? all.query : NULL;
+    all.key = take_or_make(model, keys, REFERENCE_KEY, known, queries);
+    const reference_tokens *of = known ? queries : keys;
+    known = known ? known : matrices_act(model, REFERENCE_KEY) ? all.key : NULL;
+    all.value = take_or_make(model, keys, REFERENCE_VALUE, known, of);
+    all.output = take_or_make(model, queries, REFERENCE_VALUE, known, of);
+    return all;
 }
 
 void reference_operators_free(reference_operators *operators) {
@@ -86,7 +113,7 @@ static double furthest(const reference_tokens *tokens, size_t coordinates) {
 }
 
 /* A bound: positions times the largest rate there can be, 1 for rope's own frequencies, the sum of all magnitudes of a
- * row for matrices. */
+ * row for matrices; and once more, wherever tokens stand, for the bases that are made of matrices. */
 double reference_angle(const reference_model *model) {
     const size_t coordinates = locus_group_coordinates(model->group);
     const double reach = fmax(furthest(model->queries, coordinates), furthest(model->keys, coordinates));
@@ -98,5 +125,5 @@ double reference_angle(const reference_model *model) {
         for (size_t e = 0; e < elements; e++)
             rate = fmax(rate, fabs(model->values[i][e]) * (double)model->shape.head_dim);
     }
-    return reach * rate * (double)coordinates;
+    return (1 + reach) * rate * (double)coordinates;
 }

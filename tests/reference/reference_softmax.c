@@ -113,7 +113,7 @@ static void make_scores(const softmax_row *row) {
             *s = row->kept[j] == 0 ? -1e8 : *s;
             row->kept[j] = 1;
         }
-        head->score = fmax(head->score, size[j] * fmax(fabs(factor), 1) + fabs(bias));
+        head->score = reference_most(head->score, size[j] * fmax(fabs(factor), 1) + fabs(bias));
     }
     free(size);
 }
@@ -127,14 +127,16 @@ static void make_weights(const softmax_row *row) {
     double top = sink, sum = 0;
     for (size_t j = 0; j < head->n; j++)
         top = row->seen[j] ? fmax(top, row->s[j]) : top;
+    for (size_t j = 0; j < head->n; j++) /* what is not finite says nothing of the rows that see it */
+        top = row->seen[j] && !isfinite(row->s[j]) ? NAN : top;
     for (size_t j = 0; j < head->n; j++) {
         row->s[j] = row->seen[j] ? exp(row->s[j] - top) : 0;
         sum += row->s[j];
     }
     sum += top == -INFINITY ? 0 : exp(sink - top);
-    for (size_t j = 0; j < head->n && sum > 0; j++)
+    for (size_t j = 0; j < head->n && !(sum <= 0); j++)
         row->s[j] /= sum;
-    head->log_sum_exp[row->i] = sum > 0 ? top + log(sum) : -INFINITY;
+    head->log_sum_exp[row->i] = isnan(top) ? NAN : sum > 0 ? top + log(sum) : -INFINITY;
 }
 
 static void add_values(const softmax_row *row) {
@@ -148,7 +150,7 @@ static void add_values(const softmax_row *row) {
             const double beside = table ? table[relative_row(row, relative, j) * dim + c] : 0;
             head->o[row->i * dim + c] += a * head->v[j * dim + c];
             head->beside[row->i * dim + c] += a * beside;
-            head->mass = fmax(head->mass, row->kept[j] * (fabs(head->v[j * dim + c]) + fabs(beside)));
+            head->mass = reference_most(head->mass, row->kept[j] * (fabs(head->v[j * dim + c]) + fabs(beside)));
         }
     }
 }

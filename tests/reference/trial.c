@@ -32,8 +32,8 @@ void trial_refuse(trial *result, const locus_error *error) {
 }
 
 void trial_compare(trial *result, const char *what, size_t index, double got, double want, double tolerance) {
-    if (got == want || (isnan(got) && isnan(want)))
-        return;
+    if (got == want || isnan(want))
+        return; /* NaN: the reference does not say */
     const double share = fabs(got - want) / tolerance;
     if (!(share <= result->worst)) {
         result->worst = share;
@@ -66,6 +66,79 @@ bool trial_workspace_free(trial_workspace *workspace) {
         whole = whole && guard[i] == GUARD_BYTE;
     locus_release(workspace->lent.data, workspace->all);
     return whole;
+}
+
+/* ---- hostility ---- */
+
+static const char *damage_workspace(chooser *choices, locus_workspace *workspace) {
+    if (workspace->bytes == 0)
+        return NULL;
+    if (choose_chance(choices, 50)) {
+        workspace->data = NULL;
+        return "a workspace without data";
+    }
+    workspace->data = (unsigned char *)workspace->data + 8;
+    return "a workspace that is not aligned";
+}
+
+void trial_workspace_shrink(trial_workspace *workspace, chooser *choices) {
+    const size_t bytes = workspace->lent.bytes;
+    if (bytes > 0)
+        workspace->lent.bytes -= 1 + (size_t)choose(choices, choose_chance(choices, 50) && bytes > 256 ? 256 : bytes);
+}
+
+static const char *damage_shape(chooser *choices, locus_tensor *tensor) {
+    static const int64_t changes[] = {1, -1, 7, INT64_MAX / 4, INT64_MIN / 4};
+    tensor->shape[choose(choices, tensor->rank)] += changes[choose(choices, sizeof changes / sizeof changes[0])];
+    return "a tensor of another shape";
+}
+
+const char *trial_damage(chooser *choices, locus_tensor *tensors, size_t count, locus_workspace *workspace) {
+    static const int types[] = {LOCUS_FLOAT32, LOCUS_FLOAT64, LOCUS_FLOAT16, LOCUS_BFLOAT16, 0, 99};
+    locus_tensor *tensor = &tensors[choose(choices, count)];
+    const int type = types[choose(choices, sizeof types / sizeof types[0])];
+    const size_t rank = (size_t)choose(choices, 7);
+    switch (choose(choices, 6)) {
+    case 0:
+        if ((int)tensor->dtype == type || count < 2)
+            return NULL;
+        memcpy(&tensor->dtype, &type, sizeof type);
+        return "a tensor of another type";
+    case 1:
+        if (tensor->rank == rank)
+            return NULL;
+        tensor->rank = rank;
+        return "a tensor of another rank";
+    case 2:
+        return damage_shape(choices, tensor);
+    case 3:
+        if (tensor->shape[tensor->rank - 1] < 2 || locus_tensor_count(tensor) == 0)
+            return NULL;
+        tensor->stride[tensor->rank - 1] = 2 + (int64_t)choose(choices, 3);
+        return "a tensor whose last stride is not 1";
+    case 4:
+        if (locus_tensor_count(tensor) == 0)
+            return NULL;
+        tensor->data = NULL;
+        return "a tensor without data";
+    default:
+        return damage_workspace(choices, workspace);
+    }
+}
+
+void trial_poison(chooser *choices, double *values, size_t count) {
+    static const double poisons[] = {NAN, INFINITY, -INFINITY};
+    for (size_t i = choose(choices, 3) + 1; i > 0 && count > 0; i--)
+        values[choose(choices, count)] = poisons[choose(choices, 3)];
+}
+
+size_t trial_allocations(const trial_hostility *hostility) {
+    return hostility && hostility->allocations ? *hostility->allocations : 0;
+}
+
+void trial_check_allocations(trial *result, const trial_hostility *hostility, size_t before) {
+    if (trial_allocations(hostility) != before)
+        trial_fail(result, "a call that executes allocated %zu times", trial_allocations(hostility) - before);
 }
 
 /* ---- directions ---- */

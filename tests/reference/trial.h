@@ -31,10 +31,16 @@ typedef struct trial {
     char message[1200]; /* of a refusal or a failure */
 } trial;
 
-/* locus_apply and its backward, in a role, direction, type and layout that are drawn. */
-void trial_apply(drawn_world *world, chooser *choices, trial *result);
+/* With one, some numbers are not finite, and some calls get tensors or workspaces that are wrong and must be refused.
+ * `allocations` counts those of the library: execution makes none. */
+typedef struct trial_hostility {
+    const size_t *allocations;
+} trial_hostility;
+
+/* locus_apply and its backward, in a role, direction, type and layout that are drawn. `hostility` may be NULL. */
+void trial_apply(drawn_world *world, chooser *choices, const trial_hostility *hostility, trial *result);
 /* locus_attention_forward and _backward, with options that are drawn. */
-void trial_attention(drawn_world *world, chooser *choices, trial *result);
+void trial_attention(drawn_world *world, chooser *choices, const trial_hostility *hostility, trial *result);
 
 /* ---- for the files of trials ---- */
 
@@ -50,6 +56,17 @@ typedef struct trial_workspace {
 } trial_workspace;
 trial_workspace trial_workspace_make(size_t bytes);
 bool trial_workspace_free(trial_workspace *workspace); /* whether the guard is whole */
+/* Lends less: a call refuses, or does with fewer threads and stays within it. */
+void trial_workspace_shrink(trial_workspace *workspace, chooser *choices);
+
+/* Makes one thing wrong, in copies that the caller handed over: a type, a rank, a size, a stride, a pointer, a
+ * workspace. Returns what it was, or NULL where nothing could be made wrong. */
+const char *trial_damage(chooser *choices, locus_tensor *tensors, size_t count, locus_workspace *workspace);
+/* Puts NaN or an infinity into a few places. */
+void trial_poison(chooser *choices, double *values, size_t count);
+/* The count before a call; then, a failure if the call allocated. */
+size_t trial_allocations(const trial_hostility *hostility);
+void trial_check_allocations(trial *result, const trial_hostility *hostility, size_t before);
 
 /* A direction in the parameters' space for central differences: at least one tensor, or all. Moves world->values by
  * `step` times it. */

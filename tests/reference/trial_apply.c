@@ -11,6 +11,7 @@
 typedef struct apply_call {
     drawn_world *world;
     trial *result;
+    const trial_hostility *hostility;
     locus_role role;
     locus_direction direction;
     locus_dtype dtype;
@@ -74,6 +75,8 @@ static void draw_call(apply_call *call, chooser *choices) {
         call->x[i] = drawn_round(call->dtype, size * choose_normal(&stream));
         call->gy[i] = drawn_round(call->dtype, choose_normal(&stream));
     }
+    if (call->hostility && choose_chance(choices, 20))
+        trial_poison(choices, call->x, call->count);
 }
 
 /* Largest |W x| + |x| that any element has, by magnitudes. */
@@ -85,7 +88,7 @@ static double *magnitudes(const apply_call *call, const double *x) {
         const double *own = x + i / call->dim * call->dim;
         double square = 0, norm = 1;
         for (size_t c = 0; c < call->dim; c++)
-            square += own[c] * own[c];
+            square += isfinite(own[c]) ? own[c] * own[c] : 0;
         if (W && i / row < call->tokens->tokens) {
             const double *matrix = W + i / call->dim / call->shared * call->dim * call->dim;
             for (size_t c = 0; c < call->dim * call->dim; c++)
@@ -105,7 +108,7 @@ static void compare(const apply_call *call, const char *what, const double *x, c
     for (size_t s = 0; s < call->tokens->sequences; s++)
         for (size_t i = call->tokens->first[s] * row; i < (call->tokens->first[s] + call->tokens->count[s]) * row;
              i++) {
-            if (call->dtype == LOCUS_FLOAT16 && fabs(want[i]) > 6e4)
+            if (!isfinite(want[i]) || (call->dtype == LOCUS_FLOAT16 && fabs(want[i]) > 6e4))
                 continue; /* too large for the type */
             const double tolerance = (TRIAL_ROUNDINGS * eps + angles) * size[i] + 2 * once * fabs(want[i]);
             trial_compare(call->result, what, i, got[i], want[i],
@@ -128,12 +131,22 @@ static void run_forward(apply_call *call, chooser *choices) {
     drawn_tensor_put(&x, call->x);
     drawn_tensor_watch(&x);
     drawn_tensor_watch(&y);
-    if (locus_apply(call->world->plan, call->role, call->direction, &x.view, &out->view, workspace.lent, &error) !=
-        LOCUS_OK) {
+    locus_tensor views[] = {x.view, out->view};
+    if (call->hostility && choose_chance(choices, 10))
+        trial_workspace_shrink(&workspace, choices);
+    locus_workspace lent = workspace.lent;
+    const char *wrong = call->hostility && choose_chance(choices, 15) ? trial_damage(choices, views, 2, &lent) : NULL;
+    const size_t before = trial_allocations(call->hostility);
+    const locus_status status =
+        locus_apply(call->world->plan, call->role, call->direction, &views[0], &views[1], lent, &error);
+    trial_check_allocations(result, call->hostility, before);
+    if (wrong && status == LOCUS_OK && call->count > 0)
+        trial_fail(result, "apply took %s", wrong);
+    if (status != LOCUS_OK) {
         trial_refuse(result, &error);
         if (!drawn_tensor_untouched(out, NULL))
             trial_fail(result, "apply was refused and wrote all the same: %s", error.message);
-    } else {
+    } else if (!wrong) {
         define(call, call->x, want);
         drawn_tensor_get(out, got);
         compare(call, "y", call->x, got, want);
@@ -193,6 +206,14 @@ static void compare_parameters(apply_call *call, chooser *choices, double *const
     free(size);
 }
 
+/* Whether x is finite. */
+static bool is_whole(const apply_call *call) {
+    for (size_t i = 0; i < call->count; i++)
+        if (!isfinite(call->x[i]))
+            return false;
+    return true;
+}
+
 static void run_backward(apply_call *call, chooser *choices) {
     trial *result = call->result;
     drawn_world *world = call->world;
@@ -216,6 +237,7 @@ static void run_backward(apply_call *call, chooser *choices) {
     const locus_apply_gradients asked = {learns ? &x.view : NULL, &gy.view, &out->view, learns ? tensors : NULL,
                                          learns ? world->tensor_count : 0};
     trial_workspace workspace = trial_workspace_make(locus_apply_workspace(world->plan, call->role, call->dtype));
+    const size_t before_call = trial_allocations(call->hostility);
     if (locus_apply_backward(world->plan, call->role, call->direction, &asked, workspace.lent, &error) != LOCUS_OK) {
         trial_refuse(result, &error);
     } else {
@@ -225,7 +247,8 @@ static void run_backward(apply_call *call, chooser *choices) {
         reference_turn(operator_of(call), call->tokens, call->heads ? call->heads : 1, call->shared, call->dim,
                        !is_transposed(call), call->gy, want);
         compare(&back, "gx", call->gy, got, want);
-        if (learns && world->tensor_count > 0)
+        trial_check_allocations(result, call->hostility, before_call);
+        if (learns && world->tensor_count > 0 && is_whole(call))
             compare_parameters(call, choices, gradients);
         result->backward = true;
         if (!drawn_tensor_untouched(out, call->tokens) || !drawn_tensor_untouched(&x, NULL))
@@ -242,8 +265,8 @@ static void run_backward(apply_call *call, chooser *choices) {
     drawn_tensor_free(&gx);
 }
 
-void trial_apply(drawn_world *world, chooser *choices, trial *result) {
-    apply_call call = {.world = world, .result = result};
+void trial_apply(drawn_world *world, chooser *choices, const trial_hostility *hostility, trial *result) {
+    apply_call call = {.world = world, .result = result, .hostility = hostility};
     *result = (trial){.state = TRIAL_FINE, .where = ""};
     draw_call(&call, choices);
     run_forward(&call, choices);

@@ -14,6 +14,8 @@ enum { Q, K, V, INPUTS };
 typedef struct attention_call {
     drawn_world *world;
     trial *result;
+    const trial_hostility *hostility;
+    bool poisoned;
     locus_attention_options options;
     locus_dtype dtype;
     size_t prefix[DRAWN_SEQUENCES + 1];
@@ -116,6 +118,10 @@ static void draw_inputs(attention_call *call, chooser *choices) {
     call->go = reference_zeros(call->outputs, sizeof(double));
     for (size_t e = 0; e < call->outputs; e++)
         call->go[e] = drawn_round(call->dtype, choose_normal(&stream));
+    call->poisoned = call->hostility && choose_chance(choices, 20);
+    const size_t victim = choose(choices, INPUTS);
+    if (call->poisoned)
+        trial_poison(choices, call->in[victim], call->count[victim]);
     call->o = reference_zeros(call->outputs, sizeof(double));
     call->log_sum_exp = reference_zeros(call->rows, sizeof(double));
     call->clusters = reference_zeros(call->rows, sizeof *call->clusters);
@@ -172,6 +178,8 @@ static double score_error(const attention_call *call) {
 static bool is_finite_case(const attention_call *call) {
     const double most = call->dtype == LOCUS_FLOAT16 ? 6e4 : 1e30;
     const bool linear = call->options.kind == LOCUS_ATTENTION_LINEAR;
+    if (call->poisoned && call->options.kind != LOCUS_ATTENTION_SOFTMAX)
+        return false;
     if (call->margin < (call->dtype == LOCUS_FLOAT64 ? 1e-10 : 1e-3))
         return false;                                              /* rounding may put a query into another cluster */
     return call->score < (linear ? 60 : 1e6) && call->mass < most; /* e^-87 is no float32 */
@@ -187,7 +195,8 @@ static void compare_forward(attention_call *call, const double *o, const double 
     for (size_t s = 0; s < tokens->sequences; s++) {
         const size_t first = tokens->first[s], end = first + tokens->count[s];
         for (size_t i = first * row; i < end * row; i++)
-            trial_compare(call->result, "o", i, o[i], call->o[i], off + 2 * call->eps * fabs(call->o[i]) + least);
+            if (isfinite(call->o[i]))
+                trial_compare(call->result, "o", i, o[i], call->o[i], off + 2 * call->eps * fabs(call->o[i]) + least);
         for (size_t i = first * heads; lse && i < end * heads; i++)
             trial_compare(call->result, "log_sum_exp", i, lse[i], call->log_sum_exp[i],
                           score_error(call) + rounding(call) * fabs(call->log_sum_exp[i]));
@@ -224,16 +233,37 @@ static void free_tensors(attention_tensors *t) {
     drawn_tensor_free(&t->lse);
 }
 
-static bool run_forward(attention_call *call, attention_tensors *t) {
+/* As trial_damage, or an output that lies on an input. */
+static const char *damage(chooser *choices, locus_tensor *views, locus_workspace *lent) {
+    const size_t input = choose(choices, INPUTS);
+    if (!choose_chance(choices, 15))
+        return trial_damage(choices, views, 5, lent);
+    if (locus_tensor_count(&views[input]) == 0 || locus_tensor_count(&views[3]) == 0)
+        return NULL;
+    views[3].data = views[input].data;
+    return "an output on an input";
+}
+
+static bool run_forward(attention_call *call, attention_tensors *t, chooser *choices) {
     trial *result = call->result;
     locus_error error = {.status = LOCUS_OK};
     trial_workspace workspace = trial_workspace_make(
         locus_attention_workspace(call->world->plan, &call->options, call->dtype, LOCUS_PASS_FORWARD));
-    const bool done =
-        locus_attention_forward(call->world->plan, &call->options, &t->views, workspace.lent, &error) == LOCUS_OK;
-    if (!done)
+    locus_tensor views[] = {t->in[Q].view, t->in[K].view, t->in[V].view, t->o.view, t->lse.view};
+    if (call->hostility && choose_chance(choices, 10))
+        trial_workspace_shrink(&workspace, choices);
+    locus_workspace lent = workspace.lent;
+    const char *wrong = call->hostility && choose_chance(choices, 15) ? damage(choices, views, &lent) : NULL;
+    const locus_attention_tensors told = {&views[0], &views[1], &views[2], &views[3], &views[4]};
+    const size_t before = trial_allocations(call->hostility);
+    const bool taken = locus_attention_forward(call->world->plan, &call->options, &told, lent, &error) == LOCUS_OK;
+    trial_check_allocations(result, call->hostility, before);
+    if (!taken)
         trial_refuse(result, &error);
-    const reference_tokens *written = done ? &call->world->queries.tokens : NULL;
+    else if (wrong && call->rows > 0 && call->count[K] > 0)
+        trial_fail(result, "forward took %s", wrong);
+    const bool done = taken && !wrong;
+    const reference_tokens *written = taken ? &call->world->queries.tokens : NULL;
     if (!drawn_tensor_untouched(&t->o, written) || !drawn_tensor_untouched(&t->lse, written))
         trial_fail(result, "forward wrote outside of its outputs' tokens: %s", error.message);
     for (size_t i = 0; i < INPUTS; i++)
@@ -370,9 +400,11 @@ static void run_backward(attention_call *call, attention_tensors *t, chooser *ch
     drawn_tensor_watch(&t->lse);
     trial_workspace workspace = trial_workspace_make(
         locus_attention_workspace(call->world->plan, &call->options, call->dtype, LOCUS_PASS_BACKWARD));
+    const size_t before = trial_allocations(call->hostility);
     if (locus_attention_backward(call->world->plan, &call->options, &t->views, &b.views, workspace.lent, &error) !=
         LOCUS_OK)
         trial_fail(result, "backward was refused where forward was not: %s", error.message);
+    trial_check_allocations(result, call->hostility, before);
     for (size_t i = 0; i < INPUTS; i++) {
         const reference_tokens *tokens = i == Q ? &call->world->queries.tokens : &call->world->keys.tokens;
         if (!drawn_tensor_untouched(&b.g[i], tokens))
@@ -383,9 +415,9 @@ static void run_backward(attention_call *call, attention_tensors *t, chooser *ch
     const size_t input = choose(choices, INPUTS);
     double *gradient = reference_zeros(call->count[input], sizeof *gradient);
     drawn_tensor_get(&b.g[input], gradient);
-    if (result->state == TRIAL_FINE)
+    if (result->state == TRIAL_FINE && !call->poisoned)
         compare_input(call, choices, input, gradient);
-    if (result->state == TRIAL_FINE && b.views.parameters && call->world->tensor_count > 0)
+    if (result->state == TRIAL_FINE && !call->poisoned && b.views.parameters && call->world->tensor_count > 0)
         compare_parameters(call, choices, b.parameters);
     result->backward = true;
     free(gradient);
@@ -409,15 +441,15 @@ static void describe(const attention_call *call, trial *result) {
         (int)options->dropout_on, options->landmarks, options->clusters, options->iterations, call->score, call->mass);
 }
 
-void trial_attention(drawn_world *world, chooser *choices, trial *result) {
-    attention_call call = {.world = world, .result = result};
+void trial_attention(drawn_world *world, chooser *choices, const trial_hostility *hostility, trial *result) {
+    attention_call call = {.world = world, .result = result, .hostility = hostility};
     attention_tensors tensors;
     *result = (trial){.state = TRIAL_FINE, .where = ""};
     draw_options(&call, choices);
     draw_inputs(&call, choices);
     make_tensors(&call, choices, &tensors);
     define(&call, call.o, call.log_sum_exp);
-    if (run_forward(&call, &tensors) && is_finite_case(&call)) {
+    if (run_forward(&call, &tensors, choices) && is_finite_case(&call)) {
         double *o = reference_zeros(call.outputs, sizeof *o), *lse = reference_zeros(call.rows, sizeof *lse);
         drawn_tensor_get(&tensors.o, o);
         drawn_tensor_get(&tensors.lse, lse);
