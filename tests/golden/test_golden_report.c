@@ -35,7 +35,10 @@
 static lab_store *store;
 
 static const char recorder[] = "#!/bin/sh\n"
-                               "echo '<svg><defs></defs>'; cat; printf '</g>\\n</svg>\\n'\n";
+                               "echo '<svg><defs></defs>'; cat\n"
+                               "echo 'rgb(192,2,1) rgb(192,9,1) rgb(128,128,1) rgb(128,128,2) rgb(128,128,3)'\n"
+                               "echo 'rgb(128,128,4) rgb(128,9,1) rgb(9,128,1)'\n"
+                               "printf '</g>\\n</svg>\\n'\n";
 
 /* The store, and a folder with the recorder as first of the PATH. */
 static int create(void **state) {
@@ -106,11 +109,29 @@ static void page(void **state) {
     free(text);
 }
 
+/* One run alone is no plural. */
+static void page_of_one(void **state) {
+    (void)state;
+    const int64_t third = 3;
+    const lab_report_options options = {.filter = {.runs = &third, .run_count = 1}, .title = "<one>"};
+    char *text = NULL;
+    size_t bytes;
+    OK(lab_report_write(store, &options, scratch_path("one.html"), &failed));
+    OK(lab_file_read(scratch_path("one.html"), &text, &bytes, &failed));
+    assert_non_null(strstr(text, "<h1>&lt;one&gt;</h1>\n<p class=\"lede\">Transformers trained"));
+    assert_non_null(strstr(text, "only: relative(window=16). Budget smoke; 1 run, 1 finished.</p>\n</header>"));
+    assert_non_null(strstr(text, "The 1 run of this section"));
+    assert_non_null(strstr(text, "<dt>Seeds</dt><dd>0</dd>"));
+    assert_null(strstr(text, "Two encodings count as separated"));
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(summary_as_json),
         cmocka_unit_test(tables),
         cmocka_unit_test(page),
+        cmocka_unit_test(page_of_one),
     };
     return cmocka_run_group_tests(tests, create, drop);
 }
