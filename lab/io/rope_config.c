@@ -318,9 +318,13 @@ static bool is_unsaid(const lab_rope_source *source) {
 }
 
 static locus_status put_positions(const lab_rope_settings *settings, bool bare, lab_rope_text *text) {
-    if (!bare && has_alibi(settings->source))
-        lab_rope_put(text, settings->source->family->rules & LAB_ROPE_ALIBI ? "alibi" : "alibi(scaled=on)");
-    else if (!bare)
+    if (!bare && has_alibi(settings->source)) {
+        const bool scaled = !(settings->source->family->rules & LAB_ROPE_ALIBI);
+        lab_rope_put(text, scaled ? "alibi(scaled=on)" : "alibi");
+        if (scaled)
+            lab_rope_note_add(settings->source, true,
+                              "transformers makes these biases in bfloat16: beyond 256 positions it rounds them");
+    } else if (!bare)
         return put_rope(settings, text);
     return LOCUS_OK;
 }

@@ -85,20 +85,28 @@ static bool is_zero(const cJSON *item) {
     return cJSON_IsNumber(item) && item->valuedouble == 0;
 }
 
-/* All alike, but for a window where the family has it in all layers, or in those from max_window_layers on. */
+/* Which layers have a window, where layer_types is not there to say it. */
+static bool has_window(const lab_rope_source *source, size_t layer, size_t first) {
+    const unsigned rules = rules_of(source);
+    const bool asked = cJSON_IsTrue(lab_rope_member(source, "use_sliding_window"));
+    if (!lab_rope_member(source, "sliding_window"))
+        return false;
+    if (rules & LAB_ROPE_WINDOW_EARLY)
+        return asked && layer % 2 == 0 && layer < first;
+    if (rules & LAB_ROPE_WINDOW_LATE)
+        return (asked || (rules & LAB_ROPE_WINDOW_ALL)) && layer >= first;
+    return (rules & LAB_ROPE_WINDOW_ALL) || ((rules & LAB_ROPE_WINDOW_IF) && asked);
+}
+
 static locus_status fill_alike(layer_list *list, size_t said) {
     const lab_rope_source *source = list->source;
-    const unsigned rules = rules_of(source);
-    const bool late = (rules & LAB_ROPE_WINDOW_LATE) &&
-                      ((rules & LAB_ROPE_WINDOW_ALL) || cJSON_IsTrue(lab_rope_member(source, "use_sliding_window")));
-    const bool asked = (rules & LAB_ROPE_WINDOW_IF) && cJSON_IsTrue(lab_rope_member(source, "use_sliding_window"));
-    const bool windows = lab_rope_member(source, "sliding_window") && (late || asked || (rules & LAB_ROPE_WINDOW_ALL));
+    const unsigned split = LAB_ROPE_WINDOW_LATE | LAB_ROPE_WINDOW_EARLY;
     size_t first = 0;
     locus_status status = reserve(list, said ? said : 1);
-    if (status == LOCUS_OK && late && !is_zero(lab_rope_member(source, "max_window_layers")))
+    if (status == LOCUS_OK && (rules_of(source) & split) && !is_zero(lab_rope_member(source, "max_window_layers")))
         status = lab_rope_size(source, "max_window_layers", &first);
     for (size_t i = 0; i < list->count && status == LOCUS_OK; i++)
-        list->kinds[i] = !windows ? "" : i < first ? FULL : SLIDING;
+        list->kinds[i] = has_window(source, i, first) ? SLIDING : "";
     return status;
 }
 
@@ -170,9 +178,13 @@ static locus_status read_bare(layer_list *list) {
     else if (rules & LAB_ROPE_EVERY_FEW_BARE)
         status = fill_bare_interval(list);
     const bool windows = lab_rope_member(source, "sliding_window") != NULL;
+    const bool bare_windows = /* SmolLM3 */
+        windows && (rules & LAB_ROPE_EVERY_FEW_BARE) && cJSON_IsTrue(lab_rope_member(source, "use_sliding_window"));
     for (size_t i = 0; i < list->count && status == LOCUS_OK; i++) {
         if ((rules & LAB_ROPE_SLIDING_ONLY) && windows && strcmp(list->kinds[i], FULL) == 0)
             list->bare[i] = true;
+        if (bare_windows && list->bare[i] && list->kinds[i][0] == '\0')
+            list->kinds[i] = SLIDING;
         if (has_no_attention(list->kinds[i])) {
             list->bare[i] = true;
             lab_rope_note_add(source, true, "layers of type '%.40s' have no attention: none", list->kinds[i]);

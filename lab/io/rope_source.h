@@ -16,30 +16,31 @@
 /* ---- families: what a file leaves unsaid ---- */
 
 enum {
-    LAB_ROPE_INTERLEAVED = 1,       /* pairs (2i, 2i + 1); else (i, i + r/2) */
-    LAB_ROPE_SECTIONS_MIXED = 2,    /* the sections of M-RoPE are interleaved */
-    LAB_ROPE_SLIDING_ONLY = 4,      /* layers without a window have no positions, if the others have one */
-    LAB_ROPE_FULL_SCALED = 8,       /* a scaling that is said once is that of layers without a window */
-    LAB_ROPE_EVERY_FEW_BARE = 16,   /* every no_rope_layer_interval-th layer has no positions */
-    LAB_ROPE_FIRST_FULL = 32,       /* of each interval the first layer is the one without a window, not the last */
-    LAB_ROPE_YARN_IS_LONGROPE = 64, /* type "yarn" is an old name of "longrope" */
-    LAB_ROPE_SECTIONS = 128,        /* M-RoPE, whether the file says so or not */
-    LAB_ROPE_OTHER_SECTIONS = 256,  /* M-RoPE in an order of its own: refused */
-    LAB_ROPE_BACKWARD = 512,        /* pairs turn the other way */
-    LAB_ROPE_CHUNKED = 1024,        /* layers that turn see chunks, the others have a temperature (Llama 4) */
-    LAB_ROPE_TEMPERED = 2048,       /* llama_4_scaling_beta means something */
-    LAB_ROPE_LOGN = 4096,           /* use_logn_attn means something */
-    LAB_ROPE_WINDOW_ALL = 8192,     /* a sliding_window is that of every layer, unless layer_types says otherwise */
-    LAB_ROPE_WINDOW_LATE = 1 << 14, /* of layers from max_window_layers on, if use_sliding_window */
-    LAB_ROPE_BOTH_WAYS = 1 << 15,   /* an encoder: window w means keys at most w away, before and behind */
-    LAB_ROPE_UNSCALED = 1 << 16,    /* products are not scaled */
-    LAB_ROPE_UNCAPPED = 1 << 17,    /* attn_logit_softcapping means nothing */
-    LAB_ROPE_SINKS = 1 << 18,       /* a learned sink for each head */
-    LAB_ROPE_ALIBI = 1 << 19,       /* no rotary positions, but ALiBi's */
-    LAB_ROPE_MAYBE_ALIBI = 1 << 20, /* ALiBi's scaled with the products, if the file says alibi */
-    LAB_ROPE_WINDOW_IF = 1 << 21,   /* of every layer, if use_sliding_window */
-    LAB_ROPE_IF_SAID = 1 << 22,     /* no positions, unless position_embedding_type is "rope" or "rotary" */
-    LAB_ROPE_SCALED = 1 << 23       /* scaled even where a file does not say so: noted */
+    LAB_ROPE_INTERLEAVED = 1,        /* pairs (2i, 2i + 1); else (i, i + r/2) */
+    LAB_ROPE_SECTIONS_MIXED = 2,     /* the sections of M-RoPE are interleaved */
+    LAB_ROPE_SLIDING_ONLY = 4,       /* layers without a window have no positions, if the others have one */
+    LAB_ROPE_FULL_SCALED = 8,        /* a scaling that is said once is that of layers without a window */
+    LAB_ROPE_EVERY_FEW_BARE = 16,    /* every no_rope_layer_interval-th layer has no positions */
+    LAB_ROPE_FIRST_FULL = 32,        /* of each interval the first layer is the one without a window, not the last */
+    LAB_ROPE_YARN_IS_LONGROPE = 64,  /* type "yarn" is an old name of "longrope" */
+    LAB_ROPE_SECTIONS = 128,         /* M-RoPE, whether the file says so or not */
+    LAB_ROPE_OTHER_SECTIONS = 256,   /* M-RoPE in an order of its own: refused */
+    LAB_ROPE_BACKWARD = 512,         /* pairs turn the other way */
+    LAB_ROPE_CHUNKED = 1024,         /* layers that turn see chunks, the others have a temperature (Llama 4) */
+    LAB_ROPE_TEMPERED = 2048,        /* llama_4_scaling_beta means something */
+    LAB_ROPE_LOGN = 4096,            /* use_logn_attn means something */
+    LAB_ROPE_WINDOW_ALL = 8192,      /* a sliding_window is that of every layer, unless layer_types says otherwise */
+    LAB_ROPE_WINDOW_LATE = 1 << 14,  /* of layers from max_window_layers on, if use_sliding_window */
+    LAB_ROPE_BOTH_WAYS = 1 << 15,    /* an encoder: window w means keys at most w away, before and behind */
+    LAB_ROPE_UNSCALED = 1 << 16,     /* products are not scaled */
+    LAB_ROPE_UNCAPPED = 1 << 17,     /* attn_logit_softcapping means nothing */
+    LAB_ROPE_SINKS = 1 << 18,        /* a learned sink for each head */
+    LAB_ROPE_ALIBI = 1 << 19,        /* no rotary positions, but ALiBi's */
+    LAB_ROPE_MAYBE_ALIBI = 1 << 20,  /* ALiBi's scaled with the products, if the file says alibi */
+    LAB_ROPE_WINDOW_IF = 1 << 21,    /* of every layer, if use_sliding_window */
+    LAB_ROPE_WINDOW_EARLY = 1 << 24, /* and then only of every other one before max_window_layers */
+    LAB_ROPE_IF_SAID = 1 << 22,      /* no positions, unless position_embedding_type is "rope" or "rotary" */
+    LAB_ROPE_SCALED = 1 << 23        /* scaled even where a file does not say so: noted */
 };
 
 #define LAB_ROPE_MISSING_MAX 2

@@ -176,6 +176,13 @@ prints '^rope(pairs=half) + scores(scale=0.08333333333333333, cap=50, window=409
 printf '{"model_type": "granite", "head_dim": 64, "num_hidden_layers": 2}' >config.json
 works import-rope config.json --attention
 prints '^rope(pairs=half) + scores(scale=1)$'
+printf '{"model_type": "smollm3", "head_dim": 64, "use_sliding_window": true, "sliding_window": 512, "num_hidden_layers": 4}' >config.json
+works import-rope config.json --attention
+prints '^3\*rope(pairs=half, base=2000000) / scores(window=512)$'
+printf '{"model_type": "qwen2_moe", "head_dim": 64, "use_sliding_window": true, "sliding_window": 512, "max_window_layers": 2,
+    "num_hidden_layers": 4}' >config.json
+works import-rope config.json --attention
+prints '^rope(pairs=half) + scores(window=512) / 3\*rope(pairs=half)$'
 printf '{"model_type": "olmo3", "head_dim": 128, "num_hidden_layers": 8}' >config.json
 works import-rope config.json --json
 prints 'does not say how wide the windows'
