@@ -183,7 +183,7 @@ static locus_status fill_given_word(locus_positions *positions, const source *fr
                               "and their inverses -1 to -%lld",
                               (long long)given->branches[i], token, (long long)size, (long long)size, (long long)size);
     column *to = &positions->columns[c];
-    return walk(to->trie, given->branches + first, end - first, &to->values[token], error);
+    return walk(to->trie, end > first ? given->branches + first : NULL, end - first, &to->values[token], error);
 }
 
 static locus_status fill_given_node(locus_positions *positions, const source *from, size_t c, size_t token,

@@ -2,6 +2,7 @@
 /* Checks of attention's arguments: options, shapes, types, strides, overlaps, workspace. */
 #include "attention/attention_check.h"
 #include "core/error.h"
+#include "core/overlap.h"
 #include "encoding/plan_access.h"
 #include "kernels/half_rows.h"
 
@@ -222,46 +223,10 @@ static locus_status check_wanted(const wanted *w, locus_dtype query, locus_error
 
 /* ---- overlaps ---- */
 
-static void byte_bounds(const locus_tensor *tensor, intptr_t *low, intptr_t *high) {
-    intptr_t size = (intptr_t)locus_dtype_size(tensor->dtype);
-    *low = (intptr_t)tensor->data;
-    *high = *low + size;
-    for (size_t i = 0; i < tensor->rank; i++) {
-        intptr_t reach = (intptr_t)(tensor->shape[i] - 1) * (intptr_t)tensor->stride[i] * size;
-        *(reach < 0 ? low : high) += reach;
-    }
-}
-
-/* Views of one fused buffer interleave without sharing an element. With equal strides s0, s1 two elements of different
- * views meet only if  distance + dh·s1  falls, modulo s0, into the width of a row. */
-static bool interleaved_apart(const locus_tensor *a, const locus_tensor *b) {
-    int64_t size = (int64_t)locus_dtype_size(a->dtype), tokens = a->stride[0], heads = a->stride[1];
-    int64_t bytes = (int64_t)((intptr_t)b->data - (intptr_t)a->data), distance = bytes / size;
-    if (a->rank != 3 || b->rank != 3 || tokens <= 0 || tokens != b->stride[0] || heads != b->stride[1] ||
-        bytes % size != 0)
-        return false;
-    for (int64_t h = 1 - a->shape[1]; h < b->shape[1]; h++) { /* head of b less head of a */
-        int64_t place = (distance + h * heads) % tokens;
-        place = place < 0 ? place + tokens : place;
-        if (place < a->shape[2] || place > tokens - b->shape[2])
-            return false;
-    }
-    return true;
-}
-
-static bool overlap(const locus_tensor *a, const locus_tensor *b) {
-    intptr_t a_low, a_high, b_low, b_high;
-    if (locus_tensor_count(a) == 0 || locus_tensor_count(b) == 0)
-        return false;
-    byte_bounds(a, &a_low, &a_high);
-    byte_bounds(b, &b_low, &b_high);
-    return a_low < b_high && b_low < a_high && !interleaved_apart(a, b);
-}
-
 static locus_status check_overlaps(const wanted *list, size_t count, locus_error *error) {
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < count; j++)
-            if (list[i].written && i != j && overlap(list[i].tensor, list[j].tensor))
+            if (list[i].written && i != j && locus_tensors_overlap(list[i].tensor, list[j].tensor))
                 return locus_fail(error, LOCUS_ERROR_ARGUMENT, list[i].name,
                                   "%s overlaps %s; what is written needs memory of its own", list[i].name,
                                   list[j].name);

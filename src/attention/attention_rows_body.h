@@ -5,8 +5,10 @@
 
 #include "attention/attention_work.h"
 
+/* NULL where there are no data, as in a tensor without tokens. */
 static real *row_of(const attention_view *view, size_t token, size_t head) {
-    return (real *)view->data + (ptrdiff_t)token * view->token + (ptrdiff_t)head * view->head;
+    real *data = view->data;
+    return data ? data + (ptrdiff_t)token * view->token + (ptrdiff_t)head * view->head : NULL;
 }
 
 #endif

@@ -90,13 +90,14 @@ locus_status locus_cache_create(locus_cache **cache, const locus_binding *bindin
                            .kv_heads = locus_shape_kv_heads(&binding->shape),
                            .dtype = options->dtype};
     const locus_growing_options growing = {fresh->sequences, fresh->capacity, fresh->length};
-    status = locus_growing_create(&fresh->growing, binding, &growing, error);
-    if (status == LOCUS_OK)
-        status = check_terms(fresh, error);
-    if (status == LOCUS_OK)
-        status = store_create(fresh, &fresh->keys, binding->shape.head_dim, error);
+    /* What is largest comes first: a cache that no memory could hold fails before anything is made and filled in. */
+    status = store_create(fresh, &fresh->keys, binding->shape.head_dim, error);
     if (status == LOCUS_OK)
         status = store_create(fresh, &fresh->values, locus_shape_value_dim(&binding->shape), error);
+    if (status == LOCUS_OK)
+        status = locus_growing_create(&fresh->growing, binding, &growing, error);
+    if (status == LOCUS_OK)
+        status = check_terms(fresh, error);
     if (status != LOCUS_OK)
         locus_cache_destroy(&fresh);
     *cache = fresh;

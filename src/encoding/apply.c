@@ -6,6 +6,7 @@
 
 #include "core/concurrency.h"
 #include "core/error.h"
+#include "core/overlap.h"
 #include "kernels/half_rows.h"
 
 /* ---- what a role means ---- */
@@ -116,7 +117,7 @@ static locus_status check_tensor(const locus_apply_site *site, const locus_tenso
     return LOCUS_OK;
 }
 
-/* The tensor where it differs from x: same shape, same type; if it begins where x does, it must be x. */
+/* Two tensors of one shape and type. */
 static locus_status check_pair(const locus_apply_site *site, const locus_tensor *from, const locus_tensor *to,
                                const char *from_name, const char *to_name, locus_error *error) {
     locus_status status = check_tensor(site, from, from_name, error);
@@ -127,12 +128,18 @@ static locus_status check_pair(const locus_apply_site *site, const locus_tensor 
     if (from->dtype != to->dtype)
         return locus_fail(error, LOCUS_ERROR_DTYPE, to_name, "%s and %s must have one element type", from_name,
                           to_name);
-    for (size_t i = 0; from->data == to->data && i < site->rank; i++)
-        if (from->stride[i] != to->stride[i] && from->shape[i] > 1)
-            return locus_fail(error, LOCUS_ERROR_SHAPE, to_name,
-                              "%s begins where %s does but has other strides: give the same view or another buffer",
-                              to_name, from_name);
     return LOCUS_OK;
+}
+
+/* What is written may be what is read, but share nothing with it otherwise. */
+static locus_status check_written(const locus_apply_site *site, const locus_tensor *from, const locus_tensor *to,
+                                  const char *from_name, const char *to_name, locus_error *error) {
+    const locus_status status = check_pair(site, from, to, from_name, to_name, error);
+    if (status == LOCUS_OK && !locus_tensors_same(from, to) && locus_tensors_overlap(from, to))
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, to_name,
+                          "%s overlaps %s but is not the same view: give the same view, or memory of its own", to_name,
+                          from_name);
+    return status;
 }
 
 static locus_status check_role(const locus_plan *plan, locus_role role, locus_direction direction, locus_error *error) {
@@ -208,11 +215,13 @@ static void act(const locus_apply_job *job) {
         locus_operate_copy(&operate, &stream);
 }
 
-/* Parameters' gradients of embeddings before gx is written, which may be gy. */
+/* Parameters' gradients of embeddings before gx is written, which may be gy. Without tokens there may be no data either,
+ * and nothing to do. */
 static void run(const locus_apply_job *job) {
-    if (job->gy && job->parameters && job->site.embeds)
+    if (job->site.side->used > 0 && job->gy && job->parameters && job->site.embeds)
         locus_apply_embedding_gradients(job);
-    act(job);
+    if (job->site.side->used > 0)
+        act(job);
     locus_concurrency_hold(job->held_before);
 }
 
@@ -224,7 +233,7 @@ locus_status locus_apply(const locus_plan *plan, locus_role role, locus_directio
     if (status != LOCUS_OK)
         return status;
     locus_apply_job job = {.plan = plan, .site = site_of(plan, role), .direction = direction, .x = x, .y = y};
-    status = check_pair(&job.site, x, y, "x", "y", error);
+    status = check_written(&job.site, x, y, "x", "y", error);
     if (status == LOCUS_OK)
         status = take_workspace(&job, workspace, error);
     if (status == LOCUS_OK)
@@ -247,7 +256,7 @@ locus_status locus_apply_backward(const locus_plan *plan, locus_role role, locus
                            .gy = gradients->gy,
                            .y = gradients->gx,
                            .parameters = gradients->parameters};
-    status = check_pair(&job.site, job.gy, job.y, "gy", "gx", error);
+    status = check_written(&job.site, job.gy, job.y, "gy", "gx", error);
     if (status == LOCUS_OK && job.parameters)
         status = locus_parameter_list_check(&plan->binding->list, job.parameters, gradients->parameter_count,
                                             "gradients", error);
@@ -257,6 +266,9 @@ locus_status locus_apply_backward(const locus_plan *plan, locus_role role, locus
                             "x is NULL: the gradients of the parameters need the input of locus_apply");
     if (status == LOCUS_OK && job.learns)
         status = check_pair(&job.site, job.gy, job.x, "gy", "x", error);
+    if (status == LOCUS_OK && job.learns && locus_tensors_overlap(job.x, job.y))
+        status = locus_fail(error, LOCUS_ERROR_ARGUMENT, "gx",
+                            "gx overlaps x, which the gradients of the parameters need: give it memory of its own");
     if (status == LOCUS_OK)
         status = take_workspace(&job, workspace, error);
     if (status != LOCUS_OK)
