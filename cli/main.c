@@ -137,6 +137,10 @@ static int run(const cli_command *command, const char *line, int argc, char **ar
 int main(int argc, char **argv) {
     cli_json_watch();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write, which then cleans up */
+    locus_error error;
+    if (locus_environment_check(&error) != LOCUS_OK) {
+        return cli_usage_error("%s", error.message);
+    }
     if (argc < 2) {
         return cli_usage_error("a command is missing; 'locus --help' lists the commands");
     }

@@ -6,10 +6,10 @@
  * Everything is a pair of atomics that are valid before any initialisation: 0 means "not asked yet". */
 #include <locus/cpu.h>
 
+#include "core/environment.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -63,20 +63,11 @@ unsigned locus_cpu_isas(void) {
     return isas;
 }
 
-/* LOCUS_ISA names the highest level allowed; a name that is not known limits nothing. */
+/* LOCUS_ISA names the highest level allowed; a name that is not known limits nothing (locus_environment_check tells). */
 static unsigned environment_mask(void) {
     const char *name = getenv("LOCUS_ISA");
-    if (!name)
-        return EVERY_ISA;
-    if (strcmp(name, "scalar") == 0)
-        return LOCUS_ISA_SCALAR;
-    if (strcmp(name, "avx2") == 0)
-        return LOCUS_ISA_SCALAR | LOCUS_ISA_AVX2;
-    if (strcmp(name, "avx512") == 0)
-        return LOCUS_ISA_SCALAR | LOCUS_ISA_AVX2 | LOCUS_ISA_AVX512;
-    if (strcmp(name, "neon") == 0)
-        return LOCUS_ISA_SCALAR | LOCUS_ISA_NEON;
-    return EVERY_ISA;
+    const unsigned mask = name ? locus_environment_isa(name) : 0;
+    return mask ? mask : EVERY_ISA;
 }
 
 static atomic_uint mask_in_use;

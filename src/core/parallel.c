@@ -9,6 +9,7 @@
 #include <locus/parallel.h>
 
 #include "core/concurrency.h"
+#include "core/environment.h"
 #include "core/pool.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -46,11 +47,8 @@ static void after_fork_child(void) {
 /* LOCUS_THREADS, if it is a number from 1 to LOCUS_MAX_THREADS; else one thread for each processor. */
 static size_t default_threads(void) {
     const char *text = getenv("LOCUS_THREADS");
-    char *end = NULL;
-    long number = text ? strtol(text, &end, 10) : 0;
-    if (text && end != text && *end == '\0' && number >= 1 && number <= LOCUS_MAX_THREADS)
-        return (size_t)number;
-    return locus_processors();
+    const size_t threads = text ? locus_environment_threads(text) : 0;
+    return threads ? threads : locus_processors();
 }
 
 static void prepare(void) {

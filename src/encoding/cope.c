@@ -66,7 +66,7 @@ static locus_status place(const void *bound, const locus_places *places, size_t 
 }
 
 static const locus_option_info options[] = {
-    {"max", "integer ≥ 1", "64", "positions are cut here; the table has one more row"},
+    {"max", "integer from 1 to 65536", "64", "positions are cut here; the table has one more row"},
     {"gate", "raw|scaled", "raw", "whether a gate sees the bare product or the score, scaled"},
 };
 static const locus_option_rule rules[] = {

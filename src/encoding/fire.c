@@ -396,7 +396,7 @@ static locus_status place(const void *bound, const locus_places *places, size_t 
 }
 
 static const locus_option_info options[] = {
-    {"hidden", "integer ≥ 1", "32", "units of the hidden layer"},
+    {"hidden", "integer from 1 to 4096", "32", "units of the hidden layer"},
     {"c", "number > 0", "0.1", "where the parameter c begins: how soon distances are told apart less finely"},
     {"L", "number > 0", "512", "where the parameter L begins: queries before it are not normalised"},
 };

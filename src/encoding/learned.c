@@ -201,7 +201,7 @@ static locus_status place(const void *bound, const locus_places *places, size_t 
 }
 
 static const locus_option_info options[] = {
-    {"size", "integer ≥ 1", "512", "rows of the table; positions 0 to size − 1"},
+    {"size", "integer from 1 to 16777216", "512", "rows of the table; positions 0 to size − 1"},
 };
 static const locus_option_rule rules[] = {
     {LOCUS_OPTION_INTEGER, 1, 16777216, false},

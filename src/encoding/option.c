@@ -93,6 +93,19 @@ static bool in_range(const locus_option_rule *rule, double number) {
     return number <= rule->maximum && (rule->open ? number > rule->minimum : number >= rule->minimum);
 }
 
+/* ", at most …" of a number, where the registry's text does not say it. */
+static void name_limit(const locus_option_rule *rule, const locus_option_info *info, locus_option_text text, char *most,
+                       size_t size) {
+    char limit[NUMBER_TEXT_MAX + 1];
+    double number = 0;
+    const bool digits = text.length > 0 && is_decimal(text.text, text.length);
+    if (!digits || rule->maximum <= 0 || (read_number(text, &number) && number <= rule->maximum))
+        return;
+    (void)print_number(rule->maximum, limit, sizeof limit);
+    if (!strstr(info->values, limit))
+        (void)snprintf(most, size, ", at most %s", limit);
+}
+
 static locus_status fail_value(const locus_encoding_class *class, size_t option, locus_option_text text,
                                locus_error *error) {
     const locus_option_info *info = &class->info.options[option];
@@ -104,9 +117,11 @@ static locus_status fail_value(const locus_encoding_class *class, size_t option,
                              "option '%s' of '%s' cannot be '%.*s': expected %s (did you mean '%.*s'?)", info->name,
                              class->info.name, (int)text.length, text.text, info->values, (int)nearest.length,
                              nearest.text);
+    char most[NUMBER_TEXT_MAX + 16] = "";
+    name_limit(rule, info, text, most, sizeof most);
     return locus_fail_at(error, LOCUS_ERROR_SPEC, info->name, text.offset, (ptrdiff_t)text.length,
-                         "option '%s' of '%s' cannot be '%.*s': expected %s", info->name, class->info.name,
-                         (int)(text.length < 64 ? text.length : 64), text.text, info->values);
+                         "option '%s' of '%s' cannot be '%.*s': expected %s%s", info->name, class->info.name,
+                         (int)(text.length < 64 ? text.length : 64), text.text, info->values, most);
 }
 
 static bool parse_number(const locus_option_rule *rule, locus_option_text text, bool whole, double *number) {

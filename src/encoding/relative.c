@@ -91,7 +91,7 @@ static locus_status place(const void *bound, const locus_places *places, size_t 
 }
 
 static const locus_option_info options[] = {
-    {"window", "integer ≥ 1", "100", "distances are clipped to −window … window"},
+    {"window", "integer from 1 to 16777216", "100", "distances are clipped to −window … window"},
     {"values", "off|on", "off", "also adds a table's rows to the output"},
     {"scaled", "on|off", "on", "off leaves the table's term undivided by sqrt(head_dim)"},
 };

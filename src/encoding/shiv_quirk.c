@@ -245,8 +245,8 @@ static locus_status place(const void *bound, const locus_places *places, size_t 
 }
 
 static const locus_option_info options[] = {
-    {"k", "integer ≥ 1", "2", "branches of a node: positions are paths on tree:k"},
-    {"depth", "integer ≥ 1", "16", "steps that are kept, the nearest to the node first"},
+    {"k", "integer from 1 to 65536", "2", "branches of a node: positions are paths on tree:k"},
+    {"depth", "integer from 1 to 65536", "16", "steps that are kept, the nearest to the node first"},
 };
 static const locus_option_rule rules[] = {
     {LOCUS_OPTION_INTEGER, 1, 65536, false},

@@ -220,8 +220,8 @@ static locus_status place(const void *bound, const locus_places *places, size_t 
 }
 
 static const locus_option_info options[] = {
-    {"buckets", "integer ≥ 2", "32", "of distances, both directions together"},
-    {"max", "integer ≥ 2", "128", "distances from here on share a bucket"},
+    {"buckets", "integer from 2 to 4096", "32", "of distances, both directions together"},
+    {"max", "integer from 2 to 1048576", "128", "distances from here on share a bucket"},
     {"direction", "both|causal", "both", "both: keys before and behind a query have buckets of their own"},
     {"group", "group", "seq", "whose distance has buckets; direction is for seq"},
 };
