@@ -63,7 +63,8 @@ unsigned locus_cpu_isas(void) {
     return isas;
 }
 
-/* LOCUS_ISA names the highest level allowed; a name that is not known limits nothing (locus_environment_check tells). */
+/* LOCUS_ISA names the highest level allowed; a name that is not known limits nothing
+ * (locus_environment_check tells). */
 static unsigned environment_mask(void) {
     const char *name = getenv("LOCUS_ISA");
     const unsigned mask = name ? locus_environment_isa(name) : 0;

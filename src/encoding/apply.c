@@ -215,8 +215,8 @@ static void act(const locus_apply_job *job) {
         locus_operate_copy(&operate, &stream);
 }
 
-/* Parameters' gradients of embeddings before gx is written, which may be gy. Without tokens there may be no data either,
- * and nothing to do. */
+/* Parameters' gradients of embeddings before gx is written, which may be gy. Without tokens there may be no data
+ * either, and nothing to do. */
 static void run(const locus_apply_job *job) {
     if (job->site.side->used > 0 && job->gy && job->parameters && job->site.embeds)
         locus_apply_embedding_gradients(job);

@@ -47,6 +47,18 @@ static bool sees(const score_scene *s, const dense_case *test, size_t sequence, 
                                    s->options.key_documents[s->key_offsets[sequence] + j];
 }
 
+/* What dropout multiplies a weight by, replayed from its definition in kernels.h: p is a multiple of 2⁻¹⁶ here. */
+static double replayed(const score_scene *s, size_t token, size_t head, size_t key) {
+    const double p = s->options.dropout;
+    const uint64_t row = (uint64_t)token * s->r.shape.heads + head;
+    uint32_t words[4];
+    if (p == 0 || s->options.dropout_on != LOCUS_DROPOUT_WEIGHTS)
+        return 1;
+    locus_random_block(&s->options.dropout_key, (row << 28) + key / 8, words);
+    const uint32_t half = words[key % 8 / 2] >> (key % 2 * 16) & 0xffff;
+    return half < (uint32_t)(p * 65536) ? 0 : 1 / (1 - p);
+}
+
 /* One row: output and log-sum-exp. */
 static double dense_row(const score_scene *s, const dense_case *test, size_t sequence, size_t i, size_t head,
                         double *out) {
@@ -72,8 +84,9 @@ static double dense_row(const score_scene *s, const dense_case *test, size_t seq
         score = test->cap != 0 ? test->cap * tanh(score / test->cap) : score;
         score -= test->kerple ? a[head] * log(1 + b[head] * (t - (double)j)) : 0;
         total += exp(score);
+        const double keep = replayed(s, s->query_offsets[sequence] + i, head, j);
         for (size_t d = 0; d < shape->value_dim; d++)
-            out[d] += exp(score) * s->v[key * s->value_row + kv * shape->value_dim + d];
+            out[d] += keep * exp(score) * s->v[key * s->value_row + kv * shape->value_dim + d];
     }
     for (size_t d = 0; any && d < shape->value_dim; d++)
         out[d] /= total;
@@ -127,6 +140,27 @@ static void test_dense(void **state) {
 }
 
 /* Float32 gradients against those in double. */
+/* Forward with dropped weights, against the same definition: some are dropped, some are not. */
+static void test_dense_with_dropout(void **state) {
+    (void)state;
+    int32_t documents[400];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        score_scene s;
+        open_case(&s, &cases[i], documents);
+        s.options.dropout = 0.25;
+        s.options.dropout_key = (locus_random){77, LOCUS_RANDOM_USER + 1, 5};
+        size_t dropped = 0;
+        for (size_t key = 0; key < 200; key++)
+            dropped += replayed(&s, 3, 1, key) == 0;
+        assert_in_range(dropped, 20, 90);
+        score_scene_run(&s, LOCUS_FLOAT64, false);
+        compare(&s, &cases[i], 1e-11);
+        score_scene_run(&s, LOCUS_FLOAT32, false);
+        compare(&s, &cases[i], 4e-4);
+        score_scene_close(&s);
+    }
+}
+
 static void test_narrow_gradients(void **state) {
     (void)state;
     int32_t documents[400];
@@ -221,8 +255,12 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dense),       cmocka_unit_test(test_narrow_gradients), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_all_dropped), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_dense),
+        cmocka_unit_test(test_dense_with_dropout),
+        cmocka_unit_test(test_narrow_gradients),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_all_dropped),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -263,7 +263,8 @@ static void test_apply_refuses(void **state) {
     wrong = xt, wrong.stride[2] = 2;
     refused(LOCUS_ERROR_SHAPE, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &wrong, &yt, workspace, &failure));
     wrong = xt, wrong.stride[1] = 8;
-    refused(LOCUS_ERROR_ARGUMENT, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &wrong, workspace, &failure));
+    refused(LOCUS_ERROR_ARGUMENT,
+            locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &wrong, workspace, &failure));
     wrong = yt, wrong.dtype = LOCUS_FLOAT32;
     refused(LOCUS_ERROR_DTYPE, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &wrong, workspace, &failure));
     wrong = xt, wrong.dtype = (locus_dtype)7;
