@@ -132,7 +132,10 @@ static int report(const request *asked, const locus_error *error) {
 
 /* true: the set is at `to`, and right. Else says what is wrong with what is there, if something is. */
 static bool is_there(const request *asked, const lab_watch *watch, locus_error *error) {
-    char *folder = lab_published_locate(asked->set, asked->to);
+    char *folder;
+    if (lab_published_locate(asked->set, asked->to, &folder, error) != LOCUS_OK) {
+        return false;
+    }
     bool right = folder != NULL && lab_published_check(asked->set, folder, watch, error) == LOCUS_OK;
     if (folder == NULL) {
         error->status = LOCUS_OK;

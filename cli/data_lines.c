@@ -2,6 +2,7 @@
 #include "data_lines.h"
 
 #include "io/file.h"
+#include "io/json.h"
 #include "output.h"
 #include "task/symbol_tree.h"
 
@@ -301,9 +302,12 @@ static int check_sides(const place *at, const reading *into) {
 }
 
 static int read_line(const place *at, const char *line, reading *into) {
-    cJSON *root = cJSON_Parse(line);
+    bool out_of_memory;
+    cJSON *root = lab_json_parse(line, strlen(line), false, NULL, &out_of_memory);
     int status = 0;
-    if (!cJSON_IsObject(root)) {
+    if (out_of_memory) {
+        status = cli_failure("out of memory for a line of %s", at->path);
+    } else if (!cJSON_IsObject(root)) {
         status = cli_failure("%s, line %zu: this is no JSON object", at->path, at->line);
     }
     status = status ? status : read_task(at, root, into);

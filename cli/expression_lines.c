@@ -5,6 +5,7 @@
 
 #include "expression.h"
 #include "io/file.h"
+#include "io/json.h"
 #include "output.h"
 #include "task/listops.h"
 
@@ -72,8 +73,10 @@ static int read_line(const place *at, const char *line, lab_listops_builder *bui
     if (line[strspn(line, " \t\r\n")] == '\0') {
         return 0;
     }
-    cJSON *root = cJSON_Parse(line);
+    bool out_of_memory;
+    cJSON *root = lab_json_parse(line, strlen(line), false, NULL, &out_of_memory);
     const int status = cJSON_IsObject(root) ? read_object(at, root, builder)
+                       : out_of_memory      ? cli_failure("out of memory for a line of %s", at->path)
                                             : cli_failure("%s, line %zu: this is no JSON object", at->path, at->line);
     cJSON_Delete(root);
     return status;

@@ -91,13 +91,14 @@ static const locus_tensor *source_tensor(const cli_folding *folding, size_t term
     return NULL;
 }
 
-void cli_folding_copy(cli_folding *folding) {
-    size_t before = 0; /* a term of the target beyond the source's was split off the folded one */
+int cli_folding_copy(cli_folding *folding) {
     cli_spec source;
-    if (cli_spec_open(&source, folding->source->encoding) == 0) {
-        before = source.count;
-    }
+    const int status = cli_spec_open(&source, folding->source->encoding);
+    const size_t before = source.count; /* a term of the target beyond these was split off the folded one */
     cli_spec_close(&source);
+    if (status != 0) {
+        return status;
+    }
     for (size_t i = 0; i < folding->target.count; i++) {
         size_t term;
         const char *name = cli_parameter_base(folding->target.infos[i].name, &term);
@@ -107,6 +108,7 @@ void cli_folding_copy(cli_folding *folding) {
             memcpy(to->data, from->data, locus_tensor_count(to) * sizeof(double));
         }
     }
+    return 0;
 }
 
 cli_fold_block cli_folding_block(const cli_folding *folding, size_t index) {
@@ -155,7 +157,9 @@ int cli_folding_open(cli_folding *folding, const cli_encoding *source, const cli
                       : cli_folding_algebraic_spec(folding);
     status = status ? status : cli_folding_parse(folding);
     if (status == 0) {
-        cli_folding_copy(folding);
+        status = cli_folding_copy(folding);
+    }
+    if (status == 0) {
         status = rotary ? cli_folding_rotary_fill(folding) : cli_folding_algebraic_fill(folding, wish);
     }
     return status ? status : check_content(folding);

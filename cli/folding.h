@@ -47,7 +47,7 @@ cli_fold_block cli_folding_block(const cli_folding *folding, size_t index);
 /* Parses the spec and lists its parameters in folding->target, all zero. */
 int cli_folding_parse(cli_folding *folding);
 /* The parameters of the other terms, and a learned decay's rate, from the source. */
-void cli_folding_copy(cli_folding *folding);
+int cli_folding_copy(cli_folding *folding);
 /* Base name of the target's parameter `index` if it belongs to the folded term, else NULL: "angles.1". */
 const char *cli_folding_own(const cli_folding *folding, size_t index);
 

@@ -2,6 +2,7 @@
 /* The program `locus`: finds the command, parses its options, runs it, and makes sure that its output arrived.
  * Exit status: 0 done, 1 failed while running, 2 bad usage. */
 #include "command.h"
+#include "out_of_memory.h"
 #include "output.h"
 
 #include <errno.h>
@@ -135,7 +136,7 @@ static int run(const cli_command *command, const char *line, int argc, char **ar
 }
 
 int main(int argc, char **argv) {
-    cli_json_watch();
+    cli_memory_watch();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write, which then cleans up */
     locus_error error;
     if (locus_environment_check(&error) != LOCUS_OK) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Text, error lines, tables, JSON and the progress bar. Nothing here decides anything; it only says it. */
 #include "output.h"
+
+#include "io/json.h"
 #include "io/printable.h"
 
 #include <inttypes.h>
@@ -307,22 +309,10 @@ static void put_json(const char *text) {
     putchar('\n');
 }
 
-static bool json_lacks_memory;
-
-static void *allocate_json(size_t bytes) {
-    void *block = malloc(bytes);
-    json_lacks_memory = json_lacks_memory || !block;
-    return block;
-}
-
-void cli_json_watch(void) {
-    cJSON_InitHooks(&(cJSON_Hooks){allocate_json, free});
-}
-
 int cli_json_print(cJSON *root) {
     char *text = root ? cJSON_Print(root) : NULL;
     cJSON_Delete(root);
-    if (!text || json_lacks_memory) {
+    if (!text || lab_json_losses() > 0) { /* what could not be added is missing in silence */
         cJSON_free(text);
         return cli_failure("out of memory while writing JSON");
     }

@@ -61,8 +61,6 @@ void cli_print_wrapped(const char *text, size_t column, size_t indent);
 
 /* ---- JSON ---- */
 
-/* Lets cJSON's allocations be watched: cJSON leaves out what it has no memory for. Once, before any other use of it. */
-void cli_json_watch(void);
 /* Prints and frees `root` (NULL: out of memory). Returns the exit status: 1 if anything is missing for want of
  * memory. */
 int cli_json_print(cJSON *root);

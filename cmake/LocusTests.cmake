@@ -139,6 +139,25 @@ foreach(script IN LISTS scripts)
   locus_register(${room}.${thing} ${room} ${shell} ${script})
 endforeach()
 
+# ---- faults: locus in a program that lets allocations and system calls fail, or kills it ----
+
+if(TARGET locus_commands AND NOT LOCUS_SANITIZE AND CMAKE_SYSTEM_NAME STREQUAL Linux)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/fault/program/*.c)
+  # The program's own main() stands beside the one of the tests, under another name.
+  add_library(locus_main OBJECT cli/main.c)
+  target_compile_definitions(locus_main PRIVATE main=locus_main)
+  target_compile_options(locus_main PRIVATE -include ${CMAKE_CURRENT_SOURCE_DIR}/tests/fault/program/faults.h)
+  target_link_libraries(locus_main PRIVATE locus_flags locus_commands)
+  add_executable(faults ${files} $<TARGET_OBJECTS:locus_main>)
+  target_compile_definitions(faults PRIVATE _GNU_SOURCE)
+  target_include_directories(faults PRIVATE ${LAB_INCLUDE_DIRS})
+  target_link_libraries(faults PRIVATE locus_flags locus_commands)
+  set_target_properties(faults PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/tests)
+  foreach(form allocations calls kills)
+    locus_register(faults.${form} faults faults ${form})
+  endforeach()
+endif()
+
 # ---- benches and examples ----
 
 file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/bench/*.c)

@@ -15,8 +15,13 @@ locus_status lab_digest_open(lab_digest *digest, lab_digest_kind kind, locus_err
     if (state == NULL) {
         return lab_fail_memory(error, "a check sum");
     }
+    errno = 0;
     if (EVP_DigestInit_ex(state, algorithm, NULL) != 1) {
+        const bool out_of_memory = errno == ENOMEM; /* OpenSSL does not say which it was */
         lab_digest_discard(digest);
+        if (out_of_memory) {
+            return lab_fail_memory(error, "a check sum");
+        }
         return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, NULL, "this system's OpenSSL computes no %s sums",
                         kind == LAB_DIGEST_MD5 ? "MD5" : "SHA-256");
     }
@@ -52,7 +57,7 @@ locus_status lab_digest_close(lab_digest *digest, char text[LAB_DIGEST_TEXT], lo
         snprintf(text + 2 * (size_t)i, 3, "%02x", (unsigned)sum[i]);
     }
     lab_digest_discard(digest);
-    return done ? LOCUS_OK : lab_fail(error, LOCUS_ERROR_MEMORY, NULL, "a check sum could not be computed");
+    return done ? LOCUS_OK : lab_fail_memory(error, "a check sum");
 }
 
 locus_status lab_digest_close_number(lab_digest *digest, uint64_t *number, locus_error *error) {

@@ -22,9 +22,9 @@ typedef struct lab_published_set {
     size_t file_count;
 } lab_published_set;
 
-/* Where the set's files stand: the folder `path` or its inner folder, whichever holds one of them. The text is from
- * malloc; NULL: neither (or no memory). */
-char *lab_published_locate(const lab_published_set *set, const char *path);
+/* Where the set's files stand: the folder `path` or its inner folder, whichever holds one of them. *folder is from
+ * malloc; NULL with OK: neither. Fails for want of memory only. */
+locus_status lab_published_locate(const lab_published_set *set, const char *path, char **folder, locus_error *error);
 
 /* A file of the set, from a folder or inside an archive, ready to be read from its beginning. */
 typedef struct lab_published_source {

@@ -27,26 +27,37 @@ static bool is_folder(const char *path) {
 
 /* ---- where the files are ---- */
 
-static bool holds_any(const lab_published_set *set, const char *folder) {
-    bool found = false;
-    for (size_t i = 0; i < set->file_count && !found; i++) {
+static locus_status holds_any(const lab_published_set *set, const char *folder, bool *found, locus_error *error) {
+    *found = false;
+    for (size_t i = 0; i < set->file_count && !*found; i++) {
         struct stat facts;
         char *path = join(folder, set->files[i].name);
-        found = path != NULL && stat(path, &facts) == 0;
+        if (path == NULL) {
+            return lab_fail_memory(error, "a file name");
+        }
+        *found = stat(path, &facts) == 0;
         free(path);
     }
-    return found;
+    return LOCUS_OK;
 }
 
-char *lab_published_locate(const lab_published_set *set, const char *path) {
-    char *inner = join(path, set->inner), *folder = NULL;
-    if (holds_any(set, path)) {
-        folder = strdup(path);
-    } else if (inner != NULL && holds_any(set, inner)) {
-        folder = strdup(inner);
+locus_status lab_published_locate(const lab_published_set *set, const char *path, char **folder, locus_error *error) {
+    char *const candidates[] = {strdup(path), join(path, set->inner)};
+    const bool named = candidates[0] != NULL && candidates[1] != NULL;
+    locus_status status = named ? LOCUS_OK : lab_fail_memory(error, "a file name");
+    *folder = NULL;
+    for (size_t i = 0; i < 2; i++) {
+        bool found = false;
+        if (status == LOCUS_OK && *folder == NULL) {
+            status = holds_any(set, candidates[i], &found, error);
+        }
+        if (found) {
+            *folder = candidates[i];
+        } else {
+            free(candidates[i]);
+        }
     }
-    free(inner);
-    return folder;
+    return status;
 }
 
 /* ---- one file ---- */
@@ -158,10 +169,13 @@ locus_status lab_published_visit(const lab_published_set *set, const char *path,
     if (!is_folder(path)) {
         return visit_archive(set, path, visitor, error);
     }
-    char *folder = lab_published_locate(set, path);
-    locus_status status = folder != NULL ? visit_folder(set, folder, visitor, error)
-                                         : lab_fail_file(error, path, "holds no %s, neither itself nor in a folder %s",
-                                                         set->files[visitor->first].name, set->inner);
+    char *folder;
+    locus_status status = lab_published_locate(set, path, &folder, error);
+    if (status == LOCUS_OK) {
+        status = folder != NULL ? visit_folder(set, folder, visitor, error)
+                                : lab_fail_file(error, path, "holds no %s, neither itself nor in a folder %s",
+                                                set->files[visitor->first].name, set->inner);
+    }
     free(folder);
     return status;
 }

@@ -8,6 +8,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/json.h"
 
 #include <locus/pattern.h>
 #include <math.h>
@@ -46,8 +47,11 @@ static locus_status parse_file(const char *path, cJSON **root, locus_error *erro
         status = lab_file_read(path, &text, &bytes, error);
     if (status != LOCUS_OK)
         return status;
-    *root = cJSON_ParseWithLengthOpts(text, bytes + 1, &end, true);
-    if (!*root || strlen(text) != bytes)
+    bool out_of_memory;
+    *root = lab_json_parse(text, bytes + 1, true, &end, &out_of_memory);
+    if (out_of_memory)
+        status = lab_fail_memory(error, "a model's configuration");
+    else if (!*root || strlen(text) != bytes)
         status = fail_syntax(path, text, end && end >= text && end <= text + bytes ? end : text, error);
     else if (!cJSON_IsObject(*root))
         status = lab_fail_file(error, path, "holds no JSON object: a model's configuration is one");

@@ -14,7 +14,7 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/half.h"
-#include <cjson/cJSON.h>
+#include "io/json.h"
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -196,7 +196,10 @@ static locus_status read_entries(reader *r) {
 
 static locus_status parse_json(reader *r, const char *text, size_t length) {
     const char *end = NULL;
-    r->header = cJSON_ParseWithLengthOpts(text, length, &end, false);
+    bool out_of_memory;
+    r->header = lab_json_parse(text, length, false, &end, &out_of_memory);
+    if (out_of_memory)
+        return lab_fail_memory(r->error, "the header of a .safetensors file");
     if (!r->header)
         return malformed(r, NULL, "it is not JSON");
     for (; end < text + length; end++)

@@ -100,7 +100,8 @@ static locus_status header_text(const lab_array *arrays, size_t count, const lab
         for (long at = ftell(stream); at % 8 != 0; at++)
             putc(' ', stream);
         bool failed = ferror(stream) != 0;
-        if (fclose(stream) == 0 && !failed)
+        /* Closing gives back what the text does not need: with no memory for that it is gone, and nobody says so. */
+        if (fclose(stream) == 0 && !failed && *text != NULL)
             return LOCUS_OK;
     }
     free(*text);

@@ -250,7 +250,7 @@ locus_status lab_model_generate(lab_model *model, const lab_batch *batch, const 
     if (status != LOCUS_OK)
         return status;
     lab_dropout_arm(model, false, 0, 0);
-    status = decode(&d, error);
+    status = lab_products_came(decode(&d, error), error);
     decoding_destroy(&d);
     return status;
 }

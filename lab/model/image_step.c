@@ -222,7 +222,7 @@ locus_status lab_model_classify(lab_model *model, const float *images, size_t co
         const lab_batch batch = {.samples = samples, .images = images ? images + first * pixels : NULL};
         locus_status status = batch_check(model, &batch, error);
         if (status == LOCUS_OK)
-            status = images_run(model, &batch, &(lab_batch_pass){0}, NULL, error);
+            status = lab_products_came(images_run(model, &batch, &(lab_batch_pass){0}, NULL, error), error);
         if (status != LOCUS_OK)
             return status;
         lab_class_probabilities(model, samples, probabilities + first * classes);

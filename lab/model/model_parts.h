@@ -17,6 +17,9 @@ enum { LAB_TOKEN_START = 0 }; /* the end token is vocabulary − 1 */
 #define LAB_PURPOSE_DROPOUT (LOCUS_RANDOM_USER + 0x20000u)
 #define LAB_PURPOSE_DEPTH (LAB_PURPOSE_DROPOUT + 3u) /* stochastic depth: beside a sublayer's dropout */
 
+/* `status`, or MEMORY if a product of the pass that it ends found none. */
+locus_status lab_products_came(locus_status status, locus_error *error);
+
 /* What one batch needs beside the stacks. M tokens of the decoder, V vocabulary. */
 typedef struct lab_step_buffers {
     int32_t *input, *target; /* [M]: what the decoder reads and predicts */

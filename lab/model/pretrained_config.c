@@ -5,7 +5,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
-#include <cjson/cJSON.h>
+#include "io/json.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,9 +137,12 @@ static void parse(reading *r) {
     r->status = lab_file_read(r->path, &text, &bytes, r->error);
     if (r->status != LOCUS_OK)
         return;
-    r->json = cJSON_ParseWithLength(text, bytes);
+    bool out_of_memory;
+    r->json = lab_json_parse(text, bytes, false, NULL, &out_of_memory);
     free(text);
-    if (!cJSON_IsObject(r->json))
+    if (out_of_memory)
+        r->status = lab_fail_memory(r->error, "a model's configuration");
+    else if (!cJSON_IsObject(r->json))
         r->status = lab_fail_file(r->error, r->path, "is not a JSON object: it should describe a pretrained encoder");
 }
 

@@ -321,7 +321,8 @@ static locus_status look(lab_model *model, const lab_batch *batch, locus_error *
     plain.labels = NULL;
     lab_dropout_arm(model, false, 0, 0);
     const locus_status status = batch_check(model, &plain, error);
-    return status == LOCUS_OK ? text_run(model, &plain, &(lab_batch_pass){0}, NULL, error) : status;
+    return status == LOCUS_OK ? lab_products_came(text_run(model, &plain, &(lab_batch_pass){0}, NULL, error), error)
+                              : status;
 }
 
 locus_status lab_model_classify_tokens(lab_model *model, const lab_batch *batch, float *probabilities,

@@ -8,12 +8,19 @@
 #include "nn/gemm.h"
 #include <dnnl.h>
 #include <locus/parallel.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* oneDNN takes its thread count from OpenMP's per-thread setting. */
 void omp_set_num_threads(int threads);
 
 enum { TILE_ROWS = 128, TILE_COLUMNS = 512, TILE_ROWS_SMALL = 64, SMALL_TILES = 4 };
+
+static atomic_bool lost;
+
+bool lab_products_lost(void) {
+    return atomic_exchange(&lost, false);
+}
 
 static void product_clear(const lab_product *product) {
     if (product->keep)
@@ -34,11 +41,14 @@ void lab_product_run(const lab_product *product) {
         omp_set_num_threads(1);
         single = 1;
     }
-    /* Shapes and strides are checked by the caller's types; the call itself cannot fail for them. */
-    (void)dnnl_sgemm(product->left_transposed ? 'T' : 'N', product->right_transposed ? 'T' : 'N',
-                     (dnnl_dim_t)product->rows, (dnnl_dim_t)product->columns, (dnnl_dim_t)product->depth, 1.0f,
-                     product->left, (dnnl_dim_t)product->left_stride, product->right, (dnnl_dim_t)product->right_stride,
-                     product->keep ? 1.0f : 0.0f, product->result, (dnnl_dim_t)product->result_stride);
+    /* Shapes and strides are checked by the caller's types; it can only fail for want of memory, for packed panels. */
+    dnnl_status_t status =
+        dnnl_sgemm(product->left_transposed ? 'T' : 'N', product->right_transposed ? 'T' : 'N',
+                   (dnnl_dim_t)product->rows, (dnnl_dim_t)product->columns, (dnnl_dim_t)product->depth, 1.0f,
+                   product->left, (dnnl_dim_t)product->left_stride, product->right, (dnnl_dim_t)product->right_stride,
+                   product->keep ? 1.0f : 0.0f, product->result, (dnnl_dim_t)product->result_stride);
+    if (status != dnnl_success)
+        atomic_store(&lost, true);
 }
 
 /* Rows and columns of a product's tiles: smaller where the result has few. */

@@ -17,6 +17,10 @@ typedef struct lab_product {
     bool left_transposed, right_transposed, keep;
 } lab_product;
 
+/* Whether a product was not computed for want of memory, in any thread, since this was last asked. Whoever runs a model
+ * asks after each batch: the functions below have nobody to tell. */
+bool lab_products_lost(void);
+
 /* On the calling thread only: for use inside pieces of a parallel loop. */
 void lab_product_run(const lab_product *product);
 

@@ -37,7 +37,10 @@ static locus_status add_node(lab_range *range, size_t parent, int64_t branch, lo
         range->depth = depths ? depths : range->depth;
         int64_t *branches = realloc(range->branch, room * sizeof *branches);
         range->branch = branches ? branches : range->branch;
-        if (!parents || !depths || !branches || room > 4 * MOST_POINTS) {
+        if (!parents || !depths || !branches) {
+            return lab_fail_memory(error, "the nodes of a tree");
+        }
+        if (room > 4 * MOST_POINTS) {
             return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "group",
                             "the tree is too large to be drawn: at most %d nodes", MOST_POINTS);
         }

@@ -148,10 +148,12 @@ static void describe_decay(lab_page *page, const locus_encoding *encoding) {
     }
 }
 
-static void describe_encoding(lab_page *page, const char *spec) {
+/* A spec that a later version wrote is left alone. */
+static locus_status describe_encoding(lab_page *page, const char *spec, locus_error *error) {
     locus_pattern *pattern = NULL;
-    if (locus_pattern_parse(spec, &pattern, NULL) != LOCUS_OK) {
-        return;
+    const locus_status status = locus_pattern_parse(spec, &pattern, error);
+    if (status != LOCUS_OK) {
+        return status == LOCUS_ERROR_MEMORY ? status : LOCUS_OK;
     }
     describe_terms(page, pattern);
     fputs(". ", page->file);
@@ -160,12 +162,13 @@ static void describe_encoding(lab_page *page, const char *spec) {
     }
     describe_decay(page, locus_pattern_encoding(pattern, 0));
     locus_pattern_destroy(&pattern);
+    return LOCUS_OK;
 }
 
-static void describe_kernel(lab_page *page, const lab_kernel *kernel, const char *spec) {
+static locus_status describe_kernel(lab_page *page, const lab_kernel *kernel, const char *spec, locus_error *error) {
     size_t middle = kernel->count / 2, half = 0;
     fputs("<p>", page->file);
-    describe_encoding(page, spec);
+    const locus_status status = describe_encoding(page, spec, error);
     if (kernel->embedding) {
         fputs("Acts on the embedding only: drawn is the cosine between two rows of its table. ", page->file);
     }
@@ -178,6 +181,7 @@ static void describe_kernel(lab_page *page, const lab_kernel *kernel, const char
         fprintf(page->file, "Stays above half up to distance %zu.", kernel->count - 1 - middle);
     }
     fputs("</p>", page->file);
+    return status;
 }
 
 static locus_status draw_kernel(lab_page *page, const lab_summary_row *row, const lab_kernel *kernel, const char *id,
@@ -212,7 +216,9 @@ static locus_status draw_kernel(lab_page *page, const lab_summary_row *row, cons
     lab_page_text(page, row->encoding);
     fputs("</code></h4>\n", page->file);
     locus_status status = lab_chart_draw(&chart, page->file, error);
-    describe_kernel(page, kernel, row->encoding);
+    if (status == LOCUS_OK) {
+        status = describe_kernel(page, kernel, row->encoding, error);
+    }
     fputs("</div>\n", page->file);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/json.h"
 #include "report/page.h"
 #include "report/plot.h"
 
@@ -184,6 +185,7 @@ locus_status lab_report_write(lab_store *store, const lab_report_options *option
                               locus_error *error) {
     lab_summary summary;
     lab_output output;
+    const size_t losses = lab_json_losses();
     locus_status status = lab_summary_create(&summary, store, &options->filter, error);
     if (status != LOCUS_OK) {
         return status;
@@ -196,6 +198,9 @@ locus_status lab_report_write(lab_store *store, const lab_report_options *option
     if (status == LOCUS_OK) {
         lab_page page = {.file = output.stream, .store = store, .options = options, .summary = &summary};
         status = put_page(&page, error);
+        if (status == LOCUS_OK && lab_json_losses() != losses) { /* a configuration that is not shown */
+            status = lab_fail_memory(error, "a page");
+        }
         if (status == LOCUS_OK) {
             status = lab_output_commit(&output, error);
         }

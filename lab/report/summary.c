@@ -4,6 +4,7 @@
 #include "report/summary.h"
 
 #include "io/fail.h"
+#include "io/json.h"
 #include "report/published.h"
 #include "report/summary_parts.h"
 
@@ -252,6 +253,7 @@ bool lab_summary_shared_machine(const lab_summary *summary, const lab_summary_se
 
 locus_status lab_summary_create(lab_summary *summary, lab_store *store, const lab_summary_filter *filter,
                                 locus_error *error) {
+    const size_t losses = lab_json_losses();
     *summary = (lab_summary){0};
     locus_status status = take_runs(summary, store, filter, error);
     if (status == LOCUS_OK) {
@@ -263,6 +265,9 @@ locus_status lab_summary_create(lab_summary *summary, lab_store *store, const la
     for (size_t i = 0; i < summary->section_count && status == LOCUS_OK; i++) {
         order_rows(summary, &summary->sections[i]);
         status = lab_summary_score_section(&summary->sections[i], store, error);
+    }
+    if (status == LOCUS_OK && lab_json_losses() != losses) { /* sections may have been mixed */
+        status = lab_fail_memory(error, "the configurations of runs");
     }
     if (status != LOCUS_OK) {
         lab_summary_free(summary);

@@ -184,9 +184,13 @@ static locus_status read_set(lab_images *images, const char *path, lab_set which
     errno = 0;
     bool exists = stat(path, &facts) == 0;
     if (exists && S_ISDIR(facts.st_mode)) {
-        char *folder = lab_published_locate(&lab_cifar10_published, path);
+        char *folder;
+        locus_status located = lab_published_locate(&lab_cifar10_published, path, &folder, error);
         exists = folder != NULL;
         free(folder);
+        if (located != LOCUS_OK) {
+            return located;
+        }
     }
     if (!exists) {
         return fail_missing(path, error);

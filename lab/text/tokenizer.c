@@ -2,10 +2,10 @@
 /* The kinds of tokenizers behind one face, and their files in a folder. */
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/json.h"
 #include "text/tokenizer_kinds.h"
 #include "text/utf8.h"
 
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,8 +75,11 @@ static locus_status read_uncased(const char *folder, bool *uncased, locus_error 
     }
     locus_status status = access(path, F_OK) == 0 ? lab_file_read(path, &text, &bytes, error) : LOCUS_OK;
     if (status == LOCUS_OK && text != NULL) {
-        cJSON *root = cJSON_ParseWithLength(text, bytes);
-        if (!cJSON_IsObject(root)) {
+        bool out_of_memory;
+        cJSON *root = lab_json_parse(text, bytes, false, NULL, &out_of_memory);
+        if (out_of_memory) {
+            status = lab_fail_memory(error, "a tokenizer's configuration");
+        } else if (!cJSON_IsObject(root)) {
             status = lab_fail_file(error, path, "is no JSON object");
         }
         *uncased = !cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(root, "do_lower_case"));

@@ -2,6 +2,7 @@
 #include "train/checkpoint.h"
 
 #include "io/fail.h"
+#include "io/json.h"
 #include "io/safetensors.h"
 #include "train/config.h"
 
@@ -227,7 +228,12 @@ locus_status lab_checkpoint_read(const lab_checkpoint *checkpoint, const lab_tra
     const float *best = take_flat(&file, "best", LAB_F32, elements);
     const int64_t *integers = take_flat(&file, "state.integers", LAB_I64, INTEGERS);
     const double *reals = take_flat(&file, "state.reals", LAB_F64, REALS);
+    const size_t losses = lab_json_losses();
     const char *bad = other_config(config, &file);
+    if (lab_json_losses() != losses) {
+        lab_safetensors_close(&file);
+        return lab_fail_memory(error, "a checkpoint");
+    }
     if (bad == NULL) {
         bad = first == NULL || second == NULL ? "optimizer" : integers == NULL || reals == NULL ? "state" : NULL;
     }

@@ -5,8 +5,8 @@
 #include "train/config.h"
 
 #include "io/fail.h"
+#include "io/json.h"
 
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -297,7 +297,11 @@ static bool read_lengths(const cJSON *root, lab_train_config *config) {
 locus_status lab_config_parse(lab_train_config *config, const char *json, const lab_run *run, const char *place,
                               locus_error *error) {
     memset(config, 0, sizeof *config);
-    cJSON *root = cJSON_Parse(json);
+    bool out_of_memory;
+    cJSON *root = lab_json_parse(json, strlen(json), false, NULL, &out_of_memory);
+    if (out_of_memory) {
+        return lab_fail_memory(error, "a configuration");
+    }
     const char *bad = root == NULL ? "its JSON" : NULL;
     for (size_t i = 0; bad == NULL && i < FIELDS; i++) {
         bad = read_field(root, &fields[i], config) ? NULL : fields[i].name;

@@ -225,6 +225,9 @@ static locus_status open_database(lab_store *store, locus_error *error) {
                         "the run store '%s' cannot be opened: it must be a file that may be read and written",
                         store->path);
     }
+    if (code == SQLITE_NOMEM) {
+        return lab_store_fail(store, code, error);
+    }
     if (code != SQLITE_OK) {
         return lab_fail(error, LOCUS_ERROR_IO, "store",
                         "the run store '%s' cannot be made: check that its folder may be written", store->path);

@@ -259,6 +259,7 @@ locus_status lab_train(lab_store *store, const lab_train_request *request, lab_r
     memset(&local, 0, sizeof local);
     locus_status status = lab_session_open(&session, store, request, run, &local);
     if (status == LOCUS_OK && run->state == LAB_RUN_DONE) {
+        unlink(session.last_path); /* there only if the process was killed before it could remove it */
         status = lab_session_lacks_finals(&session) ? extend(&session, &local) : LOCUS_OK;
     } else if (status == LOCUS_OK) {
         status = lab_session_prepare(&session, &local);

@@ -183,16 +183,22 @@ static void what_differs_is_named(void **state) {
     assert_int_equal(lab_published_check(&set, scratch_path("little.tar.gz"), NULL, &error), LOCUS_OK);
 }
 
+static char *located(const char *path) {
+    char *folder;
+    assert_int_equal(lab_published_locate(&set, path, &folder, NULL), LOCUS_OK);
+    return folder;
+}
+
 static void where_a_set_is(void **state) {
     (void)state;
-    assert_null(lab_published_locate(&set, scratch_path("nowhere")));
+    assert_null(located(scratch_path("nowhere")));
     assert_int_equal(mkdir(scratch_path("outer"), 0777), 0);
-    assert_null(lab_published_locate(&set, scratch_path("outer")));
+    assert_null(located(scratch_path("outer")));
     make_folder("outer/little-bin");
-    char *found = lab_published_locate(&set, scratch_path("outer"));
+    char *found = located(scratch_path("outer"));
     assert_string_equal(found, scratch_path("outer/little-bin"));
     free(found);
-    found = lab_published_locate(&set, scratch_path("outer/little-bin"));
+    found = located(scratch_path("outer/little-bin"));
     assert_string_equal(found, scratch_path("outer/little-bin"));
     free(found);
 }

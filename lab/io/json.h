@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* What cJSON does not tell: whether it failed because memory ran out. */
+#ifndef LAB_JSON_H
+#define LAB_JSON_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Allocations of cJSON that have failed in this thread since it first asked. A tree that was built meanwhile lacks
+ * something if the number has grown: cJSON leaves members out and goes on. */
+size_t lab_json_losses(void);
+
+/* As cJSON_ParseWithLengthOpts: reads a value from text[bytes], which need not end with a zero unless `whole` asks for
+ * it. `end` (may be NULL) receives where it ended, or where it could not be read. NULL: *out_of_memory says whether the
+ * text is to blame. cJSON_Delete() */
+cJSON *lab_json_parse(const char *text, size_t bytes, bool whole, const char **end, bool *out_of_memory);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* What is tried: commands with the folders they start in, small enough for a run to take milliseconds. */
+#include "faults.h"
+
+/* Arrays whose bytes are letters: small numbers, all of them finite. */
+#define ARRAYS \
+    "npy() { text=\"{'descr': '<f4', 'fortran_order': False, 'shape': $2, }\"\n" \
+    "while [ ${#text} -lt 117 ]; do text=\"$text \"; done\n" \
+    "{ printf '\\223NUMPY\\001\\000\\166\\000%s\\n' \"$text\"\n" \
+    "awk -v n=\"$3\" 'BEGIN { for (i = 0; i < n; i++) printf \"%c%c%c%c\", 65 + i % 23, 65 + i % 19, 97 + i % 17, 62 " \
+    "}'; } >\"$1\"; }\n"
+
+#define TEXT \
+    "awk 'BEGIN { for (i = 0; i < 300; i++) printf \"the %d of a %s;\\n\", i * i % 97, i % 3 ? \"cat\" : \"dog\" }' " \
+    ">plain.txt\n"
+
+#define IMAGES \
+    "record() { printf \"\\\\$(printf %03o \"$1\")\"; head -c 3072 /dev/zero | tr '\\0' \"$2\"; }\n" \
+    "mkdir data; for i in 1 2 3 4 5; do { record 0 A; record 1 P; record 2 c; record 3 n; } >data/data_batch_$i.bin;" \
+    " done\n{ record 0 B; record 1 Q; record 2 d; record 3 m; } >data/test_batch.bin\n"
+
+#define SIZES \
+    "--dim", "16", "--heads", "2", "--layers", "1", "--feed-forward", "16", "--threads", "1", "--checkpoint-seconds", \
+        "0", "--quiet"
+#define SHORT_WORDS \
+    "--length", "5", "--symbols", "6", "--train-samples", "60", "--dev-samples", "10", "--test-samples", "10", \
+        "--greedy-samples", "4", "--batch", "10", "--steps", "24", "--evaluate-every", "8"
+#define DECODER_SIZES \
+    "--dev-samples", "4", "--test-samples", "4", "--batch", "4", "--steps", "24", "--evaluate-every", "8"
+
+#define ONE_RUN \
+    "$LOCUS train --task copy --encoding rope --dim 16 --heads 2 --layers 1 --feed-forward 16 --threads 1 --length 5 " \
+    "--symbols 6 --train-samples 60 --dev-samples 10 --test-samples 10 --greedy-samples 4 --batch 10 --steps 24 " \
+    "--evaluate-every 8 --name one --quiet\n"
+
+#define CASE_ENCODE \
+    { \
+        .name = "encode", .words = { \
+            "encode", \
+            "algebraic(group=seq)", \
+            "--heads", \
+            "2", \
+            "--head-dim", \
+            "4", \
+            "--positions", \
+            "-2:3", \
+            "--operators", \
+            "-o", \
+            "w.npy", \
+            "--threads", \
+            "1" \
+        } \
+    }
+#define CASE_IMPORT \
+    { \
+        .name = "import-rope", .prepare = "cp \"$LOCUS_SOURCE\"/tests/cli/configs/gemma3-4b.json config.json", \
+        .words = {"import-rope", "config.json"}, .in_short = true \
+    }
+#define CASE_DATA \
+    { \
+        .name = "data make", .words = { \
+            "data", \
+            "make", \
+            "tree-ops", \
+            "-n", \
+            "20", \
+            "--depth", \
+            "3", \
+            "-o", \
+            "ops.jsonl", \
+            "--quiet" \
+        } \
+    }
+#define CASE_TRAIN \
+    { \
+        .name = "train", .words = {"train", "--task",    "copy",   "--encoding", "algebraic(group=seq, decay=0.98)", \
+                                   SIZES,   SHORT_WORDS, "--name", "one"}, \
+        .trains = true, .in_short = true \
+    }
+#define CASE_COMPARE \
+    { \
+        .name = "compare", .words = {"compare", "--task", "copy", "--encodings", "rope,none", \
+                                     "--jobs",  "2",      SIZES,  SHORT_WORDS,   "--no-page"}, \
+        .trains = true, .jobs = true, .in_short = true \
+    }
+#define CASE_TEXT \
+    { \
+        .name = "data make text", .prepare = TEXT, .words = { \
+            "data", \
+            "make", \
+            "text", \
+            "--train-text", \
+            "plain.txt", \
+            "-o", \
+            "made", \
+            "--quiet" \
+        } \
+    }
+#define CASE_REPORT \
+    { .name = "report", .prepare = ONE_RUN, .words = {"report", "-o", "page.html", "--quiet"}, .in_short = true }
+
+const fault_case fault_allocation_cases[] = {
+    {.name = "encodings", .words = {"encodings"}, .in_short = true},
+    {.name = "path", .words = {"path", "seq*tree:2", "(3,1+2)", "(4,1)", "--json"}, .in_short = true},
+    CASE_ENCODE,
+    {.name = "apply",
+     .prepare = ARRAYS "npy x.npy '(3, 2, 4)' 24",
+     .words = {"apply", "rope", "-i", "x.npy", "--positions", "0:3", "-o", "y.npy", "--threads", "1"},
+     .in_short = true},
+    {.name = "attend",
+     .prepare = ARRAYS "for i in q k v; do npy $i.npy '(3, 2, 4)' 24; done",
+     .words = {"attend", "rope + alibi", "--query", "q.npy", "--key", "k.npy", "--value", "v.npy", "--positions", "0:3",
+               "--mask", "causal", "-o", "o.npy", "--threads", "1"}},
+    {.name = "check",
+     .words = {"check", "algebraic(group=tree:2)", "--heads", "1", "--head-dim", "4", "--threads", "1"}},
+    CASE_IMPORT,
+    {.name = "fold",
+     .prepare = ARRAYS "for i in q k; do npy $i.npy '(8, 8)' 64; done",
+     .words = {"fold", "rope", "--heads", "2", "--head-dim", "4", "--pairs", "half", "--query", "q.npy", "--key",
+               "k.npy", "-o", "half/"}},
+    CASE_DATA,
+    CASE_TEXT,
+    {.name = "data make listops",
+     .words = {"data", "make", "listops", "--expression-depth", "3", "--shortest", "2", "--longest", "20", "-n", "5",
+               "-o", "set.tsv", "--quiet"}},
+    {.name = "data make cifar10",
+     .prepare = IMAGES,
+     .words = {"data", "make", "cifar10", "--data", "data", "--image", "1", "-o", "picture.png", "--quiet"}},
+    {.name = "data get",
+     .prepare =
+         IMAGES "for i in data/*; do head -c 30730000 /dev/zero >$i; done; mkdir cifar-10-batches-bin; mv data/* "
+                "cifar-10-batches-bin; tar -czf set.tar.gz cifar-10-batches-bin; rm -r cifar-10-batches-bin",
+     .words = {"data", "get", "cifar10", "--from", "set.tar.gz", "--to", "got", "--quiet"}},
+    {.name = "plot group", .words = {"plot", "group", "tree:2", "-o", "group.png"}},
+    {.name = "runs list", .prepare = ONE_RUN, .words = {"runs"}, .in_short = true},
+    {.name = "runs show", .prepare = ONE_RUN, .words = {"runs", "show", "one", "--json"}},
+    {.name = "eval", .prepare = ONE_RUN, .words = {"eval", "one", "--threads", "1"}},
+    {.name = "generate", .prepare = ONE_RUN, .words = {"generate", "one", "--input", "1 2 3", "--threads", "1"}},
+    CASE_TRAIN,
+    CASE_REPORT,
+    CASE_COMPARE,
+    {.name = NULL},
+};
+
+const fault_case fault_call_cases[] = {
+    CASE_ENCODE, CASE_IMPORT, CASE_DATA, CASE_TEXT, CASE_TRAIN, CASE_REPORT, CASE_COMPARE, {.name = NULL},
+};
+
+const fault_case fault_kill_cases[] = {
+    CASE_TRAIN,
+    {.name = "trees",
+     .words = {"train", "--task", "tree-ops", "--encoding", "algebraic(group=tree:2)", SIZES, "--depth", "2",
+               "--train-samples", "40", "--greedy-samples", "2", DECODER_SIZES, "--name", "one"},
+     .trains = true},
+    {.name = "images",
+     .prepare = IMAGES,
+     .words = {"train", "--task", "cifar10", "--encoding", "rope(axes=2)", SIZES, "--train-samples", "20",
+               "--test-samples", "4", "--batch", "4", "--epochs", "4", "--data", "data", "--name", "one"},
+     .trains = true},
+    {.name = "problems",
+     .words = {"train", "--task", "addition", "--encoding", "rope", SIZES, "--sequence", "40", "--digits", "2",
+               "--greedy-samples", "2", DECODER_SIZES, "--name", "one"},
+     .trains = true},
+    {.name = "text",
+     .prepare = TEXT "$LOCUS data make text --train-text plain.txt -o data/text --quiet",
+     .words = {"train", "--task", "text", "--encoding", "rope", SIZES, "--sequence", "24", DECODER_SIZES, "--name",
+               "one"},
+     .trains = true},
+    {.name = "expressions",
+     .words = {"train", "--task", "listops", "--encoding", "rope", SIZES, "--expression-depth", "3", "--shortest", "2",
+               "--longest", "20", "--train-samples", "40", DECODER_SIZES, "--name", "one"},
+     .trains = true},
+    CASE_COMPARE,
+    {.name = NULL},
+};
