@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* What parameters begin with, against docs/encodings.md: means, deviations and tails of everything that is drawn. The
+ * bounds are five standard errors of the moment, of so many independent numbers. */
+#include <locus/locus.h>
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct {
+    const char *spec, *parameter;
+    double deviation; /* of a normal distribution round 0 */
+} drawn[] = {
+    {"learned(size=300)", "table", 0.02},
+    {"relative(window=60, values=on)", "key_table", 0.17677669529663687},   /* 1/√32 */
+    {"relative(window=60, values=on)", "value_table", 0.17677669529663687}, /* 1/√32 */
+    {"t5(buckets=400)", "bias", 0.08838834764831843},                       /* 1/√128 */
+    {"string(group=grid:2)", "basis", 0.01},
+    {"algebraic(group=seq, init=identity)", "", 0.01},
+};
+
+static void check_normal(const char *spec, const locus_tensor *tensor, double deviation) {
+    const double *x = tensor->data;
+    const size_t count = locus_tensor_count(tensor);
+    const double n = (double)count;
+    double mean = 0, square = 0, fourth = 0;
+    size_t within = 0;
+    assert_true(count >= 500);
+    for (size_t i = 0; i < count; i++) {
+        const double z = x[i] / deviation;
+        mean += z / n;
+        square += z * z / n;
+        fourth += z * z * z * z / n;
+        within += fabs(z) < 1;
+        assert_true(fabs(z) < 6);
+    }
+    if (fabs(mean) > 5 / sqrt(n) || fabs(square - 1) > 5 * sqrt(2 / n) || fabs(fourth - 3) > 5 * sqrt(96 / n) ||
+        fabs((double)within / n - 0.6827) > 5 * sqrt(0.2166 / n))
+        fail_msg("%s: mean %g, variance %g, fourth moment %g, within one deviation %g", spec, mean, square, fourth,
+                 (double)within / n);
+}
+
+static void drawn_parameters(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
+        locus_shape shape = locus_shape_default();
+        shape.heads = 4;
+        shape.head_dim = 32;
+        shape.value_dim = 32;
+        shape.model_dim = 128;
+        locus_encoding *encoding = NULL;
+        locus_parameter info[8];
+        locus_tensor values[8];
+        size_t count = 0;
+        bool found = false;
+        assert_int_equal(locus_encoding_parse(drawn[i].spec, &encoding, NULL), LOCUS_OK);
+        assert_int_equal(locus_encoding_parameter_count(encoding, &shape, &count, NULL), LOCUS_OK);
+        assert_in_range(count, 1, 8);
+        for (size_t p = 0; p < count; p++) {
+            assert_int_equal(locus_encoding_parameter(encoding, &shape, p, &info[p], NULL), LOCUS_OK);
+            values[p] = locus_tensor_view(NULL, LOCUS_FLOAT64, info[p].rank, info[p].shape);
+            values[p].data = calloc(locus_tensor_count(&values[p]) + 1, sizeof(double));
+            assert_non_null(values[p].data);
+        }
+        assert_int_equal(locus_encoding_initialise(encoding, &shape, 5, values, count, NULL), LOCUS_OK);
+        for (size_t p = 0; p < count; p++) {
+            const char *point = strrchr(info[p].name, '.');
+            if (!*drawn[i].parameter || strcmp(point ? point + 1 : info[p].name, drawn[i].parameter) == 0) {
+                check_normal(drawn[i].spec, &values[p], drawn[i].deviation);
+                found = true;
+            }
+            free(values[p].data);
+        }
+        assert_true(found);
+        locus_encoding_destroy(&encoding);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(drawn_parameters)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
