@@ -118,7 +118,10 @@ static void add_backward(attention_streams *streams, attention_site site, locus_
 /* parameters NULL in a backward: their gradients are not wanted. */
 static void run_operator(const attention_whole *whole, const locus_whole_operator *op, locus_whole_stream *streams,
                          size_t count, const locus_tensor *parameters) {
-    const bool backward = streams[0].gy != NULL, learns = parameters && op->class->learns(op);
+    bool backward = false;
+    const bool learns = parameters && op->class->learns(op);
+    for (size_t i = 0; i < count; i++) /* a side without tokens may have no data */
+        backward = backward || streams[i].gy != NULL;
     for (size_t i = 0; backward && !learns && i < count; i++)
         streams[i].x = NULL;
     const locus_whole_call call = {.dtype = whole->dtype,
