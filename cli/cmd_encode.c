@@ -245,9 +245,23 @@ static int refuse_content(const encode_job *job) {
     return status;
 }
 
+/* A bias that is divided by √d is not one for any d. */
+static int need_dimension(const encode_job *job) {
+    const locus_encoding *encoding = job->encoding.encoding;
+    char scaled[8];
+    for (size_t t = 0; t < locus_encoding_term_count(encoding); t++) {
+        const bool asked = strcmp(locus_encoding_term(encoding, t)->name, "alibi") == 0 &&
+                           locus_encoding_option(encoding, t, "scaled", scaled, sizeof scaled) != SIZE_MAX;
+        if (asked && strcmp(scaled, "on") == 0)
+            return cli_require(job->arguments, "head-dim");
+    }
+    return 0;
+}
+
 static int write_scores(encode_job *job) {
     int status = cli_encoding_need_site(&job->encoding, job->arguments, LOCUS_SITE_SCORE);
     status = status ? status : cli_require(job->arguments, "heads");
+    status = status ? status : need_dimension(job);
     status = status ? status : refuse_content(job);
     if (status) {
         return status;

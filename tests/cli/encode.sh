@@ -36,6 +36,17 @@ works encode sinusoidal --dim 6 --positions p64.npy -o other.npy
 works encode sinusoidal --dim 6 --positions -3,1 -o table.npy
 cmp -s table.npy other.npy || complain 'an int64 .npy differs from the list'
 
+# A bias that is divided by the root of the head's dimension needs to know it; a temperature is a factor.
+refuses 2 'head-dim' encode 'alibi(scaled=on)' --heads 4 --positions 0:3 --scores -o no.npy
+works encode 'alibi(scaled=on)' --heads 1 --head-dim 16 --positions 0,1 --scores -o scaled.npy
+values scaled.npy >got
+printf '0\n-0.0009765625\n-0.0009765625\n0\n' >want
+near 1e-9 got want
+works encode 'temperature(length=2)' --heads 1 --positions 0,1 --scores --decay -o heat.npy
+values heat.npy >got
+printf '1\n1\n1.0693147\n1.0693147\n' >want
+near 1e-6 got want
+
 # Operators: a turn by p, as a matrix, for each head.
 works encode rope --heads 2 --head-dim 2 --positions -1,0,3 --operators -o w.npy
 shape w.npy '(3, 2, 2, 2)'
