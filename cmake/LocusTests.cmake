@@ -154,7 +154,8 @@ if(TARGET locus_commands AND NOT LOCUS_SANITIZE AND CMAKE_SYSTEM_NAME STREQUAL L
   target_link_libraries(faults PRIVATE locus_flags locus_commands)
   set_target_properties(faults PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/tests)
   foreach(form allocations calls kills)
-    locus_register(faults.${form} faults faults ${form})
+    # One seed for all: a test that fails once in a while names nothing. ./dev faults draws others.
+    locus_register(faults.${form} faults faults ${form} --seed 6)
   endforeach()
 endif()
 
