@@ -328,6 +328,7 @@ def written(config, full):
 def compare(name, locus, folder):
     family, extra = VARIANTS.get(name, (name, {}))
     config = make_config(family, extra)
+    torch.manual_seed(0)
     model = make_model(config, family)
     randomise(model)
     tokens = torch.randint(3, 90, (1, TOKENS), generator=torch.Generator().manual_seed(3))

@@ -53,7 +53,8 @@ static void test_scores_on_line(void **state) {
     const locus_allocator allocator = {book_allocate, book_release, &books};
     rig r;
     locus_allocator_set(&allocator);
-    rig_open(&r, "fire(hidden=5) + cope(max=3) + scores(window=4, sinks=on)", rig_shape(2, 4, 0, 0), NULL, 9);
+    rig_open(&r, "fire(hidden=5) + cope(max=3) + temperature + scores(window=4, chunk=9, sinks=on)",
+             rig_shape(2, 4, 0, 0), NULL, 9);
     refuse_all(&r, &books, "seq");
     rig_close(&r);
     assert_int_equal(books.blocks, 0);
