@@ -58,8 +58,10 @@ if(LOCUS_MOLD)
   endif()
 endif()
 
-# Rooms whose tests also run under the address sanitizer, and the tests to build for each sanitizer.
+# Rooms whose tests also run under the address sanitizer, and under clang's undefined-behaviour sanitizer; the tests to
+# build for each sanitizer.
 set(LOCUS_ADDRESS_ROOMS unit kernels grad property fault fuzz)
+set(LOCUS_UNDEFINED_ROOMS unit kernels grad property fuzz)
 add_custom_target(address_tests)
 add_custom_target(threads_tests)
 
@@ -102,6 +104,9 @@ foreach(source IN LISTS LOCUS_TEST_SOURCES)
   if(room IN_LIST LOCUS_ADDRESS_ROOMS)
     list(APPEND labels address)
     add_dependencies(address_tests ${name})
+  endif()
+  if(room IN_LIST LOCUS_UNDEFINED_ROOMS)
+    list(APPEND labels undefined)
   endif()
   # Tests that start threads also run under the thread sanitizer.
   file(STRINGS ${source} threads REGEX "pthread_create|locus_threads_set")
@@ -187,4 +192,11 @@ foreach(source IN LISTS examples)
                                                    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/examples)
   target_link_libraries(example_${name} PRIVATE locus_flags locus_static m)
   locus_register(examples.${name} examples example_${name})
+endforeach()
+
+# In a fresh tree ctest has no times to go by: what takes longest starts first, so that no core waits at the end.
+foreach(name cli.reproduce_tasks cli.reproduce grad.model fault.allocation_lab unit.attention_oracle unit.orthogonal)
+  if(TEST ${name})
+    set_tests_properties(${name} PROPERTIES COST 100)
+  endif()
 endforeach()
