@@ -99,6 +99,7 @@ static locus_status read_pixels(const lab_picture *into, const lab_picture_bytes
         status = lab_fail_memory(error, "a picture");
     } else {
         png_set_read_fn(reader, &from, give);
+        png_set_chunk_malloc_max(reader, bytes->count); /* a chunk is believed to be as long as it says */
         if (!decode(reader, info, into)) {
             status = lab_fail_file(error, bytes->path, "is cut or damaged: %s", from.reason);
         }
