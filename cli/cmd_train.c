@@ -64,7 +64,8 @@ static void print_scores(const lab_final *finals, size_t count, lab_task_kind ki
 
 static int print_run(const cli_store *store, const lab_run *run, bool json) {
     if (json) {
-        return cli_json_print(cli_run_json(store, run));
+        cJSON *root = cli_run_json(store, run);
+        return root == NULL ? 1 : cli_json_print(root);
     }
     lab_final *finals;
     size_t count;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store_argument.h"
 #include "io/file.h"
+#include "io/json.h"
 #include "output.h"
 
 #include <inttypes.h>
@@ -109,14 +110,7 @@ static void add_finals(cJSON *root, const lab_final *finals, size_t count) {
     }
 }
 
-cJSON *cli_run_json(const cli_store *store, const lab_run *run) {
-    lab_final *finals;
-    size_t count;
-    locus_error error;
-    if (lab_store_finals(store->store, run->id, &finals, &count, &error) != LOCUS_OK) {
-        cli_error(&error);
-        return NULL;
-    }
+static cJSON *make_run_json(const lab_run *run, const lab_final *finals, size_t count) {
     cJSON *root = cJSON_CreateObject();
     const struct {
         const char *name, *value;
@@ -159,6 +153,24 @@ cJSON *cli_run_json(const cli_store *store, const lab_run *run) {
         cJSON_AddStringToObject(root, "config", run->config);
     }
     add_finals(root, finals, count);
+    return root;
+}
+
+cJSON *cli_run_json(const cli_store *store, const lab_run *run) {
+    lab_final *finals;
+    size_t count;
+    locus_error error;
+    if (lab_store_finals(store->store, run->id, &finals, &count, &error) != LOCUS_OK) {
+        cli_error(&error);
+        return NULL;
+    }
+    const size_t losses = lab_json_losses();
+    cJSON *root = make_run_json(run, finals, count);
     free(finals);
+    if (lab_json_losses() != losses) { /* what could not be added is missing in silence */
+        cJSON_Delete(root);
+        root = NULL;
+        cli_failure("out of memory for what is known of run %s", run->name);
+    }
     return root;
 }

@@ -24,7 +24,7 @@ void cli_store_close(cli_store *store);
 /* Finds the run that an operand names: by name, number, or a unique beginning of a name. */
 int cli_store_find(const cli_store *store, const char *operand, lab_run *run);
 
-/* Everything that the store knows of a run, with its final scores. NULL: out of memory, or an error that was told. */
+/* Everything that the store knows of a run, with its final scores. NULL: an error, which was told. */
 cJSON *cli_run_json(const cli_store *store, const lab_run *run);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs gnuplot, without a shell: the script is its standard input, the picture its standard output. Both are files
- * without names below TMPDIR, so that nothing is left behind, whatever happens. */
+/* Runs gnuplot, without a shell: the script is its standard input, a file without a name below TMPDIR, so that nothing
+ * is left behind, whatever happens. The picture comes through a pipe: gnuplot ends well even if it can't write, so that
+ * it is not made to write where there may be no room. */
 #ifndef LAB_GNUPLOT_H
 #define LAB_GNUPLOT_H
 
@@ -9,13 +10,13 @@
 #include <stdio.h>
 
 typedef struct lab_gnuplot {
-    FILE *script;        /* being written; it sets a terminal and no output */
-    FILE *picture, *log; /* what gnuplot draws, and what it complains of */
+    FILE *script; /* being written; it sets a terminal and no output */
+    FILE *log;    /* what gnuplot complains of */
 } lab_gnuplot;
 
 locus_status lab_gnuplot_open(lab_gnuplot *plot, locus_error *error);
-/* Ends the script and runs it. *picture: what was drawn, NUL appended, from malloc. UNSUPPORTED if gnuplot is not
- * there; IO if it fails. */
+/* Ends the script and runs it. *picture: what was drawn, an SVG or a PNG, NUL appended, from malloc. UNSUPPORTED if
+ * gnuplot is not there; IO if it fails, or if it did not read the script or draw the picture to the end. */
 locus_status lab_gnuplot_run(lab_gnuplot *plot, char **picture, size_t *bytes, locus_error *error);
 void lab_gnuplot_close(lab_gnuplot *plot); /* safe after a failed open */
 

@@ -6,6 +6,7 @@
 #include "faults.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -137,11 +138,21 @@ static pid_t process_of(pid_t thread) {
     return process;
 }
 
+/* A pipe has no disk that could be full or broken: it only takes fewer bytes at once. */
+static bool writes_to_pipe(const struct seccomp_notif *asked) {
+    char path[64], target[16] = "";
+    if (asked->data.nr != SYS_write && asked->data.nr != SYS_writev) {
+        return false;
+    }
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)asked->pid, (int)asked->data.args[0]);
+    return readlink(path, target, sizeof target - 1) > 0 && strncmp(target, "pipe:", 5) == 0;
+}
+
 /* Does half of a read or write in the child's place. False: it can't be done, and the call goes on as it is. */
 static bool do_half(const struct seccomp_notif *asked, struct seccomp_notif_resp *answer) {
     const int number = asked->data.nr;
     const bool writes = number == SYS_write || number == SYS_pwrite64;
-    const size_t half = (size_t)asked->data.args[2] / 2;
+    const size_t all = (size_t)asked->data.args[2], half = all / 2 < PIPE_BUF ? all / 2 : PIPE_BUF; /* no pipe waits */
     const pid_t process = process_of((pid_t)asked->pid);
     const int handle = (int)syscall(SYS_pidfd_open, process, 0);
     const int file = handle < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, handle, (int)asked->data.args[0], 0);
@@ -177,14 +188,17 @@ static int code_for(const call *called, size_t variant) {
 }
 
 /* The error that this call shall give, SHORT, or 0. */
-static int decide(verdict *over, const call *called) {
+static int decide(verdict *over, const call *called, bool pipe) {
+    if (over->lasting_code != 0 && over->lasting_call == called->number && pipe) {
+        return 0;
+    }
     if (over->lasting_code != 0 && over->lasting_call == called->number) {
         return over->lasting_code;
     }
     if (over->wanted->kind != FAULT_CALL || ++fault_shared->counted != over->wanted->number) {
         return 0;
     }
-    const int code = code_for(called, over->wanted->variant);
+    const int code = pipe ? SHORT : code_for(called, over->wanted->variant);
     /* A signal comes and goes; for a lock SQLite waits half a minute each time it is asked. */
     const bool waits = code == EINTR || called->number == SYS_fcntl || called->number == SYS_flock;
     const bool lasts = over->wanted->lasting && code != SHORT && !waits;
@@ -215,7 +229,7 @@ static void answer_one(int listener, verdict *over) {
             kill(over->wanted->orphans ? over->child : -over->child, SIGKILL);
         }
     } else if (!spared) {
-        code = decide(over, called);
+        code = decide(over, called, writes_to_pipe(&asked));
     }
     if (code == SHORT) {
         if (moves_bytes(asked.data.nr) && do_half(&asked, &answer)) {

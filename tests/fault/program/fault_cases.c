@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is tried: commands with the folders they start in, small enough for a run to take milliseconds. */
+/* What is tried: commands with the folders they start in, small enough for a run to take milliseconds. `data get` is
+ * not among them: it ends well only with the published data. */
 #include "faults.h"
 
 /* Arrays whose bytes are letters: small numbers, all of them finite. */
@@ -126,14 +127,10 @@ const fault_case fault_allocation_cases[] = {
     {.name = "data make cifar10",
      .prepare = IMAGES,
      .words = {"data", "make", "cifar10", "--data", "data", "--image", "1", "-o", "picture.png", "--quiet"}},
-    {.name = "data get",
-     .prepare =
-         IMAGES "for i in data/*; do head -c 30730000 /dev/zero >$i; done; mkdir cifar-10-batches-bin; mv data/* "
-                "cifar-10-batches-bin; tar -czf set.tar.gz cifar-10-batches-bin; rm -r cifar-10-batches-bin",
-     .words = {"data", "get", "cifar10", "--from", "set.tar.gz", "--to", "got", "--quiet"}},
     {.name = "plot group", .words = {"plot", "group", "tree:2", "-o", "group.png"}},
     {.name = "runs list", .prepare = ONE_RUN, .words = {"runs"}, .in_short = true},
-    {.name = "runs show", .prepare = ONE_RUN, .words = {"runs", "show", "one", "--json"}},
+    {.name = "runs show", .prepare = ONE_RUN, .words = {"runs", "show", "one"}, .in_short = true},
+    {.name = "runs show json", .prepare = ONE_RUN, .words = {"runs", "show", "one", "--json"}},
     {.name = "eval", .prepare = ONE_RUN, .words = {"eval", "one", "--threads", "1"}},
     {.name = "generate", .prepare = ONE_RUN, .words = {"generate", "one", "--input", "1 2 3", "--threads", "1"}},
     CASE_TRAIN,
