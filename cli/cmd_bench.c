@@ -442,6 +442,33 @@ static int bench_step(bench *b) {
 
 /* ---- command ---- */
 
+static int check_spec(const char *spec) {
+    locus_error error = {.offset = -1};
+    locus_encoding *encoding = NULL;
+    const int status = locus_encoding_parse(spec, &encoding, &error) == LOCUS_OK ? 0 : cli_error_in(spec, &error);
+    locus_encoding_destroy(&encoding);
+    return status;
+}
+
+/* What is to be refused is refused before the first line is printed: lengths, specs, and for apply and attention what
+ * cannot be bound to the heads or placed at the longest sequence. */
+static int check(const bench *b, const char *wanted) {
+    const bool apply = !wanted || strcmp(wanted, "apply") == 0, attention = !wanted || strcmp(wanted, "attention") == 0;
+    size_t longest = apply ? (size_t)cli_integer(b->arguments, "tokens") : 1, count;
+    const int64_t *lengths;
+    int status = cli_list_integers(b->arguments, "lengths", 1, 1 << 20, &lengths, &count);
+    for (size_t i = 0; status == 0 && attention && i < count; i++) {
+        longest = (size_t)lengths[i] > longest ? (size_t)lengths[i] : longest;
+    }
+    for (size_t i = 0; status == 0 && i < b->encoding_count; i++) {
+        subject s = {0};
+        status =
+            apply || attention ? subject_open(&s, b->encodings[i], &b->shape, longest) : check_spec(b->encodings[i]);
+        subject_close(&s);
+    }
+    return status;
+}
+
 static int run(cli_arguments *arguments) {
     static const struct {
         const char *name;
@@ -462,6 +489,10 @@ static int run(cli_arguments *arguments) {
     b.encoding_count = cli_list(arguments, "encodings", &b.encodings);
     b.shape.heads = (size_t)cli_integer(arguments, "heads");
     b.shape.head_dim = (size_t)cli_integer(arguments, "head-dim");
+    int status = check(&b, wanted);
+    if (status != 0) {
+        return status;
+    }
     cJSON *root = json ? cJSON_CreateObject() : NULL;
     if (json) {
         cJSON_AddStringToObject(root, "isa", locus_isa_name(locus_cpu_isa()));
@@ -471,7 +502,6 @@ static int run(cli_arguments *arguments) {
         cli_print("%s kernels, %zu threads; fastest call, and how far the median lies above it\n",
                   locus_isa_name(locus_cpu_isa()), locus_threads());
     }
-    int status = 0;
     for (size_t i = 0; i < 3 && status == 0; i++) {
         if (!wanted || strcmp(wanted, parts[i].name) == 0) {
             fputs(json ? "" : "\n", stdout);

@@ -49,13 +49,15 @@ LOCUS_API size_t locus_cache_length(const locus_cache *cache, size_t sequence); 
  * `positions` NULL: one new token for each sequence, at the last position + 1 (0 at first), on `seq` and `cycle`. key
  * [tokens, kv_heads, head_dim], value [tokens, kv_heads, value_dim], as the projections leave them, of any type: turned
  * in the wider of their type and the cache's (half caches: in float32), and rounded once. ARGUMENT if a sequence would
- * pass the capacity. On failure nothing is appended; attend then waits for an append that succeeds. */
+ * pass the capacity. On failure nothing is appended. What is refused for what was given changes nothing at all: attend
+ * and the plan are still those of the tokens before. Where memory failed (MEMORY) they wait for a call that
+ * succeeds. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_cache_append(locus_cache *cache, const locus_positions *positions,
                                                          const locus_tensor *key, const locus_tensor *value,
                                                          locus_error *error);
 
 /* Queries that are no kept tokens, as in cross-attention: those of the next attend stand at `positions`, packed by
- * sequence (NULL: one for each, behind the last key). Keeps nothing. */
+ * sequence (NULL: one for each, behind the last key). Keeps nothing. Failures are those of append. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_cache_queries(locus_cache *cache, const locus_positions *positions,
                                                           locus_error *error);
 

@@ -64,16 +64,24 @@ static int create_once(const char *path, char *temporary, size_t size) {
 /* What one attempt makes: a file that is to become `from`, or a folder whose name begins with it. */
 typedef int attempt_function(const char *from, char *temporary, size_t size);
 
-static int folder_once(const char *start, char *temporary, size_t size) {
+static int make_folder(const char *start, mode_t mode, char *temporary, size_t size) {
     snprintf(temporary, size, "%s" MARK "%016" PRIx64, start, random_bits());
     const int descriptor =
-        mkdir(temporary, 0777) == 0 ? open(temporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+        mkdir(temporary, mode) == 0 ? open(temporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     if (descriptor >= 0 && !hold(descriptor)) {
         close(descriptor);
         errno = EEXIST;
         return -1;
     }
     return descriptor;
+}
+
+static int folder_once(const char *start, char *temporary, size_t size) {
+    return make_folder(start, 0777, temporary, size);
+}
+
+static int private_once(const char *start, char *temporary, size_t size) {
+    return make_folder(start, 0700, temporary, size);
 }
 
 static int try_until_made(attempt_function *attempt, const char *from, char **name) {
@@ -98,6 +106,10 @@ static int try_until_made(attempt_function *attempt, const char *from, char **na
 
 int lab_temporary_folder(const char *start, char **name) {
     return try_until_made(folder_once, start, name);
+}
+
+int lab_temporary_private_folder(const char *start, char **name) {
+    return try_until_made(private_once, start, name);
 }
 
 int lab_temporary_create(const char *path, char **name) {

@@ -19,6 +19,7 @@ void lab_temporary_clean(const char *path);
 /* The same for a folder of files that are to be moved: makes <start>.tmp-<digits> and locks it as long as its
  * descriptor is open. *name from malloc; the descriptor, or -1 with errno: *name is NULL then. */
 int lab_temporary_folder(const char *start, char **name);
+int lab_temporary_private_folder(const char *start, char **name); /* that nobody else may look into */
 /* Whether an entry is called <start>.tmp-<digits>, and whether nobody holds what a descriptor is of: it is then locked
  * for the caller. */
 bool lab_temporary_folder_named(const char *entry, const char *start);

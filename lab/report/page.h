@@ -20,7 +20,8 @@ void lab_page_text(lab_page *page, const char *text); /* escaped, and what is no
 /* The style sheet, between <style> and </style>. */
 void lab_page_style(lab_page *page);
 
-/* Encodings and their colours. */
+/* Encodings and their colours; figures of scores draw the first so many, and say so under the legend. */
+enum { LAB_PAGE_MOST_ROWS = 64 };
 void lab_page_legend(lab_page *page, const lab_summary_section *section);
 
 /* The statistic of a row on the test set `which`: 0 is the trained length, then the further lengths. */

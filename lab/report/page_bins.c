@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_ROWS = 64, WIDTH = 460, HEIGHT = 300, MEASURES = 3 };
+enum { MOST_ROWS = LAB_PAGE_MOST_ROWS, WIDTH = 460, HEIGHT = 300, MEASURES = 3 };
 
 static const char *const measure_names[MEASURES] = {"accuracy", "exact", "greedy exact"};
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_ROWS = 64, WIDTH = 460, HEIGHT = 300, FEW_POINTS = 12 };
+enum { MOST_ROWS = LAB_PAGE_MOST_ROWS, WIDTH = 460, HEIGHT = 300, FEW_POINTS = 12 };
 
 void lab_page_legend(lab_page *page, const lab_summary_section *section) {
     fputs("<ul class=\"legend\">", page->file);
@@ -19,6 +19,10 @@ void lab_page_legend(lab_page *page, const lab_summary_section *section) {
         fputs("</li>", page->file);
     }
     fputs("</ul>\n", page->file);
+    if (section->row_count > LAB_PAGE_MOST_ROWS) {
+        fprintf(page->file, "<p class=\"small\">Drawn are the first %d of %zu encodings; the tables have all.</p>\n",
+                LAB_PAGE_MOST_ROWS, section->row_count);
+    }
 }
 
 /* ---- learning curves ---- */

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 64, WIDTH = 460, HEIGHT = 300 };
+enum { MOST_ROWS = LAB_PAGE_MOST_ROWS, WIDTH = 460, HEIGHT = 300 };
 
 /* ---- accuracy against length ---- */
 

@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SEEDS = 256 };
-
 /* ---- final scores ---- */
 
 typedef struct run_finals {
@@ -26,6 +24,13 @@ typedef struct run_finals {
     lab_final *finals;
     size_t count;
 } run_finals;
+
+/* Of one row: its finished runs, and room for as many numbers as there are runs, thrice. */
+typedef struct row_finals {
+    run_finals *runs;
+    size_t count;
+    double *room[3];
+} row_finals;
 
 static bool find_final(const run_finals *run, const char *set, const char *name, double *value) {
     for (size_t i = 0; i < run->count; i++) {
@@ -37,11 +42,11 @@ static bool find_final(const run_finals *run, const char *set, const char *name,
     return false;
 }
 
-static lab_statistic over_finals(const run_finals *runs, size_t count, const char *set, const char *name) {
-    double values[MOST_SEEDS];
+static lab_statistic over_finals(const row_finals *finals, const char *set, const char *name) {
+    double *values = finals->room[0];
     size_t have = 0;
-    for (size_t i = 0; i < count && have < MOST_SEEDS; i++) {
-        have += find_final(&runs[i], set, name, &values[have]);
+    for (size_t i = 0; i < finals->count; i++) {
+        have += find_final(&finals->runs[i], set, name, &values[have]);
     }
     return lab_statistic_of(values, have);
 }
@@ -60,11 +65,11 @@ static double run_parameters(const lab_run *run) {
     return (double)run->parameters;
 }
 
-static lab_statistic over_runs(const run_finals *runs, size_t count, run_number *number) {
-    double values[MOST_SEEDS];
+static lab_statistic over_runs(const row_finals *finals, run_number *number) {
+    double *values = finals->room[0];
     size_t have = 0;
-    for (size_t i = 0; i < count && have < MOST_SEEDS; i++) {
-        const double value = number(runs[i].run);
+    for (size_t i = 0; i < finals->count; i++) {
+        const double value = number(finals->runs[i].run);
         if (value > 0) {
             values[have++] = value;
         }
@@ -95,13 +100,12 @@ static void add_lengths(lab_summary_section *section, const run_finals *run) {
     }
 }
 
-static void score_lengths(lab_summary_row *row, const lab_summary_section *section, const run_finals *finals,
-                          size_t count) {
+static void score_lengths(lab_summary_row *row, const lab_summary_section *section, const row_finals *finals) {
     for (size_t i = 0; i < section->length_count; i++) {
         char set[32];
         snprintf(set, sizeof set, "test:%zu", section->lengths[i]);
-        row->at_length[i] = over_finals(finals, count, set, "accuracy");
-        row->greedy_at_length[i] = over_finals(finals, count, set, "greedy_exact");
+        row->at_length[i] = over_finals(finals, set, "accuracy");
+        row->greedy_at_length[i] = over_finals(finals, set, "greedy_exact");
     }
 }
 
@@ -186,19 +190,19 @@ static lab_statistic weighted(const double *values, const double *weights, size_
 }
 
 typedef struct bin_job {
-    const run_finals *runs;
-    size_t count;
+    const row_finals *finals;
     const char *prefix;
 } bin_job;
 
 /* A seed that says nothing of its samples weighs 1; one that has none there is left out. */
 static lab_statistic over_bin(const bin_job *job, const lab_summary_bin *bin, const char *name) {
-    double values[MOST_SEEDS], weights[MOST_SEEDS];
+    double *values = job->finals->room[0], *weights = job->finals->room[1];
     size_t have = 0;
-    for (size_t i = 0; i < job->count && have < MOST_SEEDS; i++) {
+    for (size_t i = 0; i < job->finals->count; i++) {
+        const run_finals *run = &job->finals->runs[i];
         double samples = 1;
-        const bool known = find_in_bin(&job->runs[i], job->prefix, bin, "samples", &samples);
-        if ((!known || samples > 0) && find_in_bin(&job->runs[i], job->prefix, bin, name, &values[have])) {
+        const bool known = find_in_bin(run, job->prefix, bin, "samples", &samples);
+        if ((!known || samples > 0) && find_in_bin(run, job->prefix, bin, name, &values[have])) {
             weights[have++] = known ? samples : 1;
         }
     }
@@ -228,9 +232,9 @@ static bool has_bins(const lab_summary_section *section) {
     return section->kind == LAB_TASK_TREES || section->kind == LAB_TASK_EXPRESSIONS;
 }
 
-static locus_status score_trees(lab_summary_row *row, const lab_summary_section *section, const run_finals *finals,
+static locus_status score_trees(lab_summary_row *row, const lab_summary_section *section, const row_finals *finals,
                                 locus_error *error) {
-    const bin_job depth = {finals, row->done, "depth:"}, nodes = {finals, row->done, size_prefix(section)};
+    const bin_job depth = {finals, "depth:"}, nodes = {finals, size_prefix(section)};
     locus_status status = score_bins(&row->at_depth, &section->depths, &depth, error);
     return status == LOCUS_OK ? score_bins(&row->at_nodes, &section->nodes, &nodes, error) : status;
 }
@@ -268,17 +272,17 @@ const lab_statistic *lab_summary_score(const lab_summary_section *section, const
 /* ---- from curves ---- */
 
 /* Steps until development accuracy reached 99 %: from the final scores, or else from the curve. */
-static locus_status steps_to_99(lab_summary_row *row, const run_finals *finals, lab_store *store, locus_error *error) {
-    double values[MOST_SEEDS];
+static locus_status steps_to_99(lab_summary_row *row, const row_finals *finals, lab_store *store, locus_error *error) {
+    double *values = finals->room[0];
     size_t have = 0;
-    for (size_t i = 0; i < row->done && have < MOST_SEEDS; i++) {
+    for (size_t i = 0; i < finals->count; i++) {
         lab_metric *curve = NULL;
         size_t points = 0;
-        if (find_final(&finals[i], NULL, "steps_to_99", &values[have])) {
+        if (find_final(&finals->runs[i], NULL, "steps_to_99", &values[have])) {
             have++;
             continue;
         }
-        locus_status status = lab_store_metrics(store, finals[i].run->id, "dev.accuracy", &curve, &points, error);
+        locus_status status = lab_store_metrics(store, finals->runs[i].run->id, "dev.accuracy", &curve, &points, error);
         for (size_t j = 0; status == LOCUS_OK && j < points; j++) {
             if (curve[j].value >= 0.99) {
                 values[have++] = (double)curve[j].step;
@@ -308,7 +312,7 @@ static bool best_until(const lab_metric *curve, size_t count, double step, doubl
 
 /* One seed's numbers; those that it does not have are left out. */
 typedef struct image_scores {
-    double half[MOST_SEEDS], best[MOST_SEEDS], last[MOST_SEEDS];
+    double *half, *best, *last;
     size_t halves, bests, lasts;
 } image_scores;
 
@@ -322,15 +326,15 @@ static void add_image_scores(image_scores *to, const run_finals *run, const lab_
                  (points > 0 && best_until(curve + points - 1, 1, total, &to->last[to->lasts]));
 }
 
-static locus_status score_images(lab_summary_row *row, const run_finals *finals, lab_store *store, locus_error *error) {
-    image_scores scores = {.halves = 0};
+static locus_status score_images(lab_summary_row *row, const row_finals *finals, lab_store *store, locus_error *error) {
+    image_scores scores = {.half = finals->room[0], .best = finals->room[1], .last = finals->room[2]};
     locus_status status = LOCUS_OK;
-    for (size_t i = 0; i < row->done && i < MOST_SEEDS && status == LOCUS_OK; i++) {
+    for (size_t i = 0; i < finals->count && status == LOCUS_OK; i++) {
         lab_metric *curve = NULL;
         size_t points = 0;
-        status = lab_store_metrics(store, finals[i].run->id, "dev.accuracy", &curve, &points, error);
+        status = lab_store_metrics(store, finals->runs[i].run->id, "dev.accuracy", &curve, &points, error);
         if (status == LOCUS_OK) {
-            add_image_scores(&scores, &finals[i], curve, points);
+            add_image_scores(&scores, &finals->runs[i], curve, points);
         }
         free(curve);
     }
@@ -342,20 +346,19 @@ static locus_status score_images(lab_summary_row *row, const run_finals *finals,
 
 /* ---- rows ---- */
 
-static locus_status score_row(lab_summary_row *row, const lab_summary_section *section, const run_finals *finals,
+static locus_status score_row(lab_summary_row *row, const lab_summary_section *section, const row_finals *finals,
                               lab_store *store, locus_error *error) {
-    const size_t count = row->done;
-    row->accuracy = over_finals(finals, count, "test", "accuracy");
-    row->exact = over_finals(finals, count, "test", "exact");
-    row->greedy_exact = over_finals(finals, count, "test", "greedy_exact");
-    row->loss = over_finals(finals, count, "test", "loss");
-    row->perplexity = over_finals(finals, count, "test", "perplexity");
-    row->bits_per_byte = over_finals(finals, count, "test", "bits_per_byte");
-    row->tokens_per_second = over_runs(finals, count, run_speed);
-    row->wall_seconds = over_runs(finals, count, run_seconds);
-    row->peak_bytes = over_runs(finals, count, run_bytes);
-    row->parameters = over_runs(finals, count, run_parameters);
-    score_lengths(row, section, finals, count);
+    row->accuracy = over_finals(finals, "test", "accuracy");
+    row->exact = over_finals(finals, "test", "exact");
+    row->greedy_exact = over_finals(finals, "test", "greedy_exact");
+    row->loss = over_finals(finals, "test", "loss");
+    row->perplexity = over_finals(finals, "test", "perplexity");
+    row->bits_per_byte = over_finals(finals, "test", "bits_per_byte");
+    row->tokens_per_second = over_runs(finals, run_speed);
+    row->wall_seconds = over_runs(finals, run_seconds);
+    row->peak_bytes = over_runs(finals, run_bytes);
+    row->parameters = over_runs(finals, run_parameters);
+    score_lengths(row, section, finals);
     locus_status status = steps_to_99(row, finals, store, error);
     if (status == LOCUS_OK && has_bins(section)) {
         status = score_trees(row, section, finals, error);
@@ -367,50 +370,61 @@ static locus_status score_row(lab_summary_row *row, const lab_summary_section *s
 }
 
 /* The final scores of every finished run of a row, in order. */
-static locus_status read_finals(const lab_summary_row *row, lab_store *store, run_finals *finals, locus_error *error) {
-    size_t have = 0;
+static locus_status read_finals(const lab_summary_row *row, lab_store *store, row_finals *finals, locus_error *error) {
+    const size_t most = row->done + 1;
     locus_status status = LOCUS_OK;
+    finals->runs = calloc(most, sizeof *finals->runs);
+    finals->room[0] = calloc(3 * most, sizeof **finals->room);
+    if (!finals->runs || !finals->room[0]) {
+        return lab_fail_memory(error, "a summary");
+    }
+    finals->room[1] = finals->room[0] + most;
+    finals->room[2] = finals->room[1] + most;
     for (size_t i = 0; i < row->run_count && status == LOCUS_OK; i++) {
         if (row->runs[i]->state == LAB_RUN_DONE) {
-            finals[have].run = row->runs[i];
-            status = lab_store_finals(store, row->runs[i]->id, &finals[have].finals, &finals[have].count, error);
-            have++;
+            run_finals *run = &finals->runs[finals->count++];
+            run->run = row->runs[i];
+            status = lab_store_finals(store, run->run->id, &run->finals, &run->count, error);
         }
     }
     return status;
 }
 
-static locus_status read_section(lab_summary_section *section, lab_store *store, run_finals **finals,
+static void free_finals(row_finals *finals) {
+    for (size_t i = 0; i < finals->count; i++) {
+        free(finals->runs[i].finals);
+    }
+    free(finals->runs);
+    free(finals->room[0]);
+}
+
+static locus_status read_section(lab_summary_section *section, lab_store *store, row_finals *finals,
                                  locus_error *error) {
     locus_status status = LOCUS_OK;
     for (size_t i = 0; i < section->row_count && status == LOCUS_OK; i++) {
-        finals[i] = calloc(section->rows[i].done + 1, sizeof **finals);
-        status =
-            finals[i] ? read_finals(&section->rows[i], store, finals[i], error) : lab_fail_memory(error, "a summary");
-        for (size_t j = 0; j < section->rows[i].done && status == LOCUS_OK; j++) {
-            add_lengths(section, &finals[i][j]);
+        status = read_finals(&section->rows[i], store, &finals[i], error);
+        for (size_t j = 0; j < finals[i].count && status == LOCUS_OK; j++) {
+            const run_finals *run = &finals[i].runs[j];
+            add_lengths(section, run);
             if (has_bins(section)) {
-                add_bins(&section->depths, "depth:", &finals[i][j]);
-                add_bins(&section->nodes, size_prefix(section), &finals[i][j]);
+                add_bins(&section->depths, "depth:", run);
+                add_bins(&section->nodes, size_prefix(section), run);
             }
-            add_guesses(section, &finals[i][j]);
+            add_guesses(section, run);
         }
     }
     return status;
 }
 
 locus_status lab_summary_score_section(lab_summary_section *section, lab_store *store, locus_error *error) {
-    run_finals **finals = calloc(section->row_count + 1, sizeof *finals);
+    row_finals *finals = calloc(section->row_count + 1, sizeof *finals);
     locus_status status = finals ? read_section(section, store, finals, error) : lab_fail_memory(error, "a summary");
     for (size_t i = 0; i < section->row_count && status == LOCUS_OK; i++) {
-        status = score_row(&section->rows[i], section, finals[i], store, error);
+        status = score_row(&section->rows[i], section, &finals[i], store, error);
     }
     choose_measure(section);
     for (size_t i = 0; finals && i < section->row_count; i++) {
-        for (size_t j = 0; finals[i] && j < section->rows[i].done; j++) {
-            free(finals[i][j].finals);
-        }
-        free(finals[i]);
+        free_finals(&finals[i]);
     }
     free(finals);
     return status;

@@ -40,7 +40,7 @@ static locus_status open_set(lab_token_file *file, const char *folder, lab_set w
     } else {
         status = lab_token_file_open(file, path, error);
     }
-    if (status == LOCUS_OK && file->tokens < 2) {
+    if (status == LOCUS_OK && file->tokens < LAB_TOKEN_FILE_LEAST) {
         status = lab_fail_file(error, path, "has %zu tokens: one to read and one to predict are needed", file->tokens);
     }
     if (status != LOCUS_OK) {

@@ -4,6 +4,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/temporary.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,12 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
 
 #define LOG "log"
+#define START "locus-text"
 
 typedef struct file_name {
     char text[800];
@@ -30,33 +33,71 @@ static file_name name_in(const lab_child_folder *folder, const char *name) {
     return path;
 }
 
-/* SentencePiece takes a comma in a name as the end of it. */
-locus_status lab_child_open(lab_child_folder *folder, locus_error *error) {
-    const char *base = getenv("TMPDIR");
-    if (base == NULL || base[0] == '\0' || strlen(base) > 400 || strchr(base, ',') != NULL) {
-        base = "/tmp";
-    }
-    snprintf(folder->path, sizeof folder->path, "%s/locus-text-XXXXXX", base);
-    if (mkdtemp(folder->path) == NULL) {
-        const int code = errno;
-        folder->path[0] = '\0';
-        return lab_fail_system(error, "make a folder in", base, code);
-    }
-    return LOCUS_OK;
-}
-
-void lab_child_close(lab_child_folder *folder) {
-    DIR *entries = folder->path[0] != '\0' ? opendir(folder->path) : NULL;
+/* The files of a folder, and the folder if nothing else is in it. Takes the descriptor. */
+static void remove_folder(int descriptor, int parent, const char *name) {
+    DIR *entries = fdopendir(descriptor);
     for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
-            unlink(name_in(folder, entry->d_name).text);
+            unlinkat(descriptor, entry->d_name, 0);
+        }
+    }
+    unlinkat(parent, name, AT_REMOVEDIR);
+    if (entries != NULL) {
+        closedir(entries);
+    } else {
+        close(descriptor);
+    }
+}
+
+/* Of a process that was killed: ours, and locked by nobody. */
+static void remove_idle(int parent, const char *name) {
+    struct stat facts;
+    const int descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (descriptor < 0) {
+        return;
+    }
+    if (fstat(descriptor, &facts) == 0 && facts.st_uid == geteuid() && lab_temporary_idle(descriptor)) {
+        remove_folder(descriptor, parent, name);
+    } else {
+        close(descriptor);
+    }
+}
+
+static void clean(const char *base) {
+    DIR *entries = opendir(base);
+    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        if (lab_temporary_folder_named(entry->d_name, START)) {
+            remove_idle(dirfd(entries), entry->d_name);
         }
     }
     if (entries != NULL) {
         closedir(entries);
     }
+}
+
+/* SentencePiece takes a comma in a name as the end of it. */
+locus_status lab_child_open(lab_child_folder *folder, locus_error *error) {
+    const char *base = getenv("TMPDIR");
+    char start[sizeof folder->path], *name = NULL;
+    if (base == NULL || base[0] == '\0' || strlen(base) > 400 || strchr(base, ',') != NULL) {
+        base = "/tmp";
+    }
+    clean(base);
+    snprintf(start, sizeof start, "%.400s/" START, base);
+    folder->held = lab_temporary_private_folder(start, &name);
+    if (folder->held < 0) {
+        const int code = errno;
+        folder->path[0] = '\0';
+        return lab_fail_system(error, "make a folder in", base, code);
+    }
+    snprintf(folder->path, sizeof folder->path, "%s", name);
+    free(name);
+    return LOCUS_OK;
+}
+
+void lab_child_close(lab_child_folder *folder) {
     if (folder->path[0] != '\0') {
-        rmdir(folder->path);
+        remove_folder(folder->held, AT_FDCWD, folder->path);
     }
     folder->path[0] = '\0';
 }

@@ -6,9 +6,11 @@
 #include <locus/status.h>
 #include <stddef.h>
 
-/* A folder below TMPDIR (/tmp) that goes away with all files in it. */
+/* A folder below TMPDIR (/tmp), <TMPDIR>/locus-text.tmp-<digits> (io/temporary.h), that goes away with all files in it.
+ * The next one that is opened removes those that killed processes of the same user left there. */
 typedef struct lab_child_folder {
-    char path[512];
+    char path[512]; /* "": none */
+    int held;       /* its descriptor, locked */
 } lab_child_folder;
 locus_status lab_child_open(lab_child_folder *folder, locus_error *error);
 void lab_child_close(lab_child_folder *folder); /* safe after a failed open */

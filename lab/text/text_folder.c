@@ -113,6 +113,11 @@ static locus_status encode_set(making *made, int set, locus_error *error) {
         const locus_error said = error != NULL ? *error : (locus_error){.message = ""};
         return lab_fail(error, status, said.argument, "%s set: %s", lab_text_set_names[set], said.message);
     }
+    if (status == LOCUS_OK && made->counts[set] < LAB_TOKEN_FILE_LEAST) {
+        return lab_fail(error, LOCUS_ERROR_IO, NULL,
+                        "%s set: %zu tokens are too few: one to read and one to predict are needed; give a longer text",
+                        lab_text_set_names[set], made->counts[set]);
+    }
     return status;
 }
 

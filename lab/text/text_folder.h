@@ -24,8 +24,8 @@ typedef struct lab_text_facts {
     uint64_t predicted_bytes[LAB_TEXT_SETS]; /* that all tokens but the first stand for */
 } lab_text_facts;
 
-/* IO: a text cannot be read, is empty, is no UTF-8, has too few lines to be parted, or the vocabulary lacks a
- * character; SentencePiece's own complaint if it fails. `watch` hears what is being done. */
+/* IO: a text cannot be read, is empty, gives a single token, is no UTF-8, has too few lines to be parted, or the
+ * vocabulary lacks a character; SentencePiece's own complaint if it fails. `watch` hears what is being done. */
 locus_status lab_text_make(const char *folder, const lab_text_source *source, const lab_watch *watch,
                            lab_text_facts *facts, locus_error *error);
 

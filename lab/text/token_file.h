@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { LAB_TOKEN_FILE_LEAST = 2 }; /* tokens that a set needs: one to read and one to predict */
+
 typedef struct lab_token_file {
     const void *data; /* the mapping */
     size_t data_bytes;

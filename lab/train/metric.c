@@ -4,8 +4,8 @@
 #include "train/store_sql.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void bind_value(sqlite3_stmt *statement, int index, double value) {
     if (isfinite(value)) {
@@ -120,16 +120,63 @@ locus_status lab_store_final_set(lab_store *store, int64_t run, const char *set,
     return lab_store_finish(store, statement, error);
 }
 
-static bool take_final(sqlite3_stmt *statement, void *item) {
-    lab_final *final = item;
-    const char *set = lab_store_text(statement, 0), *name = lab_store_text(statement, 1);
-    if (set == NULL || name == NULL) {
+/* Final scores as they are read: their names stand one behind the other in `text`. */
+typedef struct final_row {
+    size_t set, name; /* where in the text */
+    double value;
+} final_row;
+
+typedef struct final_rows {
+    final_row *rows;
+    size_t count;
+    char *text;
+    size_t used, room;
+} final_rows;
+
+static bool add_text(final_rows *to, const char *text, size_t *at) {
+    const size_t bytes = text != NULL ? strlen(text) + 1 : 0;
+    if (text != NULL && bytes > to->room - to->used) {
+        const size_t room = 2 * (to->used + bytes) + 256;
+        char *grown = realloc(to->text, room);
+        if (grown == NULL) {
+            return false;
+        }
+        to->text = grown;
+        to->room = room;
+    }
+    if (text != NULL) {
+        memcpy(to->text + to->used, text, bytes);
+    }
+    *at = to->used;
+    to->used += bytes;
+    return text != NULL;
+}
+
+static bool add_final(final_rows *to, sqlite3_stmt *statement) {
+    void *rows = to->rows;
+    const bool good = grow(&rows, to->count, sizeof *to->rows);
+    to->rows = rows;
+    if (!good) {
         return false;
     }
-    snprintf(final->set, sizeof final->set, "%s", set);
-    snprintf(final->name, sizeof final->name, "%s", name);
-    final->value = column_value(statement, 2);
-    return true;
+    final_row *row = &to->rows[to->count++];
+    row->value = column_value(statement, 2);
+    return add_text(to, lab_store_text(statement, 0), &row->set) &&
+           add_text(to, lab_store_text(statement, 1), &row->name);
+}
+
+/* Scores and their names in one block, which the caller frees. */
+static lab_final *pack_finals(const final_rows *from) {
+    lab_final *finals = malloc((from->count + 1) * sizeof *finals + from->used);
+    char *text = (char *)(finals != NULL ? finals + from->count + 1 : NULL);
+    if (finals != NULL && from->used > 0) {
+        memcpy(text, from->text, from->used);
+    }
+    for (size_t i = 0; finals != NULL && i < from->count; i++) {
+        const final_row *row = &from->rows[i];
+        finals[i] = (lab_final){text + row->set, text + row->name, row->value};
+    }
+    return finals;
 }
 
 locus_status lab_store_finals(lab_store *store, int64_t run, lab_final **finals, size_t *count, locus_error *error) {
@@ -141,9 +188,18 @@ locus_status lab_store_finals(lab_store *store, int64_t run, lab_final **finals,
     if (status != LOCUS_OK) {
         return status;
     }
+    final_rows rows = {0};
+    int code;
     sqlite3_bind_int64(statement, 1, run);
-    void *items = NULL;
-    status = collect(store, statement, sizeof **finals, take_final, &items, count, error);
-    *finals = items;
-    return status;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW && add_final(&rows, statement)) {
+    }
+    sqlite3_finalize(statement);
+    *finals = code == SQLITE_DONE ? pack_finals(&rows) : NULL;
+    *count = *finals != NULL ? rows.count : 0;
+    free(rows.rows);
+    free(rows.text);
+    /* A row that was not taken, or scores that were not packed, had no memory. */
+    return *finals != NULL
+               ? LOCUS_OK
+               : lab_store_fail(store, code == SQLITE_DONE || code == SQLITE_ROW ? SQLITE_NOMEM : code, error);
 }

@@ -69,11 +69,12 @@ locus_status lab_store_metrics(lab_store *store, int64_t run, const char *name, 
 /* Final scores: set "test", "test:200" (another length), "dev"; name "accuracy", "exact", "greedy_exact", "loss",
  * "steps_to_99" … */
 typedef struct lab_final {
-    char set[32], name[32];
+    const char *set, *name; /* in the block of the list */
     double value;
 } lab_final;
 locus_status lab_store_final_set(lab_store *store, int64_t run, const char *set, const char *name, double value,
                                  locus_error *error);
+/* By set, then name; one free gives all back. */
 locus_status lab_store_finals(lab_store *store, int64_t run, lab_final **finals, size_t *count, locus_error *error);
 
 locus_status lab_store_begin(lab_store *store, locus_error *error); /* group writes */

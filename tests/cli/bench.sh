@@ -97,4 +97,9 @@ run bench attention --lengths 0 --encodings none
 [ "$status" -eq 2 ] && grep -q '^locus: .*--lengths' .out/stderr || complain "--lengths 0"
 run bench apply --encodings nonsense --tokens 8
 [ "$status" -eq 2 ] && grep -q "^locus: .*'nonsense'" .out/stderr || complain "an encoding that is not there"
+
+# What is refused is refused before anything is printed.
+refuses 2 '--lengths' bench --lengths 16,x
+refuses 2 "'nonsense'" bench step --encodings rope,nonsense
+refuses 1 'learned' bench attention --encodings none,learned --lengths 16
 finish

@@ -29,23 +29,24 @@ cmp joined text || fail "the sets are not the text"
 "$locus" data inspect text --data whole --set dev --show 1 | grep -q '^line 0: the house' || fail "inspect"
 "$locus" data inspect text --data whole --json | grep -q '"bytes_per_token":[[:space:]]*1' || fail "inspect --json"
 
-# Every number of a small text: sets of 4, 7 and 1 bytes, of which all but the first token are predicted.
+# Every number of a small text: sets of 4, 7 and 2 bytes, of which all but the first token are predicted.
 printf 'abc\n' >four
 printf 'a\303\251o\n\n\n' >seven
 printf 'x' >one
-"$locus" data make text --train-text four --dev-text seven --test-text one -o tiny >out || fail "tiny"
+printf 'xy' >two
+"$locus" data make text --train-text four --dev-text seven --test-text two -o tiny >out || fail "tiny"
 cat >wanted <<'END'
 tiny: bytes, a vocabulary of 256
 
 set    tokens  bytes  bytes/token
 train       4      4        1.000
 dev         7      7        1.000
-test        1      1        0.000
+test        2      2        1.000
 END
 diff wanted out || fail "the table of a small text"
-"$locus" data make text --train-text four --dev-text seven --test-text one -o tiny --json | tr -d '\t\n' >json
+"$locus" data make text --train-text four --dev-text seven --test-text two -o tiny --json | tr -d '\t\n' >json
 wanted='{"data":"tiny","tokenizer":"bytes","vocabulary":256,"train":{"tokens":4,"bytes":4,"bytes_per_token":1}'
-wanted=$wanted',"dev":{"tokens":7,"bytes":7,"bytes_per_token":1},"test":{"tokens":1,"bytes":1,"bytes_per_token":0}}'
+wanted=$wanted',"dev":{"tokens":7,"bytes":7,"bytes_per_token":1},"test":{"tokens":2,"bytes":2,"bytes_per_token":1}}'
 [ "$(cat json)" = "$wanted" ] || fail "the JSON of a small text: $(cat json)"
 "$locus" data make text --train-text text -o quiet --quiet >out 2>err
 [ ! -s out ] && [ ! -s err ] || fail "--quiet spoke"
@@ -62,6 +63,8 @@ refuses 2 "train-text" "$locus" data make copy --train-text text -o no
 refuses 1 "'empty' is empty" "$locus" data make text --train-text empty -o no
 refuses 1 "'empty' is empty" "$locus" data make text --train-text text --dev-text empty -o no
 refuses 1 "'latin' is no UTF-8: byte 0xff at offset 7, in line 2" "$locus" data make text --train-text latin -o no
+refuses 1 "dev set: 1 tokens are too few: one to read and one to predict are needed; give a longer text" \
+    "$locus" data make text --train-text text --dev-text one -o no
 refuses 1 "too few lines" "$locus" data make text --train-text line -o no
 refuses 1 "'nothing': No such file" "$locus" data make text --train-text nothing -o no
 refuses 1 "nothing.model': No such file" "$locus" data make text --train-text text --model nothing.model -o no

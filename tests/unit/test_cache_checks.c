@@ -264,6 +264,60 @@ static void attention_needs_its_tokens(void **state) {
     cache_case_close(&c);
 }
 
+/* Attention of two tokens as it stands: its bits. */
+static void attend_bits(const cache_case *c, const locus_tensor *q, float bits[2 * 4 * 8]) {
+    locus_error error;
+    locus_tensor o = cache_case_zeros(2, c->heads, 8, c->dtype);
+    assert_int_equal(locus_cache_attend(c->cache, NULL, q, &o, &error), LOCUS_OK);
+    memcpy(bits, o.data, 2 * 4 * 8 * sizeof *bits);
+    cache_case_free(&o);
+}
+
+/* What was appended before an append that is refused, or queries that are, still attends, with the same bits. */
+static void refused_calls_change_nothing(void **state) {
+    (void)state;
+    cache_case c = {.spec = "rope + decay(rate=0.1)", .dtype = LOCUS_FLOAT32, .sequences = 2, .lengths = {6, 6}};
+    cache_case_open(&c);
+    const cache_part some = {{0, 0}, {5, 2}, {0, 5, 7}}, last = {{5, 2}, {1, 1}, {0, 1, 2}};
+    const cache_part again = {{4, 3}, {1, 1}, {0, 1, 2}};
+    const int64_t values[] = {0, 1}, far[] = {0, (int64_t)1 << 41};
+    const size_t offsets[] = {0, 1, 2};
+    locus_positions *other = on("grid:2", 2, offsets, (const int64_t[]){0, 1, 2, 3}),
+                    *fitting = on("seq", 2, offsets, values), *distant = on("seq", 2, offsets, far);
+    locus_tensor k = cache_case_rows(&c, &again, 'k', c.dtype), v = cache_case_rows(&c, &again, 'v', c.dtype),
+                 q = cache_case_rows(&c, &last, 'q', c.dtype), wrong = k;
+    float before[2 * 4 * 8], after[2 * 4 * 8];
+    locus_error error;
+    wrong.shape[1] = 1;
+    cache_case_append(&c, &some);
+    cache_case_append(&c, &last);
+    attend_bits(&c, &q, before);
+    const kept_bits kept = bits_of(c.cache);
+    const locus_plan *plan = locus_cache_plan(c.cache);
+    assert_non_null(plan);
+    for (size_t i = 0; i < 7; i++) {
+        const locus_status status = i == 0   ? locus_cache_append(c.cache, NULL, &k, &v, &error) /* full */
+                                    : i == 1 ? locus_cache_append(c.cache, fitting, &k, &v, &error)
+                                    : i == 2 ? locus_cache_append(c.cache, other, &k, &v, &error)
+                                    : i == 3 ? locus_cache_append(c.cache, NULL, NULL, &v, &error)
+                                    : i == 4 ? locus_cache_append(c.cache, NULL, &k, &wrong, &error)
+                                    : i == 5 ? locus_cache_queries(c.cache, other, &error)
+                                             : locus_cache_queries(c.cache, distant, &error);
+        assert_int_not_equal(status, LOCUS_OK);
+        assert_ptr_equal(locus_cache_plan(c.cache), plan);
+        attend_bits(&c, &q, after);
+        assert_memory_equal(after, before, sizeof after);
+        unchanged(c.cache, kept);
+    }
+    locus_positions_destroy(&other);
+    locus_positions_destroy(&fitting);
+    locus_positions_destroy(&distant);
+    cache_case_free(&k);
+    cache_case_free(&v);
+    cache_case_free(&q);
+    cache_case_close(&c);
+}
+
 /* ---- moving ---- */
 
 static void moves_are_checked(void **state) {
@@ -376,6 +430,7 @@ int main(void) {
         cmocka_unit_test(appends_are_checked),
         cmocka_unit_test(some_positions_cannot_be_counted_or_real),
         cmocka_unit_test(attention_needs_its_tokens),
+        cmocka_unit_test(refused_calls_change_nothing),
         cmocka_unit_test(moves_are_checked),
         cmocka_unit_test(shifts_are_checked),
         cmocka_unit_test(questions_have_answers_for_everything),

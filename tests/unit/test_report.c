@@ -318,6 +318,77 @@ static void page_is_whole(void **state) {
     unlink(page_path);
 }
 
+/* A store of its own: 300 seeds of one encoding, and 70 encodings of another task. */
+static void open_many(lab_store **store, char *path, size_t size) {
+    snprintf(path, size, "%s/many.db", folder);
+    OK(lab_store_open(store, path, &failed));
+    OK(lab_store_begin(*store, &failed));
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        const made_run one = {"copy", "rope", "smoke", seed, LAB_RUN_DONE, seed < 150 ? 0.25 : 0.75, 64};
+        insert(*store, &one);
+    }
+    for (int i = 0; i < 70; i++) {
+        char spec[32];
+        snprintf(spec, sizeof spec, "rope(base=%d)", 100 + i);
+        const made_run one = {"reverse", spec, "smoke", 0, LAB_RUN_DONE, 0.5, 64};
+        insert(*store, &one);
+    }
+    OK(lab_store_commit(*store, &failed));
+}
+
+static void drop_many(lab_store *store, const char *path) {
+    static const char *const ends[] = {"", "-wal", "-shm"};
+    lab_store_close(&store);
+    for (size_t i = 0; i < 3; i++) {
+        char name[96];
+        snprintf(name, sizeof name, "%s%s", path, ends[i]);
+        unlink(name);
+    }
+}
+
+static void every_seed_counts(void **state) {
+    (void)state;
+    char path[64];
+    lab_store *store = NULL;
+    lab_summary summary;
+    const lab_summary_filter filter = {.task = "copy"};
+    open_many(&store, path, sizeof path);
+    OK(lab_summary_create(&summary, store, &filter, &failed));
+    assert_int_equal(summary.section_count, 1);
+    const lab_summary_row *row = &summary.sections[0].rows[0];
+    const lab_statistic *const all[] = {&row->accuracy, &row->exact, &row->tokens_per_second, &row->at_length[0]};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        assert_int_equal(all[i]->count, 300);
+    }
+    assert_true(fabs(row->accuracy.mean - 0.5) < 1e-12);
+    assert_true(fabs(row->accuracy.deviation - 0.25 * sqrt(300.0 / 299)) < 1e-12);
+    lab_summary_free(&summary);
+    drop_many(store, path);
+}
+
+static void what_is_not_drawn_is_said(void **state) {
+    (void)state;
+    static const char said[] = "Drawn are the first 64 of 70 encodings; the tables have all.";
+    char path[64], *html = NULL;
+    size_t bytes = 0, times = 0;
+    lab_store *store = NULL;
+    const lab_report_options options = {.filter = {.task = "reverse"}, .folder = folder};
+    if (!has_gnuplot()) {
+        skip();
+    }
+    open_many(&store, path, sizeof path);
+    OK(lab_report_write(store, &options, page_path, &failed));
+    drop_many(store, path);
+    OK(lab_file_read(page_path, &html, &bytes, &failed));
+    for (const char *at = html; (at = strstr(at, said)) != NULL; at++) {
+        times++;
+    }
+    assert_int_equal(times, 2); /* accuracy against length, learning curves */
+    assert_non_null(strstr(html, "rope(base=169)"));
+    free(html);
+    unlink(page_path);
+}
+
 static void failures_leave_nothing(void **state) {
     (void)state;
     lab_store *store = NULL;
@@ -340,9 +411,10 @@ static void failures_leave_nothing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics),    cmocka_unit_test(sections_are_never_mixed),
-        cmocka_unit_test(filters),       cmocka_unit_test(json_has_the_numbers),
-        cmocka_unit_test(page_is_whole), cmocka_unit_test(failures_leave_nothing),
+        cmocka_unit_test(statistics),        cmocka_unit_test(sections_are_never_mixed),
+        cmocka_unit_test(filters),           cmocka_unit_test(json_has_the_numbers),
+        cmocka_unit_test(page_is_whole),     cmocka_unit_test(failures_leave_nothing),
+        cmocka_unit_test(every_seed_counts), cmocka_unit_test(what_is_not_drawn_is_said),
     };
     return cmocka_run_group_tests(tests, make_store, drop_store);
 }

@@ -193,6 +193,23 @@ static void test_metrics(void **state) {
     assert_true(fabs(finals[0].value - 0.75) < 1e-15);
     assert_string_equal(finals[1].set, "test:200");
     free(finals);
+    /* Names of any length come back whole: cut, these two would be one. */
+    char one[501], two[501];
+    memset(one, 'x', sizeof one);
+    memcpy(one, "test:", 5);
+    one[500] = '\0';
+    memcpy(two, one, sizeof two);
+    two[499] = 'y';
+    assert_int_equal(lab_store_final_set(store, run.id, one, two, 1.0, &error), LOCUS_OK);
+    assert_int_equal(lab_store_final_set(store, run.id, two, one, 2.0, &error), LOCUS_OK);
+    assert_int_equal(lab_store_finals(store, run.id, &finals, &count, &error), LOCUS_OK);
+    assert_int_equal(count, 4);
+    assert_string_equal(finals[2].set, one);
+    assert_string_equal(finals[2].name, two);
+    assert_string_equal(finals[3].set, two);
+    assert_string_equal(finals[3].name, one);
+    assert_true(finals[2].value < 1.5 && finals[3].value > 1.5);
+    free(finals);
 
     assert_int_equal(lab_store_begin(store, &error), LOCUS_OK); /* a transaction that is given up leaves nothing */
     assert_int_equal(lab_store_metric_add(store, run.id, "dev.loss", 999, 1.0, &error), LOCUS_OK);

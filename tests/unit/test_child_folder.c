@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Working folders of programs of others: nobody else may look into them, and what a killed process left is removed by
+ * the next one, unless somebody holds it or it is none of ours. */
+#include "io/file.h"
+#include "scratch_folder.h"
+#include "text/child.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* A process that makes a folder, writes into it and is killed. */
+static void leave_one(void) {
+    const pid_t child = fork();
+    int state = 0;
+    assert_true(child >= 0);
+    if (child == 0) {
+        lab_child_folder folder;
+        if (lab_child_open(&folder, NULL) == LOCUS_OK && lab_child_write(&folder, "text", "abc", 3, NULL) == LOCUS_OK &&
+            lab_child_write(&folder, "log", "", 0, NULL) == LOCUS_OK)
+            raise(SIGKILL);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(child, &state, 0), child);
+    assert_true(WIFSIGNALED(state) && WTERMSIG(state) == SIGKILL);
+}
+
+static void left_folders_go(void **state) {
+    lab_child_folder held, next;
+    struct stat facts;
+    (void)state;
+    leave_one();
+    assert_int_equal(scratch_count(), 1);
+    assert_int_equal(lab_child_open(&held, NULL), LOCUS_OK);
+    assert_int_equal(scratch_count(), 1); /* its own */
+    assert_int_equal(lab_child_write(&held, "text", "mine", 4, NULL), LOCUS_OK);
+    leave_one();
+    leave_one(); /* removes the one before */
+    assert_int_equal(scratch_count(), 2);
+    assert_int_equal(lab_child_open(&next, NULL), LOCUS_OK);
+    assert_int_equal(scratch_count(), 2); /* what is held stays, with its file */
+    char *data = NULL;
+    size_t bytes = 0;
+    assert_int_equal(lab_child_read(&held, "text", &data, &bytes, NULL), LOCUS_OK);
+    assert_int_equal(bytes, 4);
+    free(data);
+    assert_int_equal(stat(held.path, &facts), 0);
+    assert_int_equal(facts.st_mode & 0777, 0700);
+    lab_child_close(&next);
+    lab_child_close(&held);
+    lab_child_close(&held); /* safe */
+    assert_int_equal(scratch_count(), 0);
+}
+
+/* Of another name, a link, or a folder that holds a folder. */
+static void nothing_else_goes(void **state) {
+    lab_child_folder folder;
+    (void)state;
+    assert_int_equal(mkdir(scratch_path("locus-text.tmp-0123"), 0700), 0);
+    assert_int_equal(mkdir(scratch_path("kept"), 0700), 0);
+    scratch_write("kept/file", "x", 1);
+    assert_int_equal(symlink("kept", scratch_path("locus-text.tmp-0123456789abcdef")), 0);
+    assert_int_equal(mkdir(scratch_path("locus-text.tmp-0123456789abcde0"), 0700), 0);
+    assert_int_equal(mkdir(scratch_path("locus-text.tmp-0123456789abcde0/deeper"), 0700), 0);
+    assert_int_equal(lab_child_open(&folder, NULL), LOCUS_OK);
+    lab_child_close(&folder);
+    assert_int_equal(scratch_count(), 4);
+    assert_int_equal(access(scratch_path("kept/file"), F_OK), 0);
+    assert_int_equal(unlink(scratch_path("kept/file")), 0);
+    assert_int_equal(rmdir(scratch_path("kept")), 0);
+    assert_int_equal(rmdir(scratch_path("locus-text.tmp-0123")), 0);
+    assert_int_equal(unlink(scratch_path("locus-text.tmp-0123456789abcdef")), 0);
+    assert_int_equal(rmdir(scratch_path("locus-text.tmp-0123456789abcde0/deeper")), 0);
+    assert_int_equal(rmdir(scratch_path("locus-text.tmp-0123456789abcde0")), 0);
+}
+
+static void no_folder_is_told(void **state) {
+    lab_child_folder folder;
+    locus_error error = {0};
+    (void)state;
+    char *base = strdup(getenv("TMPDIR"));
+    assert_int_equal(setenv("TMPDIR", scratch_path("nowhere"), 1), 0);
+    assert_int_equal(lab_child_open(&folder, &error), LOCUS_ERROR_IO);
+    assert_non_null(strstr(error.message, "nowhere"));
+    lab_child_close(&folder);
+    assert_int_equal(setenv("TMPDIR", base, 1), 0);
+    free(base);
+}
+
+static int open_scratch(void **state) {
+    const int status = scratch_create(state);
+    char base[512];
+    snprintf(base, sizeof base, "%s", scratch_path(""));
+    base[strlen(base) - 1] = '\0'; /* the slash */
+    return status != 0 ? status : setenv("TMPDIR", base, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(left_folders_go),
+        cmocka_unit_test(nothing_else_goes),
+        cmocka_unit_test(no_folder_is_told),
+    };
+    return cmocka_run_group_tests(tests, open_scratch, scratch_remove);
+}
