@@ -88,7 +88,52 @@ static void test_scores(void **state) {
     locus_allocator_set(NULL);
 }
 
+/* What terms keep of their parameters, each allocation of it refused. */
+static void refuse_binding(const char *spec, ledger *books) {
+    rig r;
+    rig_bind(&r, spec, rig_shape(2, 4, 0, 0), 1);
+    const size_t before = books->blocks;
+    for (size_t refuse = 1;; refuse++) {
+        locus_binding *binding = NULL;
+        locus_error error = {0};
+        books->asked = 0;
+        books->refuse = refuse;
+        const locus_status status = locus_binding_create(&binding, r.encoding, &r.shape, r.values, r.count, &error);
+        books->refuse = 0;
+        assert_true(status == LOCUS_OK || !binding);
+        locus_binding_destroy(&binding);
+        if (books->blocks != before)
+            fail_msg("%s, allocation %zu: %zu blocks are left", spec, refuse, books->blocks - before);
+        if (status == LOCUS_OK) {
+            assert_true(refuse > 2 && books->asked < refuse);
+            break;
+        }
+        assert_int_equal(status, LOCUS_ERROR_MEMORY);
+        assert_int_equal(error.status, LOCUS_ERROR_MEMORY);
+    }
+    rig_close(&r);
+}
+
+static void test_bindings(void **state) {
+    (void)state;
+    static const char *const specs[] = {"fire(hidden=5)",
+                                        "cope(max=3)",
+                                        "kerple",
+                                        "t5",
+                                        "temperature + alibi",
+                                        "scores(sinks=on)",
+                                        "relative(window=2, values=on)"};
+    ledger books = {0, 0, 0};
+    const locus_allocator allocator = {book_allocate, book_release, &books};
+    locus_allocator_set(&allocator);
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++)
+        refuse_binding(specs[i], &books);
+    assert_int_equal(books.blocks, 0);
+    locus_allocator_set(NULL);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scores), cmocka_unit_test(test_scores_on_line)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scores), cmocka_unit_test(test_scores_on_line),
+                                       cmocka_unit_test(test_bindings)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,6 +137,35 @@ static void test_rows(void **state) {
     check_rows("algebraic(group=cycle:12)", rig_shape(1, 6, 0, 0), LOCUS_ROLE_QUERY);
 }
 
+/* Runs that stand on every axis: one operator of several axes' angles for all of a run (rotary_standing.c). */
+static void check_standing(const char *spec, locus_shape shape, locus_role role) {
+    enum { COUNT = 75 };
+    static const int64_t stands[4][AXES] = {{3, -5, 2}, {-7, 4, 11}, {0, 9, -1}, {33, 0, 6}};
+    gradient_case c = {.role = role, .tokens = COUNT, .reach = 64, .steep = 8};
+    const size_t offsets[] = {0, COUNT};
+    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    locus_positions *positions = NULL;
+    int64_t values[COUNT * AXES];
+    rig_bind(&c.r, spec, shape, 7);
+    const locus_group *group = locus_encoding_group(c.r.encoding);
+    const size_t axes = locus_group_coordinates(group);
+    for (size_t t = 0; t < COUNT; t++)
+        for (size_t a = 0; a < axes; a++) /* 20, 20 and 19 at one place, 16 elsewhere, which is the least */
+            values[t * axes + a] = stands[t < 20 ? 0 : t < 40 ? 1 : t < 59 ? 2 : 3][a];
+    rig_ok(locus_positions_create(&positions, group, &packing, values, error));
+    rig_place(&c.r, positions, NULL);
+    check_case(&c, 4e-7);
+    rig_close(&c.r);
+}
+
+static void test_standing(void **state) {
+    (void)state;
+    for (locus_role role = LOCUS_ROLE_QUERY; role <= LOCUS_ROLE_OUTPUT; role++) {
+        check_standing("string(values=on, base=10)", rig_shape(2, 6, 0, 0), role);
+        check_standing("string(group=grid:3, heads=shared, values=on, base=10)", rig_shape(2, 6, 0, 0), role);
+    }
+}
+
 /* ---- near angles ---- */
 
 /* Generators whose eigenvalues collide: A for S with angles a and b in planes that are not the axes'. */
@@ -194,9 +223,9 @@ static void test_near_reflections(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sequences),   cmocka_unit_test(test_cycles),
-                                       cmocka_unit_test(test_grids),       cmocka_unit_test(test_splits),
-                                       cmocka_unit_test(test_mixtures),    cmocka_unit_test(test_rows),
-                                       cmocka_unit_test(test_near_angles), cmocka_unit_test(test_near_reflections)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sequences), cmocka_unit_test(test_cycles),      cmocka_unit_test(test_grids),
+        cmocka_unit_test(test_splits),    cmocka_unit_test(test_mixtures),    cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_standing),  cmocka_unit_test(test_near_angles), cmocka_unit_test(test_near_reflections)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

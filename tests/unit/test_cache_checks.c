@@ -55,11 +55,13 @@ static void creation_says_what_is_missing(void **state) {
     locus_binding *binding = bind("rope", (locus_shape){.heads = 2, .head_dim = 4});
     locus_binding *empty = bind("none", (locus_shape){.model_dim = 4});
     locus_cache_options options = locus_cache_options_default();
-    locus_cache *cache = NULL;
+    int other = 0;
+    locus_cache *cache = (locus_cache *)(void *)&other; /* whatever stood there: it is nobody's cache */
     locus_error error;
     expect(locus_cache_create(NULL, binding, &options, &error), LOCUS_ERROR_ARGUMENT, &error,
            "cache is NULL: give a place for the result");
     expect(locus_cache_create(&cache, NULL, &options, &error), LOCUS_ERROR_ARGUMENT, &error, "binding is NULL");
+    assert_null(cache);
     expect(locus_cache_create(&cache, binding, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "options is NULL: start from locus_cache_options_default() and give a capacity");
     expect(locus_cache_create(&cache, binding, &options, &error), LOCUS_ERROR_ARGUMENT, &error,
@@ -218,6 +220,40 @@ static void some_positions_cannot_be_counted_or_real(void **state) {
     locus_positions_destroy(&real);
     cache_case_free(&one);
     cache_case_close(&c);
+}
+
+/* Positions that rise by one, stand, fall and jump: each key is turned at its own, as a whole plan turns it. */
+static void positions_may_jump(void **state) {
+    (void)state;
+    static const int64_t values[] = {0, 1, 2, 3, 1, 0, 1, 1, 1, 2, -1, 2, -1, 0, 63, 64, 65, 5, -4, 5, 100, 99, 98, 0};
+    enum { JUMPS = sizeof values / sizeof *values };
+    static const char *const specs[] = {"rope", "rope(base=5, turn=backward)", "algebraic",
+                                        "algebraic(generator=angles)", "mixed(group=seq)"};
+    for (size_t i = 0; i < 2 * (sizeof specs / sizeof *specs); i++) {
+        cache_case c = {
+            .spec = specs[i / 2], .dtype = i % 2 ? LOCUS_FLOAT64 : LOCUS_FLOAT32, .sequences = 1, .lengths = {JUMPS}};
+        cache_case_open(&c);
+        const cache_part all = cache_case_all(&c);
+        const size_t offsets[] = {0, JUMPS};
+        locus_positions *positions = on("seq", 1, offsets, values);
+        locus_tensor k = cache_case_rows(&c, &all, 'k', c.dtype), v = cache_case_rows(&c, &all, 'v', c.dtype);
+        locus_plan *plan = NULL;
+        cache_case_need(&c, locus_plan_create(&plan, c.binding, positions, NULL, NULL), &(locus_error){0});
+        locus_tensor turned = cache_case_applied(&c, plan, LOCUS_ROLE_KEY, &k);
+        cache_case_need(&c, locus_cache_append(c.cache, positions, &k, &v, NULL), &(locus_error){0});
+        const locus_tensor kept = locus_cache_keys(c.cache, 0);
+        for (size_t t = 0; t < JUMPS; t++)
+            for (size_t h = 0; h < c.kv_heads; h++)
+                for (size_t j = 0; j < 8; j++)
+                    if (cache_case_number(&kept, t, h, j) != cache_case_number(&turned, t, h, j))
+                        fail_msg("%s: key %zu at %lld, head %zu, element %zu", c.spec, t, (long long)values[t], h, j);
+        locus_plan_destroy(&plan);
+        locus_positions_destroy(&positions);
+        cache_case_free(&k);
+        cache_case_free(&v);
+        cache_case_free(&turned);
+        cache_case_close(&c);
+    }
 }
 
 /* ---- attending ---- */
@@ -430,6 +466,7 @@ int main(void) {
         cmocka_unit_test(appends_are_checked),
         cmocka_unit_test(some_positions_cannot_be_counted_or_real),
         cmocka_unit_test(attention_needs_its_tokens),
+        cmocka_unit_test(positions_may_jump),
         cmocka_unit_test(refused_calls_change_nothing),
         cmocka_unit_test(moves_are_checked),
         cmocka_unit_test(shifts_are_checked),

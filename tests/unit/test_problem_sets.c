@@ -288,6 +288,9 @@ static void test_sequences(void **state) {
         assert_int_equal(set.samples, 100);
         assert_true(set.sequences.count == 100 && more.sequences.count == UINT64_MAX);
         assert_int_equal(set.sequences.length, t < 2 ? 641 : 513);
+        lab_dataset one = open_set(names[t], &options, LAB_SET_TRAIN, 1, 2); /* the least that has an end */
+        assert_true(one.sequences.count == 1 && one.samples == 1);
+        lab_dataset_destroy(&one);
         assert_true(lab_dataset_chance(&set, 5) == 0.0 && set.sequences.bytes_per_token == 0.0);
         for (uint64_t i = 0; i < 100; i++) {
             read_text(names[t], &set, i, text);
