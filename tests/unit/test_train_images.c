@@ -181,7 +181,7 @@ static void test_refused(void **state) {
     p.config = tiny("algebraic(group=tree:2)");
     assert_int_not_equal(training_run(&p), LOCUS_OK);
     p.config = tiny("sinusoidal");
-    p.config.model.image_side = 512; /* more pixels than the set has */
+    p.config.model.image_side = 64; /* more pixels than the set has */
     assert_int_equal(training_run(&p), LOCUS_ERROR_ARGUMENT);
     training_remains r = training_look("refused");
     assert_int_equal(r.run.id, 0);
@@ -199,7 +199,7 @@ static void test_other_sizes(void **state) {
         .samples = 1, .input_offsets = offsets, .target_offsets = offsets, .input = word, .target = word};
     const lab_train_config config = tiny("none");
     lab_model_config larger = config.model, reader = lab_model_default();
-    larger.image_side = 512;
+    larger.image_side = 64;
     reader.dim = reader.feed_forward = 16;
     const struct {
         const lab_dataset *set;
