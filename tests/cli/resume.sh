@@ -26,6 +26,11 @@ results killed run >killed.txt
 cmp whole/run/best.safetensors killed/run/best.safetensors || fail "other parameters after $killed kills"
 cmp whole.txt killed.txt || fail "other results after $killed kills: $(diff whole.txt killed.txt)"
 
+# Killed when it was recorded as done and its last checkpoint not yet removed: the same command removes it.
+cp whole/run/best.safetensors whole/run/last.safetensors
+(train --store whole/locus.db --name run)
+[ ! -e whole/run/last.safetensors ] || fail "a training that is done keeps its checkpoint"
+
 # Ctrl-C: exit 1, a line that says how to go on, a checkpoint, a row that says stopped.
 "$locus" train --task copy --encoding rope --store stopped/locus.db --steps 100000 --threads 1 2>err &
 process=$!

@@ -5,8 +5,11 @@
 
 #include <errno.h>
 #include <execinfo.h>
+#include <link.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The C library's own, by the names under which it exports them for this purpose. */
 void *__libc_malloc(size_t bytes);
@@ -17,15 +20,36 @@ void *__libc_memalign(size_t alignment, size_t bytes);
 fault_page *fault_shared;
 
 static long number; /* 0: none fails and none is counted */
-static bool lasting;
+static bool lasting, resizing;
+static uintptr_t begin, end; /* where the code is whose allocations count */
+
+static int find_library(struct dl_phdr_info *facts, size_t bytes, void *name) {
+    (void)bytes;
+    for (int i = 0; strstr(facts->dlpi_name, name) != NULL && i < facts->dlpi_phnum; i++) {
+        if (facts->dlpi_phdr[i].p_type == PT_LOAD && (facts->dlpi_phdr[i].p_flags & PF_X) != 0) {
+            begin = (uintptr_t)(facts->dlpi_addr + facts->dlpi_phdr[i].p_vaddr);
+            end = begin + facts->dlpi_phdr[i].p_memsz;
+        }
+    }
+    return end != 0;
+}
 
 void fault_allocator_arm(const fault *wanted) {
+    begin = end = 0;
+    if (wanted->library != NULL) {
+        char name[64];
+        snprintf(name, sizeof name, "%s", wanted->library);
+        dl_iterate_phdr(find_library, name);
+    } else {
+        end = UINTPTR_MAX;
+    }
     lasting = wanted->lasting;
+    resizing = wanted->resizing;
     number = wanted->number;
 }
 
-static bool fails(void) {
-    if (number == 0) {
+static bool fails(const void *caller, bool resizes) {
+    if (number == 0 || (resizing && !resizes) || (uintptr_t)caller < begin || (uintptr_t)caller >= end) {
         return false;
     }
     const long now = ++fault_shared->counted;
@@ -39,19 +63,21 @@ static bool fails(void) {
     return true;
 }
 
+#define FAILS(resizes) fails(__builtin_return_address(0), resizes)
+
 /* Seen by the shared libraries, which are compiled code like any other here. */
 #pragma GCC visibility push(default)
 
 void *malloc(size_t bytes) {
-    return fails() ? NULL : __libc_malloc(bytes);
+    return FAILS(false) ? NULL : __libc_malloc(bytes);
 }
 
 void *calloc(size_t count, size_t bytes) {
-    return fails() ? NULL : __libc_calloc(count, bytes);
+    return FAILS(false) ? NULL : __libc_calloc(count, bytes);
 }
 
 void *realloc(void *block, size_t bytes) {
-    return fails() ? NULL : __libc_realloc(block, bytes);
+    return FAILS(true) ? NULL : __libc_realloc(block, bytes);
 }
 
 void *reallocarray(void *block, size_t count, size_t bytes) {
@@ -60,19 +86,19 @@ void *reallocarray(void *block, size_t count, size_t bytes) {
         errno = ENOMEM;
         return NULL;
     }
-    return realloc(block, product);
+    return FAILS(true) ? NULL : __libc_realloc(block, product);
 }
 
 void *memalign(size_t alignment, size_t bytes) {
-    return fails() ? NULL : __libc_memalign(alignment, bytes);
+    return FAILS(false) ? NULL : __libc_memalign(alignment, bytes);
 }
 
 void *aligned_alloc(size_t alignment, size_t bytes) {
-    return fails() ? NULL : __libc_memalign(alignment, bytes);
+    return FAILS(false) ? NULL : __libc_memalign(alignment, bytes);
 }
 
 int posix_memalign(void **block, size_t alignment, size_t bytes) {
-    void *made = fails() ? NULL : __libc_memalign(alignment, bytes);
+    void *made = FAILS(false) ? NULL : __libc_memalign(alignment, bytes);
     if (made == NULL) {
         return ENOMEM;
     }

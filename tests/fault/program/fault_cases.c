@@ -72,12 +72,14 @@
             "--quiet" \
         } \
     }
-#define CASE_TRAIN \
+#define TRAIN(case_name, its_library, only_resizing) \
     { \
-        .name = "train", .words = {"train", "--task",    "copy",   "--encoding", "algebraic(group=seq, decay=0.98)", \
-                                   SIZES,   SHORT_WORDS, "--name", "one"}, \
+        .name = (case_name), .library = (its_library), .resizing = (only_resizing), \
+        .words = {"train", "--task",    "copy",   "--encoding", "algebraic(group=seq, decay=0.98)", \
+                  SIZES,   SHORT_WORDS, "--name", "one"}, \
         .trains = true, .in_short = true \
     }
+#define CASE_TRAIN TRAIN("train", NULL, false)
 #define CASE_COMPARE \
     { \
         .name = "compare", .words = {"compare", "--task", "copy", "--encodings", "rope,none", \
@@ -134,6 +136,9 @@ const fault_case fault_allocation_cases[] = {
     {.name = "eval", .prepare = ONE_RUN, .words = {"eval", "one", "--threads", "1"}},
     {.name = "generate", .prepare = ONE_RUN, .words = {"generate", "one", "--input", "1 2 3", "--threads", "1"}},
     CASE_TRAIN,
+    TRAIN("train: libdnnl", "libdnnl", false),     /* products that are not computed */
+    TRAIN("train: libstdc++", "libstdc++", false), /* `new` in oneDNN */
+    TRAIN("train: libc", "libc.so", true),         /* texts that a stream loses when it is closed */
     CASE_REPORT,
     CASE_COMPARE,
     {.name = NULL},

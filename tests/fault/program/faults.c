@@ -36,7 +36,7 @@ uint64_t fault_random(uint64_t below) {
 
 /* How many allocations or calls a good run makes. */
 static long count(const fault_case *which, fault_kind kind) {
-    const fault never = {.kind = kind, .number = LONG_MAX};
+    const fault never = {.kind = kind, .number = LONG_MAX, .library = which->library, .resizing = which->resizing};
     fault_run run;
     fault_folder_remove("work");
     fault_folder_copy("before", "work");
@@ -52,7 +52,11 @@ static void try_allocations(const fault_reference *reference, long samples, faul
     const long tries = samples == 0 || samples > total ? total : samples;
     for (long i = 0; i < tries; i++) {
         const long number = tries == total ? i + 1 : 1 + (long)fault_random((uint64_t)total);
-        const fault wanted = {.kind = FAULT_ALLOCATION, .number = number, .lasting = fault_random(4) == 0};
+        const fault wanted = {.kind = FAULT_ALLOCATION,
+                              .number = number,
+                              .lasting = fault_random(4) == 0,
+                              .library = reference->which->library,
+                              .resizing = reference->which->resizing};
         fault_try(reference, &wanted, counts);
     }
     printf("  %-18s %ld of %ld allocations\n", reference->which->name, tries, total);
@@ -85,7 +89,8 @@ static long samples_of(const request *asked, const fault_case *which) {
         return asked->samples;
     }
     if (asked->mode[0] == 'a') {
-        return asked->full && !which->trains ? 0 : asked->full ? 2000 : which->trains ? 12 : 250;
+        const long some = which->trains ? 12 : 250;
+        return which->resizing || (asked->full && !which->trains) ? 0 : asked->full ? 2000 : some;
     }
     return asked->full ? asked->mode[0] == 'c' ? 300 : 143 : asked->mode[0] == 'c' ? 25 : 5;
 }
@@ -119,15 +124,17 @@ static const fault_case *cases_of(const char *mode) {
 
 static int try_one(int argc, char **argv) {
     static const fault_case *const lists[] = {fault_allocation_cases, fault_call_cases};
-    const fault wanted = {.kind = argc > 3 && argv[3][0] == 'c' ? FAULT_CALL : FAULT_ALLOCATION,
-                          .number = argc > 4 ? atol(argv[4]) : 1,
-                          .variant = argc > 5 ? (size_t)atol(argv[5]) : 0,
-                          .lasting = argc > 6};
+    fault wanted = {.kind = argc > 3 && argv[3][0] == 'c' ? FAULT_CALL : FAULT_ALLOCATION,
+                    .number = argc > 4 ? atol(argv[4]) : 1,
+                    .variant = argc > 5 ? (size_t)atol(argv[5]) : 0,
+                    .lasting = argc > 6};
     for (size_t i = 0; i < 2; i++) {
         for (const fault_case *which = lists[i]; argc > 2 && which->name != NULL; which++) {
             if (strcmp(which->name, argv[2]) == 0) {
                 fault_reference reference;
                 fault_counts counts = {0};
+                wanted.library = which->library;
+                wanted.resizing = which->resizing;
                 fault_reference_make(&reference, which);
                 fault_try(&reference, &wanted, &counts);
                 fault_reference_free(&reference);

@@ -25,6 +25,8 @@ typedef struct fault_case {
     bool trains;                   /* keeps a store: after a fault the same command goes on, to the same bits */
     bool jobs;                     /* trains in processes of its own, which may outlive it */
     bool in_short;                 /* belongs to the short form */
+    const char *library;           /* only allocations that this library's own code asks for; NULL: all */
+    bool resizing;                 /* only reallocations */
 } fault_case;
 
 extern const fault_case fault_allocation_cases[], fault_call_cases[], fault_kill_cases[]; /* end with a name of NULL */
@@ -45,7 +47,9 @@ typedef struct fault {
     size_t variant; /* which of the errors that fit the call */
     double seconds;
     bool lasting;
-    bool orphans; /* only the process itself is killed, not those that it started */
+    bool orphans;        /* only the process itself is killed, not those that it started */
+    const char *library; /* NULL: all allocations count; otherwise those that code of this library asks for */
+    bool resizing;       /* only reallocations count */
 } fault;
 
 enum { TRACE_DEPTH = 24 };
