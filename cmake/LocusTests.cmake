@@ -162,6 +162,7 @@ if(TARGET locus_commands AND NOT LOCUS_SANITIZE AND CMAKE_SYSTEM_NAME STREQUAL L
     # One seed for all: a test that fails once in a while names nothing. ./dev faults draws others.
     locus_register(faults.${form} faults faults ${form} --seed 6)
   endforeach()
+  locus_register(faults.memcheck faults sh ${CMAKE_CURRENT_SOURCE_DIR}/tools/memcheck.sh short)
 endif()
 
 # ---- benches and examples ----

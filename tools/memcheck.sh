@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Small trainings under valgrind: memory that is read before it was written, used after it was freed, or lost for good, in
+# libraries too. The short form trains one model for two steps; the other one a model of each family of tasks, reports and
+# goes on with a training. Ends with 1 if valgrind found anything, with 77 where there is no valgrind.
+# usage: [LOCUS=PROGRAM] tools/memcheck.sh [short]
+set -eu
+cd "$(dirname "$0")/.."
+locus=${LOCUS:-$PWD/build/release/locus}
+if ! command -v valgrind >/dev/null 2>&1; then
+    echo 'skipped: there is no valgrind'
+    exit 77
+fi
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+
+# valgrind knows no AVX-512.
+export LOCUS_ISA=avx2 ONEDNN_MAX_CPU_ISA=AVX2 OMP_NUM_THREADS=1
+case $(uname -m) in x86_64 | amd64) ;; *) unset LOCUS_ISA ONEDNN_MAX_CPU_ISA ;; esac
+
+found=0
+check() {
+    if ! valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite --num-callers=30 \
+        "$locus" "$@" >out 2>&1; then
+        echo "FOUND locus $*"
+        tail -n 80 out
+        found=1
+    fi
+}
+
+# train TASK ENCODING [OPTIONS]: at dimension 16, one layer.
+train() {
+    task=$1 encoding=$2
+    shift 2
+    check train --task "$task" --encoding "$encoding" --dim 16 --heads 2 --layers 1 --feed-forward 16 --threads 1 --quiet \
+        --store "$task.db" --name one --checkpoint-seconds 0 "$@"
+}
+
+words='--length 5 --symbols 6 --train-samples 20 --dev-samples 4 --test-samples 4 --greedy-samples 2 --batch 10'
+few='--dev-samples 4 --test-samples 4 --batch 4 --steps 4 --evaluate-every 2'
+# shellcheck disable=SC2086 # lists of options
+if [ "${1:-}" = short ]; then
+    train copy 'algebraic(group=seq, decay=0.98)' $words --steps 2
+    exit $found
+fi
+
+record() {
+    # shellcheck disable=SC2059 # the byte is the format
+    printf "\\$(printf %03o "$1")"
+    head -c 3072 /dev/zero | tr '\0' "$2"
+}
+mkdir images
+for i in 1 2 3 4 5; do
+    { record 0 A; record 1 P; record 2 c; record 3 n; } >images/data_batch_$i.bin
+done
+{ record 0 B; record 1 Q; record 2 d; record 3 m; } >images/test_batch.bin
+awk 'BEGIN { for (i = 0; i < 300; i++) printf "the %d of a %s;\n", i * i % 97, i % 3 ? "cat" : "dog" }' >plain.txt
+
+# shellcheck disable=SC2086 # lists of options
+{
+    train copy 'algebraic(group=seq, decay=0.98)' $words --steps 4 --evaluate-every 2
+    train copy 'algebraic(group=seq, decay=0.98)' $words --steps 6 --evaluate-every 2 --name two
+    train tree-ops 'algebraic(group=tree:2)' --depth 2 --train-samples 20 --greedy-samples 2 $few
+    train cifar10 'rope(axes=2)' --train-samples 8 --test-samples 4 --batch 4 --epochs 2 --data images
+    train addition 'rope + t5' --sequence 40 --digits 2 --greedy-samples 2 $few
+    check data make text --train-text plain.txt -o text --quiet
+    train text 'cope' --sequence 24 --data text $few
+    train listops 'learned(size=64)' --expression-depth 3 --shortest 2 --longest 20 --train-samples 20 $few
+}
+check generate one --store copy.db --input '1 2 3' --threads 1
+check eval one --store tree-ops.db --threads 1
+check compare --store compare.db --task copy --encodings rope,none --jobs 2 --threads 1 --dim 16 --heads 2 --layers 1 \
+    --feed-forward 16 --length 5 --symbols 6 --train-samples 20 --dev-samples 4 --test-samples 4 --greedy-samples 2 \
+    --batch 10 --steps 2 --no-page --quiet
+check report --store copy.db -o page.html --quiet
+echo "memcheck: $([ $found = 0 ] && echo 'nothing found' || echo 'something was found')"
+exit $found
