@@ -34,7 +34,7 @@ train() {
     task=$1 encoding=$2
     shift 2
     check train --task "$task" --encoding "$encoding" --dim 16 --heads 2 --layers 1 --feed-forward 16 --threads 1 --quiet \
-        --store "$task.db" --name one --checkpoint-seconds 0 "$@"
+        --store "$task/runs.db" --name one --checkpoint-seconds 0 "$@"
 }
 
 words='--length 5 --symbols 6 --train-samples 20 --dev-samples 4 --test-samples 4 --greedy-samples 2 --batch 10'
@@ -64,15 +64,15 @@ awk 'BEGIN { for (i = 0; i < 300; i++) printf "the %d of a %s;\n", i * i % 97, i
     train tree-ops 'algebraic(group=tree:2)' --depth 2 --train-samples 20 --greedy-samples 2 $few
     train cifar10 'rope(axes=2)' --train-samples 8 --test-samples 4 --batch 4 --epochs 2 --data images
     train addition 'rope + t5' --sequence 40 --digits 2 --greedy-samples 2 $few
-    check data make text --train-text plain.txt -o text --quiet
-    train text 'cope' --sequence 24 --data text $few
+    check data make text --train-text plain.txt -o tokens --quiet
+    train text 'cope' --sequence 24 --data tokens $few
     train listops 'learned(size=64)' --expression-depth 3 --shortest 2 --longest 20 --train-samples 20 $few
 }
-check generate one --store copy.db --input '1 2 3' --threads 1
-check eval one --store tree-ops.db --threads 1
+check generate one --store copy/runs.db --input '1 2 3' --threads 1
+check eval one --store tree-ops/runs.db --threads 1
 check compare --store compare.db --task copy --encodings rope,none --jobs 2 --threads 1 --dim 16 --heads 2 --layers 1 \
     --feed-forward 16 --length 5 --symbols 6 --train-samples 20 --dev-samples 4 --test-samples 4 --greedy-samples 2 \
     --batch 10 --steps 2 --no-page --quiet
-check report --store copy.db -o page.html --quiet
+check report --store copy/runs.db -o page.html --quiet
 echo "memcheck: $([ $found = 0 ] && echo 'nothing found' || echo 'something was found')"
 exit $found

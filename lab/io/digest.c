@@ -5,12 +5,23 @@
 #include "io/fail.h"
 #include "io/file.h"
 #include <errno.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <stdbool.h>
 #include <stdlib.h>
+
+/* OpenSSL 3 sets itself up when it is first asked for something, and uses what it could not set up. */
+static bool is_ready(void) {
+#if OPENSSL_VERSION_NUMBER >= 0x30000000L
+    return OSSL_LIB_CTX_get0_global_default() != NULL;
+#else
+    return true;
+#endif
+}
 
 locus_status lab_digest_open(lab_digest *digest, lab_digest_kind kind, locus_error *error) {
     const EVP_MD *algorithm = kind == LAB_DIGEST_MD5 ? EVP_md5() : EVP_sha256();
-    EVP_MD_CTX *state = EVP_MD_CTX_new();
+    EVP_MD_CTX *state = is_ready() ? EVP_MD_CTX_new() : NULL;
     digest->state = state;
     if (state == NULL) {
         return lab_fail_memory(error, "a check sum");

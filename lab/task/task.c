@@ -180,28 +180,34 @@ static double class_chance(const lab_dataset *set) {
     return samples > 0 ? (double)most / (double)samples : 0.0;
 }
 
+/* How often the most common of the target tokens from `first` on occurs, of as many as are counted at once: without
+ * memory, want of which nobody could tell from a chance of 0. */
+enum { COUNTED = 512 };
+
+static size_t most_common(const lab_dataset *set, size_t tokens, size_t first, size_t vocabulary) {
+    size_t counts[COUNTED] = {0}, most = 0;
+    const size_t end = vocabulary - first < COUNTED ? vocabulary : first + COUNTED;
+    for (size_t i = 0; i < tokens; i++) {
+        if (set->target[i] >= 0 && (size_t)set->target[i] >= first && (size_t)set->target[i] < end) {
+            const size_t count = ++counts[(size_t)set->target[i] - first];
+            most = count > most ? count : most;
+        }
+    }
+    return most;
+}
+
 double lab_dataset_chance(const lab_dataset *set, size_t vocabulary) {
     if (set->images.pixels != NULL || set->labels != NULL) {
         return class_chance(set);
     }
-    if (set->target_offsets == NULL) {
-        return 0.0;
-    }
-    size_t *counts = calloc(vocabulary, sizeof *counts);
-    if (counts == NULL || set->samples == 0) {
-        free(counts);
+    if (set->target_offsets == NULL || set->samples == 0) {
         return 0.0;
     }
     size_t ends = set->target_tree.parents == NULL ? set->samples : 0; /* words have one end token each */
     size_t tokens = set->target_offsets[set->samples], most = ends;
-    for (size_t i = 0; i < tokens; i++) {
-        if (set->target[i] >= 0 && (size_t)set->target[i] < vocabulary) {
-            counts[set->target[i]]++;
-        }
+    for (size_t first = 0; first < vocabulary; first += COUNTED) {
+        const size_t count = most_common(set, tokens, first, vocabulary);
+        most = count > most ? count : most;
     }
-    for (size_t v = 0; v < vocabulary; v++) {
-        most = counts[v] > most ? counts[v] : most;
-    }
-    free(counts);
     return (double)most / (double)(tokens + ends);
 }

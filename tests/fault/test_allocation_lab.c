@@ -292,9 +292,21 @@ static void test_expressions(void **state) {
     every_failure(expressions_way, &(way){.encoding = "shiv-quirk(k=3, depth=3)"});
 }
 
+/* A chance of 0 says nothing of memory: the most common of many tokens is counted without any. */
+static void test_chance(void **state) {
+    (void)state;
+    int32_t target[] = {7, 1300, 1300, 511, 512, 1300, 7};
+    size_t offsets[] = {0, 4, 7};
+    const lab_dataset set = {.samples = 2, .target = target, .target_offsets = offsets};
+    allocator_arm(0);
+    const double chance = lab_dataset_chance(&set, 1301), without = lab_dataset_chance(&set, 1300);
+    allocator_disarm();
+    assert_true(chance == 3.0 / 9.0 && without == 2.0 / 9.0); /* words have an end token each */
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_decoders), cmocka_unit_test(test_images),
-                                       cmocka_unit_test(test_trees), cmocka_unit_test(test_problems),
-                                       cmocka_unit_test(test_expressions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_decoders),    cmocka_unit_test(test_images),
+                                       cmocka_unit_test(test_trees),       cmocka_unit_test(test_problems),
+                                       cmocka_unit_test(test_expressions), cmocka_unit_test(test_chance)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

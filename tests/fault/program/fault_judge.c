@@ -181,7 +181,7 @@ static const char *find_damaged(const fault_reference *reference) {
     return found[0] == '\0' ? NULL : found;
 }
 
-/* ---- judging ---- */
+/* ---- lines ---- */
 
 /* Lines "locus: …" other than those a good run prints (notes, progress); lines of a spec and its caret don't count. */
 static size_t count_lines(const fault_reference *reference, const char *text, const char **last) {
@@ -198,6 +198,40 @@ static size_t count_lines(const fault_reference *reference, const char *text, co
     return count;
 }
 
+/* ---- crashes inside libraries ---- */
+
+enum { INSIDE = 64 };
+
+static struct {
+    char where[200];
+    long times;
+} inside[INSIDE];
+static size_t inside_count;
+
+static void remember(const Dl_info *facts, const void *address) {
+    char where[sizeof inside->where];
+    const char *slash = strrchr(facts->dli_fname, '/');
+    snprintf(where, sizeof where, "%s+0x%zx, %s%s", slash == NULL ? facts->dli_fname : slash + 1,
+             (size_t)((const char *)address - (const char *)facts->dli_fbase),
+             facts->dli_sname == NULL ? "a function without a name" : "in or after ",
+             facts->dli_sname == NULL ? "" : facts->dli_sname);
+    for (size_t i = 0; i <= inside_count && i < INSIDE; i++) {
+        if (i == inside_count) {
+            snprintf(inside[inside_count++].where, sizeof where, "%s", where);
+        }
+        if (strcmp(inside[i].where, where) == 0) {
+            inside[i].times++;
+            return;
+        }
+    }
+}
+
+void fault_judge_tell_inside(void) {
+    for (size_t i = 0; i < inside_count; i++) {
+        printf("  crashed inside a library, %ld times: %s\n", inside[i].times, inside[i].where);
+    }
+}
+
 /* Libraries that use what they were not given (seen: OpenSSL 3.0, oneDNN 2.6). Nothing here can mend that; what was
  * computed and written before must still be there, and is looked at. An exception that nobody caught is none of these:
  * locus ends before it is thrown. */
@@ -212,6 +246,7 @@ static bool crashed_inside(void) {
         }
         for (size_t k = 0; name != NULL && k < sizeof theirs / sizeof *theirs; k++) {
             if (strstr(name, theirs[k]) != NULL) {
+                remember(&facts, fault_shared->crash[i]);
                 return true;
             }
         }
@@ -221,6 +256,8 @@ static bool crashed_inside(void) {
     }
     return false;
 }
+
+/* ---- judging ---- */
 
 static void judge_message(const fault_reference *reference, const fault *wanted, const fault_run *run,
                           fault_counts *counts) {

@@ -220,6 +220,7 @@ int main(int argc, char **argv) {
         try_case(&asked, which, &counts);
     }
     remove_scratch();
+    fault_judge_tell_inside();
     printf("%s: %ld faults, %ld told, %ld without effect; %ld crashes, %ld wrong results, %ld files left, "
            "%ld wrong messages, %ld crashes inside libraries (seed %llu)\n",
            asked.mode, counts.fired, counts.told, counts.harmless, counts.crashes, counts.wrong, counts.left,

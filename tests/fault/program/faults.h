@@ -145,6 +145,9 @@ void fault_reference_free(fault_reference *reference);
 /* Tries one fault from a fresh folder, and says on standard output what is amiss. True: the fault took place. */
 bool fault_try(const fault_reference *reference, const fault *wanted, fault_counts *counts);
 
+/* Where libraries crashed of their own, and how often. */
+void fault_judge_tell_inside(void);
+
 /* Kills a training again and again until it is through, at most `most` times, and compares. Returns the kills. */
 long fault_kill_through(const fault_reference *reference, long most, fault_counts *counts);
 
