@@ -8,6 +8,7 @@
  * Every figure is the fastest of the calls that fit into a third of a second (at least --repeat), with the median
  * beside it. Published comparisons with other programs are made by the programs in bench/. */
 #include "command.h"
+#include "io/fail.h"
 #include "output.h"
 #include "task/task.h"
 
@@ -48,13 +49,14 @@ typedef locus_status bench_call(void *context, locus_error *error);
 /* Calls once to warm up, then until a third of a second and `least` calls are over. */
 static int measure(bench_call *call, void *context, size_t least, measurement *result) {
     enum { MOST = 1000 };
-    double times[MOST], begin = now();
+    double times[MOST];
     size_t count = 0;
     locus_error error = {.offset = -1};
     if (call(context, &error) != LOCUS_OK) {
         return cli_error(&error);
     }
-    for (begin = now(); count < MOST && (count < least || now() - begin < 0.33); count++) {
+    const double begin = now();
+    for (; count < MOST && (count < least || now() - begin < 0.33); count++) {
         double start = now();
         if (call(context, &error) != LOCUS_OK) {
             return cli_error(&error);
@@ -113,13 +115,19 @@ static locus_status subject_parameters(subject *s, const locus_shape *shape, loc
     locus_status status = locus_encoding_parameter_count(s->encoding, shape, &s->count, error);
     s->parameters = calloc(s->count + 1, sizeof *s->parameters);
     s->gradients = calloc(s->count + 1, sizeof *s->gradients);
+    if (status == LOCUS_OK && !(s->parameters && s->gradients)) {
+        status = lab_fail_memory(error, "an encoding's parameters");
+    }
     for (size_t i = 0; status == LOCUS_OK && i < s->count; i++) {
         locus_parameter info;
         status = locus_encoding_parameter(s->encoding, shape, i, &info, error);
-        if (status == LOCUS_OK && s->parameters && s->gradients) {
+        if (status == LOCUS_OK) {
             s->parameters[i] = s->gradients[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info.rank, info.shape);
             s->parameters[i].data = calloc(locus_tensor_count(&s->parameters[i]) + 1, sizeof(double));
             s->gradients[i].data = calloc(locus_tensor_count(&s->gradients[i]) + 1, sizeof(double));
+            if (!s->parameters[i].data || !s->gradients[i].data) {
+                status = lab_fail_memory(error, "an encoding's parameters");
+            }
         }
     }
     return status;

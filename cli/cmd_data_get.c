@@ -54,7 +54,8 @@ static void describe(char *text, size_t size, const meter *now, uint64_t done, u
 static void draw_bar(const meter *now, const char *text, uint64_t done, uint64_t total) {
     char bar[3 * 16 + 1] = "";
     for (size_t i = 0; total > 0 && i < 16; i++) {
-        strcat(bar, 16 * done >= (i + 1) * total ? "█" : " ");
+        const char *mark = 16 * done >= (i + 1) * total ? "█" : " ";
+        snprintf(bar + strlen(bar), sizeof bar - strlen(bar), "%s", mark);
     }
     struct winsize size;
     size_t columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;

@@ -136,6 +136,8 @@ int cli_term_set(cli_term *term, const char *key, const char *value) {
         term->options[i].key = piece(key, strlen(key));
         term->options[i].value = copy;
         term->count++;
+    } else {
+        free(copy);
     }
     return copy && i < CLI_TERM_OPTIONS_MAX && term->options[i].key ? 0 : no_memory();
 }

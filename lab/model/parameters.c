@@ -238,10 +238,10 @@ locus_status lab_parameters_declare(lab_model *model, locus_error *error) {
 }
 
 static void draw_uniform(float *value, size_t count, double bound, const locus_random *random) {
-    enum { BLOCKS = 64 };
-    uint32_t words[4 * BLOCKS];
-    for (size_t first = 0; first < count; first += 4 * BLOCKS) {
-        size_t run = count - first < 4 * BLOCKS ? count - first : 4 * BLOCKS;
+    enum { WORDS = 4 * 64 };
+    uint32_t words[WORDS];
+    for (size_t first = 0; first < count; first += WORDS) {
+        size_t run = count - first < WORDS ? count - first : WORDS;
         locus_random_blocks(random, first / 4, (run + 3) / 4, words);
         for (size_t i = 0; i < run; ++i)
             value[first + i] = (float)(bound * (((double)words[i] + 0.5) / 2147483648.0 - 1.0));

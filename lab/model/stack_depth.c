@@ -26,7 +26,8 @@ void lab_depth_draw(lab_stack *stack, const lab_depth *depth) {
     const size_t samples = stack->sample_tokens > 0 ? stack->tokens / stack->sample_tokens : 0;
     for (size_t s = 0; s < stack->sublayer_count; ++s) {
         lab_sublayer *sublayer = &stack->sublayers[s];
-        const double p = depth->rate * (double)(s / PER_LAYER);
+        const size_t layer = s / PER_LAYER;
+        const double p = depth->rate * (double)layer;
         sublayer->before = NULL;
         sublayer->branch_scale = 0.0f;
         if (!(p > 0.0))

@@ -10,13 +10,16 @@ typedef struct segment {
 
 static lab_join_forward_call join_call(const lab_stack *stack, size_t j) {
     const lab_stream_join *join = &stack->joins[j];
-    const lab_stream_join *before = j > 0 ? &stack->joins[j - 1] : NULL;
+    const lab_stream_join *before = &stack->joins[j > 0 ? j - 1 : 0];
+    const bool first = j == 0;
     return (lab_join_forward_call){.norm = &join->norm,
                                    .dropout = &join->dropout,
-                                   .bias = before ? stack->sublayers[j - 1].output.bias : NULL,
-                                   .residual = before ? (stack->stream_is_y ? before->y : before->sum) : NULL,
+                                   .bias = first ? NULL : stack->sublayers[j - 1].output.bias,
+                                   .residual = first                ? NULL
+                                               : stack->stream_is_y ? before->y
+                                                                    : before->sum,
                                    .branch = join->sum,
-                                   .branch_scale = before ? stack->sublayers[j - 1].branch_scale : 0.0f,
+                                   .branch_scale = first ? 0.0f : stack->sublayers[j - 1].branch_scale,
                                    .sum = join->sum,
                                    .y = join->y,
                                    .mean = join->mean,

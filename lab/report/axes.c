@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #define TICK_SIZE 11.0
+#define MOST_TICKS 1000
 
 double lab_round_step(double range, double count) {
     double raw = range / count, power = pow(10, floor(log10(raw))), share = raw / power;
@@ -53,22 +54,34 @@ static void tick_y(const lab_axes *axes, lab_drawing *drawing, double y, const c
                   (lab_label){.size = TICK_SIZE, .colour = LAB_MUTED, .anchor = LAB_END}, text);
 }
 
+/* How many multiples of `step` there are from `low` to `high`, rounding aside, and the first's number. They are counted:
+ * a sum of steps would stand still where a step is lost in the rounding of large values. */
+static int count_ticks(double low, double high, double step, double *first) {
+    *first = ceil(low / step - 1e-9);
+    const double count = floor(high / step + 1e-9) - *first + 1;
+    return count >= 1 && count <= MOST_TICKS ? (int)count : 0;
+}
+
 static void draw_ticks(const lab_axes *axes, lab_drawing *drawing) {
     char text[48];
-    double step = lab_round_step(axes->y_high - axes->y_low, 5);
+    double step = lab_round_step(axes->y_high - axes->y_low, 5), first;
     if (axes->log_y) {
-        for (double power = round(log10(axes->y_low)); power <= log10(axes->y_high) + 1e-9; power++) {
-            format_power((int)power, text, sizeof text);
+        for (int power = (int)round(log10(axes->y_low)); power <= log10(axes->y_high) + 1e-9; power++) {
+            format_power(power, text, sizeof text);
             tick_y(axes, drawing, pow(10, power), text);
         }
     } else {
-        for (double y = ceil(axes->y_low / step - 1e-9) * step; y <= axes->y_high + 1e-9 * step; y += step) {
+        const int count = count_ticks(axes->y_low, axes->y_high, step, &first);
+        for (int i = 0; i < count; i++) {
+            const double y = (first + i) * step;
             format_tick(y, step, text, sizeof text);
             tick_y(axes, drawing, y, text);
         }
     }
     step = fmax(1, lab_round_step(axes->x_high - axes->x_low, (axes->opposite.x - axes->corner.x) / 70));
-    for (double x = ceil(axes->x_low / step - 1e-9) * step; x <= axes->x_high + 1e-9 * step; x += step) {
+    const int count = count_ticks(axes->x_low, axes->x_high, step, &first);
+    for (int i = 0; i < count; i++) {
+        const double x = (first + i) * step;
         format_tick(x, step, text, sizeof text);
         tick_x(axes, drawing, x, text);
     }

@@ -117,8 +117,9 @@ locus_status lab_figure_spectrum(const lab_spectrum *spectrum, const char *title
     locus_status status = drawing ? LOCUS_OK : lab_fail_memory(error, "a drawing");
     find_range(spectrum, &axes);
     for (size_t i = 0; i < spectrum->count && status == LOCUS_OK; i++) {
-        const double x = LEFT + 52 + (double)(i % columns) * (PANEL_WIDTH + GAP_X);
-        const double y = TOP + 14 + (double)(i / columns) * (PANEL_HEIGHT + GAP_Y);
+        const size_t column = i % columns, row = i / columns;
+        const double x = LEFT + 52 + (double)column * (PANEL_WIDTH + GAP_X);
+        const double y = TOP + 14 + (double)row * (PANEL_HEIGHT + GAP_Y);
         axes.corner = (lab_point){x, y};
         axes.opposite = (lab_point){x + PANEL_WIDTH, y + PANEL_HEIGHT};
         axes.title = spectrum->panels[i].title;

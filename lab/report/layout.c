@@ -40,7 +40,7 @@ static locus_status add_node(lab_range *range, size_t parent, int64_t branch, lo
         if (!parents || !depths || !branches) {
             return lab_fail_memory(error, "the nodes of a tree");
         }
-        if (room > 4 * MOST_POINTS) {
+        if (room / 4 > MOST_POINTS) {
             return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "group",
                             "the tree is too large to be drawn: at most %d nodes", MOST_POINTS);
         }

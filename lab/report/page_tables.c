@@ -125,9 +125,8 @@ static void put_test_sets(lab_page *page, const lab_summary_section *section, si
         fputs("Problems solved", page->file);
     } else if (section->measure == LAB_MEASURE_LOSS) {
         fputs("Test loss", page->file);
-    } else if (section->kind == LAB_TASK_EXPRESSIONS) {
-        fputs("Test accuracy", page->file);
-    } else if (section->length_count == 0 && section->kind == LAB_TASK_TREES) {
+    } else if (section->kind == LAB_TASK_EXPRESSIONS ||
+               (section->length_count == 0 && section->kind == LAB_TASK_TREES)) {
         fputs("Test accuracy", page->file);
     } else {
         fprintf(page->file, "Test accuracy at the trained %s", size);

@@ -271,28 +271,28 @@ static void label_point(void *context, const double *values) {
 
 /* Over a panel: the values of the coordinates that repeat it. */
 static void label_panels(const lab_layout *layout, lab_drawing *drawing) {
-    for (double row = 0; row < (layout->outer > 1 ? (double)(layout->ranges[0].high - layout->ranges[0].low) + 1 : 1);
-         row++) {
+    const int64_t rows = layout->outer > 1 ? layout->ranges[0].high - layout->ranges[0].low + 1 : 1;
+    for (int64_t row = 0; row < rows; row++) {
         const lab_range *along = &layout->ranges[layout->outer - 1];
-        for (double column = 0; column <= (double)(along->high - along->low); column++) {
+        for (int64_t column = 0; column <= along->high - along->low; column++) {
             char text[256], last[160];
             size_t used = 0;
             if (layout->outer > 1) {
-                used = (size_t)snprintf(text, sizeof text, "%" PRId64 ", ", layout->ranges[0].low + (int64_t)row);
+                used = (size_t)snprintf(text, sizeof text, "%" PRId64 ", ", layout->ranges[0].low + row);
             }
             if (is_tree(along)) {
                 if (!node_text(along, (size_t)column, last, sizeof last)) {
                     snprintf(last, sizeof last, "…");
                 }
             } else {
-                snprintf(last, sizeof last, "%" PRId64, along->low + (int64_t)column);
+                snprintf(last, sizeof last, "%" PRId64, along->low + column);
             }
             snprintf(text + used, sizeof text - used, "%s", last);
-            lab_draw_text(
-                drawing,
-                (lab_point){layout->origin.x + (column + 0.5) * layout->width,
-                            layout->origin.y + row * layout->height + (layout->kind == LAB_PANEL_GRID ? -3 : 12)},
-                (lab_label){.size = 12, .colour = LAB_INK, .anchor = LAB_MIDDLE, .bold = true}, text);
+            lab_draw_text(drawing,
+                          (lab_point){layout->origin.x + ((double)column + 0.5) * layout->width,
+                                      layout->origin.y + (double)row * layout->height +
+                                          (layout->kind == LAB_PANEL_GRID ? -3 : 12)},
+                          (lab_label){.size = 12, .colour = LAB_INK, .anchor = LAB_MIDDLE, .bold = true}, text);
         }
     }
 }

@@ -25,7 +25,9 @@ static bool append(pieces *to, size_t sample, const int32_t *tokens, size_t coun
         to->tokens = grown;
         to->room = room;
     }
-    memcpy(to->tokens + start, tokens, count * sizeof *tokens);
+    if (count > 0) {
+        memcpy(to->tokens + start, tokens, count * sizeof *tokens);
+    }
     to->offsets[sample + 1] = end;
     return true;
 }

@@ -11,8 +11,10 @@
 double lab_schedule_rate(const lab_schedule *schedule, uint64_t step) {
     if (step < schedule->warmup)
         return schedule->initial + (schedule->peak - schedule->initial) * ((double)step / (double)schedule->warmup);
-    if (schedule->every > 0)
-        return schedule->peak * pow(schedule->factor, (double)((step - schedule->warmup) / schedule->every));
+    if (schedule->every > 0) {
+        const uint64_t times = (step - schedule->warmup) / schedule->every;
+        return schedule->peak * pow(schedule->factor, (double)times);
+    }
     if (step >= schedule->total)
         return schedule->final;
     double x = (double)(step - schedule->warmup) / (double)(schedule->total - schedule->warmup);

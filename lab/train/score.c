@@ -71,7 +71,7 @@ static bool prepare(decoded *room, const lab_dataset *set, size_t most) {
     room->lengths = malloc(most * sizeof *room->lengths);
     room->solved = malloc(most * sizeof *room->solved);
     room->tokens = malloc(most * (longest + 1) * sizeof *room->tokens);
-    room->right = malloc(most * sizeof *room->right);
+    room->right = calloc(most, sizeof *room->right);
     return room->limits != NULL && room->offsets != NULL && room->lengths != NULL && room->solved != NULL &&
            room->tokens != NULL && room->right != NULL;
 }
@@ -96,7 +96,9 @@ static locus_status solve_problems(lab_model *model, const lab_batch *batch, lab
     const lab_growth growth = {solve, &s};
     memset(room->solved, 0, batch->samples * sizeof *room->solved);
     generation->growth = &growth;
-    return lab_model_generate(model, batch, generation, error);
+    const locus_status status = lab_model_generate(model, batch, generation, error);
+    generation->growth = NULL; /* it ends here */
+    return status;
 }
 
 static locus_status generate(lab_model *model, const lab_batch *batch, const lab_scoring *how, decoded *room,

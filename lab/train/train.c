@@ -194,6 +194,10 @@ static locus_status loop(lab_session *session, locus_error *error) {
     return status;
 }
 
+static void drop_status(locus_status status) {
+    (void)status;
+}
+
 /* What the row says of a training that ended early; the first failure is the one that is reported. A run that was
  * refused before its first step, as by an encoding that has no position for a token, leaves nothing. */
 static void close_row(lab_session *session, locus_status status, const locus_error *error) {
@@ -206,18 +210,16 @@ static void close_row(lab_session *session, locus_status status, const locus_err
         if (failed) {
             session->run->state = LAB_RUN_FAILED;
         }
-        locus_status ignored = lab_session_message(session, error->message, false, NULL);
-        ignored = lab_store_run_update(session->store, session->run, NULL);
-        (void)ignored;
+        drop_status(lab_session_message(session, error->message, false, NULL));
+        drop_status(lab_store_run_update(session->store, session->run, NULL));
         return;
     }
     if (failed && session->best_dirty) {
         const lab_checkpoint checkpoint = {session->model, &session->optimizer, &session->state, session->best};
         session->best_dirty = lab_best_write(&checkpoint, &session->config, session->best_path, NULL) != LOCUS_OK;
     }
-    locus_status ignored = lab_session_message(session, error->message, false, NULL);
-    ignored = lab_session_save_row(session, failed ? LAB_RUN_FAILED : LAB_RUN_STOPPED, NULL);
-    (void)ignored;
+    drop_status(lab_session_message(session, error->message, false, NULL));
+    drop_status(lab_session_save_row(session, failed ? LAB_RUN_FAILED : LAB_RUN_STOPPED, NULL));
 }
 
 static locus_status finish(lab_session *session, locus_error *error) {

@@ -114,11 +114,11 @@ static locus_status parse_size(parser *p, const char *name, int64_t *size) {
 
 /* Joins a grid to a grid on its left. */
 static locus_status append(parser *p, locus_group_factor factor, size_t start) {
-    locus_group_factor *last = p->count ? &p->factors[p->count - 1] : NULL;
-    if (!last || last->kind != LOCUS_FACTOR_GRID || factor.kind != LOCUS_FACTOR_GRID) {
+    if (p->count == 0 || p->factors[p->count - 1].kind != LOCUS_FACTOR_GRID || factor.kind != LOCUS_FACTOR_GRID) {
         p->factors[p->count++] = factor;
         return LOCUS_OK;
     }
+    locus_group_factor *last = &p->factors[p->count - 1];
     if (last->size > INT64_MAX - factor.size)
         return locus_fail_at(p->error, LOCUS_ERROR_SPEC, "group", (ptrdiff_t)start, (ptrdiff_t)(p->at - start),
                              "the axes of the neighbouring grids together do not fit in 64 bits: use fewer");

@@ -40,7 +40,7 @@ static int64_t rounded_down(double value) {
 static locus_status round_down(const locus_packing *packing, const double *values, size_t coordinates, int64_t *floors,
                                bool *whole, locus_error *error) {
     *whole = true;
-    for (size_t s = 0; s < packing->sequences; s++)
+    for (size_t s = 0; values && s < packing->sequences; s++) /* NULL: there are no tokens */
         for (size_t i = packing->offsets[s] * coordinates; i < run_end(packing, s) * coordinates; i++) {
             if (!in_range(values[i]))
                 return locus_fail(error, LOCUS_ERROR_POSITION, "values",

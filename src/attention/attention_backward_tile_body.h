@@ -27,7 +27,7 @@ typedef struct backward_worker {
 
 static size_t carve_backward(const attention_job *job, char *base, backward_worker *w) {
     attention_carver carver = {base, 0};
-    size_t queries = job->schedule.max_queries, tile = ATTENTION_QUERY_BLOCK * ATTENTION_KEY_BLOCK;
+    size_t queries = job->schedule.max_queries, tile = (size_t)ATTENTION_QUERY_BLOCK * ATTENTION_KEY_BLOCK;
     size_t panel = padded(smaller(job->schedule.max_keys, ATTENTION_KEY_PANEL), ATTENTION_KEY_BLOCK);
     size_t own = job->schedule.partial_rows > 0 && job->sequences == 1 ? 0 : queries;
     lane *l = &w->l;

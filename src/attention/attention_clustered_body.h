@@ -25,9 +25,9 @@ static size_t clustered_carve(const attention_clustered_job *job, void *base, cl
     w->sum = kinds_carve(&carver, CLUSTERED_ROWS * job->turn.value_dim);
     w->columns = kinds_carve(&carver, job->turn.head_dim * CLUSTERED_PANEL);
     w->more = kinds_carve(&carver, job->turn.value_dim * CLUSTERED_PANEL);
-    w->tile = kinds_carve(&carver, CLUSTERED_ROWS * CLUSTERED_PANEL);
-    w->other = kinds_carve(&carver, CLUSTERED_ROWS * CLUSTERED_PANEL);
-    w->kept = kinds_carve(&carver, CLUSTERED_ROWS * CLUSTERED_PANEL);
+    w->tile = kinds_carve(&carver, (size_t)CLUSTERED_ROWS * CLUSTERED_PANEL);
+    w->other = kinds_carve(&carver, (size_t)CLUSTERED_ROWS * CLUSTERED_PANEL);
+    w->kept = kinds_carve(&carver, (size_t)CLUSTERED_ROWS * CLUSTERED_PANEL);
     w->keep = kinds_carve(&carver, CLUSTERED_PANEL);
     w->top = kinds_carve(&carver, CLUSTERED_ROWS);
     w->total = kinds_carve(&carver, CLUSTERED_ROWS);

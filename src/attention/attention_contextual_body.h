@@ -55,7 +55,7 @@ static size_t carve_worker(const contextual_job *job, char *base, contextual_wor
     w->part = locus_attention_carve(&carver, ld, sizeof(real));
     w->below = locus_attention_carve(&carver, ld, sizeof(uint32_t));
     w->before = locus_attention_carve(&carver, backward ? ld : 0, sizeof(real));
-    w->term = locus_attention_carve(&carver, 2 * CONTEXTUAL_BLOCK, sizeof(real));
+    w->term = locus_attention_carve(&carver, (size_t)2 * CONTEXTUAL_BLOCK, sizeof(real));
     return carver.used;
 }
 

@@ -49,7 +49,7 @@ static size_t carve_forward(const attention_job *job, char *base, forward_worker
     w->key_columns = locus_attention_carve(&carver, panel * job->head_dim, sizeof(real));
     w->values = locus_attention_carve(&carver, panel * l->ld_value, sizeof(real));
     w->stage = locus_attention_carve(&carver, ATTENTION_KEY_BLOCK * l->ld_key, sizeof(real));
-    w->tile = locus_attention_carve(&carver, ATTENTION_QUERY_BLOCK * ATTENTION_KEY_BLOCK, sizeof(real));
+    w->tile = locus_attention_carve(&carver, (size_t)ATTENTION_QUERY_BLOCK * ATTENTION_KEY_BLOCK, sizeof(real));
     return carver.used;
 }
 

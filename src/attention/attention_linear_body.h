@@ -24,8 +24,8 @@ static size_t linear_carve(const attention_linear_job *job, void *base, linear_w
     w->across = kinds_carve(&carver, d * dv);
     w->columns = kinds_carve(&carver, most * LINEAR_CHUNK);
     w->more = kinds_carve(&carver, most * LINEAR_CHUNK);
-    w->tile = kinds_carve(&carver, LINEAR_CHUNK * LINEAR_CHUNK);
-    w->other = kinds_carve(&carver, LINEAR_CHUNK * LINEAR_CHUNK);
+    w->tile = kinds_carve(&carver, (size_t)LINEAR_CHUNK * LINEAR_CHUNK);
+    w->other = kinds_carve(&carver, (size_t)LINEAR_CHUNK * LINEAR_CHUNK);
     return carver.used;
 }
 

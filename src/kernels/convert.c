@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "kernels/half_rows.h"
 
+#include <assert.h>
 #include <locus/tensor.h>
 #include <string.h>
 
@@ -120,6 +121,7 @@ locus_status locus_tensor_convert(const locus_tensor *from, const locus_tensor *
     const ptrdiff_t from_size = (ptrdiff_t)locus_dtype_size(from->dtype),
                     to_size = (ptrdiff_t)locus_dtype_size(to->dtype);
     const size_t rows = locus_tensor_count(from) / length;
+    assert(from->data != NULL && to->data != NULL); /* by check(), since there are elements */
     for (size_t row = 0; row < rows; row++) {
         run r = {.from = from->data, .to = to->data, .from_type = from->dtype, .to_type = to->dtype};
         size_t rest = row;
