@@ -80,8 +80,8 @@ static int draw_samples(lab_dataset *set, cli_arguments *arguments, const lab_tr
 
 static int allocate(decoded *out, const lab_dataset *set, bool trees) {
     size_t n = set->samples, total = 0;
-    out->limits = malloc(n * sizeof *out->limits);
-    out->lengths = malloc(n * sizeof *out->lengths);
+    out->limits = malloc((n + 1) * sizeof *out->limits);
+    out->lengths = malloc((n + 1) * sizeof *out->lengths);
     out->offsets = malloc((n + 1) * sizeof *out->offsets);
     for (size_t s = 0; out->limits != NULL && s < n; s++) {
         out->limits[s] = set->target_offsets[s + 1] - set->target_offsets[s] + 9;

@@ -258,7 +258,7 @@ static int allocate(job *j) {
         j->limits[p] = limit_of(j, p);
         most = j->limits[p] > most ? j->limits[p] : most;
     }
-    j->tokens = calloc(most * (n < TOGETHER ? n : TOGETHER), sizeof *j->tokens);
+    j->tokens = calloc(most * (n < TOGETHER ? n : TOGETHER) + 1, sizeof *j->tokens);
     return j->limits && j->offsets && j->lengths && j->answers && j->tokens ? 0 : cli_failure("out of memory");
 }
 

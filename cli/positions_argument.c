@@ -237,7 +237,7 @@ static int read_integers(reader *r, const lab_array *array) {
 /* A row of branch indices as text: 0 2 −1 becomes 1+3. */
 static int row_text(const reader *r, const lab_array *array, size_t row, int64_t branches, char *text) {
     size_t depth = (size_t)array->shape[1], letters = 0;
-    strcpy(text, "0");
+    memcpy(text, "0", sizeof "0");
     for (size_t i = 0; i < depth; i++) {
         int64_t index = element(array, row * depth + i);
         if (index == -1) {
@@ -422,7 +422,7 @@ static int make(locus_positions **positions, const cli_position_list *list, cons
     const size_t width = list->paths ? 1 : locus_group_coordinates(list->group);
     const void *rows = list->paths ? (const void *)list->paths : list->reals ? (const void *)list->reals : list->values;
     const size_t bytes = width * (list->paths ? sizeof *list->paths : list->reals ? sizeof(double) : sizeof(int64_t));
-    char *copies = index ? malloc(list->count * bytes) : NULL;
+    char *copies = index ? malloc(list->count * bytes + 1) : NULL;
     if (index && !copies) {
         return cli_failure("out of memory for %zu positions", list->count);
     }

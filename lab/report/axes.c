@@ -54,8 +54,8 @@ static void tick_y(const lab_axes *axes, lab_drawing *drawing, double y, const c
                   (lab_label){.size = TICK_SIZE, .colour = LAB_MUTED, .anchor = LAB_END}, text);
 }
 
-/* How many multiples of `step` there are from `low` to `high`, rounding aside, and the first's number. They are counted:
- * a sum of steps would stand still where a step is lost in the rounding of large values. */
+/* How many multiples of `step` there are from `low` to `high`, rounding aside, and the first's number: a sum of steps
+ * would stand still where a step is lost in the rounding of large values. */
 static int count_ticks(double low, double high, double step, double *first) {
     *first = ceil(low / step - 1e-9);
     const double count = floor(high / step + 1e-9) - *first + 1;

@@ -168,7 +168,8 @@ static void copy_picture(const char *at, const char *end, FILE *page) {
         unsigned red, green, blue;
         int used = 0;
         char role[32];
-        if (sscanf(at, "rgb(%u,%u,%u)%n", &red, &green, &blue, &used) == 3 && used > 0) {
+        // NOLINTNEXTLINE(cert-err34-c): gnuplot wrote it; three digits don't overflow
+        if (sscanf(at, "rgb(%3u,%3u,%3u)%n", &red, &green, &blue, &used) == 3 && used > 0) {
             fputs(colour_role(red, green, blue, role, sizeof role), page);
             at += used;
         } else if (strncmp(at, "color='white'", 13) == 0) {

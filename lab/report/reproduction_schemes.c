@@ -149,7 +149,7 @@ size_t lab_schemes(const lab_scheme_request *request, lab_scheme schemes[LAB_MOS
         if (!is_asked_for(from, request)) {
             continue;
         }
-        bool decay = request->decay != LAB_DECAY_NOBODY && from->published_with;
+        bool decay = request->decay != LAB_DECAY_NOBODY && from->published_with && from->decayed != NULL;
         schemes[count++] = make_scheme(from, request, decay);
         if (request->decay == LAB_DECAY_BOTH && from->decayed != NULL) {
             schemes[count++] = make_scheme(from, request, !decay);

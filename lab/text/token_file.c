@@ -248,7 +248,7 @@ locus_status lab_token_file_write(const char *path, const lab_token_file_content
     if (status != LOCUS_OK) {
         return status;
     }
-    memcpy(bytes, MAGIC, 8);
+    memcpy(bytes, MAGIC, 8); // NOLINT(bugprone-not-null-terminated-result): eight bytes of a header, no text
     put(bytes + 8, VERSION, 4);
     put(bytes + 12, width, 4);
     put(bytes + 16, content->vocabulary, 8);

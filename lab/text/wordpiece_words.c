@@ -93,16 +93,15 @@ static locus_status reserve(lab_words *words, size_t bytes, size_t codes, locus_
 /* The run in canonical decomposition, as codes. */
 static locus_status decompose(lab_words *words, size_t *count, locus_error *error) {
     const utf8proc_option_t options = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
-    const utf8proc_uint8_t *bytes = (const utf8proc_uint8_t *)words->word;
     const utf8proc_ssize_t length = (utf8proc_ssize_t)words->word_bytes;
-    utf8proc_ssize_t needed = utf8proc_decompose(bytes, length, NULL, 0, options);
+    utf8proc_ssize_t needed = utf8proc_decompose((const utf8proc_uint8_t *)words->word, length, NULL, 0, options);
     *count = 0;
     if (needed < 0) {
         return lab_fail(error, LOCUS_ERROR_IO, "text", "%s", utf8proc_errmsg(needed));
     }
     const locus_status status = reserve(words, words->word_bytes, (size_t)needed + 1, error);
     if (status == LOCUS_OK) {
-        needed = utf8proc_decompose(bytes, length, words->codes, needed, options);
+        needed = utf8proc_decompose((const utf8proc_uint8_t *)words->word, length, words->codes, needed, options);
         *count = needed > 0 ? (size_t)needed : 0;
     }
     return status;

@@ -230,8 +230,8 @@ static bool read_field(const cJSON *root, const field *f, lab_train_config *conf
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, f->name);
     char *at = (char *)config + f->offset;
     uint64_t value = 0;
-    if (item == NULL && f->silent != NULL) {
-        return true; /* all of them are 0 */
+    if (item == NULL) {
+        return f->silent != NULL; /* all of them are 0 */
     }
     switch (f->type) {
     case TEXT:

@@ -23,7 +23,7 @@ static size_t unit_of(const locus_algebraic_blocks *blocks, size_t i) {
 
 /* A split that would do, as text; false if there is none. */
 static bool suggest_split(const locus_algebraic_blocks *blocks, size_t dim, char *text, size_t size) {
-    size_t parts[LOCUS_COORDINATES_MAX], left = dim, length = 0;
+    size_t parts[LOCUS_COORDINATES_MAX] = {0}, left = dim, length = 0;
     for (size_t i = 0; i < blocks->count; i++) {
         const size_t unit = unit_of(blocks, i), even = dim / blocks->count / unit * unit;
         parts[i] = even > 0 ? even : unit;

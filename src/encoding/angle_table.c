@@ -296,7 +296,8 @@ void locus_angle_memo_release(struct locus_angle_memo *memo) {
 /* ---- both ---- */
 
 static bool same_blocks(const locus_angle_memo_item *item, const locus_coarse_job *job) {
-    return item->count == job->count && memcmp(item->blocks, job->blocks, job->count * sizeof *job->blocks) == 0;
+    return item->count == job->count &&
+           (job->count == 0 || memcmp(item->blocks, job->blocks, job->count * sizeof *job->blocks) == 0);
 }
 
 static locus_status run_job(locus_coarse_job *job, locus_owned *passing, locus_error *error) {

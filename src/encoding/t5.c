@@ -60,7 +60,8 @@ static const char *conflict(const locus_term *term, size_t *option) {
                                    term->options[DIRECTION].choice == 0))
         return "'buckets' of 't5' must be even, and at least 4, with direction=both";
     *option = MOST;
-    if (term->options[MOST].number <= (double)(side_buckets(term) / 2))
+    const size_t half = side_buckets(term) / 2;
+    if (term->options[MOST].number <= (double)half)
         return "'max' of 't5' must be above half of the buckets of one direction";
     return NULL;
 }

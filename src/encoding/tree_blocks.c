@@ -8,6 +8,7 @@
 #include "encoding/tree_layout.h"
 #include "encoding/tree_store.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,6 +238,7 @@ static void sort_by_generator(locus_block_cutter *cutter, uint32_t *nodes, size_
 /* One more entry of a level in which `before` tokens stand already. */
 static void add_entry(locus_block_cutter *cutter, const locus_tree_rows *given, uint32_t before[2]) {
     const size_t sides = cutter->nodes->sides;
+    assert(sides <= 2);
     for (size_t s = 0; s < sides; s++) {
         locus_tree_rows *rows = &cutter->rows[cutter->entry_count * sides + s];
         *rows = given[s];
@@ -457,6 +459,7 @@ static void order_all(locus_block_cutter *cutter, const locus_token_side *const 
     size_t places = cutter->size[0];
     for (size_t a = 0; a < cutter->layout->anchor_count; a++)
         places += cutter->size[cutter->nodes->node[a]];
+    assert(cutter->nodes->sides <= 2);
     for (size_t s = 0; s < cutter->nodes->sides; s++) {
         order_tokens(cutter, s, sides[s], tokens[s], places);
         cutter->layout->tokens[s] = tokens[s];

@@ -6,6 +6,8 @@
 #include "encoding/tree_layout.h"
 #include "encoding/tree_store.h"
 
+#include <assert.h>
+
 typedef struct locus_tree_bins {
     uint32_t *held;  /* by node: anchors in its open bin */
     uint32_t *open;  /* by node: number of its open bin */
@@ -107,6 +109,7 @@ locus_status locus_tree_cut_chunks(locus_tree_nodes *nodes, size_t most, locus_t
                             .chunk = locus_tree_take(&short_lived, count, sizeof(uint32_t))};
     uint32_t *chunk_of = locus_tree_take(&short_lived, count, sizeof *chunk_of);
     if (short_lived.status == LOCUS_OK) {
+        assert(bins.held && bins.open && bins.in && bins.chunk && chunk_of);
         number_chunks(nodes, most, &bins, chunk_of);
         layout->chunk_count = (size_t)bins.chunks + 1;
         locus_tree_chunk *chunks = locus_tree_take(&kept, layout->chunk_count, sizeof *chunks);

@@ -4,6 +4,7 @@
 
 #include "kernels/kernels.h"
 
+#include <assert.h>
 #include <locus/parallel.h>
 
 #include <string.h>
@@ -29,6 +30,7 @@ void locus_tree_make_chunk(const locus_tree_operator *op, const locus_tree_chunk
                            bool leading) {
     const locus_kernels_float64 *kernels = locus_kernels_float64_get();
     const size_t dim = op->tree->dim, elements = dim * dim;
+    assert(desk->made != NULL);
     for (uint32_t i = 0; i < chunk->anchors; i++) {
         const locus_tree_anchor *anchor = &op->layout.anchors[chunk->anchor + i];
         double *P = desk->made + i * elements;

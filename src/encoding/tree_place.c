@@ -87,6 +87,7 @@ static double chunk_bytes(const locus_tree *tree, size_t anchors, size_t most) {
 /* Chooses anchors, fewer if the workspace is too small even for chunks; returns how many a chunk may have. */
 static size_t choose(const locus_tree *tree, locus_tree_nodes *nodes, locus_tree_operator *op) {
     const double matrix = (double)(tree->dim * tree->dim);
+    // NOLINTNEXTLINE(cert-flp30-c): doubling is exact
     for (double threshold = LOCUS_TREE_VECTORS * (double)tree->dim;; threshold *= 2) {
         const size_t count = choose_anchors(nodes, threshold);
         const size_t kept = 2 * sizeof(double); /* P, and both ways round in float */
