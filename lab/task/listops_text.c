@@ -18,7 +18,7 @@ enum { TOKEN_TEXT = 12 };
 
 static char *put(char *to, const char *text) {
     const size_t length = strlen(text);
-    memcpy(to, text, length);
+    memcpy(to, text, length); // NOLINT(bugprone-not-null-terminated-result): the last one ends it
     return to + length;
 }
 

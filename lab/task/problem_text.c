@@ -31,7 +31,8 @@ void lab_problem_addition(lab_problem *problem, uint64_t first, uint64_t second)
         append(problem, "%ue%u+%ue%u+%ue%u==%ue%u and ", x, place, y, place, carry, place, sum, place);
         carry = sum / 10;
     }
-    append(problem, "d==%llu#", (unsigned long long)(first + second));
+    const unsigned long long total = first + second;
+    append(problem, "d==%llu#", total);
 }
 
 void lab_problem_index(lab_problem *problem, const char *string, size_t index) {

@@ -2,6 +2,7 @@
 /* See attention_whole.h. Streams of both sites are listed first, then run in one call or in two. */
 #include "attention/attention_whole.h"
 
+#include <assert.h>
 #include <locus/memory.h>
 #include <string.h>
 
@@ -118,6 +119,7 @@ static void add_backward(attention_streams *streams, attention_site site, locus_
 /* parameters NULL in a backward: their gradients are not wanted. */
 static void run_operator(const attention_whole *whole, const locus_whole_operator *op, locus_whole_stream *streams,
                          size_t count, const locus_tensor *parameters) {
+    assert(op != NULL);
     bool backward = false;
     const bool learns = parameters && op->class->learns(op);
     for (size_t i = 0; i < count; i++) /* a side without tokens may have no data */

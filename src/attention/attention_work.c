@@ -5,6 +5,7 @@
 #include "encoding/class.h"
 #include "kernels/half_rows.h"
 
+#include <assert.h>
 #include <locus/memory.h>
 #include <locus/parallel.h>
 #include <math.h>
@@ -222,6 +223,7 @@ static void build(const attention_job *job, attention_schedule *schedule) {
         ATTENTION_DECODE_ROW / (job->head_dim < ATTENTION_DECODE_ROW ? job->head_dim : ATTENTION_DECODE_ROW);
     if (schedule->decode_heads > job->kv_heads)
         schedule->decode_heads = job->kv_heads;
+    assert(schedule->decode_heads > 0);
     schedule->decode_head_runs = (job->kv_heads + schedule->decode_heads - 1) / schedule->decode_heads;
     for (size_t s = 0; s < job->sequences; s++) {
         locus_sequence_span span = locus_plan_span(job->plan, s);

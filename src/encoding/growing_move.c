@@ -79,7 +79,8 @@ static locus_status take_values(locus_growing *g, const locus_growing_part *part
                                  by ? part->shift->letters : NULL, to, error);
             continue;
         }
-        memcpy(to, from->keys + row, count * sizeof *to);
+        if (count > 0)
+            memcpy(to, from->keys + row, count * sizeof *to);
         for (size_t i = 0; real && i < count; i++)
             real[i] = part->from->real ? from->key_reals[row + i] : (double)to[i];
         if (by)
@@ -89,7 +90,7 @@ static locus_status take_values(locus_growing *g, const locus_growing_part *part
 }
 
 static void put_values(locus_growing *g, size_t row, size_t count, const int64_t *values, const double *reals) {
-    for (size_t c = 0; c < g->coordinates; c++) {
+    for (size_t c = 0; count > 0 && c < g->coordinates; c++) {
         locus_growing_column *column = &g->columns[c];
         memcpy(column->keys + row, values + c * count, count * sizeof *values);
         if (reals)

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define NOTHING UINT32_MAX
@@ -47,6 +48,7 @@ static const locus_token_side *side_of(const locus_placement *placement, bool ke
 static void number_side(locus_position_table *table, bool keys, uint32_t *numbers) {
     const locus_placement *items = table->places->items;
     const locus_token_side *side = side_of(&items[0], keys);
+    assert(table->wanted != NULL);
     for (size_t r = 0; r < side->run_count; r++)
         for (size_t i = 0; i < side->runs[r].count; i++) {
             const size_t token = side->runs[r].first + i;

@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static size_t axes_of(const locus_term *term) {
@@ -92,6 +93,7 @@ locus_status locus_rope_sections_get(const locus_term *term, size_t pairs, locus
 }
 
 static size_t axis_of(const locus_rope_sections *sections, size_t pair) {
+    assert(sections->axes > 0);
     const size_t axis = pair % sections->axes;
     return pair < sections->axes * (sections->first[axis + 1] - sections->first[axis]) ? axis : 0;
 }

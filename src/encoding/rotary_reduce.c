@@ -163,6 +163,7 @@ static void reduce_parts(const locus_rotary *rotary, const double *sum, const lo
 
 static void reduce_angles(const locus_rotary *rotary, size_t table, const double *sum, const locus_tensor *parameters) {
     const locus_parameter_slice slice = rotary->angles_slice;
+    assert(sum != NULL);
     if (rotary->parts) {
         reduce_parts(rotary, sum, parameters);
         return;
@@ -195,6 +196,7 @@ static void reduce_powers(const locus_rotary_operator *op, size_t table, const l
     const size_t dim = rotary->dim, square = dim * dim, angles = table * rotary->pairs;
     const double *U = rotary->basis_float64 + table * square, *V = rotary->transposed_float64 + table * square;
     for (size_t i = 0; i < rotary->pairs; i++) { /* the kernel's sum is the wedge the other way round */
+        assert(slot->moment[0] != NULL);
         double *block = slot->moment[0] + 2 * i * dim + 2 * i;
         block[0] = block[dim + 1] = 0;
         block[1] = slot->diagonal[i] / 2;

@@ -156,7 +156,7 @@ static void add_moments(const locus_standing *s, const locus_near_run *near, con
         memcpy(s->C + i * count, M + (near->first + i) * s->dim + near->first, count * sizeof(double));
     turn_rows(count, near->pairs, phase, -s->walk->sign, s->C, count);
     turn_columns(count, near->pairs, phase, s->walk->sign, s->C, count);
-    for (size_t m = 0; m < LOCUS_NEAR_MOMENTS; m++, weight *= u * u)
+    for (size_t m = 0; m < LOCUS_NEAR_MOMENTS; m++, weight *= u * u) // NOLINT(cert-flp30-c): m counts
         for (size_t i = 0; i < count; i++)
             for (size_t j = 0; j < count; j++)
                 slot->moment[m][(near->first + i) * s->dim + near->first + j] += weight * s->C[i * count + j];

@@ -3,8 +3,8 @@
 # Builds the fuzz targets as OSS-Fuzz wants it: with $CC, $CXX, $CFLAGS, $CXXFLAGS and $LIB_FUZZING_ENGINE as they are, and
 # programs, corpora and dictionaries into $OUT. $WORK holds what is made on the way. It runs in the root of the source.
 # Shared libraries that the runner's image may lack are laid beside the programs, which look for them there: by
-# DT_RPATH, which holds for libraries of libraries too, as DT_RUNPATH does not. What an earlier build with another sanitizer left
-# in $WORK goes, because cmake keeps the flags it was first called with.
+# DT_RPATH, which holds for libraries of libraries too, as DT_RUNPATH does not. What an earlier build with another
+# sanitizer left in $WORK goes, because cmake keeps the flags it was first called with.
 source=$PWD
 build=$WORK/locus
 
