@@ -4,12 +4,15 @@
 
 #include "io/fail.h"
 #include "io/file.h"
+#include "io/temporary.h"
 #include "text/child.h"
 #include "text/token_file.h"
 #include "text/tokenizer_kinds.h"
 #include "text/utf8.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,16 +239,64 @@ static locus_status move_files(const names *from, const names *to, bool model, l
     return LOCUS_OK;
 }
 
+#define STAGING ".making"
+
+/* Removes one of those that killed processes left. */
+static void remove_idle(const char *path) {
+    names left = {0};
+    const int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (descriptor >= 0 && lab_temporary_idle(descriptor) && name_files(&left, path)) {
+        for (int f = 0; f < FILES; f++) {
+            lab_temporary_clean(left.paths[f]);
+        }
+        remove_files(&left);
+    }
+    free_names(&left);
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+}
+
+static void clean(const char *folder) {
+    DIR *entries = opendir(folder);
+    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        char *path =
+            lab_temporary_folder_named(entry->d_name, STAGING) ? lab_tokenizer_file(folder, entry->d_name) : NULL;
+        if (path != NULL) {
+            remove_idle(path);
+        }
+        free(path);
+    }
+    if (entries != NULL) {
+        closedir(entries);
+    }
+}
+
+/* A folder beside the places of the files, held as long as its descriptor is open. */
+static locus_status open_staging(const char *folder, char **aside, int *held, locus_error *error) {
+    char *start = lab_tokenizer_file(folder, STAGING);
+    locus_status status = start != NULL ? lab_directory_create(folder, error) : lab_fail_memory(error, "file names");
+    if (status == LOCUS_OK) {
+        clean(folder);
+        *held = lab_temporary_folder(start, aside);
+        status = *held >= 0 ? LOCUS_OK : lab_fail_system(error, "make a folder in", folder, errno);
+    }
+    free(start);
+    return status;
+}
+
 static locus_status write_folder(const making *made, const lab_text_facts *facts, const char *folder,
                                  locus_error *error) {
     names staging = {0}, places = {0};
-    char name[32];
-    snprintf(name, sizeof name, ".making-%ld", (long)getpid());
-    char *aside = lab_tokenizer_file(folder, name);
+    char *aside = NULL;
+    int held = -1;
     const bool there = access(folder, F_OK) == 0;
-    const bool named = aside != NULL && name_files(&staging, aside) && name_files(&places, folder);
-    locus_status status = named ? lab_directory_create(aside, error) : lab_fail_memory(error, "file names");
-    if (status == LOCUS_OK) {
+    const bool named = name_files(&places, folder);
+    locus_status status = named ? open_staging(folder, &aside, &held, error) : lab_fail_memory(error, "file names");
+    if (status == LOCUS_OK && !name_files(&staging, aside)) {
+        status = lab_fail_memory(error, "file names");
+        rmdir(aside);
+    } else if (status == LOCUS_OK) {
         status = write_files(made, facts, aside, error);
         if (status == LOCUS_OK) {
             status = move_files(&staging, &places, facts->kind == LAB_TOKENIZER_SENTENCEPIECE, error);
@@ -254,6 +305,9 @@ static locus_status write_folder(const making *made, const lab_text_facts *facts
     }
     if (status != LOCUS_OK && named && !there) {
         remove_files(&places);
+    }
+    if (held >= 0) {
+        close(held);
     }
     free_names(&staging);
     free_names(&places);

@@ -48,7 +48,12 @@ diff wanted out || fail "the table of a small text"
 wanted='{"data":"tiny","tokenizer":"bytes","vocabulary":256,"train":{"tokens":4,"bytes":4,"bytes_per_token":1}'
 wanted=$wanted',"dev":{"tokens":7,"bytes":7,"bytes_per_token":1},"test":{"tokens":2,"bytes":2,"bytes_per_token":1}}'
 [ "$(cat json)" = "$wanted" ] || fail "the JSON of a small text: $(cat json)"
+# What a killed process left in the folder goes.
+mkdir -p quiet/.making.tmp-0123456789abcdef
+: >quiet/.making.tmp-0123456789abcdef/dev.tokens
+: >quiet/.making.tmp-0123456789abcdef/.train.tokens.tmp-0123456789abcdef
 "$locus" data make text --train-text text -o quiet --quiet >out 2>err
+[ ! -e quiet/.making.tmp-0123456789abcdef ] || fail "a killed process's files stay: $(ls -AR quiet)"
 [ ! -s out ] && [ ! -s err ] || fail "--quiet spoke"
 
 # What is no text, and what cannot be asked for.
