@@ -138,10 +138,11 @@ static pid_t process_of(pid_t thread) {
     return process;
 }
 
-/* A pipe has no disk that could be full or broken: it only takes fewer bytes at once. */
-static bool writes_to_pipe(const struct seccomp_notif *asked) {
+/* A pipe has no disk that could be full or broken: it only takes fewer bytes at once, and is closed whatever close()
+ * says, which its other end waits for. */
+static bool concerns_pipe(const struct seccomp_notif *asked) {
     char path[64], target[16] = "";
-    if (asked->data.nr != SYS_write && asked->data.nr != SYS_writev) {
+    if (asked->data.nr != SYS_write && asked->data.nr != SYS_writev && asked->data.nr != SYS_close) {
         return false;
     }
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)asked->pid, (int)asked->data.args[0]);
@@ -229,7 +230,7 @@ static void answer_one(int listener, verdict *over) {
             kill(over->wanted->orphans ? over->child : -over->child, SIGKILL);
         }
     } else if (!spared) {
-        code = decide(over, called, writes_to_pipe(&asked));
+        code = decide(over, called, concerns_pipe(&asked));
     }
     if (code == SHORT) {
         if (moves_bytes(asked.data.nr) && do_half(&asked, &answer)) {

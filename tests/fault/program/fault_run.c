@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_SECONDS 300.0
+#define PATIENCE_SECONDS 60.0
 
 double fault_seconds_now(void) {
     struct timespec now;
