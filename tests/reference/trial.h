@@ -11,7 +11,8 @@
  *
  * A bound of the worst case over sums of d terms would be d·eps; rounding errors are as good as random, so a constant
  * (ROUNDINGS) stands for √d and for the polynomials of exp and log. Gradients are compared along random directions with
- * central differences of the reference; errors of many elements add up as their root sum of squares. */
+ * central differences of the reference; errors of many elements add up as their root sum of squares. In double also
+ * every partial derivative of small tensors. */
 #ifndef TESTS_TRIAL_H
 #define TESTS_TRIAL_H
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { Q, K, V, INPUTS };
+enum { SMALL_TENSOR = 8, MOST_PARTIALS = 16 }; /* elements, of one tensor and of a case */
 
 typedef struct attention_call {
     drawn_world *world;
@@ -391,6 +392,54 @@ static void compare_parameters(attention_call *call, chooser *choices, double *c
     trial_direction_free(&direction);
 }
 
+/* Parameters that add to scores, by a distance at most. */
+static bool is_of_scores(const char *parameter) {
+    static const char *const names[] = {"a", "b", "bias", "rate", "sinks"};
+    const char *point = strrchr(parameter, '.');
+    bool found = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        found = found || strcmp(point ? point + 1 : parameter, names[i]) == 0;
+    return found;
+}
+
+/* One partial derivative in double, twice by central differences, with h and 2h: what they differ by bounds what h
+ * leaves out, so that no bound of third derivatives has to be known. `along`: 0 but for one 1, where the value is `at`.
+ * Angles are moved by little; scores follow their own parameters without waves, and steps are in proportion. */
+static void compare_partial(attention_call *call, const trial_direction *along, bool turns, double at, double got) {
+    const double step = turns ? 1e-3 / along->reach : 1e-4 * fmax(fabs(at), 0.1);
+    double sum, root, slope[2];
+    for (int i = 0; i < 2; i++) {
+        const double h = (1 + i) * step;
+        slope[i] = (moved_loss(call, along, h) - moved_loss(call, along, -h)) / (2 * h);
+    }
+    /* A score moves with a parameter by a distance at most, and what is a thousand away has no weight. */
+    const double reach = turns ? along->reach : fmin(along->reach, 1e3);
+    sensitivity(call, reach, &sum, &root);
+    const double size = root / (reach * (2 + call->score));
+    const double noise = 16 * call->eps * (1 + call->score) * size / step;
+    const double rounded =
+        (turns ? 2 * score_error(call) + TRIAL_ANGLE * reach : TRIAL_ROUNDINGS * call->eps * (1 + call->score)) * root;
+    trial_compare(call->result, "dL/dparameter", 0, got, (4 * slope[0] - slope[1]) / 3,
+                  fabs(slope[0] - slope[1]) + noise + rounded);
+}
+
+/* Every partial derivative of tensors with few elements: a direction through many parameters hides what is wrong with
+ * one. */
+static void compare_partials(attention_call *call, double *const *gradients) {
+    const drawn_world *world = call->world;
+    trial_direction along = {{NULL}, 1 + reference_angle(&world->model)};
+    size_t left = MOST_PARTIALS;
+    for (size_t i = 0; i < world->tensor_count; i++)
+        along.of[i] = reference_zeros(world->elements[i], sizeof **along.of);
+    for (size_t i = 0; i < world->tensor_count; i++)
+        for (size_t e = 0; e < world->elements[i] && world->elements[i] <= SMALL_TENSOR && left > 0; e++, left--) {
+            along.of[i][e] = 1;
+            compare_partial(call, &along, !is_of_scores(world->info[i].name), world->values[i][e], gradients[i][e]);
+            along.of[i][e] = 0;
+        }
+    trial_direction_free(&along);
+}
+
 static void run_backward(attention_call *call, attention_tensors *t, chooser *choices) {
     trial *result = call->result;
     attention_backward b;
@@ -419,6 +468,9 @@ static void run_backward(attention_call *call, attention_tensors *t, chooser *ch
         compare_input(call, choices, input, gradient);
     if (result->state == TRIAL_FINE && !call->poisoned && b.views.parameters && call->world->tensor_count > 0)
         compare_parameters(call, choices, b.parameters);
+    const bool exact = call->dtype == LOCUS_FLOAT64 && call->options.kind == LOCUS_ATTENTION_SOFTMAX;
+    if (result->state == TRIAL_FINE && exact && !call->poisoned && b.views.parameters)
+        compare_partials(call, b.parameters);
     result->backward = true;
     free(gradient);
     free_backward(call, &b);
