@@ -111,7 +111,7 @@
         .prepare = \
             PREPARE_PART "$LOCUS reproduce roper --columns text --rows rope --budget smoke --seeds 1 --threads 1 " \
                          "--no-page --quiet", \
-        .words = {PART_WORDS}, .trains = true \
+        .words = {PART_WORDS}, .trains = true, .jobs = true \
     }
 #define CASE_REPORT \
     { .name = "report", .prepare = ONE_RUN, .words = {"report", "-o", "page.html", "--quiet"}, .in_short = true }
