@@ -30,6 +30,11 @@ static inline int analyzer_failed(int status) {
 #define locus_fail_memory(...) ((locus_status)analyzer_failed(locus_fail_memory(__VA_ARGS__)))
 #endif
 
+#if __has_include("encoding/owned.h")
+#include "encoding/owned.h"
+#define locus_owned_fail(...) ((locus_status)analyzer_failed(locus_owned_fail(__VA_ARGS__)))
+#endif
+
 #if __has_include("output.h")
 #include "output.h"
 #define cli_usage_error(...) analyzer_failed(cli_usage_error(__VA_ARGS__))
