@@ -16,6 +16,10 @@
 enum { SIZE_AT = 16, DEPTH_AT = 24, KIND_AT = 25, HEAD = 26 };
 enum { MOST_RATIO = 1032 }; /* deflate (RFC 1951) makes at most 258 bytes of two bits */
 
+/* Chunks that say nothing of values are passed over: libpng would take as much memory as they say they need. */
+static const png_byte unused[] =
+    "bKGD\0cHRM\0eXIf\0gAMA\0hIST\0iCCP\0iTXt\0oFFs\0pCAL\0pHYs\0sBIT\0sCAL\0sPLT\0sRGB\0tEXt\0tIME\0zTXt";
+
 typedef struct source {
     const unsigned char *at;
     size_t left;
@@ -99,7 +103,7 @@ static locus_status read_pixels(const lab_picture *into, const lab_picture_bytes
         status = lab_fail_memory(error, "a picture");
     } else {
         png_set_read_fn(reader, &from, give);
-        png_set_chunk_malloc_max(reader, bytes->count); /* a chunk is believed to be as long as it says */
+        png_set_keep_unknown_chunks(reader, PNG_HANDLE_CHUNK_NEVER, unused, (int)(sizeof unused / 5));
         if (!decode(reader, info, into)) {
             status = lab_fail_file(error, bytes->path, "is cut or damaged: %s", from.reason);
         }
