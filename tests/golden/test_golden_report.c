@@ -35,10 +35,11 @@
 static lab_store *store;
 
 static const char recorder[] = "#!/bin/sh\n"
-                               "echo '<svg><defs></defs>'; cat\n"
+                               "echo '<svg><defs></defs>'; sed '$d' | sed '$d'\n" /* the end mark and its empty line */
                                "echo 'rgb(192,2,1) rgb(192,9,1) rgb(128,128,1) rgb(128,128,2) rgb(128,128,3)'\n"
                                "echo 'rgb(128,128,4) rgb(128,9,1) rgb(9,128,1)'\n"
-                               "printf '</g>\\n</svg>\\n'\n";
+                               "printf '</g>\\n</svg>\\n'\n"
+                               "echo 'locus: end of script' >&2\n";
 
 /* The store, and a folder with the recorder as first of the PATH. */
 static int create(void **state) {
