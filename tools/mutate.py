@@ -9,7 +9,8 @@ notices is a hole in the suite, or changes nothing that matters.
 A mutant is drawn from all places of src/, lab/ and cli/ that an operator below fits (comments, strings, preprocessor lines
 and declarations apart), each as likely as any other. It runs in a copy of the committed tree (build/mutation/tree-K).
 What does not compile, or compiles to the same objects, is no mutant. Then its tests run, the quickest first, in growing
-groups; the first that fails kills it.
+groups; the first that fails kills it. What survives meets the same tests once more under the address and undefined-behaviour
+sanitizers, as in ./dev test: leaks and reads past an end are seen only there.
 
     relation   < <=, > >=, == !=         logic     && ||; if (x), while (x): if (!(x)); true false
     arithmetic + -, * /, % *, += -=, ++ --   number    n: n + 1
@@ -19,6 +20,7 @@ Survivors that are equivalent or change only speed are listed with a reason in t
 `file ¦ function ¦ line as it was ¦ as it is ¦ reason`. Exit status of report: 0 if at least --least percent of those that
 matter were killed."""
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -161,9 +163,10 @@ def all_places(reach):
 class Tree:
     """A copy of the committed tree with a build folder: mutants are made here, never in the working copy."""
 
-    def __init__(self, number):
-        self.root = FOLDER / f"tree-{number}"
+    def __init__(self, number, sanitize=""):
+        self.root = FOLDER / f"tree-{number}{'-address' if sanitize else ''}"
         self.build = self.root / "build" / "mutation"
+        self.address = bool(sanitize)
         head = subprocess.run(["git", "-C", str(SOURCE), "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
         mark = self.root / ".commit"
         if not mark.exists() or mark.read_text() != head:
@@ -172,10 +175,10 @@ class Tree:
             archive = subprocess.run(["git", "-C", str(SOURCE), "archive", "HEAD"], capture_output=True, check=True).stdout
             subprocess.run(["tar", "x", "-C", str(self.root)], input=archive, check=True)
             quietly(["cmake", "-S", str(self.root), "-B", str(self.build), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Mutation",
-                     "-DCMAKE_C_FLAGS_MUTATION=-O1"])
+                     "-DCMAKE_C_FLAGS_MUTATION=-O1", f"-DLOCUS_SANITIZE={sanitize}"])
             mark.write_text(head)
-        quietly(["ninja", "-C", str(self.build)])
-        self.tests = {t["name"]: t for t in coverage.listed_tests(self.build)}
+        quietly(["ninja", "-C", str(self.build), "address_tests" if sanitize else "all"])
+        self.tests = {t["name"]: t for t in coverage.listed_tests(self.build) if not sanitize or "address" in t["labels"]}
 
     def objects(self):
         """Digests of everything compiled from src, lab and cli."""
@@ -196,9 +199,10 @@ def quietly(command):
         sys.exit(done.stdout[-3000:] + done.stderr[-3000:])
 
 
-def limits():
+def limits(address):
     os.setsid()
-    resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+    if not address: # whose shadow takes terabytes of addresses
+        resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -206,8 +210,9 @@ def limits():
 def passes(tree, name, seconds):
     """Whether a test passes (or is skipped) within a time."""
     test = tree.tests[name]
-    child = subprocess.Popen(test["command"], cwd=test["folder"], env=dict(os.environ, **test["environment"]), stdin=subprocess.DEVNULL,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limits)
+    command = ["setarch", os.uname().machine, "-R", *test["command"]] if tree.address else test["command"]
+    child = subprocess.Popen(command, cwd=test["folder"], env=dict(os.environ, **test["environment"]), stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=lambda: limits(tree.address))
     try:
         status = child.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -248,33 +253,49 @@ def tests_for(path, line, reach, times):
     return sorted(names, key=lambda name: (round(times[name], 1), len(reach["tests"][name]["reached"])))
 
 
-def judge(tree, place, reach, times, clean):
-    """"no compile" | "same objects" | "not reached" | "killed by NAME" | "survived"."""
-    path, operator, start, end, replacement = place
-    original = (SOURCE / path).read_text()
-    line = original.count("\n", 0, start) + 1
-    names = tests_for(path, line, reach, times)
-    target = tree.root / path
+@contextlib.contextmanager
+def mutated(tree, place):
+    """The mutant stands in the tree for a while."""
+    path, _, start, end, replacement = place
+    original, target = (SOURCE / path).read_text(), tree.root / path
     target.write_text(original[:start] + replacement + original[end:])
     try:
-        if not tree.make("liblocus.a", "liblab.a", "liblocus_commands.a"):
-            return "no compile"
-        if tree.objects() == clean:
-            return "same objects"
-        if not names:
-            return "not reached"
-        size, at = 3, 0
-        while at < len(names):
-            group = names[at:at + size]
-            if not tree.make(*sorted({tree.target(name) for name in group})):
-                return "no compile"
-            for name in group:
-                if not passes(tree, name, 10 + 6 * times[name]):
-                    return f"killed by {name}"
-            at, size = at + size, size * 2
-        return "survived"
+        yield
     finally:
         target.write_text(original)
+
+
+def killer(tree, names, times):
+    """The first of the tests that fails, None if all pass, "" if they do not compile."""
+    size, at = 3, 0
+    names = [name for name in names if name in tree.tests]
+    while at < len(names):
+        group = names[at:at + size]
+        if not tree.make(*sorted({tree.target(name) for name in group})):
+            return ""
+        for name in group:
+            if not passes(tree, name, (40 if tree.address else 10) + (30 if tree.address else 6) * times[name]):
+                return name
+        at, size = at + size, size * 2
+    return None
+
+
+def judge(trees, place, reach, times, clean):
+    """"no compile" | "same objects" | "not reached" | "killed by NAME" | "killed by NAME (address)" | "survived"."""
+    line = (SOURCE / place[0]).read_text().count("\n", 0, place[2]) + 1
+    names = tests_for(place[0], line, reach, times)
+    for tree in trees:
+        with mutated(tree, place):
+            if not tree.address and not tree.make("liblocus.a", "liblab.a", "liblocus_commands.a"):
+                return "no compile"
+            if not tree.address and tree.objects() == clean:
+                return "same objects"
+            if not names:
+                return "not reached"
+            name = killer(tree, names, times)
+            if name is not None:
+                return f"killed by {name}{' (address)' if tree.address else ''}" if name else "no compile"
+    return "survived"
 
 
 def describe(place):
@@ -293,21 +314,20 @@ def run(options):
     results = FOLDER / f"seed-{options.seed}.jsonl"
     FOLDER.mkdir(parents=True, exist_ok=True)
     done = {json.loads(row)["number"] for row in results.read_text().splitlines()} if results.exists() else set()
-    tree = Tree(options.shard)
-    times, clean = baseline(tree, reach), None
+    trees = [Tree(options.shard), Tree(options.shard, "address,undefined")]
+    times, clean = baseline(trees[0], reach), None
     for number in range(options.shard, min(options.count, len(places)), options.shards):
         if number in done or (options.rooms and not re.search(options.rooms, places[number][0])):
             continue
         if clean is None:
-            tree.make()
-            clean = tree.objects()
+            trees[0].make()
+            clean = trees[0].objects()
         began = time.monotonic()
-        verdict = judge(tree, places[number], reach, times, clean)
+        verdict = judge(trees, places[number], reach, times, clean)
         row = {"number": number, "verdict": verdict, "seconds": round(time.monotonic() - began, 1), **describe(places[number])}
         with open(results, "a") as stream:
             stream.write(json.dumps(row, ensure_ascii=False) + "\n")
         print(f"{number:>5} {verdict:<28} {row['file']}:{row['line']} {row['is'][:90]}", flush=True)
-    tree.make()
 
 
 # ---- what came out ----

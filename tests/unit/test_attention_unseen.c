@@ -249,11 +249,19 @@ static attention_case case_of(const char *spec, locus_mask mask) {
                             .prefix = mask == LOCUS_MASK_PREFIX ? prefixes : NULL};
 }
 
+/* All types of a case; under sanitizers, which are slow and look at memory alone, one for each, in turn. */
 static void check_types(const attention_case *test, locus_attention_kind kind) {
+    const size_t count = sizeof types / sizeof *types;
+#ifdef LOCUS_SANITIZED
+    static size_t turn;
+    const size_t first = turn++ % count, end = first + 1;
+#else
+    const size_t first = 0, end = count;
+#endif
     size_t clean = 0;
-    for (size_t d = 0; d < sizeof types / sizeof *types; d++)
+    for (size_t d = first; d < end; d++)
         clean += check(*test, kind, types[d]);
-    assert_true(clean > 500); /* something was tested */
+    assert_true(clean > 125 * (end - first)); /* something was tested */
 }
 
 /* ---- tests ---- */
