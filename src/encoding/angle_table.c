@@ -6,6 +6,7 @@
 
 #include <locus/parallel.h>
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -328,6 +329,7 @@ locus_status locus_angle_table_create(locus_angle_table *table, const locus_angl
         return locus_owned_fail(error, tables * count * pairs * 2, sizeof *job.rows);
     *table = (locus_angle_table){base, count, job.rows};
     if (item && same_blocks(item, &job)) {
+        assert(item->rows != NULL);
         memcpy(job.rows, item->rows, count * item->row_bytes);
         return LOCUS_OK;
     }

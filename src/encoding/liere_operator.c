@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "linalg/orthogonal.h"
 
+#include <assert.h>
 #include <locus/parallel.h>
 #include <math.h>
 #include <string.h>
@@ -81,6 +82,7 @@ static size_t workspace_bytes(const locus_whole_operator *whole, locus_dtype dty
 static void combine(const locus_liere *liere, const int64_t *position, size_t table, double *S) {
     const size_t square = liere->dim * liere->dim;
     const double *skew = liere->skew + table * slot_doubles(liere);
+    assert(S != NULL);
     memset(S, 0, square * sizeof *S);
     for (size_t a = 0; a < liere->axes; a++)
         for (size_t i = 0; i < square && position[a] != 0; i++)
@@ -222,6 +224,7 @@ static void learn_task(void *context, size_t index, size_t worker) {
     const size_t first = op->distinct.count * piece / op->pieces, end = op->distinct.count * (piece + 1) / op->pieces;
     double *slot = slot_at(job, piece, table);
     memset(slot, 0, slot_doubles(liere) * sizeof *slot);
+    assert(scratch.gradient != NULL);
     for (size_t position = first; position < end; position++) {
         memset(scratch.gradient, 0, dim * dim * sizeof(double));
         const locus_liere_matrix matrix = run_position(job, position, table, &scratch, scratch.gradient);

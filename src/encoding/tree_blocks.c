@@ -450,8 +450,10 @@ static void order_all(locus_block_cutter *cutter, const locus_token_side *const 
     const size_t count = cutter->nodes->trie.count;
     uint32_t *cursor = locus_tree_take(passing, count, sizeof *cursor);
     uint32_t *tokens[2] = {NULL, NULL};
+    const size_t sides_count = cutter->nodes->sides;
+    assert(sides_count <= 2);
     take_orders(cutter, passing);
-    for (size_t s = 0; s < cutter->nodes->sides; s++)
+    for (size_t s = 0; s < sides_count; s++)
         tokens[s] = locus_tree_take(kept, sides[s]->used, sizeof(uint32_t));
     if (passing->status != LOCUS_OK || kept->status != LOCUS_OK)
         return;
@@ -459,8 +461,7 @@ static void order_all(locus_block_cutter *cutter, const locus_token_side *const 
     size_t places = cutter->size[0];
     for (size_t a = 0; a < cutter->layout->anchor_count; a++)
         places += cutter->size[cutter->nodes->node[a]];
-    assert(cutter->nodes->sides <= 2);
-    for (size_t s = 0; s < cutter->nodes->sides; s++) {
+    for (size_t s = 0; s < sides_count; s++) {
         order_tokens(cutter, s, sides[s], tokens[s], places);
         cutter->layout->tokens[s] = tokens[s];
     }

@@ -42,6 +42,7 @@ void locus_tree_make_chunk(const locus_tree_operator *op, const locus_tree_chunk
         else
             kernels->gemm(dim, dim, dim, matrix_above(op, chunk, desk, anchor->parent), (ptrdiff_t)dim, 1, W,
                           (ptrdiff_t)dim, P, (ptrdiff_t)dim, false);
+        assert(anchor->checkpoint == LOCUS_TREE_NONE || desk->checkpoints != NULL);
         if (anchor->checkpoint != LOCUS_TREE_NONE)
             memcpy(desk->checkpoints + anchor->checkpoint * elements, P, elements * sizeof *P);
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls that fail when they are asked to. A filter of seccomp stops the child at every call of the table below,
- * whoever makes it (stdio and SQLite inside their libraries too), and this process says what becomes of it: it goes on,
- * it returns an error without having been done, it is done by half, or it is the last thing the child did. Calls that
- * write to standard error are left alone: what is told there is what is judged. Of programs that locus starts (gnuplot,
- * spm_train) those that write may fail and the others are left alone: what they cannot read of their fonts, settings and
- * scripts they tell nobody, and draw something else. */
+/* System calls that fail when they are asked to. A filter of seccomp stops the child at every call of the table
+ * below, whoever makes it (stdio and SQLite inside their libraries too), and this process says what becomes of it: it
+ * goes on, it returns an error without having been done, it is done by half, or it is the last thing the child did.
+ * Calls that write to standard error are left alone: what is told there is what is judged. Of programs that locus
+ * starts (gnuplot, spm_train) those that write may fail and the others are left alone: what they cannot read of their
+ * fonts, settings and scripts they tell nobody, and draw something else. */
 #include "faults.h"
 
 #include <errno.h>
