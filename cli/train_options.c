@@ -336,7 +336,7 @@ int cli_train_encoding(lab_train_config *config, const char *encoding, char *tex
     locus_error error;
     const locus_status status = config->pretrained != NULL
                                     ? lab_train_pretrained_encoding(config->pretrained, encoding, text, size, &error)
-                                    : lab_train_encoding(encoding, config->setup, text, size, &error);
+                                    : lab_train_encoding(encoding, config, text, size, &error);
     if (status != LOCUS_OK) {
         return cli_error_in(encoding, &error);
     }

@@ -117,7 +117,8 @@ static const struct {
     {"shiv-quirk(k=2)", "shiv-quirk"},
     {"shiv-quirk(depth=#)", "shiv-quirk"},
     {"shiv-quirk(k=2,depth=#)", "shiv-quirk"},
-    {"learned(size=100)", "learned"},
+    {"learned(size=100)", "learned"}, /* as of version 0.1, and the shorthand */
+    {"learned(size=100,deviation=1)", "learned"},
     {"algebraic", "algebraic (seq)"},
     {"algebraic(decay=0.98)", "algebraic (seq)"},
     {"algebraic(group=seq)", "algebraic (seq)"},

@@ -25,8 +25,8 @@ locus_status lab_reproduction_config(const lab_reproduction *table, lab_reproduc
     const lab_scheme *scheme = &column->rows[place.row];
     *config = scheme->pretrained ? column->pretrained : column->config;
     config->seed = table->first_seed + place.repetition;
-    locus_status status = lab_train_encoding(scheme->pretrained ? column->pretrained_encoding : scheme->spec,
-                                             config->setup, encoding, LAB_SPEC_SIZE, error);
+    locus_status status = lab_train_encoding(scheme->pretrained ? column->pretrained_encoding : scheme->spec, config,
+                                             encoding, LAB_SPEC_SIZE, error);
     config->encoding = config->model.encoding = encoding;
     return status;
 }

@@ -104,26 +104,48 @@ static bool is_word(const char *text, size_t length, const char *word) {
     return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
-/* What the shorthand of the term `name` leaves out, to be put behind the name or (*inside) behind the parenthesis at
- * `rest`. */
-static const char *left_out(const char *name, size_t length, const char *rest, lab_setup setup, bool *inside) {
-    *inside = *rest == '(';
-    if (is_word(name, length, "algebraic")) {
-        return *inside ? "" : "(group=seq)";
+/* How a learned table begins beside this model's tokens: as large as they are. Those of `plain` have a deviation of
+ * 0.02, all others 1: of scaled embeddings exactly (sqrt(D) times N(0, 1/D)), of an image's pooled convolution nearly;
+ * `unit` has larger tokens (sqrt(D)) on purpose, and the authors' code that it follows a table of N(0, 1). Nothing is
+ * said of a table that comes with a pretrained encoder. */
+static const char *table_option(const lab_train_config *config) {
+    if (config->pretrained != NULL || config->pretrained_digest != 0) {
+        return NULL;
     }
-    if (setup != LAB_SETUP_CODE || !(is_word(name, length, "rope") || is_word(name, length, "roper"))) {
-        return "";
+    const bool plain = config->model.embedding_init == LAB_EMBEDDING_PLAIN;
+    return plain && config->model.architecture != LAB_IMAGE_CLASSIFIER ? "deviation=0.02" : "deviation=1";
+}
+
+/* What the shorthand of the term `name` leaves out; NULL: nothing. */
+static const char *left_out(const char *name, size_t length, const lab_train_config *config) {
+    if (is_word(name, length, "learned")) {
+        return table_option(config);
     }
-    const char *told = strstr(rest, "learned"), *close = strchr(rest, ')');
-    if (*inside && told != NULL && close != NULL && told < close) {
-        return "";
+    const bool rope = is_word(name, length, "rope") || is_word(name, length, "roper");
+    return rope && config->setup == LAB_SETUP_CODE ? "learned=on" : NULL;
+}
+
+/* Whether the options behind the parenthesis at `rest` say already what `option` does. */
+static bool is_told(const char *rest, const char *option) {
+    const size_t length = strcspn(option, "="), end = strcspn(rest, ")");
+    for (size_t at = 1; at + length < end; at++) {
+        if (strncmp(rest + at, option, length) == 0) {
+            return true;
+        }
     }
-    return !*inside ? "(learned=on)" : rest[1 + strspn(rest + 1, " \t")] == ')' ? "learned=on" : "learned=on, ";
+    return false;
+}
+
+/* Adds an option to a term: in parentheses of its own, or first in those that are there. */
+static void put_option(writer *out, const char *option, bool inside) {
+    put(out, "(", 1);
+    put(out, option, strlen(option));
+    put(out, inside ? ", " : ")", inside ? 2 : 1);
 }
 
 /* Copies `spec` with the shorthand of its terms written out; false if it does not fit. A name counts only outside
  * parentheses. */
-static bool expand(const char *spec, lab_setup setup, char *text, size_t size) {
+static bool expand(const char *spec, const lab_train_config *config, char *text, size_t size) {
     writer out = {text, size, 0};
     size_t depth = 0;
     for (const char *at = spec; *at != '\0';) {
@@ -137,16 +159,15 @@ static bool expand(const char *spec, lab_setup setup, char *text, size_t size) {
             continue;
         }
         const char *rest = at + name + strspn(at + name, " \t");
-        bool inside;
-        const char *more = left_out(at, name, rest, setup, &inside);
+        const char *more = left_out(at, name, config);
+        const bool inside = *rest == '(', adds = more != NULL && !(inside && is_told(rest, more));
         put(&out, at, name);
         at += name;
-        if (inside && *more != '\0') {
-            put(&out, "(", 1);
-            at = rest + 1;
-            depth = 1;
+        if (adds) {
+            put_option(&out, more, inside);
+            at = inside ? rest + 1 : at;
+            depth += inside;
         }
-        put(&out, more, strlen(more));
     }
     put(&out, "", 1);
     return out.used <= size;
@@ -165,9 +186,10 @@ static locus_status canonical(const char *spec, char *text, size_t size, locus_e
                                     "the encoding's text is longer than %zu bytes", size);
 }
 
-locus_status lab_train_encoding(const char *spec, lab_setup setup, char *text, size_t size, locus_error *error) {
+locus_status lab_train_encoding(const char *spec, const lab_train_config *config, char *text, size_t size,
+                                locus_error *error) {
     char expanded[LAB_SPEC_SIZE];
-    if (!expand(spec, setup, expanded, sizeof expanded)) {
+    if (!expand(spec, config, expanded, sizeof expanded)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "encoding", "the encoding's text is longer than %d bytes",
                         LAB_SPEC_SIZE);
     }

@@ -78,9 +78,10 @@ locus_status lab_train_pretrained_encoding(const char *folder, const char *spec,
                                            locus_error *error) {
     char own[LAB_SPEC_SIZE], all[LAB_SPEC_SIZE];
     lab_model_config model = {.architecture = LAB_TEXT_CLASSIFIER, .classes = 2};
-    locus_status status = lab_train_encoding(spec, LAB_SETUP_PAPER, own, sizeof own, error);
+    const lab_train_config published = {.setup = LAB_SETUP_PAPER, .pretrained = folder};
+    locus_status status = lab_train_encoding(spec, &published, own, sizeof own, error);
     if (status == LOCUS_OK) {
         status = lab_pretrained_config(folder, own, all, sizeof all, &model, error);
     }
-    return status == LOCUS_OK ? lab_train_encoding(all, LAB_SETUP_PAPER, text, size, error) : status;
+    return status == LOCUS_OK ? lab_train_encoding(all, &published, text, size, error) : status;
 }

@@ -316,7 +316,7 @@ locus_status lab_session_open(lab_session *session, lab_store *store, const lab_
     session->config = request->config;
     session->dev_loss = session->dev_accuracy = session->loss = (double)NAN;
     session->began = session->checkpointed = lab_seconds();
-    locus_status status = lab_train_encoding(request->config.encoding, request->config.setup, session->encoding,
+    locus_status status = lab_train_encoding(request->config.encoding, &request->config, session->encoding,
                                              sizeof session->encoding, error);
     session->config.encoding = session->config.model.encoding = session->encoding;
     if (status == LOCUS_OK) {

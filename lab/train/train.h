@@ -59,10 +59,11 @@ locus_status lab_train_config_pretrained(lab_train_config *config, const char *f
 locus_status lab_train_pretrained_encoding(const char *folder, const char *spec, char *text, size_t size,
                                            locus_error *error);
 
-/* The canonical text of a spec, or of a pattern over layers, as a training uses it: a bare `algebraic` means
- * algebraic(group=seq); with set-up code, rotary frequencies are learned. SPEC with an offset into `spec` if it cannot
- * be parsed; at most LAB_SPEC_SIZE bytes. */
-locus_status lab_train_encoding(const char *spec, lab_setup setup, char *text, size_t size, locus_error *error);
+/* The canonical text of a spec, or of a pattern over layers, as a training of this configuration uses it: with set-up
+ * code, rotary frequencies are learned; a learned table begins with the deviation of the tokens, and the text says
+ * which. SPEC with an offset into `spec` if it cannot be parsed; at most LAB_SPEC_SIZE bytes. */
+locus_status lab_train_encoding(const char *spec, const lab_train_config *config, char *text, size_t size,
+                                locus_error *error);
 
 /* What the caller sees while it runs. Called a few times a second at most; return false to stop cleanly (state
  * STOPPED). */

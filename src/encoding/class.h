@@ -121,7 +121,8 @@ typedef struct locus_normal_part {
 struct locus_encoding_class {
     locus_encoding_info info;
     const locus_option_rule *rules; /* [info.option_count] */
-    bool angles;                    /* place needs the placement's two-level positions */
+    unsigned kept;   /* mask of the options that canonical texts repeat where they are given, be it their default */
+    bool angles;     /* place needs the placement's two-level positions */
     unsigned laws;   /* mask of locus_law; an option `side` that is one-sided takes LOCUS_LAW_RELATIVITY away */
     bool reals;      /* takes real-valued positions */
     bool any_group;  /* positions of every group will do; others without an option `group` act on seq */

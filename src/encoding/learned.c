@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* learned: a table of vectors, one for each position 0 … size − 1, added to a token's embedding (Gehring et al. 2017).
- * Parameter `table` [size, model_dim], drawn from N(0, 0.02²). A position outside the table is an error of the plan.
+ * Parameter `table` [size, model_dim], drawn from N(0, deviation²). A position outside the table is an error of the plan.
+ *
+ * The deviation is kept in canonical texts where it is given, because a text without one meant 0.02 in version 0.1.
  *
  * Gradient: dL/dtable[p] = Σ over tokens at p of dL/dy. The plan lists its tokens by position, so each row of the table
  * is one piece, summed in double in the order of the tokens. */
@@ -10,9 +12,8 @@
 
 #include <string.h>
 
-enum { SIZE };
+enum { SIZE, DEVIATION };
 
-#define DEVIATION 0.02
 #define SUM_COLUMNS 256 /* columns summed at a time, on the stack */
 
 typedef struct locus_learned {
@@ -43,9 +44,10 @@ static locus_status parameters(const locus_term *term, const locus_shape *shape,
 
 static locus_status initialise(const locus_term *term, const locus_draw *draw, locus_error *error) {
     (void)error;
-    size_t count = (size_t)term->options[SIZE].number * draw->shape->model_dim;
+    const size_t count = (size_t)term->options[SIZE].number * draw->shape->model_dim;
+    const double deviation = term->options[DEVIATION].number;
     for (size_t i = 0; i < count; i++)
-        draw->values[0][i] = DEVIATION * locus_random_normal(&draw->random, i);
+        draw->values[0][i] = deviation * locus_random_normal(&draw->random, i);
     return LOCUS_OK;
 }
 
@@ -202,9 +204,11 @@ static locus_status place(const void *bound, const locus_places *places, size_t 
 
 static const locus_option_info options[] = {
     {"size", "integer from 1 to 16777216", "512", "rows of the table; positions 0 to size − 1"},
+    {"deviation", "number ≥ 0", "1", "of the numbers that the table begins with; as large as those of the tokens"},
 };
 static const locus_option_rule rules[] = {
     {LOCUS_OPTION_INTEGER, 1, 16777216, false},
+    {LOCUS_OPTION_NUMBER, 0, 1e6, false},
 };
 
 const locus_encoding_class locus_learned_class = {
@@ -216,6 +220,7 @@ const locus_encoding_class locus_learned_class = {
              .options = options,
              .option_count = sizeof options / sizeof options[0]},
     .rules = rules,
+    .kept = 1u << DEVIATION,
     .parameters = parameters,
     .initialise = initialise,
     .bind = bind,

@@ -42,7 +42,7 @@ got=0
 # shellcheck disable=SC2086
 "$locus" compare --task copy --encodings 'learned(size=3),sinusoidal' $small --no-page >table 2>err || got=$?
 [ "$got" = 1 ] || fail "a failing cell ended with $got"
-grep -q '^locus: copy · learned(size=3) · seed 0: ' err || fail "a failing cell said: $(cat err)"
+grep -q '^locus: copy · learned(size=3, deviation=1) · seed 0: ' err || fail "a failing cell said: $(cat err)"
 grep -q '^sinusoidal' table || fail "the other cell is missing: $(cat table)"
 
 # Ctrl-C stops all cells cleanly and says how to go on: not with --restart, which would begin again.

@@ -32,7 +32,7 @@ grep -q 'roper, with decay .*rope(values=on) + decay' list || fail "no roper wit
 # ListOps: sizes follow the expressions.
 "$locus" reproduce listops --list >list || fail "--list ended with $?"
 [ "$(count list)" = 48 ] || fail "listops is not 2 columns × 8 rows × 3 seeds: $(cat list)"
-for spec in 'learned(size=42)' 'chebyshev(size=42)' 'algebraic(group=tree:4)' 'shiv-quirk(k=4, depth=4)'; do
+for spec in 'learned(size=42, deviation=1)' 'chebyshev(size=42)' 'algebraic(group=tree:4)' 'shiv-quirk(k=4, depth=4)'; do
     grep -q "parity .*$spec" list || fail "no $spec: $(cat list)"
 done
 [ ! -e runs ] || fail "--list made a store"

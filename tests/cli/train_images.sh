@@ -92,7 +92,7 @@ cmp whole.txt killed.txt || fail "other results after $killed kills: $(diff whol
 # The published schemes.
 # shellcheck disable=SC2086
 "$locus" compare --task cifar10 $small --epochs 2 --store schemes/locus.db --no-page >compared 2>err || fail "compare: $(cat err)"
-for scheme in sinusoidal 'learned(size=100)' 'algebraic(decay=0.98)' 'algebraic(group=grid:2, decay=0.98)'; do
+for scheme in sinusoidal 'learned(size=100, deviation=1)' 'algebraic(decay=0.98)' 'algebraic(group=grid:2, decay=0.98)'; do
     grep -q "^$scheme" compared || fail "compare without '$scheme': $(cat compared)"
 done
 

@@ -27,7 +27,7 @@ double reference_most(double a, double b) {
 static const char *const taught[] = {
     "none",
     "sinusoidal base layout",
-    "learned size",
+    "learned size deviation",
     "chebyshev size site",
     "shiv-quirk k depth",
     "rope pairs base rotate learned side scaling factor original fast slow attention mscale mscale_all truncate low "

@@ -15,7 +15,8 @@ static const struct {
     const char *spec, *parameter;
     double deviation; /* of a normal distribution round 0 */
 } drawn[] = {
-    {"learned(size=300)", "table", 0.02},
+    {"learned(size=300)", "table", 1},
+    {"learned(size=300, deviation=0.02)", "table", 0.02},
     {"relative(window=60, values=on)", "key_table", 0.17677669529663687},   /* 1/√32 */
     {"relative(window=60, values=on)", "value_table", 0.17677669529663687}, /* 1/√32 */
     {"t5(buckets=400)", "bias", 0.08838834764831843},                       /* 1/√128 */

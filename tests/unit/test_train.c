@@ -628,23 +628,37 @@ static void test_encodings(void **state) {
     static const struct {
         const char *typed, *same_as;
         lab_setup setup;
+        lab_embedding_init init;
+        lab_architecture architecture;
+        const char *pretrained;
     } cases[] = {
-        {"algebraic", "algebraic(group=seq)", LAB_SETUP_PAPER},
-        {" algebraic + alibi", "algebraic(group=seq)+alibi", LAB_SETUP_PAPER},
-        {"rope", "rope", LAB_SETUP_PAPER},
-        {"rope", "rope(learned=on)", LAB_SETUP_CODE},
-        {"rope (pairs=half)+alibi", "rope(learned=on,pairs=half) + alibi", LAB_SETUP_CODE},
-        {"rope(learned=off)", "rope(learned=off)", LAB_SETUP_CODE},
-        {"sinusoidal", "sinusoidal", LAB_SETUP_CODE},
-        {"2*algebraic/none", "2*algebraic(group=seq) / none", LAB_SETUP_PAPER},
-        {"5*rope/rope(base=1e6)", "5*rope(learned=on) / rope(learned=on, base=1e6)", LAB_SETUP_CODE},
-        {"rope / rope", "rope", LAB_SETUP_PAPER},
+        {"algebraic", "algebraic(group=seq)", LAB_SETUP_PAPER, 0, 0, NULL},
+        {" algebraic + alibi", "algebraic(group=seq)+alibi", LAB_SETUP_PAPER, 0, 0, NULL},
+        {"rope", "rope", LAB_SETUP_PAPER, 0, 0, NULL},
+        {"rope", "rope(learned=on)", LAB_SETUP_CODE, 0, 0, NULL},
+        {"rope (pairs=half)+alibi", "rope(learned=on,pairs=half) + alibi", LAB_SETUP_CODE, 0, 0, NULL},
+        {"rope(learned=off)", "rope(learned=off)", LAB_SETUP_CODE, 0, 0, NULL},
+        {"sinusoidal", "sinusoidal", LAB_SETUP_CODE, 0, 0, NULL},
+        {"2*algebraic/none", "2*algebraic(group=seq) / none", LAB_SETUP_PAPER, 0, 0, NULL},
+        {"5*rope/rope(base=1e6)", "5*rope(learned=on) / rope(learned=on, base=1e6)", LAB_SETUP_CODE, 0, 0, NULL},
+        {"rope / rope", "rope", LAB_SETUP_PAPER, 0, 0, NULL},
+        {"learned", "learned(deviation=1)", LAB_SETUP_PAPER, 0, 0, NULL},
+        {"rope+learned( size=9)", "rope + learned(size=9, deviation=1)", LAB_SETUP_PAPER, LAB_EMBEDDING_UNIT, 0, NULL},
+        {"learned(size=9)", "learned(size=9, deviation=0.02)", LAB_SETUP_PAPER, LAB_EMBEDDING_PLAIN, 0, NULL},
+        {"learned(size=9)", "learned(size=9, deviation=1)", LAB_SETUP_PAPER, LAB_EMBEDDING_PLAIN, LAB_IMAGE_CLASSIFIER,
+         NULL},
+        {"learned(deviation=0.02)", "learned(deviation=0.02)", LAB_SETUP_PAPER, 0, 0, NULL},
+        {"learned(size=9)", "learned(size=9)", LAB_SETUP_PAPER, LAB_EMBEDDING_PLAIN, 0, "a folder"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char a[400], b[400], again[400];
         locus_pattern *parsed;
         locus_error error = {0};
-        if (lab_train_encoding(cases[i].typed, cases[i].setup, a, sizeof a, &error) != LOCUS_OK) {
+        const lab_train_config config = {
+            .setup = cases[i].setup,
+            .model = {.embedding_init = cases[i].init, .architecture = cases[i].architecture},
+            .pretrained = cases[i].pretrained};
+        if (lab_train_encoding(cases[i].typed, &config, a, sizeof a, &error) != LOCUS_OK) {
             fail_msg("%s: %s", cases[i].typed, error.message);
         }
         assert_int_equal(locus_pattern_parse(cases[i].same_as, &parsed, &error), LOCUS_OK);
@@ -652,18 +666,34 @@ static void test_encodings(void **state) {
         locus_pattern_destroy(&parsed);
         assert_string_equal(a, b);
         if (strstr(cases[i].typed, "off") == NULL) { /* what a run's row says is asked for again */
-            assert_int_equal(lab_train_encoding(a, cases[i].setup, again, sizeof again, &error), LOCUS_OK);
+            assert_int_equal(lab_train_encoding(a, &config, again, sizeof again, &error), LOCUS_OK);
             assert_string_equal(a, again);
         }
     }
     char text[400];
     locus_error error = {0};
-    assert_int_equal(lab_train_encoding("rope + algebric", LAB_SETUP_CODE, text, sizeof text, &error),
-                     LOCUS_ERROR_SPEC);
+    const lab_train_config code = {.setup = LAB_SETUP_CODE};
+    assert_int_equal(lab_train_encoding("rope + algebric", &code, text, sizeof text, &error), LOCUS_ERROR_SPEC);
     assert_int_equal(error.offset, 7);
-    assert_int_equal(lab_train_encoding("rope / 2*algebric", LAB_SETUP_CODE, text, sizeof text, &error),
-                     LOCUS_ERROR_SPEC);
+    assert_int_equal(lab_train_encoding("rope / 2*algebric", &code, text, sizeof text, &error), LOCUS_ERROR_SPEC);
     assert_int_equal(error.offset, 9);
+}
+
+/* Runs of version 0.1, whose text says no deviation and meant 0.02, are other runs. */
+static void test_tables_begin_apart(void **state) {
+    (void)state;
+    lab_train_config config;
+    char now[LAB_SPEC_SIZE], names[2][256];
+    assert_int_equal(lab_train_config_budget(&config, lab_task_find("listops"), "quick", LAB_SETUP_PAPER, NULL),
+                     LOCUS_OK);
+    assert_int_equal(lab_train_encoding("learned(size=102)", &config, now, sizeof now, NULL), LOCUS_OK);
+    config.encoding = config.model.encoding = "learned(size=102)";
+    const uint64_t before = lab_config_hash(&config);
+    lab_train_name(&config, names[0], sizeof names[0]);
+    config.encoding = config.model.encoding = now;
+    lab_train_name(&config, names[1], sizeof names[1]);
+    assert_true(lab_config_hash(&config) != before);
+    assert_string_not_equal(names[0], names[1]);
 }
 
 static void test_budgets(void **state) {
@@ -697,6 +727,7 @@ int main(void) {
         cmocka_unit_test(test_config),
         cmocka_unit_test(test_later_fields),
         cmocka_unit_test(test_encodings),
+        cmocka_unit_test(test_tables_begin_apart),
         cmocka_unit_test(test_budgets),
         cmocka_unit_test(test_batches),
         cmocka_unit_test_setup_teardown(test_stopped, setup, teardown),
