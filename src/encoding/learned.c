@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* learned: a table of vectors, one for each position 0 … size − 1, added to a token's embedding (Gehring et al. 2017).
- * Parameter `table` [size, model_dim], drawn from N(0, deviation²). A position outside the table is an error of the plan.
+ * Parameter `table` [size, model_dim], drawn from N(0, deviation²). A position outside the table is an error of the
+ * plan.
  *
  * The deviation is kept in canonical texts where it is given, because a text without one meant 0.02 in version 0.1.
  *

@@ -6,7 +6,7 @@
 
 # random FILE SHAPE COUNT SEED: a .npy of numbers in [-1, 1], through a table of the library's own
 random() {
-    works encode "learned(size=$3)" --dim 1 --positions 0:"$3" --seed "$4" -o .out/table.npy
+    works encode "learned(size=$3, deviation=0.02)" --dim 1 --positions 0:"$3" --seed "$4" -o .out/table.npy
     values .out/table.npy | awk '{ printf "%.9g\n", 50 * $1 }' >.out/numbers
     text="{'descr': '<f4', 'fortran_order': False, 'shape': $2, }"
     while [ ${#text} -lt 117 ]; do text="$text "; done
