@@ -12,7 +12,8 @@
 #define SCALE 2
 
 static void put_data(const lab_drawing *drawing, FILE *script) {
-    fputs("$p << EOD\n", script);
+    size_t lines = 0;
+    lab_gnuplot_begin_data(script, "p");
     for (size_t i = 0; i < drawing->shape_count; i++) {
         const lab_shape *shape = &drawing->shapes[i];
         for (size_t j = 0; j < shape->count; j++) {
@@ -20,8 +21,9 @@ static void put_data(const lab_drawing *drawing, FILE *script) {
             fprintf(script, "%.3f %.3f %.3f\n", p->x, p->y, shape->radius);
         }
         fputs("\n\n", script); /* data of each shape are one index */
+        lines += shape->count + 2;
     }
-    fputs("EOD\n", script);
+    lab_gnuplot_end_data(script, "p", lines);
 }
 
 static void put_element(const lab_drawing *drawing, size_t index, FILE *script) {

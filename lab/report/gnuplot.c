@@ -59,6 +59,16 @@ void lab_gnuplot_tick(FILE *script, const char *text) {
     put_text(script, text, true);
 }
 
+/* ---- data ---- */
+
+void lab_gnuplot_begin_data(FILE *script, const char *name) {
+    fprintf(script, "$%s << EOD\n", name);
+}
+
+void lab_gnuplot_end_data(FILE *script, const char *name, size_t lines) {
+    fprintf(script, "EOD\nif (|$%s| != %zu) { print 'it read a part of its data'; exit status 1 }\n", name, lines);
+}
+
 /* ---- files ---- */
 
 /* A file for reading and writing that has no name any more. */

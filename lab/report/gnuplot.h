@@ -27,4 +27,9 @@ void lab_gnuplot_text(FILE *script, const char *text);
 /* The same for the label of a tick, which gnuplot reads as a format of the tick's value. */
 void lab_gnuplot_tick(FILE *script, const char *text);
 
+/* A block of data, "$name", of `lines` lines that stand between begin and end. gnuplot takes an error while it reads
+ * its script for the end of the block and may go on: the script counts the lines that came and ends with an error. */
+void lab_gnuplot_begin_data(FILE *script, const char *name);
+void lab_gnuplot_end_data(FILE *script, const char *name, size_t lines);
+
 #endif

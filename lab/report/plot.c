@@ -93,12 +93,14 @@ static void put_axes(FILE *script, const lab_chart *chart) {
 static void put_data(FILE *script, const lab_chart *chart) {
     for (size_t i = 0; i < chart->series_count; i++) {
         const lab_series *s = &chart->series[i];
-        fprintf(script, "$d%zu << EOD\n", i);
+        char name[24];
+        snprintf(name, sizeof name, "d%zu", i);
+        lab_gnuplot_begin_data(script, name);
         for (size_t j = 0; j < s->count; j++) {
             fprintf(script, "%.9g %.9g %.9g %.9g\n", s->x[j], s->y[j], s->low ? s->low[j] : s->y[j],
                     s->high ? s->high[j] : s->y[j]);
         }
-        fprintf(script, "EOD\n");
+        lab_gnuplot_end_data(script, name, s->count);
     }
 }
 

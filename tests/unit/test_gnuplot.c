@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -95,10 +96,44 @@ static void a_full_disk_damages_no_picture(void **state) {
     free(picture);
 }
 
+/* What can't be read of a block of data: gnuplot would take the rest for all of it. */
+static void a_block_that_is_cut_is_an_error(void **state) {
+    (void)state;
+    if (access("/usr/bin/gnuplot", X_OK) != 0)
+        skip();
+    static const struct {
+        const char *commands;
+        locus_status status;
+    } cases[] = {{"exec gnuplot", LOCUS_OK}, {"sed '/^3 9$/d' | gnuplot\n", LOCUS_ERROR_IO}};
+    const char *before = getenv("PATH");
+    char path[4096];
+    snprintf(path, sizeof path, "%s", before == NULL ? "" : before);
+    assert_int_equal(setenv("PATH", scratch_path(""), 1), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lab_gnuplot plot;
+        char *picture = NULL;
+        size_t bytes = 0;
+        locus_error error = {0};
+        fake_gnuplot(cases[i].commands);
+        assert_int_equal(lab_gnuplot_open(&plot, &error), LOCUS_OK);
+        fputs("set terminal svg\n", plot.script);
+        lab_gnuplot_begin_data(plot.script, "d");
+        fputs("1 1\n2 4\n3 9\n", plot.script);
+        lab_gnuplot_end_data(plot.script, "d", 3);
+        fputs("plot $d with lines\n", plot.script);
+        assert_int_equal(lab_gnuplot_run(&plot, &picture, &bytes, &error), cases[i].status);
+        assert_true(cases[i].status == LOCUS_OK || strstr(error.message, "a part of its data") != NULL);
+        lab_gnuplot_close(&plot);
+        free(picture);
+    }
+    assert_int_equal(setenv("PATH", path, 1), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_whole_pictures_are_taken),
         cmocka_unit_test(a_full_disk_damages_no_picture),
+        cmocka_unit_test(a_block_that_is_cut_is_an_error),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }

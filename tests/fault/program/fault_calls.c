@@ -3,8 +3,8 @@
  * below, whoever makes it (stdio and SQLite inside their libraries too), and this process says what becomes of it: it
  * goes on, it returns an error without having been done, it is done by half, or it is the last thing the child did.
  * Calls that write to standard error are left alone: what is told there is what is judged. Of programs that locus
- * starts (gnuplot, spm_train) those that write may fail and the others are left alone: what they cannot read of their
- * fonts, settings and scripts they tell nobody, and draw something else. */
+ * starts (gnuplot, spm_train) those that write, and those that read the script that locus wrote, may fail and the
+ * others are left alone: what they cannot read of fonts and settings they tell nobody, and draw something else. */
 #include "faults.h"
 
 #include <errno.h>
@@ -162,6 +162,11 @@ static bool writes_files(int number) {
     return false;
 }
 
+/* gnuplot's script is its standard input. */
+static bool reads_script(const struct seccomp_data *asked) {
+    return asked->nr == SYS_read && asked->args[0] == STDIN_FILENO;
+}
+
 /* Whether a process runs another program than this one. */
 static bool is_foreign(pid_t process) {
     char path[64], own[PATH_MAX] = "", its[PATH_MAX] = "";
@@ -244,7 +249,8 @@ static void answer_one(int listener, verdict *over) {
     const call *called = find(asked.data.nr);
     const bool spared =
         called == NULL || (asked.data.nr == SYS_write && asked.data.args[0] == STDERR_FILENO) ||
-        (over->wanted->kind == FAULT_CALL && !writes_files(asked.data.nr) && is_foreign((pid_t)asked.pid));
+        (over->wanted->kind == FAULT_CALL && !writes_files(asked.data.nr) && !reads_script(&asked.data) &&
+         is_foreign((pid_t)asked.pid));
     int code = 0;
     if (!spared && over->wanted->kind == FAULT_KILL_CALL) {
         if (++fault_shared->counted == over->wanted->number) {
