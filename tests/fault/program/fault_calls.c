@@ -247,10 +247,9 @@ static void answer_one(int listener, verdict *over) {
     }
     struct seccomp_notif_resp answer = {.id = asked.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
     const call *called = find(asked.data.nr);
-    const bool spared =
-        called == NULL || (asked.data.nr == SYS_write && asked.data.args[0] == STDERR_FILENO) ||
-        (over->wanted->kind == FAULT_CALL && !writes_files(asked.data.nr) && !reads_script(&asked.data) &&
-         is_foreign((pid_t)asked.pid));
+    const bool spared = called == NULL || (asked.data.nr == SYS_write && asked.data.args[0] == STDERR_FILENO) ||
+                        (over->wanted->kind == FAULT_CALL && !writes_files(asked.data.nr) &&
+                         !reads_script(&asked.data) && is_foreign((pid_t)asked.pid));
     int code = 0;
     if (!spared && over->wanted->kind == FAULT_KILL_CALL) {
         if (++fault_shared->counted == over->wanted->number) {
