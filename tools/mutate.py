@@ -203,7 +203,7 @@ def limits(address):
     os.setsid()
     if not address: # whose shadow takes terabytes of addresses
         resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 30, 4 << 30)) # cli.import_rope makes a file of 3 GiB, with a hole
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

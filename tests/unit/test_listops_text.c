@@ -75,6 +75,25 @@ static void texts_are_as_by_hand(void **state) {
     check_by_hand("  [MED   3 ] ", 4, (int32_t[]){0, D, 4, E}, (int32_t[]){-1, 0, 1, 1}, (int32_t[]){0, 0, 1, 0}, 3);
 }
 
+/* Hastings 2024, section 3.1, but [SUM_MOD there is [SM here. The second is printed with the value 8. */
+static void printed_examples_have_their_values(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int32_t value;
+    } printed[] = {{"[SM 2 5 3 9 ]", 9},
+                   {"[MAX [MED 8 4 5 7 ] 3 1 0 ]", 6},
+                   {"[MIN [SM 1 3 4 ] 2 0 [MAX 6 8 7 ] ]", 0},
+                   {"[MED 3 8 1 4 9 2 5 ]", 4},
+                   {"[MAX 1 [MIN 6 4 2 ] [SM 9 7 3 ] ]", 9}};
+    lab_listops_reader reader = {0};
+    for (size_t i = 0; i < sizeof printed / sizeof *printed; i++) {
+        assert_int_equal(lab_listops_read(&reader, printed[i].text, NULL), LOCUS_OK);
+        assert_int_equal(reader.found.value, printed[i].value);
+    }
+    lab_listops_reader_destroy(&reader);
+}
+
 static char *without_brackets(const char *text) {
     char *bare = malloc(strlen(text) + 1), *to = bare;
     for (; *text != '\0'; text++)
@@ -357,11 +376,17 @@ static void other_files_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_are_as_by_hand),     cmocka_unit_test(texts_are_read_back),
-        cmocka_unit_test(wrong_texts_are_refused),  cmocka_unit_test(depth_has_no_limit),
-        cmocka_unit_test(files_are_read_back),      cmocka_unit_test(some_or_too_many_are_asked_for),
-        cmocka_unit_test(parities_are_read),        cmocka_unit_test(folders_have_three_files),
-        cmocka_unit_test(wrong_lines_are_numbered), cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(texts_are_as_by_hand),
+        cmocka_unit_test(printed_examples_have_their_values),
+        cmocka_unit_test(texts_are_read_back),
+        cmocka_unit_test(wrong_texts_are_refused),
+        cmocka_unit_test(depth_has_no_limit),
+        cmocka_unit_test(files_are_read_back),
+        cmocka_unit_test(some_or_too_many_are_asked_for),
+        cmocka_unit_test(parities_are_read),
+        cmocka_unit_test(folders_have_three_files),
+        cmocka_unit_test(wrong_lines_are_numbered),
+        cmocka_unit_test(other_files_are_refused),
     };
     return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
 }
