@@ -61,6 +61,7 @@ static int read_request(reproduce *job) {
         .setup = (lab_setup)cli_choice(arguments, "setup"),
         .decay = (lab_decay_choice)cli_choice(arguments, "decay"),
         .more = cli_flag(arguments, "more"),
+        .factors = cli_flag(arguments, "factors"),
         .first_seed = (uint64_t)cli_integer(arguments, "seed"),
         .seeds = (size_t)cli_integer(arguments, "seeds"),
         .drop_worst = cli_flag(arguments, "drop-worst"),
@@ -123,10 +124,10 @@ static char *file_name(const reproduce *job, const char *end) {
     }
     name_part(job, part);
     if (path != NULL) {
-        snprintf(path, size, "%s/reproduce-%s-%s%s%s%s%s%s%s%s%s%s", job->folder, table->name, table->budget,
+        snprintf(path, size, "%s/reproduce-%s-%s%s%s%s%s%s%s%s%s%s%s", job->folder, table->name, table->budget,
                  table->setup == LAB_SETUP_CODE ? "-code" : "", decays[table->decay],
                  init ? inits[cli_choice(job->arguments, "embedding-init")] : "",
-                 cli_flag(job->arguments, "more") ? "-more" : "",
+                 cli_flag(job->arguments, "factors") ? "-factors" : "", cli_flag(job->arguments, "more") ? "-more" : "",
                  cli_flag(job->arguments, "drop-worst") ? "-drop-worst" : "",
                  cli_given_by_user(job->arguments, "pretrained") ? "-pretrained" : "", seed, part, end);
     }
@@ -161,9 +162,9 @@ static int make_cells(reproduce *job) {
     }
     for (size_t seed = 0; seed < table->seeds; seed++) {
         for (size_t column = 0; column < table->column_count; column++) {
-            for (size_t row = 0; row < table->row_count && lab_reproduction_leads(table, column); row++) {
+            for (size_t row = 0; row < table->row_count; row++) {
                 const lab_reproduction_place place = {row, column, seed};
-                if (!lab_reproduction_has(table, row, column)) {
+                if (!lab_reproduction_begins(table, row, column)) {
                     continue;
                 }
                 int status = fill_cell(table, place, &job->cells.cells[job->cells.count]);
@@ -442,6 +443,8 @@ static const cli_option options[] = {
      "as published, for nobody, or each orthogonal scheme with and without", 0, 0},
     {"embedding-init", 0, CLI_CHOICE, "scaled|unit|both", NULL,
      "embeddings of variance 1/D, or 1; both for table1 if not given, else scaled", 0, 0},
+    {"factors", 0, CLI_FLAG, NULL, NULL,
+     "table1: with embeddings unit also what is added to them times √D, the logits divided by √D, and both", 0, 0},
     {"drop-worst", 0, CLI_FLAG, NULL, NULL, "roper: leave the worst seed of each field out, as published", 0, 0},
     {"more", 0, CLI_FLAG, NULL, NULL,
      "table3: also rope on two axes, mixed, string and none; roper: also algebraic with and without values, trees", 0,

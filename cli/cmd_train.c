@@ -139,6 +139,9 @@ static int run(cli_arguments *arguments) {
     if (status != 0) {
         return status;
     }
+    if (cli_choice(arguments, "position-scale") != (size_t)config.model.position_scale) {
+        cli_note("--position-scale: '%s' adds nothing to tokens, there is nothing to scale", encoding);
+    }
     config.seed = (uint64_t)cli_integer(arguments, "seed");
     cli_train_embedding(&config, (lab_embedding_init)cli_choice(arguments, "embedding-init"));
     cli_store store;

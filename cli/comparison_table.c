@@ -285,9 +285,10 @@ void cli_comparison_print(const lab_summary *summary, FILE *stream) {
     for (size_t i = 0; i < summary->section_count; i++) {
         const lab_summary_section *section = &summary->sections[i];
         const bool images = section->kind == LAB_TASK_IMAGES;
-        cli_write(stream, "%s%s · budget %s · set-up %s%s%s%s%s\n\n", i == 0 ? "" : "\n", section->title,
+        cli_write(stream, "%s%s · budget %s · set-up %s%s%s%s%s%s\n\n", i == 0 ? "" : "\n", section->title,
                   section->budget, section->setup, images ? "" : " · embeddings ",
-                  images ? "" : section->embedding_init, section->data[0] == '\0' ? "" : " · ", section->data);
+                  images ? "" : section->embedding_init, section->scales, section->data[0] == '\0' ? "" : " · ",
+                  section->data);
         print_scores(section, stream);
         fputc('\n', stream);
         print_costs(summary, section, stream);

@@ -53,6 +53,8 @@ static const kind_option kind_options[] = {
     {"dev-samples", WORDS | TREES | PROBLEMS | TEXTS | EXPRESSIONS, "test-samples", IMAGES},
     {"greedy-samples", WORDS | TREES | PROBLEMS, NULL, 0},
     {"embedding-init", WORDS | TREES | PROBLEMS | TEXTS | EXPRESSIONS, NULL, 0},
+    {"position-scale", WORDS | TREES | PROBLEMS | TEXTS | EXPRESSIONS, NULL, 0},
+    {"logit-scale", WORDS | TREES | PROBLEMS | TEXTS, NULL, 0},
 };
 
 static bool has_option(const cli_command *command, const char *name) {
@@ -131,8 +133,9 @@ int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task)
 }
 
 int cli_refuse_pretrained(const cli_arguments *arguments, const lab_task *task) {
-    static const char *const names[] = {"dim",          "heads",   "kv-heads", "attention",      "layers",
-                                        "feed-forward", "dropout", "norm",     "embedding-init", "setup"};
+    static const char *const names[] = {"dim",           "heads",   "kv-heads", "attention",      "layers",
+                                        "feed-forward",  "dropout", "norm",     "embedding-init", "setup",
+                                        "position-scale"};
     for (size_t i = 0; given(arguments, "pretrained") && i < sizeof names / sizeof *names; i++) {
         if (given(arguments, names[i])) {
             return cli_usage_error("--%s: the pretrained encoder says it itself; leave it out", names[i]);

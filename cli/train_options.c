@@ -67,6 +67,12 @@ static void put_parts(override *o, lab_model_config *model) {
     model->pool = (lab_pool)pool;
 }
 
+/* No parts of a budget, like the embedding's initialisation. */
+static void put_scales(const cli_arguments *arguments, lab_model_config *model) {
+    model->position_scale = (lab_position_scale)cli_choice(arguments, "position-scale");
+    model->logit_scale = (lab_logit_scale)cli_choice(arguments, "logit-scale");
+}
+
 static void put_model(override *o, lab_train_config *config) {
     const bool decoder = config->model.encoder_layers == 0;
     size_t layers = decoder ? config->model.decoder_layers : config->model.encoder_layers;
@@ -277,6 +283,9 @@ static int check_model(const lab_train_config *config) {
         return cli_usage_error("--kv-heads: %zu heads cannot share %zu key and value heads: it must divide them",
                                config->model.heads, config->model.kv_heads);
     }
+    if (config->model.logit_scale != LAB_LOGITS_AS_THEY_ARE && config->model.output == LAB_OUTPUT_OWN) {
+        return cli_usage_error("--logit-scale: an output with weights of its own is not scaled; add --output tied");
+    }
     if (config->train_samples == 0 && config->steps == 0) {
         return cli_usage_error("--epochs: sequences without a number have no epochs; give --steps, or --train-samples");
     }
@@ -313,6 +322,7 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments, const c
         return status;
     }
     put_model(&o, config);
+    put_scales(arguments, &config->model);
     put_data(&o, config);
     put_training(&o, config);
     if (o.changed) {
@@ -341,6 +351,7 @@ int cli_train_encoding(lab_train_config *config, const char *encoding, char *tex
         return cli_error_in(encoding, &error);
     }
     config->encoding = config->model.encoding = text;
+    lab_config_settle(config);
     return 0;
 }
 

@@ -16,6 +16,22 @@
 #define CLI_TRAIN_OPTIONS \
     {"budget", 0, CLI_CHOICE, "smoke|quick|paper", NULL, "sizes and steps: docs/budgets.md", 0, 0}, \
         {"setup", 0, CLI_CHOICE, "paper|code", NULL, "as the paper says, or as its authors' code does it", 0, 0}, \
+        {"position-scale", \
+         0, \
+         CLI_CHOICE, \
+         "none|sqrt-dim", \
+         NULL, \
+         "what the encoding adds to tokens: as it is, or times √D as embeddings are", \
+         0, \
+         0}, \
+        {"logit-scale", \
+         0, \
+         CLI_CHOICE, \
+         "none|inverse-sqrt-dim", \
+         NULL, \
+         "logits that the embedding makes: as they are, or divided by √D", \
+         0, \
+         0}, \
         {"steps", 0, CLI_INTEGER, "N", NULL, "training steps", 1, 4294967295.0}, \
         {"epochs", 0, CLI_INTEGER, "N", NULL, "passes over the training set, instead of steps", 1, 1e6}, \
         {"batch", 0, CLI_INTEGER, "N", NULL, "samples of a step", 1, 1e6}, \

@@ -188,7 +188,7 @@ _locus()
         --to) return ;;
         esac ;;
     "train")
-        options=" --task --encoding --seed --embedding-init --budget --setup --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --norm --output --pool --pretrained --length --length-deviation --symbols --digits --sequence --order --depth --depth-deviation --arity --target --preset --expression-depth --arguments --shortest --longest --data --augment --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --test-depths --rate --warmup --weight-decay --patience --clip --evaluate-every --checkpoint-seconds --data-seed --store --name --restart --json --quiet --threads --help"
+        options=" --task --encoding --seed --embedding-init --budget --setup --position-scale --logit-scale --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --norm --output --pool --pretrained --length --length-deviation --symbols --digits --sequence --order --depth --depth-deviation --arity --target --preset --expression-depth --arguments --shortest --longest --data --augment --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --test-depths --rate --warmup --weight-decay --patience --clip --evaluate-every --checkpoint-seconds --data-seed --store --name --restart --json --quiet --threads --help"
         operands=""
         case $previous in
         -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10 addition substring-index substring-search text listops"; value=1 ;;
@@ -197,6 +197,8 @@ _locus()
         --embedding-init) words=" scaled unit plain"; value=1 ;;
         --budget) words=" smoke quick paper"; value=1 ;;
         --setup) words=" paper code"; value=1 ;;
+        --position-scale) words=" none sqrt-dim"; value=1 ;;
+        --logit-scale) words=" none inverse-sqrt-dim"; value=1 ;;
         --steps) words=""; value=1 ;;
         --epochs) words=""; value=1 ;;
         --batch) words=""; value=1 ;;
@@ -278,7 +280,7 @@ _locus()
         --threads) words=""; value=1 ;;
         esac ;;
     "compare")
-        options=" --task --encodings --seeds --seed --embedding-init --jobs --budget --setup --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --norm --output --pool --pretrained --length --length-deviation --symbols --digits --sequence --order --depth --depth-deviation --arity --target --preset --expression-depth --arguments --shortest --longest --data --augment --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --test-depths --rate --warmup --weight-decay --patience --clip --evaluate-every --checkpoint-seconds --data-seed --store --page --no-page --restart --json --quiet --threads --help"
+        options=" --task --encodings --seeds --seed --embedding-init --jobs --budget --setup --position-scale --logit-scale --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --norm --output --pool --pretrained --length --length-deviation --symbols --digits --sequence --order --depth --depth-deviation --arity --target --preset --expression-depth --arguments --shortest --longest --data --augment --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --test-depths --rate --warmup --weight-decay --patience --clip --evaluate-every --checkpoint-seconds --data-seed --store --page --no-page --restart --json --quiet --threads --help"
         operands=""
         case $previous in
         -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10 addition substring-index substring-search text listops"; value=1 ;;
@@ -289,6 +291,8 @@ _locus()
         -j|--jobs) words=""; value=1 ;;
         --budget) words=" smoke quick paper"; value=1 ;;
         --setup) words=" paper code"; value=1 ;;
+        --position-scale) words=" none sqrt-dim"; value=1 ;;
+        --logit-scale) words=" none inverse-sqrt-dim"; value=1 ;;
         --steps) words=""; value=1 ;;
         --epochs) words=""; value=1 ;;
         --batch) words=""; value=1 ;;
@@ -339,7 +343,7 @@ _locus()
         --threads) words=""; value=1 ;;
         esac ;;
     "reproduce")
-        options=" --budget --setup --seeds --seed --decay --embedding-init --drop-worst --more --columns --rows --jobs --data --pretrained --store --list --no-page --json --quiet --threads --help"
+        options=" --budget --setup --seeds --seed --decay --embedding-init --factors --drop-worst --more --columns --rows --jobs --data --pretrained --store --list --no-page --json --quiet --threads --help"
         operands=" table1 table2 table3 roper listops"
         case $previous in
         --budget) words=" smoke quick paper"; value=1 ;;

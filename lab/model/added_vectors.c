@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Encodings that add vectors: x = token + e[position] before the encoder and the decoder, y = encoded + e[position]
+/* Encodings that add vectors: x = p (token + e[position]) before the encoder and the decoder, y = encoded + e[position]
  * behind the encoder. Only a model's first encoding may. */
 #include "model/model_parts.h"
 
@@ -13,19 +13,45 @@ size_t lab_added_workspace(const lab_model *model, const locus_plan *plan) {
     return token > encoded ? token : encoded;
 }
 
+typedef struct scaling {
+    const lab_stack *stack;
+    float *data, factor;
+} scaling;
+
+static void scale_task(void *context, size_t chunk, size_t worker) {
+    (void)worker;
+    const scaling *own = context;
+    const lab_rows rows = lab_chunk_at(own->stack->tokens, chunk);
+    float *x = own->data + rows.first * own->stack->dim;
+    for (size_t i = 0; i < rows.count * own->stack->dim; ++i)
+        x[i] *= own->factor;
+}
+
+/* All rows times p. */
+static void rows_scale(const lab_model *model, const lab_stack *stack, float *data) {
+    scaling own = {stack, data, lab_position_scale_of(model)};
+    if (own.factor != 1.0f)
+        locus_parallel_for(lab_chunk_count(stack->tokens), scale_task, &own);
+}
+
 locus_status lab_tokens_add(lab_model *model, const lab_stack *stack, const locus_plan *plan, locus_error *error) {
     if (!model->embedding_site)
         return LOCUS_OK;
     locus_tensor x = rows_view(stack, stack->joins[0].sum);
-    return locus_apply(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &x, &x, model->workspace, error);
+    const locus_status status = locus_apply(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &x, &x, model->workspace, error);
+    if (status == LOCUS_OK)
+        rows_scale(model, stack, stack->joins[0].sum);
+    return status;
 }
 
-/* An added vector's gradient does not depend on x: the kept sum stands for it. */
+/* An added vector's gradient does not depend on x: the kept sum stands for it. What is left in branch[0] is the
+ * gradient of (token + e). */
 locus_status lab_tokens_add_backward(lab_model *model, const lab_stack *stack, const locus_plan *plan,
                                      locus_error *error) {
     if (!model->embedding_site)
         return LOCUS_OK;
     const size_t count = model->encodings[0].count;
+    rows_scale(model, stack, stack->branch[0]);
     locus_tensor x = rows_view(stack, stack->joins[0].sum), g = rows_view(stack, stack->branch[0]);
     locus_apply_gradients gradients = {
         .x = &x, .gy = &g, .gx = &g, .parameters = count ? model->position_gradients : NULL, .parameter_count = count};

@@ -125,8 +125,11 @@ static void choose_task(void *context, size_t index, size_t worker) {
     const size_t V = d->model->config.vocabulary, a = own->rows.first + index, s = d->active[a];
     const lab_sampling_place place = {s, d->generation->lengths[s]};
     uint32_t *order = d->order ? d->order + worker * V : NULL;
-    d->next[a] =
-        (int32_t)lab_sampling_choose(d->generation->sampling, &place, V, d->model->step.logits + index * V, order);
+    float *logits = d->model->step.logits + index * V;
+    const float scale = lab_logit_scale_of(d->model);
+    for (size_t v = 0; scale != 1.0f && v < V; ++v)
+        logits[v] *= scale;
+    d->next[a] = (int32_t)lab_sampling_choose(d->generation->sampling, &place, V, logits, order);
 }
 
 static void logits_make(const choice *own) {

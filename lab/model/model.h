@@ -17,6 +17,10 @@ typedef enum lab_embedding_init {
     LAB_EMBEDDING_UNIT = 1,
     LAB_EMBEDDING_PLAIN = 2
 } lab_embedding_init;
+/* What encodings add to tokens, beside embeddings that are multiplied by sqrt(D): as it is, or multiplied likewise. */
+typedef enum lab_position_scale { LAB_POSITIONS_AS_THEY_ARE = 0, LAB_POSITIONS_SQRT_DIM = 1 } lab_position_scale;
+/* The logits y Eᵀ of an output that is the embedding: as they are, or divided by sqrt(D). */
+typedef enum lab_logit_scale { LAB_LOGITS_AS_THEY_ARE = 0, LAB_LOGITS_INVERSE_SQRT_DIM = 1 } lab_logit_scale;
 
 typedef enum lab_architecture {
     LAB_ENCODER_DECODER = 0,
@@ -69,6 +73,8 @@ typedef struct lab_model_config {
     size_t token_types;       /* text classifier: rows of the table of token types, BERT has 2; 0: there is none */
     size_t embedding_norm;    /* text classifier: 1: a LayerNorm behind the embeddings, as in BERT */
     double norm_epsilon;      /* of every LayerNorm; 0: 1e-5 */
+    lab_position_scale position_scale; /* all but images; without effect if the encoding adds nothing to tokens */
+    lab_logit_scale logit_scale;       /* encoder–decoder, and a decoder whose output is tied */
 } lab_model_config;
 /* The published compact convolutional Transformer: dimension 256, 4 heads, 7 layers, feed-forward 512, GELU. */
 lab_model_config lab_model_image_default(void);

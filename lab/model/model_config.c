@@ -117,7 +117,9 @@ static locus_status check_choices(const lab_model_config *config, locus_error *e
                    {"activation", config->activation, LAB_GELU},
                    {"output", config->output, LAB_OUTPUT_OWN},
                    {"pool", config->pool, LAB_POOL_MEAN},
-                   {"head", config->head, LAB_HEAD_POOLER}};
+                   {"head", config->head, LAB_HEAD_POOLER},
+                   {"position_scale", config->position_scale, LAB_POSITIONS_SQRT_DIM},
+                   {"logit_scale", config->logit_scale, LAB_LOGITS_INVERSE_SQRT_DIM}};
     for (size_t i = 0; i < sizeof choices / sizeof *choices; ++i)
         if (choices[i].value > choices[i].last)
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, choices[i].name, "%s is %u: the last that is known is %u",
@@ -174,6 +176,13 @@ static locus_status check_parts(const lab_model_config *config, locus_error *err
         status = check_none(config, "token_types", config->token_types, error);
     if (status == LOCUS_OK && !text)
         status = check_none(config, "embedding_norm", config->embedding_norm, error);
+    if (status == LOCUS_OK && images)
+        status = check_none(config, "position_scale", config->position_scale, error);
+    if (status == LOCUS_OK && (images || text))
+        status = check_none(config, "logit_scale", config->logit_scale, error);
+    if (status == LOCUS_OK && decoder && config->output == LAB_OUTPUT_OWN && config->logit_scale)
+        status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "logit_scale",
+                          "logit_scale is of logits that the embedding makes: an output of its own is not scaled");
     return status == LOCUS_OK && !images ? check_no_depth(config, error) : status;
 }
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* What a decoder predicts, and how well:
  *
- *   logits = y Wᵀ,  loss = Σ cross-entropy(logits, target),  gy = dL/dlogits W,  dW = dL/dlogitsᵀ y
+ *   logits = s y Wᵀ,  loss = Σ cross-entropy(logits, target)
+ *   gy = s dL/dlogits W,  dW = s dL/dlogitsᵀ y
  *
- * W is the embedding, or the output's own. Rows of all sequences times a vocabulary of tens of thousands would be
- * larger than all that the layers keep, so rows are cut into slabs: a slab's logits stand in one buffer, chunk after
- * chunk makes its loss and gy of them while they are in the cache, and dW takes the whole slab before the next
- * overwrites it. Slabs, chunks and tiles follow from shapes, and dW adds slabs in order: no bit depends on the number
- * of threads. */
+ * W is the embedding, or the output's own; s is 1, or 1/sqrt(D). Rows of all sequences times a vocabulary of tens of
+ * thousands would be larger than all that the layers keep, so rows are cut into slabs: a slab's logits stand in one
+ * buffer, chunk after chunk makes its loss and gy of them while they are in the cache, and dW takes the whole slab
+ * before the next overwrites it. Slabs, chunks and tiles follow from shapes, and dW adds slabs in order: no bit depends
+ * on the number of threads. */
 #include "model/model_parts.h"
 #include "nn/loss.h"
+#include <math.h>
 #include <string.h>
 
 enum { SLAB_NUMBERS = 1 << 25, SLAB_ROUND = 8 }; /* 128 MiB of logits; matrix kernels like multiples of 8 */
@@ -19,6 +21,18 @@ size_t lab_slab_rows(const lab_model *model, size_t rows) {
     if (slabs <= 1)
         return rows;
     return ((rows + slabs - 1) / slabs + SLAB_ROUND - 1) / SLAB_ROUND * SLAB_ROUND;
+}
+
+float lab_logit_scale_of(const lab_model *model) {
+    const bool scaled = model->config.logit_scale == LAB_LOGITS_INVERSE_SQRT_DIM;
+    return scaled ? (float)(1.0 / sqrt((double)model->config.dim)) : 1.0f;
+}
+
+static void logits_scale(const lab_model *model, lab_rows rows) {
+    const size_t V = model->config.vocabulary;
+    const float scale = lab_logit_scale_of(model);
+    for (size_t i = rows.first * V; scale != 1.0f && i < (rows.first + rows.count) * V; ++i)
+        model->step.logits[i] *= scale;
 }
 
 /* Rows of the decoder whose logits stand in the buffer. */
@@ -39,10 +53,11 @@ static void slab_task(void *context, size_t chunk, size_t worker) {
     const lab_step_buffers *step = &model->step;
     const lab_rows rows = lab_chunk_at(own->rows.count, chunk);
     lab_linear_multiply(&model->output, rows, slab_input(own), step->logits);
+    logits_scale(model, rows);
     step->losses[chunk] = 0.0;
     const lab_loss loss = {.classes = model->config.vocabulary,
                            .targets = step->target + own->rows.first,
-                           .scale = model->loss_scale,
+                           .scale = model->loss_scale * lab_logit_scale_of(model),
                            .smoothing = model->smoothing,
                            .logits = step->logits,
                            .correct = step->correct + own->rows.first};

@@ -110,11 +110,11 @@ static locus_status embeddings_backward(lab_model *model, const lab_batch *batch
                                         locus_error *error) {
     const lab_text_part *text = &model->text;
     norm_backward(model);
+    if (text->types)
+        table_backward(model, model->config.token_types, text->token_types, 1.0f, text->types_gradient);
     const locus_status status = lab_tokens_add_backward(model, run->stack, lab_run_token_plan(run), error);
     if (status != LOCUS_OK)
         return status;
-    if (text->types)
-        table_backward(model, model->config.token_types, text->token_types, 1.0f, text->types_gradient);
     table_backward(model, model->config.vocabulary, batch->input, lab_embedding_scale(model),
                    model->embedding_gradient);
     return LOCUS_OK;

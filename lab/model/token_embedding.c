@@ -4,8 +4,14 @@
 #include "nn/embedding.h"
 #include <math.h>
 
+float lab_position_scale_of(const lab_model *model) {
+    const bool scaled = model->embedding_site && model->config.position_scale == LAB_POSITIONS_SQRT_DIM;
+    return scaled ? (float)sqrt((double)model->config.dim) : 1.0f;
+}
+
 float lab_embedding_scale(const lab_model *model) {
-    return model->config.embedding_init == LAB_EMBEDDING_PLAIN ? 1.0f : (float)sqrt((double)model->config.dim);
+    const bool plain = model->config.embedding_init == LAB_EMBEDDING_PLAIN;
+    return (plain ? 1.0f : (float)sqrt((double)model->config.dim)) / lab_position_scale_of(model);
 }
 
 typedef struct gather {
@@ -28,7 +34,7 @@ locus_status lab_tokens_embed(lab_model *model, lab_stack *stack, const int32_t 
     return lab_tokens_add(model, stack, plan, error);
 }
 
-/* x = scale · E[token] + e[position] */
+/* x = p (s · E[token] + e[position]) */
 locus_status lab_tokens_embed_backward(lab_model *model, const lab_stack *stack, const int32_t *tokens,
                                        const locus_plan *plan, locus_error *error) {
     const locus_status status = lab_tokens_add_backward(model, stack, plan, error);

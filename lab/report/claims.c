@@ -77,7 +77,7 @@ typedef struct scene {
     const lab_result *result;
     const lab_claim *claim;
     lab_finding *finding;
-    int init; /* only columns of this embedding initialisation; < 0: all */
+    const char *variant; /* only columns of this one (lab_reproduction_variant); NULL: all */
 } scene;
 
 static const lab_statistic *score(const scene *of, size_t row, size_t column) {
@@ -140,7 +140,7 @@ static bool has_word(const char *name, const char *words) {
 
 static bool is_column(const scene *of, size_t column) {
     const lab_reproduction_column *one = &of->table->columns[column];
-    return (of->init < 0 || (int)one->config.model.embedding_init == of->init) &&
+    return (of->variant == NULL || strcmp(lab_reproduction_variant(one), of->variant) == 0) &&
            (of->claim->columns == NULL || has_word(one->name, of->claim->columns));
 }
 
@@ -389,38 +389,41 @@ static void judge(scene *of) {
 
 /* ---- all of them ---- */
 
-static bool has_init(const lab_reproduction *table, lab_embedding_init init) {
-    for (size_t i = 0; i < table->column_count; i++) {
-        if (table->columns[i].config.model.embedding_init == init) {
-            return true;
+/* The variants that a table's columns have, in their order; of words and trees alone, and only if there are two. */
+static size_t variants_of(const lab_reproduction *table, const char *variants[LAB_MOST_COLUMNS]) {
+    const lab_task_kind kind = table->columns[0].kind;
+    size_t count = 0;
+    for (size_t i = 0; i < table->column_count && (kind == LAB_TASK_WORDS || kind == LAB_TASK_TREES); i++) {
+        const char *variant = lab_reproduction_variant(&table->columns[i]);
+        bool known = false;
+        for (size_t j = 0; j < count && !known; j++) {
+            known = strcmp(variants[j], variant) == 0;
+        }
+        if (!known) {
+            variants[count++] = variant;
         }
     }
-    return false;
+    return count > 1 ? count : 0;
 }
 
-/* Words, with embeddings scaled and unit, in columns of their own. */
-static bool is_split(const lab_reproduction *table) {
-    const lab_task_kind kind = table->columns[0].kind;
-    return (kind == LAB_TASK_WORDS || kind == LAB_TASK_TREES) && has_init(table, LAB_EMBEDDING_SCALED) &&
-           has_init(table, LAB_EMBEDDING_UNIT);
-}
-
-/* init < 0: all columns. */
-static void find(lab_findings *findings, scene of, int init) {
+/* Without a variant: of all columns. */
+static void find(lab_findings *findings, scene of, const char *variant) {
     lab_finding *finding = &findings->findings[findings->count];
     memset(finding, 0, sizeof *finding);
     finding->claim = of.claim;
-    finding->variant = init < 0 ? "" : init == LAB_EMBEDDING_UNIT ? "unit" : "scaled";
+    finding->variant = variant != NULL ? variant : "";
     of.finding = finding;
-    of.init = init;
+    of.variant = variant;
     judge(&of);
     findings->count += finding->item_count > 0;
 }
 
 locus_status lab_findings_make(lab_findings *findings, const lab_reproduction *table, const lab_result *result,
                                locus_error *error) {
+    const char *variants[LAB_MOST_COLUMNS];
+    const size_t variant_count = variants_of(table, variants);
     findings->count = 0;
-    findings->findings = calloc(2 * lab_claim_count(), sizeof *findings->findings);
+    findings->findings = calloc((variant_count + 1) * lab_claim_count(), sizeof *findings->findings);
     if (findings->findings == NULL) {
         return lab_fail(error, LOCUS_ERROR_MEMORY, "claims", "out of memory for the claims");
     }
@@ -430,11 +433,11 @@ locus_status lab_findings_make(lab_findings *findings, const lab_reproduction *t
             continue;
         }
         const scene of = {.table = table, .result = result, .claim = claim};
-        if (is_split(table)) {
-            find(findings, of, LAB_EMBEDDING_SCALED);
-            find(findings, of, LAB_EMBEDDING_UNIT);
-        } else {
-            find(findings, of, -1);
+        for (size_t v = 0; v < variant_count; v++) {
+            find(findings, of, variants[v]);
+        }
+        if (variant_count == 0) {
+            find(findings, of, NULL);
         }
     }
     return LOCUS_OK;

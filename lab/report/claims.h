@@ -79,7 +79,7 @@ typedef struct lab_claim_item {
 
 typedef struct lab_finding {
     const lab_claim *claim;
-    const char *variant;          /* "scaled", "unit": embeddings, where a table has both; else "" */
+    const char *variant;          /* lab_reproduction_variant, where a table has several; else "" */
     lab_verdict verdict;          /* supported: by every comparison; contradicted: by one at least; else open */
     size_t item_count, counts[3]; /* items by verdict */
     lab_claim_item items[LAB_MOST_ITEMS];

@@ -346,11 +346,16 @@ static void put_embeddings(lab_page *page, const lab_summary_section *section, c
         {"plain", "plain: drawn from N(0, 0.02²), unscaled at the input", ", unscaled as output projection"},
     };
     const bool tied = section->kind != LAB_TASK_EXPRESSIONS && !says(config, "output", "own");
-    char text[200];
+    const bool positions = says(config, "position_scale", "sqrt-dim");
+    const bool logits = says(config, "logit_scale", "inverse-sqrt-dim");
+    char text[240];
     snprintf(text, sizeof text, "%s", section->embedding_init);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (strcmp(section->embedding_init, words[i].init) == 0) {
-            snprintf(text, sizeof text, "%s%s", words[i].input, tied ? words[i].output : "");
+            snprintf(text, sizeof text, "%s%s%s", words[i].input, positions ? ", and so is what is added to them" : "",
+                     logits ? ", divided by √D as output projection"
+                     : tied ? words[i].output
+                            : "");
         }
     }
     if (section->kind != LAB_TASK_IMAGES && !(config && has(config, "pretrained_digest"))) {

@@ -72,6 +72,7 @@ static void put_heading(lab_page *page, const lab_summary_section *section) {
     for (size_t i = 0; i < count; i++) {
         fprintf(page->file, " <span class=\"tag\">%s ", words[i]);
         lab_page_text(page, tags[i]);
+        lab_page_text(page, i == 2 ? section->scales : "");
         fputs("</span>", page->file);
     }
 }
@@ -90,6 +91,7 @@ static void put_contents(lab_page *page) {
         if (section->kind != LAB_TASK_IMAGES) {
             fputs(" · ", page->file);
             lab_page_text(page, section->embedding_init);
+            lab_page_text(page, section->scales);
         }
         fputs("</a>\n", page->file); /* where the line may break */
     }

@@ -14,7 +14,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { MOST_TASKS = 8, MOST_VARIANTS = 4 };
+enum { MOST_TASKS = 8, MOST_VARIANTS = 5 };
 
 /* A task of a table; what varies there is variants_of's. */
 typedef struct column_pattern {
@@ -87,11 +87,23 @@ static bool is_meant(const char *name, char *const *words, size_t count) {
 typedef struct variant {
     lab_order order;         /* trees */
     lab_embedding_init init; /* words and trees */
-    lab_span span;           /* images */
+    lab_position_scale positions;
+    lab_logit_scale logits;
+    lab_span span; /* images */
     lab_measure measure;
     lab_asked asked;  /* expressions */
     const char *word; /* behind the task in the column's name; "": nothing */
 } variant;
+
+/* With embeddings of variance 1 times sqrt(D), what is added to them stands sqrt(D) too small beside them, and the
+ * logits of the same table are sqrt(D) too large: each mended by itself, then both. */
+static size_t factor_variants(const column_pattern *from, variant *list) {
+    const variant unit = {.init = LAB_EMBEDDING_UNIT, .measure = from->measure, .word = ""};
+    list[0] = list[1] = list[2] = unit;
+    list[0].positions = list[2].positions = LAB_POSITIONS_SQRT_DIM;
+    list[1].logits = list[2].logits = LAB_LOGITS_INVERSE_SQRT_DIM;
+    return 3;
+}
 
 static size_t tree_and_word_variants(const column_pattern *from, lab_task_kind kind, lab_inits inits, variant *list) {
     const lab_embedding_init both[2] = {LAB_EMBEDDING_SCALED, LAB_EMBEDDING_UNIT};
@@ -112,12 +124,14 @@ static size_t tree_and_word_variants(const column_pattern *from, lab_task_kind k
     return count;
 }
 
-static size_t variants_of(const column_pattern *from, lab_task_kind kind, lab_inits inits,
+static size_t variants_of(const column_pattern *from, lab_task_kind kind, const lab_reproduction_request *request,
                           variant list[MOST_VARIANTS]) {
+    size_t count;
     switch (kind) {
     case LAB_TASK_WORDS:
     case LAB_TASK_TREES:
-        return tree_and_word_variants(from, kind, inits, list);
+        count = tree_and_word_variants(from, kind, request->inits, list);
+        return count + (request->factors ? factor_variants(from, list + count) : 0);
     case LAB_TASK_IMAGES:
         list[0] = (variant){.span = LAB_SPAN_HALF, .measure = from->measure, .word = "half"};
         list[1] = (variant){.span = LAB_SPAN_FULL, .measure = from->measure, .word = "full"};
@@ -137,11 +151,18 @@ static size_t variants_of(const column_pattern *from, lab_task_kind kind, lab_in
     return 0;
 }
 
+static void dash(char *text) {
+    while ((text = strchr(text, ' ')) != NULL) {
+        *text = '-';
+    }
+}
+
 static void name_column(lab_reproduction_column *column, const column_pattern *from, const variant *as,
                         bool show_init) {
-    const char *init = !show_init ? "" : as->init == LAB_EMBEDDING_UNIT ? "unit" : "scaled";
+    const char *init = show_init ? lab_reproduction_variant(column) : "";
     snprintf(column->name, sizeof column->name, "%s%s%s%s%s", from->task, *as->word ? "-" : "", as->word,
              *init ? "-" : "", init);
+    dash(column->name);
     snprintf(column->head, sizeof column->head, "%s%s%s%s%s", from->head, *as->word ? " " : "", as->word,
              *init ? " " : "", init);
     switch (column->kind) {
@@ -211,6 +232,8 @@ static locus_status fill_column(lab_reproduction_column *column, const maker *of
     config->data.asked = as->asked;
     if (task->kind == LAB_TASK_WORDS || task->kind == LAB_TASK_TREES) {
         config->model.embedding_init = as->init;
+        config->model.position_scale = as->positions;
+        config->model.logit_scale = as->logits;
     }
     if (task->kind == LAB_TASK_IMAGES || task->kind == LAB_TASK_TEXT || task->kind == LAB_TASK_EXPRESSIONS) {
         config->data.path = request->data_path;
@@ -259,7 +282,9 @@ static locus_status look_at_data(lab_reproduction_column *column, const maker *o
 static bool same_training(const lab_reproduction_column *a, const lab_reproduction_column *b) {
     return strcmp(a->config.task, b->config.task) == 0 && a->config.data.order == b->config.data.order &&
            a->config.data.asked == b->config.data.asked &&
-           a->config.model.embedding_init == b->config.model.embedding_init;
+           a->config.model.embedding_init == b->config.model.embedding_init &&
+           a->config.model.position_scale == b->config.model.position_scale &&
+           a->config.model.logit_scale == b->config.model.logit_scale;
 }
 
 static void add_column(lab_reproduction *table, const lab_reproduction_column *column) {
@@ -318,7 +343,7 @@ static locus_status make_columns(const maker *of, locus_error *error) {
         if (task == NULL) {
             return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "table", "there is no task '%s'", from->task);
         }
-        size_t count = variants_of(from, task->kind, of->request->inits, variants);
+        size_t count = variants_of(from, task->kind, of->request, variants);
         for (size_t v = 0; v < count; v++) {
             locus_status status = make_column(of, from, task, &variants[v], error);
             if (status != LOCUS_OK) {
@@ -431,6 +456,10 @@ static locus_status check_request(const table_pattern *from, const lab_reproduct
                         "--embedding-init: %s has one; it is a choice "
                         "of table1 and table2",
                         from->name);
+    }
+    if (request->factors && (strcmp(from->name, "table1") != 0 || request->inits == LAB_INITS_SCALED)) {
+        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "factors",
+                        "--factors is an option of table1 with embeddings unit: what it scales is right without");
     }
     if (request->setup != LAB_SETUP_PAPER && !from->setups) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "setup", "--setup: %s has one; it is a choice of table1 to table3",

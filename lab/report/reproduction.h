@@ -90,6 +90,7 @@ typedef struct lab_reproduction_request {
     lab_setup setup;            /* table1 to table3 */
     lab_decay_choice decay;
     bool more;
+    bool factors;    /* table1: with embeddings unit also what is added to tokens, and the logits, scaled */
     lab_inits inits; /* as the table: both for words, scaled for trees; images have no embedding */
     uint64_t first_seed;
     size_t seeds;           /* 0: 3; of images 1 below budget paper; of roper 10 at budget paper */
@@ -130,6 +131,12 @@ const char *lab_reproduction_encoding(const lab_reproduction *table, size_t row,
 
 /* Whether a column is the first one of its trainings. */
 bool lab_reproduction_leads(const lab_reproduction *table, size_t column);
+/* Whether a field is: it has trainings, and no column before has the same. A scheme that adds nothing to tokens is
+ * trained alike in columns that differ in what is added only. */
+bool lab_reproduction_begins(const lab_reproduction *table, size_t row, size_t column);
+
+/* How a column's model begins: "scaled", "unit"; with factors "unit positions", "unit logits", "unit both". */
+const char *lab_reproduction_variant(const lab_reproduction_column *column);
 
 /* The first spec of a row: of the first column that has one. */
 const char *lab_reproduction_row_encoding(const lab_reproduction *table, size_t row, char encoding[LAB_SPEC_SIZE]);

@@ -2,6 +2,8 @@
 /* The trainings behind a table's fields, and what rows are called. */
 #include "report/reproduction.h"
 
+#include "train/config.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +14,8 @@ bool lab_reproduction_has(const lab_reproduction *table, size_t row, size_t colu
 size_t lab_reproduction_trainings(const lab_reproduction *table) {
     size_t count = 0;
     for (size_t column = 0; column < table->column_count; column++) {
-        for (size_t row = 0; row < table->row_count && lab_reproduction_leads(table, column); row++) {
-            count += lab_reproduction_has(table, row, column);
+        for (size_t row = 0; row < table->row_count; row++) {
+            count += lab_reproduction_begins(table, row, column);
         }
     }
     return count * table->seeds;
@@ -28,6 +30,7 @@ locus_status lab_reproduction_config(const lab_reproduction *table, lab_reproduc
     locus_status status = lab_train_encoding(scheme->pretrained ? column->pretrained_encoding : scheme->spec, config,
                                              encoding, LAB_SPEC_SIZE, error);
     config->encoding = config->model.encoding = encoding;
+    lab_config_settle(config);
     return status;
 }
 
@@ -54,6 +57,32 @@ bool lab_reproduction_leads(const lab_reproduction *table, size_t column) {
         }
     }
     return true;
+}
+
+const char *lab_reproduction_variant(const lab_reproduction_column *column) {
+    static const char *const units[2][2] = {{"unit", "unit logits"}, {"unit positions", "unit both"}};
+    const lab_model_config *model = &column->config.model;
+    return model->embedding_init == LAB_EMBEDDING_UNIT ? units[model->position_scale][model->logit_scale] : "scaled";
+}
+
+static bool trained_alike(const lab_reproduction *table, size_t row, size_t a, size_t b) {
+    lab_train_config configs[2];
+    char encodings[2][LAB_SPEC_SIZE];
+    return lab_reproduction_has(table, row, b) &&
+           lab_reproduction_config(table, (lab_reproduction_place){row, a, 0}, &configs[0], encodings[0], NULL) ==
+               LOCUS_OK &&
+           lab_reproduction_config(table, (lab_reproduction_place){row, b, 0}, &configs[1], encodings[1], NULL) ==
+               LOCUS_OK &&
+           lab_config_difference(&configs[0], &configs[1]) == NULL;
+}
+
+bool lab_reproduction_begins(const lab_reproduction *table, size_t row, size_t column) {
+    bool first = lab_reproduction_has(table, row, column) && lab_reproduction_leads(table, column);
+    const bool scaled = table->columns[column].config.model.position_scale != LAB_POSITIONS_AS_THEY_ARE;
+    for (size_t i = 0; first && scaled && i < column; i++) {
+        first = !trained_alike(table, row, column, i);
+    }
+    return first;
 }
 
 void lab_reproduction_row_name(const lab_reproduction *table, size_t row, char *text, size_t size) {

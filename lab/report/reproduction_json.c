@@ -63,6 +63,16 @@ static cJSON *field_json(const lab_reproduction_view *view, size_t row, size_t c
     return object;
 }
 
+/* Only of columns that are scaled. */
+static void add_scales(cJSON *object, const lab_model_config *model) {
+    if (model->position_scale != LAB_POSITIONS_AS_THEY_ARE) {
+        cJSON_AddStringToObject(object, "position_scale", lab_position_scale_name(model->position_scale));
+    }
+    if (model->logit_scale != LAB_LOGITS_AS_THEY_ARE) {
+        cJSON_AddStringToObject(object, "logit_scale", lab_logit_scale_name(model->logit_scale));
+    }
+}
+
 static void add_columns(cJSON *root, const lab_reproduction_view *view) {
     cJSON *list = cJSON_AddArrayToObject(root, "columns");
     for (size_t i = 0; i < view->table->column_count; i++) {
@@ -81,6 +91,7 @@ static void add_columns(cJSON *root, const lab_reproduction_view *view) {
         } else {
             cJSON_AddStringToObject(object, "embedding_init",
                                     lab_embedding_init_name(column->config.model.embedding_init));
+            add_scales(object, &column->config.model);
         }
         cJSON_AddNumberToObject(object, "chance", view->result->chance[i]);
         if (column->kind == LAB_TASK_EXPRESSIONS) {

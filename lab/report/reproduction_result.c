@@ -144,7 +144,7 @@ static locus_status read_run(lab_result *result, const lab_reproduction *table, 
         }
         return status == LOCUS_ERROR_ARGUMENT ? LOCUS_OK : status;
     }
-    if (lab_reproduction_leads(table, place.column)) {
+    if (lab_reproduction_begins(table, place.row, place.column)) {
         count_run(result, &run);
     }
     if (run.state == LAB_RUN_DONE) {

@@ -124,7 +124,9 @@ static void write_sizes(const lab_reproduction_view *view, FILE *stream, const c
             continue;
         }
         if (view->table->columns[i].kind == LAB_TASK_WORDS || view->table->columns[i].kind == LAB_TASK_TREES) {
-            there.model.embedding_init = here->model.embedding_init; /* the paper does not mention it */
+            there.model.embedding_init = here->model.embedding_init; /* the paper does not mention them */
+            there.model.position_scale = here->model.position_scale;
+            there.model.logit_scale = here->model.logit_scale;
         }
         there.encoding = here->encoding;
         differences list = {.whose = whose_sizes(view->table->columns[i].kind)};

@@ -54,14 +54,15 @@ typedef struct lab_summary_row {
 
 typedef struct lab_summary_section {
     const char *task, *budget, *setup, *embedding_init;
-    lab_task_kind kind;    /* of an unknown task: words */
-    lab_measure measure;   /* what its tables are about: solved or loss of problems, the loss of text, else accuracy */
-    lab_order order;       /* trees */
-    bool other_trees;      /* of more or fewer children than two: nothing is published of these */
-    char title[64];        /* the task's name, of trees with its order, of expressions with what is asked:
+    lab_task_kind kind;  /* of an unknown task: words */
+    lab_measure measure; /* what its tables are about: solved or loss of problems, the loss of text, else accuracy */
+    lab_order order;     /* trees */
+    bool other_trees;    /* of more or fewer children than two: nothing is published of these */
+    char title[64];      /* the task's name, of trees with its order, of expressions with what is asked:
                               "tree-copy, depth first", "listops, parity", "listops, digit, pretrained" */
-    const char *config;    /* JSON of its first run: what all runs of a section share, but seed and encoding */
-    char data[160];        /* "words of length N(24, 2.4) over 20 symbols", "binary trees of depth N(5, 1), 20 symbols",
+    const char *config;  /* JSON of its first run: what all runs of a section share, but seed and encoding */
+    char scales[48]; /* ", positions times √D, logits over √D", behind the embedding's initialisation; "": neither */
+    char data[160];  /* "words of length N(24, 2.4) over 20 symbols", "binary trees of depth N(5, 1), 20 symbols",
                               "CIFAR-10, 50,000 training images" if the runs say so, else "" */
     double trained_length; /* mean length of the training words, depth of the trees; 0: unknown */
     size_t lengths[LAB_SUMMARY_MAX_LENGTHS], length_count; /* further mean lengths, or depths, tested; ascending */

@@ -128,6 +128,13 @@ static void describe_attention(lab_summary_section *section, const cJSON *config
     }
 }
 
+/* Neither is written where it is not scaled. */
+static void describe_scales(lab_summary_section *section, const cJSON *config) {
+    snprintf(section->scales, sizeof section->scales, "%s%s",
+             text_of(config, "position_scale") ? ", positions times √D" : "",
+             text_of(config, "logit_scale") ? ", logits over √D" : "");
+}
+
 void lab_summary_describe(lab_summary_section *section) {
     const lab_task *task = lab_task_find(section->task);
     cJSON *config = cJSON_Parse(section->config ? section->config : "");
@@ -154,5 +161,6 @@ void lab_summary_describe(lab_summary_section *section) {
         break;
     }
     describe_attention(section, config);
+    describe_scales(section, config);
     cJSON_Delete(config);
 }

@@ -132,6 +132,16 @@ static void add_unseparated(cJSON *object, const lab_summary_section *section) {
     }
 }
 
+/* A configuration's scale, where it has one. */
+static void add_scale(cJSON *object, const lab_summary_section *section, const char *name) {
+    cJSON *config = cJSON_Parse(section->config ? section->config : "");
+    const char *scale = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, name));
+    if (scale) {
+        cJSON_AddStringToObject(object, name, scale);
+    }
+    cJSON_Delete(config);
+}
+
 struct cJSON *lab_summary_json(const lab_summary *summary) {
     cJSON *root = cJSON_CreateObject(), *sections = cJSON_AddArrayToObject(root, "sections");
     for (size_t i = 0; i < summary->section_count; i++) {
@@ -142,6 +152,8 @@ struct cJSON *lab_summary_json(const lab_summary *summary) {
         cJSON_AddStringToObject(object, "budget", section->budget);
         cJSON_AddStringToObject(object, "setup", section->setup);
         cJSON_AddStringToObject(object, "embedding_init", section->embedding_init);
+        add_scale(object, section, "position_scale");
+        add_scale(object, section, "logit_scale");
         cJSON_AddStringToObject(object, "data", section->data);
         cJSON_AddStringToObject(object, "measure", lab_measure_name(section->measure));
         if (section->kind == LAB_TASK_TREES) {

@@ -207,6 +207,18 @@ locus_status lab_train_encoding(const char *spec, const lab_train_config *config
     return status;
 }
 
+void lab_config_settle(lab_train_config *config) {
+    locus_pattern *pattern;
+    if (config->model.position_scale == LAB_POSITIONS_AS_THEY_ARE ||
+        locus_pattern_parse(config->encoding, &pattern, NULL) != LOCUS_OK) {
+        return;
+    }
+    if ((locus_encoding_sites(locus_pattern_encoding(pattern, 0)) & LOCUS_SITE_EMBEDDING) == 0) {
+        config->model.position_scale = LAB_POSITIONS_AS_THEY_ARE;
+    }
+    locus_pattern_destroy(&pattern);
+}
+
 /* ---- checks ---- */
 
 static locus_status refuse(locus_error *error, const char *option, const char *what) {
@@ -345,10 +357,13 @@ void lab_train_name(const lab_train_config *config, char *name, size_t size) {
     safe_text(encoding, sizeof encoding, config->encoding);
     safe_text(budget, sizeof budget, config->budget); /* a store's may be anything */
     const bool softmax = config->model.attention == LOCUS_ATTENTION_SOFTMAX;
-    static const char *const inits[] = {"", "-unit", "-plain"};
+    static const char *const inits[] = {"", "-unit", "-plain"}, *const positions[] = {"", "-positions"},
+                             *const logits[] = {"", "-logits"};
     const char *variant = lab_config_variant(config);
-    snprintf(name, size, "%s%s%s-%s-%s%s%s%s%s%s-s%" PRIu64 "-%08" PRIx32, config->task, *variant != '\0' ? "-" : "",
-             variant, encoding, budget, config->pretrained_digest != 0 ? "-pretrained" : "", softmax ? "" : "-",
+    snprintf(name, size, "%s%s%s-%s-%s%s%s%s%s%s%s%s-s%" PRIu64 "-%08" PRIx32, config->task,
+             *variant != '\0' ? "-" : "", variant, encoding, budget,
+             config->pretrained_digest != 0 ? "-pretrained" : "", softmax ? "" : "-",
              softmax ? "" : lab_attention_name(config->model.attention), config->setup == LAB_SETUP_CODE ? "-code" : "",
-             inits[config->model.embedding_init], config->seed, (uint32_t)(lab_config_hash(config) >> 32));
+             inits[config->model.embedding_init], positions[config->model.position_scale],
+             logits[config->model.logit_scale], config->seed, (uint32_t)(lab_config_hash(config) >> 32));
 }

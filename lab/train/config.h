@@ -44,6 +44,8 @@ size_t lab_config_image_tokens(const lab_model_config *model);
 
 const char *lab_setup_name(lab_setup setup);
 const char *lab_embedding_init_name(lab_embedding_init init);
+const char *lab_position_scale_name(lab_position_scale scale);
+const char *lab_logit_scale_name(lab_logit_scale scale);
 const char *lab_attention_name(locus_attention_kind kind);
 const char *lab_order_name(lab_order order);
 const char *lab_asked_name(lab_asked asked);
@@ -51,5 +53,9 @@ const char *lab_asked_name(lab_asked asked);
 /* What follows from the task and its options: the model's vocabulary, trees and classes. With a pretrained encoder the
  * vocabulary is that of its pieces, data.symbols. Nothing if the task is unknown. */
 void lab_config_fill(lab_train_config *config);
+
+/* What follows from the encoding's text: one that adds nothing to tokens has no position scale, so that with and
+ * without are one training. */
+void lab_config_settle(lab_train_config *config);
 
 #endif

@@ -31,6 +31,8 @@ static const char *const setups[] = {"paper", "code", NULL};
 static const char *const norms[] = {"before", "after", NULL};
 static const char *const dropouts[] = {"weights", "logits", NULL};
 static const char *const inits[] = {"scaled", "unit", "plain", NULL};
+static const char *const position_scales[] = {"none", "sqrt-dim", NULL};
+static const char *const logit_scales[] = {"none", "inverse-sqrt-dim", NULL};
 static const char *const attentions[] = {"softmax", "linear", "soft", "clustered", NULL};
 
 static const char *const architectures[] = {"encoder-decoder", "image-classifier", "decoder", "text-classifier", NULL};
@@ -118,6 +120,8 @@ static const field fields[] = {
     {"rate_epochs", COUNT, AT(rate_epochs), NULL, true, "0"},
     {"patience", COUNT, AT(patience), NULL, true, "0"},
     {"pretrained_digest", SEED, AT(pretrained_digest), NULL, true, "0"},
+    {"position_scale", NAMED, AT(model.position_scale), position_scales, true, "none"},
+    {"logit_scale", NAMED, AT(model.logit_scale), logit_scales, true, "none"},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 #undef AT
@@ -128,6 +132,14 @@ const char *lab_setup_name(lab_setup setup) {
 
 const char *lab_embedding_init_name(lab_embedding_init init) {
     return (unsigned)init < 3 ? inits[init] : "unknown";
+}
+
+const char *lab_position_scale_name(lab_position_scale scale) {
+    return (unsigned)scale < 2 ? position_scales[scale] : "unknown";
+}
+
+const char *lab_logit_scale_name(lab_logit_scale scale) {
+    return (unsigned)scale < 2 ? logit_scales[scale] : "unknown";
 }
 
 const char *lab_order_name(lab_order order) {
@@ -157,7 +169,8 @@ _Static_assert(sizeof(lab_setup) == sizeof(unsigned) && sizeof(locus_dropout) ==
                    sizeof(lab_order) == sizeof(unsigned) && sizeof(lab_augmentation) == sizeof(unsigned) &&
                    sizeof(lab_output_weight) == sizeof(unsigned) && sizeof(lab_pool) == sizeof(unsigned) &&
                    sizeof(lab_head) == sizeof(unsigned) && sizeof(lab_asked) == sizeof(unsigned) &&
-                   sizeof(lab_schedule_kind) == sizeof(unsigned) && sizeof(lab_decay_kind) == sizeof(unsigned),
+                   sizeof(lab_schedule_kind) == sizeof(unsigned) && sizeof(lab_decay_kind) == sizeof(unsigned) &&
+                   sizeof(lab_position_scale) == sizeof(unsigned) && sizeof(lab_logit_scale) == sizeof(unsigned),
                "enums of the configuration are as large as unsigned");
 
 /* A field's value as text, the same for equal values. */

@@ -8,6 +8,10 @@
 [ "$(grep -c 'not begun' list)" = 72 ] || fail "table1 is not 4 schemes × 3 tasks × 2 initialisations × 3 seeds: $(cat list)"
 grep -q '^copy unit · relative · seed 0 .*relative(window=16)' list || fail "no relative: $(cat list)"
 [ "$(grep -n 'seed 1' list | head -n 1 | cut -d: -f1)" = 26 ] || fail "the first seed does not come first: $(cat list)"
+"$locus" reproduce table1 --factors --seeds 1 --list >list || fail "--factors --list ended with $?"
+[ "$(grep -c 'not begun' list)" = 42 ] || fail "factors are not 3 × (4 + 4 + 1 + 4 + 1) trainings: $(cat list)"
+grep -q '^copy unit both · sinusoidal · seed 0' list || fail "no sinusoids with both factors: $(cat list)"
+! grep -q '^copy unit positions · rope' list || fail "rope, which adds nothing, is trained with a scale: $(cat list)"
 "$locus" reproduce table2 --budget quick --seeds 1 --list >list || fail "--list ended with $?"
 [ "$(grep -c 'not begun' list)" = 40 ] || fail "table2 is not 5 schemes × 8 columns: $(cat list)"
 "$locus" reproduce table2 --columns tree-c3-depth --decay both --seeds 1 --list >list
@@ -117,7 +121,7 @@ got=0
 # Bad uses.
 for bad in "" "table4" "table1 table2" "table1 --budget tiny" "table1 --columns cop" "table2 --rows relative" \
     "table1 --seeds 0" "table1 --decay maybe" "table3 --embedding-init unit" "table1 --more" "table2 --data here" \
-    "table3 --rows mixed"; do
+    "table3 --rows mixed" "table2 --factors" "table1 --factors --embedding-init scaled"; do
     got=0
     # shellcheck disable=SC2086
     "$locus" reproduce $bad --store bad/locus.db >out 2>err || got=$?

@@ -91,6 +91,17 @@ static void gradients_of_every_embedding(void **state) {
     }
 }
 
+static void gradients_with_scales(void **state) {
+    (void)state;
+    for (int norm = LAB_NORM_BEFORE; norm <= LAB_NORM_AFTER; ++norm) {
+        lab_model_config config = config_make("learned(size=16)", (lab_norm_place)norm);
+        config.output = LAB_OUTPUT_TIED;
+        config.position_scale = LAB_POSITIONS_SQRT_DIM;
+        config.logit_scale = LAB_LOGITS_INVERSE_SQRT_DIM;
+        check_config(&config);
+    }
+}
+
 static void gradients_with_gelu_and_smoothing(void **state) {
     (void)state;
     for (int norm = LAB_NORM_BEFORE; norm <= LAB_NORM_AFTER; ++norm) {
@@ -118,6 +129,7 @@ int main(void) {
         cmocka_unit_test(gradients_with_norm_after),
         cmocka_unit_test(gradients_of_layers_that_differ),
         cmocka_unit_test(gradients_of_every_embedding),
+        cmocka_unit_test(gradients_with_scales),
         cmocka_unit_test(gradients_with_gelu_and_smoothing),
         cmocka_unit_test(gradients_of_shared_heads_and_linear_attention),
     };

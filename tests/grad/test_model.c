@@ -149,6 +149,24 @@ static void gradients_with_gelu_and_smoothing(void **state) {
     check_config(config);
 }
 
+/* What is added to tokens times sqrt(D), logits over sqrt(D). Sinusoids times sqrt(D) are read by a norm: as they are
+ * they would saturate the attentions, and differences see what bends there. */
+static void gradients_with_scales(void **state) {
+    static const char *const encodings[] = {"learned(size=16)", "sinusoidal", "rope(learned=on)"};
+    (void)state;
+    for (int choice = 1; choice < 4; ++choice) {
+        for (size_t i = 0; i < sizeof encodings / sizeof *encodings; ++i) {
+            lab_model_config config =
+                config_make(encodings[i], i == 0 && choice == 2 ? LAB_NORM_AFTER : LAB_NORM_BEFORE);
+            config.encoder_layers = config.decoder_layers = 1;
+            config.embedding_init = choice == 3 ? LAB_EMBEDDING_UNIT : LAB_EMBEDDING_SCALED;
+            config.position_scale = choice & 1 ? LAB_POSITIONS_SQRT_DIM : LAB_POSITIONS_AS_THEY_ARE;
+            config.logit_scale = choice & 2 ? LAB_LOGITS_INVERSE_SQRT_DIM : LAB_LOGITS_AS_THEY_ARE;
+            check_config(config);
+        }
+    }
+}
+
 static void gradients_on_trees(void **state) {
     static const char *const encodings[] = {"none",
                                             "sinusoidal",
@@ -169,10 +187,15 @@ static void gradients_on_trees(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_with_norm_before),        cmocka_unit_test(gradients_with_norm_after),
-        cmocka_unit_test(gradients_of_layers_that_differ),   cmocka_unit_test(gradients_behind_the_encoder),
-        cmocka_unit_test(gradients_of_shared_heads),         cmocka_unit_test(gradients_of_attentions),
-        cmocka_unit_test(gradients_with_gelu_and_smoothing), cmocka_unit_test(gradients_on_trees),
+        cmocka_unit_test(gradients_with_norm_before),
+        cmocka_unit_test(gradients_with_norm_after),
+        cmocka_unit_test(gradients_of_layers_that_differ),
+        cmocka_unit_test(gradients_behind_the_encoder),
+        cmocka_unit_test(gradients_of_shared_heads),
+        cmocka_unit_test(gradients_of_attentions),
+        cmocka_unit_test(gradients_with_gelu_and_smoothing),
+        cmocka_unit_test(gradients_on_trees),
+        cmocka_unit_test(gradients_with_scales),
     };
     if (locus_threads_set(1) != LOCUS_OK) /* thousands of tiny calls */
         return 1;

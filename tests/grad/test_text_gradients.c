@@ -92,8 +92,10 @@ static void gradients_before_the_encoder(void **state) {
         config.embedding_norm = (choice & 2) == 0;
         check(choice & 2 ? "token types" : "embedding norm", &config, true);
     }
-    const lab_model_config config = whole_make("learned(size=12)");
+    lab_model_config config = whole_make("learned(size=12)");
     check("no types given", &config, false);
+    config.position_scale = LAB_POSITIONS_SQRT_DIM;
+    check("scaled positions", &config, true);
 }
 
 static void gradients_with_dropout(void **state) {

@@ -267,6 +267,26 @@ static void test_initialisations(void **state) {
     assert_int_equal(find("best", "scaled")->verdict, LAB_CONTRADICTED);
 }
 
+/* Factors: five variants, each judged by itself; one that is alone is judged without a name. */
+static void test_variants(void **state) {
+    (void)state;
+    static const char *const variants[] = {"scaled", "unit", "unit positions", "unit logits", "unit both"};
+    char *const columns[] = {(char[]){"copy"}};
+    make(&(lab_reproduction_request){
+        .table = "table1", .budget = "smoke", .factors = true, .columns = columns, .column_count = 1});
+    set_all("relative", 0.70, 0.01, 3);
+    set_all("rope", 0.90, 0.01, 3);
+    set_all("algebraic-seq", 0.98, 0.002, 3);
+    for (size_t column = 0; column < 5; column++) {
+        set("sinusoidal", column, column == 1 || column == 2 ? 0.06 : 0.99, 0.001, 3);
+    }
+    for (size_t v = 0; v < 5; v++) {
+        assert_int_equal(find("sinusoidal-chance", variants[v])->item_count, 1);
+        assert_int_equal(find("sinusoidal-chance", variants[v])->verdict,
+                         v == 1 || v == 2 ? LAB_SUPPORTED : LAB_CONTRADICTED);
+    }
+}
+
 static void test_decay(void **state) {
     (void)state;
     make(&(lab_reproduction_request){
@@ -594,12 +614,25 @@ static int create(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_welch),  cmocka_unit_test(test_clear),           cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_ties),   cmocka_unit_test(test_one_seed),        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_chance), cmocka_unit_test(test_initialisations), cmocka_unit_test(test_decay),
-        cmocka_unit_test(test_less),   cmocka_unit_test(test_subject_missing), cmocka_unit_test(test_published),
-        cmocka_unit_test(test_words),  cmocka_unit_test(test_lower_is_better), cmocka_unit_test(test_margins),
-        cmocka_unit_test(test_beyond), cmocka_unit_test(test_expressions),     cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_welch),
+        cmocka_unit_test(test_clear),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_one_seed),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_chance),
+        cmocka_unit_test(test_initialisations),
+        cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_decay),
+        cmocka_unit_test(test_less),
+        cmocka_unit_test(test_subject_missing),
+        cmocka_unit_test(test_published),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_lower_is_better),
+        cmocka_unit_test(test_margins),
+        cmocka_unit_test(test_beyond),
+        cmocka_unit_test(test_expressions),
+        cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_others),
     };
     int status = cmocka_run_group_tests(tests, create, scratch_remove);

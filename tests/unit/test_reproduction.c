@@ -119,6 +119,42 @@ static void test_places(void **state) {
     assert_int_equal(count, expected + 3); /* rope, algebraic (seq), algebraic (tree) */
 }
 
+/* Embeddings of variance 1 with what is added to them scaled, the logits scaled, and both: a scheme that adds nothing
+ * has one training for the first two of them. */
+static void test_factors(void **state) {
+    (void)state;
+    static const char *const names[] = {"copy-scaled", "copy-unit", "copy-unit-positions", "copy-unit-logits",
+                                        "copy-unit-both"},
+                             *const variants[] = {"scaled", "unit", "unit positions", "unit logits", "unit both"};
+    char *const columns[] = {(char[]){"copy"}, (char[]){"reverse"}};
+    make(&(lab_reproduction_request){
+        .table = "table1", .budget = "quick", .factors = true, .columns = columns, .column_count = 2});
+    assert_int_equal(table.column_count, 10);
+    for (size_t i = 0; i < 5; i++) {
+        const lab_model_config *model = &table.columns[i].config.model;
+        assert_string_equal(table.columns[i].name, names[i]);
+        assert_string_equal(lab_reproduction_variant(&table.columns[i]), variants[i]);
+        assert_int_equal(model->embedding_init, i == 0 ? LAB_EMBEDDING_SCALED : LAB_EMBEDDING_UNIT);
+        assert_int_equal(model->position_scale, i == 2 || i == 4);
+        assert_int_equal(model->logit_scale, i >= 3);
+    }
+    assert_int_equal(lab_reproduction_trainings(&table), 3 * 2 * (4 + 4 + 1 + 4 + 1));
+    for (size_t row = 0; row < table.row_count; row++) {
+        const bool adds = strcmp(table.columns[0].rows[row].key, "sinusoidal") == 0;
+        assert_true(lab_reproduction_begins(&table, row, 3));
+        assert_int_equal(lab_reproduction_begins(&table, row, 2), adds);
+        assert_int_equal(lab_reproduction_begins(&table, row, 4), adds);
+    }
+    /* Without the other column these are trainings of its own. */
+    char *const both[] = {(char[]){"copy-unit-both"}};
+    make(&(lab_reproduction_request){
+        .table = "table1", .budget = "quick", .factors = true, .columns = both, .column_count = 1});
+    assert_int_equal(table.column_count, 1);
+    assert_int_equal(lab_reproduction_trainings(&table), 3 * 4);
+    make(&(lab_reproduction_request){.table = "table1", .budget = "quick", .factors = true});
+    assert_int_equal(table.column_count, 15);
+}
+
 static void test_columns(void **state) {
     (void)state;
     make(&(lab_reproduction_request){.table = "table1", .budget = "smoke"});
@@ -408,9 +444,10 @@ static int create(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_schemes),   cmocka_unit_test(test_decoder_schemes), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_columns),   cmocka_unit_test(test_measures),        cmocka_unit_test(test_no_text),
-        cmocka_unit_test(test_encodings), cmocka_unit_test(test_protocol),        cmocka_unit_test(test_worst),
-        cmocka_unit_test(test_chance),    cmocka_unit_test(test_parts),           cmocka_unit_test(test_trainings),
+        cmocka_unit_test(test_columns),   cmocka_unit_test(test_factors),         cmocka_unit_test(test_measures),
+        cmocka_unit_test(test_no_text),   cmocka_unit_test(test_encodings),       cmocka_unit_test(test_protocol),
+        cmocka_unit_test(test_worst),     cmocka_unit_test(test_chance),          cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_trainings),
     };
     return cmocka_run_group_tests(tests, create, scratch_remove);
 }
