@@ -37,6 +37,25 @@ grep -q '"encoding":[[:space:]]*"rope / 2\*none"' layers.json || fail "the patte
 "$locus" eval layers | grep -q '^test' || fail "eval of a pattern"
 "$locus" generate layers -n 1 | grep -q '^output' || fail "generate with a pattern"
 
+# Scales are kept with the run: eval computes with them, and it doesn't go on with others. What adds nothing to tokens
+# is the run that it is without a scale.
+scales="--embedding-init unit --logit-scale inverse-sqrt-dim"
+# shellcheck disable=SC2086
+"$locus" train --task copy --encoding sinusoidal $small $scales --position-scale sqrt-dim --name scales --json \
+    >scales.json || fail "train with scales"
+"$locus" eval scales --json >eval.json
+recorded=$(sed -n '/"test":/,/}/s/.*"loss":[[:space:]]*\([0-9.e-]*\).*/\1/p' scales.json)
+measured=$(sed -n 's/.*"loss":[[:space:]]*\([0-9.e-]*\).*/\1/p' eval.json)
+[ -n "$recorded" ] && [ "$recorded" = "$measured" ] || fail "eval with scales says '$measured', the run '$recorded'"
+# shellcheck disable=SC2086
+refuses 1 "position_scale" "$locus" train --task copy --encoding sinusoidal $small $scales --name scales
+# shellcheck disable=SC2086
+"$locus" train --task copy --encoding rope $small --position-scale sqrt-dim --name first --json >same.json 2>err ||
+    fail "a scale of nothing: $(cat err)"
+grep -q "'rope' adds nothing to tokens" err || fail "nothing is said of a scale of nothing: $(cat err)"
+refuses 2 "cifar10 is of images" "$locus" train --task cifar10 --encoding rope --position-scale sqrt-dim
+refuses 2 "add --output tied" "$locus" train --task addition --encoding rope --logit-scale inverse-sqrt-dim
+
 # eval gives the scores that the training recorded.
 "$locus" eval first --json >eval.json
 recorded=$(sed -n '/"test":/,/}/s/.*"accuracy":[[:space:]]*\([0-9.e-]*\).*/\1/p' train.json)
