@@ -10,6 +10,7 @@
 #include "reproduce_table.h"
 #include "stop.h"
 #include "store_argument.h"
+#include "train_options.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -36,6 +37,7 @@ static int refuse_strangers(const cli_arguments *arguments) {
     } options[] = {
         {"data", {"table3", "roper", "listops"}, "reads nothing; it is an option of table3, roper and listops"},
         {"more", {"table3", "roper"}, "has no more rows or columns; it is an option of table3 and roper"},
+        {"tree-paths", {"table2", "roper"}, "has no trees; it is an option of table2 and roper"},
         {"pretrained", {"listops"}, "has no row that begins from an encoder; it is an option of listops"},
     };
     const char *table = arguments->operand_count > 0 ? arguments->operands[0] : "";
@@ -71,6 +73,10 @@ static int read_request(reproduce *job) {
     if (cli_given_by_user(arguments, "embedding-init")) {
         static const lab_inits inits[] = {LAB_INITS_SCALED, LAB_INITS_UNIT, LAB_INITS_BOTH};
         request.inits = inits[cli_choice(arguments, "embedding-init")];
+    }
+    request.paths_given = cli_given_by_user(arguments, "tree-paths");
+    if (request.paths_given) {
+        request.tree_paths = (lab_tree_paths)cli_choice(arguments, "tree-paths");
     }
     request.column_count = cli_list(arguments, "columns", &columns);
     request.row_count = cli_list(arguments, "rows", &rows);
@@ -115,7 +121,9 @@ static char *file_name(const reproduce *job, const char *end) {
     static const char *const decays[] = {"", "-decay-off", "-decay-both"}, *const inits[] = {"-scaled", "-unit",
                                                                                              "-both"};
     const lab_reproduction *table = &job->table;
-    bool init = cli_given_by_user(job->arguments, "embedding-init");
+    static const char *const paths[] = {"-paths-own", "-paths-next", "-paths-code"};
+    const bool init = cli_given_by_user(job->arguments, "embedding-init");
+    const bool shifted = cli_given_by_user(job->arguments, "tree-paths");
     char seed[32] = "", part[PART];
     size_t size = strlen(job->folder) + 160 + PART;
     char *path = malloc(size);
@@ -124,9 +132,10 @@ static char *file_name(const reproduce *job, const char *end) {
     }
     name_part(job, part);
     if (path != NULL) {
-        snprintf(path, size, "%s/reproduce-%s-%s%s%s%s%s%s%s%s%s%s%s", job->folder, table->name, table->budget,
+        snprintf(path, size, "%s/reproduce-%s-%s%s%s%s%s%s%s%s%s%s%s%s", job->folder, table->name, table->budget,
                  table->setup == LAB_SETUP_CODE ? "-code" : "", decays[table->decay],
                  init ? inits[cli_choice(job->arguments, "embedding-init")] : "",
+                 shifted ? paths[cli_choice(job->arguments, "tree-paths")] : "",
                  cli_flag(job->arguments, "factors") ? "-factors" : "", cli_flag(job->arguments, "more") ? "-more" : "",
                  cli_flag(job->arguments, "drop-worst") ? "-drop-worst" : "",
                  cli_given_by_user(job->arguments, "pretrained") ? "-pretrained" : "", seed, part, end);
@@ -445,6 +454,7 @@ static const cli_option options[] = {
      "embeddings of variance 1/D, or 1; both for table1 if not given, else scaled", 0, 0},
     {"factors", 0, CLI_FLAG, NULL, NULL,
      "table1: with embeddings unit also what is added to them times √D, the logits divided by √D, and both", 0, 0},
+    {"tree-paths", 0, CLI_CHOICE, "own|next|code", NULL, CLI_TREE_PATHS_HELP, 0, 0},
     {"drop-worst", 0, CLI_FLAG, NULL, NULL, "roper: leave the worst seed of each field out, as published", 0, 0},
     {"more", 0, CLI_FLAG, NULL, NULL,
      "table3: also rope on two axes, mixed, string and none; roper: also algebraic with and without values, trees", 0,

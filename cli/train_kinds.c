@@ -31,6 +31,7 @@ static const kind_option kind_options[] = {
     {"test-lengths", WORDS, "test-depths", TREES},
     {"symbols", WORDS | TREES | PROBLEMS, NULL, 0},
     {"order", TREES, NULL, 0},
+    {"tree-paths", TREES, NULL, 0},
     {"depth", TREES, "length", WORDS},
     {"depth", TREES, "expression-depth", EXPRESSIONS},
     {"depth-deviation", TREES, "length-deviation", WORDS},

@@ -100,12 +100,16 @@ static void put_lengths_of_words(override *o, lab_task_options *data) {
     put_real(o, "length-deviation", &data->length_deviation);
 }
 
-/* The order names a task, not a size of the budget. */
-static void put_trees(override *o, lab_task_options *data) {
+/* The order names a task, and paths are part of the set-up: neither is a size of the budget. */
+static void put_trees(override *o, lab_train_config *config) {
+    lab_task_options *data = &config->data;
     put_real(o, "depth", &data->depth_mean);
     put_real(o, "depth-deviation", &data->depth_deviation);
     put_size(o, "arity", &data->arity);
     data->order = (lab_order)cli_choice(o->arguments, "order");
+    if (cli_given_by_user(o->arguments, "tree-paths")) {
+        config->model.tree_paths = (lab_tree_paths)cli_choice(o->arguments, "tree-paths");
+    }
 }
 
 /* The development set is the test set. */
@@ -164,7 +168,7 @@ static void put_data(override *o, lab_train_config *config) {
         put_size(o, "symbols", &config->data.symbols);
         break;
     case LAB_TASK_TREES:
-        put_trees(o, &config->data);
+        put_trees(o, config);
         put_size(o, "symbols", &config->data.symbols);
         break;
     case LAB_TASK_IMAGES:

@@ -13,6 +13,9 @@
 
 #define CLI_DATA_HELP "images: data/cifar10, say; text: a folder of token files (data/text); expressions: .tsv"
 
+#define CLI_TREE_PATHS_HELP \
+    "trees: tokens stand at their nodes' paths, or the next nodes' (code: but for added vectors)"
+
 #define CLI_TRAIN_OPTIONS \
     {"budget", 0, CLI_CHOICE, "smoke|quick|paper", NULL, "sizes and steps: docs/budgets.md", 0, 0}, \
         {"setup", 0, CLI_CHOICE, "paper|code", NULL, "as the paper says, or as its authors' code does it", 0, 0}, \
@@ -70,6 +73,7 @@
          CLI_INTEGER, "K", \
          NULL,        "trees: children of a node that is no leaf (2, as published)", \
          1,           LAB_TREE_MOST_ARITY}, \
+        {"tree-paths", 0, CLI_CHOICE, "own|next|code", NULL, CLI_TREE_PATHS_HELP, 0, 0}, \
         {"target", 0, CLI_CHOICE, "digit|parity", NULL, "expressions: their value, or whether it is odd", 0, 0}, \
         {"preset", 0, CLI_CHOICE, "seed|lra", NULL, "expressions: sizes as published, or Long Range Arena's", 0, 0}, \
         {"expression-depth", 0, CLI_INTEGER, "N", NULL, "expressions: at this depth there are only digits", 1, 1e6}, \

@@ -188,7 +188,7 @@ _locus()
         --to) return ;;
         esac ;;
     "train")
-        options=" --task --encoding --seed --embedding-init --budget --setup --position-scale --logit-scale --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --norm --output --pool --pretrained --length --length-deviation --symbols --digits --sequence --order --depth --depth-deviation --arity --target --preset --expression-depth --arguments --shortest --longest --data --augment --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --test-depths --rate --warmup --weight-decay --patience --clip --evaluate-every --checkpoint-seconds --data-seed --store --name --restart --json --quiet --threads --help"
+        options=" --task --encoding --seed --embedding-init --budget --setup --position-scale --logit-scale --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --norm --output --pool --pretrained --length --length-deviation --symbols --digits --sequence --order --depth --depth-deviation --arity --tree-paths --target --preset --expression-depth --arguments --shortest --longest --data --augment --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --test-depths --rate --warmup --weight-decay --patience --clip --evaluate-every --checkpoint-seconds --data-seed --store --name --restart --json --quiet --threads --help"
         operands=""
         case $previous in
         -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10 addition substring-index substring-search text listops"; value=1 ;;
@@ -222,6 +222,7 @@ _locus()
         --depth) words=""; value=1 ;;
         --depth-deviation) words=""; value=1 ;;
         --arity) words=""; value=1 ;;
+        --tree-paths) words=" own next code"; value=1 ;;
         --target) words=" digit parity"; value=1 ;;
         --preset) words=" seed lra"; value=1 ;;
         --expression-depth) words=""; value=1 ;;
@@ -280,7 +281,7 @@ _locus()
         --threads) words=""; value=1 ;;
         esac ;;
     "compare")
-        options=" --task --encodings --seeds --seed --embedding-init --jobs --budget --setup --position-scale --logit-scale --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --norm --output --pool --pretrained --length --length-deviation --symbols --digits --sequence --order --depth --depth-deviation --arity --target --preset --expression-depth --arguments --shortest --longest --data --augment --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --test-depths --rate --warmup --weight-decay --patience --clip --evaluate-every --checkpoint-seconds --data-seed --store --page --no-page --restart --json --quiet --threads --help"
+        options=" --task --encodings --seeds --seed --embedding-init --jobs --budget --setup --position-scale --logit-scale --steps --epochs --batch --dim --heads --kv-heads --attention --layers --feed-forward --dropout --norm --output --pool --pretrained --length --length-deviation --symbols --digits --sequence --order --depth --depth-deviation --arity --tree-paths --target --preset --expression-depth --arguments --shortest --longest --data --augment --train-samples --dev-samples --test-samples --greedy-samples --test-lengths --test-depths --rate --warmup --weight-decay --patience --clip --evaluate-every --checkpoint-seconds --data-seed --store --page --no-page --restart --json --quiet --threads --help"
         operands=""
         case $previous in
         -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10 addition substring-index substring-search text listops"; value=1 ;;
@@ -316,6 +317,7 @@ _locus()
         --depth) words=""; value=1 ;;
         --depth-deviation) words=""; value=1 ;;
         --arity) words=""; value=1 ;;
+        --tree-paths) words=" own next code"; value=1 ;;
         --target) words=" digit parity"; value=1 ;;
         --preset) words=" seed lra"; value=1 ;;
         --expression-depth) words=""; value=1 ;;
@@ -343,7 +345,7 @@ _locus()
         --threads) words=""; value=1 ;;
         esac ;;
     "reproduce")
-        options=" --budget --setup --seeds --seed --decay --embedding-init --factors --drop-worst --more --columns --rows --jobs --data --pretrained --store --list --no-page --json --quiet --threads --help"
+        options=" --budget --setup --seeds --seed --decay --embedding-init --factors --tree-paths --drop-worst --more --columns --rows --jobs --data --pretrained --store --list --no-page --json --quiet --threads --help"
         operands=" table1 table2 table3 roper listops"
         case $previous in
         --budget) words=" smoke quick paper"; value=1 ;;
@@ -352,6 +354,7 @@ _locus()
         -s|--seed) words=""; value=1 ;;
         --decay) words=" on off both"; value=1 ;;
         --embedding-init) words=" scaled unit both"; value=1 ;;
+        --tree-paths) words=" own next code"; value=1 ;;
         -c|--columns) words=""; value=1 ;;
         -r|--rows) words=""; value=1 ;;
         -j|--jobs) words=""; value=1 ;;

@@ -14,7 +14,7 @@ locus_status lab_decode_positions_create(lab_decode_positions *positions, const 
         return LOCUS_OK;
     locus_status status = lab_places_of_input(&positions->read, model, batch, error);
     if (status == LOCUS_OK)
-        status = lab_token_places_create(&positions->written, rows, error);
+        status = lab_token_places_create(&positions->written, rows, model->next_paths, error);
     if (status != LOCUS_OK)
         return status;
     lab_token_places_number(&positions->written, batch->samples, row_offsets);
@@ -40,10 +40,9 @@ locus_status lab_decode_positions_grow(lab_decode_positions *positions, const la
                         "token %zu of output %zu would be child %ld of token %ld: the root (parent -1) comes first, "
                         "and others are children 1 to %zu of a token before them",
                         node->index, node->sample, (long)node->branch, (long)node->parent, arity);
-    /* row 0 is the start token's */
-    int64_t *nodes = positions->written.nodes + node->first_row + 1;
-    const int64_t parent = root ? -1 : nodes[node->parent];
-    nodes[node->index] = lab_token_places_grow(&positions->written, parent, node->branch);
+    const size_t first = node->first_row + 1; /* behind the start token */
+    const ptrdiff_t parent = root ? -1 : (ptrdiff_t)first + node->parent;
+    lab_token_places_put(&positions->written, first + node->index, parent, node->branch);
     return LOCUS_OK;
 }
 

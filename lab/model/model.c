@@ -90,6 +90,21 @@ static locus_status encodings_create(lab_model *model, locus_error *error) {
     return status;
 }
 
+/* What only adds vectors to tokens reads a table of its own in the published code, in which nothing is shifted. */
+static bool acts_on_attention(const lab_model *model) {
+    const unsigned added = LOCUS_SITE_EMBEDDING | LOCUS_SITE_ENCODED;
+    bool acts = false;
+    for (size_t i = 0; i < model->encoding_count; ++i)
+        acts = acts || (locus_encoding_sites(model->encodings[i].encoding) & ~added) != 0;
+    return acts;
+}
+
+static void paths_choose(lab_model *model) {
+    const lab_tree_paths paths = model->config.tree_paths;
+    const bool next = paths == LAB_PATHS_NEXT || (paths == LAB_PATHS_CODE && acts_on_attention(model));
+    model->next_paths = next ? model->config.tree_arity : 0;
+}
+
 /* Each encoding draws from a seed of its own; the first from the model's. */
 static locus_status bindings_create(lab_model *model, uint64_t seed, locus_error *error) {
     locus_status status = LOCUS_OK;
@@ -149,6 +164,7 @@ locus_status lab_model_create(lab_model **model, const lab_model_config *config,
         status = stack_create(&made->decoder, config, true, error);
     if (status == LOCUS_OK)
         status = encodings_create(made, error);
+    paths_choose(made);
     if (status == LOCUS_OK)
         status = parameters_create(made, seed, error);
     if (status == LOCUS_OK)

@@ -38,6 +38,11 @@ typedef enum lab_activation { LAB_RELU = 0, LAB_GELU = 1 } lab_activation; /* GE
 /* What becomes of a branch that stochastic depth leaves in: divided by its probability to stay, or as it is. */
 typedef enum lab_survivors { LAB_SURVIVORS_RESCALED = 0, LAB_SURVIVORS_AS_THEY_ARE = 1 } lab_survivors;
 
+/* At which path of a tree the token of a node stands. own: its node's. next: the path of the node that follows in the
+ * complete tree, level by level (number k + 1 in a heap whose root is 1). code: next if an encoding acts on queries, keys
+ * or scores, own if all of them only add vectors (the published code). token_positions.h says more. */
+typedef enum lab_tree_paths { LAB_PATHS_OWN = 0, LAB_PATHS_NEXT = 1, LAB_PATHS_CODE = 2 } lab_tree_paths;
+
 /* scaled: embeddings N(0, 1/D), times sqrt(D) at the input, unscaled as output projection.
  * unit: embeddings N(0, 1), times sqrt(D) at the input, unscaled as output projection (the published code).
  * plain: embeddings N(0, 0.02²), unscaled everywhere (BERT, GPT-2). */
@@ -59,6 +64,7 @@ typedef struct lab_model_config {
     lab_architecture architecture;
     lab_activation activation;
     size_t tree_arity; /* encoder–decoder: tokens are nodes of trees whose nodes have at most so many children */
+    lab_tree_paths tree_paths; /* of these */
     /* Layer l (from 0) of the encoder leaves out each of its branches, for each sample by itself, with probability
      * min(stochastic_depth · l, 1): Huang et al. 2016. What is left out is not computed. */
     double stochastic_depth;

@@ -115,6 +115,7 @@ static locus_status check_choices(const lab_model_config *config, locus_error *e
                    {"norm", config->norm, LAB_NORM_AFTER},
                    {"embedding_init", config->embedding_init, LAB_EMBEDDING_PLAIN},
                    {"activation", config->activation, LAB_GELU},
+                   {"tree_paths", config->tree_paths, LAB_PATHS_CODE},
                    {"output", config->output, LAB_OUTPUT_OWN},
                    {"pool", config->pool, LAB_POOL_MEAN},
                    {"head", config->head, LAB_HEAD_POOLER},
@@ -170,6 +171,8 @@ static locus_status check_parts(const lab_model_config *config, locus_error *err
         status = check_none(config, "encoder_layers", config->encoder_layers, error);
     if (status == LOCUS_OK && (images || decoder))
         status = check_none(config, "tree_arity", config->tree_arity, error);
+    if (status == LOCUS_OK && !(pair && config->tree_arity > 0))
+        status = check_none(config, "tree_paths", config->tree_paths, error);
     if (status == LOCUS_OK && (pair || decoder))
         status = check_none(config, "classes", config->classes, error);
     if (status == LOCUS_OK && !text)

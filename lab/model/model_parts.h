@@ -81,6 +81,7 @@ struct lab_model {
     lab_encoding *encodings; /* [encoding_count]; 0 is that of the first layer, the only one that may add vectors */
     size_t encoding_count;
     const locus_group *group; /* of all encodings; NULL: any will do */
+    size_t next_paths;        /* tree_arity where tokens stand at the next node's path; else 0 */
     /* [encoding_count] each: plans while a batch runs, else NULLs */
     lab_stack_position *encoder_places, *decoder_places;
     locus_shape shape;

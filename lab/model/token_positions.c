@@ -6,18 +6,23 @@
 #include "io/fail.h"
 #include <stdlib.h>
 
-locus_status lab_token_places_create(lab_token_places *places, size_t tokens, locus_error *error) {
+locus_status lab_token_places_create(lab_token_places *places, size_t tokens, size_t next_paths, locus_error *error) {
+    const size_t nodes = 1 + (next_paths > 0 ? 2 : 1) * tokens;
     *places = (lab_token_places){.indices = calloc(tokens + 1, sizeof *places->indices),
                                  .nodes = calloc(tokens + 1, sizeof *places->nodes),
-                                 .branches = calloc(tokens + 1, sizeof *places->branches),
-                                 .parents = calloc(tokens + 1, sizeof *places->parents),
-                                 .node_count = 1};
-    if (places->indices && places->nodes && places->branches && places->parents)
+                                 .branches = calloc(nodes, sizeof *places->branches),
+                                 .parents = calloc(nodes, sizeof *places->parents),
+                                 .node_count = 1,
+                                 .next_paths = next_paths};
+    places->own = next_paths > 0 ? calloc(tokens + 1, sizeof *places->own) : places->nodes;
+    if (places->indices && places->nodes && places->own && places->branches && places->parents)
         return LOCUS_OK;
     return lab_fail_memory(error, "the positions of a batch");
 }
 
 void lab_token_places_destroy(lab_token_places *places) {
+    if (places->own != places->nodes)
+        free(places->own);
     free(places->indices);
     free(places->nodes);
     free(places->branches);
@@ -25,12 +30,28 @@ void lab_token_places_destroy(lab_token_places *places) {
     *places = (lab_token_places){0};
 }
 
-int64_t lab_token_places_grow(lab_token_places *places, int64_t parent, int32_t branch) {
-    if (parent < 0)
-        return 0;
+static int64_t child(lab_token_places *places, int64_t parent, int64_t branch) {
     places->parents[places->node_count] = (size_t)parent;
     places->branches[places->node_count] = branch;
     return (int64_t)places->node_count++;
+}
+
+/* The place after a token's own node's. */
+static int64_t next_place(lab_token_places *places, ptrdiff_t parent, int32_t branch) {
+    if (parent < 0)
+        return child(places, 0, 1);
+    if ((size_t)branch < places->next_paths)
+        return child(places, places->own[parent], branch + 1);
+    return child(places, places->nodes[parent], 1);
+}
+
+void lab_token_places_put(lab_token_places *places, size_t token, ptrdiff_t parent, int32_t branch) {
+    if (parent < 0)
+        places->own[token] = 0;
+    else
+        places->own[token] = branch == 0 ? places->own[parent] : child(places, places->own[parent], branch);
+    if (places->next_paths > 0)
+        places->nodes[token] = next_place(places, parent, branch);
 }
 
 /* Some tokens of a packed tree: the first `count` from `first` on. */
@@ -39,12 +60,11 @@ typedef struct tree_part {
     size_t first, count;
 } tree_part;
 
-/* Its nodes, from place `at` on. A token of branch 0 stands where its parent does. */
+/* Its nodes, from place `at` on. */
 static void places_fill(lab_token_places *places, size_t at, const tree_part *part) {
     for (size_t t = 0; t < part->count; ++t) {
         const int32_t parent = part->tree->parents[part->first + t], branch = part->tree->branches[part->first + t];
-        const int64_t node = parent < 0 ? -1 : places->nodes[at + (size_t)parent];
-        places->nodes[at + t] = node >= 0 && branch == 0 ? node : lab_token_places_grow(places, node, branch);
+        lab_token_places_put(places, at + t, parent < 0 ? -1 : (ptrdiff_t)at + parent, branch);
     }
 }
 
@@ -59,7 +79,7 @@ locus_status lab_places_of_input(lab_token_places *places, const lab_model *mode
     const size_t *offsets = batch->input_offsets;
     if (model->config.tree_arity == 0)
         return LOCUS_OK;
-    const locus_status status = lab_token_places_create(places, offsets[batch->samples], error);
+    const locus_status status = lab_token_places_create(places, offsets[batch->samples], model->next_paths, error);
     if (status != LOCUS_OK)
         return status;
     lab_token_places_number(places, batch->samples, offsets);
@@ -73,7 +93,7 @@ locus_status lab_places_of_target(lab_token_places *places, const lab_model *mod
                                   const size_t *offsets, locus_error *error) {
     if (model->config.tree_arity == 0)
         return LOCUS_OK;
-    const locus_status status = lab_token_places_create(places, offsets[batch->samples], error);
+    const locus_status status = lab_token_places_create(places, offsets[batch->samples], model->next_paths, error);
     if (status != LOCUS_OK)
         return status;
     lab_token_places_number(places, batch->samples, offsets);
@@ -116,7 +136,7 @@ static locus_status columns_make(locus_positions **positions, const locus_group 
 static locus_status columns_complete(locus_positions **positions, const locus_group *group,
                                      const locus_packing *packing, const lab_token_values *values, locus_error *error) {
     lab_token_places places = {0};
-    locus_status status = lab_token_places_create(&places, packing->offsets[packing->sequences], error);
+    locus_status status = lab_token_places_create(&places, packing->offsets[packing->sequences], 0, error);
     if (status == LOCUS_OK) {
         lab_token_places_number(&places, packing->sequences, packing->offsets);
         lab_token_values complete = lab_token_places_values(&places);

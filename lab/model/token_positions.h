@@ -7,7 +7,17 @@
  *                 text classifiers take it, models of pairs don't
  *   product       both: a number for the flat coordinate, a path for the tree
  *
- * The nodes of all trees of a batch are one tree: their roots are its node 0. */
+ * The nodes of all trees of a batch are one tree: their roots are its node 0.
+ *
+ * Next paths (lab_tree_paths): number the places of the complete k-ary tree level by level, from the left, the root
+ * first, whether the tree has a node there or not. A token stands where the place after its own node's is:
+ *
+ *   root                → its first child
+ *   child i < k of p    → child i + 1 of p
+ *   child k of p        → child 1 of where the token of p stands
+ *
+ * So the last place of a level is followed by the first of the next one, which is a step deeper. No two nodes come to
+ * stand at one path, and none at the root's, which is left to the start token. */
 #ifndef LAB_MODEL_TOKEN_POSITIONS_H
 #define LAB_MODEL_TOKEN_POSITIONS_H
 
@@ -15,21 +25,24 @@
 
 /* Places of packed tokens. Starts as zeros, which is what words have. */
 typedef struct lab_token_places {
-    int64_t *indices, *nodes; /* [tokens]: numbers in the sequence, nodes */
-    int64_t *branches;        /* [tokens + 1], of nodes: from the parent */
-    size_t *parents;          /* [tokens + 1] */
+    int64_t *indices, *nodes; /* [tokens]: numbers in the sequence, nodes that tokens stand at */
+    int64_t *own;             /* [tokens]: their own nodes; the same array unless paths are the next ones */
+    int64_t *branches;        /* of nodes: from the parent */
+    size_t *parents;
     size_t node_count;
+    size_t next_paths; /* of the model */
 } lab_token_places;
 
-/* Room for `tokens` that all stand at 0 and at the root. */
-locus_status lab_token_places_create(lab_token_places *places, size_t tokens, locus_error *error);
+/* Room for `tokens` that all stand at 0 and at the root, and for the nodes that they will stand at. */
+locus_status lab_token_places_create(lab_token_places *places, size_t tokens, size_t next_paths, locus_error *error);
 void lab_token_places_destroy(lab_token_places *places);
 
 /* indices = 0, 1, 2, … in each sequence */
 void lab_token_places_number(lab_token_places *places, size_t sequences, const size_t *offsets);
 
-/* A new node, or the root if `parent` is negative. */
-int64_t lab_token_places_grow(lab_token_places *places, int64_t parent, int32_t branch);
+/* A tree's token that is child `branch` of token `parent`, which has its place already; the root if parent is negative.
+ * Branch 0 is the parent's own node. */
+void lab_token_places_put(lab_token_places *places, size_t token, ptrdiff_t parent, int32_t branch);
 
 /* What the encoder reads, and what the decoder reads under teacher forcing: `offsets` are those of the tokens read.
  * Words have no places. */

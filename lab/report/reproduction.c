@@ -235,6 +235,9 @@ static locus_status fill_column(lab_reproduction_column *column, const maker *of
         config->model.position_scale = as->positions;
         config->model.logit_scale = as->logits;
     }
+    if (task->kind == LAB_TASK_TREES && request->paths_given) {
+        config->model.tree_paths = request->tree_paths;
+    }
     if (task->kind == LAB_TASK_IMAGES || task->kind == LAB_TASK_TEXT || task->kind == LAB_TASK_EXPRESSIONS) {
         config->data.path = request->data_path;
     }

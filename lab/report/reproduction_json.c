@@ -86,6 +86,9 @@ static void add_columns(cJSON *root, const lab_reproduction_view *view) {
         if (column->kind == LAB_TASK_TREES) {
             cJSON_AddStringToObject(object, "order", lab_order_name(column->config.data.order));
         }
+        if (column->config.model.tree_paths != LAB_PATHS_OWN) {
+            cJSON_AddStringToObject(object, "tree_paths", lab_tree_paths_name(column->config.model.tree_paths));
+        }
         if (column->kind == LAB_TASK_IMAGES) {
             cJSON_AddNumberToObject(object, "epochs", (double)column->epochs);
         } else {

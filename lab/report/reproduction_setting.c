@@ -43,7 +43,7 @@ static bool is_size(const char *name) {
     static const char *const others[] = {
         "task",   "encoding",           "budget",         "seed",  "data_seed", "steps",
         "epochs", "checkpoint_seconds", "evaluate_every", "order", "asked",     "classes",
-        "digest", "pretrained_digest"};
+        "digest", "pretrained_digest",  "tree_paths"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         if (strcmp(name, others[i]) == 0) {
             return false;
@@ -184,6 +184,21 @@ static void write_text_note(const lab_train_config *here, FILE *stream, const ch
         here->data.sequence);
 }
 
+static void write_paths_note(const lab_reproduction *table, FILE *stream, const char *bullet) {
+    size_t column = 0;
+    while (column + 1 < table->column_count && table->columns[column].kind != LAB_TASK_TREES) {
+        column++;
+    }
+    const lab_tree_paths paths = table->columns[column].config.model.tree_paths;
+    if (paths != LAB_PATHS_OWN) {
+        fprintf(stream,
+                "%severy node of a tree stands at the path of the next one, level by level%s: the paper says its own "
+                "(--tree-paths %s, docs/budgets.md).\n",
+                bullet, paths == LAB_PATHS_CODE ? ", as in the authors' code, but for shiv-quirk" : "",
+                lab_tree_paths_name(paths));
+    }
+}
+
 /* What no list of sizes shows. */
 static void write_notes(const lab_reproduction_view *view, FILE *stream, const char *bullet) {
     const lab_reproduction *table = view->table;
@@ -196,6 +211,7 @@ static void write_notes(const lab_reproduction_view *view, FILE *stream, const c
     if (table->decay == LAB_DECAY_NOBODY && !is_table(table, "roper") && !is_table(table, "listops")) {
         fprintf(stream, "%sno scheme has a decay; the published algebraic schemes have 0.98.\n", bullet);
     }
+    write_paths_note(table, stream, bullet);
     if (has_kind(table, LAB_TASK_IMAGES)) {
         fprintf(stream,
                 "%sas published, the score is the best test accuracy by epoch: the test set takes part in choosing.\n",

@@ -44,7 +44,8 @@ static void describe_words(lab_summary_section *section, const cJSON *config) {
 
 static void describe_trees(lab_summary_section *section, const cJSON *config) {
     const double mean = number_of(config, "depth_mean"), arity = number_of(config, "arity");
-    const char *order = text_of(config, "order"); /* breadth is not written */
+    const char *order = text_of(config, "order");      /* breadth is not written */
+    const char *paths = text_of(config, "tree_paths"); /* own is not written */
     char kind[64] = "binary trees";
     section->order = order && strcmp(order, "depth") == 0 ? LAB_ORDER_DEPTH : LAB_ORDER_BREADTH;
     snprintf(section->title, sizeof section->title, "%.40s, %s first", section->task,
@@ -55,8 +56,11 @@ static void describe_trees(lab_summary_section *section, const cJSON *config) {
     }
     if (mean > 0) {
         section->trained_length = mean;
-        snprintf(section->data, sizeof section->data, "%s of depth N(%g, %g), %g symbols", kind, mean,
-                 number_of(config, "depth_deviation"), number_of(config, "symbols"));
+        snprintf(section->data, sizeof section->data, "%s of depth N(%g, %g), %g symbols%s", kind, mean,
+                 number_of(config, "depth_deviation"), number_of(config, "symbols"),
+                 !paths                       ? ""
+                 : strcmp(paths, "next") == 0 ? ", paths of the next nodes"
+                                              : ", paths as in the authors' code");
     }
 }
 

@@ -158,7 +158,7 @@ static void images_smoke(lab_train_config *config) {
 
 /* docs/budgets.md, "Set-ups": the set-ups differ in what dropout acts on, and (lab_train_encoding) in rotary
  * frequencies; for the kinds of the published tables also in where LayerNorm stands, what stochastic depth does with
- * what it leaves, and the warm-up, 5 % of the steps against 5 epochs of 400. */
+ * what it leaves, the paths of trees, and the warm-up, 5 % of the steps against 5 epochs of 400. */
 static void apply_setup(lab_train_config *config, lab_task_kind kind, lab_setup setup) {
     const bool code = setup == LAB_SETUP_CODE;
     config->setup = setup;
@@ -169,6 +169,9 @@ static void apply_setup(lab_train_config *config, lab_task_kind kind, lab_setup 
     config->model.norm = code ? LAB_NORM_AFTER : LAB_NORM_BEFORE;
     if (code) {
         config->warmup_share = 5.0 / 400.0;
+    }
+    if (code && kind == LAB_TASK_TREES) {
+        config->model.tree_paths = LAB_PATHS_CODE;
     }
     if (code && config->model.stochastic_depth > 0.0) {
         config->model.survivors = LAB_SURVIVORS_AS_THEY_ARE;

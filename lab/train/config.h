@@ -48,6 +48,7 @@ const char *lab_position_scale_name(lab_position_scale scale);
 const char *lab_logit_scale_name(lab_logit_scale scale);
 const char *lab_attention_name(locus_attention_kind kind);
 const char *lab_order_name(lab_order order);
+const char *lab_tree_paths_name(lab_tree_paths paths);
 const char *lab_asked_name(lab_asked asked);
 
 /* What follows from the task and its options: the model's vocabulary, trees and classes. With a pretrained encoder the

@@ -45,6 +45,7 @@ static const char *const heads[] = {"linear", "pooler", NULL};
 static const char *const asked[] = {"digit", "parity", NULL};
 static const char *const schedules[] = {"cosine", "steps", NULL};
 static const char *const decays[] = {"decoupled", "coupled", NULL};
+static const char *const tree_paths[] = {"own", "next", "code", NULL};
 static const char *const augmentations[] = {"none", "autoaugment", NULL};
 
 #define AT(member) offsetof(lab_train_config, member)
@@ -100,6 +101,7 @@ static const field fields[] = {
     {"depth_deviation", REAL, AT(data.depth_deviation), NULL, true, "0"},
     {"order", NAMED, AT(data.order), orders, true, "breadth"},
     {"arity", SIZE, AT(data.arity), NULL, true, "0"},
+    {"tree_paths", NAMED, AT(model.tree_paths), tree_paths, true, "own"},
     {"augment", NAMED, AT(augment), augmentations, true, "none"},
     {"output", NAMED, AT(model.output), outputs, true, "tied"},
     {"pool", NAMED, AT(model.pool), pools, true, "first"},
@@ -146,6 +148,10 @@ const char *lab_order_name(lab_order order) {
     return (unsigned)order < 2 ? orders[order] : "unknown";
 }
 
+const char *lab_tree_paths_name(lab_tree_paths paths) {
+    return (unsigned)paths < 3 ? tree_paths[paths] : "unknown";
+}
+
 const char *lab_asked_name(lab_asked what) {
     return (unsigned)what < 2 ? asked[what] : "unknown";
 }
@@ -166,11 +172,12 @@ _Static_assert(sizeof(lab_setup) == sizeof(unsigned) && sizeof(locus_dropout) ==
                    sizeof(lab_norm_place) == sizeof(unsigned) && sizeof(lab_embedding_init) == sizeof(unsigned) &&
                    sizeof(locus_attention_kind) == sizeof(unsigned) && sizeof(lab_architecture) == sizeof(unsigned) &&
                    sizeof(lab_activation) == sizeof(unsigned) && sizeof(lab_survivors) == sizeof(unsigned) &&
-                   sizeof(lab_order) == sizeof(unsigned) && sizeof(lab_augmentation) == sizeof(unsigned) &&
-                   sizeof(lab_output_weight) == sizeof(unsigned) && sizeof(lab_pool) == sizeof(unsigned) &&
-                   sizeof(lab_head) == sizeof(unsigned) && sizeof(lab_asked) == sizeof(unsigned) &&
-                   sizeof(lab_schedule_kind) == sizeof(unsigned) && sizeof(lab_decay_kind) == sizeof(unsigned) &&
-                   sizeof(lab_position_scale) == sizeof(unsigned) && sizeof(lab_logit_scale) == sizeof(unsigned),
+                   sizeof(lab_order) == sizeof(unsigned) && sizeof(lab_tree_paths) == sizeof(unsigned) &&
+                   sizeof(lab_augmentation) == sizeof(unsigned) && sizeof(lab_output_weight) == sizeof(unsigned) &&
+                   sizeof(lab_pool) == sizeof(unsigned) && sizeof(lab_head) == sizeof(unsigned) &&
+                   sizeof(lab_asked) == sizeof(unsigned) && sizeof(lab_schedule_kind) == sizeof(unsigned) &&
+                   sizeof(lab_decay_kind) == sizeof(unsigned) && sizeof(lab_position_scale) == sizeof(unsigned) &&
+                   sizeof(lab_logit_scale) == sizeof(unsigned),
                "enums of the configuration are as large as unsigned");
 
 /* A field's value as text, the same for equal values. */

@@ -271,6 +271,90 @@ static void a_copy_is_learned_and_decoded(void **state) {
     }
 }
 
+/* ---- next paths ---- */
+
+/* In a heap of k-ary nodes, the root's number 0. */
+static size_t heap_child(size_t number, size_t arity, int32_t branch) {
+    return arity * number + (size_t)branch;
+}
+
+/* The number of the place that a token stands at, from its path. */
+static size_t stands_at(const lab_token_places *places, size_t arity, int64_t node) {
+    if (node == 0)
+        return 0;
+    const size_t parent = stands_at(places, arity, (int64_t)places->parents[node]);
+    assert_in_range(places->branches[node], 1, arity);
+    return heap_child(parent, arity, (int32_t)places->branches[node]);
+}
+
+/* Each token's own number, and where it is found, which is `after` places further. */
+static void check_places(const lab_token_places *places, size_t from, const samples *set, size_t s, size_t arity,
+                         size_t after) {
+    size_t own[MOST];
+    for (size_t t = 0; t < set->offsets[s + 1] - set->offsets[s]; ++t) {
+        const int32_t parent = set->parents[set->offsets[s] + t], branch = set->branches[set->offsets[s] + t];
+        own[t] = parent < 0 ? 0 : heap_child(own[parent], arity, branch);
+        assert_int_equal(stands_at(places, arity, places->nodes[from + t]), own[t] + after);
+    }
+}
+
+static void check_paths(const char *encoding, lab_tree_paths paths, size_t arity, size_t after) {
+    static samples set;
+    lab_model_config config = config_make(encoding);
+    config.tree_paths = paths;
+    config.tree_arity = arity;
+    lab_model *model;
+    assert_int_equal(lab_model_create(&model, &config, 8, NULL), LOCUS_OK);
+    for (int depth_order = 0; depth_order <= 1; ++depth_order) {
+        lab_token_places read = {0}, written = {0};
+        size_t offsets[SAMPLES + 1] = {0};
+        draw(&set, depth_order, 5);
+        for (size_t s = 0; s < SAMPLES; ++s) /* a start token before, and the last is not read */
+            offsets[s + 1] = set.offsets[s + 1];
+        assert_int_equal(lab_places_of_input(&read, model, &set.batch, NULL), LOCUS_OK);
+        assert_int_equal(lab_places_of_target(&written, model, &set.batch, offsets, NULL), LOCUS_OK);
+        for (size_t s = 0; s < SAMPLES; ++s) {
+            check_places(&read, set.offsets[s], &set, s, arity, after);
+            assert_int_equal(written.nodes[offsets[s]], 0);
+            --set.offsets[s + 1];
+            check_places(&written, offsets[s] + 1, &set, s, arity, after);
+            ++set.offsets[s + 1];
+        }
+        lab_token_places_destroy(&read);
+        lab_token_places_destroy(&written);
+    }
+    lab_model_destroy(&model);
+}
+
+static void tokens_stand_where_paths_say(void **state) {
+    (void)state;
+    static const char *const tree = "algebraic(group=tree:3)", *const added = "shiv-quirk(k=3, depth=3)";
+    for (size_t arity = 2; arity <= 3; ++arity) {
+        check_paths(tree, LAB_PATHS_OWN, arity, 0);
+        check_paths(tree, LAB_PATHS_NEXT, arity, 1);
+        check_paths(tree, LAB_PATHS_CODE, arity, 1);
+        check_paths(added, LAB_PATHS_NEXT, arity, 1);
+        check_paths(added, LAB_PATHS_CODE, arity, 0);
+        check_paths("shiv-quirk(k=3, depth=3) + alibi(group=tree:3)", LAB_PATHS_CODE, arity, 1);
+    }
+}
+
+static void outputs_at_next_paths_are_the_likeliest_too(void **state) {
+    (void)state;
+    static const char *const encodings[] = {"shiv-quirk(k=2, depth=3)", "algebraic(group=tree:2)",
+                                            "algebraic(group=seq*tree:2)"};
+    size_t complete = 0, cut = 0;
+    for (size_t e = 0; e < sizeof encodings / sizeof *encodings; ++e)
+        for (int depth_order = 0; depth_order <= 1; ++depth_order) {
+            lab_model_config config = config_make(encodings[e]);
+            config.tree_paths = LAB_PATHS_NEXT;
+            check_decoding(config, depth_order, &complete, &cut);
+            config.attention = LOCUS_ATTENTION_LINEAR; /* without caches */
+            check_decoding(config, depth_order, &complete, &cut);
+        }
+    assert_true(complete > 0 && cut > 0);
+}
+
 /* ---- batches and models that are refused ---- */
 
 static void expect_refused(lab_model *model, const lab_batch *batch, const char *part) {
@@ -409,6 +493,8 @@ int main(void) {
         cmocka_unit_test(outputs_are_the_likeliest_tokens),
         cmocka_unit_test(outputs_without_caches_are_too),
         cmocka_unit_test(a_copy_is_learned_and_decoded),
+        cmocka_unit_test(tokens_stand_where_paths_say),
+        cmocka_unit_test(outputs_at_next_paths_are_the_likeliest_too),
         cmocka_unit_test(bad_trees_are_refused),
         cmocka_unit_test(growths_are_checked),
         cmocka_unit_test(groups_are_checked),
