@@ -39,8 +39,8 @@ typedef enum lab_activation { LAB_RELU = 0, LAB_GELU = 1 } lab_activation; /* GE
 typedef enum lab_survivors { LAB_SURVIVORS_RESCALED = 0, LAB_SURVIVORS_AS_THEY_ARE = 1 } lab_survivors;
 
 /* At which path of a tree the token of a node stands. own: its node's. next: the path of the node that follows in the
- * complete tree, level by level (number k + 1 in a heap whose root is 1). code: next if an encoding acts on queries, keys
- * or scores, own if all of them only add vectors (the published code). token_positions.h says more. */
+ * complete tree, level by level (number k + 1 in a heap whose root is 1). code: next if an encoding acts on queries,
+ * keys or scores, own if all of them only add vectors (the published code). token_positions.h says more. */
 typedef enum lab_tree_paths { LAB_PATHS_OWN = 0, LAB_PATHS_NEXT = 1, LAB_PATHS_CODE = 2 } lab_tree_paths;
 
 /* scaled: embeddings N(0, 1/D), times sqrt(D) at the input, unscaled as output projection.
