@@ -7,6 +7,8 @@
 #include "output.h"
 #include "report/report.h"
 #include "report/reproduction_report.h"
+#include "reproduce_record.h"
+#include "reproduce_request.h"
 #include "reproduce_table.h"
 #include "stop.h"
 #include "store_argument.h"
@@ -24,73 +26,11 @@ typedef struct reproduce {
     lab_reproduction table;
     lab_result result;
     cli_cells cells;
-    char *folder, *markdown, *page; /* owned */
-    bool told;                      /* that the Markdown file cannot be written */
+    char *folder, *markdown, *page, *runs; /* owned */
+    bool told;                             /* that the Markdown file cannot be written */
 } reproduce;
 
-/* ---- what is asked for ---- */
-
-/* 0, or 2 where an option means nothing to this table. */
-static int refuse_strangers(const cli_arguments *arguments) {
-    static const struct {
-        const char *option, *tables[3], *why;
-    } options[] = {
-        {"data", {"table3", "roper", "listops"}, "reads nothing; it is an option of table3, roper and listops"},
-        {"more", {"table3", "roper"}, "has no more rows or columns; it is an option of table3 and roper"},
-        {"tree-paths", {"table2", "roper"}, "has no trees; it is an option of table2 and roper"},
-        {"pretrained", {"listops"}, "has no row that begins from an encoder; it is an option of listops"},
-    };
-    const char *table = arguments->operand_count > 0 ? arguments->operands[0] : "";
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        bool known = false;
-        for (size_t j = 0; j < 3 && options[i].tables[j] != NULL; j++) {
-            known = known || strcmp(options[i].tables[j], table) == 0;
-        }
-        if (!known && cli_given_by_user(arguments, options[i].option)) {
-            return cli_usage_error("--%s: %s %s", options[i].option, table, options[i].why);
-        }
-    }
-    return 0;
-}
-
-static int read_request(reproduce *job) {
-    static const char *const budgets[] = {"smoke", "quick", "paper"};
-    cli_arguments *arguments = job->arguments;
-    char **columns, **rows;
-    lab_reproduction_request request = {
-        .table = arguments->operands[0],
-        .budget = budgets[cli_choice(arguments, "budget")],
-        .setup = (lab_setup)cli_choice(arguments, "setup"),
-        .decay = (lab_decay_choice)cli_choice(arguments, "decay"),
-        .more = cli_flag(arguments, "more"),
-        .factors = cli_flag(arguments, "factors"),
-        .first_seed = (uint64_t)cli_integer(arguments, "seed"),
-        .seeds = (size_t)cli_integer(arguments, "seeds"),
-        .drop_worst = cli_flag(arguments, "drop-worst"),
-        .data_path = cli_text(arguments, "data"),
-        .pretrained = cli_text(arguments, "pretrained"),
-    };
-    if (cli_given_by_user(arguments, "embedding-init")) {
-        static const lab_inits inits[] = {LAB_INITS_SCALED, LAB_INITS_UNIT, LAB_INITS_BOTH};
-        request.inits = inits[cli_choice(arguments, "embedding-init")];
-    }
-    request.paths_given = cli_given_by_user(arguments, "tree-paths");
-    if (request.paths_given) {
-        request.tree_paths = (lab_tree_paths)cli_choice(arguments, "tree-paths");
-    }
-    request.column_count = cli_list(arguments, "columns", &columns);
-    request.row_count = cli_list(arguments, "rows", &rows);
-    request.columns = columns;
-    request.rows = rows;
-    locus_error error;
-    if (lab_reproduction_make(&job->table, &request, &error) != LOCUS_OK) {
-        return error.status == LOCUS_ERROR_ARGUMENT ? cli_usage_error("%s", error.message) : cli_error(&error);
-    }
-    if (job->table.left_out[0] != '\0') {
-        cli_note("%s", job->table.left_out);
-    }
-    return 0;
-}
+/* ---- names of files ---- */
 
 enum { PART = 120 };
 
@@ -209,9 +149,18 @@ static int read_result(reproduce *job, lab_store *store, lab_findings *findings)
     return 0;
 }
 
+static lab_reproduction_view view_of(const reproduce *job, const lab_findings *findings) {
+    return (lab_reproduction_view){
+        .table = &job->table,
+        .result = &job->result,
+        .findings = findings,
+        .command = job->arguments->command_line,
+    };
+}
+
 static int write_markdown(reproduce *job, const lab_findings *findings) {
     locus_error error;
-    const lab_reproduction_view view = {&job->table, &job->result, findings, job->arguments->command_line};
+    const lab_reproduction_view view = view_of(job, findings);
     int status = lab_reproduction_markdown(&view, job->markdown, &error) == LOCUS_OK ? 0 : 1;
     if (status != 0 && !job->told) {
         job->told = true;
@@ -259,7 +208,7 @@ static int write_page(reproduce *job, lab_store *store) {
 }
 
 static int print(const reproduce *job, const lab_findings *findings) {
-    const lab_reproduction_view view = {&job->table, &job->result, findings, job->arguments->command_line};
+    const lab_reproduction_view view = view_of(job, findings);
     if (cli_flag(job->arguments, "json")) {
         cJSON *root = lab_reproduction_json(&view);
         if (root != NULL) {
@@ -268,11 +217,25 @@ static int print(const reproduce *job, const lab_findings *findings) {
         if (root != NULL && job->page != NULL) {
             cJSON_AddStringToObject(root, "page", job->page);
         }
+        if (root != NULL && job->runs != NULL) {
+            cJSON_AddStringToObject(root, "runs", job->runs);
+        }
         return cli_json_print(root);
     }
     cli_reproduce_print(&view, stdout);
-    cli_print("\nwritten: %s%s%s\n", job->markdown, job->page != NULL ? ", " : "", job->page != NULL ? job->page : "");
+    cli_print("\nwritten: %s%s%s%s%s\n", job->markdown, job->page != NULL ? ", " : "",
+              job->page != NULL ? job->page : "", job->runs != NULL ? ", " : "", job->runs != NULL ? job->runs : "");
     return 0;
+}
+
+/* A table of nothing has no runs. */
+static int write_runs(reproduce *job, lab_store *store) {
+    const int status = job->result.done > 0 ? cli_record_write(store, job->arguments, &job->result, job->runs) : 0;
+    if (status != 0 || job->result.done == 0) {
+        free(job->runs);
+        job->runs = NULL;
+    }
+    return status;
 }
 
 /* The table comes first: it must not be lost if a file cannot be written. */
@@ -286,9 +249,9 @@ static int report(reproduce *job) {
     status = read_result(job, store.store, &findings);
     if (status == 0) {
         int written = write_markdown(job, &findings);
-        int page = write_page(job, store.store);
+        int page = write_page(job, store.store), runs = write_runs(job, store.store);
         status = print(job, &findings);
-        status = status ? status : written ? written : page;
+        status = status ? status : written ? written : page ? page : runs;
     }
     lab_findings_free(&findings);
     cli_store_close(&store);
@@ -415,17 +378,26 @@ static int prepare_files(reproduce *job) {
     cli_store_close(&store);
     job->markdown = job->folder == NULL ? NULL : file_name(job, ".md");
     job->page = job->folder == NULL || cli_flag(job->arguments, "no-page") ? NULL : file_name(job, ".html");
-    return job->markdown == NULL ? cli_failure("out of memory") : 0;
+    job->runs = job->folder == NULL ? NULL : file_name(job, ".json");
+    return job->markdown == NULL || job->runs == NULL ? cli_failure("out of memory") : 0;
 }
 
 static int run(cli_arguments *arguments) {
+    if (cli_given_by_user(arguments, "from")) {
+        return cli_reproduce_from(arguments);
+    }
+    if (cli_flag(arguments, "check")) {
+        return cli_usage_error("reproduce --check: of which file? --from names it");
+    }
+    if (arguments->operand_count == 0) {
+        return cli_usage_error("reproduce: which table? %s; or --from FILE", arguments->command->operands);
+    }
     reproduce *job = calloc(1, sizeof *job);
     if (job == NULL) {
         return cli_failure("out of memory");
     }
     job->arguments = arguments;
-    int status = refuse_strangers(arguments);
-    status = status ? status : read_request(job);
+    int status = cli_reproduce_request(arguments, NULL, &job->table);
     status = status ? status : make_cells(job);
     if (status == 0 && cli_flag(arguments, "list")) {
         status = list(job);
@@ -438,6 +410,7 @@ static int run(cli_arguments *arguments) {
     free(job->folder);
     free(job->markdown);
     free(job->page);
+    free(job->runs);
     free(job);
     return status;
 }
@@ -472,12 +445,16 @@ static const cli_option options[] = {
     CLI_STORE_OPTION,
     {"list", 0, CLI_FLAG, NULL, NULL, "print the trainings and how they stand; train nothing", 0, 0},
     {"no-page", 0, CLI_FLAG, NULL, NULL, "write no page", 0, 0},
+    {"from", 0, CLI_TEXT, "FILE", NULL, "make the Markdown file beside this JSON file of runs again; train nothing", 0,
+     0},
+    {"check", 0, CLI_FLAG, NULL, NULL, "with --from: write nothing, say what in the Markdown file its runs do not give",
+     0, 0},
 };
 
 const cli_command cli_command_reproduce = {
     .name = "reproduce",
     .summary = "trains a published table, shows it beside the published numbers, judges the paper's claims",
-    .operands = "table1|table2|table3|roper|listops",
+    .operands = "[table1|table2|table3|roper|listops]",
     .details =
         "table1: sequences; table2: trees; table3: images (Algebraic Positional Encodings, Kogkalidis, Bernardy and "
         "Garg 2024).\n"
@@ -486,14 +463,18 @@ const cli_command cli_command_reproduce = {
         "Every training is a run of the store, as 'locus train' makes it. Trainings that are done are not\n"
         "repeated, and one that was stopped or killed goes on: the same command finishes an interrupted table.\n\n"
         "The paper's claims are called SUPPORTED, OPEN or CONTRADICTED by what was measured, computed from\n"
-        "means and 95 % confidence intervals over seeds (docs/reproduction.md). A Markdown file and a page\n"
-        "are written beside the store.",
+        "means and 95 % confidence intervals over seeds (docs/reproduction.md). A Markdown file, a page and\n"
+        "the runs as JSON are written beside the store.\n\n"
+        "--from makes the Markdown file again from that JSON: no store, no data and no other option are needed.\n"
+        "What was written by hand below the generated part (from '## Conditions' on) stays. --check compares\n"
+        "instead, and asks of what was written by hand, too, that the runs give it.",
     .examples = "locus reproduce table1 --budget smoke --seeds 1\n"
                 "locus reproduce table2 --budget quick --jobs 2 --threads 1\n"
                 "locus reproduce table2 --budget quick --decay both --columns tree-reorder --rows rope,algebraic\n"
                 "locus reproduce table3 --budget quick --list\n"
                 "locus reproduce roper --budget quick --columns addition,substring --more\n"
-                "locus reproduce listops --budget quick --columns digit\n",
+                "locus reproduce listops --budget quick --columns digit\n"
+                "locus reproduce --from docs/results/table1-quick.json --check\n",
     .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,

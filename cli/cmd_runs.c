@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* locus runs: lists the store, shows one run, deletes runs. */
+/* locus runs: lists the store, shows one run, deletes runs, writes them as JSON and takes such files in. */
 #include "command.h"
 #include "io/printable.h"
 #include "output.h"
+#include "runs_file.h"
 #include "store_argument.h"
 #include "train/checkpoint.h"
 #include "train/config.h"
@@ -55,7 +56,7 @@ static int add_row(cli_table *table, const cli_store *store, const lab_run *run)
     cli_table_cell(table, "%s", run->setup);
     cli_table_cell(table, "%s", images ? "–" : run->embedding_init);
     cli_table_cell(table, "%" PRIu64, run->seed);
-    cli_table_cell(table, "%s", lab_run_state_name(run->state));
+    cli_table_cell(table, "%s", run->imported ? "imported" : lab_run_state_name(run->state));
     cli_table_cell(table, "%" PRIu64 "/%" PRIu64, run->steps_done, run->steps_total);
     if (isnan(accuracy)) {
         cli_table_cell(table, "–");
@@ -197,9 +198,12 @@ static int act(const cli_store *store, cli_arguments *arguments) {
         return list(store, arguments);
     }
     const char *word = arguments->operands[0];
+    if (strcmp(word, "export") == 0) {
+        return cli_runs_export(store, arguments);
+    }
     bool shows = strcmp(word, "show") == 0;
     if (!shows && strcmp(word, "delete") != 0) {
-        return cli_usage_error("runs: '%s' is neither 'show' nor 'delete'", word);
+        return cli_usage_error("runs: '%s' is none of 'show', 'delete', 'export', 'import'", word);
     }
     if (count < 2) {
         return cli_usage_error("runs %s: which run? 'locus runs' lists them", word);
@@ -214,6 +218,10 @@ static int act(const cli_store *store, cli_arguments *arguments) {
 
 static int run(cli_arguments *arguments) {
     cli_store store;
+    const bool imports = arguments->operand_count > 0 && strcmp(arguments->operands[0], "import") == 0;
+    if (imports) {
+        return cli_runs_import(arguments);
+    }
     int status = cli_store_open(&store, arguments, false);
     if (status == 0) {
         status = act(&store, arguments);
@@ -225,17 +233,25 @@ static int run(cli_arguments *arguments) {
 static const cli_option options[] = {
     {"task", 't', CLI_TEXT, "TASK", NULL, "only runs of this task", 0, 0},
     {"encoding", 'e', CLI_TEXT, "SPEC", NULL, "only runs of this encoding, written as the list shows it", 0, 0},
+    {"output", 'o', CLI_TEXT, "FILE", NULL, "export: the JSON file that is written", 0, 0},
     CLI_STORE_OPTION,
 };
 
 const cli_command cli_command_runs = {
     .name = "runs",
-    .summary = "lists the runs of a store, shows or deletes some",
-    .operands = "[show|delete] [RUN…]",
+    .summary = "lists the runs of a store, shows or deletes some, writes them as JSON or takes such files in",
+    .operands = "[show|delete|export|import] [RUN…]",
     .details =
         "'runs' lists all, 'runs show RUN' tells everything about one, 'runs delete RUN' removes its row, metrics and\n"
-        "checkpoints. RUN is a name, a unique beginning of one, or a number.",
-    .examples = "locus runs --task copy\nlocus runs show 3 --json\nlocus runs delete copy-rope-smoke-s0-1a2b3c4d\n",
+        "checkpoints. RUN is a name, a unique beginning of one, or a number.\n\n"
+        "'runs export -o FILE' writes finished runs, all or those that are named, as JSON: configuration, seed, "
+        "version,\n"
+        "scores and curves (docs/reproduction.md), no checkpoints. 'runs import FILE…' takes such files into a store, "
+        "all\n"
+        "of a file or nothing; what is there already is passed over. Tables and pages are made of imported runs as of\n"
+        "others; 'eval', 'generate' and new test lengths need a checkpoint, which they do not have.",
+    .examples = "locus runs --task copy\nlocus runs show 3 --json\nlocus runs delete copy-rope-smoke-s0-1a2b3c4d\n"
+                "locus runs export --task copy -o copy.json\nlocus runs import copy.json --store other/locus.db\n",
     .shared = CLI_JSON | CLI_QUIET,
     CLI_OPTIONS(options),
     .run = run,

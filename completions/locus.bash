@@ -345,7 +345,7 @@ _locus()
         --threads) words=""; value=1 ;;
         esac ;;
     "reproduce")
-        options=" --budget --setup --seeds --seed --decay --embedding-init --factors --tree-paths --drop-worst --more --columns --rows --jobs --data --pretrained --store --list --no-page --json --quiet --threads --help"
+        options=" --budget --setup --seeds --seed --decay --embedding-init --factors --tree-paths --drop-worst --more --columns --rows --jobs --data --pretrained --store --list --no-page --from --check --json --quiet --threads --help"
         operands=" table1 table2 table3 roper listops"
         case $previous in
         --budget) words=" smoke quick paper"; value=1 ;;
@@ -361,14 +361,16 @@ _locus()
         --data) words=""; value=1 ;;
         --pretrained) return ;;
         --store) return ;;
+        --from) return ;;
         --threads) words=""; value=1 ;;
         esac ;;
     "runs")
-        options=" --task --encoding --store --json --quiet --help"
-        operands=" show delete"
+        options=" --task --encoding --output --store --json --quiet --help"
+        operands=" show delete export import"
         case $previous in
         -t|--task) words=" copy reverse repeat tree-copy tree-reorder tree-c3 tree-ops cifar10 addition substring-index substring-search text listops"; value=1 ;;
         -e|--encoding) words=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope temperature scores algebraic mixed string liere"; value=1 ;;
+        -o|--output) return ;;
         --store) return ;;
         esac ;;
     "report")

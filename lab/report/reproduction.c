@@ -4,6 +4,7 @@
 #include "report/reproduction.h"
 
 #include "io/fail.h"
+#include "report/reproduction_recorded.h"
 #include "task/text_task.h"
 #include "train/config.h"
 #include "train/train_data.h"
@@ -263,17 +264,33 @@ static locus_status look_at_encoder(lab_reproduction_column *column, const char 
     return status;
 }
 
+static void note_left_out(lab_reproduction *table, const char *path) {
+    snprintf(table->left_out, sizeof table->left_out,
+             "text is left out: there is no '%s'; make it with 'locus data make text', or name another folder with "
+             "--data",
+             path);
+}
+
 /* What a column takes from files. Text that nobody named and that is not there is left out: *there is false. */
 static locus_status look_at_data(lab_reproduction_column *column, const maker *of, bool *there, locus_error *error) {
     const lab_reproduction_request *request = of->request;
     const char *path = column->config.data.path != NULL ? column->config.data.path : LAB_TEXT_FOLDER;
+    if (request->recorded != NULL) {
+        const locus_status status =
+            lab_reproduction_recall(column, request->recorded, request->pretrained != NULL, there, error);
+        if (status == LOCUS_OK && !*there && column->kind != LAB_TASK_TEXT) {
+            return lab_fail(error, LOCUS_ERROR_IO, "runs", "no recorded run says what %s took from files",
+                            column->name);
+        }
+        if (status == LOCUS_OK && !*there) {
+            note_left_out(of->table, path);
+        }
+        return status;
+    }
     *there = true;
     if (column->kind == LAB_TASK_TEXT && request->column_count == 0 && access(path, F_OK) != 0) {
         *there = false;
-        snprintf(of->table->left_out, sizeof of->table->left_out,
-                 "text is left out: there is no '%s'; make it with 'locus data make text', or name another folder with "
-                 "--data",
-                 path);
+        note_left_out(of->table, path);
         return LOCUS_OK;
     }
     locus_status status = lab_train_look(&column->config, error);

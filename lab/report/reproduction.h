@@ -99,7 +99,10 @@ typedef struct lab_reproduction_request {
     bool drop_worst;        /* roper; at budget paper without `seeds` so or so, as published */
     const char *data_path;  /* images: NULL: where `locus data get` puts them; text: NULL: data/text. Borrowed */
     const char *pretrained; /* listops: folder of an encoder, for the row that begins from it; NULL: no such row */
-    char *const *columns;   /* a part of the table: names, or their beginnings up to a dash. None: all */
+    /* Where what a table takes from files is looked up instead, in the configurations of its runs (NULL: nowhere): the
+     * data need not be there. */
+    lab_store *recorded;
+    char *const *columns; /* a part of the table: names, or their beginnings up to a dash. None: all */
     size_t column_count;
     char *const *rows; /* keys of schemes likewise */
     size_t row_count;

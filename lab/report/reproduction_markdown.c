@@ -7,6 +7,9 @@
 #include "train/machine.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* Which columns a part of the file has. */
 typedef bool column_choice(const lab_reproduction_view *view, size_t column);
@@ -141,8 +144,11 @@ static void put_field(const char *text, FILE *file) {
 static void put_facts(const lab_reproduction_view *view, FILE *file) {
     const lab_reproduction *table = view->table;
     const lab_result *result = view->result;
-    char version[80];
+    char version[256];
     lab_version_text(version, sizeof version);
+    if (view->version != NULL) {
+        snprintf(version, sizeof version, "%s", view->version);
+    }
     fputs("| | |\n|---|---|\n", file);
     if (view->command != NULL) {
         fputs("| command | `", file);
@@ -170,13 +176,7 @@ static void put_facts(const lab_reproduction_view *view, FILE *file) {
     }
 }
 
-locus_status lab_reproduction_markdown(const lab_reproduction_view *view, const char *path, locus_error *error) {
-    lab_output output;
-    locus_status status = lab_output_open(&output, path, error);
-    if (status != LOCUS_OK) {
-        return status;
-    }
-    FILE *file = output.stream;
+static void put_page(const lab_reproduction_view *view, FILE *file) {
     fprintf(file, "# %s at budget %s\n\n", view->table->title, view->table->budget);
     put_facts(view, file);
     fputs(lab_view_has_published(view) ? "\n## Accuracy, measured beside published\n\n" : "\n## Measured\n\n", file);
@@ -194,7 +194,43 @@ locus_status lab_reproduction_markdown(const lab_reproduction_view *view, const 
     lab_separation_write(view, file, true);
     fputs("\n## What differs from the published set-up\n\n", file);
     lab_deviations_write(view, file, true);
-    status = lab_output_commit(&output, error);
-    lab_output_discard(&output);
+}
+
+char *lab_reproduction_markdown_text(const lab_reproduction_view *view) {
+    char *text = NULL;
+    size_t bytes;
+    FILE *file = open_memstream(&text, &bytes);
+    if (file == NULL) {
+        return NULL;
+    }
+    put_page(view, file);
+    const bool whole = ferror(file) == 0;
+    if (fclose(file) != 0 || !whole) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+const char *lab_own_part(const char *page) {
+    static const char line[] = "\n" LAB_OWN_PART;
+    const char *found = strstr(page, line);
+    return found != NULL ? found + 1 : page + strlen(page);
+}
+
+locus_status lab_reproduction_markdown(const lab_reproduction_view *view, const char *path, locus_error *error) {
+    lab_output output;
+    char *old = NULL;
+    size_t bytes;
+    locus_status status = access(path, F_OK) == 0 ? lab_file_read(path, &old, &bytes, error) : LOCUS_OK;
+    status = status == LOCUS_OK ? lab_output_open(&output, path, error) : status;
+    if (status == LOCUS_OK) {
+        put_page(view, output.stream);
+        const char *own = old != NULL ? lab_own_part(old) : "";
+        fprintf(output.stream, "%s%s", *own != '\0' ? "\n" : "", own);
+        status = lab_output_commit(&output, error);
+        lab_output_discard(&output);
+    }
+    free(old);
     return status;
 }

@@ -13,6 +13,7 @@ typedef struct lab_reproduction_view {
     const lab_result *result;
     const lab_findings *findings;
     const char *command; /* the exact command line; NULL: left out */
+    const char *version; /* of the program that made the page; NULL: this one */
 } lab_reproduction_view;
 
 /* ---- fields (reproduction_text.c); each fills and returns `text` ---- */
@@ -66,8 +67,14 @@ const char *lab_decay_name(const lab_reproduction *table);
 
 /* ---- files ---- */
 
-/* The whole table as a Markdown file, written whole or not at all (reproduction_markdown.c). */
+/* The whole table as a Markdown file, written whole or not at all (reproduction_markdown.c). What somebody wrote into
+ * the file below it, from a line that begins with LAB_OWN_PART on, stays. */
+#define LAB_OWN_PART "## Conditions"
 locus_status lab_reproduction_markdown(const lab_reproduction_view *view, const char *path, locus_error *error);
+/* The same as a text, without what somebody wrote; from malloc, NULL: out of memory. */
+char *lab_reproduction_markdown_text(const lab_reproduction_view *view);
+/* Where such a part begins in a page, or its end. */
+const char *lab_own_part(const char *page);
 
 /* {"table": …, "columns": […], "rows": [{"scheme": …, "fields": […]}], "claims": […]}. NULL: out of memory. Release
  * with cJSON_Delete (reproduction_json.c). */

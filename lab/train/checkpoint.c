@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CHECKPOINT_FORMAT "locus-checkpoint-1"
 #define MODEL_FORMAT "locus-model-1"
@@ -259,6 +260,15 @@ locus_status lab_checkpoint_read(const lab_checkpoint *checkpoint, const lab_tra
     }
     lab_safetensors_close(&file);
     return status == LOCUS_OK ? lab_model_update(checkpoint->model, error) : status;
+}
+
+locus_status lab_best_expected(const lab_run *run, const char *path, locus_error *error) {
+    return !run->imported || access(path, F_OK) == 0
+               ? LOCUS_OK
+               : lab_fail(error, LOCUS_ERROR_IO, "run",
+                          "the run '%s' was imported: it has scores and curves here, but no checkpoint; train it with "
+                          "--restart to have one",
+                          run->name);
 }
 
 locus_status lab_best_read(lab_model *model, const char *path, locus_error *error) {

@@ -43,6 +43,8 @@ locus_status lab_checkpoint_read(const lab_checkpoint *checkpoint, const lab_tra
 /* The best parameters alone. */
 locus_status lab_best_write(const lab_checkpoint *checkpoint, const lab_train_config *config, const char *path,
                             locus_error *error);
+/* IO for a run that was imported, where a path to its best parameters leads nowhere. */
+locus_status lab_best_expected(const lab_run *run, const char *path, locus_error *error);
 locus_status lab_best_read(lab_model *model, const char *path, locus_error *error);
 
 #endif

@@ -221,7 +221,10 @@ locus_status lab_train_load(const lab_run *run, const char *folder, lab_train_co
     if (path == NULL) {
         return lab_fail_memory(error, "a path");
     }
-    status = lab_model_create(model, &config->model, config->seed, error);
+    status = lab_best_expected(run, path, error);
+    if (status == LOCUS_OK) {
+        status = lab_model_create(model, &config->model, config->seed, error);
+    }
     if (status == LOCUS_OK) {
         status = lab_best_read(*model, path, error);
     }

@@ -105,6 +105,72 @@ locus_status lab_store_metrics(lab_store *store, int64_t run, const char *name, 
     return status;
 }
 
+/* Texts one behind the other, each with its zero. */
+typedef struct texts {
+    char *text;
+    size_t used, room;
+} texts;
+
+/* *at: where it stands. False without memory, for the text, which is NULL then, or for the list. */
+static bool add_text(texts *to, const char *text, size_t *at) {
+    const size_t bytes = text != NULL ? strlen(text) + 1 : 0;
+    if (text != NULL && bytes > to->room - to->used) {
+        const size_t room = 2 * (to->used + bytes) + 256;
+        char *grown = realloc(to->text, room);
+        if (grown == NULL) {
+            return false;
+        }
+        to->text = grown;
+        to->room = room;
+    }
+    if (text != NULL) {
+        memcpy(to->text + to->used, text, bytes);
+    }
+    *at = to->used;
+    to->used += bytes;
+    return text != NULL;
+}
+
+/* The names one behind the other, behind the pointers to them. */
+static const char **pack_names(const char *text, size_t bytes, size_t count) {
+    const char **names = malloc((count + 1) * sizeof *names + bytes);
+    char *at = (char *)(names != NULL ? names + count + 1 : NULL);
+    if (names != NULL && bytes > 0) {
+        memcpy(at, text, bytes);
+    }
+    for (size_t i = 0; names != NULL && i < count; i++) {
+        names[i] = at;
+        at += strlen(at) + 1;
+    }
+    return names;
+}
+
+locus_status lab_store_metric_names(lab_store *store, int64_t run, const char ***names, size_t *count,
+                                    locus_error *error) {
+    *names = NULL;
+    *count = 0;
+    sqlite3_stmt *statement;
+    locus_status status =
+        lab_store_prepare(store, &statement, "SELECT DISTINCT name FROM metric WHERE run = ? ORDER BY name", error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    texts list = {0};
+    int code;
+    size_t at, found = 0;
+    sqlite3_bind_int64(statement, 1, run);
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW && add_text(&list, lab_store_text(statement, 0), &at)) {
+        found++;
+    }
+    sqlite3_finalize(statement);
+    *names = code == SQLITE_DONE ? pack_names(list.text, list.used, found) : NULL;
+    *count = *names != NULL ? found : 0;
+    free(list.text);
+    return *names != NULL
+               ? LOCUS_OK
+               : lab_store_fail(store, code == SQLITE_DONE || code == SQLITE_ROW ? SQLITE_NOMEM : code, error);
+}
+
 locus_status lab_store_final_set(lab_store *store, int64_t run, const char *set, const char *name, double value,
                                  locus_error *error) {
     sqlite3_stmt *statement;
@@ -129,28 +195,8 @@ typedef struct final_row {
 typedef struct final_rows {
     final_row *rows;
     size_t count;
-    char *text;
-    size_t used, room;
+    texts names;
 } final_rows;
-
-static bool add_text(final_rows *to, const char *text, size_t *at) {
-    const size_t bytes = text != NULL ? strlen(text) + 1 : 0;
-    if (text != NULL && bytes > to->room - to->used) {
-        const size_t room = 2 * (to->used + bytes) + 256;
-        char *grown = realloc(to->text, room);
-        if (grown == NULL) {
-            return false;
-        }
-        to->text = grown;
-        to->room = room;
-    }
-    if (text != NULL) {
-        memcpy(to->text + to->used, text, bytes);
-    }
-    *at = to->used;
-    to->used += bytes;
-    return text != NULL;
-}
 
 static bool add_final(final_rows *to, sqlite3_stmt *statement) {
     void *rows = to->rows;
@@ -161,16 +207,16 @@ static bool add_final(final_rows *to, sqlite3_stmt *statement) {
     }
     final_row *row = &to->rows[to->count++];
     row->value = column_value(statement, 2);
-    return add_text(to, lab_store_text(statement, 0), &row->set) &&
-           add_text(to, lab_store_text(statement, 1), &row->name);
+    return add_text(&to->names, lab_store_text(statement, 0), &row->set) &&
+           add_text(&to->names, lab_store_text(statement, 1), &row->name);
 }
 
 /* Scores and their names in one block, which the caller frees. */
 static lab_final *pack_finals(const final_rows *from) {
-    lab_final *finals = malloc((from->count + 1) * sizeof *finals + from->used);
+    lab_final *finals = malloc((from->count + 1) * sizeof *finals + from->names.used);
     char *text = (char *)(finals != NULL ? finals + from->count + 1 : NULL);
-    if (finals != NULL && from->used > 0) {
-        memcpy(text, from->text, from->used);
+    if (finals != NULL && from->names.used > 0) {
+        memcpy(text, from->names.text, from->names.used);
     }
     for (size_t i = 0; finals != NULL && i < from->count; i++) {
         const final_row *row = &from->rows[i];
@@ -197,7 +243,7 @@ locus_status lab_store_finals(lab_store *store, int64_t run, lab_final **finals,
     *finals = code == SQLITE_DONE ? pack_finals(&rows) : NULL;
     *count = *finals != NULL ? rows.count : 0;
     free(rows.rows);
-    free(rows.text);
+    free(rows.names.text);
     /* A row that was not taken, or scores that were not packed, had no memory. */
     return *finals != NULL
                ? LOCUS_OK

@@ -3,6 +3,7 @@
  *
  * Version 1 (pragma user_version):
  *   run(id, name unique, …)   metric(run, name, step, value)   final(run, set, name, value)
+ *   imported(run)             of runs that came as JSON; made with the first one, so that a store may lack it
  *
  * Write-ahead log with full sync, so that what was committed before a checkpoint is there after it; a busy timeout, so
  * that several trainings share one store. A file that is no such store is refused and never written to. */
@@ -101,6 +102,27 @@ locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_e
     return code == SQLITE_DONE || code == SQLITE_ROW ? LOCUS_OK : lab_store_fail(store, code, error);
 }
 
+static locus_status pragma_integer(lab_store *store, const char *sql, int64_t *value, locus_error *error) {
+    sqlite3_stmt *statement;
+    locus_status status = lab_store_prepare(store, &statement, sql, error);
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    int code = sqlite3_step(statement);
+    *value = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_finalize(statement);
+    return code == SQLITE_ROW ? LOCUS_OK : lab_store_fail(store, code, error);
+}
+
+/* The table may be new, and is gone again after a rollback. */
+static locus_status look_for_imports(lab_store *store, locus_error *error) {
+    int64_t tables = 0;
+    const locus_status status = pragma_integer(
+        store, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'imported'", &tables, error);
+    store->imports = tables > 0;
+    return status;
+}
+
 locus_status lab_store_begin(lab_store *store, locus_error *error) {
     return lab_store_execute(store, "BEGIN IMMEDIATE", error);
 }
@@ -116,22 +138,11 @@ locus_status lab_store_commit(lab_store *store, locus_error *error) {
 void lab_store_rollback(lab_store *store) {
     if (!sqlite3_get_autocommit(store->database)) {
         sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
+        store->imports = store->imports && look_for_imports(store, NULL) == LOCUS_OK && store->imports;
     }
 }
 
 /* ---- opening ---- */
-
-static locus_status pragma_integer(lab_store *store, const char *sql, int64_t *value, locus_error *error) {
-    sqlite3_stmt *statement;
-    locus_status status = lab_store_prepare(store, &statement, sql, error);
-    if (status != LOCUS_OK) {
-        return status;
-    }
-    int code = sqlite3_step(statement);
-    *value = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
-    sqlite3_finalize(statement);
-    return code == SQLITE_ROW ? LOCUS_OK : lab_store_fail(store, code, error);
-}
 
 static locus_status fail_other(const lab_store *store, locus_error *error) {
     return lab_fail(error, LOCUS_ERROR_IO, "store", "'%s' is a database, but no run store: name another with --store",
@@ -177,7 +188,7 @@ static locus_status check_schema(lab_store *store, bool reading, locus_error *er
     if (status == LOCUS_OK && !reading && sqlite3_db_readonly(store->database, "main") == 1) {
         status = lab_store_fail(store, SQLITE_READONLY, error);
     }
-    return status;
+    return status == LOCUS_OK ? look_for_imports(store, error) : status;
 }
 
 /* A store whose pages are damaged must be found now, not hours into a training. The check reads every page: a large

@@ -5,6 +5,7 @@
 #define LAB_STORE_H
 
 #include <locus/status.h>
+#include <stdbool.h>
 
 typedef struct lab_store lab_store;
 
@@ -37,6 +38,7 @@ typedef struct lab_run {
     double wall_seconds, tokens_per_second;
     int64_t peak_bytes, parameters;
     char *started, *ended; /* ISO 8601 UTC */
+    bool imported;         /* came as JSON (run_file.h): there is no checkpoint. Read only: lab_store_run_imported */
 } lab_run;
 void lab_run_free(lab_run *run);
 
@@ -50,6 +52,9 @@ typedef struct lab_run_filter {
 } lab_run_filter;
 locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_run **runs, size_t *count,
                             locus_error *error);
+
+/* Marks a run as one that was trained elsewhere. */
+locus_status lab_store_run_imported(lab_store *store, int64_t id, locus_error *error);
 
 /* Removes a run with its metrics and scores. */
 locus_status lab_store_run_delete(lab_store *store, int64_t id, locus_error *error);
@@ -65,6 +70,9 @@ locus_status lab_store_metric_add(lab_store *store, int64_t run, const char *nam
 locus_status lab_store_metrics_cut(lab_store *store, int64_t run, uint64_t step, locus_error *error);
 locus_status lab_store_metrics(lab_store *store, int64_t run, const char *name, lab_metric **metrics, size_t *count,
                                locus_error *error);
+/* The names of a run's metrics, in order; one free gives all back. */
+locus_status lab_store_metric_names(lab_store *store, int64_t run, const char ***names, size_t *count,
+                                    locus_error *error);
 
 /* Final scores: set "test", "test:200" (another length), "dev"; name "accuracy", "exact", "greedy_exact", "loss",
  * "steps_to_99" … */

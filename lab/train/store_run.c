@@ -12,6 +12,10 @@
     " data_seed, state, steps_total, steps_done, tokens_seen, wall_seconds, tokens_per_second, peak_bytes," \
     " parameters, started, ended"
 enum { COLUMN_COUNT = 23 };
+/* What a run is read by: the id, COLUMNS, and whether it was imported. */
+#define SELECT(imported) "SELECT id, " COLUMNS ", " imported " FROM run "
+#define SELECT_EACH(store, rest) \
+    ((store)->imports ? SELECT("EXISTS(SELECT 1 FROM imported WHERE imported.run = run.id)") rest : SELECT("0") rest)
 
 const char *lab_run_state_name(lab_run_state state) {
     static const char *const names[] = {"started", "done", "stopped", "failed"};
@@ -102,7 +106,7 @@ static bool take_text(sqlite3_stmt *statement, int column, char **text) {
     return *text != NULL;
 }
 
-/* Column 0 is the id, the others follow in the order of COLUMNS. */
+/* Column 0 is the id, the others follow in the order of COLUMNS, the mark is the last one. */
 static bool take_run(sqlite3_stmt *s, lab_run *run) {
     memset(run, 0, sizeof *run);
     char **texts[] = {&run->name,   &run->task,    &run->encoding, &run->setup,   &run->embedding_init, &run->budget,
@@ -124,7 +128,8 @@ static bool take_run(sqlite3_stmt *s, lab_run *run) {
     run->peak_bytes = sqlite3_column_int64(s, at++);
     run->parameters = sqlite3_column_int64(s, at++);
     good = take_text(s, at++, &run->started) && good;
-    good = take_text(s, at, &run->ended) && good;
+    good = take_text(s, at++, &run->ended) && good;
+    run->imported = sqlite3_column_int64(s, at) != 0;
     if (!good) {
         lab_run_free(run);
     }
@@ -170,11 +175,9 @@ locus_status lab_store_run_find(lab_store *store, const char *name_or_id, lab_ru
     memset(run, 0, sizeof *run);
     sqlite3_stmt *statement;
     /* A name wins over a number; `#7` and `7` both mean run 7. */
-    locus_status status =
-        lab_store_prepare(store, &statement,
-                          "SELECT id, " COLUMNS
-                          " FROM run WHERE name = ?1 OR CAST(id AS TEXT) = ltrim(?1, '#') ORDER BY name <> ?1 LIMIT 1",
-                          error);
+    locus_status status = lab_store_prepare(
+        store, &statement,
+        SELECT_EACH(store, "WHERE name = ?1 OR CAST(id AS TEXT) = ltrim(?1, '#') ORDER BY name <> ?1 LIMIT 1"), error);
     if (status != LOCUS_OK) {
         return status;
     }
@@ -202,12 +205,12 @@ locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_
     *runs = NULL;
     *count = 0;
     sqlite3_stmt *statement;
-    locus_status status = lab_store_prepare(
-        store, &statement,
-        "SELECT id, " COLUMNS " FROM run WHERE (?1 IS NULL OR task = ?1) AND (?2 IS NULL OR encoding = ?2)"
-        " AND (?3 IS NULL OR budget = ?3) AND (?4 IS NULL OR setup = ?4)"
-        " AND (?5 IS NULL OR embedding_init = ?5) ORDER BY id",
-        error);
+    locus_status status =
+        lab_store_prepare(store, &statement,
+                          SELECT_EACH(store, "WHERE (?1 IS NULL OR task = ?1) AND (?2 IS NULL OR encoding = ?2)"
+                                             " AND (?3 IS NULL OR budget = ?3) AND (?4 IS NULL OR setup = ?4)"
+                                             " AND (?5 IS NULL OR embedding_init = ?5) ORDER BY id"),
+                          error);
     if (status != LOCUS_OK) {
         return status;
     }
@@ -217,6 +220,24 @@ locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_
         }
     }
     return collect_runs(store, statement, runs, count, error);
+}
+
+locus_status lab_store_run_imported(lab_store *store, int64_t id, locus_error *error) {
+    sqlite3_stmt *statement;
+    locus_status status = lab_store_execute(store,
+                                            "CREATE TABLE IF NOT EXISTS imported(run INTEGER PRIMARY KEY"
+                                            " REFERENCES run(id) ON DELETE CASCADE)",
+                                            error);
+    if (status == LOCUS_OK) {
+        status = lab_store_prepare(store, &statement, "INSERT OR IGNORE INTO imported(run) VALUES(?)", error);
+    }
+    if (status != LOCUS_OK) {
+        return status;
+    }
+    sqlite3_bind_int64(statement, 1, id);
+    status = lab_store_finish(store, statement, error);
+    store->imports = store->imports || status == LOCUS_OK;
+    return status;
 }
 
 locus_status lab_store_run_delete(lab_store *store, int64_t id, locus_error *error) {

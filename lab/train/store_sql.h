@@ -11,6 +11,7 @@
 struct lab_store {
     sqlite3 *database;
     char *path;
+    bool imports; /* it has the table of imported runs */
 };
 
 /* SQLite's result code as a clear line. */

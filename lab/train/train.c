@@ -245,7 +245,10 @@ static locus_status finish(lab_session *session, locus_error *error) {
 
 /* A run that is done may be asked for further test lengths. */
 static locus_status extend(lab_session *session, locus_error *error) {
-    locus_status status = lab_model_create(&session->model, &session->config.model, session->config.seed, error);
+    locus_status status = lab_best_expected(session->run, session->best_path, error);
+    if (status == LOCUS_OK) {
+        status = lab_model_create(&session->model, &session->config.model, session->config.seed, error);
+    }
     if (status == LOCUS_OK) {
         status = lab_best_read(session->model, session->best_path, error);
     }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# locus reproduce: the list of trainings, a training that is killed and goes on, the table, the files, JSON, bad uses.
+# locus reproduce: the list of trainings, a training that is killed and goes on, the table, the files, JSON, the page
+# made of it again, bad uses.
 . "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
 
 # What a table is made of, without a store: nothing is made.
@@ -92,6 +93,64 @@ done
 # shellcheck disable=SC2086
 "$locus" reproduce $part --no-page --quiet >table 2>err || fail "quiet: $(cat err)"
 [ ! -s err ] || fail "--quiet says: $(cat err)"
+
+# Its runs as JSON: they make the page again, in another store, and without any.
+json=${file%.md}.json
+grep -q '"arguments": \["table1","--budget=smoke","--seeds=1","--columns=copy-scaled","--rows=rope"\]' "$json" ||
+    fail "what was asked for: $(grep arguments "$json")"
+cp "$file" before.md
+cp "$json" before.json
+mv runs trained
+"$locus" runs import before.json --quiet || fail "its JSON cannot be imported"
+# shellcheck disable=SC2086
+"$locus" reproduce $part --no-page --quiet >out 2>err || fail "imported: $(cat err)"
+cmp "$file" before.md && cmp "$json" before.json || fail "imported runs make other files"
+rm -r runs
+mv trained runs
+mkdir copy
+cp before.json copy/page.json
+from() {
+    got=0
+    "$locus" reproduce --from copy/page.json "$@" >out 2>err || got=$?
+}
+from --check
+[ "$got" = 1 ] && [ "$(cat err)" = "locus: copy/page.md: line 1 is not what the runs in 'copy/page.json' give" ] ||
+    fail "no page: $got, $(cat err)"
+from
+[ "$got" = 0 ] && [ "$(cat err)" = "locus: written: copy/page.md" ] || fail "from: $got, $(cat err)"
+cmp copy/page.md before.md && cmp copy/page.json before.json || fail "--from makes another page"
+printf '\n## Conditions, and what it shows\n\nMine.\n' >>copy/page.md
+from --check
+[ "$got" = 0 ] && [ ! -s err ] || fail "--check: $got, $(cat err)"
+cp copy/page.md mine.md
+sed 's/^| rope | [0-9]/| rope | 7/' mine.md >copy/page.md
+from --check
+[ "$got" = 1 ] && grep -q '^locus: copy/page.md: line [0-9]* is not what the runs' err || fail "another number: $got, $(cat err)"
+from --quiet
+[ "$got" = 0 ] && cmp copy/page.md mine.md || fail "--from does not mend the page, or loses what was written by hand"
+from
+[ "$(cat err)" = "locus: copy/page.md stands as it is" ] || fail "--from again: $(cat err)"
+from --json --quiet
+grep -q '"table":[[:space:]]*"table1"' out || fail "--from --json: $(cat out)"
+# Another configuration under the name, no table, bad uses.
+sed 's/"dim":64/"dim":32/' before.json >copy/page.json
+from
+[ "$got" = 1 ] && grep -q "^locus: the run 'copy-rope-smoke-s0-[0-9a-f]*' has another dim than" err || fail "another dim: $got, $(cat err)"
+"$locus" runs export -o copy/page.json --quiet
+from
+[ "$got" = 1 ] && grep -q "^locus: 'copy/page.json' holds runs, but not of a table" err || fail "no table: $got, $(cat err)"
+sed 's/"--seeds=1"/"--seeds=one"/' before.json >copy/page.json
+from
+[ "$got" = 1 ] && [ "$(wc -l <err)" = 1 ] || fail "a bad argument: $got, $(cat err)"
+sed 's/"table1",/"table1","table2",/' before.json >copy/page.json
+from
+[ "$got" = 1 ] && [ "$(wc -l <err)" = 1 ] || fail "two tables: $got, $(cat err)"
+for bad in "--from copy/page.json table1" "--from copy/page.json --seeds 2" "table1 --check"; do
+    got=0
+    # shellcheck disable=SC2086
+    "$locus" reproduce $bad >out 2>err || got=$?
+    [ "$got" = 2 ] && [ "$(wc -l <err)" = 1 ] || fail "reproduce $bad: $got, $(cat err)"
+done
 
 # Another part has a file of its own; what would end a field of a table does not.
 mv runs 'a|b'

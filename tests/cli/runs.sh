@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# locus runs: names that several runs begin with, and deleting with what killed processes left.
+# locus runs: names that several runs begin with, deleting with what killed processes left, runs as JSON and back.
 . "${LOCUS_SOURCE:?}/tests/cli/stepwise.inc"
 
 for name in a-one a-two a-three a-four b-one; do
@@ -40,4 +40,53 @@ touch s/b-one/.last.safetensors.tmp-0123456789abcdef
     --train-samples 8 --dev-samples 4 --test-samples 4 --greedy-samples 0 --batch 4 --threads 1 --quiet \
     --store s/locus.db --name b-one
 [ ! -e s/b-one/.last.safetensors.tmp-0123456789abcdef ] || fail "a resume leaves what a killed process left"
+
+# As JSON and back: the same bytes, and a run that says what it lacks.
+train() {
+    "$locus" train --task copy --encoding rope --dim 16 --heads 2 --layers 1 --feed-forward 16 --length 4 --steps 1 \
+        --train-samples 8 --dev-samples 4 --test-samples 4 --greedy-samples 0 --batch 4 --threads 1 --quiet "$@"
+}
+train --store s/locus.db --name b-two --seed 9007199254740991
+"$locus" runs export --store s/locus.db -o one.json 2>err || fail "export: $(cat err)"
+[ "$(cat err)" = "locus: exported 3 runs to one.json" ] || fail "export says: $(cat err)"
+"$locus" runs import one.json --store other/locus.db 2>err || fail "import: $(cat err)"
+[ "$(cat err)" = "locus: one.json: imported 3 runs" ] || fail "import says: $(cat err)"
+"$locus" runs export --store other/locus.db -o two.json --quiet
+cmp one.json two.json || fail "a store that was imported is written as another file"
+"$locus" runs --store other/locus.db | grep -q '9007199254740991 .*imported .*b-two$' || fail "not marked: $("$locus" runs --store other/locus.db)"
+"$locus" runs import one.json --store other/locus.db 2>err || fail "import again: $(cat err)"
+[ "$(cat err)" = "locus: one.json: imported 0 runs; the others were there already" ] || fail "import again says: $(cat err)"
+"$locus" runs export b-two b-one --store s/locus.db -o part.json --quiet
+[ "$(grep -c '^"name"' part.json)" = 2 ] || fail "export of two: $(grep '^"name"' part.json)"
+
+refuses() {
+    code=$1
+    expected=$2
+    shift 2
+    got=0
+    "$@" >out 2>err || got=$?
+    [ "$got" = "$code" ] && [ "$(cat err)" = "locus: $expected" ] || fail "$* ended with $got and says: $(cat err)"
+}
+without="the run 'b-two' was imported: it has scores and curves here, but no checkpoint; train it with --restart to have one"
+refuses 1 "$without" "$locus" eval b-two --store other/locus.db
+refuses 1 "$without" "$locus" generate b-two --input '1 2 3' --store other/locus.db
+refuses 1 "$without" train --store other/locus.db --name b-two --seed 9007199254740991 --test-lengths 8
+train --store other/locus.db --name b-two --seed 9007199254740991 # it is done
+train --store other/locus.db --name b-two --seed 9007199254740991 --restart
+"$locus" eval b-two --store other/locus.db >out || fail "trained again, it has a checkpoint"
+
+# Of a file that is wrong somewhere nothing is taken.
+sed 's/"seed": 9007199254740991,/"seed": -1,/' one.json >bad.json
+refuses 1 "'bad.json' cannot be imported: run 3: \"seed\" is no integer from 0 to 2^53" \
+    "$locus" runs import bad.json --store bad/locus.db
+[ "$("$locus" runs --store bad/locus.db)" = "no runs" ] || fail "a part of a bad file was taken"
+refuses 1 "cannot read 'none.json': No such file or directory" "$locus" runs import none.json --store bad/locus.db
+head -c 700 one.json >bad.json
+refuses 1 "'bad.json' is no JSON: line $(($(wc -l <bad.json) + 1)) cannot be read" "$locus" runs import bad.json --store bad/locus.db
+refuses 2 "runs export: where to? -o FILE is missing" "$locus" runs export --store s/locus.db
+refuses 1 "there is no finished run to export" "$locus" runs export --store bad/locus.db -o x.json
+refuses 2 "runs import: which file? 'locus runs export' and 'locus reproduce' write them" "$locus" runs import
+refuses 2 "runs: 'send' is none of 'show', 'delete', 'export', 'import'" "$locus" runs send --store s/locus.db
+refuses 1 "no run 'c' in the store 's/locus.db': \`locus runs\` lists them" "$locus" runs export c -o x.json --store s/locus.db
+[ ! -e x.json ] || fail "an export that failed left a file"
 echo "ok"

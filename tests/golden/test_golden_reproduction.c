@@ -2,7 +2,7 @@
 /* Measured tables from planted stores, whole, against expected files: the planted scores, the table and what it says
  * for the terminal, as Markdown and as JSON. Two files for each table; tools/golden_report.py computes the statistics
  * of every field, and the contrasts and intervals of every comparison, from the planted scores and looks for them
- * there. No two scores are equal. */
+ * there. No two scores are equal. A store that is written as JSON and read again gives the same page. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,9 +18,11 @@
 #include "unit/small_text.h"
 
 #include "io/file.h"
+#include "report/reproduction_recorded.h"
 #include "report/reproduction_report.h"
 #include "reproduce_table.h"
 #include "train/config.h"
+#include "train/run_file.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
@@ -88,6 +90,8 @@ static void plant_run(lab_store *store, FILE *list, lab_reproduction_place place
     char encoding[LAB_SPEC_SIZE], name[256], started[24], ended[24];
     OK(lab_reproduction_config(&table, place, &config, encoding, &failed));
     lab_train_name(&config, name, sizeof name);
+    char *json = lab_config_json(&config);
+    assert_non_null(json);
     snprintf(started, sizeof started, "2024-05-%02zuT%02zu:30:00Z", 1 + number / 24 % 28, number % 24);
     snprintf(ended, sizeof ended, "2024-05-%02zuT%02zu:59:00Z", 1 + number / 24 % 28, number % 24);
     lab_run run = {.name = name,
@@ -96,17 +100,19 @@ static void plant_run(lab_store *store, FILE *list, lab_reproduction_place place
                    .setup = (char *)(uintptr_t)lab_setup_name(config.setup),
                    .embedding_init = (char *)(uintptr_t)lab_embedding_init_name(config.model.embedding_init),
                    .budget = (char *)(uintptr_t)config.budget,
-                   .config = (char *)(uintptr_t) "{}",
+                   .config = json,
                    .command = (char *)(uintptr_t) "",
                    .version = (char *)(uintptr_t)(number % 2 ? "0.0.8" : "0.0.9"),
                    .machine = (char *)(uintptr_t) "a machine | 2 threads",
                    .seed = config.seed,
+                   .data_seed = config.data_seed,
                    .state = state_of(&place),
                    .wall_seconds = 100.25 + (double)number,
                    .peak_bytes = 104857600 + 1048576 * (int64_t)(number % 7),
                    .started = started,
                    .ended = ended};
     OK(lab_store_run_insert(store, &run, &failed));
+    cJSON_free(json);
     const lab_reproduction_column *column = &table.columns[place.column];
     fprintf(list, "%s %s %zu %s", column->name, column->rows[place.row].key, place.repetition,
             lab_run_state_name(run.state));
@@ -163,6 +169,70 @@ static void guess(void) {
     }
 }
 
+static lab_reproduction_view view_of_all(void) {
+    return (lab_reproduction_view){
+        .table = &table, .result = &result, .findings = &findings, .command = "locus reproduce 'a|b'"};
+}
+
+/* ---- runs as JSON ---- */
+
+static char *page_of(lab_store *store) {
+    OK(lab_result_read(&result, &table, store, &failed));
+    OK(lab_findings_make(&findings, &table, &result, &failed));
+    const lab_reproduction_view view = view_of_all();
+    char *page = lab_reproduction_markdown_text(&view);
+    assert_non_null(page);
+    lab_findings_free(&findings);
+    return page;
+}
+
+/* Writes the finished runs and deletes the others. */
+static void export_runs(lab_store *store, const char *path) {
+    lab_run *runs;
+    size_t count;
+    OK(lab_store_runs(store, NULL, &runs, &count, &failed));
+    OK(lab_run_file_write(store, runs, count, NULL, path, &failed));
+    for (size_t i = 0; i < count; i++) {
+        if (runs[i].state != LAB_RUN_DONE) {
+            OK(lab_store_run_delete(store, runs[i].id, &failed));
+        }
+        lab_run_free(&runs[i]);
+    }
+    free(runs);
+}
+
+static void assert_same_files(const char *a, const char *b) {
+    char *texts[2];
+    size_t bytes[2];
+    OK(lab_file_read(a, &texts[0], &bytes[0], &failed));
+    OK(lab_file_read(b, &texts[1], &bytes[1], &failed));
+    assert_int_equal(bytes[0], bytes[1]);
+    assert_memory_equal(texts[0], texts[1], bytes[0]);
+    free(texts[0]);
+    free(texts[1]);
+}
+
+/* A store that was read from what another one was written as gives the same page, and the same file. */
+static void check_round_trip(lab_store *store) {
+    lab_store *other = NULL;
+    lab_run_file_content content;
+    export_runs(store, scratch_path("one.json"));
+    OK(lab_store_open(&other, ":memory:", &failed));
+    OK(lab_run_file_read(other, scratch_path("one.json"), &content, &failed));
+    export_runs(other, scratch_path("two.json"));
+    assert_same_files(scratch_path("one.json"), scratch_path("two.json"));
+    char *here = page_of(store), *there = page_of(other);
+    assert_int_equal(content.added, result.done);
+    assert_int_equal(content.known, 0);
+    assert_string_equal(here, there);
+    OK(lab_reproduction_check(&table, other, &failed));
+    free(here);
+    free(there);
+    lab_store_close(&other);
+}
+
+/* ---- whole ---- */
+
 static void compare(const lab_reproduction_request *request, const char *expected) {
     lab_store *store = NULL;
     char *text = NULL, name[64];
@@ -176,7 +246,7 @@ static void compare(const lab_reproduction_request *request, const char *expecte
     guess();
     OK(lab_result_read(&result, &table, store, &failed));
     OK(lab_findings_make(&findings, &table, &result, &failed));
-    const lab_reproduction_view view = {&table, &result, &findings, "locus reproduce 'a|b'"};
+    const lab_reproduction_view view = view_of_all();
     fputs("==== terminal\n", stream);
     cli_reproduce_print(&view, stream);
     fputs("==== Markdown\n", stream);
@@ -188,6 +258,7 @@ static void compare(const lab_reproduction_request *request, const char *expecte
     compare_json(&view, name);
     free(text);
     lab_findings_free(&findings);
+    check_round_trip(store);
     lab_store_close(&store);
 }
 

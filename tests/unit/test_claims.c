@@ -540,7 +540,7 @@ static void test_words(void **state) {
                 set_all(table.columns[0].rows[row].key, 0.5 + 0.01 * (double)row, 0.004, count);
             }
             find("best", "");
-            const lab_reproduction_view view = {&table, &result, &findings, "locus reproduce"};
+            const lab_reproduction_view view = {&table, &result, &findings, "locus reproduce", NULL};
             FILE *stream = open_memstream(&text, &size);
             assert_non_null(stream);
             lab_legend_write(&view, stream);
@@ -564,7 +564,7 @@ static void test_others(void **state) {
         size_t size = 0;
         const char *name = lab_reproduction_table_name(t);
         make(&(lab_reproduction_request){.table = name, .budget = "smoke"});
-        const lab_reproduction_view view = {&table, &result, &findings, NULL};
+        const lab_reproduction_view view = {&table, &result, &findings, NULL, NULL};
         FILE *stream = open_memstream(&text, &size);
         assert_non_null(stream);
         lab_others_write(&view, stream, true);
@@ -583,7 +583,7 @@ static void test_others(void **state) {
 static void test_numbers(void **state) {
     (void)state;
     char text[64];
-    const lab_reproduction_view view = {&table, &result, &findings, NULL};
+    const lab_reproduction_view view = {&table, &result, &findings, NULL, NULL};
     make_roper(false);
     const size_t addition = column_of("addition"), loss = column_of("text-loss"), rope = row_of("rope");
     assert_string_equal(lab_field_text(&view, rope, addition, text, sizeof text), "50.00 ±1.00");

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+#include "reproduce_record.h"
+
+#include "command.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "output.h"
+#include "report/reproduction_recorded.h"
+#include "report/reproduction_report.h"
+#include "reproduce_request.h"
+#include "reproduce_table.h"
+#include "train/machine.h"
+#include "train/run_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- writing ---- */
+
+/* Options that decide where and how fast, not what. */
+static bool is_of_the_table(const char *name) {
+    static const char *const others[] = {"store", "jobs",  "threads", "list", "no-page",
+                                         "json",  "quiet", "help",    "from", "check"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (strcmp(name, others[i]) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void add_option(cJSON *list, const cli_option *option, const char *value) {
+    const size_t size = strlen(option->name) + strlen(value) + 4;
+    char *word = cJSON_malloc(size); /* a loss is counted there */
+    if (word != NULL) {
+        snprintf(word, size, option->kind == CLI_FLAG ? "--%s" : "--%s=%s", option->name, value);
+        cJSON_AddItemToArray(list, cJSON_CreateString(word));
+        cJSON_free(word);
+    }
+}
+
+static cJSON *make_head(const cli_arguments *arguments) {
+    char version[96];
+    cJSON *head = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(head, "arguments");
+    const cli_option *option;
+    cJSON_AddItemToArray(list, cJSON_CreateString(arguments->operands[0]));
+    for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++) {
+        if (arguments->values[i].given && is_of_the_table(option->name)) {
+            add_option(list, option, arguments->values[i].text);
+        }
+    }
+    lab_version_text(version, sizeof version);
+    cJSON_AddStringToObject(head, "command", arguments->command_line);
+    cJSON_AddStringToObject(head, "page_by", version);
+    return head;
+}
+
+/* Moves those that are in the result to the front; returns how many. */
+static size_t choose(lab_run *runs, size_t count, const lab_result *result) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool found = false;
+        for (size_t j = 0; j < result->run_count && !found; j++) {
+            found = result->runs[j] == runs[i].id;
+        }
+        if (found) {
+            const lab_run other = runs[kept];
+            runs[kept++] = runs[i];
+            runs[i] = other;
+        }
+    }
+    return kept;
+}
+
+static int write_file(lab_store *store, const cJSON *head, const lab_result *result, const char *path) {
+    lab_run *runs;
+    size_t count;
+    locus_error error;
+    locus_status status = lab_store_runs(store, NULL, &runs, &count, &error);
+    if (status == LOCUS_OK) {
+        status = lab_run_file_write(store, runs, choose(runs, count, result), head, path, &error);
+    }
+    for (size_t i = 0; i < count; i++) {
+        lab_run_free(&runs[i]);
+    }
+    free(runs);
+    return status == LOCUS_OK ? 0 : cli_error(&error);
+}
+
+int cli_record_write(lab_store *store, const cli_arguments *arguments, const lab_result *result, const char *path) {
+    const size_t losses = lab_json_losses();
+    cJSON *head = make_head(arguments);
+    const int status = lab_json_losses() != losses ? cli_failure("out of memory for the runs as JSON")
+                                                   : write_file(store, head, result, path);
+    cJSON_Delete(head);
+    return status;
+}
+
+/* ---- reading ---- */
+
+/* A table that is made of a file. */
+typedef struct record {
+    const char *path; /* the JSON file's */
+    char *markdown;   /* beside it */
+    lab_store *store; /* in memory */
+    cJSON *head;
+    char **words;
+    cli_arguments arguments;
+    lab_reproduction table;
+    lab_result result;
+    lab_findings findings;
+} record;
+
+static const char *head_text(const record *from, const char *name) {
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(from->head, name);
+    return cJSON_IsString(item) ? item->valuestring : NULL;
+}
+
+/* The recorded options, read as if they were typed. */
+static int read_arguments(record *from, const cli_command *command) {
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(from->head, "arguments"), *item;
+    int count = 0;
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > CLI_MAX_OPTIONS || !cJSON_IsString(list->child) ||
+        head_text(from, "command") == NULL || head_text(from, "page_by") == NULL) {
+        return cli_failure("'%s' holds runs, but not of a table: only what 'locus reproduce' wrote has one",
+                           from->path);
+    }
+    from->words = calloc(CLI_MAX_OPTIONS, sizeof *from->words);
+    if (from->words == NULL) {
+        return cli_failure("out of memory");
+    }
+    cJSON_ArrayForEach(item, list) {
+        if (!cJSON_IsString(item) || (count > 0 && strncmp(item->valuestring, "--", 2) != 0)) {
+            return cli_failure("'%s': an argument of its table is no option", from->path);
+        }
+        from->words[count++] = item->valuestring;
+    }
+    const int status = cli_arguments_parse(&from->arguments, command, count, from->words);
+    from->arguments.command_line = head_text(from, "command");
+    if (status == 0 && from->arguments.operand_count != 1) {
+        return cli_failure("'%s': the arguments of its table name none", from->path);
+    }
+    return status == 0 ? 0 : 1;
+}
+
+/* "x.json" → "x.md". */
+static char *markdown_path(const char *path) {
+    const size_t length = strlen(path);
+    const bool json = length > 5 && strcmp(path + length - 5, ".json") == 0;
+    char *made = malloc(length + 4);
+    if (made != NULL) {
+        snprintf(made, length + 4, "%.*s.md", (int)(json ? length - 5 : length), path);
+    }
+    return made;
+}
+
+static int read_runs(record *from) {
+    lab_run_file_content content = {0};
+    locus_error error;
+    from->markdown = markdown_path(from->path);
+    if (from->markdown == NULL) {
+        return cli_failure("out of memory");
+    }
+    if (lab_store_open(&from->store, ":memory:", &error) != LOCUS_OK ||
+        lab_run_file_read(from->store, from->path, &content, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    from->head = content.table;
+    return 0;
+}
+
+static int make_table(record *from) {
+    locus_error error;
+    const int status = cli_reproduce_request(&from->arguments, from->store, &from->table);
+    if (status != 0) {
+        return 1;
+    }
+    if (lab_reproduction_check(&from->table, from->store, &error) != LOCUS_OK ||
+        lab_result_chance(&from->result, &from->table, &error) != LOCUS_OK ||
+        lab_result_read(&from->result, &from->table, from->store, &error) != LOCUS_OK ||
+        lab_findings_make(&from->findings, &from->table, &from->result, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    return 0;
+}
+
+static void close_record(record *from) {
+    lab_findings_free(&from->findings);
+    cli_arguments_free(&from->arguments);
+    lab_store_close(&from->store);
+    cJSON_Delete(from->head);
+    free(from->words);
+    free(from->markdown);
+    free(from);
+}
+
+/* ---- the page ---- */
+
+static lab_reproduction_view view_of(const record *from, const char *version) {
+    return (lab_reproduction_view){
+        .table = &from->table,
+        .result = &from->result,
+        .findings = &from->findings,
+        .command = head_text(from, "command"),
+        .version = version,
+    };
+}
+
+/* The generated part of the page as it is, in place: an empty line parts it from what was written by hand. */
+static size_t generated_bytes(const char *page) {
+    const char *own = lab_own_part(page);
+    return (size_t)(own - page) - (*own != '\0');
+}
+
+/* The first line in which two texts differ, from 1; 0: they are equal. */
+static size_t first_difference(const char *a, size_t bytes, const char *b) {
+    size_t line = 1;
+    for (size_t i = 0; i < bytes || b[i] != '\0'; i++) {
+        if (i >= bytes || a[i] != b[i]) {
+            return line;
+        }
+        line += a[i] == '\n';
+    }
+    return 0;
+}
+
+/* *line: where the file differs from what its runs give; 0: nowhere. A file that is not there differs in line 1. */
+static int compare_page(const record *from, size_t *line) {
+    const lab_reproduction_view view = view_of(from, head_text(from, "page_by"));
+    char *made = lab_reproduction_markdown_text(&view), *page = NULL;
+    size_t bytes;
+    locus_error error;
+    int status = made == NULL ? cli_failure("out of memory for a page") : 0;
+    *line = 1;
+    if (status == 0 && lab_file_read(from->markdown, &page, &bytes, &error) == LOCUS_OK) {
+        *line = first_difference(page, generated_bytes(page), made);
+    }
+    free(made);
+    free(page);
+    return status;
+}
+
+/* Both files are of this program then. */
+static int write_page(record *from) {
+    char version[96];
+    locus_error error;
+    const lab_reproduction_view view = view_of(from, NULL);
+    if (lab_reproduction_markdown(&view, from->markdown, &error) != LOCUS_OK) {
+        return cli_error(&error);
+    }
+    lab_version_text(version, sizeof version);
+    cJSON_ReplaceItemInObjectCaseSensitive(from->head, "page_by", cJSON_CreateString(version));
+    return write_file(from->store, from->head, &from->result, from->path);
+}
+
+static int show(const record *from, const cli_arguments *asked) {
+    const lab_reproduction_view view = view_of(from, NULL);
+    if (cli_flag(asked, "json")) {
+        cJSON *root = lab_reproduction_json(&view);
+        if (root != NULL) {
+            cJSON_AddStringToObject(root, "markdown", from->markdown);
+        }
+        return cli_json_print(root);
+    }
+    cli_reproduce_print(&view, stdout);
+    return 0;
+}
+
+static int make(record *from, const cli_arguments *asked) {
+    size_t line;
+    int status = compare_page(from, &line);
+    if (status != 0) {
+        return status;
+    }
+    if (cli_flag(asked, "check")) {
+        return line == 0
+                   ? 0
+                   : cli_failure("%s: line %zu is not what the runs in '%s' give", from->markdown, line, from->path);
+    }
+    status = show(from, asked);
+    if (status == 0 && line > 0) {
+        status = write_page(from);
+    }
+    if (status == 0) {
+        cli_note(line > 0 ? "written: %s" : "%s stands as it is", from->markdown);
+    }
+    return status;
+}
+
+/* What was asked for stands in the file. */
+static int refuse_others(const cli_arguments *asked) {
+    static const char *const fitting[] = {"from", "check", "json", "quiet", "threads", "help"};
+    const cli_option *option;
+    if (asked->operand_count > 0) {
+        return cli_usage_error("reproduce --from: the file says which table it is of: leave '%s' out",
+                               asked->operands[0]);
+    }
+    for (size_t i = 0; (option = cli_option_at(asked->command, i)) != NULL; i++) {
+        bool fits = !asked->values[i].given;
+        for (size_t j = 0; j < sizeof fitting / sizeof *fitting; j++) {
+            fits = fits || strcmp(option->name, fitting[j]) == 0;
+        }
+        if (!fits) {
+            return cli_usage_error("reproduce --from: the file says what was asked for: leave --%s out", option->name);
+        }
+    }
+    return 0;
+}
+
+int cli_reproduce_from(const cli_arguments *asked) {
+    int status = refuse_others(asked);
+    if (status != 0) {
+        return status;
+    }
+    record *from = calloc(1, sizeof *from);
+    if (from == NULL) {
+        return cli_failure("out of memory");
+    }
+    from->path = cli_text(asked, "from");
+    status = read_runs(from);
+    status = status ? status : read_arguments(from, asked->command);
+    status = status ? status : make_table(from);
+    status = status ? status : make(from, asked);
+    close_record(from);
+    return status;
+}

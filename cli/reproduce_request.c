@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "reproduce_request.h"
+
+#include "output.h"
+
+#include <string.h>
+
+/* 0, or 2 where an option means nothing to this table. */
+static int refuse_strangers(const cli_arguments *arguments) {
+    static const struct {
+        const char *option, *tables[3], *why;
+    } options[] = {
+        {"data", {"table3", "roper", "listops"}, "reads nothing; it is an option of table3, roper and listops"},
+        {"more", {"table3", "roper"}, "has no more rows or columns; it is an option of table3 and roper"},
+        {"tree-paths", {"table2", "roper"}, "has no trees; it is an option of table2 and roper"},
+        {"pretrained", {"listops"}, "has no row that begins from an encoder; it is an option of listops"},
+    };
+    const char *table = arguments->operand_count > 0 ? arguments->operands[0] : "";
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        bool known = false;
+        for (size_t j = 0; j < 3 && options[i].tables[j] != NULL; j++) {
+            known = known || strcmp(options[i].tables[j], table) == 0;
+        }
+        if (!known && cli_given_by_user(arguments, options[i].option)) {
+            return cli_usage_error("--%s: %s %s", options[i].option, table, options[i].why);
+        }
+    }
+    return 0;
+}
+
+int cli_reproduce_request(const cli_arguments *arguments, lab_store *recorded, lab_reproduction *table) {
+    static const char *const budgets[] = {"smoke", "quick", "paper"};
+    char **columns, **rows;
+    const int strange = refuse_strangers(arguments);
+    if (strange != 0) {
+        return strange;
+    }
+    lab_reproduction_request request = {
+        .table = arguments->operands[0],
+        .budget = budgets[cli_choice(arguments, "budget")],
+        .setup = (lab_setup)cli_choice(arguments, "setup"),
+        .decay = (lab_decay_choice)cli_choice(arguments, "decay"),
+        .more = cli_flag(arguments, "more"),
+        .factors = cli_flag(arguments, "factors"),
+        .first_seed = (uint64_t)cli_integer(arguments, "seed"),
+        .seeds = (size_t)cli_integer(arguments, "seeds"),
+        .drop_worst = cli_flag(arguments, "drop-worst"),
+        .data_path = cli_text(arguments, "data"),
+        .pretrained = cli_text(arguments, "pretrained"),
+        .recorded = recorded,
+    };
+    if (cli_given_by_user(arguments, "embedding-init")) {
+        static const lab_inits inits[] = {LAB_INITS_SCALED, LAB_INITS_UNIT, LAB_INITS_BOTH};
+        request.inits = inits[cli_choice(arguments, "embedding-init")];
+    }
+    request.paths_given = cli_given_by_user(arguments, "tree-paths");
+    if (request.paths_given) {
+        request.tree_paths = (lab_tree_paths)cli_choice(arguments, "tree-paths");
+    }
+    request.column_count = cli_list(arguments, "columns", &columns);
+    request.row_count = cli_list(arguments, "rows", &rows);
+    request.columns = columns;
+    request.rows = rows;
+    locus_error error;
+    if (lab_reproduction_make(table, &request, &error) != LOCUS_OK) {
+        return error.status == LOCUS_ERROR_ARGUMENT ? cli_usage_error("%s", error.message) : cli_error(&error);
+    }
+    if (table->left_out[0] != '\0') {
+        cli_note("%s", table->left_out);
+    }
+    return 0;
+}

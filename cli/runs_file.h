@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* locus runs export, locus runs import: a store's finished runs as JSON, and back (train/run_file.h). */
+#ifndef CLI_RUNS_FILE_H
+#define CLI_RUNS_FILE_H
+
+#include "store_argument.h"
+
+/* Each returns the exit status. Importing opens the store itself, and makes one. */
+int cli_runs_export(const cli_store *store, const cli_arguments *arguments);
+int cli_runs_import(const cli_arguments *arguments);
+
+#endif
