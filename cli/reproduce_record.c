@@ -55,15 +55,11 @@ static cJSON *make_head(const cli_arguments *arguments) {
     return head;
 }
 
-/* Moves those that are in the result to the front; returns how many. */
+/* Moves those that the result follows from to the front; returns how many. */
 static size_t choose(lab_run *runs, size_t count, const lab_result *result) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        bool found = false;
-        for (size_t j = 0; j < result->run_count && !found; j++) {
-            found = result->runs[j] == runs[i].id;
-        }
-        if (found) {
+        if (lab_result_uses(result, runs[i].id)) {
             const lab_run other = runs[kept];
             runs[kept++] = runs[i];
             runs[i] = other;

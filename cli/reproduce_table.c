@@ -147,11 +147,11 @@ void cli_reproduce_print(const lab_reproduction_view *view, FILE *stream) {
     if (view->table->decay == LAB_DECAY_BOTH) {
         fputs("\nWith decay / without\n\n", stream);
         print_blocks(view, &(part){.show = show_both, .pairs = true}, stream);
-        fputs("With decay less without, shares in points, losses in nats, and the 95 % interval\n\n", stream);
+        fputs("With decay less without, shares in points, losses in nats, and the interval that decides\n\n", stream);
         print_blocks(view, &(part){.show = show_pair, .pairs = true}, stream);
     }
     lab_others_write(view, stream, false);
-    fputs("\nWhat the measured table says (verdicts computed from means and 95 % intervals over seeds)\n\n", stream);
+    fputs("\nWhat the measured table says (docs/reproduction.md has the rules)\n\n", stream);
     lab_claims_write(view, stream, false);
     fputs("\nWhat it does not tell apart\n\n", stream);
     lab_separation_write(view, stream, false);

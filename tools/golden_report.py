@@ -216,7 +216,7 @@ def stamp(minute):
 # ---- statistics, by their definitions ----
 
 def student(n):
-    return round(float(scipy.stats.t.ppf(0.975, n - 1)), 4)  # as tables have it
+    return float(scipy.stats.t.ppf(0.975, n - 1))
 
 
 def statistic(values, weights=None):
@@ -230,10 +230,22 @@ def statistic(values, weights=None):
             "half_width_95": float(student(n) * deviation / np.sqrt(n)) if n > 1 else None}
 
 
-def overlap(a, b):
-    if a["seeds"] < 2 or b["seeds"] < 2:
-        return True
-    return abs(a["mean"] - b["mean"]) <= a["half_width_95"] + b["half_width_95"]
+def contrast(fields, weights, miss):
+    """Weighted sum of means and half of Welch's interval that misses with `miss`."""
+    difference = sum(w * one["mean"] for one, w in zip(fields, weights))
+    if min(one["seeds"] for one in fields) < 2:
+        return difference, None
+    parts = [w * w * one["deviation"] ** 2 / one["seeds"] for one, w in zip(fields, weights)]
+    if sum(parts) == 0:
+        return difference, 0.0
+    degrees = sum(parts) ** 2 / sum(part ** 2 / (one["seeds"] - 1) for part, one in zip(parts, fields))
+    return difference, float(scipy.stats.t.isf(miss / 2, degrees)) * float(np.sqrt(sum(parts)))
+
+
+def told_apart(a, b, rows):
+    """Whether two of so many rows, of which all pairs are judged together, are."""
+    difference, half_width = contrast((a, b), (1, -1), 0.05 / max(rows * (rows - 1) // 2, 1))
+    return half_width is not None and abs(difference) > half_width
 
 
 # ---- the summary ----
@@ -349,7 +361,7 @@ def summarise(runs):
         score = {"solved": "greedy_exact"}.get(measure, measure)
         scored = [row for row in entry["rows"] if row[score]]
         entry["not_separated"] = [[a["encoding"], b["encoding"]] for i, a in enumerate(scored) for b in scored[i + 1:]
-                                  if overlap(a[score], b[score])]
+                                  if not told_apart(a[score], b[score], len(entry["rows"]))]
         sections.append(entry)
     return {"sections": sections}
 
@@ -633,7 +645,9 @@ def read_planted(name):
     for line in (GOLDEN / f"{name}.txt").read_text(encoding="utf-8").split("==== terminal")[0].splitlines():
         column, row, _, state, *scores = line.split()
         if state == "done":
-            made = {key: float(value) for key, value in (score.split("=") for score in scores)}
+            made = {key: value for key, value in (score.split("=") for score in scores)}
+            made = {key: float(value) if key != "curve" else [float(x) for x in value.split(",") if x]
+                    for key, value in made.items()}
             runs.setdefault((training_of(column), row), []).append(made)
     return runs
 
@@ -652,16 +666,6 @@ def field_statistics(column, scores, drop):
     return made
 
 
-def contrast(a, b):
-    """Difference of two means and half of Welch's interval, degrees of freedom rounded down."""
-    difference = a["mean"] - b["mean"]
-    if a["seeds"] < 2 or b["seeds"] < 2:
-        return difference, None
-    u, v = (one["deviation"] ** 2 / one["seeds"] for one in (a, b))
-    degrees = np.floor((u + v) ** 2 / (u ** 2 / (a["seeds"] - 1) + v ** 2 / (b["seeds"] - 1)) + 1e-9)
-    return difference, round(float(scipy.stats.t.ppf(0.975, max(degrees, 1))), 4) * float(np.sqrt(u + v))
-
-
 def same(a, b):
     if a is None or b is None:
         return a is b
@@ -670,43 +674,156 @@ def same(a, b):
     return abs(a - b) < 1e-9
 
 
+# ---- verdicts, by docs/reproduction.md ----
+
+MARGINS = {"accuracy": 0.01, "solved": 0.01, "loss": 0.02, "perplexity": 0.02}
+
+
+def learning(measure, span_half, seeds, score, chance):
+    """Whether a field is still learning, from the curves of its finished trainings, and what it gained."""
+    gains = []
+    for one in seeds:
+        curve = one["curve"][:6] if span_half else one["curve"]
+        n = len(curve)  # scores at equal distances: the last sixth less the one that begins at half of the steps
+        late, early = [[x for i, x in enumerate(curve, 1) if low * n < 6 * i <= high * n] for low, high in ((5, 6), (3, 4))]
+        if measure != "solved" and late and early:
+            gains.append(float(np.mean(late) - np.mean(early)))
+    gain = float(np.mean(gains)) if gains else None
+    if score is None:
+        return None, gain, len(gains)
+    share = measure in ("accuracy", "solved")
+    if share and score["mean"] >= 0.99:
+        return "converged", gain, len(gains)
+    if (measure == "solved" and score["mean"] <= 0) or (measure == "accuracy" and chance > 0
+                                                       and score["mean"] < chance + 0.1 * (1 - chance)):
+        return "at chance", gain, len(gains)
+    if not gains or len(gains) < len(seeds):
+        return "unknown", gain, len(gains)
+    return ("still learning" if gain > MARGINS[measure] else "converged"), gain, len(gains)
+
+
+def verdict(kind, lead, half_width, margin):
+    low, high = lead - half_width, lead + half_width
+    if kind in ("best", "harmless"):
+        held, broken = low > -margin, high < -margin
+    elif kind == "similar":
+        held, broken = low > -margin and high < margin, high < -margin or low > margin
+    else:
+        held, broken = low > 0, high < 0
+    return "SUPPORTED" if held else "CONTRADICTED" if broken else "OPEN"
+
+
+def overturning(kind, said, lead, weight):
+    """Whether a field that the lead grows with (weight 1), or shrinks with (-1), could overturn what is said."""
+    if kind == "similar" and said == "SUPPORTED":
+        return True
+    against = -1 if (said == "SUPPORTED" or (kind == "similar" and lead > 0)) else 1
+    return weight == against
+
+
+def check_item(claim, item, columns, scores, states, bounds):
+    """Difference, interval, verdict and reason of a comparison; how many numbers were compared."""
+    column, kind = columns[item["column"]], claim["kind"]
+    sign = 1 if column["better"] == "higher" else -1
+    places, weights = [(item["subject"], item["column"])], [1]
+    if item["rival"] != "chance":
+        places, weights = places + [(item["rival"], item["column"])], [1, -1]
+    if kind == "less":
+        other = item["column"].replace("depth", "breadth")
+        places, weights = places + [(item["subject"], other), (item["rival"], other)], [1, -1, -1, 1]
+    fields = [scores.get(place) for place in places]
+    if not all(fields):
+        assert item["difference"] is None and item["half_width"] is None
+        assert (item["verdict"], item.get("reason")) == ("OPEN", "missing"), item
+        return 0
+    difference, half_width = contrast(fields, weights, 1 - claim["level"])
+    if item["rival"] == "chance":
+        difference -= bounds[item["column"]]
+        sign, weights = -1, [1]
+    assert same(difference, item["difference"]) and same(half_width, item["half_width"]), item
+    margin = MARGINS[column["measure"]] if kind in ("best", "similar", "harmless") else 0
+    assert same(item.get("margin", 0), margin), item
+    low = [one is not None and one["mean"] < bounds.get(place[1], 0) for one, place in zip(fields, places)]
+    if min(one["seeds"] for one in fields) < 3:
+        said, reason, learners = "OPEN", "seeds", []
+    elif any(low[i] and low[i + 1] for i in range(0, len(low) - 1, 2)):
+        said, reason, learners = "OPEN", "chance", []
+    else:
+        said = verdict(kind, sign * difference, half_width, margin)
+        reason = "interval" if said == "OPEN" else None
+        learners = [] if claim["after_the_same_steps"] or said == "OPEN" else [
+            place for place, weight in zip(places, weights)
+            if states[kind == "chance"][place] != "converged" and overturning(kind, said, sign * difference, sign * weight)]
+        if learners:
+            names = {"still learning": "learning", "at chance": "at chance", "unknown": "no curve"}
+            said, reason = "OPEN", names[states[kind == "chance"][learners[0]]]
+            assert (item["learner"], item["learner_column"]) == learners[0], item
+    assert (item["verdict"], item.get("reason")) == (said, reason), (item, said, reason)
+    if "half_width_95_of_test_samples" in item or "half_width_95_of_test_images" in item:
+        p, q = (one["mean"] for one in fields)
+        n = {"cifar10": 10000, "listops": 2000}[column["task"]]
+        alone = 1.959964 * np.sqrt((p * (1 - p) + q * (1 - q)) / n)
+        assert same(alone, item.get("half_width_95_of_test_samples", item.get("half_width_95_of_test_images")))
+    return 4
+
+
+def check_claims(name, made, columns, scores, states):
+    bounds = {key: one.get("majority", one["chance"]) * 0.9 + 0.1 for key, one in columns.items()
+              if one["measure"] == "accuracy"}
+    checked, counts = 0, {}
+    for claim in made["claims"]:
+        items = claim["comparisons"]
+        assert same(claim["level"], 1 - 0.05 / claim["m"]) and claim["m"] >= len(items)
+        assert made["part"] or claim["kind"] == "best" or claim["m"] == len(items), claim["id"]
+        said = [item["verdict"] for item in items]
+        assert claim["verdict"] == ("CONTRADICTED" if "CONTRADICTED" in said else "OPEN" if "OPEN" in said else "SUPPORTED")
+        for item in items:
+            checked += check_item(claim, item, columns, scores, states, bounds)
+            key = item.get("reason", item["verdict"])
+            counts[key] = counts.get(key, 0) + 1
+    print(f"{name}: " + ", ".join(f"{count} {key}" for key, count in sorted(counts.items())))
+    return checked
+
+
+def check_pairs(name, made, columns, scores):
+    open_pairs = []
+    for column in columns:
+        own = [row["name"] for row in made["rows"] if any(field["column"] == column for field in row["fields"])]
+        rows = [row for row in own if scores.get((row, column))]
+        open_pairs += [[column, a, b] for i, a in enumerate(rows) for b in rows[i + 1:]
+                       if not told_apart(scores[a, column], scores[b, column], len(own))]
+    assert open_pairs == made["not_separated"], f"{name}: pairs"
+
+
 def check_reproduction(name):
     planted = read_planted(name)
     made = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
     columns, scores, checked = {one["name"]: one for one in made["columns"]}, {}, 0
+    states = {False: {}, True: {}}  # True: of claims about chance, where being there is no reason
     measured = {"accuracy": "accuracy", "solved": "greedy_exact", "loss": "loss", "perplexity": "perplexity"}
     for row in made["rows"]:
         for field in row["fields"]:
             column = columns[field["column"]]
+            place = row["name"], column["name"]
             seeds = planted.get((training_of(column["name"]), row["name"]), [])
             drop = made["drop_worst"] and len(seeds) == made["seeds"]
             expected = field_statistics(column, seeds, drop) if seeds else {}
             for key in ("accuracy", "exact", "greedy_exact", "loss", "perplexity"):
                 assert same(expected.get(key), field[key]), f"{name}: {row['name']}, {field['column']}: {key}"
-            scores[row["name"], column["name"]] = expected.get(measured[column["measure"]])
-            assert same(scores[row["name"], column["name"]], field["score"]) and field["done"] == len(seeds)
-            checked += 6
-    for item in [item for claim in made["claims"] if "less" not in claim["claim"] for item in claim["comparisons"]]:
-        a, b = scores.get((item["subject"], item["column"])), scores.get((item["rival"], item["column"]))
-        if item["rival"] == "chance" or not (a and b):
-            continue
-        difference, half_width = contrast(a, b)
-        assert same(difference, item["difference"]) and same(half_width, item["half_width_95"]), f"{name}: {item}"
-        if "half_width_95_of_test_samples" in item or "half_width_95_of_test_images" in item:
-            p, q = a["mean"], b["mean"]
-            n = {"cifar10": 10000, "listops": 2000}[columns[item["column"]]["task"]]
-            alone = 1.959964 * np.sqrt((p * (1 - p) + q * (1 - q)) / n)
-            assert same(alone, item.get("half_width_95_of_test_samples", item.get("half_width_95_of_test_images")))
-        checked += 2
-    open_pairs = []
-    for column in columns:
-        rows = [row["name"] for row in made["rows"] if scores.get((row["name"], column))]
-        for i, a in enumerate(rows):
-            for b in rows[i + 1:]:
-                difference, half_width = contrast(scores[a, column], scores[b, column])
-                if half_width is None or abs(difference) <= half_width:
-                    open_pairs.append([column, a, b])
-    assert open_pairs == made["not_separated"], f"{name}: pairs"
+            scores[place] = expected.get(measured[column["measure"]])
+            assert same(scores[place], field["score"]) and field["done"] == len(seeds)
+            asked = expected.get("loss") if column["measure"] == "perplexity" else scores[place]
+            chance = column.get("majority", column["chance"])
+            half = column["name"].endswith("-half")
+            state, gain, curves = learning(column["measure"], half, seeds, asked, chance)
+            if state:
+                found = field["learning"]
+                assert found["state"] == state and same(gain, found["gain"]) and found["curves"] == curves, (place, found)
+                states[False][place] = state
+                states[True][place] = learning(column["measure"], half, seeds, asked, 0)[0]
+            checked += 9
+    checked += check_claims(name, made, columns, scores, states)
+    check_pairs(name, made, columns, scores)
     print(f"{checked} numbers of {name}.json are as computed")
 
 

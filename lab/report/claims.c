@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Verdicts on the claims of claims_list.c. claims.h says how they are computed. */
+/* Which fields of a table the claims of claims_list.c compare, and what follows for each claim. claims.h says how a
+ * comparison is judged. */
 #include "report/claims.h"
 
 #include "io/fail.h"
@@ -10,84 +11,27 @@
 
 #define NORMAL_95 1.959964
 
-const char *lab_verdict_name(lab_verdict verdict) {
-    static const char *const names[] = {"OPEN", "SUPPORTED", "CONTRADICTED"};
-    return (unsigned)verdict < 3 ? names[verdict] : "unknown";
-}
-
-/* ---- numbers ---- */
-
-lab_contrast lab_contrast_of(const lab_statistic *const *fields, const double *weights, size_t count) {
-    lab_contrast contrast = {0};
-    double variance = 0, spread = 0;
-    size_t degrees = 0;
-    bool single = false;
-    for (size_t i = 0; i < count; i++) {
-        if (fields[i]->count == 0) {
-            return (lab_contrast){.half_width = INFINITY, .missing = true};
-        }
-        contrast.difference += weights[i] * fields[i]->mean;
-        if (fields[i]->count < 2) {
-            single = true;
-            continue;
-        }
-        double own = weights[i] * weights[i] * fields[i]->deviation * fields[i]->deviation / (double)fields[i]->count;
-        variance += own;
-        spread += own * own / (double)(fields[i]->count - 1);
-        degrees += fields[i]->count - 1;
-    }
-    if (single) {
-        contrast.half_width = INFINITY;
-        return contrast;
-    }
-    /* Rounded down to the table's whole degrees: the wider interval. No spread at all: no seed differs from another. */
-    if (spread > 0) {
-        degrees = (size_t)fmax(1, floor(variance * variance / spread + 1e-9));
-    }
-    contrast.half_width = lab_student_95(degrees) * sqrt(variance);
-    return contrast;
-}
-
-lab_contrast lab_contrast_two(const lab_statistic *a, const lab_statistic *b) {
-    const lab_statistic *const fields[2] = {a, b};
-    static const double weights[2] = {1, -1};
-    return lab_contrast_of(fields, weights, 2);
-}
-
-bool lab_contrast_separates(const lab_contrast *contrast) {
-    return !contrast->missing && fabs(contrast->difference) > contrast->half_width;
-}
-
 double lab_binomial_half_width(double p, double q, size_t samples) {
     return samples == 0 ? INFINITY : NORMAL_95 * sqrt((p * (1 - p) + q * (1 - q)) / (double)samples);
 }
 
-double lab_chance_bound(double chance) {
-    return chance + 0.1 * (1 - chance);
-}
-
-static lab_verdict ahead(const lab_contrast *contrast, double lead) {
-    return !lab_contrast_separates(contrast) ? LAB_OPEN : lead > 0 ? LAB_SUPPORTED : LAB_CONTRADICTED;
-}
-
 /* ---- which rows and columns ---- */
+
+/* What is compared: two rows of a column; of LESS also the same two of the other order's; of CHANCE one row. */
+typedef struct comparison {
+    size_t column, other, subject, rival; /* other, rival SIZE_MAX: none */
+} comparison;
+
+typedef struct comparisons {
+    size_t count;
+    comparison list[LAB_MOST_ITEMS];
+} comparisons;
 
 typedef struct scene {
     const lab_reproduction *table;
-    const lab_result *result;
     const lab_claim *claim;
-    lab_finding *finding;
     const char *variant; /* only columns of this one (lab_reproduction_variant); NULL: all */
 } scene;
-
-static const lab_statistic *score(const scene *of, size_t row, size_t column) {
-    return lab_field_score(&of->result->fields[row][column], of->table->columns[column].measure);
-}
-
-/* 1, or −1 where lower is better. */
-static double sign_of(const scene *of, size_t column) {
-    return lab_measure_sign(of->table->columns[column].measure);
-}
 
 /* Whether a field can be compared: an empty one, of a scheme that makes no sense there, takes no part. */
 static bool takes_part(const scene *of, size_t row, size_t column) {
@@ -140,33 +84,121 @@ static bool has_word(const char *name, const char *words) {
 
 static bool is_column(const scene *of, size_t column) {
     const lab_reproduction_column *one = &of->table->columns[column];
-    return (of->variant == NULL || strcmp(lab_reproduction_variant(one), of->variant) == 0) &&
+    return one->measure != LAB_MEASURE_PERPLEXITY &&
+           (of->variant == NULL || strcmp(lab_reproduction_variant(one), of->variant) == 0) &&
            (of->claim->columns == NULL || has_word(one->name, of->claim->columns));
-}
-
-static bool at_chance(const lab_statistic *share, double chance) {
-    return share->count > 0 && chance > 0 && share->mean < lab_chance_bound(chance);
-}
-
-bool lab_column_at_chance(const lab_reproduction *table, const lab_result *result, size_t column) {
-    const lab_measure measure = table->columns[column].measure;
-    size_t measured = 0;
-    for (size_t row = 0; row < table->row_count && lab_measure_is_share(measure); row++) {
-        const lab_statistic *share = lab_field_score(&result->fields[row][column], measure);
-        measured += share->count > 0;
-        if (share->count > 0 &&
-            !(measure == LAB_MEASURE_SOLVED ? share->mean <= 0 : at_chance(share, result->chance[column]))) {
-            return false;
-        }
-    }
-    return measured > 0;
 }
 
 /* ---- comparisons ---- */
 
+static void add(comparisons *list, comparison one) {
+    if (list->count < LAB_MOST_ITEMS) {
+        list->list[list->count++] = one;
+    }
+}
+
+/* Each subject with each rival. */
+static void add_pairs(const scene *of, size_t column, size_t other, comparisons *list) {
+    for (size_t subject = 0; subject < of->table->row_count; subject++) {
+        for (size_t rival = 0; rival < of->table->row_count; rival++) {
+            if (is_subject(of, subject, column) && is_rival(of, rival, column) && subject != rival) {
+                add(list, (comparison){column, other, subject, rival});
+            }
+        }
+    }
+}
+
+static void add_subjects(const scene *of, size_t column, comparisons *list) {
+    for (size_t row = 0; row < of->table->row_count; row++) {
+        if (is_subject(of, row, column) && of->table->columns[column].measure == LAB_MEASURE_ACCURACY) {
+            add(list, (comparison){column, SIZE_MAX, row, SIZE_MAX});
+        }
+    }
+}
+
+/* The breadth-first column of the task whose depth-first column this is; SIZE_MAX: there is none. */
+static size_t breadth_of(const scene *of, size_t depth) {
+    const lab_reproduction_column *one = &of->table->columns[depth];
+    const bool trees = one->kind == LAB_TASK_TREES && one->config.data.order == LAB_ORDER_DEPTH;
+    for (size_t i = 0; trees && i < of->table->column_count; i++) {
+        const lab_reproduction_column *other = &of->table->columns[i];
+        if (other->config.data.order == LAB_ORDER_BREADTH && strcmp(other->config.task, one->config.task) == 0 &&
+            other->config.model.embedding_init == one->config.model.embedding_init) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static void add_decays(const scene *of, size_t column, comparisons *list) {
+    for (size_t with = 0; with < of->table->row_count; with++) {
+        for (size_t without = 0; without < of->table->row_count; without++) {
+            const lab_scheme *a = scheme_of(of, with), *b = scheme_of(of, without);
+            if (a->decay && !b->decay && strcmp(a->name, b->name) == 0 && takes_part(of, with, column)) {
+                add(list, (comparison){column, SIZE_MAX, with, without});
+            }
+        }
+    }
+}
+
+static void list_comparisons(const scene *of, comparisons *list) {
+    list->count = 0;
+    for (size_t column = 0; column < of->table->column_count; column++) {
+        if (!is_column(of, column)) {
+            continue;
+        }
+        switch (of->claim->kind) {
+        case LAB_CLAIM_CHANCE:
+            add_subjects(of, column, list);
+            break;
+        case LAB_CLAIM_DECAY:
+            add_decays(of, column, list);
+            break;
+        case LAB_CLAIM_LESS:
+            if (breadth_of(of, column) != SIZE_MAX) {
+                add_pairs(of, column, breadth_of(of, column), list);
+            }
+            break;
+        case LAB_CLAIM_BEST:
+        case LAB_CLAIM_ABOVE:
+        case LAB_CLAIM_SIMILAR:
+        case LAB_CLAIM_HARMLESS:
+            add_pairs(of, column, SIZE_MAX, list);
+            break;
+        }
+    }
+}
+
+/* ---- one of them ---- */
+
+typedef struct judge {
+    scene of;
+    const lab_result *result;
+    lab_finding *finding;
+} judge;
+
+static const lab_statistic *score(const judge *by, size_t row, size_t column) {
+    return lab_field_score(&by->result->fields[row][column], by->of.table->columns[column].measure);
+}
+
+static lab_side side_of(const judge *by, size_t row, size_t column, double weight) {
+    const lab_measure measure = by->of.table->columns[column].measure;
+    const lab_learning *learning = &by->result->fields[row][column].learning;
+    const double chance = by->result->chance[column];
+    const lab_statistic *own = score(by, row, column);
+    return (lab_side){.score = own,
+                      .convergence = by->of.claim->kind == LAB_CLAIM_CHANCE
+                                         ? lab_learning_rises(learning, measure)
+                                         : lab_learning_judge(learning, own, measure, chance),
+                      .at_chance = lab_is_at_chance(own, measure, chance),
+                      .weight = weight,
+                      .row = row,
+                      .column = column};
+}
+
 /* Scores that are shares of independent samples: tokens of a word or nodes of a tree are none. */
-static bool has_own_samples(const scene *of, size_t column) {
-    const lab_reproduction_column *one = &of->table->columns[column];
+static bool has_own_samples(const lab_reproduction *table, size_t column) {
+    const lab_reproduction_column *one = &table->columns[column];
     return one->kind == LAB_TASK_IMAGES || one->kind == LAB_TASK_EXPRESSIONS || one->measure == LAB_MEASURE_SOLVED;
 }
 
@@ -181,65 +213,58 @@ size_t lab_claim_samples(const lab_reproduction *table, const lab_result *result
     return own < other ? own : other;
 }
 
-static void add_item(scene *of, lab_claim_item item) {
-    lab_finding *finding = of->finding;
-    if (finding->item_count == LAB_MOST_ITEMS) {
-        return;
-    }
-    if (item.at_chance) {
-        item.verdict = LAB_OPEN;
-    }
-    if (has_own_samples(of, item.column) && item.rival != SIZE_MAX && !item.contrast.missing &&
-        !isfinite(item.contrast.half_width)) {
-        item.binomial = lab_binomial_half_width(score(of, item.subject, item.column)->mean,
-                                                score(of, item.rival, item.column)->mean,
-                                                lab_claim_samples(of->table, of->result, &item));
-    }
-    finding->counts[item.verdict]++;
-    finding->items[finding->item_count++] = item;
+static double binomial_of(const judge *by, const lab_claim_item *item) {
+    return has_own_samples(by->of.table, item->column) && item->rival != SIZE_MAX && !item->contrast.missing &&
+                   !isfinite(item->contrast.half_width)
+               ? lab_binomial_half_width(score(by, item->subject, item->column)->mean,
+                                         score(by, item->rival, item->column)->mean,
+                                         lab_claim_samples(by->of.table, by->result, item))
+               : 0;
 }
 
-static bool both_at_chance(const scene *of, size_t column, size_t subject, size_t rival) {
-    double chance = of->table->columns[column].measure == LAB_MEASURE_ACCURACY ? of->result->chance[column] : 0;
-    return at_chance(score(of, subject, column), chance) && at_chance(score(of, rival, column), chance);
+static bool has_margin(lab_claim_kind kind) {
+    return kind == LAB_CLAIM_BEST || kind == LAB_CLAIM_SIMILAR || kind == LAB_CLAIM_HARMLESS;
 }
 
-static lab_claim_item compare(const scene *of, size_t column, size_t subject, size_t rival) {
-    const lab_statistic *a = score(of, subject, column), *b = score(of, rival, column);
-    lab_claim_item item = {.column = column, .subject = subject, .rival = rival, .contrast = lab_contrast_two(a, b)};
-    item.lead = sign_of(of, column) * item.contrast.difference;
-    item.at_chance = both_at_chance(of, column, subject, rival);
-    item.verdict = ahead(&item.contrast, item.lead);
+static lab_claim_item judge_against_chance(const judge *by, const comparison *one) {
+    const lab_side side = side_of(by, one->subject, one->column, -1);
+    lab_claim_item item = {.column = one->column, .subject = one->subject, .rival = SIZE_MAX};
+    item.contrast = lab_contrast_one(side.score, lab_chance_bound(by->result->chance[one->column]), by->finding->miss);
+    item.lead = -item.contrast.difference;
+    lab_verdict_decide(&item, by->of.claim, &side, 1);
     return item;
 }
 
-/* The subject with the best mean; SIZE_MAX: none of them is a row. */
-static size_t best_subject(const scene *of, size_t column) {
-    const double sign = sign_of(of, column);
-    size_t best = SIZE_MAX;
-    for (size_t row = 0; row < of->table->row_count; row++) {
-        if (is_subject(of, row, column) &&
-            (best == SIZE_MAX || score(of, best, column)->count == 0 ||
-             (score(of, row, column)->count > 0 &&
-              sign * (score(of, row, column)->mean - score(of, best, column)->mean) > 0))) {
-            best = row;
-        }
+static lab_claim_item judge_one(const judge *by, const comparison *one) {
+    if (one->rival == SIZE_MAX) {
+        return judge_against_chance(by, one);
     }
-    return best;
+    const lab_measure measure = by->of.table->columns[one->column].measure;
+    const double sign = lab_measure_sign(measure);
+    const size_t count = one->other == SIZE_MAX ? 2 : 4;
+    lab_claim_item item = {.column = one->column, .subject = one->subject, .rival = one->rival};
+    lab_side sides[4] = {side_of(by, one->subject, one->column, sign), side_of(by, one->rival, one->column, -sign)};
+    if (count == 4) {
+        sides[2] = side_of(by, one->subject, one->other, -sign);
+        sides[3] = side_of(by, one->rival, one->other, sign);
+    }
+    const lab_statistic *fields[4];
+    double weights[4];
+    for (size_t i = 0; i < count; i++) {
+        fields[i] = sides[i].score;
+        weights[i] = sign * sides[i].weight;
+    }
+    item.contrast = lab_contrast_of(fields, weights, count, by->finding->miss);
+    item.lead = sign * item.contrast.difference;
+    item.margin = has_margin(by->of.claim->kind) ? lab_measure_margin(measure) : 0;
+    item.binomial = binomial_of(by, &item);
+    lab_verdict_decide(&item, by->of.claim, sides, count);
+    return item;
 }
 
-/* Best or within one standard deviation of the best against one rival. */
-static lab_verdict nearly(const lab_claim_item *item, const lab_statistic *rival) {
-    if (item->contrast.missing || !isfinite(item->contrast.half_width)) {
-        return LAB_OPEN;
-    }
-    if (item->lead >= -rival->deviation) {
-        return LAB_SUPPORTED;
-    }
-    return lab_contrast_separates(&item->contrast) ? LAB_CONTRADICTED : LAB_OPEN;
-}
+/* ---- columns of BEST ---- */
 
-/* How much a comparison weighs in a column: a contradiction over what is open over support, then the smaller lead. */
+/* How much a comparison weighs for a subject: a contradiction over what is open over support; then the smaller lead. */
 static bool weighs_more(const lab_claim_item *a, const lab_claim_item *b) {
     static const int weight[] = {[LAB_SUPPORTED] = 0, [LAB_OPEN] = 1, [LAB_CONTRADICTED] = 2};
     if (a->verdict != b->verdict) {
@@ -249,138 +274,64 @@ static bool weighs_more(const lab_claim_item *a, const lab_claim_item *b) {
            (a->contrast.missing == b->contrast.missing && a->lead < b->lead);
 }
 
-/* While one of several subjects has no score it might still be the best. */
+/* A subject that is no row of this part of the table might be the best. */
 static bool lacks_subject(const scene *of, size_t column) {
-    size_t names = 0, measured = 0;
+    size_t names = 0, rows = 0;
     while (names < LAB_CLAIM_NAMES && of->claim->subjects[names] != NULL) {
         names++;
     }
     for (size_t row = 0; row < of->table->row_count; row++) {
-        measured += is_subject(of, row, column) && score(of, row, column)->count > 0;
+        rows += is_subject(of, row, column);
     }
-    return measured < names;
+    return rows < names;
 }
 
-static void judge_best(scene *of, size_t column) {
-    size_t subject = best_subject(of, column);
-    lab_claim_item worst = {.rival = SIZE_MAX};
-    for (size_t row = 0; subject != SIZE_MAX && row < of->table->row_count; row++) {
-        if (!is_rival(of, row, column)) {
-            continue;
-        }
-        lab_claim_item item = compare(of, column, subject, row);
-        item.verdict = item.at_chance ? LAB_OPEN : nearly(&item, score(of, row, column));
-        if (worst.rival == SIZE_MAX || weighs_more(&item, &worst)) {
-            worst = item;
+/* The subject's comparison that weighs most. All subjects' comparisons are in `list`, each with its interval for all of
+ * them, so that looking for the subject that fares best is allowed for. */
+static bool worst_of(const judge *by, const comparisons *list, size_t column, size_t subject, lab_claim_item *worst) {
+    bool any = false;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->list[i].column == column && list->list[i].subject == subject) {
+            const lab_claim_item item = judge_one(by, &list->list[i]);
+            *worst = !any || weighs_more(&item, worst) ? item : *worst;
+            any = true;
         }
     }
-    if (worst.rival != SIZE_MAX) {
-        bool early = worst.verdict == LAB_CONTRADICTED && lacks_subject(of, column);
-        worst.verdict = early ? LAB_OPEN : worst.verdict;
-        add_item(of, worst);
-    }
+    return any;
 }
 
-/* Whether the interval of the lead lies inside, or outside, of ± margin; of HARMLESS only its lower end counts. */
-static lab_verdict within(const lab_claim_item *item, lab_claim_kind kind) {
-    if (item->contrast.missing || !isfinite(item->contrast.half_width)) {
-        return LAB_OPEN;
-    }
-    const double low = item->lead - item->contrast.half_width, high = item->lead + item->contrast.half_width;
-    const bool harmless = kind == LAB_CLAIM_HARMLESS;
-    if (low > -item->margin && (harmless || high < item->margin)) {
-        return LAB_SUPPORTED;
-    }
-    return high < -item->margin || (!harmless && low > item->margin) ? LAB_CONTRADICTED : LAB_OPEN;
+static void add_item(lab_finding *finding, const lab_claim_item *item) {
+    finding->counts[item->verdict]++;
+    finding->items[finding->item_count++] = *item;
 }
 
-/* Each subject against each rival: ahead of it, or within the margin. */
-static void judge_pairs(scene *of, size_t column) {
-    const lab_claim_kind kind = of->claim->kind;
-    for (size_t subject = 0; subject < of->table->row_count; subject++) {
-        for (size_t rival = 0; rival < of->table->row_count; rival++) {
-            if (!is_subject(of, subject, column) || !is_rival(of, rival, column) || subject == rival) {
-                continue;
-            }
-            lab_claim_item item = compare(of, column, subject, rival);
-            if (kind != LAB_CLAIM_ABOVE) {
-                item.margin = LAB_CLAIM_MARGIN * score(of, rival, column)->mean;
-                item.verdict = within(&item, kind);
-            }
-            add_item(of, item);
+/* One supported subject supports the column; it takes all of them to contradict it. */
+static void judge_best_column(const judge *by, const comparisons *list, size_t column) {
+    lab_claim_item best = {0}, item = {0};
+    bool any = false;
+    for (size_t row = 0; row < by->of.table->row_count; row++) {
+        if (worst_of(by, list, column, row, &item)) {
+            best = !any || weighs_more(&best, &item) ? item : best;
+            any = true;
         }
+    }
+    if (any && best.verdict == LAB_CONTRADICTED && lacks_subject(&by->of, column)) {
+        best.verdict = LAB_OPEN;
+        best.reason = LAB_REASON_SUBJECT;
+    }
+    if (any) {
+        add_item(by->finding, &best);
     }
 }
 
-static void judge_chance(scene *of, size_t column) {
-    double chance = of->result->chance[column];
-    for (size_t row = 0; row < of->table->row_count; row++) {
-        if (!is_subject(of, row, column) || !(chance > 0)) {
-            continue;
-        }
-        const lab_statistic *share = score(of, row, column);
-        lab_claim_item item = {.column = column, .subject = row, .rival = SIZE_MAX};
-        item.contrast = (lab_contrast){share->mean - lab_chance_bound(chance), share->half_width, share->count == 0};
-        if (share->count == 0) {
-            item.contrast = (lab_contrast){0, INFINITY, true};
-        }
-        item.lead = -item.contrast.difference;
-        lab_verdict over = ahead(&item.contrast, item.contrast.difference);
-        item.verdict = over == LAB_OPEN ? LAB_OPEN : over == LAB_SUPPORTED ? LAB_CONTRADICTED : LAB_SUPPORTED;
-        add_item(of, item);
+static void judge_all(const judge *by, const comparisons *list) {
+    lab_finding *finding = by->finding;
+    for (size_t i = 0; i < list->count && by->of.claim->kind != LAB_CLAIM_BEST; i++) {
+        const lab_claim_item item = judge_one(by, &list->list[i]);
+        add_item(finding, &item);
     }
-}
-
-/* (subject − rival) depth-first less the same breadth-first, for the task whose depth-first column this is. */
-static void judge_less(scene *of, size_t depth) {
-    const lab_reproduction_column *one = &of->table->columns[depth];
-    const bool trees = one->kind == LAB_TASK_TREES && one->config.data.order == LAB_ORDER_DEPTH;
-    for (size_t breadth = 0; trees && breadth < of->table->column_count; breadth++) {
-        const lab_reproduction_column *other = &of->table->columns[breadth];
-        if (other->config.data.order != LAB_ORDER_BREADTH || strcmp(other->config.task, one->config.task) != 0 ||
-            other->config.model.embedding_init != one->config.model.embedding_init) {
-            continue;
-        }
-        for (size_t i = 0; i < of->table->row_count * of->table->row_count; i++) {
-            size_t subject = i / of->table->row_count, rival = i % of->table->row_count;
-            if (!is_subject(of, subject, depth) || !is_rival(of, rival, depth)) {
-                continue;
-            }
-            const lab_statistic *const fields[4] = {score(of, subject, depth), score(of, rival, depth),
-                                                    score(of, subject, breadth), score(of, rival, breadth)};
-            static const double weights[4] = {1, -1, -1, 1};
-            lab_claim_item item = {.column = depth, .subject = subject, .rival = rival};
-            item.at_chance = both_at_chance(of, depth, subject, rival) || both_at_chance(of, breadth, subject, rival);
-            item.contrast = lab_contrast_of(fields, weights, 4);
-            item.lead = item.contrast.difference;
-            item.verdict = ahead(&item.contrast, item.lead);
-            add_item(of, item);
-        }
-    }
-}
-
-static void judge_decay(scene *of, size_t column) {
-    for (size_t with = 0; with < of->table->row_count; with++) {
-        for (size_t without = 0; without < of->table->row_count; without++) {
-            const lab_scheme *a = scheme_of(of, with), *b = scheme_of(of, without);
-            if (a->decay && !b->decay && strcmp(a->name, b->name) == 0 && takes_part(of, with, column)) {
-                add_item(of, compare(of, column, with, without));
-            }
-        }
-    }
-}
-
-static void judge(scene *of) {
-    static void (*const by_kind[])(scene *, size_t) = {
-        [LAB_CLAIM_BEST] = judge_best,      [LAB_CLAIM_ABOVE] = judge_pairs, [LAB_CLAIM_CHANCE] = judge_chance,
-        [LAB_CLAIM_LESS] = judge_less,      [LAB_CLAIM_DECAY] = judge_decay, [LAB_CLAIM_SIMILAR] = judge_pairs,
-        [LAB_CLAIM_HARMLESS] = judge_pairs,
-    };
-    lab_finding *finding = of->finding;
-    for (size_t column = 0; column < of->table->column_count; column++) {
-        if (is_column(of, column)) {
-            by_kind[of->claim->kind](of, column);
-        }
+    for (size_t i = 0; i < by->of.table->column_count && by->of.claim->kind == LAB_CLAIM_BEST; i++) {
+        judge_best_column(by, list, i);
     }
     finding->verdict = finding->counts[LAB_CONTRADICTED] > 0 ? LAB_CONTRADICTED
                        : finding->counts[LAB_OPEN] > 0       ? LAB_OPEN
@@ -389,7 +340,8 @@ static void judge(scene *of) {
 
 /* ---- all of them ---- */
 
-/* The variants that a table's columns have, in their order; of words and trees alone, and only if there are two. */
+/* The variants that a table's columns have, in their order, of words and trees alone: a claim is judged for each by
+ * itself. */
 static size_t variants_of(const lab_reproduction *table, const char *variants[LAB_MOST_COLUMNS]) {
     const lab_task_kind kind = table->columns[0].kind;
     size_t count = 0;
@@ -403,18 +355,23 @@ static size_t variants_of(const lab_reproduction *table, const char *variants[LA
             variants[count++] = variant;
         }
     }
-    return count > 1 ? count : 0;
+    return count;
 }
 
-/* Without a variant: of all columns. */
-static void find(lab_findings *findings, scene of, const char *variant) {
+/* Without a variant: of all columns. `whole` is the table that the scene's is a part of. */
+static void find(lab_findings *findings, const scene *of, const lab_reproduction *whole, const lab_result *result) {
     lab_finding *finding = &findings->findings[findings->count];
+    const judge by = {*of, result, finding};
+    const scene of_whole = {whole, of->claim, of->variant};
+    comparisons list;
     memset(finding, 0, sizeof *finding);
-    finding->claim = of.claim;
-    finding->variant = variant != NULL ? variant : "";
-    of.finding = finding;
-    of.variant = variant;
-    judge(&of);
+    finding->claim = of->claim;
+    finding->variant = of->variant != NULL ? of->variant : "";
+    list_comparisons(&of_whole, &list);
+    finding->comparisons = list.count;
+    finding->miss = lab_contrast_miss(list.count);
+    list_comparisons(of, &list);
+    judge_all(&by, &list);
     findings->count += finding->item_count > 0;
 }
 
@@ -422,28 +379,46 @@ locus_status lab_findings_make(lab_findings *findings, const lab_reproduction *t
                                locus_error *error) {
     const char *variants[LAB_MOST_COLUMNS];
     const size_t variant_count = variants_of(table, variants);
+    lab_reproduction *whole = malloc(sizeof *whole);
     findings->count = 0;
     findings->findings = calloc((variant_count + 1) * lab_claim_count(), sizeof *findings->findings);
-    if (findings->findings == NULL) {
+    if (findings->findings == NULL || whole == NULL) {
+        free(whole);
         return lab_fail(error, LOCUS_ERROR_MEMORY, "claims", "out of memory for the claims");
     }
-    for (size_t i = 0; i < lab_claim_count(); i++) {
+    locus_status status = lab_reproduction_whole(whole, table, error);
+    for (size_t i = 0; i < lab_claim_count() && status == LOCUS_OK; i++) {
         const lab_claim *claim = lab_claim_at(i);
         if (claim->table != NULL && strcmp(claim->table, table->name) != 0) {
             continue;
         }
-        const scene of = {.table = table, .result = result, .claim = claim};
+        scene of = {table, claim, NULL};
         for (size_t v = 0; v < variant_count; v++) {
-            find(findings, of, variants[v]);
+            of.variant = variants[v];
+            find(findings, &of, whole, result);
         }
         if (variant_count == 0) {
-            find(findings, of, NULL);
+            find(findings, &of, whole, result);
         }
     }
-    return LOCUS_OK;
+    free(whole);
+    return status;
 }
 
 void lab_findings_free(lab_findings *findings) {
     free(findings->findings);
     *findings = (lab_findings){0};
+}
+
+bool lab_column_at_chance(const lab_reproduction *table, const lab_result *result, size_t column) {
+    const lab_measure measure = table->columns[column].measure;
+    size_t measured = 0;
+    for (size_t row = 0; row < table->row_count; row++) {
+        const lab_statistic *share = lab_field_score(&result->fields[row][column], measure);
+        measured += share->count > 0;
+        if (share->count > 0 && !lab_is_at_chance(share, measure, result->chance[column])) {
+            return false;
+        }
+    }
+    return measured > 0;
 }

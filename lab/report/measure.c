@@ -21,3 +21,7 @@ double lab_measure_scale(lab_measure measure) {
 int lab_measure_decimals(lab_measure measure) {
     return measure == LAB_MEASURE_LOSS ? 4 : 2;
 }
+
+double lab_measure_margin(lab_measure measure) {
+    return lab_measure_is_share(measure) ? 0.01 : measure == LAB_MEASURE_LOSS ? 0.02 : 0;
+}

@@ -19,5 +19,8 @@ double lab_measure_sign(lab_measure measure);
 /* How numbers of it are printed: times 100 or 1, with two decimals or, of losses, four. */
 double lab_measure_scale(lab_measure measure);
 int lab_measure_decimals(lab_measure measure);
+/* What counts as no difference that matters, better or worse: a point of a share, 0.02 nats of a loss, and of a
+ * perplexity nothing (it says what its loss says, which is what is judged). docs/reproduction.md has the reasons. */
+double lab_measure_margin(lab_measure measure);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The page's table of scores: a row for each encoding, columns by the kind of task, published numbers beside them. */
+#include "report/contrast.h"
 #include "report/page.h"
 #include "report/published.h"
 
@@ -38,7 +39,8 @@ static bool is_best(const lab_summary_section *section, const lab_statistic *s, 
         }
         others += other->count > 1 && other != s;
     }
-    return best && s->count > 1 && best->count > 1 && others > 0 && lab_statistic_overlap(s, best);
+    return best && s->count > 1 && best->count > 1 && others > 0 &&
+           (s == best || !lab_contrast_tells(s, best, section->row_count));
 }
 
 static void put_steps(lab_page *page, const lab_summary_row *row) {

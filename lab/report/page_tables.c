@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a section's numbers separate, and text that is escaped. */
 #include "io/printable.h"
+#include "report/contrast.h"
 #include "report/page.h"
 
 #include <string.h>
@@ -56,7 +57,7 @@ static void count_pairs(const lab_summary_section *section, size_t which, size_t
             const lab_statistic *a = lab_page_statistic(section, &section->rows[i], which);
             const lab_statistic *b = lab_page_statistic(section, &section->rows[j], which);
             *pairs += a->count && b->count;
-            *open += a->count && b->count && lab_statistic_overlap(a, b);
+            *open += a->count && b->count && !lab_contrast_tells(a, b, section->row_count);
         }
     }
 }
@@ -67,7 +68,7 @@ static void list_unseparated(lab_page *page, const lab_summary_section *section,
         for (size_t j = i + 1; j < section->row_count; j++) {
             const lab_statistic *a = lab_page_statistic(section, &section->rows[i], which);
             const lab_statistic *b = lab_page_statistic(section, &section->rows[j], which);
-            if (a->count == 0 || b->count == 0 || !lab_statistic_overlap(a, b)) {
+            if (a->count == 0 || b->count == 0 || lab_contrast_tells(a, b, section->row_count)) {
                 continue;
             }
             fputs(listed++ ? " · " : "", page->file);
@@ -98,7 +99,7 @@ static void put_unseparated(lab_page *page, const lab_summary_section *section, 
 static int told_apart(const lab_summary_section *section, size_t i, size_t j, size_t which) {
     const lab_statistic *a = lab_page_statistic(section, &section->rows[i], which);
     const lab_statistic *b = lab_page_statistic(section, &section->rows[j], which);
-    return a->count == 0 || b->count == 0 ? 0 : lab_statistic_overlap(a, b) ? 1 : 2;
+    return a->count == 0 || b->count == 0 ? 0 : lab_contrast_tells(a, b, section->row_count) ? 2 : 1;
 }
 
 /* The same pairs are separated on two test sets: they can share a sentence. */
@@ -162,9 +163,8 @@ void lab_page_findings(lab_page *page, const lab_summary_section *section) {
             fputs("</p>\n", page->file);
         }
     }
-    fputs("<p class=\"small\">Two encodings count as separated when the 95 % confidence intervals of their means over "
-          "seeds, "
-          "mean&nbsp;±&nbsp;t·s/√<i>n</i>, do not overlap.",
+    fputs("<p class=\"small\">Two encodings count as separated when Welch’s interval of the difference of their means "
+          "over seeds does not hold 0; all pairs together miss with 5 % at most.",
           page->file);
     if (any_single_seed(section)) {
         fputs(" One seed gives no interval: it separates nothing.", page->file);

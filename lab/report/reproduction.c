@@ -246,22 +246,17 @@ static locus_status fill_column(lab_reproduction_column *column, const maker *of
     return LOCUS_OK;
 }
 
-/* The training and the encoding of the row that begins from a pretrained encoder. */
+/* The training of the rows that begin from a pretrained encoder, and the encoding that they have in common. */
 static locus_status look_at_encoder(lab_reproduction_column *column, const char *folder, locus_error *error) {
-    locus_status status = LOCUS_OK;
-    column->pretrained = column->config;
-    for (size_t row = 0; row < LAB_MOST_SCHEMES && status == LOCUS_OK; row++) {
-        const lab_scheme *scheme = &column->rows[row];
-        if (!scheme->pretrained) {
-            continue;
-        }
-        status = lab_train_config_pretrained(&column->pretrained, folder, error);
-        if (status == LOCUS_OK) {
-            status = lab_train_pretrained_encoding(folder, scheme->spec, column->pretrained_encoding,
-                                                   sizeof column->pretrained_encoding, error);
-        }
+    bool asked = false;
+    for (size_t row = 0; row < LAB_MOST_SCHEMES; row++) {
+        asked = asked || column->rows[row].pretrained;
     }
-    return status;
+    column->pretrained = column->config;
+    locus_status status = asked ? lab_train_config_pretrained(&column->pretrained, folder, error) : LOCUS_OK;
+    return asked && status == LOCUS_OK ? lab_train_pretrained_encoding(folder, "none", column->pretrained_own,
+                                                                       sizeof column->pretrained_own, error)
+                                       : status;
 }
 
 static void note_left_out(lab_reproduction *table, const char *path) {
@@ -435,6 +430,10 @@ static locus_status make_part(const maker *of, locus_error *error) {
     table->setup = request->setup;
     table->decay = request->decay;
     table->first_seed = request->first_seed;
+    table->asked = *request;
+    table->asked.columns = table->asked.rows = NULL;
+    table->asked.recorded = NULL;
+    table->asked.column_count = table->asked.row_count = 0;
     locus_status status = make_columns(of, error);
     if (status != LOCUS_OK || table->column_count == 0) {
         return status;
@@ -520,4 +519,10 @@ locus_status lab_reproduction_make(lab_reproduction *table, const lab_reproducti
     }
     table->part = lab_reproduction_trainings(table) / table->seeds < whole;
     return LOCUS_OK;
+}
+
+locus_status lab_reproduction_whole(lab_reproduction *whole, const lab_reproduction *table, locus_error *error) {
+    maker of = {whole, NULL, &table->asked, true};
+    locus_status status = find_table(table->name, &of.from, error);
+    return status == LOCUS_OK ? make_part(&of, error) : status;
 }

@@ -60,28 +60,15 @@ typedef struct lab_reproduction_column {
     char name[48];               /* on the command line: "tree-copy-depth", "copy-unit", "cifar10-half", "text-loss" */
     char head[64];               /* in tables: "copy depth", "addition, solved" */
     lab_train_config config;     /* of its trainings, but encoding and seed; its texts are static */
-    lab_train_config pretrained; /* of the row that begins from a pretrained encoder; else unused */
-    char pretrained_encoding[2 * LAB_SCHEME_SPEC]; /* and its encoding: the checkpoint's own, the row's on top */
-    lab_task_kind kind;                            /* of its task */
+    lab_train_config pretrained; /* of the rows that begin from a pretrained encoder; else unused */
+    char pretrained_own[LAB_SCHEME_SPEC]; /* and the checkpoint's own encoding, which the row's spec is added to */
+    lab_task_kind kind;                   /* of its task */
     lab_measure measure;
     lab_span span;
     size_t training;                   /* columns of the same number are scores of the same trainings */
     size_t epochs;                     /* images: up to which the score is the best; else 0 */
     lab_scheme rows[LAB_MOST_SCHEMES]; /* with the specs of this column's sizes */
 } lab_reproduction_column;
-
-typedef struct lab_reproduction {
-    const char *name, *title, *budget; /* "table2", "Trees (Table 2)", "quick" */
-    lab_setup setup;
-    lab_decay_choice decay;
-    uint64_t first_seed;
-    size_t seeds, row_count, column_count;
-    size_t training_count; /* columns that have trainings of their own */
-    bool drop_worst;       /* the worst seed of a field is left out of its mean, once all of them are there */
-    bool part;             /* rows or columns were left out */
-    char left_out[400];    /* why a column is left out that nobody asked to leave out; "" */
-    lab_reproduction_column columns[LAB_MOST_COLUMNS];
-} lab_reproduction;
 
 typedef enum lab_inits { LAB_INITS_AS_PUBLISHED_TABLE = 0, LAB_INITS_SCALED, LAB_INITS_UNIT, LAB_INITS_BOTH } lab_inits;
 
@@ -98,7 +85,7 @@ typedef struct lab_reproduction_request {
     size_t seeds;           /* 0: 3; of images 1 below budget paper; of roper 10 at budget paper */
     bool drop_worst;        /* roper; at budget paper without `seeds` so or so, as published */
     const char *data_path;  /* images: NULL: where `locus data get` puts them; text: NULL: data/text. Borrowed */
-    const char *pretrained; /* listops: folder of an encoder, for the row that begins from it; NULL: no such row */
+    const char *pretrained; /* listops: folder of an encoder, for the rows that begin from it; NULL: no such rows */
     /* Where what a table takes from files is looked up instead, in the configurations of its runs (NULL: nowhere): the
      * data need not be there. */
     lab_store *recorded;
@@ -108,6 +95,20 @@ typedef struct lab_reproduction_request {
     size_t row_count;
 } lab_reproduction_request;
 
+typedef struct lab_reproduction {
+    const char *name, *title, *budget; /* "table2", "Trees (Table 2)", "quick" */
+    lab_setup setup;
+    lab_decay_choice decay;
+    uint64_t first_seed;
+    size_t seeds, row_count, column_count;
+    size_t training_count;          /* columns that have trainings of their own */
+    bool drop_worst;                /* the worst seed of a field is left out of its mean, once all of them are there */
+    bool part;                      /* rows or columns were left out */
+    char left_out[400];             /* why a column is left out that nobody asked to leave out; "" */
+    lab_reproduction_request asked; /* without what was chosen: the whole table's */
+    lab_reproduction_column columns[LAB_MOST_COLUMNS];
+} lab_reproduction;
+
 size_t lab_reproduction_table_count(void);
 const char *lab_reproduction_table_name(size_t index);
 
@@ -116,6 +117,10 @@ const char *lab_reproduction_table_name(size_t index);
  * 300 KiB: not for the stack. */
 locus_status lab_reproduction_make(lab_reproduction *table, const lab_reproduction_request *request,
                                    locus_error *error);
+
+/* The names of the whole table that `table` is a part of: rows, columns, specs. Nothing is read, so that specs have
+ * not the sizes of any data. The texts of the request must still be there. */
+locus_status lab_reproduction_whole(lab_reproduction *whole, const lab_reproduction *table, locus_error *error);
 
 /* Whether a field has trainings: its scheme makes sense there. */
 bool lab_reproduction_has(const lab_reproduction *table, size_t row, size_t column);

@@ -21,14 +21,25 @@ size_t lab_reproduction_trainings(const lab_reproduction *table) {
     return count * table->seeds;
 }
 
+/* A pretrained encoder has positions of its own, which the row's are added to. */
+static const char *spec_of(const lab_reproduction_column *column, const lab_scheme *scheme, char *text, size_t size) {
+    const bool adds = strcmp(scheme->spec, "none") != 0;
+    if (!scheme->pretrained) {
+        return scheme->spec;
+    }
+    snprintf(text, size, "%s%s%s", column->pretrained_own, adds ? " + " : "", adds ? scheme->spec : "");
+    return text;
+}
+
 locus_status lab_reproduction_config(const lab_reproduction *table, lab_reproduction_place place,
                                      lab_train_config *config, char encoding[LAB_SPEC_SIZE], locus_error *error) {
     const lab_reproduction_column *column = &table->columns[place.column];
     const lab_scheme *scheme = &column->rows[place.row];
     *config = scheme->pretrained ? column->pretrained : column->config;
     config->seed = table->first_seed + place.repetition;
-    locus_status status = lab_train_encoding(scheme->pretrained ? column->pretrained_encoding : scheme->spec, config,
-                                             encoding, LAB_SPEC_SIZE, error);
+    char own[2 * LAB_SCHEME_SPEC + 4];
+    locus_status status =
+        lab_train_encoding(spec_of(column, scheme, own, sizeof own), config, encoding, LAB_SPEC_SIZE, error);
     config->encoding = config->model.encoding = encoding;
     lab_config_settle(config);
     return status;

@@ -43,6 +43,26 @@ static void add_published(cJSON *object, const lab_published *found) {
     }
 }
 
+/* What decides whether a field is still learning. */
+static void add_learning(cJSON *object, const lab_field *field, lab_measure measure, double chance) {
+    static const char *const names[] = {[LAB_CONVERGENCE_UNKNOWN] = "unknown",
+                                        [LAB_CONVERGED] = "converged",
+                                        [LAB_STILL_LEARNING] = "still learning",
+                                        [LAB_NOT_BEGUN] = "at chance"};
+    const lab_learning *learning = &field->learning;
+    const lab_statistic *score = lab_field_score(field, measure);
+    if (score->count == 0) {
+        cJSON_AddNullToObject(object, "learning");
+        return;
+    }
+    cJSON *entry = cJSON_AddObjectToObject(object, "learning");
+    cJSON_AddStringToObject(entry, "state", names[lab_learning_judge(learning, score, measure, chance)]);
+    add_number(entry, "gain", learning->curves > 0 ? learning->gain : INFINITY);
+    cJSON_AddNumberToObject(entry, "curves", (double)learning->curves);
+    add_statistic(entry, "longer", &learning->longer);
+    cJSON_AddNumberToObject(entry, "longer_steps", (double)learning->longer_steps);
+}
+
 static cJSON *field_json(const lab_reproduction_view *view, size_t row, size_t column) {
     const lab_reproduction_column *one = &view->table->columns[column];
     const lab_field *field = &view->result->fields[row][column];
@@ -58,6 +78,7 @@ static cJSON *field_json(const lab_reproduction_view *view, size_t row, size_t c
     add_statistic(object, "loss", &field->loss);
     add_statistic(object, "perplexity", &field->perplexity);
     add_statistic(object, "score", lab_field_score(field, one->measure));
+    add_learning(object, field, lab_learning_measure(one->measure), view->result->chance[column]);
     cJSON_AddBoolToObject(object, "dropped_worst", field->dropped);
     add_published(object, lab_view_published(view, row, column));
     return object;
@@ -132,7 +153,7 @@ static cJSON *item_json(const lab_reproduction_view *view, const lab_claim_item 
     cJSON_AddStringToObject(object, "subject", column->rows[item->subject].key);
     cJSON_AddStringToObject(object, "rival", item->rival == SIZE_MAX ? "chance" : column->rows[item->rival].key);
     add_number(object, "difference", item->contrast.missing ? INFINITY : item->contrast.difference);
-    add_number(object, "half_width_95", item->contrast.half_width);
+    add_number(object, "half_width", item->contrast.half_width);
     if (item->binomial > 0) {
         cJSON_AddNumberToObject(
             object, column->kind == LAB_TASK_IMAGES ? "half_width_95_of_test_images" : "half_width_95_of_test_samples",
@@ -141,12 +162,22 @@ static cJSON *item_json(const lab_reproduction_view *view, const lab_claim_item 
     if (item->margin > 0) {
         cJSON_AddNumberToObject(object, "margin", item->margin);
     }
-    cJSON_AddBoolToObject(object, "at_chance", item->at_chance);
     cJSON_AddStringToObject(object, "verdict", lab_verdict_name(item->verdict));
+    if (item->reason != LAB_REASON_NONE) {
+        cJSON_AddStringToObject(object, "reason", lab_reason_name(item->reason));
+    }
+    if (item->reason >= LAB_REASON_LEARNING && item->reason <= LAB_REASON_NO_CURVE) {
+        cJSON_AddStringToObject(object, "learner", column->rows[item->learner].key);
+        cJSON_AddStringToObject(object, "learner_column", view->table->columns[item->learner_column].name);
+    }
     return object;
 }
 
 static void add_claims(cJSON *root, const lab_reproduction_view *view) {
+    static const char *const kinds[] = {
+        [LAB_CLAIM_BEST] = "best",        [LAB_CLAIM_ABOVE] = "above", [LAB_CLAIM_CHANCE] = "chance",
+        [LAB_CLAIM_LESS] = "less",        [LAB_CLAIM_DECAY] = "decay", [LAB_CLAIM_SIMILAR] = "similar",
+        [LAB_CLAIM_HARMLESS] = "harmless"};
     cJSON *list = cJSON_AddArrayToObject(root, "claims");
     for (size_t i = 0; i < view->findings->count; i++) {
         const lab_finding *finding = &view->findings->findings[i];
@@ -155,9 +186,13 @@ static void add_claims(cJSON *root, const lab_reproduction_view *view) {
         cJSON_AddStringToObject(object, "id", finding->claim->id);
         cJSON_AddStringToObject(object, "claim", finding->claim->text);
         cJSON_AddStringToObject(object, "source", finding->claim->source);
+        cJSON_AddStringToObject(object, "kind", kinds[finding->claim->kind]);
+        cJSON_AddBoolToObject(object, "after_the_same_steps", finding->claim->after_steps);
         if (finding->variant[0] != '\0') {
             cJSON_AddStringToObject(object, "embedding_init", finding->variant);
         }
+        cJSON_AddNumberToObject(object, "m", (double)finding->comparisons);
+        cJSON_AddNumberToObject(object, "level", 1 - finding->miss);
         cJSON_AddStringToObject(object, "verdict", lab_verdict_name(finding->verdict));
         items = cJSON_AddArrayToObject(object, "comparisons");
         for (size_t j = 0; j < finding->item_count; j++) {
@@ -173,8 +208,9 @@ static void add_unseparated(cJSON *root, const lab_reproduction_view *view) {
     for (size_t i = 0; i < view->table->column_count * rows * rows; i++) {
         size_t column = i / (rows * rows), a = i / rows % rows, b = i % rows;
         const lab_measure measure = view->table->columns[column].measure;
-        const lab_contrast contrast = lab_contrast_two(lab_field_score(&view->result->fields[a][column], measure),
-                                                       lab_field_score(&view->result->fields[b][column], measure));
+        const lab_contrast contrast =
+            lab_contrast_two(lab_field_score(&view->result->fields[a][column], measure),
+                             lab_field_score(&view->result->fields[b][column], measure), lab_view_miss(view, column));
         if (a < b && !contrast.missing && !lab_contrast_separates(&contrast)) {
             const lab_reproduction_column *one = &view->table->columns[column];
             const char *texts[3] = {one->name, one->rows[a].key, one->rows[b].key};
@@ -201,6 +237,9 @@ struct cJSON *lab_reproduction_json(const lab_reproduction_view *view) {
     cJSON_AddBoolToObject(root, "drop_worst", table->drop_worst);
     cJSON_AddNumberToObject(root, "first_seed", (double)table->first_seed);
     cJSON_AddNumberToObject(root, "seeds", (double)table->seeds);
+    if (view->result->asked[0] != '\0') {
+        cJSON_AddStringToObject(root, "seeds_asked", view->result->asked);
+    }
     cJSON_AddNumberToObject(root, "done", (double)view->result->done);
     cJSON_AddNumberToObject(root, "of", (double)view->result->of);
     cJSON_AddNumberToObject(root, "failed", (double)view->result->failed);

@@ -113,8 +113,8 @@ static void put_pairs(const lab_reproduction_view *view, FILE *file) {
     if (view->table->decay != LAB_DECAY_BOTH) {
         return;
     }
-    fputs("\n## With decay less without\n\nDifference of shares in points, of losses in nats, with its 95 % "
-          "interval.\n\n",
+    fputs("\n## With decay less without\n\nDifference of shares in points, of losses in nats, with the "
+          "interval that decides the claim on decay.\n\n",
           file);
     put_head(view, file, "scheme", every_column);
     for (size_t row = 0; row < view->table->row_count; row++) {
@@ -162,6 +162,10 @@ static void put_facts(const lab_reproduction_view *view, FILE *file) {
     fprintf(file, "| trainings | %zu of %zu done%s; %zu seed%s from %llu%s |\n", result->done, result->of,
             result->done < result->of ? ": **not finished**" : "", table->seeds, table->seeds == 1 ? "" : "s",
             (unsigned long long)table->first_seed, table->drop_worst ? ", the worst of each field dropped" : "");
+    if (result->asked[0] != '\0') {
+        fprintf(file, "| **seeds were added** | the trainings' own commands ask for different numbers of seeds: %s |\n",
+                result->asked);
+    }
     if (result->failed > 0) {
         fprintf(file, "| failed | %zu |\n", result->failed);
     }
@@ -186,11 +190,14 @@ static void put_page(const lab_reproduction_view *view, FILE *file) {
     put_whole(view, file);
     put_pairs(view, file);
     lab_others_write(view, file, true);
-    fputs("\n## What the measured table says\n\nComputed from the means and their 95 % intervals over seeds "
-          "(docs/reproduction.md); nothing here is said of the published size.\n\n",
-          file);
+    fprintf(file,
+            "\n## What the measured table says\n\nAt budget %s: computed from the means over seeds by the rules of "
+            "docs/reproduction.md; nothing here is said of the published size.\n\n",
+            view->table->budget);
     lab_claims_write(view, file, true);
-    fputs("\n## What it does not tell apart\n\n", file);
+    fputs("\n## What it does not tell apart\n\nPairs of a column whose difference has an interval that holds 0; all "
+          "pairs of a column are corrected together.\n\n",
+          file);
     lab_separation_write(view, file, true);
     fputs("\n## What differs from the published set-up\n\n", file);
     lab_deviations_write(view, file, true);

@@ -2,6 +2,7 @@
 /* What a measured table says, in sentences made from its numbers. */
 #include "report/reproduction_report.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +20,8 @@ static const lab_statistic *score_of(const lab_reproduction_view *view, size_t r
     return lab_field_score(&view->result->fields[row][column], view->table->columns[column].measure);
 }
 
-static void write_against_chance(const lab_reproduction_view *view, const lab_claim_item *item, FILE *stream) {
+static void write_against_chance(const lab_reproduction_view *view, const lab_finding *finding,
+                                 const lab_claim_item *item, FILE *stream) {
     const lab_statistic *share = score_of(view, item->subject, item->column);
     double chance = view->result->chance[item->column];
     char text[64];
@@ -29,7 +31,8 @@ static void write_against_chance(const lab_reproduction_view *view, const lab_cl
     if (share->count < 2) {
         fputs(" (one seed: no interval)", stream);
     } else {
-        fprintf(stream, " (95 %% interval of the mean ±%.2f)", 100 * share->half_width);
+        fprintf(stream, " (%.4g %% interval of the mean ±%.2f)", 100 * (1 - finding->miss),
+                100 * item->contrast.half_width);
     }
 }
 
@@ -53,16 +56,72 @@ static void write_difference(const lab_reproduction_view *view, const lab_claim_
         fprintf(stream, " − %s = %.*s, one seed: no interval between seeds", rival, (int)strcspn(text, " "), text);
     }
     if (item->margin > 0) {
-        fprintf(stream, "; the margin is %s, %.0f %% of %s's",
-                lab_number_text(measure, item->margin, text, sizeof text), 100 * LAB_CLAIM_MARGIN, rival);
+        fprintf(stream, ", the margin is %s", lab_number_text(measure, item->margin, text, sizeof text));
     }
     if (item->binomial > 0) {
         const lab_reproduction_column *column = &view->table->columns[item->column];
         fprintf(stream, "; of the %zu %s alone ±%.2f", lab_claim_samples(view->table, view->result, item),
                 sample_word(column), 100 * item->binomial);
     }
-    if (item->at_chance) {
+}
+
+/* ---- why a comparison is open ---- */
+
+static void write_learning(const lab_reproduction_view *view, const lab_claim_item *item, FILE *stream) {
+    const lab_field *field = &view->result->fields[item->learner][item->learner_column];
+    const lab_measure measure = view->table->columns[item->learner_column].measure;
+    const lab_learning *learning = &field->learning;
+    const double sign = lab_measure_sign(measure) * lab_measure_scale(measure);
+    const int decimals = lab_measure_decimals(measure);
+    if (learning->longer.count > 0) {
+        fprintf(stream, " is still learning: %+.*f with %" PRIu64 " steps", decimals,
+                sign * lab_learning_longer_gain(learning, lab_field_score(field, measure), measure),
+                learning->longer_steps);
+    } else {
+        fprintf(stream, " is still learning: %+.*f in the last third of its steps", decimals, sign * learning->gain);
+    }
+}
+
+static void write_learner(const lab_reproduction_view *view, const lab_claim_item *item, FILE *stream) {
+    char name[80];
+    row_name(view, item->learner, name);
+    fprintf(stream, "; %s%s%s", name, item->learner_column != item->column ? " in " : "",
+            item->learner_column != item->column ? view->table->columns[item->learner_column].head : "");
+}
+
+static void write_reason(const lab_reproduction_view *view, const lab_finding *finding, const lab_claim_item *item,
+                         FILE *stream) {
+    switch (item->reason) {
+    case LAB_REASON_NONE:
+    case LAB_REASON_MISSING:
+        break;
+    case LAB_REASON_SEEDS:
+        fprintf(stream, "; a verdict needs %d seeds on every side", LAB_CLAIM_SEEDS);
+        break;
+    case LAB_REASON_CHANCE:
         fputs("; both are at chance", stream);
+        break;
+    case LAB_REASON_INTERVAL:
+        fputs(item->margin > 0                           ? "; the interval reaches across the margin"
+              : finding->claim->kind == LAB_CLAIM_CHANCE ? "; the interval holds the bound"
+                                                         : "; the interval holds 0",
+              stream);
+        break;
+    case LAB_REASON_LEARNING:
+        write_learner(view, item, stream);
+        write_learning(view, item, stream);
+        break;
+    case LAB_REASON_NOT_BEGUN:
+        write_learner(view, item, stream);
+        fputs(" is at chance, which is not told from not having begun", stream);
+        break;
+    case LAB_REASON_NO_CURVE:
+        write_learner(view, item, stream);
+        fputs(" may still be learning: there is no curve of its score", stream);
+        break;
+    case LAB_REASON_SUBJECT:
+        fputs("; not all schemes that the claim is about have been measured", stream);
+        break;
     }
 }
 
@@ -82,7 +141,8 @@ static void write_item(const lab_reproduction_view *view, const lab_finding *fin
     }
     if (item->rival == SIZE_MAX) {
         fprintf(stream, "%s ", subject);
-        write_against_chance(view, item, stream);
+        write_against_chance(view, finding, item, stream);
+        write_reason(view, finding, item, stream);
         return;
     }
     if (finding->claim->kind == LAB_CLAIM_LESS) {
@@ -90,6 +150,7 @@ static void write_item(const lab_reproduction_view *view, const lab_finding *fin
     }
     fprintf(stream, "%s", subject);
     write_difference(view, item, stream);
+    write_reason(view, finding, item, stream);
 }
 
 /* Items of a verdict; of the supporting ones only that with the smallest lead. */
@@ -120,12 +181,17 @@ static void write_items(const lab_reproduction_view *view, const lab_finding *fi
 
 static void write_finding(const lab_reproduction_view *view, const lab_finding *finding, FILE *stream, bool markdown) {
     const char *indent = markdown ? "  - " : "    ";
-    fprintf(stream, markdown ? "- **%s**: %s" : "%-12s  %s", lab_verdict_name(finding->verdict), finding->claim->text);
+    const bool columns = finding->claim->kind == LAB_CLAIM_BEST;
+    const char *name = lab_verdict_name(finding->verdict), *several = finding->item_count == 1 ? "" : "s";
+    fprintf(stream, markdown ? "- **%s at budget %s**: %s" : "%s at budget %s: %s", name, view->table->budget,
+            finding->claim->text);
     fprintf(stream, "%s%s (%s): ", finding->variant[0] != '\0' ? ", embeddings " : "", finding->variant,
             finding->claim->source);
-    fprintf(stream, "%zu comparison%s%s, %zu support, %zu open, %zu contradict\n", finding->item_count,
-            finding->item_count == 1 ? "" : "s", view->table->part ? " in this part of the table" : "",
-            finding->counts[LAB_SUPPORTED], finding->counts[LAB_OPEN], finding->counts[LAB_CONTRADICTED]);
+    fprintf(stream, "%zu %s%s%s, m = %zu%s with %.4g %% intervals: ", finding->item_count,
+            columns ? "column" : "comparison", several, view->table->part ? " in this part of the table" : "",
+            finding->comparisons, columns ? " comparisons" : "", 100 * (1 - finding->miss));
+    fprintf(stream, "%zu support, %zu open, %zu contradict\n", finding->counts[LAB_SUPPORTED],
+            finding->counts[LAB_OPEN], finding->counts[LAB_CONTRADICTED]);
     write_items(view, finding, LAB_CONTRADICTED, stream, indent);
     write_items(view, finding, LAB_OPEN, stream, indent);
     write_items(view, finding, LAB_SUPPORTED, stream, indent);
@@ -148,7 +214,8 @@ static size_t write_pairs(const lab_reproduction_view *view, size_t column, FILE
     size_t pairs = 0;
     for (size_t i = 0; i < table->row_count; i++) {
         for (size_t j = i + 1; j < table->row_count; j++) {
-            const lab_contrast contrast = lab_contrast_two(score_of(view, i, column), score_of(view, j, column));
+            const lab_contrast contrast =
+                lab_contrast_two(score_of(view, i, column), score_of(view, j, column), lab_view_miss(view, column));
             if (contrast.missing || lab_contrast_separates(&contrast)) {
                 continue;
             }

@@ -27,7 +27,9 @@ static void take(lab_reproduction_column *column, const lab_train_config *config
     column->pretrained.task = column->config.task;
     column->pretrained.budget = column->config.budget;
     column->pretrained.encoding = column->pretrained.model.encoding = NULL; /* each field sets its own */
-    snprintf(column->pretrained_encoding, sizeof column->pretrained_encoding, "%s", encoding);
+    const char *added = strstr(encoding, " + "); /* what a row adds to the checkpoint's own positions, one term */
+    const int own = (int)(added != NULL ? (size_t)(added - encoding) : strlen(encoding));
+    snprintf(column->pretrained_own, sizeof column->pretrained_own, "%.*s", own, encoding);
 }
 
 static locus_status look(lab_reproduction_column *column, lab_store *recorded, bool pretrained, bool *there,

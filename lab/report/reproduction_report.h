@@ -33,7 +33,8 @@ char *lab_published_text(const lab_reproduction_view *view, size_t row, size_t c
 const lab_published *lab_view_published(const lab_reproduction_view *view, size_t row, size_t column);
 /* "+12.30 ±1.20", "+12.30 (one seed)", "–". */
 char *lab_contrast_text(const lab_contrast *contrast, lab_measure measure, char *text, size_t size);
-/* Of two rows of a column, the first less the second; "" where a scheme makes no sense. */
+/* Of two rows of a column, the first with decay less the second without, with the interval that decides the claim on
+ * decay; "" where a scheme makes no sense. */
 char *lab_pair_text(const lab_reproduction_view *view, size_t first, size_t second, size_t column, char *text,
                     size_t size);
 /* Whether anything is published of the table's fields. */
@@ -44,6 +45,8 @@ bool lab_view_row_is_in(const lab_reproduction_view *view, size_t row,
 /* Whether a column, or any column, has outputs that can be right as a whole: words and trees. */
 bool lab_view_is_whole(const lab_reproduction_view *view, size_t column);
 bool lab_view_has_exact(const lab_reproduction_view *view);
+/* What an interval of a column may miss with if all pairs of its rows are judged together. */
+double lab_view_miss(const lab_reproduction_view *view, size_t column);
 /* Whether a field is the best of its column or not told from it; false where there is one seed. */
 bool lab_view_is_best(const lab_reproduction_view *view, size_t row, size_t column);
 /* The row that is row `with` without its decay, SIZE_MAX if there is none or `with` has no decay. */

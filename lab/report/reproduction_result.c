@@ -97,16 +97,54 @@ const lab_statistic *lab_field_score(const lab_field *field, lab_measure measure
 
 /* ---- runs ---- */
 
+/* Whether the list "a; b" has the text. */
+static bool is_listed(const char *list, const char *text) {
+    const size_t length = strlen(text);
+    for (const char *at = list; *at != '\0'; at += strspn(at, "; ")) {
+        const size_t own = strcspn(at, ";");
+        if (own == length && memcmp(at, text, length) == 0) {
+            return true;
+        }
+        at += own;
+    }
+    return false;
+}
+
 /* Adds a text to a list unless it is there. */
 static void add_distinct(char *list, size_t size, const char *text) {
     size_t used = strlen(list);
-    if (text != NULL && text[0] != '\0' && strstr(list, text) == NULL) {
+    if (text != NULL && text[0] != '\0' && !is_listed(list, text)) {
         snprintf(list + used, size - used, "%s%s", used > 0 ? "; " : "", text);
+    }
+}
+
+/* The number of seeds that a command names, "not said" where it names none; "" for what is no table's command. */
+static void seeds_of(const char *command, char *text, size_t size) {
+    const char *found = command == NULL ? NULL : strstr(command, "--seeds");
+    const bool table =
+        command != NULL && (strstr(command, "reproduce ") != NULL || strstr(command, "compare ") != NULL);
+    text[0] = '\0';
+    if (table && found == NULL) {
+        snprintf(text, size, "not said");
+    } else if (table) {
+        found += strlen("--seeds");
+        found += strspn(found, " =");
+        snprintf(text, size, "%.*s", (int)strspn(found, "0123456789"), found);
+    }
+}
+
+/* A table that was asked for with several numbers of seeds has been looked at before some of them were there. */
+static void finish_asked(lab_result *result) {
+    if (strstr(result->asked, "; ") == NULL) {
+        result->asked[0] = '\0';
     }
 }
 
 /* Counted once for a training, though it may fill several columns. */
 static void count_run(lab_result *result, const lab_run *run) {
+    char seeds[32];
+    seeds_of(run->command, seeds, sizeof seeds);
+    add_distinct(result->asked, sizeof result->asked, seeds);
     result->runs[result->run_count++] = run->id;
     result->failed += run->state == LAB_RUN_FAILED;
     if (run->state != LAB_RUN_DONE) {
@@ -128,6 +166,8 @@ static void count_run(lab_result *result, const lab_run *run) {
 /* One run of a field; there may be none. */
 static locus_status read_run(lab_result *result, const lab_reproduction *table, lab_reproduction_place place,
                              lab_store *store, field_values *values, locus_error *error) {
+    const lab_reproduction_column *column = &table->columns[place.column];
+    lab_field *field = &result->fields[place.row][place.column];
     lab_train_config config;
     char encoding[LAB_SPEC_SIZE], name[256];
     lab_run run;
@@ -152,13 +192,27 @@ static locus_status read_run(lab_result *result, const lab_reproduction *table, 
         size_t count = 0;
         status = lab_store_finals(store, run.id, &finals, &count, error);
         if (status == LOCUS_OK) {
-            take_finals(values, table->columns[place.column].span, finals, count);
-            result->fields[place.row][place.column].done++;
+            take_finals(values, column->span, finals, count);
+            field->done++;
+            status = lab_learning_add(&field->learning, store, run.id, lab_learning_measure(column->measure),
+                                      column->span, error);
         }
         free(finals);
     }
     lab_run_free(&run);
     return status;
+}
+
+static locus_status look_for_longer(lab_field *field, const lab_reproduction *table, lab_reproduction_place place,
+                                    lab_store *store, locus_error *error) {
+    const lab_reproduction_column *column = &table->columns[place.column];
+    lab_train_config config;
+    char encoding[LAB_SPEC_SIZE];
+    place.repetition = 0;
+    locus_status status = lab_reproduction_config(table, place, &config, encoding, error);
+    return status == LOCUS_OK ? lab_learning_look(&field->learning, store, &config,
+                                                  lab_learning_measure(column->measure), column->span, error)
+                              : status;
 }
 
 static locus_status read_field(lab_result *result, const lab_reproduction *table, lab_reproduction_place place,
@@ -176,7 +230,7 @@ static locus_status read_field(lab_result *result, const lab_reproduction *table
         drop_worst(field, &values, table->columns[place.column].measure);
     }
     finish_field(field, &values);
-    return LOCUS_OK;
+    return field->done > 0 ? look_for_longer(field, table, place, store, error) : LOCUS_OK;
 }
 
 locus_status lab_result_read(lab_result *result, const lab_reproduction *table, lab_store *store, locus_error *error) {
@@ -202,7 +256,27 @@ locus_status lab_result_read(lab_result *result, const lab_reproduction *table, 
             }
         }
     }
+    finish_asked(result);
     return LOCUS_OK;
+}
+
+static bool has_longer(const lab_learning *learning, int64_t run) {
+    bool found = false;
+    for (size_t i = 0; i < learning->longer.count && !found; i++) {
+        found = learning->longer_runs[i] == run;
+    }
+    return found;
+}
+
+bool lab_result_uses(const lab_result *result, int64_t run) {
+    bool found = false;
+    for (size_t i = 0; i < result->run_count && !found; i++) {
+        found = result->runs[i] == run;
+    }
+    for (size_t i = 0; i < LAB_MOST_SCHEMES * LAB_MOST_COLUMNS && !found; i++) {
+        found = has_longer(&result->fields[i / LAB_MOST_COLUMNS][i % LAB_MOST_COLUMNS].learning, run);
+    }
+    return found;
 }
 
 /* ---- chance ---- */

@@ -3,13 +3,15 @@
 #ifndef LAB_REPRODUCTION_RESULT_H
 #define LAB_REPRODUCTION_RESULT_H
 
+#include "report/learning.h"
 #include "report/reproduction.h"
 #include "report/summary.h"
 
 typedef struct lab_field {
     lab_statistic accuracy, exact, greedy_exact, loss, perplexity; /* over seeds, of finished runs, on the test set */
     size_t done, of;                                               /* runs */
-    bool dropped; /* the worst seed by the column's measure is in none of these statistics */
+    bool dropped;          /* the worst seed by the column's measure is in none of these statistics */
+    lab_learning learning; /* of all finished runs, by the column's measure */
 } lab_field;
 
 typedef struct lab_result {
@@ -21,12 +23,16 @@ typedef struct lab_result {
     double wall_seconds, peak_bytes;  /* of the finished trainings: all, and the largest */
     char machine[160], version[160];  /* the distinct ones, joined */
     char began[24], ended[24];        /* of the first and the last; "" if none */
+    char asked[160]; /* how many seeds the commands that trained them asked for, if not all alike: "2; 3"; else "" */
     int64_t runs[LAB_MOST_SCHEMES * LAB_MOST_COLUMNS * LAB_MOST_SEEDS]; /* ids of what there is, finished or not */
     size_t run_count;
 } lab_result;
 
 /* Reads the store (NULL: there is none yet; everything is missing). About 300 KiB: not for the stack. */
 locus_status lab_result_read(lab_result *result, const lab_reproduction *table, lab_store *store, locus_error *error);
+/* Whether the table follows from a run: it is one of its trainings, or one of the longer ones that say who is still
+ * learning. */
+bool lab_result_uses(const lab_result *result, int64_t run);
 /* What a column is about, of one of its fields: accuracy, the share that is decoded exactly, loss, perplexity. */
 const lab_statistic *lab_field_score(const lab_field *field, lab_measure measure);
 

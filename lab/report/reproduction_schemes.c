@@ -83,6 +83,7 @@ static const scheme_pattern patterns[] = {
      false, false},
     {"listops", KIND(EXPRESSIONS), "chebyshev (output), pretrained", "pretrained", "chebyshev(site=output)", NULL,
      false, false, true},
+    {"listops", KIND(EXPRESSIONS), "pretrained alone", "pretrained-none", "none", NULL, false, false, true},
 };
 
 /* The table whose rows are compared on a kind of task where nobody names one. */

@@ -78,13 +78,24 @@ char *lab_contrast_text(const lab_contrast *contrast, lab_measure measure, char 
     return text;
 }
 
+/* Of the claim on decay, whose numbers these are. */
+static double decay_miss(const lab_reproduction_view *view) {
+    for (size_t i = 0; i < view->findings->count; i++) {
+        if (view->findings->findings[i].claim->kind == LAB_CLAIM_DECAY) {
+            return view->findings->findings[i].miss;
+        }
+    }
+    return LAB_MISS;
+}
+
 char *lab_pair_text(const lab_reproduction_view *view, size_t first, size_t second, size_t column, char *text,
                     size_t size) {
     const lab_measure measure = view->table->columns[column].measure;
     text[0] = '\0';
     if (lab_reproduction_has(view->table, first, column)) {
-        const lab_contrast contrast = lab_contrast_two(lab_field_score(&view->result->fields[first][column], measure),
-                                                       lab_field_score(&view->result->fields[second][column], measure));
+        const lab_contrast contrast =
+            lab_contrast_two(lab_field_score(&view->result->fields[first][column], measure),
+                             lab_field_score(&view->result->fields[second][column], measure), decay_miss(view));
         lab_contrast_text(&contrast, measure, text, size);
     }
     return text;
@@ -129,6 +140,14 @@ bool lab_view_has_exact(const lab_reproduction_view *view) {
     return false;
 }
 
+double lab_view_miss(const lab_reproduction_view *view, size_t column) {
+    size_t rows = 0;
+    for (size_t row = 0; row < view->table->row_count; row++) {
+        rows += lab_reproduction_has(view->table, row, column);
+    }
+    return lab_contrast_miss_of_pairs(rows);
+}
+
 /* Where there is one seed nothing is told from the best, so that nothing is marked. */
 bool lab_view_is_best(const lab_reproduction_view *view, size_t row, size_t column) {
     const lab_measure measure = view->table->columns[column].measure;
@@ -144,7 +163,7 @@ bool lab_view_is_best(const lab_reproduction_view *view, size_t row, size_t colu
     if (own->count < 2 || best == NULL || best->count < 2 || rivals == 0) {
         return false;
     }
-    const lab_contrast contrast = lab_contrast_two(own, best);
+    const lab_contrast contrast = lab_contrast_two(own, best, lab_view_miss(view, column));
     return own == best || !lab_contrast_separates(&contrast);
 }
 

@@ -5,7 +5,6 @@
 #ifndef LAB_STATISTIC_H
 #define LAB_STATISTIC_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct lab_statistic {
@@ -16,9 +15,5 @@ typedef struct lab_statistic {
 
 /* Mean, deviation and t interval of `count` values. */
 lab_statistic lab_statistic_of(const double *values, size_t count);
-/* Quantile of Student's t for a two-sided 95 % interval. */
-double lab_student_95(size_t degrees);
-/* The 95 % intervals of two means touch: the numbers do not separate them. Needs two seeds each, else it is true. */
-bool lab_statistic_overlap(const lab_statistic *a, const lab_statistic *b);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A summary as JSON, with the names that the tables use. */
+#include "report/contrast.h"
 #include "report/summary.h"
 
 #include <cjson/cJSON.h>
@@ -117,14 +118,14 @@ static cJSON *row_json(const lab_summary_section *section, const lab_summary_row
     return object;
 }
 
-/* Pairs of encodings whose intervals of the section's score overlap. */
+/* Pairs of encodings that the section's score does not tell apart. */
 static void add_unseparated(cJSON *object, const lab_summary_section *section) {
     cJSON *pairs = cJSON_AddArrayToObject(object, "not_separated");
     for (size_t i = 0; i < section->row_count; i++) {
         for (size_t j = i + 1; j < section->row_count; j++) {
             const lab_summary_row *a = &section->rows[i], *b = &section->rows[j];
             if (a->done && b->done &&
-                lab_statistic_overlap(lab_summary_score(section, a), lab_summary_score(section, b))) {
+                !lab_contrast_tells(lab_summary_score(section, a), lab_summary_score(section, b), section->row_count)) {
                 const char *pair[2] = {a->encoding, b->encoding};
                 cJSON_AddItemToArray(pairs, cJSON_CreateStringArray(pair, 2));
             }

@@ -10,6 +10,8 @@
  * Images: the best accuracy up to half and up to all of the steps, and that of the last, from the final scores or else
  * from the curve. */
 #include "io/fail.h"
+#include "report/contrast.h"
+#include "report/student.h"
 #include "report/summary_parts.h"
 
 #include <math.h>
@@ -185,7 +187,8 @@ static lab_statistic weighted(const double *values, const double *weights, size_
     }
     const double n = (double)count;
     statistic.deviation = count > 1 ? sqrt(squares / total * n / (n - 1)) : 0;
-    statistic.half_width = count > 1 ? lab_student_95(count - 1) * statistic.deviation / sqrt(n) : INFINITY;
+    statistic.half_width =
+        count > 1 ? lab_student(LAB_MISS, (double)(count - 1)) * statistic.deviation / sqrt(n) : INFINITY;
     return statistic;
 }
 

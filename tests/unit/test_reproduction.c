@@ -88,9 +88,10 @@ static void test_decoder_schemes(void **state) {
                                                  "algebraic(group=tree:7)", "shiv-quirk(k=7, depth=6)", NULL});
     request.pretrained = true;
     lab_scheme schemes[LAB_MOST_SCHEMES];
-    assert_int_equal(lab_schemes(&request, schemes), 9);
-    assert_true(schemes[8].pretrained);
+    assert_int_equal(lab_schemes(&request, schemes), 10);
+    assert_true(schemes[8].pretrained && schemes[9].pretrained);
     assert_string_equal(schemes[8].spec, "chebyshev(site=output)");
+    assert_string_equal(schemes[9].spec, "none"); /* the control */
     request = (lab_scheme_request){.kind = LAB_TASK_PROBLEMS, .data = &none, .decay = LAB_DECAY_BOTH};
     assert_specs(&request, (const char *const[]){"rope", "rope + decay(rate=0.98)", "rope(values=on)",
                                                  "rope(values=on) + decay(rate=0.98)", NULL});

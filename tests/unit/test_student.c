@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Student's t at any level and any number of degrees: values of SciPy and of closed forms, the way there and back; the
+ * contrasts that are made with it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "report/contrast.h"
+#include "report/student.h"
+
+#include <math.h>
+
+static void is_near(double value, double expected, double relative) {
+    if (!(fabs(value - expected) <= relative * fabs(expected))) {
+        fail_msg("%.15g, not %.15g", value, expected);
+    }
+}
+
+/* scipy.stats.t.isf(miss / 2, degrees). */
+static void test_scipy(void **state) {
+    (void)state;
+    const struct {
+        double miss, degrees, t;
+    } known[] = {
+        {0.05, 1, 12.7062047361747},         {0.05, 2, 4.30265272974946},   {0.05, 3, 3.18244630528371},
+        {0.05, 10, 2.22813885198628},        {0.05, 30, 2.04227245630124},  {0.05, 1000, 1.96233908082641},
+        {0.05, 1e6, 1.95996635681411},       {0.05, 0.5, 164.557673480488}, {0.01, 4, 4.60409487134999},
+        {0.5, 2.5, 0.785013682992299},       {0.9, 7, 0.130292796591777},   {0.05 / 24, 2.3, 15.9911047077535},
+        {0.05 / 32, 3.97, 7.72028857719074}, {0.001, 1, 636.61924876872},   {0.05 / 160, 2, 56.5552833795147},
+        {1e-9, 2, 31622.7765779667},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        is_near(lab_student(known[i].miss, known[i].degrees), known[i].t, 1e-9);
+        is_near(lab_student_tails(known[i].t, known[i].degrees), known[i].miss, 1e-9);
+    }
+    assert_true(isinf(lab_student(0.05, 0)));
+}
+
+/* One degree: 1 − 2/π atan t. Two: 1 − t/√(2 + t²). */
+static void test_closed_forms(void **state) {
+    (void)state;
+    for (double t = 0.01; t < 100; t *= 1.7) {
+        is_near(lab_student_tails(t, 1), 2 / acos(-1) * atan(1 / t), 1e-11);
+        is_near(lab_student_tails(t, 2), 2 / ((2 + t * t) * (1 + t / sqrt(2 + t * t))), 1e-11);
+    }
+    is_near(lab_student_tails(0, 3), 1, 0);
+    is_near(lab_student_tails(INFINITY, 3), 0, 0);
+}
+
+/* There and back; wider for surer, and for fewer degrees. */
+static void test_order(void **state) {
+    (void)state;
+    for (double degrees = 0.7; degrees < 3e5; degrees *= 2.3) {
+        double last = 0;
+        for (double miss = 0.8; miss > 1e-7; miss /= 3) {
+            const double t = lab_student(miss, degrees);
+            is_near(lab_student_tails(t, degrees), miss, 1e-9);
+            assert_true(t > last && t < lab_student(miss, degrees / 2));
+            last = t;
+        }
+    }
+}
+
+/* a = 1, 2, 3 and b = 2, 4, 6: s²/n is 1/3 and 4/3, ν = (25/9) / (1/18 + 16/18) = 2.94. Half widths as
+ * scipy.stats.ttest_ind(a, b, equal_var=False).confidence_interval() has them, for one comparison and for 24. */
+static void test_welch(void **state) {
+    (void)state;
+    const double a[] = {1, 2, 3}, b[] = {2, 4, 6};
+    const lab_statistic one = lab_statistic_of(a, 3), other = lab_statistic_of(b, 3), single = lab_statistic_of(a, 1);
+    const lab_statistic none = {0};
+    lab_contrast contrast = lab_contrast_two(&one, &other, lab_contrast_miss(1));
+    assert_true(fabs(contrast.difference + 2) < 1e-12);
+    is_near(contrast.half_width, 4.1553995031825055, 1e-9);
+    assert_int_equal(contrast.seeds, 3);
+    assert_false(lab_contrast_separates(&contrast));
+    contrast = lab_contrast_two(&one, &other, lab_contrast_miss(24));
+    is_near(contrast.half_width, 13.390840355448404, 1e-9);
+    contrast = lab_contrast_two(&one, &one, LAB_MISS); /* equal deviations: ν is that of both together, 4 */
+    is_near(contrast.half_width, 2.7764451051977987 * sqrt(2.0 / 3), 1e-9);
+    contrast = lab_contrast_one(&one, 1.5, LAB_MISS);
+    assert_true(fabs(contrast.difference - 0.5) < 1e-12);
+    is_near(contrast.half_width, 4.30265272974946 * sqrt(1.0 / 3), 1e-9);
+    contrast = lab_contrast_two(&one, &single, LAB_MISS);
+    assert_true(isinf(contrast.half_width) && !contrast.missing && contrast.seeds == 1);
+    assert_false(lab_contrast_separates(&contrast));
+    contrast = lab_contrast_two(&one, &none, LAB_MISS);
+    assert_true(contrast.missing);
+    assert_false(lab_contrast_separates(&contrast));
+}
+
+/* No spread at all: any difference is one, none is none. */
+static void test_no_spread(void **state) {
+    (void)state;
+    const double low[] = {0.5, 0.5, 0.5}, high[] = {0.625, 0.625, 0.625};
+    const lab_statistic still = lab_statistic_of(low, 3), higher = lab_statistic_of(high, 3);
+    lab_contrast contrast = lab_contrast_two(&higher, &still, LAB_MISS);
+    assert_true(contrast.half_width <= 0 && lab_contrast_separates(&contrast));
+    contrast = lab_contrast_two(&still, &still, LAB_MISS);
+    assert_false(lab_contrast_separates(&contrast));
+}
+
+/* Two of as many rows as are compared: told apart as one of two, not as one of ten. */
+static void test_tells(void **state) {
+    (void)state;
+    const double low[] = {1, 1.1, 1.2}, high[] = {1.5, 1.6, 1.7};
+    const lab_statistic a = lab_statistic_of(low, 3), b = lab_statistic_of(high, 3), one = lab_statistic_of(high, 1);
+    assert_true(lab_contrast_tells(&a, &b, 2) && lab_contrast_tells(&b, &a, 2)); /* 0.5 ±0.23 */
+    assert_false(lab_contrast_tells(&a, &b, 10));                                /* ±0.78, of 45 pairs */
+    assert_false(lab_contrast_tells(&a, &one, 2));
+    assert_false(lab_contrast_tells(&a, &a, 2));
+}
+
+static void test_miss(void **state) {
+    (void)state;
+    is_near(lab_contrast_miss(0), 0.05, 0);
+    is_near(lab_contrast_miss(1), 0.05, 0);
+    is_near(lab_contrast_miss(8), 0.00625, 0);
+    is_near(lab_contrast_miss_of_pairs(1), 0.05, 0);
+    is_near(lab_contrast_miss_of_pairs(5), 0.005, 1e-15);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scipy), cmocka_unit_test(test_closed_forms), cmocka_unit_test(test_order),
+        cmocka_unit_test(test_welch), cmocka_unit_test(test_no_spread),    cmocka_unit_test(test_tells),
+        cmocka_unit_test(test_miss),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
