@@ -245,7 +245,11 @@ static int write_page(record *from) {
         return cli_error(&error);
     }
     lab_version_text(version, sizeof version);
+    const size_t losses = lab_json_losses();
     cJSON_ReplaceItemInObjectCaseSensitive(from->head, "page_by", cJSON_CreateString(version));
+    if (lab_json_losses() != losses) {
+        return cli_failure("out of memory for the runs as JSON");
+    }
     return write_file(from->store, from->head, &from->result, from->path);
 }
 

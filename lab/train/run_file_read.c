@@ -109,12 +109,18 @@ static locus_status take_field(const reader *from, const cJSON *object, const la
 /* A row repeats what its configuration says. */
 static locus_status check_config(const reader *from, const lab_run *run) {
     lab_train_config config;
-    if (lab_config_parse(&config, run->config, run, from->path, NULL) != LOCUS_OK) {
-        return wrong(from, "\"config\" is no configuration that this version knows");
+    const size_t losses = lab_json_losses();
+    const locus_status status = lab_config_parse(&config, run->config, run, from->path, NULL);
+    if (status != LOCUS_OK) {
+        return status == LOCUS_ERROR_MEMORY ? lab_fail_memory(from->error, "a configuration")
+                                            : wrong(from, "\"config\" is no configuration that this version knows");
     }
     const bool same = lab_config_same_texts(&config, run->config) && config.seed == run->seed &&
                       config.data_seed == run->data_seed && strcmp(lab_setup_name(config.setup), run->setup) == 0 &&
                       strcmp(lab_embedding_init_name(config.model.embedding_init), run->embedding_init) == 0;
+    if (lab_json_losses() != losses) {
+        return lab_fail_memory(from->error, "a configuration");
+    }
     return same ? LOCUS_OK : wrong(from, "\"config\" is of another run than the fields beside it");
 }
 
@@ -229,6 +235,7 @@ static locus_status compare(const reader *from, const lab_run *there, const cJSO
     if (there->state == LAB_RUN_DONE && item == NULL) {
         return from->error != NULL ? from->error->status : LOCUS_ERROR_MEMORY;
     }
+    const size_t losses = lab_json_losses();
     cJSON *copy = cJSON_Duplicate(object, true);
     cJSON_ReplaceItemInObjectCaseSensitive(copy, "config", cJSON_CreateRaw(config));
     char *one = item != NULL ? cJSON_PrintUnformatted(item) : NULL, *other = cJSON_PrintUnformatted(copy);
@@ -240,6 +247,9 @@ static locus_status compare(const reader *from, const lab_run *there, const cJSO
     cJSON_Delete(copy);
     cJSON_free(one);
     cJSON_free(other);
+    if (lab_json_losses() != losses) {
+        return lab_fail_memory(from->error, "a run as JSON");
+    }
     return same ? LOCUS_OK
                 : lab_fail(from->error, LOCUS_ERROR_ARGUMENT, "name",
                            "'%s' cannot be imported: the store has another run '%s': name another store with --store, "

@@ -113,6 +113,17 @@
                          "--no-page --quiet", \
         .words = {PART_WORDS}, .trains = true, .jobs = true \
     }
+#define CASE_EXPORT \
+    { \
+        .name = "runs export", .prepare = ONE_RUN, .words = {"runs", "export", "-o", "one.json", "--quiet"}, \
+        .in_short = true \
+    }
+#define CASE_TAKE_IN \
+    { \
+        .name = "runs import", \
+        .prepare = ONE_RUN "$LOCUS runs export -o one.json --quiet && $LOCUS runs delete one --quiet", \
+        .words = {"runs", "import", "one.json", "--quiet"}, .in_short = true \
+    }
 #define CASE_REPORT \
     { .name = "report", .prepare = ONE_RUN, .words = {"report", "-o", "page.html", "--quiet"}, .in_short = true }
 
@@ -147,6 +158,8 @@ const fault_case fault_allocation_cases[] = {
     {.name = "runs list", .prepare = ONE_RUN, .words = {"runs"}, .in_short = true},
     {.name = "runs show", .prepare = ONE_RUN, .words = {"runs", "show", "one"}, .in_short = true},
     {.name = "runs show json", .prepare = ONE_RUN, .words = {"runs", "show", "one", "--json"}},
+    CASE_EXPORT,
+    CASE_TAKE_IN,
     {.name = "eval", .prepare = ONE_RUN, .words = {"eval", "one", "--threads", "1"}},
     {.name = "generate", .prepare = ONE_RUN, .words = {"generate", "one", "--input", "1 2 3", "--threads", "1"}},
     CASE_TRAIN,
@@ -160,8 +173,8 @@ const fault_case fault_allocation_cases[] = {
 };
 
 const fault_case fault_call_cases[] = {
-    CASE_ENCODE, CASE_IMPORT,  CASE_DATA,      CASE_TEXT,      CASE_TRAIN,
-    CASE_REPORT, CASE_COMPARE, CASE_REPRODUCE, {.name = NULL},
+    CASE_ENCODE,  CASE_IMPORT, CASE_DATA,    CASE_TEXT,      CASE_TRAIN,     CASE_EXPORT,
+    CASE_TAKE_IN, CASE_REPORT, CASE_COMPARE, CASE_REPRODUCE, {.name = NULL},
 };
 
 const fault_case fault_kill_cases[] = {
@@ -189,6 +202,8 @@ const fault_case fault_kill_cases[] = {
      .words = {"train", "--task", "listops", "--encoding", "rope", SIZES, "--expression-depth", "3", "--shortest", "2",
                "--longest", "20", "--train-samples", "40", DECODER_SIZES, "--name", "one"},
      .trains = true},
+    CASE_EXPORT,
+    CASE_TAKE_IN,
     CASE_COMPARE,
     CASE_REPRODUCE,
     {.name = "reproduce whole", .prepare = PREPARE_PART, .words = {PART_WORDS}, .trains = true, .jobs = true},

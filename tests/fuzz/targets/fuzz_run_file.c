@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Files of runs: whatever a text holds, its runs are in the store afterwards, or none is and the failure is one line.
+ * What was taken is written as a text that is taken in the same way, and written as the same bytes again. */
+#include "fuzz.h"
+
+#include "io/file.h"
+#include "train/run_file.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+static lab_store *open_memory(void) {
+    lab_store *store = NULL;
+    locus_error error = {0};
+    FUZZ_REQUIRE_SAYING(lab_store_open(&store, ":memory:", &error) == LOCUS_OK, error.message);
+    return store;
+}
+
+/* Writes all runs of a store; the file's text, from malloc, and how many they are. */
+static char *write_runs(lab_store *store, const cJSON *table, size_t *count) {
+    lab_run *runs;
+    char *text;
+    size_t bytes;
+    locus_error error = {0};
+    const char *path = fuzz_file("runs.json", (const uint8_t *)"", 0);
+    FUZZ_REQUIRE_SAYING(lab_store_runs(store, NULL, &runs, count, &error) == LOCUS_OK, error.message);
+    FUZZ_REQUIRE_SAYING(lab_run_file_write(store, runs, *count, table, path, &error) == LOCUS_OK, error.message);
+    FUZZ_REQUIRE_SAYING(lab_file_read(path, &text, &bytes, &error) == LOCUS_OK, error.message);
+    FUZZ_REQUIRE(strlen(text) == bytes);
+    for (size_t i = 0; i < *count; i++) {
+        FUZZ_REQUIRE(runs[i].imported && runs[i].state == LAB_RUN_DONE);
+        fuzz_check_line(runs[i].name);
+        lab_run_free(&runs[i]);
+    }
+    free(runs);
+    return text;
+}
+
+static void check_again(const char *text, size_t runs) {
+    lab_store *store = open_memory();
+    lab_run_file_content content;
+    locus_error error = {0};
+    size_t count;
+    FUZZ_REQUIRE_SAYING(lab_run_file_take(store, text, strlen(text), "again", &content, &error) == LOCUS_OK,
+                        error.message);
+    FUZZ_REQUIRE(content.added == runs && content.known == 0);
+    char *again = write_runs(store, content.table, &count);
+    FUZZ_REQUIRE_SAYING(strcmp(again, text) == 0, again);
+    free(again);
+    cJSON_Delete(content.table);
+    lab_store_close(&store);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    lab_store *store = open_memory();
+    lab_run_file_content content;
+    locus_error error = {0};
+    size_t count;
+    char *copy = malloc(size + (size == 0)); /* of its very size, so that a sanitizer sees what is read behind it */
+    FUZZ_REQUIRE(copy != NULL);
+    if (size > 0)
+        memcpy(copy, data, size);
+    const locus_status status = lab_run_file_take(store, copy, size, "input.json", &content, &error);
+    if (status != LOCUS_OK) {
+        fuzz_check_failure(status, &error);
+        FUZZ_REQUIRE(content.added == 0 && content.known == 0 && content.table == NULL);
+    }
+    char *text = write_runs(store, content.table, &count);
+    FUZZ_REQUIRE(count == content.added);
+    if (count > 0)
+        check_again(text, count);
+    free(text);
+    free(copy);
+    cJSON_Delete(content.table);
+    lab_store_close(&store);
+    return 0;
+}
