@@ -144,6 +144,10 @@ bool lab_reproduction_leads(const lab_reproduction *table, size_t column);
 /* Whether a field is: it has trainings, and no column before has the same. A scheme that adds nothing to tokens is
  * trained alike in columns that differ in what is added only. */
 bool lab_reproduction_begins(const lab_reproduction *table, size_t row, size_t column);
+/* Whether a row, which column b has, has the same trainings in both columns. */
+bool lab_reproduction_alike(const lab_reproduction *table, size_t row, size_t a, size_t b);
+/* Whether some columns scale what is added to tokens, or the logits. */
+bool lab_reproduction_has_scales(const lab_reproduction *table);
 
 /* How a column's model begins: "scaled", "unit"; with factors "unit positions", "unit logits", "unit both". */
 const char *lab_reproduction_variant(const lab_reproduction_column *column);

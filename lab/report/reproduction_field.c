@@ -76,7 +76,17 @@ const char *lab_reproduction_variant(const lab_reproduction_column *column) {
     return model->embedding_init == LAB_EMBEDDING_UNIT ? units[model->position_scale][model->logit_scale] : "scaled";
 }
 
-static bool trained_alike(const lab_reproduction *table, size_t row, size_t a, size_t b) {
+bool lab_reproduction_has_scales(const lab_reproduction *table) {
+    for (size_t i = 0; i < table->column_count; i++) {
+        const lab_model_config *model = &table->columns[i].config.model;
+        if (model->position_scale != LAB_POSITIONS_AS_THEY_ARE || model->logit_scale != LAB_LOGITS_AS_THEY_ARE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool lab_reproduction_alike(const lab_reproduction *table, size_t row, size_t a, size_t b) {
     lab_train_config configs[2];
     char encodings[2][LAB_SPEC_SIZE];
     return lab_reproduction_has(table, row, b) &&
@@ -91,7 +101,7 @@ bool lab_reproduction_begins(const lab_reproduction *table, size_t row, size_t c
     bool first = lab_reproduction_has(table, row, column) && lab_reproduction_leads(table, column);
     const bool scaled = table->columns[column].config.model.position_scale != LAB_POSITIONS_AS_THEY_ARE;
     for (size_t i = 0; first && scaled && i < column; i++) {
-        first = !trained_alike(table, row, column, i);
+        first = !lab_reproduction_alike(table, row, column, i);
     }
     return first;
 }

@@ -189,6 +189,7 @@ static void put_page(const lab_reproduction_view *view, FILE *file) {
     put_scores(view, file);
     put_whole(view, file);
     put_pairs(view, file);
+    lab_factors_write(view, file);
     lab_others_write(view, file, true);
     fprintf(file,
             "\n## What the measured table says\n\nAt budget %s: computed from the means over seeds by the rules of "

@@ -63,6 +63,8 @@ void lab_separation_write(const lab_reproduction_view *view, FILE *stream, bool 
 void lab_deviations_write(const lab_reproduction_view *view, FILE *stream, bool markdown);
 /* How to read the numbers: a few lines. */
 void lab_legend_write(const lab_reproduction_view *view, FILE *stream);
+/* Markdown: what each scale does, where some columns have one. Nothing else. */
+void lab_factors_write(const lab_reproduction_view *view, FILE *stream);
 /* Published numbers that belong to no row: of others, or measured otherwise. Nothing where there are none. */
 void lab_others_write(const lab_reproduction_view *view, FILE *stream, bool markdown);
 /* Who has a decay: "as published (the algebraic schemes have it)". */

@@ -212,6 +212,15 @@ static void write_notes(const lab_reproduction_view *view, FILE *stream, const c
         fprintf(stream, "%sno scheme has a decay; the published algebraic schemes have 0.98.\n", bullet);
     }
     write_paths_note(table, stream, bullet);
+    if (lab_reproduction_has_scales(table)) {
+        fprintf(
+            stream,
+            "%sunit: embeddings of variance 1, times √D at the input; positions: what is added to them is times √D, "
+            "too; logits: the output, which is the embedding, is divided by √D. The public code, as we read it, does "
+            "neither. A "
+            "scheme that adds nothing to tokens is the same training with and without the first.\n",
+            bullet);
+    }
     if (has_kind(table, LAB_TASK_IMAGES)) {
         fprintf(stream,
                 "%sas published, the score is the best test accuracy by epoch: the test set takes part in choosing.\n",

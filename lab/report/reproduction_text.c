@@ -44,7 +44,10 @@ char *lab_field_text(const lab_reproduction_view *view, size_t row, size_t colum
 const lab_published *lab_view_published(const lab_reproduction_view *view, size_t row, size_t column) {
     const lab_reproduction_column *one = &view->table->columns[column];
     const lab_scheme *scheme = &one->rows[row];
-    return scheme->place != LAB_SCHEME_PUBLISHED
+    const bool scaled =
+        one->config.model.position_scale != LAB_POSITIONS_AS_THEY_ARE ||
+        one->config.model.logit_scale != LAB_LOGITS_AS_THEY_ARE; /* the published are of another set-up */
+    return scaled || scheme->place != LAB_SCHEME_PUBLISHED
                ? NULL
                : lab_published_look(one->config.task, one->config.data.order, one->span, scheme->spec);
 }
