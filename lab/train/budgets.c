@@ -198,6 +198,7 @@ locus_status lab_train_config_budget(lab_train_config *config, const lab_task *t
             apply_setup(config, task->kind, setup);
             config->encoding = config->model.encoding;
             config->budget = budgets[i].name;
+            config->numerics = LAB_NUMERICS;
             lab_config_fill(config);
             return LOCUS_OK;
         }

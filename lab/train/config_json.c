@@ -121,6 +121,7 @@ static const field fields[] = {
     {"rate_factor", REAL, AT(rate_factor), NULL, true, "0"},
     {"rate_epochs", COUNT, AT(rate_epochs), NULL, true, "0"},
     {"patience", COUNT, AT(patience), NULL, true, "0"},
+    {"numerics", SIZE, AT(numerics), NULL, true, "0"},
     {"pretrained_digest", SEED, AT(pretrained_digest), NULL, true, "0"},
     {"position_scale", NAMED, AT(model.position_scale), position_scales, true, "none"},
     {"logit_scale", NAMED, AT(model.logit_scale), logit_scales, true, "none"},

@@ -63,12 +63,37 @@ static locus_status fill_row(lab_session *session, locus_error *error) {
     return good ? LOCUS_OK : lab_fail_memory(error, "a run's record");
 }
 
+static bool ends_with(const char *text, const char *end) {
+    const size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* This program's version, behind those of the programs that made the steps so far. */
+static bool add_version(lab_session *session) {
+    char version[96];
+    const char *before = session->run->version != NULL ? session->run->version : "";
+    lab_version_text(version, sizeof version);
+    if (session->state.step == 0 || *before == '\0') {
+        return set_text(&session->run->version, version);
+    }
+    if (ends_with(before, version)) {
+        return true;
+    }
+    const size_t size = strlen(before) + strlen(version) + 8;
+    char *both = malloc(size);
+    if (both != NULL) {
+        snprintf(both, size, "%s, then %s", before, version);
+    }
+    const bool good = both != NULL && set_text(&session->run->version, both);
+    free(both);
+    return good;
+}
+
 /* What may differ when the run goes on elsewhere. */
 static locus_status fill_place(lab_session *session, locus_error *error) {
-    char machine[256], version[96];
+    char machine[256];
     lab_machine_text(machine, sizeof machine);
-    lab_version_text(version, sizeof version);
-    bool good = set_text(&session->run->machine, machine) && set_text(&session->run->version, version) &&
+    bool good = set_text(&session->run->machine, machine) && add_version(session) &&
                 set_text(&session->run->message, "") && set_text(&session->run->ended, "");
     return good ? LOCUS_OK : lab_fail_memory(error, "a run's record");
 }

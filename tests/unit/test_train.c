@@ -5,6 +5,7 @@
 #include "train/batch.h"
 #include "train/checkpoint.h"
 #include "train/config.h"
+#include "train/machine.h"
 #include "train/train.h"
 
 #include <cjson/cJSON.h>
@@ -422,6 +423,60 @@ static void test_lost_row(void **state) {
     lab_run_free(&run);
 }
 
+static void set_version(const char *name, const char *version) {
+    lab_store *store;
+    lab_run run;
+    locus_error error = {0};
+    assert_int_equal(lab_store_open(&store, store_path, &error), LOCUS_OK);
+    assert_int_equal(lab_store_run_find(store, name, &run, &error), LOCUS_OK);
+    free(run.version);
+    run.version = strdup(version);
+    assert_int_equal(lab_store_run_update(store, &run, &error), LOCUS_OK);
+    lab_run_free(&run);
+    lab_store_close(&store);
+}
+
+/* Steps that another program made stay that program's. */
+static void test_versions(void **state) {
+    (void)state;
+    plan p = {.config = tiny(), .name = "handed", .threads = 1, .stop_at = 10};
+    char own[96], want[200];
+    lab_version_text(own, sizeof own);
+    snprintf(want, sizeof want, "0.0.9 (0123456789), then %s", own);
+    assert_int_equal(train(&p), LOCUS_ERROR_INTERRUPTED);
+    set_version("handed", "0.0.9 (0123456789)");
+    p.stop_at = 20;
+    assert_int_equal(train(&p), LOCUS_ERROR_INTERRUPTED);
+    p.stop_at = 0;
+    assert_int_equal(train(&p), LOCUS_OK); /* a program that goes on with its own run is not told twice */
+    remains r = look_at("handed");
+    assert_string_equal(r.run.version, want);
+    forget(&r);
+    p.restart = true;
+    assert_int_equal(train(&p), LOCUS_OK);
+    r = look_at("handed");
+    assert_string_equal(r.run.version, own);
+    forget(&r);
+}
+
+/* Nor is a run gone on with whose program computed otherwise. */
+static void test_numerics(void **state) {
+    (void)state;
+    plan p = {.config = tiny(), .name = "numerics", .threads = 1, .stop_at = 10};
+    char names[2][256];
+    lab_run run;
+    locus_error error = {0};
+    assert_int_equal(p.config.numerics, LAB_NUMERICS);
+    assert_int_equal(train(&p), LOCUS_ERROR_INTERRUPTED);
+    lab_train_name(&p.config, names[0], sizeof names[0]);
+    p.config.numerics = LAB_NUMERICS + 1;
+    lab_train_name(&p.config, names[1], sizeof names[1]);
+    assert_string_not_equal(names[0], names[1]);
+    assert_int_equal(train_here(&p, &run, &error), LOCUS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "another numerics"));
+    lab_run_free(&run);
+}
+
 static void test_two_at_once(void **state) {
     (void)state;
     char path[160];
@@ -738,6 +793,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_length_out_of_table, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damaged_checkpoint, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lost_row, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_versions, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_numerics, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_finite, setup, teardown),

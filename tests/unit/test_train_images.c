@@ -3,6 +3,7 @@
  * an epoch, scores from the curve, the best parameters. */
 #include "train/config.h"
 #include "train/feed.h"
+#include "unit/small_images.h"
 #include "unit/training_case.h"
 
 #include <math.h>
@@ -21,24 +22,6 @@ enum { PIXELS = 3072, EACH = 9, TESTS = 30 };
 
 static char data_path[96];
 
-/* Class k: stripes that are 2 + k pixels wide, some bits of noise. */
-static void write_images(const char *name, size_t count, uint32_t random) {
-    char path[160];
-    snprintf(path, sizeof path, "%s/%s", data_path, name);
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    for (size_t i = 0; i < count; i++) {
-        unsigned char record[1 + PIXELS];
-        record[0] = (unsigned char)(i % 10);
-        for (size_t p = 0; p < PIXELS; p++) {
-            random = random * 1664525u + 1013904223u;
-            record[1 + p] = (unsigned char)((p % 32 / (2 + record[0]) % 2) * 180 + (random >> 26));
-        }
-        assert_int_equal(fwrite(record, 1, sizeof record, file), sizeof record);
-    }
-    assert_int_equal(fclose(file), 0);
-}
-
 static int setup(void **state) {
     if (training_setup(state) != 0) {
         return 1;
@@ -47,12 +30,7 @@ static int setup(void **state) {
     if (mkdir(data_path, 0777) != 0) {
         return 1;
     }
-    for (unsigned i = 1; i <= 5; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "data_batch_%u.bin", i);
-        write_images(name, EACH, i);
-    }
-    write_images("test_batch.bin", TESTS, 77);
+    small_images_write(data_path, EACH, TESTS);
     return 0;
 }
 
