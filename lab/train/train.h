@@ -18,8 +18,8 @@ typedef enum lab_schedule_kind { LAB_SCHEDULE_COSINE = 0, LAB_SCHEDULE_STEPS = 1
 /* What becomes of a training image: nothing, or AutoAugment's CIFAR-10 policy, crop and flip. */
 typedef enum lab_augmentation { LAB_AUGMENT_NONE = 0, LAB_AUGMENT_POLICY = 1 } lab_augmentation;
 
-/* Raised by a change of the program that alters bits of trainings: runs of before are then other runs, with other names,
- * and are not gone on with. tests/golden/test_golden_bits.c notices such changes. */
+/* Raised by a change of the program that alters bits of trainings: runs of before are then other runs, with other
+ * names, and are not gone on with. tests/golden/test_golden_bits.c notices such changes. */
 enum { LAB_NUMERICS = 0 };
 
 /* Every choice that decides the result; written as JSON into the run's row and its checkpoints. */

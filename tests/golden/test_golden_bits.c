@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Bits of trainings. A run of the store stands for its configuration: what is done is not trained again, whichever
- * program did it, and recorded tables are compared across commits. That holds as long as programs compute the same bits,
- * which nothing else looks at: other tests compare with a tolerance, which 1,500 steps make anything of.
+ * program did it, and recorded tables are compared across commits. That holds as long as programs compute the same
+ * bits, which nothing else looks at: other tests compare with a tolerance, which 1,500 steps make anything of.
  *
  * Small trainings of every family, digests of their losses, gradient norms and scores, against those in
- * training_bits.txt. Bits may also depend on the processor, the compiler, oneDNN and the C library, so there is a block for each
- * kind of machine on which somebody recorded them; on others the test is skipped and prints its block. */
+ * training_bits.txt. Bits may also depend on the processor, the compiler, oneDNN and the C library, so there is a block
+ * for each kind of machine on which somebody recorded them; on others the test is skipped and prints its block. */
 #include "planted_store.h"
 #include "text/token_file.h"
 #include "train/config.h"
