@@ -7,6 +7,7 @@
 #include "output.h"
 #include "report/reproduction_recorded.h"
 #include "report/reproduction_report.h"
+#include "report/written_check.h"
 #include "reproduce_request.h"
 #include "reproduce_table.h"
 #include "train/machine.h"
@@ -220,20 +221,28 @@ static size_t first_difference(const char *a, size_t bytes, const char *b) {
     return 0;
 }
 
-/* *line: where the file differs from what its runs give; 0: nowhere. A file that is not there differs in line 1. */
-static int compare_page(const record *from, size_t *line) {
+/* The page as its runs give it, and as it is. */
+typedef struct page {
+    char *made, *there; /* there NULL: it cannot be read */
+    size_t line;        /* where they differ; 0: nowhere */
+} page;
+
+static int look_at_page(const record *from, page *seen, locus_error *error) {
     const lab_reproduction_view view = view_of(from, head_text(from, "page_by"));
-    char *made = lab_reproduction_markdown_text(&view), *page = NULL;
     size_t bytes;
-    locus_error error;
-    int status = made == NULL ? cli_failure("out of memory for a page") : 0;
-    *line = 1;
-    if (status == 0 && lab_file_read(from->markdown, &page, &bytes, &error) == LOCUS_OK) {
-        *line = first_difference(page, generated_bytes(page), made);
+    *seen = (page){.made = lab_reproduction_markdown_text(&view), .line = 1};
+    if (seen->made == NULL) {
+        return cli_failure("out of memory for a page");
     }
-    free(made);
-    free(page);
-    return status;
+    if (lab_file_read(from->markdown, &seen->there, &bytes, error) == LOCUS_OK) {
+        seen->line = first_difference(seen->there, generated_bytes(seen->there), seen->made);
+    }
+    return 0;
+}
+
+static void free_page(page *seen) {
+    free(seen->made);
+    free(seen->there);
 }
 
 /* Both files are of this program then. */
@@ -266,24 +275,58 @@ static int show(const record *from, const cli_arguments *asked) {
     return 0;
 }
 
-static int make(record *from, const cli_arguments *asked) {
-    size_t line;
-    int status = compare_page(from, &line);
-    if (status != 0) {
-        return status;
+static void tell(void *context, size_t line, const char *text) {
+    const record *from = context;
+    cli_failure("%s: line %zu: %s", from->markdown, line, text);
+}
+
+static size_t line_of(const char *text, const char *at) {
+    size_t line = 1;
+    for (; text < at; text++) {
+        line += *text == '\n';
     }
-    if (cli_flag(asked, "check")) {
-        return line == 0
-                   ? 0
-                   : cli_failure("%s: line %zu is not what the runs in '%s' give", from->markdown, line, from->path);
+    return line;
+}
+
+/* What was written by hand, too, must be what the runs give. */
+static int check_page(record *from, const page *seen) {
+    const lab_reproduction_view view = view_of(from, head_text(from, "page_by"));
+    const char *slash = strrchr(from->path, '/'), *own = lab_own_part(seen->there);
+    const lab_written_page written = {
+        .view = &view,
+        .store = from->store,
+        .generated = seen->made,
+        .own = own,
+        .first_line = line_of(seen->there, own),
+        .runs = slash != NULL ? slash + 1 : from->path,
+    };
+    if (seen->line > 0) {
+        cli_failure("%s: line %zu is not what the runs in '%s' give", from->markdown, seen->line, from->path);
     }
-    status = show(from, asked);
-    if (status == 0 && line > 0) {
+    return lab_written_check(&written, tell, from) + seen->line > 0;
+}
+
+static int show_and_write(record *from, const cli_arguments *asked, const page *seen) {
+    int status = show(from, asked);
+    if (status == 0 && seen->line > 0) {
         status = write_page(from);
     }
     if (status == 0) {
-        cli_note(line > 0 ? "written: %s" : "%s stands as it is", from->markdown);
+        cli_note(seen->line > 0 ? "written: %s" : "%s stands as it is", from->markdown);
     }
+    return status;
+}
+
+static int make(record *from, const cli_arguments *asked) {
+    page seen;
+    locus_error error;
+    int status = look_at_page(from, &seen, &error);
+    if (status == 0 && cli_flag(asked, "check")) {
+        status = seen.there != NULL ? check_page(from, &seen) : cli_error(&error);
+    } else if (status == 0) {
+        status = show_and_write(from, asked, &seen);
+    }
+    free_page(&seen);
     return status;
 }
 

@@ -114,7 +114,7 @@ from() {
     "$locus" reproduce --from copy/page.json "$@" >out 2>err || got=$?
 }
 from --check
-[ "$got" = 1 ] && [ "$(cat err)" = "locus: copy/page.md: line 1 is not what the runs in 'copy/page.json' give" ] ||
+[ "$got" = 1 ] && [ "$(cat err)" = "locus: cannot read 'copy/page.md': No such file or directory" ] ||
     fail "no page: $got, $(cat err)"
 from
 [ "$got" = 0 ] && [ "$(cat err)" = "locus: written: copy/page.md" ] || fail "from: $got, $(cat err)"

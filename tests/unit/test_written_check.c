@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* What somebody writes below a page's generated part: what the runs give passes, and not one digit of it may be
+ * another. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "report/written_check.h"
+#include "report/written_value.h"
+#include "train/config.h"
+
+#include <cjson/cJSON.h>
+#include <ctype.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OK(call) \
+    do { \
+        locus_error failed = {0}; \
+        if ((call) != LOCUS_OK) { \
+            fail_msg("%s: %s", #call, failed.message); \
+        } \
+    } while (0)
+
+static lab_reproduction table; /* too large for the stack, as the result is */
+static lab_result result;
+static lab_findings findings;
+static lab_reproduction_view view;
+static lab_store *store;
+static char *generated;
+
+/* ---- a table: two columns, three rows, three seeds ---- */
+
+/* Relative learns copy, the others stay at chance; nobody is like another. */
+static double accuracy(lab_reproduction_place place) {
+    const double level = place.row == 1 && place.column == 0 ? 0.97 : 0.03 + 0.01 * (double)place.row;
+    return level + 0.0134 * (double)place.column + 0.0006 * (double)place.repetition;
+}
+
+static void plant_run(lab_reproduction_place place) {
+    lab_train_config config;
+    char encoding[LAB_SPEC_SIZE], name[256];
+    OK(lab_reproduction_config(&table, place, &config, encoding, &failed));
+    lab_train_name(&config, name, sizeof name);
+    char *json = lab_config_json(&config);
+    lab_run run = {.name = name,
+                   .task = (char *)(uintptr_t)config.task,
+                   .encoding = encoding,
+                   .setup = (char *)(uintptr_t)lab_setup_name(config.setup),
+                   .embedding_init = (char *)(uintptr_t)lab_embedding_init_name(config.model.embedding_init),
+                   .budget = (char *)(uintptr_t)config.budget,
+                   .config = json,
+                   .seed = config.seed,
+                   .state = LAB_RUN_DONE};
+    OK(lab_store_run_insert(store, &run, &failed));
+    OK(lab_store_final_set(store, run.id, "test", "accuracy", accuracy(place), &failed));
+    OK(lab_store_final_set(store, run.id, "test", "loss", 1.5 + accuracy(place), &failed));
+    OK(lab_store_final_set(store, run.id, "test", "exact", accuracy(place) / 2, &failed));
+    for (uint64_t step = 100; step <= 1500; step += 100) {
+        const double early = step < 400 ? 0.9 : 1;
+        OK(lab_store_metric_add(store, run.id, "dev.accuracy", step, early * accuracy(place), &failed));
+    }
+    cJSON_free(json);
+}
+
+static int setup(void **state) {
+    (void)state;
+    static char *const columns[] = {"copy-scaled", "reverse-scaled"};
+    static char *const rows[] = {"sinusoidal", "rope", "relative"};
+    const lab_reproduction_request request = {.table = "table1",
+                                              .budget = "smoke",
+                                              .first_seed = 4,
+                                              .seeds = 3,
+                                              .columns = columns,
+                                              .column_count = 2,
+                                              .rows = rows,
+                                              .row_count = 3};
+    OK(lab_reproduction_make(&table, &request, &failed));
+    OK(lab_store_open(&store, ":memory:", &failed));
+    for (size_t i = 0; i < 18; i++) {
+        plant_run((lab_reproduction_place){i / 6, i / 3 % 2, i % 3});
+    }
+    result.chance[0] = result.chance[1] = 0.06;
+    OK(lab_result_read(&result, &table, store, &failed));
+    OK(lab_findings_make(&findings, &table, &result, &failed));
+    view = (lab_reproduction_view){.table = &table, .result = &result, .findings = &findings};
+    generated = lab_reproduction_markdown_text(&view);
+    return generated == NULL;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    free(generated);
+    lab_findings_free(&findings);
+    lab_store_close(&store);
+    return 0;
+}
+
+/* ---- checking ---- */
+
+static char told[4096];
+
+static void tell(void *context, size_t line, const char *text) {
+    (void)context;
+    const size_t used = strlen(told);
+    snprintf(told + used, sizeof told - used, "%zu: %s\n", line, text);
+}
+
+static size_t check(const char *own) {
+    const lab_written_page page = {
+        .view = &view, .store = store, .generated = generated, .own = own, .first_line = 7, .runs = "x.json"};
+    told[0] = '\0';
+    return lab_written_check(&page, tell, NULL);
+}
+
+static void passes(const char *own) {
+    if (check(own) != 0) {
+        fail_msg("%s\n%s", own, told);
+    }
+}
+
+static void fails(const char *own, const char *says) {
+    if (check(own) != 1 || strstr(told, says) == NULL) {
+        fail_msg("%s\n%s instead of\n%s", own, told, says);
+    }
+}
+
+/* A page of sentences, each of which is true of the planted runs. */
+static const char true_page[] =
+    "## Conditions, and what it shows\n\n"
+    "Rope has 5.06 ±0.06 % of copy, sinusoidal 3.06 %, relative 97.06 % (published: 13.80 ±3.5); at chance is below\n"
+    "15.40. By seed relative has [97.00](x.json#copy-scaled/relative/4), [97.06](x.json#copy-scaled/relative/5) and\n"
+    "[97.1 %](x.json#copy-scaled/relative/6), from [97.0](x.json#copy-scaled/relative/least) to\n"
+    "[97.12](x.json#copy-scaled/relative/most), [0.060](x.json#copy-scaled/relative/deviation) apart;\n"
+    "[48.50](x.json#copy-scaled/relative/4/test/exact) whole, a mean of\n"
+    "[48.53](x.json#copy-scaled/relative/mean/test/exact), a loss of "
+    "[2.4700](x.json#copy-scaled/relative/4/test/loss).\n"
+    "Rope is [2.00](x.json#copy-scaled/rope,sinusoidal) above sinusoidal, which is\n"
+    "[\xe2\x88\x92"
+    "94.0](x.json#copy-scaled/sinusoidal,relative) above relative. After 300 steps it had\n"
+    "[87.3](x.json#copy-scaled/relative/4/dev.accuracy@300), above 90 % (see [there](../tasks.md)) from step\n"
+    "[400](x.json#copy-scaled/relative/4/dev.accuracy:above:90) on: [97 of 100](x.json#copy-scaled/relative/4).\n";
+
+static void test_true(void **state) {
+    (void)state;
+    /* "90 %" is a bound and nobody's score. */
+    char *page = strdup(true_page);
+    assert_non_null(page);
+    char *at = strstr(page, "90 % (see");
+    assert_non_null(at);
+    memcpy(at, "nine ", 5);
+    passes(page);
+    free(page);
+    fails(true_page, "90 does not stand so");
+}
+
+/* Every digit that stands for a result, changed by one, is noticed; where a link leads is its own text. */
+static void test_every_digit(void **state) {
+    (void)state;
+    size_t changed = 0;
+    char *page = strdup(true_page);
+    assert_non_null(page);
+    memcpy(strstr(page, "90 % (see"), "nine ", 5);
+    const char *plain = strstr(page, "300 steps"); /* no result, and no number that is looked at */
+    for (char *at = page; *at != '\0'; at++) {
+        at += *at == '(' && at[-1] == ']' ? strcspn(at, ")") : 0;
+        if (!isdigit((unsigned char)*at) || (at >= plain && at < plain + 3)) {
+            continue;
+        }
+        const char digit = *at;
+        *at = digit == '9' ? '8' : (char)(digit + 1);
+        if (check(page) == 0) {
+            fail_msg("not noticed: %.40s", at);
+        }
+        *at = digit;
+        changed++;
+    }
+    assert_true(changed > 60);
+    free(page);
+}
+
+static void test_numbers(void **state) {
+    (void)state;
+    passes("5,000 steps of 32, 2026-11-21, locus 0.1.0, `0.123` and N(0, 1), 2 to 3 seeds, 100 steps\n");
+    passes("rope, copy: 5.06, 5.0600 and [5.1](elsewhere.md)\n");
+    fails("rope: 5.06\n", "7: 5.06 does not stand so"); /* of no column */
+    fails("copy: 5.06, by Europe\n", "5.06 does not stand so");
+    fails("Rope on\ncopy has\n5.06.\n\nRope on copy.\n\n- copy\n- rope: 5.06\n", "14: 5.06 does not stand so");
+    passes("15.40 and 15.4 and 15.4 per cent\n");
+    fails("rope, copy: 5.05\n", "7: 5.05 does not stand so in the generated part");
+    fails("\n\n1,234.5, rope, copy: 5.06\n", "9: 1234.5 does not stand so");
+    fails("41 %\n", "41 does not stand so");
+    fails("41\xc2\xa0%\n", "41 does not stand so");
+    assert_int_equal(check("41, 42 and 43 %\n"), 3);
+    assert_int_equal(check("41 to 43 %, 5 steps\n"), 2);
+    fails("rope, copy: \xe2\x88\x92"
+          "5.06\n",
+          "-5.06 does not stand so"); /* there it has no sign */
+    fails("rope, copy: +5.06\n", "+5.06 does not stand so");
+}
+
+static void test_counts(void **state) {
+    (void)state;
+    passes("18 of 18 trainings\n");
+    fails("17 of 18 trainings\n", "17 of 18 is no count");
+    fails("18 of the 19\n", "18 of 19 is no count");
+    fails("[90 of 100](x.json#copy-scaled/relative/4)\n", "'90 of 100' is said of");
+    const lab_finding *first = &findings.findings[0];
+    char own[64];
+    snprintf(own, sizeof own, "%zu of %zu\n", first->counts[first->verdict], first->item_count);
+    passes(own);
+}
+
+static void test_verdicts(void **state) {
+    (void)state;
+    bool all = true;
+    for (size_t i = 1; i < findings.count; i++) {
+        all = all && findings.findings[i].verdict == findings.findings[0].verdict;
+    }
+    assert_true(findings.count > 1 && !all); /* or there would be nothing to link */
+    for (size_t i = 0; i < findings.count; i++) {
+        const lab_finding *one = &findings.findings[i];
+        for (int verdict = 0; verdict < 3; verdict++) {
+            char own[256];
+            const char *name = lab_verdict_name((lab_verdict)verdict);
+            snprintf(own, sizeof own, "**[%s](x.json#claim/%s/%s)**\n", name, one->claim->id, one->variant);
+            assert_int_equal(check(own), verdict != (int)one->verdict);
+            assert_int_equal(check(name), 1);
+        }
+    }
+    passes("an open question, OPENED, UNSUPPORTED\n");
+}
+
+static void test_links(void **state) {
+    (void)state;
+    fails("[1](y.json#copy-scaled/rope)\n", "'y.json#copy-scaled/rope' is not of this page's runs, 'x.json'");
+    fails("[1](x.json#copy)\n", "the path names no row");
+    fails("[1](x.json#copy/rope)\n", "there is no column 'copy'");
+    fails("[1](x.json#copy-scaled/algebraic)\n", "has no row 'algebraic'");
+    fails("[1](x.json#copy-scaled/rope/7)\n", "there is no run of seed 7");
+    fails("[1](x.json#copy-scaled/rope/four)\n", "'four' is no seed");
+    fails("[1](x.json#copy-scaled/rope/4/test/length)\n", "there is no score 'test/length'");
+    fails("[1](x.json#copy-scaled/rope/4/dev.accuracy@150)\n", "no point of the curves is 'dev.accuracy@150'");
+    fails("[1](x.json#copy-scaled/rope/4/dev.accuracy:above:90)\n", "no point of the curves");
+    fails("[1](x.json#copy-scaled/rope/4/a/b/c)\n", "too many parts");
+    fails("[1](x.json#claim/none)\n", "there is no claim 'none'");
+    fails("[much](x.json#copy-scaled/rope)\n", "'much' says no number of");
+    fails("[+2.00](x.json#copy-scaled/sinusoidal,rope)\n", "which is -2");
+    passes("[anything, 99.99 %](https://example.org/) and [1] and [x](\n");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_true),   cmocka_unit_test(test_every_digit), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_counts), cmocka_unit_test(test_verdicts),    cmocka_unit_test(test_links),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
