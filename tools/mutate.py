@@ -23,6 +23,7 @@ import argparse
 import contextlib
 import hashlib
 import json
+import math
 import os
 import pathlib
 import random
@@ -316,6 +317,7 @@ def run(options):
     done = {json.loads(row)["number"] for row in results.read_text().splitlines()} if results.exists() else set()
     trees = [Tree(options.shard), Tree(options.shard, "address,undefined")]
     times, clean = baseline(trees[0], reach), None
+    times = {name: seconds for name, seconds in times.items() if seconds <= options.longest}
     for number in range(options.shard, min(options.count, len(places)), options.shards):
         if number in done or (options.rooms and not re.search(options.rooms, places[number][0])):
             continue
@@ -377,6 +379,8 @@ def main():
     command.add_argument("--shard", type=int, default=0, help="this process takes numbers SHARD, SHARD + SHARDS, …")
     command.add_argument("--shards", type=int, default=1)
     command.add_argument("--rooms", default="", help="only files that match")
+    command.add_argument("--longest", type=float, default=math.inf, metavar="SECONDS",
+                         help="leaves out tests that take longer: what they alone would kill then counts as survived")
     command = commands.add_parser("report")
     command.add_argument("--seed", type=int)
     command.add_argument("--least", type=float, default=96)

@@ -125,10 +125,6 @@ static void trees_smoke(lab_train_config *config) {
 static void images_paper(lab_train_config *config) {
     lab_budget_training(config);
     config->model = lab_model_image_default();
-    config->model.dropout = 0.0;
-    config->model.attention_dropout = 0.1;
-    config->model.stochastic_depth = 0.1;
-    config->model.label_smoothing = 0.1;
     config->augment = LAB_AUGMENT_POLICY;
     config->train_samples = 50000;
     config->dev_samples = config->test_samples = 10000;
