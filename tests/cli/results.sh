@@ -55,7 +55,7 @@ for json in "$results"/*.json; do
     alters 's/^\(| [a-z].* | \**[0-9]*\.[0-9]\)[5-9]/\10/'
     alters 's/\*\*SUPPORTED/**CONTRADICTED/'
     alters 's/\*\*OPEN/**SUPPORTED/'
-    alters '/^- \*\*/d'
+    alters '1,/^## Conditions/{/^- \*\*/d;}'
     alters '/^## Conditions/,$s/[0-9]\([^]0-9]*\](.*json#\)/x\1/'
     alters '/^## Conditions/,$s/\.\([0-9]\)/.7\1/'
 done
