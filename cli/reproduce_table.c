@@ -155,6 +155,6 @@ void cli_reproduce_print(const lab_reproduction_view *view, FILE *stream) {
     lab_claims_write(view, stream, false);
     fputs("\nWhat it does not tell apart\n\n", stream);
     lab_separation_write(view, stream, false);
-    fputs("\nWhat differs from the published set-up\n\n", stream);
+    fputs("\nWhat differs from budget paper, and whose its settings are\n\n", stream);
     lab_deviations_write(view, stream, false);
 }

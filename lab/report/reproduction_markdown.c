@@ -200,7 +200,7 @@ static void put_page(const lab_reproduction_view *view, FILE *file) {
           "pairs of a column are corrected together.\n\n",
           file);
     lab_separation_write(view, file, true);
-    fputs("\n## What differs from the published set-up\n\n", file);
+    fputs("\n## What differs from budget paper, and whose its settings are\n\n", file);
     lab_deviations_write(view, file, true);
 }
 

@@ -2,6 +2,7 @@
 /* How a measured table's numbers are to be read: what is measured, who has a decay, what differs from the published
  * set-up, and what else was published. */
 #include "report/reproduction_report.h"
+#include "report/setting_source.h"
 
 #include "train/config.h"
 
@@ -37,7 +38,7 @@ const char *lab_decay_name(const lab_reproduction *table) {
                                                              : "nobody has it";
 }
 
-/* ---- what differs from the published set-up ---- */
+/* ---- what differs from budget paper, and whose that is ---- */
 
 static bool is_size(const char *name) {
     static const char *const others[] = {
@@ -52,21 +53,27 @@ static bool is_size(const char *name) {
     return true;
 }
 
-/* A list of differences, and whose the other values are. */
-typedef struct differences {
-    char text[1200];
-    const char *whose;
-} differences;
-
-static void add(differences *list, const char *name, const char *here, const char *there) {
-    size_t used = strlen(list->text);
-    snprintf(list->text + used, sizeof list->text - used, "%s%s %s (%s %s)", used > 0 ? ", " : "", name, here,
-             list->whose, there);
+/* A field's name in words. */
+static const char *words_of(const char *field, char text[40]) {
+    snprintf(text, 40, "%s", field);
+    for (char *dash = text; (dash = strchr(dash, '_')) != NULL;) {
+        *dash = ' ';
+    }
+    return text;
 }
 
-/* Not all of what budget paper has for problems and expressions is published. */
-static const char *whose_sizes(lab_task_kind kind) {
-    return kind == LAB_TASK_PROBLEMS || kind == LAB_TASK_EXPRESSIONS ? "paper" : "published";
+/* A list of differences between settings of a kind. */
+typedef struct differences {
+    char text[1600];
+    lab_task_kind kind;
+    lab_setup setup;
+} differences;
+
+static void add(differences *list, const char *field, const char *here, const char *there) {
+    char name[40];
+    size_t used = strlen(list->text);
+    snprintf(list->text + used, sizeof list->text - used, "%s%s %s (%s: %s)", used > 0 ? ", " : "",
+             words_of(field, name), here, lab_setting_source(list->kind, list->setup, field), there);
 }
 
 static void value_text(const cJSON *value, char text[64]) {
@@ -79,21 +86,17 @@ static void value_text(const cJSON *value, char text[64]) {
     }
 }
 
-/* The sizes in which two configurations differ, each as "dim 64 (published 512)". */
+/* The sizes in which two configurations differ, each as "dim 64 (paper: 512)", with whose the other is. */
 static void compare_sizes(const lab_train_config *here, const lab_train_config *there, differences *list) {
     char *texts[2] = {lab_config_json(here), lab_config_json(there)};
     cJSON *a = cJSON_Parse(texts[0] ? texts[0] : ""), *b = cJSON_Parse(texts[1] ? texts[1] : "");
     list->text[0] = '\0';
     for (const cJSON *item = a != NULL ? a->child : NULL; item != NULL; item = item->next) {
-        char one[64], other[64], name[40];
+        char one[64], other[64];
         value_text(item, one);
         value_text(cJSON_GetObjectItemCaseSensitive(b, item->string), other);
         if (is_size(item->string) && strcmp(one, other) != 0) {
-            snprintf(name, sizeof name, "%s", item->string);
-            for (char *dash = name; (dash = strchr(dash, '_')) != NULL;) {
-                *dash = ' ';
-            }
-            add(list, name, one, other);
+            add(list, item->string, one, other);
         }
     }
     if (lab_config_steps(here) != lab_config_steps(there)) {
@@ -114,7 +117,7 @@ static void write_size_line(FILE *stream, const char *bullet, const char *tasks,
 
 /* One line for tasks that differ alike. */
 static void write_sizes(const lab_reproduction_view *view, FILE *stream, const char *bullet) {
-    char last[1200] = "", tasks[200] = "";
+    char last[1600] = "", tasks[200] = "";
     const char *told = NULL;
     for (size_t i = 0; i < view->table->column_count; i++) {
         const lab_train_config *here = &view->table->columns[i].config;
@@ -129,7 +132,7 @@ static void write_sizes(const lab_reproduction_view *view, FILE *stream, const c
             there.model.logit_scale = here->model.logit_scale;
         }
         there.encoding = here->encoding;
-        differences list = {.whose = whose_sizes(view->table->columns[i].kind)};
+        differences list = {.kind = view->table->columns[i].kind, .setup = here->setup};
         compare_sizes(here, &there, &list);
         told = here->task;
         if (tasks[0] != '\0' && strcmp(list.text, last) != 0) {
@@ -142,6 +145,39 @@ static void write_sizes(const lab_reproduction_view *view, FILE *stream, const c
     }
     if (tasks[0] != '\0') {
         write_size_line(stream, bullet, tasks, last);
+    }
+}
+
+/* The fields that budget paper has from one source; false: none. */
+static bool list_source(lab_task_kind kind, lab_setup setup, const char *source, char *text, size_t size) {
+    const char *field;
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; (field = lab_setting_at(kind, i)) != NULL; i++) {
+        char name[40];
+        if (strcmp(lab_setting_source(kind, setup, field), source) == 0 && used < size) {
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", words_of(field, name));
+        }
+    }
+    return used > 0;
+}
+
+/* Whose the settings of budget paper are, once for each kind of task. */
+static void write_sources(const lab_reproduction *table, FILE *stream, const char *bullet) {
+    static const char *const kinds[LAB_TASK_KINDS] = {"words", "trees", "images", "problems", "text", "expressions"};
+    static const char *const sources[] = {"paper", "code of 2024", "Long Range Arena"};
+    for (size_t kind = 0; kind < LAB_TASK_KINDS; kind++) {
+        char text[600];
+        if (!has_kind(table, (lab_task_kind)kind) || lab_setting_at((lab_task_kind)kind, 0) == NULL) {
+            continue;
+        }
+        fprintf(stream, "%sof budget paper, %s: ", bullet, kinds[kind]);
+        for (size_t i = 0; i < COUNT(sources); i++) {
+            if (list_source((lab_task_kind)kind, table->setup, sources[i], text, sizeof text)) {
+                fprintf(stream, "%s%s has %s; ", i < 2 ? "the " : "", sources[i], text);
+            }
+        }
+        fputs("what is not named is ours (docs/budgets.md).\n", stream);
     }
 }
 
@@ -202,12 +238,7 @@ static void write_paths_note(const lab_reproduction *table, FILE *stream, const 
 /* What no list of sizes shows. */
 static void write_notes(const lab_reproduction_view *view, FILE *stream, const char *bullet) {
     const lab_reproduction *table = view->table;
-    if (has_kind(table, LAB_TASK_PROBLEMS) || has_kind(table, LAB_TASK_EXPRESSIONS)) {
-        fprintf(stream,
-                "%sbudget paper has the sizes that are published; rates, warm-up, dropout and how many samples are "
-                "scored are not, its own are ours (docs/budgets.md).\n",
-                bullet);
-    }
+    write_sources(table, stream, bullet);
     if (table->decay == LAB_DECAY_NOBODY && !is_table(table, "roper") && !is_table(table, "listops")) {
         fprintf(stream, "%sno scheme has a decay; the published algebraic schemes have 0.98.\n", bullet);
     }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the settings of budget paper come from. Papers are silent on many of them, and no revision of their code fits
+ * them in everything: a number is only called a paper's if the paper has it. */
+#ifndef LAB_SETTING_SOURCE_H
+#define LAB_SETTING_SOURCE_H
+
+#include "train/train.h"
+
+/* Whose a field of a configuration is at budget paper, the field by its name in JSON ("feed_forward", "steps"):
+ *
+ *   paper             the text or an appendix of the publication
+ *   code of 2024      its authors' public code of that year, where the paper is silent
+ *   Long Range Arena  the benchmark's own model
+ *   ours              neither
+ *
+ * Fields that are not listed are ours. */
+const char *lab_setting_source(lab_task_kind kind, lab_setup setup, const char *field);
+
+/* Listed fields of a kind in set-up paper, one after the other; NULL past the end. */
+const char *lab_setting_at(lab_task_kind kind, size_t index);
+
+#endif
