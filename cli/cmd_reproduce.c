@@ -417,7 +417,7 @@ static int run(cli_arguments *arguments) {
 
 static const cli_option options[] = {
     {"budget", 0, CLI_CHOICE, "smoke|quick|paper", NULL, "sizes and steps: docs/budgets.md", 0, 0},
-    {"setup", 0, CLI_CHOICE, "paper|code", NULL, "as the paper says, or in some things as its authors' code", 0, 0},
+    {"setup", 0, CLI_CHOICE, "paper|code", NULL, "as the paper says, or partly as its authors' code", 0, 0},
     {"seeds", 0, CLI_INTEGER, "N", NULL, "repetitions; 3, but 1 for images below budget paper, 10 for roper at it", 1,
      LAB_MOST_SEEDS},
     {"seed", 's', CLI_INTEGER, "S", "0", "the first seed", 0, 9007199254740991.0},

@@ -18,7 +18,7 @@
 
 #define CLI_TRAIN_OPTIONS \
     {"budget", 0, CLI_CHOICE, "smoke|quick|paper", NULL, "sizes and steps: docs/budgets.md", 0, 0}, \
-        {"setup", 0, CLI_CHOICE, "paper|code", NULL, "as the paper says, or in some things as its authors' code", 0, 0}, \
+        {"setup", 0, CLI_CHOICE, "paper|code", NULL, "as the paper says, or partly as its authors' code", 0, 0}, \
         {"position-scale", \
          0, \
          CLI_CHOICE, \

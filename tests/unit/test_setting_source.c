@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whose settings are: the table of docs/budgets.md against the data, and the data against the settings that there are. */
+/* Whose settings are: the table of docs/budgets.md against the data, and the data against configurations. */
 #include "io/file.h"
 #include "report/setting_source.h"
 #include "train/config.h"
