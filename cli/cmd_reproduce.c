@@ -12,6 +12,7 @@
 #include "reproduce_table.h"
 #include "stop.h"
 #include "store_argument.h"
+#include "train/config.h"
 #include "train_options.h"
 
 #include <ctype.h>
@@ -296,6 +297,11 @@ static int list_json(const reproduce *job, lab_store *store) {
         cJSON_AddStringToObject(object, "encoding", cell->encoding);
         cJSON_AddNumberToObject(object, "seed", (double)cell->config.seed);
         cJSON_AddStringToObject(object, "state", state);
+        char *config = lab_config_json(&cell->config);
+        if (config != NULL) {
+            cJSON_AddRawToObject(object, "config", config);
+        }
+        cJSON_free(config);
     }
     return cli_json_print(root);
 }

@@ -736,19 +736,21 @@ def check_item(claim, item, columns, scores, states, bounds):
         assert item["difference"] is None and item["half_width"] is None
         assert (item["verdict"], item.get("reason")) == ("OPEN", "missing"), item
         return 0
-    difference, half_width = contrast(fields, weights, 1 - claim["level"])
+    difference, half_width = contrast(fields, weights, 1 - item["level"])
     if item["rival"] == "chance":
         difference -= bounds[item["column"]]
         sign, weights = -1, [1]
     assert same(difference, item["difference"]) and same(half_width, item["half_width"]), item
     margin = MARGINS[column["measure"]] if kind in ("best", "similar", "harmless") else 0
     assert same(item.get("margin", 0), margin), item
+    decidable = False
     low = [one is not None and one["mean"] < bounds.get(place[1], 0) for one, place in zip(fields, places)]
     if min(one["seeds"] for one in fields) < 3:
         said, reason, learners = "OPEN", "seeds", []
     elif any(low[i] and low[i + 1] for i in range(0, len(low) - 1, 2)):
         said, reason, learners = "OPEN", "chance", []
     else:
+        decidable = True
         said = verdict(kind, sign * difference, half_width, margin)
         reason = "interval" if said == "OPEN" else None
         learners = [] if claim["after_the_same_steps"] or said == "OPEN" else [
@@ -759,12 +761,37 @@ def check_item(claim, item, columns, scores, states, bounds):
             said, reason = "OPEN", names[states[kind == "chance"][learners[0]]]
             assert (item["learner"], item["learner_column"]) == learners[0], item
     assert (item["verdict"], item.get("reason")) == (said, reason), (item, said, reason)
+    assert same(p_of(kind, fields, weights, sign * difference, margin) if decidable else 1, item["p"]), item
     if "half_width_95_of_test_samples" in item or "half_width_95_of_test_images" in item:
         p, q = (one["mean"] for one in fields)
         n = {"cifar10": 10000, "listops": 2000}[column["task"]]
         alone = 1.959964 * np.sqrt((p * (1 - p) + q * (1 - q)) / n)
         assert same(alone, item.get("half_width_95_of_test_samples", item.get("half_width_95_of_test_images")))
-    return 4
+    return 5
+
+
+def p_of(kind, fields, weights, lead, margin):
+    """Two-sided, of the nearest value that the lead is compared with."""
+    values = (-margin, margin) if kind == "similar" else (-margin,)
+    parts = [w * w * one["deviation"] ** 2 / one["seeds"] for one, w in zip(fields, weights)]
+    distance = min(abs(lead - value) for value in values)
+    if sum(parts) == 0:
+        return float(distance == 0)
+    degrees = sum(parts) ** 2 / sum(part ** 2 / (one["seeds"] - 1) for part, one in zip(parts, fields))
+    return float(2 * scipy.stats.t.sf(distance / np.sqrt(sum(parts)), degrees))
+
+
+def check_holm(claim, items):
+    """Each one's level, from the p of all; of the best of a column only the deciding comparison is there."""
+    m, level = claim["m"], None
+    for k, item in enumerate(sorted(items, key=lambda one: one["p"])):
+        if claim["kind"] == "best":
+            assert 0.05 / m <= 1 - item["level"] + 1e-12 and 1 - item["level"] <= 0.05 + 1e-12
+            continue
+        stopped = level is not None and last["p"] >= 1 - level
+        level = level if stopped else 1 - 0.05 / (m - k)
+        last = last if stopped else item
+        assert same(level, item["level"]), (claim["id"], item)
 
 
 def check_claims(name, made, columns, scores, states):
@@ -773,7 +800,8 @@ def check_claims(name, made, columns, scores, states):
     checked, counts = 0, {}
     for claim in made["claims"]:
         items = claim["comparisons"]
-        assert same(claim["level"], 1 - 0.05 / claim["m"]) and claim["m"] >= len(items)
+        assert claim["m"] >= len(items)
+        check_holm(claim, items)
         assert made["part"] or claim["kind"] == "best" or claim["m"] == len(items), claim["id"]
         said = [item["verdict"] for item in items]
         assert claim["verdict"] == ("CONTRADICTED" if "CONTRADICTED" in said else "OPEN" if "OPEN" in said else "SUPPORTED")

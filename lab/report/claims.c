@@ -226,40 +226,41 @@ static bool has_margin(lab_claim_kind kind) {
     return kind == LAB_CLAIM_BEST || kind == LAB_CLAIM_SIMILAR || kind == LAB_CLAIM_HARMLESS;
 }
 
-static lab_claim_item judge_against_chance(const judge *by, const comparison *one) {
+static lab_case against_chance(const judge *by, const comparison *one) {
     const lab_side side = side_of(by, one->subject, one->column, -1);
-    lab_claim_item item = {.column = one->column, .subject = one->subject, .rival = SIZE_MAX};
-    item.contrast = lab_contrast_one(side.score, lab_chance_bound(by->result->chance[one->column]), by->finding->miss);
-    item.lead = -item.contrast.difference;
-    lab_verdict_decide(&item, by->of.claim, &side, 1);
-    return item;
+    lab_case made = {
+        .item = {.column = one->column, .subject = one->subject, .rival = SIZE_MAX}, .sides = {side}, .side_count = 1};
+    made.item.contrast = lab_contrast_one(side.score, lab_chance_bound(by->result->chance[one->column]), LAB_MISS);
+    made.item.lead = -made.item.contrast.difference;
+    return made;
 }
 
-static lab_claim_item judge_one(const judge *by, const comparison *one) {
+static lab_case make_case(const judge *by, const comparison *one) {
     if (one->rival == SIZE_MAX) {
-        return judge_against_chance(by, one);
+        return against_chance(by, one);
     }
     const lab_measure measure = by->of.table->columns[one->column].measure;
     const double sign = lab_measure_sign(measure);
-    const size_t count = one->other == SIZE_MAX ? 2 : 4;
-    lab_claim_item item = {.column = one->column, .subject = one->subject, .rival = one->rival};
-    lab_side sides[4] = {side_of(by, one->subject, one->column, sign), side_of(by, one->rival, one->column, -sign)};
-    if (count == 4) {
-        sides[2] = side_of(by, one->subject, one->other, -sign);
-        sides[3] = side_of(by, one->rival, one->other, sign);
+    const lab_statistic *fields[LAB_MOST_SIDES];
+    double weights[LAB_MOST_SIDES];
+    lab_case made = {
+        .item = {.column = one->column, .subject = one->subject, .rival = one->rival},
+        .sides = {side_of(by, one->subject, one->column, sign), side_of(by, one->rival, one->column, -sign)},
+        .side_count = 2};
+    if (one->other != SIZE_MAX) {
+        made.sides[2] = side_of(by, one->subject, one->other, -sign);
+        made.sides[3] = side_of(by, one->rival, one->other, sign);
+        made.side_count = 4;
     }
-    const lab_statistic *fields[4];
-    double weights[4];
-    for (size_t i = 0; i < count; i++) {
-        fields[i] = sides[i].score;
-        weights[i] = sign * sides[i].weight;
+    for (size_t i = 0; i < made.side_count; i++) {
+        fields[i] = made.sides[i].score;
+        weights[i] = sign * made.sides[i].weight;
     }
-    item.contrast = lab_contrast_of(fields, weights, count, by->finding->miss);
-    item.lead = sign * item.contrast.difference;
-    item.margin = has_margin(by->of.claim->kind) ? lab_measure_margin(measure) : 0;
-    item.binomial = binomial_of(by, &item);
-    lab_verdict_decide(&item, by->of.claim, sides, count);
-    return item;
+    made.item.contrast = lab_contrast_of(fields, weights, made.side_count, LAB_MISS);
+    made.item.lead = sign * made.item.contrast.difference;
+    made.item.margin = has_margin(by->of.claim->kind) ? lab_measure_margin(measure) : 0;
+    made.item.binomial = binomial_of(by, &made.item);
+    return made;
 }
 
 /* ---- columns of BEST ---- */
@@ -286,18 +287,17 @@ static bool lacks_subject(const scene *of, size_t column) {
     return rows < names;
 }
 
-/* The subject's comparison that weighs most. All subjects' comparisons are in `list`, each with its interval for all of
- * them, so that looking for the subject that fares best is allowed for. */
-static bool worst_of(const judge *by, const comparisons *list, size_t column, size_t subject, lab_claim_item *worst) {
-    bool any = false;
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->list[i].column == column && list->list[i].subject == subject) {
-            const lab_claim_item item = judge_one(by, &list->list[i]);
-            *worst = !any || weighs_more(&item, worst) ? item : *worst;
-            any = true;
+/* The subject's comparison that weighs most. All subjects' comparisons are judged together, so that looking for the one
+ * that fares best is allowed for. */
+static const lab_claim_item *worst_of(const lab_case *cases, size_t count, size_t column, size_t subject) {
+    const lab_claim_item *worst = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const lab_claim_item *item = &cases[i].item;
+        if (item->column == column && item->subject == subject && (worst == NULL || weighs_more(item, worst))) {
+            worst = item;
         }
     }
-    return any;
+    return worst;
 }
 
 static void add_item(lab_finding *finding, const lab_claim_item *item) {
@@ -306,32 +306,29 @@ static void add_item(lab_finding *finding, const lab_claim_item *item) {
 }
 
 /* One supported subject supports the column; it takes all of them to contradict it. */
-static void judge_best_column(const judge *by, const comparisons *list, size_t column) {
-    lab_claim_item best = {0}, item = {0};
-    bool any = false;
+static void add_best(const judge *by, const lab_case *cases, size_t count, size_t column) {
+    const lab_claim_item *best = NULL;
     for (size_t row = 0; row < by->of.table->row_count; row++) {
-        if (worst_of(by, list, column, row, &item)) {
-            best = !any || weighs_more(&best, &item) ? item : best;
-            any = true;
+        const lab_claim_item *item = worst_of(cases, count, column, row);
+        best = item != NULL && (best == NULL || weighs_more(best, item)) ? item : best;
+    }
+    if (best != NULL) {
+        lab_claim_item item = *best;
+        if (item.verdict == LAB_CONTRADICTED && lacks_subject(&by->of, column)) {
+            item.verdict = LAB_OPEN;
+            item.reason = LAB_REASON_SUBJECT;
         }
-    }
-    if (any && best.verdict == LAB_CONTRADICTED && lacks_subject(&by->of, column)) {
-        best.verdict = LAB_OPEN;
-        best.reason = LAB_REASON_SUBJECT;
-    }
-    if (any) {
-        add_item(by->finding, &best);
+        add_item(by->finding, &item);
     }
 }
 
-static void judge_all(const judge *by, const comparisons *list) {
+static void add_items(const judge *by, const lab_case *cases, size_t count) {
     lab_finding *finding = by->finding;
-    for (size_t i = 0; i < list->count && by->of.claim->kind != LAB_CLAIM_BEST; i++) {
-        const lab_claim_item item = judge_one(by, &list->list[i]);
-        add_item(finding, &item);
+    for (size_t i = 0; i < count && by->of.claim->kind != LAB_CLAIM_BEST; i++) {
+        add_item(finding, &cases[i].item);
     }
     for (size_t i = 0; i < by->of.table->column_count && by->of.claim->kind == LAB_CLAIM_BEST; i++) {
-        judge_best_column(by, list, i);
+        add_best(by, cases, count, i);
     }
     finding->verdict = finding->counts[LAB_CONTRADICTED] > 0 ? LAB_CONTRADICTED
                        : finding->counts[LAB_OPEN] > 0       ? LAB_OPEN
@@ -358,20 +355,29 @@ static size_t variants_of(const lab_reproduction *table, const char *variants[LA
     return count;
 }
 
-/* Without a variant: of all columns. `whole` is the table that the scene's is a part of. */
-static void find(lab_findings *findings, const scene *of, const lab_reproduction *whole, const lab_result *result) {
+/* Room for what is judged together, and the table that the judged one is a part of. */
+typedef struct room {
+    lab_reproduction whole;
+    comparisons list;
+    lab_case cases[LAB_MOST_ITEMS];
+} room;
+
+/* Without a variant: of all columns. */
+static void find(lab_findings *findings, const scene *of, room *in, const lab_result *result) {
     lab_finding *finding = &findings->findings[findings->count];
     const judge by = {*of, result, finding};
-    const scene of_whole = {whole, of->claim, of->variant};
-    comparisons list;
+    const scene of_whole = {&in->whole, of->claim, of->variant};
     memset(finding, 0, sizeof *finding);
     finding->claim = of->claim;
     finding->variant = of->variant != NULL ? of->variant : "";
-    list_comparisons(&of_whole, &list);
-    finding->comparisons = list.count;
-    finding->miss = lab_contrast_miss(list.count);
-    list_comparisons(of, &list);
-    judge_all(&by, &list);
+    list_comparisons(&of_whole, &in->list);
+    finding->comparisons = in->list.count;
+    list_comparisons(of, &in->list);
+    for (size_t i = 0; i < in->list.count; i++) {
+        in->cases[i] = make_case(&by, &in->list.list[i]);
+    }
+    lab_verdicts_decide(in->cases, in->list.count, finding->comparisons, of->claim);
+    add_items(&by, in->cases, in->list.count);
     findings->count += finding->item_count > 0;
 }
 
@@ -379,14 +385,14 @@ locus_status lab_findings_make(lab_findings *findings, const lab_reproduction *t
                                locus_error *error) {
     const char *variants[LAB_MOST_COLUMNS];
     const size_t variant_count = variants_of(table, variants);
-    lab_reproduction *whole = malloc(sizeof *whole);
+    room *in = malloc(sizeof *in);
     findings->count = 0;
     findings->findings = calloc((variant_count + 1) * lab_claim_count(), sizeof *findings->findings);
-    if (findings->findings == NULL || whole == NULL) {
-        free(whole);
+    if (findings->findings == NULL || in == NULL) {
+        free(in);
         return lab_fail(error, LOCUS_ERROR_MEMORY, "claims", "out of memory for the claims");
     }
-    locus_status status = lab_reproduction_whole(whole, table, error);
+    locus_status status = lab_reproduction_whole(&in->whole, table, error);
     for (size_t i = 0; i < lab_claim_count() && status == LOCUS_OK; i++) {
         const lab_claim *claim = lab_claim_at(i);
         if (claim->table != NULL && strcmp(claim->table, table->name) != 0) {
@@ -395,13 +401,13 @@ locus_status lab_findings_make(lab_findings *findings, const lab_reproduction *t
         scene of = {table, claim, NULL};
         for (size_t v = 0; v < variant_count; v++) {
             of.variant = variants[v];
-            find(findings, &of, whole, result);
+            find(findings, &of, in, result);
         }
         if (variant_count == 0) {
-            find(findings, &of, whole, result);
+            find(findings, &of, in, result);
         }
     }
-    free(whole);
+    free(in);
     return status;
 }
 

@@ -4,8 +4,9 @@
  * is better, below is ahead. Perplexities take no part: their losses do.
  *
  * The comparisons of a claim, within one table and one initialisation of embeddings, are judged together: m is how many
- * they are in the whole table, though a part of it is measured, and each has Welch's interval that misses with 0.05 / m
- * (contrast.h). A verdict needs LAB_CLAIM_SEEDS seeds on every side, and that nobody is still learning who could
+ * they are in the whole table, though a part of it is measured. The surest one is judged by Welch's interval
+ * (contrast.h) that misses with 0.05 / m, the next by 0.05 / (m − 1) and so on, until one is open: the others have that
+ * one's (Holm 1979). So one of all verdicts is wrong with 5 % at most. A verdict needs LAB_CLAIM_SEEDS seeds on every side, and that nobody is still learning who could
  * overturn it (learning.h), unless the claim is about what is reached after the same steps. */
 #ifndef LAB_CLAIMS_H
 #define LAB_CLAIMS_H
@@ -68,7 +69,8 @@ const char *lab_reason_name(lab_reason reason); /* "missing", "seeds", …; "" *
 /* One comparison behind a verdict. */
 typedef struct lab_claim_item {
     size_t column, subject, rival; /* rival SIZE_MAX: the bound of chance */
-    lab_contrast contrast;         /* subject − rival */
+    lab_contrast contrast;         /* subject − rival, with the interval that decides */
+    double miss, p;                /* what that interval may miss with; with what it could at least (lab_contrast_p) */
     double lead;                   /* the same where higher is better; else rival − subject */
     double margin;                 /* BEST, SIMILAR, HARMLESS; else 0 */
     double binomial;               /* images, expressions and problems with one seed: lab_binomial_half_width; else 0 */
@@ -83,7 +85,6 @@ typedef struct lab_finding {
     const lab_claim *claim;
     const char *variant;          /* lab_reproduction_variant, of words and trees; else "" */
     size_t comparisons;           /* m: of the claim in the whole table */
-    double miss;                  /* of each interval, 0.05 / m */
     lab_verdict verdict;          /* supported: by every item; contradicted: by one at least; else open */
     size_t item_count, counts[3]; /* items by verdict. Of BEST a column is an item: the comparison that decides it */
     lab_claim_item items[LAB_MOST_ITEMS];
@@ -106,7 +107,7 @@ void lab_findings_free(lab_findings *findings);
 /* Whether every field of a column that has been measured is at chance; false if none has. */
 bool lab_column_at_chance(const lab_reproduction *table, const lab_result *result, size_t column);
 
-/* ---- one comparison (verdict.c) ---- */
+/* ---- comparisons that are judged together (verdict.c) ---- */
 
 /* A field that takes part, and how much: 1 for what a lead grows with, −1 for what it shrinks with. */
 typedef struct lab_side {
@@ -117,7 +118,17 @@ typedef struct lab_side {
     size_t row, column;
 } lab_side;
 
-/* Verdict and reason from the contrast, lead and margin of `item` and from who is still learning. */
-void lab_verdict_decide(lab_claim_item *item, const lab_claim *claim, const lab_side *sides, size_t count);
+#define LAB_MOST_SIDES 4
+
+/* A comparison with contrast, lead and margin, and its sides: one against chance, else subject and rival; LESS: of both
+ * orders. */
+typedef struct lab_case {
+    lab_claim_item item;
+    lab_side sides[LAB_MOST_SIDES];
+    size_t side_count;
+} lab_case;
+
+/* Fills in intervals, verdicts and reasons of `count` comparisons out of `m`. */
+void lab_verdicts_decide(lab_case *cases, size_t count, size_t m, const lab_claim *claim);
 
 #endif

@@ -6,17 +6,13 @@
 #include <math.h>
 #include <stdint.h>
 
-double lab_contrast_miss(size_t count) {
-    return LAB_MISS / (double)(count > 1 ? count : 1);
-}
-
 double lab_contrast_miss_of_pairs(size_t rows) {
-    return lab_contrast_miss(rows > 1 ? rows * (rows - 1) / 2 : 1);
+    return LAB_MISS / (double)(rows > 2 ? rows * (rows - 1) / 2 : 1);
 }
 
 lab_contrast lab_contrast_of(const lab_statistic *const *fields, const double *weights, size_t count, double miss) {
     lab_contrast contrast = {.seeds = SIZE_MAX};
-    double variance = 0, spread = 0, degrees = 1;
+    double variance = 0, spread = 0;
     for (size_t i = 0; i < count; i++) {
         const size_t seeds = fields[i]->count;
         contrast.seeds = seeds < contrast.seeds ? seeds : contrast.seeds;
@@ -28,15 +24,11 @@ lab_contrast lab_contrast_of(const lab_statistic *const *fields, const double *w
         }
     }
     if (contrast.seeds == 0) {
-        return (lab_contrast){.half_width = INFINITY, .missing = true};
+        return (lab_contrast){.error = INFINITY, .half_width = INFINITY, .missing = true};
     }
-    if (spread > 0) {
-        degrees = variance * variance / spread;
-    }
-    /* No spread at all: no seed differs from another, and the interval is a point. */
-    contrast.half_width = contrast.seeds < 2 ? INFINITY
-                          : variance > 0     ? lab_student(miss, degrees) * sqrt(variance)
-                                             : 0;
+    contrast.error = contrast.seeds < 2 ? INFINITY : sqrt(variance);
+    contrast.degrees = spread > 0 ? variance * variance / spread : 1;
+    lab_contrast_widen(&contrast, miss);
     return contrast;
 }
 
@@ -51,6 +43,20 @@ lab_contrast lab_contrast_one(const lab_statistic *a, double known, double miss)
     lab_contrast contrast = lab_contrast_of(&a, &weight, 1, miss);
     contrast.difference -= contrast.missing ? 0 : known;
     return contrast;
+}
+
+/* No spread at all: no seed differs from another, and the interval is a point. */
+void lab_contrast_widen(lab_contrast *contrast, double miss) {
+    contrast->half_width = contrast->error > 0 && isfinite(contrast->error)
+                               ? lab_student(miss, contrast->degrees) * contrast->error
+                               : contrast->error;
+}
+
+double lab_contrast_p(const lab_contrast *contrast, double distance) {
+    if (contrast->missing || !isfinite(contrast->error)) {
+        return 1;
+    }
+    return contrast->error > 0 ? lab_student_tails(distance / contrast->error, contrast->degrees) : !(distance > 0);
 }
 
 bool lab_contrast_tells(const lab_statistic *a, const lab_statistic *b, size_t rows) {

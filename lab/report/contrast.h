@@ -3,8 +3,8 @@
  *
  *   d = Σ w x̄ over fields,  s_d² = Σ w² s²/n,  interval d ± t(ν) s_d,  ν = s_d⁴ / Σ (w² s²/n)² / (n − 1)   (Welch 1947)
  *
- * m comparisons that are judged together each get the interval that misses with 0.05 / m: together they miss with 5 %
- * at most (Bonferroni). A field with one seed has no interval. */
+ * All pairs of rows that are looked at together each get the interval that misses with 0.05 / their number: together they
+ * miss with 5 % at most (Bonferroni). A field with one seed has no interval. */
 #ifndef LAB_CONTRAST_H
 #define LAB_CONTRAST_H
 
@@ -16,14 +16,14 @@
 
 typedef struct lab_contrast {
     double difference;
-    double half_width; /* infinite: a field has a single seed */
+    double error;      /* s_d; infinite: a field has a single seed */
+    double degrees;    /* ν */
+    double half_width; /* t(ν) s_d, infinite likewise */
     size_t seeds;      /* of the field that has the fewest */
     bool missing;      /* a field has none */
 } lab_contrast;
 
-/* What each of `count` intervals may miss with. */
-double lab_contrast_miss(size_t count);
-/* The same for all pairs of `rows` rows. */
+/* What the interval of each pair of `rows` rows may miss with. */
 double lab_contrast_miss_of_pairs(size_t rows);
 /* Σ weights[i] · mean of fields[i], with the interval that misses with `miss`. */
 lab_contrast lab_contrast_of(const lab_statistic *const *fields, const double *weights, size_t count, double miss);
@@ -32,6 +32,11 @@ lab_contrast lab_contrast_two(const lab_statistic *a, const lab_statistic *b, do
 lab_contrast lab_contrast_one(const lab_statistic *a, double known, double miss);
 /* Whether two of `rows` rows, of which all pairs are judged together, are told apart; of one seed nothing is. */
 bool lab_contrast_tells(const lab_statistic *a, const lab_statistic *b, size_t rows);
+/* Gives it the interval that misses with `miss`. */
+void lab_contrast_widen(lab_contrast *contrast, double miss);
+/* With what the interval may miss at least that leaves out what is this far from the difference; 1 where it is not
+ * known. */
+double lab_contrast_p(const lab_contrast *contrast, double distance);
 /* 0 is outside the interval. */
 bool lab_contrast_separates(const lab_contrast *contrast);
 

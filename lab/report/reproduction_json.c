@@ -154,6 +154,8 @@ static cJSON *item_json(const lab_reproduction_view *view, const lab_claim_item 
     cJSON_AddStringToObject(object, "rival", item->rival == SIZE_MAX ? "chance" : column->rows[item->rival].key);
     add_number(object, "difference", item->contrast.missing ? INFINITY : item->contrast.difference);
     add_number(object, "half_width", item->contrast.half_width);
+    cJSON_AddNumberToObject(object, "level", 1 - item->miss);
+    cJSON_AddNumberToObject(object, "p", item->p);
     if (item->binomial > 0) {
         cJSON_AddNumberToObject(
             object, column->kind == LAB_TASK_IMAGES ? "half_width_95_of_test_images" : "half_width_95_of_test_samples",
@@ -192,7 +194,6 @@ static void add_claims(cJSON *root, const lab_reproduction_view *view) {
             cJSON_AddStringToObject(object, "embedding_init", finding->variant);
         }
         cJSON_AddNumberToObject(object, "m", (double)finding->comparisons);
-        cJSON_AddNumberToObject(object, "level", 1 - finding->miss);
         cJSON_AddStringToObject(object, "verdict", lab_verdict_name(finding->verdict));
         items = cJSON_AddArrayToObject(object, "comparisons");
         for (size_t j = 0; j < finding->item_count; j++) {

@@ -20,8 +20,7 @@ static const lab_statistic *score_of(const lab_reproduction_view *view, size_t r
     return lab_field_score(&view->result->fields[row][column], view->table->columns[column].measure);
 }
 
-static void write_against_chance(const lab_reproduction_view *view, const lab_finding *finding,
-                                 const lab_claim_item *item, FILE *stream) {
+static void write_against_chance(const lab_reproduction_view *view, const lab_claim_item *item, FILE *stream) {
     const lab_statistic *share = score_of(view, item->subject, item->column);
     double chance = view->result->chance[item->column];
     char text[64];
@@ -31,7 +30,7 @@ static void write_against_chance(const lab_reproduction_view *view, const lab_fi
     if (share->count < 2) {
         fputs(" (one seed: no interval)", stream);
     } else {
-        fprintf(stream, " (%.4g %% interval of the mean ±%.2f)", 100 * (1 - finding->miss),
+        fprintf(stream, " (%.4g %% interval of the mean ±%.2f)", 100 * (1 - item->miss),
                 100 * item->contrast.half_width);
     }
 }
@@ -49,7 +48,8 @@ static void write_difference(const lab_reproduction_view *view, const lab_claim_
     char rival[80], text[64];
     row_name(view, item->rival, rival);
     if (isfinite(contrast->half_width)) {
-        fprintf(stream, " − %s = %s", rival, lab_contrast_text(contrast, measure, text, sizeof text));
+        fprintf(stream, " − %s = %s (%.4g %%)", rival, lab_contrast_text(contrast, measure, text, sizeof text),
+                100 * (1 - item->miss));
     } else {
         const lab_contrast bare = {.difference = contrast->difference};
         lab_contrast_text(&bare, measure, text, sizeof text);
@@ -141,7 +141,7 @@ static void write_item(const lab_reproduction_view *view, const lab_finding *fin
     }
     if (item->rival == SIZE_MAX) {
         fprintf(stream, "%s ", subject);
-        write_against_chance(view, finding, item, stream);
+        write_against_chance(view, item, stream);
         write_reason(view, finding, item, stream);
         return;
     }
@@ -187,9 +187,8 @@ static void write_finding(const lab_reproduction_view *view, const lab_finding *
             finding->claim->text);
     fprintf(stream, "%s%s (%s): ", finding->variant[0] != '\0' ? ", embeddings " : "", finding->variant,
             finding->claim->source);
-    fprintf(stream, "%zu %s%s%s, m = %zu%s with %.4g %% intervals: ", finding->item_count,
-            columns ? "column" : "comparison", several, view->table->part ? " in this part of the table" : "",
-            finding->comparisons, columns ? " comparisons" : "", 100 * (1 - finding->miss));
+    fprintf(stream, "%zu %s%s%s, m = %zu%s: ", finding->item_count, columns ? "column" : "comparison", several,
+            view->table->part ? " in this part of the table" : "", finding->comparisons, columns ? " comparisons" : "");
     fprintf(stream, "%zu support, %zu open, %zu contradict\n", finding->counts[LAB_SUPPORTED],
             finding->counts[LAB_OPEN], finding->counts[LAB_CONTRADICTED]);
     write_items(view, finding, LAB_CONTRADICTED, stream, indent);

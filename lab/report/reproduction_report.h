@@ -34,7 +34,7 @@ const lab_published *lab_view_published(const lab_reproduction_view *view, size_
 /* "+12.30 ±1.20", "+12.30 (one seed)", "–". */
 char *lab_contrast_text(const lab_contrast *contrast, lab_measure measure, char *text, size_t size);
 /* Of two rows of a column, the first with decay less the second without, with the interval that decides the claim on
- * decay; "" where a scheme makes no sense. */
+ * decay (of a perplexity, which no claim is about, the one of 95 %); "" where a scheme makes no sense. */
 char *lab_pair_text(const lab_reproduction_view *view, size_t first, size_t second, size_t column, char *text,
                     size_t size);
 /* Whether anything is published of the table's fields. */

@@ -81,25 +81,30 @@ char *lab_contrast_text(const lab_contrast *contrast, lab_measure measure, char 
     return text;
 }
 
-/* Of the claim on decay, whose numbers these are. */
-static double decay_miss(const lab_reproduction_view *view) {
+/* The claim on decay compares the same two; NULL: it is not there. */
+static const lab_claim_item *decay_item(const lab_reproduction_view *view, size_t with, size_t without, size_t column) {
     for (size_t i = 0; i < view->findings->count; i++) {
-        if (view->findings->findings[i].claim->kind == LAB_CLAIM_DECAY) {
-            return view->findings->findings[i].miss;
+        const lab_finding *finding = &view->findings->findings[i];
+        for (size_t j = 0; j < finding->item_count && finding->claim->kind == LAB_CLAIM_DECAY; j++) {
+            const lab_claim_item *item = &finding->items[j];
+            if (item->subject == with && item->rival == without && item->column == column) {
+                return item;
+            }
         }
     }
-    return LAB_MISS;
+    return NULL;
 }
 
 char *lab_pair_text(const lab_reproduction_view *view, size_t first, size_t second, size_t column, char *text,
                     size_t size) {
     const lab_measure measure = view->table->columns[column].measure;
+    const lab_claim_item *item = decay_item(view, first, second, column);
     text[0] = '\0';
     if (lab_reproduction_has(view->table, first, column)) {
         const lab_contrast contrast =
             lab_contrast_two(lab_field_score(&view->result->fields[first][column], measure),
-                             lab_field_score(&view->result->fields[second][column], measure), decay_miss(view));
-        lab_contrast_text(&contrast, measure, text, size);
+                             lab_field_score(&view->result->fields[second][column], measure), LAB_MISS);
+        lab_contrast_text(item != NULL ? &item->contrast : &contrast, measure, text, size);
     }
     return text;
 }

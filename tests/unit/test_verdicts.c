@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "report/claims.h"
+#include "report/student.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,11 +34,20 @@ static planted plant(lab_claim_kind kind, double lead, double half_width, double
                                                        : 2};
 }
 
+/* Four degrees: an error of half_width / t(4) has the interval of that width if it is judged alone. */
+static lab_case make(const planted *from) {
+    lab_case made = {.item = {.lead = from->lead, .margin = from->margin}, .side_count = from->count};
+    made.item.contrast = (lab_contrast){
+        .difference = from->lead, .error = from->half_width / lab_student(LAB_MISS, 4), .degrees = 4, .seeds = 3};
+    memcpy(made.sides, from->sides, sizeof made.sides);
+    return made;
+}
+
 static lab_claim_item judge(const planted *from) {
-    lab_claim_item item = {.lead = from->lead, .margin = from->margin};
-    item.contrast = (lab_contrast){.difference = from->lead, .half_width = from->half_width, .seeds = 3};
-    lab_verdict_decide(&item, &from->claim, from->sides, from->count);
-    return item;
+    lab_case made = make(from);
+    lab_verdicts_decide(&made, 1, 1, &from->claim);
+    assert_true(fabs(made.item.contrast.half_width - from->half_width) < 1e-12);
+    return made.item;
 }
 
 static void is(const planted *from, lab_verdict verdict, lab_reason reason) {
@@ -91,11 +101,58 @@ static void test_fields(void **state) {
     (void)state;
     const planted one = plant(LAB_CLAIM_ABOVE, 0.5, 0.1, 0);
     for (size_t seeds = 0; seeds <= 4; seeds++) {
-        lab_claim_item item = {.lead = 0.5, .contrast = {0.5, 0.1, seeds, seeds == 0}};
-        lab_verdict_decide(&item, &one.claim, one.sides, 2);
-        assert_int_equal(item.verdict, seeds < 3 ? LAB_OPEN : LAB_SUPPORTED);
-        assert_int_equal(item.reason, seeds == 0 ? LAB_REASON_MISSING : seeds < 3 ? LAB_REASON_SEEDS : LAB_REASON_NONE);
+        lab_case made = make(&one);
+        made.item.contrast.seeds = seeds;
+        made.item.contrast.missing = seeds == 0;
+        lab_verdicts_decide(&made, 1, 1, &one.claim);
+        assert_int_equal(made.item.verdict, seeds < 3 ? LAB_OPEN : LAB_SUPPORTED);
+        assert_int_equal(made.item.reason, seeds == 0  ? LAB_REASON_MISSING
+                                           : seeds < 3 ? LAB_REASON_SEEDS
+                                                       : LAB_REASON_NONE);
+        assert_true(seeds < 3 ? made.item.p >= 1 : made.item.p < 0.001);
     }
+}
+
+/* p of 0.001, 0.013, 0.02 and 0.04 among four: 0.0125, 0.0167, then 0.025 and 0.05. With 0.03 in the third's place it is
+ * open, and so is what comes after it, by the same 0.025. */
+static void test_holm(void **state) {
+    (void)state;
+    static const double sure[4] = {0.04, 0.001, 0.02, 0.013}, unsure[4] = {0.04, 0.001, 0.03, 0.013};
+    static const double misses[4] = {0.05, 0.0125, 0.025, 0.05 / 3}, stopped[4] = {0.025, 0.0125, 0.025, 0.05 / 3};
+    for (int open = 0; open < 2; open++) {
+        lab_case cases[4];
+        lab_claim claim = {.kind = LAB_CLAIM_ABOVE};
+        for (size_t i = 0; i < 4; i++) {
+            planted one = plant(LAB_CLAIM_ABOVE, 0.5, 0.1, 0);
+            cases[i] = make(&one);
+            cases[i].item.contrast.error = 0.5 / lab_student(open ? unsure[i] : sure[i], 4);
+        }
+        lab_verdicts_decide(cases, 4, 4, &claim);
+        for (size_t i = 0; i < 4; i++) {
+            const lab_claim_item *item = &cases[i].item;
+            assert_true(fabs(item->p - (open ? unsure[i] : sure[i])) < 1e-9);
+            assert_true(fabs(item->miss - (open ? stopped[i] : misses[i])) < 1e-12);
+            assert_int_equal(item->verdict, open && i % 2 == 0 ? LAB_OPEN : LAB_SUPPORTED);
+            /* The interval that is printed is the one that decides. */
+            assert_true((item->lead > item->contrast.half_width) == (item->verdict == LAB_SUPPORTED));
+        }
+        /* Of a part of ten, each step is a smaller one. */
+        lab_verdicts_decide(cases, 4, 10, &claim);
+        assert_true(fabs(cases[1].item.miss - 0.005) < 1e-12 && cases[1].item.verdict == LAB_SUPPORTED);
+        assert_true(fabs(cases[3].item.miss - 0.05 / 9) < 1e-12 && cases[3].item.verdict == LAB_OPEN);
+    }
+}
+
+/* What cannot be decided stands behind all others, whatever its numbers. */
+static void test_holm_last(void **state) {
+    (void)state;
+    const planted one = plant(LAB_CLAIM_ABOVE, 0.5, 0.3, 0);
+    lab_case cases[2] = {make(&one), make(&one)};
+    cases[0].item.contrast.error = 0.001;
+    cases[0].item.contrast.seeds = 2;
+    lab_verdicts_decide(cases, 2, 2, &one.claim);
+    assert_int_equal(cases[0].item.reason, LAB_REASON_SEEDS);
+    assert_true(fabs(cases[1].item.miss - 0.025) < 1e-12 && cases[1].item.verdict == LAB_SUPPORTED);
 }
 
 /* Who could still overturn the verdict keeps it open; who could only confirm it does not. */
@@ -210,6 +267,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_intervals),
         cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_holm),
+        cmocka_unit_test(test_holm_last),
         cmocka_unit_test(test_learning),
         cmocka_unit_test(test_learning_rival),
         cmocka_unit_test(test_learning_similar),
