@@ -242,10 +242,20 @@ def contrast(fields, weights, miss):
     return difference, float(scipy.stats.t.isf(miss / 2, degrees)) * float(np.sqrt(sum(parts)))
 
 
-def told_apart(a, b, rows):
-    """Whether two of so many rows, of which all pairs are judged together, are."""
-    difference, half_width = contrast((a, b), (1, -1), 0.05 / max(rows * (rows - 1) // 2, 1))
-    return half_width is not None and abs(difference) > half_width
+def told_apart(rows):
+    """Of all pairs of rows, looked at together (Holm), those that are told apart."""
+    pairs = []
+    for i, a in enumerate(rows):
+        for j in range(i + 1, len(rows)):
+            fields, weights = (a, rows[j]), (1, -1)
+            known = all(fields) and min(one["seeds"] for one in fields) > 1
+            pairs.append((p_of("above", fields, weights, a["mean"] - rows[j]["mean"], 0) if known else 1, i, j))
+    told = set()
+    for k, (p, i, j) in enumerate(sorted(pairs)):
+        if p >= 0.05 / (len(pairs) - k):
+            break
+        told.add((i, j))
+    return told
 
 
 # ---- the summary ----
@@ -359,9 +369,10 @@ def summarise(runs):
         entry["rows"] = [summarise_row(section, encoding, [run for run in own if run["encoding"] == encoding], samples)
                          for encoding in encodings]
         score = {"solved": "greedy_exact"}.get(measure, measure)
-        scored = [row for row in entry["rows"] if row[score]]
-        entry["not_separated"] = [[a["encoding"], b["encoding"]] for i, a in enumerate(scored) for b in scored[i + 1:]
-                                  if not told_apart(a[score], b[score], len(entry["rows"]))]
+        told = told_apart([row[score] for row in entry["rows"]])
+        entry["not_separated"] = [[a["encoding"], b["encoding"]] for i, a in enumerate(entry["rows"])
+                                  for j, b in enumerate(entry["rows"]) if i < j and a[score] and b[score]
+                                  and (i, j) not in told]
         sections.append(entry)
     return {"sections": sections}
 
@@ -817,9 +828,9 @@ def check_pairs(name, made, columns, scores):
     open_pairs = []
     for column in columns:
         own = [row["name"] for row in made["rows"] if any(field["column"] == column for field in row["fields"])]
-        rows = [row for row in own if scores.get((row, column))]
-        open_pairs += [[column, a, b] for i, a in enumerate(rows) for b in rows[i + 1:]
-                       if not told_apart(scores[a, column], scores[b, column], len(own))]
+        told = told_apart([scores.get((row, column)) for row in own])
+        open_pairs += [[column, a, b] for i, a in enumerate(own) for j, b in enumerate(own)
+                       if i < j and scores.get((a, column)) and scores.get((b, column)) and (i, j) not in told]
     assert open_pairs == made["not_separated"], f"{name}: pairs"
 
 

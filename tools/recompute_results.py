@@ -48,7 +48,7 @@ def read_page(text):
         fail("no command of 'locus reproduce' with a table of schemes")
     rows = {}
     for line in lines[first + 2:]:
-        if not line.startswith("|"):
+        if not line.startswith("|") or line.startswith("| *"):  # majority and chance need no training
             break
         rows[cells(line)[0]] = cells(line)[1:]
     return shlex.split(command[1].replace("\\|", "|")), cells(lines[first])[1:], rows

@@ -5,10 +5,9 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 
-double lab_contrast_miss_of_pairs(size_t rows) {
-    return LAB_MISS / (double)(rows > 2 ? rows * (rows - 1) / 2 : 1);
-}
+#define MOST_PAIRS 2016 /* of 64 rows */
 
 lab_contrast lab_contrast_of(const lab_statistic *const *fields, const double *weights, size_t count, double miss) {
     lab_contrast contrast = {.seeds = SIZE_MAX};
@@ -59,9 +58,51 @@ double lab_contrast_p(const lab_contrast *contrast, double distance) {
     return contrast->error > 0 ? lab_student_tails(distance / contrast->error, contrast->degrees) : !(distance > 0);
 }
 
-bool lab_contrast_tells(const lab_statistic *a, const lab_statistic *b, size_t rows) {
-    const lab_contrast contrast = lab_contrast_two(a, b, lab_contrast_miss_of_pairs(rows));
-    return lab_contrast_separates(&contrast);
+/* ---- all pairs ---- */
+
+static double pair_p(const lab_statistic *a, const lab_statistic *b) {
+    const lab_contrast contrast = lab_contrast_two(a, b, LAB_MISS);
+    return lab_contrast_p(&contrast, fabs(contrast.difference));
+}
+
+static int compare(const void *a, const void *b) {
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static size_t count_rows(lab_row_at *at, const void *context, size_t count) {
+    size_t rows = 0;
+    for (size_t i = 0; i < count; i++) {
+        rows += at(context, i) != NULL;
+    }
+    return rows;
+}
+
+bool lab_contrast_tells(lab_row_at *at, const void *context, size_t count, size_t i, size_t j) {
+    double p[MOST_PAIRS];
+    const double own = pair_p(at(context, i), at(context, j));
+    const size_t rows = count_rows(at, context, count), pairs = rows * (rows - 1) / 2;
+    size_t used = 0;
+    if (!(own < LAB_MISS)) {
+        return false; /* a row and itself, too */
+    }
+    if (pairs > MOST_PAIRS) {
+        return own < LAB_MISS / (double)pairs; /* all of them by the first step: right, though told more rarely */
+    }
+    for (size_t a = 0; a < count; a++) {
+        for (size_t b = a + 1; b < count; b++) {
+            if (at(context, a) != NULL && at(context, b) != NULL) {
+                p[used++] = pair_p(at(context, a), at(context, b));
+            }
+        }
+    }
+    qsort(p, used, sizeof *p, compare);
+    for (size_t k = 0; k < used && p[k] <= own; k++) {
+        if (!(p[k] < LAB_MISS / (double)(used - k))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool lab_contrast_separates(const lab_contrast *contrast) {

@@ -3,8 +3,9 @@
  *
  *   d = Σ w x̄ over fields,  s_d² = Σ w² s²/n,  interval d ± t(ν) s_d,  ν = s_d⁴ / Σ (w² s²/n)² / (n − 1)   (Welch 1947)
  *
- * All pairs of rows that are looked at together each get the interval that misses with 0.05 / their number: together they
- * miss with 5 % at most (Bonferroni). A field with one seed has no interval. */
+ * A field with one seed has no interval. Where m differences are looked at together they are told from 0 by Holm's
+ * procedure (1979): the surest by the interval that misses with 0.05 / m, the next by 0.05 / (m − 1) and so on, up to
+ * the first that is not. So one of them is told wrongly with 5 % at most. */
 #ifndef LAB_CONTRAST_H
 #define LAB_CONTRAST_H
 
@@ -23,15 +24,15 @@ typedef struct lab_contrast {
     bool missing;      /* a field has none */
 } lab_contrast;
 
-/* What the interval of each pair of `rows` rows may miss with. */
-double lab_contrast_miss_of_pairs(size_t rows);
 /* Σ weights[i] · mean of fields[i], with the interval that misses with `miss`. */
 lab_contrast lab_contrast_of(const lab_statistic *const *fields, const double *weights, size_t count, double miss);
 lab_contrast lab_contrast_two(const lab_statistic *a, const lab_statistic *b, double miss); /* a − b */
 /* A mean less a number that is known. */
 lab_contrast lab_contrast_one(const lab_statistic *a, double known, double miss);
-/* Whether two of `rows` rows, of which all pairs are judged together, are told apart; of one seed nothing is. */
-bool lab_contrast_tells(const lab_statistic *a, const lab_statistic *b, size_t rows);
+/* A row of those that are looked at together; NULL: it is none of them. */
+typedef const lab_statistic *lab_row_at(const void *context, size_t row);
+/* Whether rows i and j of `count` are told apart, all pairs of rows looked at together; nothing is told of one seed. */
+bool lab_contrast_tells(lab_row_at *at, const void *context, size_t count, size_t i, size_t j);
 /* Gives it the interval that misses with `miss`. */
 void lab_contrast_widen(lab_contrast *contrast, double miss);
 /* With what the interval may miss at least that leaves out what is this far from the difference; 1 where it is not

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The page's table of scores: a row for each encoding, columns by the kind of task, published numbers beside them. */
-#include "report/contrast.h"
 #include "report/page.h"
 #include "report/published.h"
 
@@ -31,16 +30,18 @@ static void put_share(lab_page *page, const lab_statistic *s, bool best) {
 static bool is_best(const lab_summary_section *section, const lab_statistic *s, size_t which) {
     const double sign = lab_measure_sign(which == 0 ? section->measure : LAB_MEASURE_ACCURACY);
     const lab_statistic *best = NULL;
-    size_t others = 0;
+    size_t others = 0, own = 0, at = 0;
     for (size_t i = 0; i < section->row_count; i++) {
-        const lab_statistic *other = lab_page_statistic(section, &section->rows[i], which);
+        const lab_statistic *other = lab_summary_at(section, i, which);
         if (other->count > 0 && (!best || sign * (other->mean - best->mean) > 0)) {
             best = other;
+            at = i;
         }
+        own = other == s ? i : own;
         others += other->count > 1 && other != s;
     }
     return best && s->count > 1 && best->count > 1 && others > 0 &&
-           (s == best || !lab_contrast_tells(s, best, section->row_count));
+           (own == at || !lab_summary_tells(section, own, at, which));
 }
 
 static void put_steps(lab_page *page, const lab_summary_row *row) {

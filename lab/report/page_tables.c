@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a section's numbers separate, and text that is escaped. */
 #include "io/printable.h"
-#include "report/contrast.h"
 #include "report/page.h"
 
 #include <string.h>
@@ -57,7 +56,7 @@ static void count_pairs(const lab_summary_section *section, size_t which, size_t
             const lab_statistic *a = lab_page_statistic(section, &section->rows[i], which);
             const lab_statistic *b = lab_page_statistic(section, &section->rows[j], which);
             *pairs += a->count && b->count;
-            *open += a->count && b->count && !lab_contrast_tells(a, b, section->row_count);
+            *open += a->count && b->count && !lab_summary_tells(section, i, j, which);
         }
     }
 }
@@ -68,7 +67,7 @@ static void list_unseparated(lab_page *page, const lab_summary_section *section,
         for (size_t j = i + 1; j < section->row_count; j++) {
             const lab_statistic *a = lab_page_statistic(section, &section->rows[i], which);
             const lab_statistic *b = lab_page_statistic(section, &section->rows[j], which);
-            if (a->count == 0 || b->count == 0 || lab_contrast_tells(a, b, section->row_count)) {
+            if (a->count == 0 || b->count == 0 || lab_summary_tells(section, i, j, which)) {
                 continue;
             }
             fputs(listed++ ? " · " : "", page->file);
@@ -99,7 +98,7 @@ static void put_unseparated(lab_page *page, const lab_summary_section *section, 
 static int told_apart(const lab_summary_section *section, size_t i, size_t j, size_t which) {
     const lab_statistic *a = lab_page_statistic(section, &section->rows[i], which);
     const lab_statistic *b = lab_page_statistic(section, &section->rows[j], which);
-    return a->count == 0 || b->count == 0 ? 0 : lab_contrast_tells(a, b, section->row_count) ? 2 : 1;
+    return a->count == 0 || b->count == 0 ? 0 : lab_summary_tells(section, i, j, which) ? 2 : 1;
 }
 
 /* The same pairs are separated on two test sets: they can share a sentence. */

@@ -209,10 +209,10 @@ static void add_unseparated(cJSON *root, const lab_reproduction_view *view) {
     for (size_t i = 0; i < view->table->column_count * rows * rows; i++) {
         size_t column = i / (rows * rows), a = i / rows % rows, b = i % rows;
         const lab_measure measure = view->table->columns[column].measure;
-        const lab_contrast contrast =
-            lab_contrast_two(lab_field_score(&view->result->fields[a][column], measure),
-                             lab_field_score(&view->result->fields[b][column], measure), lab_view_miss(view, column));
-        if (a < b && !contrast.missing && !lab_contrast_separates(&contrast)) {
+        const size_t least = a >= b ? 0
+                                    : lab_field_score(&view->result->fields[a][column], measure)->count *
+                                          lab_field_score(&view->result->fields[b][column], measure)->count;
+        if (least > 0 && !lab_view_tells(view, a, b, column)) {
             const lab_reproduction_column *one = &view->table->columns[column];
             const char *texts[3] = {one->name, one->rows[a].key, one->rows[b].key};
             cJSON_AddItemToArray(list, cJSON_CreateStringArray(texts, 3));

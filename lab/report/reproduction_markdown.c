@@ -196,8 +196,8 @@ static void put_page(const lab_reproduction_view *view, FILE *file) {
             "docs/reproduction.md; nothing here is said of the published size.\n\n",
             view->table->budget);
     lab_claims_write(view, file, true);
-    fputs("\n## What it does not tell apart\n\nPairs of a column whose difference has an interval that holds 0; all "
-          "pairs of a column are corrected together.\n\n",
+    fputs("\n## What it does not tell apart\n\nPairs of a column whose difference is not told from 0; all pairs of "
+          "a column are looked at together.\n\n",
           file);
     lab_separation_write(view, file, true);
     fputs("\n## What differs from budget paper, and whose its settings are\n\n", file);

@@ -213,9 +213,8 @@ static size_t write_pairs(const lab_reproduction_view *view, size_t column, FILE
     size_t pairs = 0;
     for (size_t i = 0; i < table->row_count; i++) {
         for (size_t j = i + 1; j < table->row_count; j++) {
-            const lab_contrast contrast =
-                lab_contrast_two(score_of(view, i, column), score_of(view, j, column), lab_view_miss(view, column));
-            if (contrast.missing || lab_contrast_separates(&contrast)) {
+            if (score_of(view, i, column)->count == 0 || score_of(view, j, column)->count == 0 ||
+                lab_view_tells(view, i, j, column)) {
                 continue;
             }
             char a[80], b[80];

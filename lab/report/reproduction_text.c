@@ -148,31 +148,42 @@ bool lab_view_has_exact(const lab_reproduction_view *view) {
     return false;
 }
 
-double lab_view_miss(const lab_reproduction_view *view, size_t column) {
-    size_t rows = 0;
-    for (size_t row = 0; row < view->table->row_count; row++) {
-        rows += lab_reproduction_has(view->table, row, column);
-    }
-    return lab_contrast_miss_of_pairs(rows);
+typedef struct view_column {
+    const lab_reproduction_view *view;
+    size_t column;
+} view_column;
+
+static const lab_statistic *row_at(const void *context, size_t row) {
+    const view_column *at = context;
+    const lab_measure measure = at->view->table->columns[at->column].measure;
+    return lab_reproduction_has(at->view->table, row, at->column)
+               ? lab_field_score(&at->view->result->fields[row][at->column], measure)
+               : NULL;
+}
+
+bool lab_view_tells(const lab_reproduction_view *view, size_t i, size_t j, size_t column) {
+    const view_column context = {view, column};
+    return lab_contrast_tells(row_at, &context, view->table->row_count, i, j);
 }
 
 /* Where there is one seed nothing is told from the best, so that nothing is marked. */
 bool lab_view_is_best(const lab_reproduction_view *view, size_t row, size_t column) {
     const lab_measure measure = view->table->columns[column].measure;
-    const lab_statistic *own = lab_field_score(&view->result->fields[row][column], measure), *best = NULL;
-    size_t rivals = 0;
+    size_t best = SIZE_MAX, rivals = 0;
     for (size_t i = 0; i < view->table->row_count; i++) {
         const lab_statistic *other = lab_field_score(&view->result->fields[i][column], measure);
-        if (other->count > 0 && (best == NULL || lab_measure_sign(measure) * (other->mean - best->mean) > 0)) {
-            best = other;
+        const lab_statistic *known =
+            best == SIZE_MAX ? NULL : lab_field_score(&view->result->fields[best][column], measure);
+        if (other->count > 0 && (known == NULL || lab_measure_sign(measure) * (other->mean - known->mean) > 0)) {
+            best = i;
         }
-        rivals += other->count > 1 && other != own;
+        rivals += other->count > 1 && i != row;
     }
-    if (own->count < 2 || best == NULL || best->count < 2 || rivals == 0) {
+    if (best == SIZE_MAX || lab_field_score(&view->result->fields[row][column], measure)->count < 2 ||
+        lab_field_score(&view->result->fields[best][column], measure)->count < 2 || rivals == 0) {
         return false;
     }
-    const lab_contrast contrast = lab_contrast_two(own, best, lab_view_miss(view, column));
-    return own == best || !lab_contrast_separates(&contrast);
+    return row == best || !lab_view_tells(view, row, best, column);
 }
 
 size_t lab_view_without_decay(const lab_reproduction_view *view, size_t with) {

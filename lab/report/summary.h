@@ -102,5 +102,9 @@ struct cJSON *lab_summary_json(const lab_summary *summary);
 
 /* The score that a section is about. */
 const lab_statistic *lab_summary_score(const lab_summary_section *section, const lab_summary_row *row);
+/* The same for which = 0, else the accuracy at the which-th other length. */
+const lab_statistic *lab_summary_at(const lab_summary_section *section, size_t row, size_t which);
+/* Whether two rows are told apart by it, all pairs of rows looked at together. */
+bool lab_summary_tells(const lab_summary_section *section, size_t i, size_t j, size_t which);
 
 #endif

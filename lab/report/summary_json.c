@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* A summary as JSON, with the names that the tables use. */
-#include "report/contrast.h"
 #include "report/summary.h"
 
 #include <cjson/cJSON.h>
@@ -124,8 +123,7 @@ static void add_unseparated(cJSON *object, const lab_summary_section *section) {
     for (size_t i = 0; i < section->row_count; i++) {
         for (size_t j = i + 1; j < section->row_count; j++) {
             const lab_summary_row *a = &section->rows[i], *b = &section->rows[j];
-            if (a->done && b->done &&
-                !lab_contrast_tells(lab_summary_score(section, a), lab_summary_score(section, b), section->row_count)) {
+            if (a->done && b->done && !lab_summary_tells(section, i, j, 0)) {
                 const char *pair[2] = {a->encoding, b->encoding};
                 cJSON_AddItemToArray(pairs, cJSON_CreateStringArray(pair, 2));
             }

@@ -272,6 +272,26 @@ const lab_statistic *lab_summary_score(const lab_summary_section *section, const
                                                   : &row->accuracy;
 }
 
+const lab_statistic *lab_summary_at(const lab_summary_section *section, size_t row, size_t which) {
+    const lab_summary_row *one = &section->rows[row];
+    return which == 0 ? lab_summary_score(section, one) : &one->at_length[which - 1];
+}
+
+typedef struct test_set {
+    const lab_summary_section *section;
+    size_t which;
+} test_set;
+
+static const lab_statistic *row_at(const void *context, size_t row) {
+    const test_set *at = context;
+    return lab_summary_at(at->section, row, at->which);
+}
+
+bool lab_summary_tells(const lab_summary_section *section, size_t i, size_t j, size_t which) {
+    const test_set context = {section, which};
+    return lab_contrast_tells(row_at, &context, section->row_count, i, j);
+}
+
 /* ---- from curves ---- */
 
 /* Steps until development accuracy reached 99 %: from the final scores, or else from the curve. */
