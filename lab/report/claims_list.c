@@ -212,7 +212,7 @@ static const lab_claim claims[] = {
      false},
     {"roper",
      "values-tree",
-     "and on trees: after the same steps algebraic (tree) with values is above algebraic (tree)",
+     "on trees, too: after the same steps algebraic (tree) with values is above algebraic (tree)",
      "ours: values are a site of every group",
      LAB_CLAIM_ABOVE,
      {"algebraic (tree), values"},
@@ -231,7 +231,8 @@ static const lab_claim claims[] = {
      false},
     {"listops",
      "published-chance",
-     "added behind a pretrained encoder, as the published code does, they leave parity at chance",
+     "Chebyshev polynomials that are added behind a pretrained encoder, as the published code does, leave parity at "
+     "chance",
      "ours: 49.51 % is chance of two classes; the encoder and how many expressions it learns from are not the "
      "published",
      LAB_CLAIM_CHANCE,
@@ -241,7 +242,7 @@ static const lab_claim claims[] = {
      false},
     {"listops",
      "published-control",
-     "and change nothing there: with and without them the scores differ by no more than the margin",
+     "and they change nothing there: with and without them the encoder's scores differ by no more than the margin",
      "ours: token 0, which alone is read, always gets the same vector",
      LAB_CLAIM_SIMILAR,
      {"chebyshev (output), pretrained"},
