@@ -9,6 +9,10 @@
 
 #define MOST_PAIRS 2016 /* of 64 rows */
 
+double lab_contrast_miss(size_t count) {
+    return LAB_MISS / (double)(count > 1 ? count : 1);
+}
+
 lab_contrast lab_contrast_of(const lab_statistic *const *fields, const double *weights, size_t count, double miss) {
     lab_contrast contrast = {.seeds = SIZE_MAX};
     double variance = 0, spread = 0;

@@ -24,6 +24,8 @@ typedef struct lab_contrast {
     bool missing;      /* a field has none */
 } lab_contrast;
 
+/* What each of `count` intervals may miss with so that all of them hold with 95 % (Bonferroni). */
+double lab_contrast_miss(size_t count);
 /* Σ weights[i] · mean of fields[i], with the interval that misses with `miss`. */
 lab_contrast lab_contrast_of(const lab_statistic *const *fields, const double *weights, size_t count, double miss);
 lab_contrast lab_contrast_two(const lab_statistic *a, const lab_statistic *b, double miss); /* a − b */

@@ -69,12 +69,12 @@ static void test_welch(void **state) {
     const double a[] = {1, 2, 3}, b[] = {2, 4, 6};
     const lab_statistic one = lab_statistic_of(a, 3), other = lab_statistic_of(b, 3), single = lab_statistic_of(a, 1);
     const lab_statistic none = {0};
-    lab_contrast contrast = lab_contrast_two(&one, &other, LAB_MISS);
+    lab_contrast contrast = lab_contrast_two(&one, &other, lab_contrast_miss(1));
     assert_true(fabs(contrast.difference + 2) < 1e-12);
     is_near(contrast.half_width, 4.1553995031825055, 1e-9);
     assert_int_equal(contrast.seeds, 3);
     assert_false(lab_contrast_separates(&contrast));
-    contrast = lab_contrast_two(&one, &other, LAB_MISS / 24);
+    contrast = lab_contrast_two(&one, &other, lab_contrast_miss(24));
     is_near(contrast.half_width, 13.390840355448404, 1e-9);
     contrast = lab_contrast_two(&one, &one, LAB_MISS); /* equal deviations: ν is that of both together, 4 */
     is_near(contrast.half_width, 2.7764451051977987 * sqrt(2.0 / 3), 1e-9);
