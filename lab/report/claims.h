@@ -6,8 +6,9 @@
  * The comparisons of a claim, within one table and one initialisation of embeddings, are judged together: m is how many
  * they are in the whole table, though a part of it is measured. The surest one is judged by Welch's interval
  * (contrast.h) that misses with 0.05 / m, the next by 0.05 / (m − 1) and so on, until one is open: the others have that
- * one's (Holm 1979). So one of all verdicts is wrong with 5 % at most. A verdict needs LAB_CLAIM_SEEDS seeds on every side, and that nobody is still learning who could
- * overturn it (learning.h), unless the claim is about what is reached after the same steps. */
+ * one's (Holm 1979). So one of all verdicts is wrong with 5 % at most. A verdict needs LAB_CLAIM_SEEDS seeds on every
+ * side, and that nobody is still learning who could overturn it (learning.h), unless the claim is about what is reached
+ * after the same steps. */
 #ifndef LAB_CLAIMS_H
 #define LAB_CLAIMS_H
 

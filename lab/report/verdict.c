@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The verdicts on comparisons that are judged together: what their intervals say, unless seeds lack or somebody is still
- * learning who could overturn it. Better and worse are judged alike: turning a comparison round turns its verdict
+/* The verdicts on comparisons that are judged together: what their intervals say, unless seeds lack or somebody is
+ * still learning who could overturn it. Better and worse are judged alike: turning a comparison round turns its verdict
  * round.
  *
  * An interval decides if it leaves out the values that the lead is compared with: 0, −margin, or ± margin. Comparison i

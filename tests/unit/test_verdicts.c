@@ -113,8 +113,8 @@ static void test_fields(void **state) {
     }
 }
 
-/* p of 0.001, 0.013, 0.02 and 0.04 among four: 0.0125, 0.0167, then 0.025 and 0.05. With 0.03 in the third's place it is
- * open, and so is what comes after it, by the same 0.025. */
+/* p of 0.001, 0.013, 0.02 and 0.04 among four: 0.0125, 0.0167, then 0.025 and 0.05. With 0.03 in the third's place it
+ * is open, and so is what comes after it, by the same 0.025. */
 static void test_holm(void **state) {
     (void)state;
     static const double sure[4] = {0.04, 0.001, 0.02, 0.013}, unsure[4] = {0.04, 0.001, 0.03, 0.013};
