@@ -36,7 +36,7 @@ step() {
 "$locus" reproduce $part >out 2>err &
 process=$!
 tries=0
-until step | grep -q 'begun'; do
+until step | grep -q 'begun,'; do
     tries=$((tries + 1))
     [ "$tries" -lt 300 ] || fail "it does not start: $(cat err)"
     sleep 0.1
@@ -55,7 +55,7 @@ done
 "$locus" reproduce $part --no-page >out 2>err &
 process=$!
 tries=0
-until step | grep -q 'begun'; do
+until step | grep -q 'begun,'; do
     tries=$((tries + 1))
     [ "$tries" -lt 300 ] || fail "it does not start again: $(cat err)"
     sleep 0.1
