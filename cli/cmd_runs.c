@@ -134,8 +134,7 @@ static int show(const cli_store *store, const char *operand, bool json) {
     if (json && root != NULL) {
         return cli_json_print(root);
     }
-    cJSON *item;
-    cJSON_ArrayForEach(item, root) {
+    for (cJSON *item = root != NULL ? root->child : NULL; item != NULL && status == 0; item = item->next) {
         if (cJSON_IsString(item) && item->valuestring[0] != '\0') {
             lab_printable(item->valuestring, ""); /* one line for each */
             cli_print("%-18s %s\n", item->string, item->valuestring);

@@ -39,12 +39,13 @@ static void put_element(const lab_drawing *drawing, size_t index, FILE *script) 
                 index, shape->fill);
         break;
     case LAB_SHAPE_DISC:
-        fprintf(script, "$p index %zu using 1:2:3 with circles fs solid %s fc rgb '#%06x'", index,
-                shape->stroke.width > 0 ? "border" : "noborder", shape->fill);
-        if (shape->stroke.width > 0) {
-            fprintf(script, " lw %.3g lc rgb '#%06x'", SCALE * shape->stroke.width, shape->stroke.colour);
+        fprintf(script, "$p index %zu using 1:2:3 with circles fs solid ", index);
+        if (shape->stroke.width > 0) { /* a colour after `lc` would fill the disc, too */
+            fprintf(script, "border rgb '#%06x' lw %.3g", shape->stroke.colour, SCALE * shape->stroke.width);
+        } else {
+            fputs("noborder", script);
         }
-        fputs(" notitle", script);
+        fprintf(script, " fc rgb '#%06x' notitle", shape->fill);
         break;
     case LAB_SHAPE_TEXT: { /* labels are centred in height: lowered to the baseline by a third of the font */
         const lab_label *label = &shape->label;

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* A drawing as PNG: twice its size, and every shape where it was put, as thick and in the colour that was asked for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "io/picture.h"
+#include "report/drawing.h"
+#include "unit/scratch_folder.h"
+
+enum { WIDTH = 120, HEIGHT = 90, BLACK = 0x000000, RED = 0xff0000, GREEN = 0x00ff00, BLUE = 0x0000ff };
+
+/* Pixels of the picture in a box of the drawing that are nearer to a colour than to white. */
+static size_t count(const lab_picture *picture, lab_point corner, lab_point opposite, unsigned colour) {
+    size_t found = 0;
+    for (size_t y = 2 * (size_t)corner.y; y < 2 * (size_t)opposite.y; y++)
+        for (size_t x = 2 * (size_t)corner.x; x < 2 * (size_t)opposite.x; x++) {
+            const uint8_t *rgb = picture->rgb + (y * picture->width + x) * 3;
+            const unsigned red = colour >> 16, green = colour >> 8 & 255, blue = colour & 255;
+            found += abs((int)rgb[0] - (int)red) + abs((int)rgb[1] - (int)green) + abs((int)rgb[2] - (int)blue) < 128;
+        }
+    return found;
+}
+
+static void expect(const char *what, size_t found, size_t least, size_t most) {
+    if (found < least || found > most)
+        fail_msg("%s: %zu pixels, not %zu to %zu", what, found, least, most);
+}
+
+static lab_drawing *draw(void) {
+    lab_drawing *drawing = lab_drawing_create(WIDTH, HEIGHT);
+    assert_non_null(drawing);
+    lab_draw_segment(drawing, (lab_point){10, 10}, (lab_point){50, 10}, (lab_stroke){.colour = BLACK, .width = 4});
+    lab_draw_segment(drawing, (lab_point){10, 20}, (lab_point){50, 20},
+                     (lab_stroke){.colour = BLACK, .width = 1, .dashed = true});
+    lab_draw_box(drawing, (lab_point){60, 5}, (lab_point){80, 25}, RED);
+    lab_draw_disc(drawing, (lab_point){100, 20}, 10, BLUE, 0, 0);
+    lab_draw_disc(drawing, (lab_point){100, 60}, 10, GREEN, BLACK, 3);
+    lab_draw_text(drawing, (lab_point){10, 60}, (lab_label){.size = 20, .colour = BLACK}, "MMM");
+    lab_draw_text(drawing, (lab_point){75, 85}, (lab_label){.size = 10, .colour = BLACK, .anchor = LAB_END}, "MMM");
+    return drawing;
+}
+
+static void shapes_of_a_png(void **state) {
+    (void)state;
+    locus_error error = {0};
+    lab_picture picture;
+    lab_drawing *drawing = draw();
+    const locus_status status = lab_drawing_write(drawing, scratch_path("shapes.png"), &error);
+    lab_drawing_free(drawing);
+    if (status == LOCUS_ERROR_UNSUPPORTED)
+        skip(); /* no gnuplot here */
+    if (status != LOCUS_OK || lab_picture_read(&picture, scratch_path("shapes.png"), &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
+    assert_int_equal(picture.width, 2 * WIDTH);
+    assert_int_equal(picture.height, 2 * HEIGHT);
+    expect("a line", count(&picture, (lab_point){15, 0}, (lab_point){45, 15}, BLACK), 400, 540);
+    expect("a dashed line", count(&picture, (lab_point){15, 15}, (lab_point){45, 25}, BLACK), 5, 90);
+    expect("a box", count(&picture, (lab_point){55, 0}, (lab_point){85, 30}, RED), 1500, 1600);
+    expect("a disc", count(&picture, (lab_point){85, 5}, (lab_point){115, 35}, BLUE), 1180, 1290);
+    expect("a disc in a rim", count(&picture, (lab_point){85, 45}, (lab_point){115, 75}, GREEN), 850, 1000);
+    expect("a rim", count(&picture, (lab_point){85, 45}, (lab_point){115, 75}, BLACK), 650, 800);
+    expect("a text", count(&picture, (lab_point){10, 42}, (lab_point){75, 61}, BLACK), 300, 2000);
+    expect("left of the text", count(&picture, (lab_point){0, 42}, (lab_point){10, 61}, BLACK), 0, 0);
+    expect("a text's end", count(&picture, (lab_point){40, 72}, (lab_point){76, 86}, BLACK), 50, 1000);
+    expect("right of its end", count(&picture, (lab_point){76, 72}, (lab_point){84, 90}, BLACK), 0, 0);
+    lab_picture_free(&picture);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes_of_a_png)};
+    return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
+}
