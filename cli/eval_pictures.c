@@ -21,12 +21,8 @@ static int read_picture(const char *path, size_t side, uint8_t *planes, float *i
         status = cli_failure("'%s' is %zu×%zu pixels: scale or cut it to the %zu×%zu that the model was trained on",
                              path, picture.width, picture.height, side, side);
     }
-    for (size_t i = 0; status == 0 && i < side * side; i++) {
-        for (size_t c = 0; c < LAB_IMAGE_CHANNELS; c++) {
-            planes[c * side * side + i] = picture.rgb[i * LAB_IMAGE_CHANNELS + c];
-        }
-    }
     if (status == 0) {
+        lab_picture_planes(&picture, planes);
         lab_image_normalise(planes, side, image);
     }
     lab_picture_free(&picture);

@@ -102,20 +102,13 @@ locus_status lab_archive_next(lab_archive *archive, lab_member *member, locus_er
 }
 
 locus_status lab_archive_read(lab_archive *archive, void *target, size_t bytes, locus_error *error) {
-    char *at = target;
-    while (bytes > 0) {
-        la_ssize_t got = archive_read_data(archive->reader, at, bytes);
-        if (got < 0) {
-            return fail_reader(archive, error);
-        }
-        if (got == 0) {
-            return lab_fail_file(error, archive->path, "is cut: %zu bytes of %s are missing at least", bytes,
-                                 archive->name != NULL ? archive->name : "a file");
-        }
-        at += got;
-        bytes -= (size_t)got;
+    const la_ssize_t got = archive_read_data(archive->reader, target, bytes); /* less at the file's end only */
+    if (got < 0) {
+        return fail_reader(archive, error);
     }
-    return LOCUS_OK;
+    return (size_t)got == bytes ? LOCUS_OK
+                                : lab_fail_file(error, archive->path, "is cut: %zu bytes of %s are missing at least",
+                                                bytes - (size_t)got, archive->name != NULL ? archive->name : "a file");
 }
 
 void lab_archive_close(lab_archive **archive) {

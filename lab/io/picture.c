@@ -78,6 +78,13 @@ locus_status lab_picture_read(lab_picture *picture, const char *path, locus_erro
     return status;
 }
 
+void lab_picture_planes(const lab_picture *picture, uint8_t *planes) {
+    const size_t pixels = picture->width * picture->height;
+    for (size_t i = 0; i < 3 * pixels; i++) {
+        planes[i] = picture->rgb[i % pixels * 3 + i / pixels];
+    }
+}
+
 /* ---- writing ---- */
 
 static bool ends_in(const char *path, const char *end) {

@@ -24,6 +24,9 @@ typedef struct lab_picture {
 locus_status lab_picture_read(lab_picture *picture, const char *path, locus_error *error);
 void lab_picture_free(lab_picture *picture); /* accepts an empty one; empties it */
 
+/* The same bytes as red, green and blue planes [3, height, width]. */
+void lab_picture_planes(const lab_picture *picture, uint8_t *planes);
+
 /* 8-bit RGB: a binary PPM where the name ends in .ppm, else a PNG; the file is whole or not there (io/file.h). */
 locus_status lab_picture_write(const lab_picture *picture, const char *path, locus_error *error);
 
