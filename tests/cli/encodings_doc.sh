@@ -106,8 +106,7 @@ while IFS= read -r line; do
 done <.out/commands
 [ "$lines" -ge 16 ] || complain "only $lines commands found in $page"
 
-# Every picture of the page, of this folder and of docs/pictures/encoding-*. Coordinates may differ in their last digit
-# from one machine to the next: pictures are compared by their size in lines.
+# Every picture of the page, of this folder and of docs/pictures/encoding-*.
 {
     sed -n 's/.*](pictures\/\([^)]*\)).*/\1/p' "$page"
     for file in *.svg "$LOCUS_SOURCE"/docs/pictures/encoding-*.svg; do
@@ -123,7 +122,7 @@ while IFS= read -r picture; do
         complain "$picture is shown on the page, but no command there makes it"
     elif [ ! -s "$kept" ]; then
         complain "docs/pictures/$picture is missing"
-    elif [ "$(wc -l <"$picture")" -ne "$(wc -l <"$kept")" ]; then
+    elif ! alike "$picture" "$kept"; then
         complain "docs/pictures/$picture is not what its command makes: make it again"
     elif [ "$(wc -c <"$kept")" -gt 120000 ]; then
         complain "docs/pictures/$picture is larger than 120 kB"
