@@ -155,8 +155,21 @@ static void relu_case(double p) {
     check_gradient("bias", relu_value, &reference, reference.bias, sum, C, 1e-5);
 }
 
+/* Without a bias: every value, on any run of columns. */
+static void relu_without_bias(void) {
+    enum { T = 3, C = 70 };
+    float u[T * C], h[T * C];
+    const lab_dropout dropout = lab_dropout_make(0, (locus_random){1, LOCUS_RANDOM_USER, 2});
+    fill(u, T * C, 8);
+    memcpy(h, u, sizeof u);
+    lab_relu_forward((lab_rows){1, T - 1}, C, NULL, &dropout, h);
+    for (size_t i = 0; i < T * C; ++i)
+        assert_true(h[i] == (i < C || u[i] > 0.0f ? u[i] : 0.0f));
+}
+
 static void relu_gradients(void **state) {
     (void)state;
+    relu_without_bias();
     relu_case(0.0);
     relu_case(0.3);
 }

@@ -431,8 +431,13 @@ static void page_shows_trees_and_images(void **state) {
                                             "Runs shared the machine",
                                             "compact convolutional Transformer",
                                             "test accuracy, %"};
-    static const char *const of_trained[] = {">branch 1<",         ">branch 2<",  "head 2",
-                                             "rope’s frequencies", "var(--axis)", "stroke-dasharray"};
+    static const char *const of_trained[] = {">branch 1<",
+                                             ">branch 2<",
+                                             "head 2",
+                                             "rope’s frequencies",
+                                             "var(--axis)",
+                                             "stroke-dasharray",
+                                             "in one step along the order or down a branch, "};
     has_all(breadth, of_breadth, sizeof of_breadth / sizeof *of_breadth);
     has_all(depth, of_depth, sizeof of_depth / sizeof *of_depth);
     has_all(images, of_images, sizeof of_images / sizeof *of_images);

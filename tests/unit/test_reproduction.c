@@ -236,6 +236,8 @@ static void test_no_text(void **state) {
         .table = "roper", .budget = "smoke", .data_path = nowhere, .columns = text, .column_count = 1};
     locus_error failed;
     assert_int_equal(lab_reproduction_make(&table, &request, &failed), LOCUS_ERROR_IO);
+    const lab_reproduction_request empty = {.table = "roper", .budget = "smoke", .data_path = "/"};
+    assert_int_equal(lab_reproduction_make(&table, &empty, &failed), LOCUS_ERROR_IO); /* after other columns, too */
     request.columns = search;
     make(&request);
     assert_int_equal(table.column_count, 2);
@@ -306,6 +308,32 @@ static void put_run(lab_store *store, size_t row, size_t column, size_t seed, co
     lab_train_name(&config, name, sizeof name);
     assert_int_equal(lab_store_run_insert(store, &run, &failed), LOCUS_OK);
     assert_int_equal(lab_store_final_set(store, run.id, "test", score, value, &failed), LOCUS_OK);
+}
+
+/* Samples of each column, and of what lies behind the last one none: of the widest table, too. */
+static void test_sample_counts(void **state) {
+    (void)state;
+    static lab_result result;
+    locus_error failed;
+    const struct {
+        const char *table;
+        lab_inits inits;
+        size_t columns;
+    } cases[] = {{"table2", LAB_INITS_AS_PUBLISHED_TABLE, 8}, {"table2", LAB_INITS_BOTH, 16}, {"roper", 0, 5}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        make(&(lab_reproduction_request){
+            .table = cases[i].table, .budget = "smoke", .inits = cases[i].inits, .data_path = folder});
+        assert_int_equal(table.column_count, cases[i].columns);
+        for (size_t column = 0; column < LAB_MOST_COLUMNS; column++) {
+            table.columns[column].config.test_samples = 100 + column;
+            table.columns[column].config.greedy_samples = 200 + column;
+        }
+        assert_int_equal(lab_result_read(&result, &table, NULL, &failed), LOCUS_OK);
+        for (size_t column = 0; column < LAB_MOST_COLUMNS; column++) {
+            const bool solved = table.columns[column].measure == LAB_MEASURE_SOLVED;
+            assert_int_equal(result.samples[column], column >= table.column_count ? 0 : (solved ? 200 : 100) + column);
+        }
+    }
 }
 
 static void test_worst(void **state) {
@@ -448,7 +476,7 @@ int main(void) {
         cmocka_unit_test(test_columns),   cmocka_unit_test(test_factors),         cmocka_unit_test(test_measures),
         cmocka_unit_test(test_no_text),   cmocka_unit_test(test_encodings),       cmocka_unit_test(test_protocol),
         cmocka_unit_test(test_worst),     cmocka_unit_test(test_chance),          cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_trainings),
+        cmocka_unit_test(test_trainings), cmocka_unit_test(test_sample_counts),
     };
     return cmocka_run_group_tests(tests, create, scratch_remove);
 }

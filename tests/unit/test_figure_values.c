@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* What figures draw, as numbers: score kernels and similarities of two heads whose biases are known, rows of a table,
+ * a reach that is halved until it fits, and the angles of generators that are reflections put together by hand. */
+#include "../property/encoding_rig.h"
+
+#include "report/figure.h"
+#include "report/kernel.h"
+
+#define SLOPE_MEAN ((0x1p-4 + 0x1p-8) / 2) /* of alibi with two heads */
+#define SLOPE_DEVIATION ((0x1p-4 - 0x1p-8) / 2)
+
+static void assert_near(double found, double wanted) {
+    if (!(fabs(found - wanted) < 1e-5))
+        fail_msg("%.9g is not %.9g", found, wanted);
+}
+
+/* ---- kernels ---- */
+
+static void make_kernel(rig *r, const char *spec, locus_shape shape, size_t reach, lab_kernel *kernel) {
+    rig_bind(r, spec, shape, 7);
+    rig_ok(lab_kernel_compute(kernel, r->binding, locus_encoding_sites(r->encoding), &shape, reach, error));
+}
+
+/* q·k = 1 in every direction, so that heads differ by their slopes alone, grouped or not. */
+static void test_kernel_of_heads(void **state) {
+    (void)state;
+    for (size_t kv_heads = 1; kv_heads <= 2; kv_heads++) {
+        rig r;
+        lab_kernel kernel;
+        locus_shape shape = rig_shape(2, 6, 0, 0);
+        shape.kv_heads = kv_heads;
+        make_kernel(&r, "alibi", shape, 5, &kernel);
+        assert_int_equal(kernel.count, 11);
+        assert_false(kernel.embedding);
+        for (size_t i = 0; i < kernel.count; i++) {
+            const double distance = (double)i - 5, far = fabs(distance);
+            assert_near(kernel.distance[i], distance);
+            assert_near(kernel.mean[i], 1 - far * SLOPE_MEAN);
+            if (far > 0) { /* at 0 the deviation is the root of a rounding */
+                assert_near(kernel.low[i], 1 - far * (SLOPE_MEAN + SLOPE_DEVIATION));
+                assert_near(kernel.high[i], 1 - far * (SLOPE_MEAN - SLOPE_DEVIATION));
+            }
+        }
+        lab_kernel_free(&kernel);
+        rig_close(&r);
+    }
+}
+
+static void test_kernel_of_tables(void **state) {
+    (void)state;
+    rig r;
+    lab_kernel kernel;
+    make_kernel(&r, "sinusoidal", rig_shape(1, 4, 0, 4), 8, &kernel);
+    assert_int_equal(kernel.count, 17);
+    assert_true(kernel.embedding);
+    for (size_t i = 0; i < kernel.count; i++) {
+        assert_near(kernel.mean[i], (cos((double)i - 8) + cos(((double)i - 8) / 100)) / 2);
+        assert_true(kernel.low[i] == kernel.mean[i] && kernel.high[i] == kernel.mean[i]);
+    }
+    lab_kernel_free(&kernel);
+    rig_close(&r);
+    make_kernel(&r, "learned(size=9)", rig_shape(1, 4, 0, 4), 16, &kernel);
+    assert_int_equal(kernel.count, 9); /* the largest of 16, 8, 4 … on both sides of a row */
+    assert_near(kernel.distance[0], -4);
+    assert_near(kernel.mean[4], 1);
+    lab_kernel_free(&kernel);
+    rig_close(&r);
+}
+
+/* ---- similarities ---- */
+
+enum { PLACES = 4 };
+
+/* Of 0, 2, 4 and 6 to 2. */
+static void make_similarity(const char *spec, locus_shape shape, lab_similarity *similarity) {
+    rig r;
+    locus_group *group = NULL;
+    locus_path *paths[PLACES] = {NULL};
+    const locus_path *list[PLACES];
+    rig_bind(&r, spec, shape, 7);
+    rig_ok(locus_group_parse("seq", &group, error));
+    for (size_t i = 0; i < PLACES; i++) {
+        const char text[] = {(char)('0' + 2 * i), '\0'};
+        rig_ok(locus_path_parse(group, text, &paths[i], error));
+        list[i] = paths[i];
+    }
+    const lab_figure_subject subject = {r.encoding, r.binding, &r.shape, 0};
+    rig_ok(lab_similarity_compute(similarity, &subject, list, PLACES, list[1], error));
+    assert_int_equal(similarity->count, PLACES);
+    for (size_t i = 0; i < PLACES; i++)
+        locus_path_destroy(&paths[i]);
+    locus_group_destroy(&group);
+    rig_close(&r);
+}
+
+static void test_similarity_of_heads(void **state) {
+    (void)state;
+    lab_similarity similarity;
+    make_similarity("alibi", rig_shape(2, 6, 0, 0), &similarity);
+    assert_false(similarity.embedding);
+    for (size_t i = 0; i < PLACES; i++) {
+        const double far = fabs(2 * (double)i - 2);
+        assert_near(similarity.mean[i], 1 - far * SLOPE_MEAN);
+        if (far > 0)
+            assert_near(similarity.deviation[i], far * SLOPE_DEVIATION);
+    }
+    lab_similarity_free(&similarity);
+}
+
+static void test_similarity_of_tables(void **state) {
+    (void)state;
+    lab_similarity similarity;
+    make_similarity("sinusoidal", rig_shape(1, 4, 0, 4), &similarity);
+    assert_true(similarity.embedding);
+    for (size_t i = 0; i < PLACES; i++) {
+        const double far = 2 * (double)i - 2;
+        assert_near(similarity.mean[i], (cos(far) + cos(far / 100)) / 2);
+    }
+    lab_similarity_free(&similarity);
+}
+
+/* ---- spectra ---- */
+
+/* Vectors of the reflections of one generator; a last pair of equal ones is nothing. */
+static const double reflections[2][2][4][4] = {
+    {{{1, -1, 0, 0}, {0, 1, -1, 0}, {0, 0, 0, 1}, {0, 0, 0, 1}},  /* x1 → x2 → x3 → x1 */
+     {{1, -1, 0, 0}, {0, 0, 1, -1}, {1, 0, 0, 0}, {1, 0, 0, 0}}}, /* x1 ↔ x2, x3 ↔ x4 */
+    {{{1, 0, 0, 0}, {1, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 1, 0}},    /* a right angle */
+     {{0, 1, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 1, 0}}}};  /* nothing */
+
+static void test_angles_of_reflections(void **state) {
+    (void)state;
+    const double pi = acos(-1), angles[2][2][2] = {{{2 * pi / 3, 0}, {pi, 0}}, {{pi / 2, 0}, {0, 0}}};
+    rig r;
+    lab_spectrum spectrum;
+    rig_bind(&r, "algebraic(group=tree:2, generator=householder)", rig_shape(2, 4, 0, 0), 7);
+    assert_int_equal(rig_elements(&r.info[0]), sizeof reflections / sizeof(double));
+    memcpy(r.values[0].data, reflections, sizeof reflections);
+    rig_ok(locus_binding_update(r.binding, r.values, r.count, error));
+    const lab_figure_subject subject = {r.encoding, r.binding, &r.shape, 0};
+    rig_ok(lab_spectrum_compute(&spectrum, &subject, 8, error));
+    assert_int_equal(spectrum.count, 2);
+    for (size_t branch = 0; branch < 2; branch++) {
+        const lab_spectrum_panel *panel = &spectrum.panels[branch];
+        assert_int_equal(panel->heads, 2);
+        assert_int_equal(panel->count, 2);
+        for (size_t i = 0; i < 4; i++)
+            assert_near(panel->angles[i], angles[i / 2][branch][i % 2]);
+    }
+    assert_string_equal(spectrum.panels[1].title, "branch 2");
+    lab_spectrum_free(&spectrum);
+    rig_close(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kernel_of_heads),       cmocka_unit_test(test_kernel_of_tables),
+        cmocka_unit_test(test_similarity_of_heads),   cmocka_unit_test(test_similarity_of_tables),
+        cmocka_unit_test(test_angles_of_reflections),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
