@@ -447,7 +447,7 @@ static const cli_option options[] = {
      "to read (they are drawn)",
      0, 0},
     {"pretrained", 0, CLI_TEXT, "DIR", NULL,
-     "listops: an encoder (config.json, model.safetensors, vocab.txt) for the row chebyshev(site=output)", 0, 0},
+     "listops: an encoder (config.json, model.safetensors, vocab.txt), with chebyshev(site=output) and alone", 0, 0},
     CLI_STORE_OPTION,
     {"list", 0, CLI_FLAG, NULL, NULL, "print the trainings and how they stand; train nothing", 0, 0},
     {"no-page", 0, CLI_FLAG, NULL, NULL, "write no page", 0, 0},

@@ -13,7 +13,7 @@ static int refuse_strangers(const cli_arguments *arguments) {
         {"data", {"table3", "roper", "listops"}, "reads nothing; it is an option of table3, roper and listops"},
         {"more", {"table3", "roper"}, "has no more rows or columns; it is an option of table3 and roper"},
         {"tree-paths", {"table2", "roper"}, "has no trees; it is an option of table2 and roper"},
-        {"pretrained", {"listops"}, "has no row that begins from an encoder; it is an option of listops"},
+        {"pretrained", {"listops"}, "has no rows that begin from an encoder; it is an option of listops"},
     };
     const char *table = arguments->operand_count > 0 ? arguments->operands[0] : "";
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {

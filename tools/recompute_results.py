@@ -3,8 +3,9 @@
 
 Of such a page there are means, deviations and numbers of seeds. Seeds that have exactly these are written as a file of
 runs, without curves, and `locus reproduce --from` judges them by the rules of today: the rules are the program's, none
-is told here. Taken over are the sections "What the measured table says" and "What it does
-not tell apart", and which numbers are bold; where the program prints another number than the page, nothing is written.
+is told here. Taken over are the sections "What the measured table says" and "What it
+does not tell apart", and which numbers are bold; where the program prints another number than the page, nothing is
+written.
 
 Usage: python3 tools/recompute_results.py LOCUS PAGE... rewrites pages in place
        python3 tools/recompute_results.py --check LOCUS PAGE... says which pages differ, with status 1"""
@@ -17,8 +18,7 @@ import sys
 import tempfile
 
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden"
-SAYS, APART, DIFFERS = ("## What the measured table says\n", "## What it does not tell apart\n",
-                        "## What differs from the published set-up\n")
+SAYS, NEXT = "## What the measured table says\n", "## What differs from "  # between them what is computed
 FINALS = {"solved": "greedy_exact", "loss": "loss"}  # by the word behind a column's comma; else accuracy
 OWN = ("--store", "--jobs", "--threads", "--data", "--pretrained")
 
@@ -179,8 +179,8 @@ def options_of(words):
 
 # ---- taking over ----
 
-def section(text, head, end):
-    return text[text.index(head):text.index(end)]
+def computed(text):
+    return text[text.index(SAYS):text.index(NEXT)]
 
 
 def bold_as(text, made):
@@ -211,8 +211,7 @@ def recompute(locus, text):
         run(folder, locus, ["reproduce", "--from", "planted.json", "--quiet"])
         made = (folder / "planted.md").read_text(encoding="utf-8")
     text = bold_as(text, made)
-    old, new = section(text, SAYS, DIFFERS), section(made, SAYS, DIFFERS)
-    return text.replace(old, new)
+    return text.replace(computed(text), computed(made))
 
 
 def main():

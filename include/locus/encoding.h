@@ -27,9 +27,10 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_encoding_parse(const char *spec, loc
                                                            locus_error *error);
 LOCUS_API void locus_encoding_destroy(locus_encoding **encoding); /* accepts NULL; nulls the pointer */
 
-/* The canonical spec: terms in their order, options that differ from their defaults in the registry's order; and
- * `deviation` of learned wherever it is given, since a text without it meant 0.02 in version 0.1. Cut to `size` bytes
- * with its final NUL; returns the full length. Parsing it gives an equal encoding. */
+/* The canonical spec: terms in their order, options that differ from their defaults in the registry's order; and,
+ * wherever they are given, `deviation` of learned, since a text without it meant 0.02 in version 0.1, and `learned` of
+ * rope, which the laboratory's set-ups take for on or off. Cut to `size` bytes with its final NUL; returns the full
+ * length. Parsing it gives an equal encoding. */
 LOCUS_API size_t locus_encoding_text(const locus_encoding *encoding, char *text, size_t size);
 LOCUS_API unsigned locus_encoding_sites(const locus_encoding *encoding); /* mask of locus_site */
 

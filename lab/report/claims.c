@@ -186,14 +186,13 @@ static lab_side side_of(const judge *by, size_t row, size_t column, double weigh
     const lab_learning *learning = &by->result->fields[row][column].learning;
     const double chance = by->result->chance[column];
     const lab_statistic *own = score(by, row, column);
-    return (lab_side){.score = own,
-                      .convergence = by->of.claim->kind == LAB_CLAIM_CHANCE
-                                         ? lab_learning_rises(learning, measure)
-                                         : lab_learning_judge(learning, own, measure, chance),
-                      .at_chance = lab_is_at_chance(own, measure, chance),
-                      .weight = weight,
-                      .row = row,
-                      .column = column};
+    return (lab_side){
+        .score = own,
+        .convergence = lab_learning_judge(learning, own, measure, by->of.claim->kind == LAB_CLAIM_CHANCE ? 0 : chance),
+        .at_chance = lab_is_at_chance(own, measure, chance),
+        .weight = weight,
+        .row = row,
+        .column = column};
 }
 
 /* Scores that are shares of independent samples: tokens of a word or nodes of a tree are none. */

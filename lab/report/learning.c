@@ -31,7 +31,7 @@ double lab_learning_longer_gain(const lab_learning *learning, const lab_statisti
     return lab_measure_sign(measure) * (learning->longer.mean - score->mean);
 }
 
-lab_convergence lab_learning_rises(const lab_learning *learning, lab_measure measure) {
+static lab_convergence rises(const lab_learning *learning, lab_measure measure) {
     if (learning->curves == 0 || learning->curves < learning->runs) {
         return LAB_CONVERGENCE_UNKNOWN;
     }
@@ -50,7 +50,7 @@ lab_convergence lab_learning_judge(const lab_learning *learning, const lab_stati
     if (learning->longer.count >= LAB_LEARNING_SEEDS) {
         return lab_learning_longer_gain(learning, score, measure) < margin ? LAB_CONVERGED : LAB_STILL_LEARNING;
     }
-    return lab_is_at_chance(score, measure, chance) ? LAB_NOT_BEGUN : lab_learning_rises(learning, measure);
+    return lab_is_at_chance(score, measure, chance) ? LAB_NOT_BEGUN : rises(learning, measure);
 }
 
 /* ---- curves ---- */
@@ -121,20 +121,28 @@ typedef struct longer {
     size_t count;
 } longer;
 
-/* Whether a run is a training of the same configuration, but for its seed, with at least twice the steps. */
-static bool is_longer(const lab_run *run, const lab_train_config *config, uint64_t *steps) {
+/* *steps: those of a run that is a training of the same configuration, but for its seed, with at least twice the steps;
+ * 0: it is not. What cannot be read is none. */
+static locus_status steps_of_longer(const lab_run *run, const lab_train_config *config, uint64_t *steps,
+                                    locus_error *error) {
     lab_train_config other = {0};
-    locus_error ignored;
-    if (run->state != LAB_RUN_DONE || lab_config_parse(&other, run->config, run, run->name, &ignored) != LOCUS_OK) {
-        return false;
+    locus_error unread;
+    *steps = 0;
+    locus_status status =
+        run->state == LAB_RUN_DONE ? lab_config_parse(&other, run->config, run, run->name, &unread) : LOCUS_ERROR_IO;
+    if (status != LOCUS_OK) {
+        return status == LOCUS_ERROR_MEMORY ? lab_fail_memory(error, "the longer trainings") : LOCUS_OK;
     }
-    *steps = lab_config_steps(&other);
+    const uint64_t own = lab_config_steps(&other);
     other.budget = config->budget; /* custom, since the steps are */
     other.seed = config->seed;
     other.steps = config->steps;
     other.epochs = config->epochs;
     other.evaluate_every = config->evaluate_every;
-    return *steps >= 2 * lab_config_steps(config) && lab_config_difference(config, &other) == NULL;
+    if (own >= 2 * lab_config_steps(config) && lab_config_difference(config, &other) == NULL) {
+        *steps = own;
+    }
+    return LOCUS_OK;
 }
 
 static locus_status take(longer *found, lab_store *store, const lab_run *run, uint64_t steps, const char *name,
@@ -187,8 +195,9 @@ locus_status lab_learning_look(lab_learning *learning, lab_store *store, const l
     }
     locus_status status = lab_store_runs(store, &filter, &runs, &count, error);
     for (size_t i = 0; i < count; i++) {
-        uint64_t steps;
-        if (status == LOCUS_OK && is_longer(&runs[i], config, &steps)) {
+        uint64_t steps = 0;
+        status = status == LOCUS_OK ? steps_of_longer(&runs[i], config, &steps, error) : status;
+        if (status == LOCUS_OK && steps > 0) {
             status = take(found, store, &runs[i], steps, lab_final_name(measure, span), error);
         }
         lab_run_free(&runs[i]);

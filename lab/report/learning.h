@@ -45,10 +45,9 @@ double lab_chance_bound(double chance);
 /* Whether it is; false where chance is unknown (0). Of problems it is to solve none. */
 bool lab_is_at_chance(const lab_statistic *score, lab_measure measure, double chance);
 
+/* Without a chance (0) step 3 is left out: for who asks whether a scheme stays there. */
 lab_convergence lab_learning_judge(const lab_learning *learning, const lab_statistic *score, lab_measure measure,
                                    double chance);
-/* Steps 4 and 5 alone: whether the score is rising. */
-lab_convergence lab_learning_rises(const lab_learning *learning, lab_measure measure);
 /* What the longer trainings are ahead, better is positive. */
 double lab_learning_longer_gain(const lab_learning *learning, const lab_statistic *score, lab_measure measure);
 

@@ -65,8 +65,10 @@ double lab_student(double miss, double degrees) {
         low = high;
         high *= 2;
     }
-    for (double middle = (low + high) / 2; middle > low && middle < high; middle = (low + high) / 2) {
+    double middle = (low + high) / 2;
+    while (middle > low && middle < high) {
         *(lab_student_tails(middle, degrees) > miss ? &low : &high) = middle;
+        middle = (low + high) / 2;
     }
     return high;
 }

@@ -6,7 +6,6 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Text of which only what fits is kept, while its full length is counted. */
 typedef struct slip {
@@ -92,7 +91,9 @@ static int32_t read_symbol(const char **text) {
 }
 
 static const char *skip(const char *text) {
-    return text + strspn(text, " \t\r\n");
+    while (*text == ' ' || *text == '\t' || *text == '\r' || *text == '\n')
+        text++;
+    return text;
 }
 
 /* `open` is the inner node whose children are being read; one that has been opened and not been given its symbol yet is

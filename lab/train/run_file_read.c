@@ -9,6 +9,7 @@
 #include "train/config.h"
 #include "train/run_folder.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -275,6 +276,7 @@ static locus_status add_run(const reader *from, lab_run *run, const cJSON *objec
     const cJSON *curves = cJSON_GetObjectItemCaseSensitive(object, "curves");
     lab_run there;
     bool found = false;
+    assert(run->name != NULL && run->config != NULL); /* the row was taken */
     locus_status status = check_scores(from, scores);
     status = status == LOCUS_OK ? check_curves(from, curves) : status;
     status = status == LOCUS_OK ? find(from, run, &there, &found) : status;

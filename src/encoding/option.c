@@ -306,7 +306,7 @@ bool locus_option_is_initial(const locus_encoding_class *class, size_t option, c
         (void)locus_group_text(value->group, text, sizeof text);
         return strcmp(text, class->info.options[option].initial) == 0;
     }
-    if ((class->kept & 1u << option) || !*class->info.options[option].initial)
+    if (!*class->info.options[option].initial)
         return !value->given;
     return value->choice == initial.choice && value->number == initial.number && value->count == 0;
 }

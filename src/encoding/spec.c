@@ -410,7 +410,8 @@ static void write_term(locus_spec_writer *writer, const locus_term *term) {
     const char *before = "(";
     write_text(writer, term->class->info.name);
     for (size_t i = 0; i < term->class->info.option_count; i++) {
-        if (locus_option_is_initial(term->class, i, &term->options[i]))
+        const bool kept = (term->class->kept & 1u << i) != 0 && term->options[i].given;
+        if (!kept && locus_option_is_initial(term->class, i, &term->options[i]))
             continue;
         write_text(writer, before);
         write_text(writer, term->class->info.options[i].name);

@@ -37,6 +37,15 @@ for spec in 'learned(size=42, deviation=1)' 'chebyshev(size=42)' 'algebraic(grou
 done
 [ ! -e runs ] || fail "--list made a store"
 
+refuses 2 "has no trees" "$locus" reproduce table1 --tree-paths next --list
+"$locus" reproduce table2 --list --json >own
+"$locus" reproduce table2 --tree-paths own --list --json >told
+"$locus" reproduce table2 --tree-paths next --list --json >next
+cmp -s own told || fail "paths of their own are other runs"
+[ "$(grep -c "\"name\"" next)" = 120 ] || fail "not a table of 120 trainings: $(cat next)"
+grep "\"name\"" next >names
+! grep -qFf names own || fail "next paths are the same runs"
+
 # A training whose score is a loss.
 part="roper --columns substring-search --rows rope --seeds 1"
 # shellcheck disable=SC2086

@@ -232,8 +232,9 @@ static void assert_same_files(const char *a, const char *b) {
     free(texts[1]);
 }
 
-/* A store that was read from what another one was written as gives the same page, and the same file. */
-static void check_round_trip(lab_store *store) {
+/* A store that was read from what another one was written as gives the same page, and the same file; the page also
+ * where the data are not. */
+static void check_round_trip(lab_store *store, const lab_reproduction_request *request) {
     lab_store *other = NULL;
     lab_run_file_content content;
     export_runs(store, scratch_path("one.json"));
@@ -245,7 +246,14 @@ static void check_round_trip(lab_store *store) {
     assert_int_equal(content.added, result.done);
     assert_int_equal(content.known, 0);
     assert_string_equal(here, there);
+    free(there);
+    lab_reproduction_request bare = *request;
+    bare.recorded = other;
+    bare.data_path = request->data_path != NULL ? "nowhere" : NULL;
+    OK(lab_reproduction_make(&table, &bare, &failed));
     OK(lab_reproduction_check(&table, other, &failed));
+    there = page_of(other);
+    assert_string_equal(here, there);
     free(here);
     free(there);
     lab_store_close(&other);
@@ -279,7 +287,7 @@ static void compare(const lab_reproduction_request *request, const char *expecte
     compare_json(&view, name);
     free(text);
     lab_findings_free(&findings);
-    check_round_trip(store);
+    check_round_trip(store, request);
     lab_store_close(&store);
 }
 

@@ -45,6 +45,8 @@ static const char *const commands[][64] = {
     {"runs", STORE, "--json"},
     {"runs", "show", "#1", STORE},
     {"runs", "show", "#1", STORE, "--json"},
+    {"runs", "export", "#1", "-o", "runs.json", STORE},
+    {"runs", "export", "-o", "runs.json", STORE},
     {"report", STORE, "-o", "page.html"},
     {"report", STORE, "--json"},
     {"eval", "#1", STORE},
@@ -56,7 +58,7 @@ static const char *const commands[][64] = {
     {"compare", "--task", "copy", "--encodings", "rope,sinusoidal", SIZES, "--no-page", "--json"},
     {"runs", "delete", "#1", STORE},
 };
-enum { COMMANDS = sizeof commands / sizeof *commands, FIRST_TRAINING = 10, DELETION = COMMANDS - 1 };
+enum { COMMANDS = sizeof commands / sizeof *commands, FIRST_TRAINING = 12, DELETION = COMMANDS - 1 };
 
 static bool all_of_them;
 static size_t tried;
@@ -160,6 +162,18 @@ static void expect_page(void) {
     unlink("page.html");
 }
 
+/* Exported runs are JSON, whatever their texts are. */
+static void expect_runs(void) {
+    char *text = read_text("runs.json");
+    for (const unsigned char *c = (const unsigned char *)text; text != NULL && *c != '\0'; c++)
+        expect(*c >= 0x20 || *c == '\n', "a control character in the runs", (const char *)c);
+    cJSON *root = text != NULL ? cJSON_Parse(text) : NULL;
+    expect(text == NULL || root != NULL, "runs that are no JSON", text);
+    cJSON_Delete(root);
+    free(text);
+    unlink("runs.json");
+}
+
 /* What lies beside the store: the commands' own files, the victim, nothing else. */
 static void expect_surroundings(void) {
     static const char *const victims[] = {"victim/last.safetensors", "victim/best.safetensors", "victim/lock",
@@ -202,6 +216,7 @@ static void try_command(size_t c) {
     expect_lines(status);
     expect_json(commands[c], status);
     expect_page();
+    expect_runs();
     expect_surroundings();
     const bool lists = c < 4, deletes = c == DELETION;
     expect(status == 0 || !(lists || deletes), "a store that cannot be listed or emptied", number);

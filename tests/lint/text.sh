@@ -52,6 +52,10 @@ LC_ALL=C.UTF-8 grep -HnE '^.{121}' $c_files | LC_ALL=C sed "s/$mark//g" | LC_ALL
     grep -vE '/(output|usage|main|completion_[a-z]+|data_lines|data_expressions)\.c$') ||
     complain "use cli_print, cli_write or a table: a store, a file's name or a spec may hold escape sequences"
 
+# What a merge left.
+# shellcheck disable=SC2046
+! LC_ALL=C grep -nIE '^(<<<<<<<|>>>>>>>) ' $(sh tools/lint-files.sh) || complain "a merge was not brought to its end"
+
 # A file name says where a thing is only if there is one of that name.
 sh tools/lint-files.sh >"$work/all"
 sed 's|.*/||' "$work/all" | grep -vxE 'README\.md|index\.md|__init__\.py|\.gitkeep' | sort | uniq -d >"$work/double"

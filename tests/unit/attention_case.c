@@ -510,3 +510,14 @@ void attention_check(const attention_case *test, locus_dtype dtype, attention_me
     attention_arrays_free(&want);
     attention_world_free(&world);
 }
+
+void attention_check_types(const attention_case *test, attention_memory memory, double tolerance_float32) {
+#ifdef LOCUS_SANITIZED
+    static size_t turn;
+    const size_t first = turn++ % 2, end = first + 1;
+#else
+    const size_t first = 0, end = 2;
+#endif
+    for (size_t i = first; i < end; i++)
+        attention_check(test, i == 0 ? LOCUS_FLOAT64 : LOCUS_FLOAT32, memory, i == 0 ? 1e-12 : tolerance_float32);
+}

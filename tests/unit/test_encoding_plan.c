@@ -94,7 +94,7 @@ static void test_initialise(void **state) {
     rig_close(&a), rig_close(&b), rig_close(&c);
 
     double sum = 0, squares = 0;
-    rig_bind(&a, "learned(size=100)", rig_shape(0, 0, 0, 100), 1);
+    rig_bind(&a, "learned(size=100, deviation=0.02)", rig_shape(0, 0, 0, 100), 1);
     for (size_t i = 0; i < 10000; i++) {
         sum += ((double *)a.values[0].data)[i];
         squares += ((double *)a.values[0].data)[i] * ((double *)a.values[0].data)[i];

@@ -101,8 +101,13 @@ static void test_steps(void **state) {
     /* A training without a curve says nothing of the field. */
     learning.runs = 4;
     assert_int_equal(judge(&learning, 0.5), LAB_CONVERGENCE_UNKNOWN);
-    assert_int_equal(lab_learning_rises(&learning, LAB_MEASURE_ACCURACY), LAB_CONVERGENCE_UNKNOWN);
-    assert_int_equal(lab_learning_rises(&(lab_learning){0}, LAB_MEASURE_ACCURACY), LAB_CONVERGENCE_UNKNOWN);
+    assert_int_equal(judge(&(lab_learning){0}, 0.5), LAB_CONVERGENCE_UNKNOWN);
+    /* Of a claim that it is at chance it is asked whether it rises. */
+    const lab_statistic low = shares(0.1, 3);
+    learning = (lab_learning){.curves = 3, .runs = 3, .gain = 0.005};
+    assert_int_equal(lab_learning_judge(&learning, &low, LAB_MEASURE_ACCURACY, 0), LAB_CONVERGED);
+    learning.longer = shares(0.9, 3);
+    assert_int_equal(lab_learning_judge(&learning, &low, LAB_MEASURE_ACCURACY, 0), LAB_STILL_LEARNING);
 }
 
 /* Longer trainings decide where there are three of them: either way, and at chance, too. */

@@ -337,6 +337,13 @@ static void tokens_stand_where_paths_say(void **state) {
         check_paths(added, LAB_PATHS_CODE, arity, 0);
         check_paths("shiv-quirk(k=3, depth=3) + alibi(group=tree:3)", LAB_PATHS_CODE, arity, 1);
     }
+    lab_model_config words = config_make("rope");
+    lab_model *model = NULL;
+    locus_error error = {0};
+    words.tree_arity = 0;
+    words.tree_paths = LAB_PATHS_NEXT;
+    assert_int_equal(lab_model_create(&model, &words, 1, &error), LOCUS_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "tree_paths"));
 }
 
 static void outputs_at_next_paths_are_the_likeliest_too(void **state) {

@@ -720,10 +720,9 @@ static void test_encodings(void **state) {
         locus_pattern_text(parsed, b, sizeof b);
         locus_pattern_destroy(&parsed);
         assert_string_equal(a, b);
-        if (strstr(cases[i].typed, "off") == NULL) { /* what a run's row says is asked for again */
-            assert_int_equal(lab_train_encoding(a, &config, again, sizeof again, &error), LOCUS_OK);
-            assert_string_equal(a, again);
-        }
+        /* what a run's row says is asked for again */
+        assert_int_equal(lab_train_encoding(a, &config, again, sizeof again, &error), LOCUS_OK);
+        assert_string_equal(a, again);
     }
     char text[400];
     locus_error error = {0};
@@ -776,6 +775,28 @@ static void test_budgets(void **state) {
                      LOCUS_ERROR_ARGUMENT);
 }
 
+/* Only set-up code moves trees, and a configuration that says nothing of it is the one that there always was. */
+static void test_tree_paths(void **state) {
+    (void)state;
+    lab_train_config config;
+    const struct {
+        const char *task;
+        lab_setup setup;
+        lab_tree_paths paths;
+    } cases[] = {{"tree-copy", LAB_SETUP_PAPER, LAB_PATHS_OWN},
+                 {"tree-copy", LAB_SETUP_CODE, LAB_PATHS_CODE},
+                 {"copy", LAB_SETUP_CODE, LAB_PATHS_OWN},
+                 {"listops", LAB_SETUP_CODE, LAB_PATHS_OWN}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(lab_train_config_budget(&config, lab_task_find(cases[i].task), "quick", cases[i].setup, NULL),
+                         LOCUS_OK);
+        assert_int_equal(config.model.tree_paths, cases[i].paths);
+        char *json = lab_config_json(&config);
+        assert_int_equal(strstr(json, "tree_paths") != NULL, cases[i].paths != LAB_PATHS_OWN);
+        cJSON_free(json);
+    }
+}
+
 /* Trainings come first: no thread may have been started in this process when it parts. */
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -784,6 +805,7 @@ int main(void) {
         cmocka_unit_test(test_encodings),
         cmocka_unit_test(test_tables_begin_apart),
         cmocka_unit_test(test_budgets),
+        cmocka_unit_test(test_tree_paths),
         cmocka_unit_test(test_batches),
         cmocka_unit_test_setup_teardown(test_stopped, setup, teardown),
         cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
