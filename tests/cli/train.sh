@@ -77,7 +77,7 @@ refuses 2 "one of them" "$locus" generate first --input "1" -n 3
 "$locus" runs | grep -q 'first' || fail "runs does not list it"
 "$locus" runs show first | grep -q '^command  *locus train' || fail "runs show"
 [ "$("$locus" runs --task reverse)" = "no runs" ] || fail "a filter that matches nothing"
-refuses 2 "neither" "$locus" runs drop first
+refuses 2 "none of" "$locus" runs drop first
 refuses 2 "which run" "$locus" runs delete
 
 # Shorthand, and what a set-up changes.
