@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "unit/child_exit.h"
 #include "unit/scratch_folder.h"
 #include "unit/tar_file.h"
 
@@ -257,7 +258,7 @@ static void what_another_process_fills_stays(void **state) {
     if (child == 0) {
         char *name;
         if (lab_temporary_folder(scratch_path("both"), &name) < 0 || write(ready[1], "r", 1) != 1)
-            _exit(1);
+            child_exit(1);
         for (;;)
             pause();
     }
@@ -422,7 +423,7 @@ static void downloads_are_locked(void **state) {
         bool held = file != NULL && fcntl(fileno(file), F_SETLK, &whole) == 0;
         byte = held;
         bool told = write(ready[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 1;
-        _exit(told ? 0 : 1);
+        child_exit(told ? 0 : 1);
     }
     locus_error error = {0};
     assert_int_equal(read(ready[0], &byte, 1), 1);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "train/store.h"
+#include "unit/child_exit.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -242,7 +243,7 @@ static void test_processes(void **state) {
                        lab_store_metric_add(store, run.id, "dev.loss", step, (double)c, &error) == LOCUS_OK &&
                        lab_store_commit(store, &error) == LOCUS_OK;
             }
-            _exit(good ? 0 : 1);
+            child_exit(good ? 0 : 1);
         }
     }
     for (int c = 0; c < 4; c++) {
@@ -291,7 +292,7 @@ static void assert_can_only_read(void) {
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        _exit(can_only_read() ? 0 : 1);
+        child_exit(can_only_read() ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);

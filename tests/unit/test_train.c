@@ -7,6 +7,7 @@
 #include "train/config.h"
 #include "train/machine.h"
 #include "train/train.h"
+#include "unit/child_exit.h"
 
 #include <cjson/cJSON.h>
 #include <locus/parallel.h>
@@ -123,7 +124,7 @@ static pid_t start(const plan *p) {
         if (status != LOCUS_OK && status != LOCUS_ERROR_INTERRUPTED && status != LOCUS_ERROR_NUMERIC) {
             fprintf(stderr, "%s\n", error.message);
         }
-        _exit((int)status);
+        child_exit((int)status);
     }
     return child;
 }
@@ -399,7 +400,7 @@ static void test_damaged_checkpoint(void **state) {
         lab_run run;
         locus_error error = {0};
         bool told = train_here(&p, &run, &error) == LOCUS_ERROR_IO && strstr(error.message, path) != NULL;
-        _exit(told ? 0 : 1);
+        child_exit(told ? 0 : 1);
     }
     assert_int_equal(end(child), 0);
     remains r = look_at("cut");
@@ -494,7 +495,7 @@ static void test_two_at_once(void **state) {
         char process[32];
         snprintf(process, sizeof process, "process %ld", (long)getppid());
         bool told = train_here(&p, &run, &error) == LOCUS_ERROR_IO && strstr(error.message, process) != NULL;
-        _exit(told ? 0 : 1);
+        child_exit(told ? 0 : 1);
     }
     assert_int_equal(end(child), 0);
     close(lock);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit/training_case.h"
 
+#include "unit/child_exit.h"
+
 #include "io/file.h"
 
 #include <locus/parallel.h>
@@ -80,7 +82,7 @@ int training_run(const training_plan *plan) {
         if (status != LOCUS_OK && status != LOCUS_ERROR_INTERRUPTED) {
             fprintf(stderr, "%s: %s\n", plan->name, error.message);
         }
-        _exit((int)status);
+        child_exit((int)status);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
