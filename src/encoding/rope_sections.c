@@ -21,10 +21,14 @@ void locus_rope_group_text(const locus_term *term, char *text, size_t size) {
 static locus_status take_equal(const locus_term *term, size_t pairs, locus_rope_sections *sections,
                                locus_error *error) {
     const size_t axes = sections->axes;
+    if (pairs < axes)
+        return locus_fail(error, LOCUS_ERROR_SHAPE, "axes",
+                          "'%s' turns %zu dimensions, too few for %zu axes: a pair for each needs %zu",
+                          term->class->info.name, 2 * pairs, axes, 2 * axes);
     if (pairs % axes != 0)
         return locus_fail(error, LOCUS_ERROR_SHAPE, "axes",
                           "'%s' cannot share %zu pairs equally among %zu axes: give sections=a:b:…, or rotate=%zu",
-                          term->class->info.name, pairs, axes, 2 * (pairs / axes > 0 ? pairs / axes : 1) * axes);
+                          term->class->info.name, pairs, axes, 2 * (pairs / axes) * axes);
     for (size_t axis = 0; axis <= axes; axis++)
         sections->first[axis] = pairs / axes * axis;
     return LOCUS_OK;

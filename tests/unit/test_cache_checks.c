@@ -74,7 +74,11 @@ static void creation_says_what_is_missing(void **state) {
     options.capacity = (size_t)1 << 31;
     expect(locus_cache_create(&cache, binding, &options, &error), LOCUS_ERROR_ARGUMENT, &error,
            "5 sequences of 2147483648 tokens are more than 2^32 − 1 tokens: use several caches");
-    options.capacity = 4;
+    options.sequences = 65537; /* times 65535 is 2^32 − 1 */
+    options.capacity = 65536;
+    expect(locus_cache_create(&cache, binding, &options, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "65537 sequences of 65536 tokens are more than 2^32 − 1 tokens: use several caches");
+    options.capacity = 65535;
     options.dtype = (locus_dtype)9;
     expect(locus_cache_create(&cache, binding, &options, &error), LOCUS_ERROR_DTYPE, &error,
            "element type 9 is unknown: use float32, float64, float16 or bfloat16");

@@ -71,6 +71,28 @@ static void only_whole_pictures_are_taken(void **state) {
     assert_int_equal(setenv("PATH", path, 1), 0);
 }
 
+static void what_cannot_be_started_is_told(void **state) {
+    (void)state;
+    const char *before = getenv("PATH");
+    char path[4096];
+    char *picture = NULL;
+    size_t bytes = 0;
+    locus_error error = {0};
+    snprintf(path, sizeof path, "%s", before == NULL ? "" : before);
+    assert_int_equal(setenv("PATH", scratch_path(""), 1), 0);
+    fake_gnuplot(LISTENS SVG);
+    assert_int_equal(chmod(scratch_path("gnuplot"), 0644), 0);
+    const locus_status forbidden = draw("plot x\n", &picture, &bytes, &error);
+    const bool told = strstr(error.message, "cannot start") != NULL;
+    assert_int_equal(unlink(scratch_path("gnuplot")), 0);
+    const locus_status absent = draw("plot x\n", &picture, &bytes, &error);
+    assert_int_equal(setenv("PATH", path, 1), 0);
+    assert_int_equal(forbidden, LOCUS_ERROR_IO);
+    assert_true(told);
+    assert_int_equal(absent, LOCUS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "not on the PATH"));
+}
+
 /* No file may grow above 8 KiB, as if TMPDIR were full: the picture does not pass through one. */
 static void a_full_disk_damages_no_picture(void **state) {
     (void)state;
@@ -132,6 +154,7 @@ static void a_block_that_is_cut_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_whole_pictures_are_taken),
+        cmocka_unit_test(what_cannot_be_started_is_told),
         cmocka_unit_test(a_full_disk_damages_no_picture),
         cmocka_unit_test(a_block_that_is_cut_is_an_error),
     };

@@ -133,7 +133,9 @@ static void shapes_are_checked(void **state) {
     (void)state;
     bad_shape("rope(sections=16:24:24)", 64, "sections", "add up to 64 pairs: 64 dimensions turn, which are 32 pairs");
     bad_shape("rope(sections=3:4, rotate=16)", 64, "sections", "add up to 7 pairs");
-    bad_shape("rope(axes=3)", 64, "axes", "cannot share 32 pairs equally among 3 axes");
+    bad_shape("rope(axes=3)", 64, "axes",
+              "'rope' cannot share 32 pairs equally among 3 axes: give sections=a:b:…, or rotate=60");
+    bad_shape("rope(axes=3)", 4, "axes", "'rope' turns 4 dimensions, too few for 3 axes: a pair for each needs 6");
     bad_shape("rope(axes=3, frequencies=running)", 64, "axes", "give sections=a:b:");
     bad_shape("rope(sections=2:14, order=interleaved)", 32, "sections",
               "section 1 (from 0) of 'rope' has 14 pairs: order=interleaved can give it 8 of the 16 pairs at most");
