@@ -129,36 +129,44 @@ static const field fields[] = {
 enum { FIELDS = sizeof fields / sizeof *fields };
 #undef AT
 
+static const char *name_of(const char *const *names, unsigned value) {
+    while (*names != NULL && value > 0) {
+        names++;
+        value--;
+    }
+    return *names != NULL ? *names : "unknown";
+}
+
 const char *lab_setup_name(lab_setup setup) {
-    return (unsigned)setup < 2 ? setups[setup] : "unknown";
+    return name_of(setups, (unsigned)setup);
 }
 
 const char *lab_embedding_init_name(lab_embedding_init init) {
-    return (unsigned)init < 3 ? inits[init] : "unknown";
+    return name_of(inits, (unsigned)init);
 }
 
 const char *lab_position_scale_name(lab_position_scale scale) {
-    return (unsigned)scale < 2 ? position_scales[scale] : "unknown";
+    return name_of(position_scales, (unsigned)scale);
 }
 
 const char *lab_logit_scale_name(lab_logit_scale scale) {
-    return (unsigned)scale < 2 ? logit_scales[scale] : "unknown";
+    return name_of(logit_scales, (unsigned)scale);
 }
 
 const char *lab_order_name(lab_order order) {
-    return (unsigned)order < 2 ? orders[order] : "unknown";
+    return name_of(orders, (unsigned)order);
 }
 
 const char *lab_tree_paths_name(lab_tree_paths paths) {
-    return (unsigned)paths < 3 ? tree_paths[paths] : "unknown";
+    return name_of(tree_paths, (unsigned)paths);
 }
 
 const char *lab_asked_name(lab_asked what) {
-    return (unsigned)what < 2 ? asked[what] : "unknown";
+    return name_of(asked, (unsigned)what);
 }
 
 const char *lab_attention_name(locus_attention_kind attention) {
-    return (unsigned)attention < 4 ? attentions[attention] : "unknown";
+    return name_of(attentions, (unsigned)attention);
 }
 
 /* Enums are read and written through their own types' common representation. */

@@ -199,6 +199,26 @@ static void test_json(void **state) {
     }
 }
 
+/* Of the last value, and of none. */
+static void test_names(void **state) {
+    (void)state;
+    const char *const names[][3] = {
+        {lab_setup_name(LAB_SETUP_CODE), lab_setup_name((lab_setup)2), "code"},
+        {lab_embedding_init_name(LAB_EMBEDDING_PLAIN), lab_embedding_init_name((lab_embedding_init)3), "plain"},
+        {lab_position_scale_name(LAB_POSITIONS_SQRT_DIM), lab_position_scale_name((lab_position_scale)2), "sqrt-dim"},
+        {lab_logit_scale_name(LAB_LOGITS_INVERSE_SQRT_DIM), lab_logit_scale_name((lab_logit_scale)2),
+         "inverse-sqrt-dim"},
+        {lab_order_name(LAB_ORDER_DEPTH), lab_order_name((lab_order)2), "depth"},
+        {lab_tree_paths_name(LAB_PATHS_CODE), lab_tree_paths_name((lab_tree_paths)3), "code"},
+        {lab_asked_name(LAB_ASKED_PARITY), lab_asked_name((lab_asked)2), "parity"},
+        {lab_attention_name(LOCUS_ATTENTION_CLUSTERED), lab_attention_name((locus_attention_kind)4), "clustered"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_string_equal(names[i][0], names[i][2]);
+        assert_string_equal(names[i][1], "unknown");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words_are_what_they_were),
@@ -208,6 +228,7 @@ int main(void) {
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_expressions),
         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
