@@ -96,6 +96,8 @@ for spec in chebyshev 'shiv-quirk(depth=4)' fire; do
     says relativity false false
 done
 # One layer of a pattern.
+works check 'rope(pairs=half) / none' --layer 0 --json
+prints '"spec":.*"rope(pairs=half)"'
 works check 'rope / none' --layer 1 --json
 prints '"spec":.*"none"'
 refuses 2 'have 2 different encodings; choose one with --layer' check 'rope / none'
