@@ -103,10 +103,40 @@ static int open_scratch(void **state) {
     return status != 0 ? status : setenv("TMPDIR", base, 1);
 }
 
+/* How a program ends is what is told of it. */
+static void ends_of_programs(void **state) {
+    (void)state;
+    static const struct {
+        const char *commands;
+        locus_status status;
+        const char *says;
+    } cases[] = {
+        {"exit 0", LOCUS_OK, ""},
+        {"echo 'no such model'; exit 3", LOCUS_ERROR_IO, "no such model"},
+        {"kill -INT $$", LOCUS_ERROR_INTERRUPTED, "sh was stopped"},
+        {"kill -TERM $$", LOCUS_ERROR_INTERRUPTED, "sh was stopped"},
+        {"kill -KILL $$", LOCUS_ERROR_IO, "sh"},
+        {"kill -ABRT $$", LOCUS_ERROR_IO, "sh"},
+        {"exit 127", LOCUS_ERROR_UNSUPPORTED, "not on the PATH: install it (Debian: dash)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const words[] = {"sh", "-c", cases[i].commands, NULL};
+        lab_child_folder folder;
+        locus_error error = {0};
+        assert_int_equal(lab_child_open(&folder, NULL), LOCUS_OK);
+        assert_int_equal(lab_child_run(&folder, words, "dash", &error), cases[i].status);
+        if (!strstr(error.message, cases[i].says))
+            fail_msg("'%s': %s", cases[i].commands, error.message);
+        lab_child_close(&folder);
+    }
+    assert_int_equal(scratch_count(), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(left_folders_go),
         cmocka_unit_test(nothing_else_goes),
+        cmocka_unit_test(ends_of_programs),
         cmocka_unit_test(no_folder_is_told),
     };
     return cmocka_run_group_tests(tests, open_scratch, scratch_remove);
