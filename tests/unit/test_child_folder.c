@@ -112,11 +112,11 @@ static void ends_of_programs(void **state) {
         const char *says;
     } cases[] = {
         {"exit 0", LOCUS_OK, ""},
-        {"echo 'no such model'; exit 3", LOCUS_ERROR_IO, "no such model"},
+        {"echo 'no such model'; exit 3", LOCUS_ERROR_IO, "sh failed: no such model"},
         {"kill -INT $$", LOCUS_ERROR_INTERRUPTED, "sh was stopped"},
         {"kill -TERM $$", LOCUS_ERROR_INTERRUPTED, "sh was stopped"},
-        {"kill -KILL $$", LOCUS_ERROR_IO, "sh"},
-        {"kill -ABRT $$", LOCUS_ERROR_IO, "sh"},
+        {"kill -KILL $$", LOCUS_ERROR_IO, "sh was ended by signal 9"},
+        {"kill -ABRT $$", LOCUS_ERROR_IO, "sh was ended by signal 6"},
         {"exit 127", LOCUS_ERROR_UNSUPPORTED, "not on the PATH: install it (Debian: dash)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
