@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* Every allocation on the way from published files to a folder, and from a pretrained encoder to the identity of its
+ * training, fails once, one after another: told as MEMORY with nothing left over, or the result is the same. */
+#include "golden/bert_case.h"
+#include "io/digest.h"
+#include "io/published_set.h"
+#include "train/config.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "failing_allocator.h"
+#include "unit/scratch_folder.h"
+
+enum { FILES = 2 };
+
+static const char *const contents[FILES] = {"first", "the second"};
+static char sums[FILES][LAB_DIGEST_TEXT];
+static lab_published_file files[FILES] = {{"a.bin", 5, sums[0]}, {"b.bin", 10, sums[1]}};
+static const lab_published_set set = {.name = "little",
+                                      .folder = "data/little",
+                                      .inner = "inner",
+                                      .archive = "little.tar",
+                                      .files = files,
+                                      .file_count = FILES};
+
+static void make_source(void) {
+    assert_int_equal(mkdir(scratch_path("source"), 0777), 0);
+    scratch_write("source/a.bin", contents[0], 5);
+    scratch_write("source/b.bin", contents[1], 10);
+    for (size_t f = 0; f < FILES; f++) {
+        lab_digest digest;
+        assert_int_equal(lab_digest_open(&digest, LAB_DIGEST_SHA256, NULL), LOCUS_OK);
+        lab_digest_add(&digest, contents[f], strlen(contents[f]));
+        assert_int_equal(lab_digest_close(&digest, sums[f], NULL), LOCUS_OK);
+    }
+}
+
+static void published_files_fail(void **state) {
+    (void)state;
+    make_source();
+    const size_t before = scratch_count();
+    locus_status status = LOCUS_ERROR_MEMORY;
+    long fail = 0;
+    for (; status != LOCUS_OK && fail < 500; fail++) {
+        locus_error error = {0};
+        allocator_arm(fail);
+        status = lab_published_take(&set, scratch_path("source"), scratch_path("to"), NULL, &error);
+        const bool failed = allocator_disarm();
+        if (status != (failed ? LOCUS_ERROR_MEMORY : LOCUS_OK))
+            fail_msg("allocation %ld: %d, %s", fail, (int)status, error.message);
+        assert_int_equal(scratch_count(), before + (status == LOCUS_OK));
+    }
+    assert_true(status == LOCUS_OK && fail > 2);
+    assert_int_equal(lab_published_check(&set, scratch_path("to"), NULL, NULL), LOCUS_OK);
+    for (size_t f = 0; f < FILES; f++) {
+        char name[32];
+        snprintf(name, sizeof name, "to/%s", files[f].name);
+        assert_int_equal(unlink(scratch_path(name)), 0);
+        snprintf(name, sizeof name, "source/%s", files[f].name);
+        assert_int_equal(unlink(scratch_path(name)), 0);
+    }
+    assert_int_equal(rmdir(scratch_path("to")), 0);
+    assert_int_equal(rmdir(scratch_path("source")), 0);
+}
+
+static locus_status identity(const char *folder, uint64_t *digest, locus_error *error) {
+    lab_train_config config;
+    locus_status status = lab_train_config_budget(&config, lab_task_find("listops"), "smoke", LAB_SETUP_PAPER, error);
+    if (status == LOCUS_OK)
+        status = lab_train_config_pretrained(&config, folder, error);
+    *digest = config.pretrained_digest;
+    return status;
+}
+
+static void identity_fails(void **state) {
+    static const char words[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n(\n)\n";
+    uint64_t whole = 0, digest = 0;
+    locus_error error = {0};
+    (void)state;
+    scratch_write("vocab.txt", words, strlen(words));
+    const char *folder = bert_case_folder("plain");
+    if (identity(folder, &whole, &error) != LOCUS_OK)
+        fail_msg("%s", error.message);
+    bool failed = true;
+    for (long fail = 0; failed; fail++) {
+        assert_true(fail < 5000);
+        allocator_arm(fail);
+        const locus_status status = identity(folder, &digest, &error);
+        failed = allocator_disarm();
+        if (status != LOCUS_OK ? status != LOCUS_ERROR_MEMORY : digest != whole)
+            fail_msg("allocation %ld: %d, %s", fail, (int)status, error.message);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published_files_fail),
+        cmocka_unit_test(identity_fails),
+    };
+    return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
+}
