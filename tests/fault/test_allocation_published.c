@@ -43,9 +43,17 @@ static void make_source(void) {
     }
 }
 
-static void published_files_fail(void **state) {
-    (void)state;
-    make_source();
+static void remove_files(const char *folder) {
+    char name[32];
+    for (size_t f = 0; f < FILES; f++) {
+        snprintf(name, sizeof name, "%s/%s", folder, files[f].name);
+        assert_int_equal(unlink(scratch_path(name)), 0);
+    }
+}
+
+/* Into a folder that is made, or into one that is there. */
+static void take_one_by_one(bool exists) {
+    assert_true(!exists || mkdir(scratch_path("to"), 0777) == 0);
     const size_t before = scratch_count();
     locus_status status = LOCUS_ERROR_MEMORY;
     long fail = 0;
@@ -56,18 +64,20 @@ static void published_files_fail(void **state) {
         const bool failed = allocator_disarm();
         if (status != (failed ? LOCUS_ERROR_MEMORY : LOCUS_OK))
             fail_msg("allocation %ld: %d, %s", fail, (int)status, error.message);
-        assert_int_equal(scratch_count(), before + (status == LOCUS_OK));
+        assert_int_equal(scratch_count(), before + (status == LOCUS_OK && !exists));
     }
     assert_true(status == LOCUS_OK && fail > 2);
     assert_int_equal(lab_published_check(&set, scratch_path("to"), NULL, NULL), LOCUS_OK);
-    for (size_t f = 0; f < FILES; f++) {
-        char name[32];
-        snprintf(name, sizeof name, "to/%s", files[f].name);
-        assert_int_equal(unlink(scratch_path(name)), 0);
-        snprintf(name, sizeof name, "source/%s", files[f].name);
-        assert_int_equal(unlink(scratch_path(name)), 0);
-    }
+    remove_files("to");
     assert_int_equal(rmdir(scratch_path("to")), 0);
+}
+
+static void published_files_fail(void **state) {
+    (void)state;
+    make_source();
+    take_one_by_one(false);
+    take_one_by_one(true);
+    remove_files("source");
     assert_int_equal(rmdir(scratch_path("source")), 0);
 }
 
