@@ -28,6 +28,10 @@ cmp "alone/$name/best.safetensors" "runs/$name/best.safetensors" || fail "compar
 "$locus" compare --task copy,reverse --encodings 'rope, algebraic(group=seq, decay=0.98)' --seeds 2 $small --test-lengths 10 \
     --no-page >table2 2>err
 [ "$(grep -c 'already done' err)" = 8 ] || fail "done cells were trained again: $(cat err)"
+[ "$(grep -c '· seed 0: ' err)" = 4 ] && [ "$(grep -c '· seed 1: ' err)" = 4 ] || fail "other seeds: $(cat err)"
+# shellcheck disable=SC2086
+"$locus" compare --task copy --encodings rope --seed 1 $small --test-lengths 10 --no-page >one 2>err
+grep -q "· seed 1: already done" err || fail "another seed than was asked for: $(cat err)"
 cmp table table2 || fail "another table"
 # shellcheck disable=SC2086
 "$locus" compare --task copy --encodings 'rope,none' --seeds 2 $small --no-page --json >table.json 2>err
