@@ -46,7 +46,7 @@ static lab_drawing *draw(void) {
 static void shapes_of_a_png(void **state) {
     (void)state;
     locus_error error = {0};
-    lab_picture picture;
+    lab_picture picture = {0};
     lab_drawing *drawing = draw();
     const locus_status status = lab_drawing_write(drawing, scratch_path("shapes.png"), &error);
     lab_drawing_free(drawing);
