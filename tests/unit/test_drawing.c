@@ -19,7 +19,9 @@ static size_t count(const lab_picture *picture, lab_point corner, lab_point oppo
         for (size_t x = 2 * (size_t)corner.x; x < 2 * (size_t)opposite.x; x++) {
             const uint8_t *rgb = picture->rgb + (y * picture->width + x) * 3;
             const unsigned red = colour >> 16, green = colour >> 8 & 255, blue = colour & 255;
-            found += abs((int)rgb[0] - (int)red) + abs((int)rgb[1] - (int)green) + abs((int)rgb[2] - (int)blue) < 128;
+            found +=
+                (size_t)(abs((int)rgb[0] - (int)red) + abs((int)rgb[1] - (int)green) + abs((int)rgb[2] - (int)blue) <
+                         128);
         }
     return found;
 }
@@ -52,8 +54,10 @@ static void shapes_of_a_png(void **state) {
     lab_drawing_free(drawing);
     if (status == LOCUS_ERROR_UNSUPPORTED)
         skip(); /* no gnuplot here */
-    if (status != LOCUS_OK || lab_picture_read(&picture, scratch_path("shapes.png"), &error) != LOCUS_OK)
+    if (status != LOCUS_OK || lab_picture_read(&picture, scratch_path("shapes.png"), &error) != LOCUS_OK) {
         fail_msg("%s", error.message);
+        return;
+    }
     assert_int_equal(picture.width, 2 * WIDTH);
     assert_int_equal(picture.height, 2 * HEIGHT);
     expect("a line", count(&picture, (lab_point){15, 0}, (lab_point){45, 15}, BLACK), 400, 540);
