@@ -193,6 +193,7 @@ static void test_there_and_back(void **state) {
     cJSON_Delete(content.table);
     OK(take(other, text, &content, &failed)); /* once more: nothing is new */
     assert_true(content.added == 0 && content.known == 2);
+    cJSON_Delete(content.table);
     OK(take(store, text, &content, &failed)); /* nor where they were made: they stay what they are */
     assert_true(content.added == 0 && content.known == 2);
     cJSON_Delete(content.table);
