@@ -260,6 +260,9 @@ static void answer_one(int listener, verdict *over) {
     } else if (!spared) {
         code = decide(over, called, concerns_pipe(&asked));
     }
+    if (code == EINTR && reads_script(&asked.data) && is_foreign((pid_t)asked.pid)) {
+        code = 0; /* no signal interrupts the reading of a file; gnuplot would lose a line and go on */
+    }
     if (code == SHORT) {
         if (moves_bytes(asked.data.nr) && do_half(&asked, &answer)) {
             answer.flags = 0;
