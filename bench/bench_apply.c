@@ -103,7 +103,7 @@ static void open_subject(subject *s, const char *spec, size_t tokens, result *ti
         times->plan_seconds = seconds() - begin;
         times->plan_bytes = locus_plan_bytes(s->plan);
     }
-    s->workspace.bytes = locus_apply_workspace(s->plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32) + 1;
+    s->workspace.bytes = locus_apply_workspace(s->plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32, NULL) + 1;
     s->workspace.data = memory(s->workspace.bytes);
 }
 
@@ -121,13 +121,16 @@ static void close_subject(subject *s) {
 
 static void forward(const subject *s, const locus_tensor *x) {
     locus_error error = {0};
-    check(locus_apply(s->plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, x, x, s->workspace, &error), &error);
+    const locus_execution execution = locus_execution_in(s->workspace);
+    check(locus_apply(s->plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, x, x, &execution, &error), &error);
 }
 
 static void backward(const subject *s, const locus_tensor *x, const locus_tensor *g) {
     locus_error error = {0};
-    locus_apply_gradients gradients = {x, g, g, s->count ? &s->gradient : NULL, s->count};
-    check(locus_apply_backward(s->plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, s->workspace, &error), &error);
+    locus_apply_gradients gradients = {
+        .x = x, .gy = g, .gx = g, .parameters = s->count ? &s->gradient : NULL, .parameter_count = s->count};
+    const locus_execution execution = locus_execution_in(s->workspace);
+    check(locus_apply_backward(s->plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, &execution, &error), &error);
 }
 
 /* ---- measuring ---- */
@@ -251,9 +254,10 @@ static void set_power(dense_job *job, const subject *s, size_t position) {
         units[i] = i / ROW == i % DIM; /* token c holds unit vector c in every head: its result is column c */
     const int64_t shape[] = {DIM, HEADS, DIM};
     locus_tensor x = locus_tensor_view(units, LOCUS_FLOAT32, 3, shape);
-    locus_workspace workspace = {NULL, locus_apply_workspace(plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32) + 1};
+    locus_workspace workspace = {NULL, locus_apply_workspace(plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32, NULL) + 1};
     workspace.data = memory(workspace.bytes);
-    check(locus_apply(plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &x, workspace, &error), &error);
+    const locus_execution execution = locus_execution_in(workspace);
+    check(locus_apply(plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &x, &execution, &error), &error);
     for (size_t c = 0; c < DIM; c++)
         for (size_t h = 0; h < HEADS; h++)
             for (size_t r = 0; r < DIM; r++)

@@ -189,7 +189,8 @@ static double run_forward(world *w) {
     locus_tensor *t = w->tensors;
     locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
     double start = bench_seconds();
-    bench_check(locus_attention_forward(w->plan, &w->options, &tensors, w->workspace, &error), &error);
+    const locus_execution execution = locus_execution_in(w->workspace);
+    bench_check(locus_attention_forward(w->plan, &w->options, &tensors, &execution, &error), &error);
     return bench_seconds() - start;
 }
 
@@ -197,9 +198,16 @@ static double run_backward(world *w) {
     locus_error error;
     locus_tensor *t = w->tensors;
     locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
-    locus_attention_gradients gradients = {&t[GO], &t[DQ], &t[DK], &t[DV], w->gradients, w->parameter_count};
+    locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                           .output = &t[GO],
+                                           .query = &t[DQ],
+                                           .key = &t[DK],
+                                           .value = &t[DV],
+                                           .parameters = w->gradients,
+                                           .parameter_count = w->parameter_count};
     double start = bench_seconds();
-    bench_check(locus_attention_backward(w->plan, &w->options, &tensors, &gradients, w->workspace, &error), &error);
+    const locus_execution execution = locus_execution_in(w->workspace);
+    bench_check(locus_attention_backward(w->plan, &w->options, &tensors, &gradients, &execution, &error), &error);
     return bench_seconds() - start;
 }
 
@@ -250,15 +258,15 @@ static void open_world(world *w, const settings *s, const batch *b) {
     make_positions(w, b);
     make_plan(w, b);
     make_tensors(w, s);
-    size_t one = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
-    size_t other = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD);
+    size_t one = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);
+    size_t other = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD, NULL);
     w->workspace.bytes = one > other ? one : other;
     w->workspace.data = bench_memory(w->workspace.bytes);
 }
 
 static void report(const settings *s, const batch *b, world *w, size_t repeats) {
-    const size_t forward = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
-    const size_t backward = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD);
+    const size_t forward = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);
+    const size_t backward = locus_attention_workspace(w->plan, &w->options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD, NULL);
     printf("{\"program\": \"locus\", \"encoding\": \"%s\", \"threads\": %zu, \"batch\": %zu, \"length\": %zu, "
            "\"ragged\": %s, "
            "\"causal\": %s, \"dropout\": %g, \"heads\": %zu, \"kv_heads\": %zu, \"dim\": %zu, \"queries\": %zu, "

@@ -153,7 +153,7 @@ static void prefill(subject *s, size_t tokens) {
         locus_tensor rows = drawn(count * sequences, s->shape->kv_heads, s);
         bench_check(locus_positions_create(&positions, locus_binding_group(s->binding), &packing, values, &error),
                     &error);
-        bench_check(locus_cache_append(s->cache, positions, &rows, &rows, &error), &error);
+        bench_check(locus_cache_append(s->cache, positions, &rows, &rows, NULL, &error), &error);
         locus_positions_destroy(&positions);
         free(rows.data);
     }
@@ -198,15 +198,15 @@ static void time_steps(subject *s, size_t length, size_t repeats) {
     locus_error error;
     prefill(s, length);
     for (size_t warm = 0; warm < 2; warm++) {
-        bench_check(locus_cache_append(s->cache, NULL, &s->k, &s->v, &error), &error);
-        bench_check(locus_cache_attend(s->cache, NULL, &s->q, &s->o, &error), &error);
+        bench_check(locus_cache_append(s->cache, NULL, &s->k, &s->v, NULL, &error), &error);
+        bench_check(locus_cache_attend(s->cache, NULL, &s->q, &s->o, NULL, &error), &error);
     }
     asked = 0;
     for (size_t i = 0; i < repeats; i++) {
         const double start = bench_seconds();
-        bench_check(locus_cache_append(s->cache, NULL, &s->k, &s->v, &error), &error);
+        bench_check(locus_cache_append(s->cache, NULL, &s->k, &s->v, NULL, &error), &error);
         appends[i] = bench_seconds() - start;
-        bench_check(locus_cache_attend(s->cache, NULL, &s->q, &s->o, &error), &error);
+        bench_check(locus_cache_attend(s->cache, NULL, &s->q, &s->o, NULL, &error), &error);
         steps[i] = bench_seconds() - start;
     }
     const size_t blocks = asked;

@@ -125,13 +125,14 @@ static void run_apply(job *j) {
     locus_error error = {0};
     const unsigned sites = locus_encoding_sites(j->s->encoding);
     if (sites & LOCUS_SITE_QUERY_KEY) {
-        bench_check(locus_apply(j->plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &j->query, &j->query, j->workspace, &error),
+        const locus_execution execution = locus_execution_in(j->workspace);
+        bench_check(locus_apply(j->plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &j->query, &j->query, &execution, &error),
                     &error);
-        bench_check(locus_apply(j->plan, LOCUS_ROLE_KEY, LOCUS_FORWARD, &j->key, &j->key, j->workspace, &error),
-                    &error);
+        bench_check(locus_apply(j->plan, LOCUS_ROLE_KEY, LOCUS_FORWARD, &j->key, &j->key, &execution, &error), &error);
     }
+    const locus_execution execution = locus_execution_in(j->workspace);
     if (sites & LOCUS_SITE_EMBEDDING)
-        bench_check(locus_apply(j->plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &j->tokens, &j->tokens, j->workspace, &error),
+        bench_check(locus_apply(j->plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &j->tokens, &j->tokens, &execution, &error),
                     &error);
 }
 
@@ -140,7 +141,8 @@ static void run_prefill(job *j) {
     locus_attention_options options = locus_attention_default();
     const locus_attention_tensors tensors = {&j->query, &j->key, &j->value, &j->output, NULL};
     options.mask = LOCUS_MASK_CAUSAL;
-    bench_check(locus_attention_forward(j->plan, &options, &tensors, j->workspace, &error), &error);
+    const locus_execution execution = locus_execution_in(j->workspace);
+    bench_check(locus_attention_forward(j->plan, &options, &tensors, &execution, &error), &error);
 }
 
 /* The token is taken out again, so that each run finds the cache as the first did. */
@@ -149,8 +151,8 @@ static void run_decode(job *j) {
     locus_attention_options options = locus_attention_default();
     options.mask = LOCUS_MASK_CAUSAL;
     locus_positions *positions = positions_of(j->s, j->s->o->cache, 1);
-    bench_check(locus_cache_append(j->cache, positions, &j->key, &j->value, &error), &error);
-    bench_check(locus_cache_attend(j->cache, &options, &j->query, &j->output, &error), &error);
+    bench_check(locus_cache_append(j->cache, positions, &j->key, &j->value, NULL, &error), &error);
+    bench_check(locus_cache_attend(j->cache, &options, &j->query, &j->output, NULL, &error), &error);
     bench_check(locus_cache_truncate(j->cache, 0, j->s->o->cache, &error), &error);
     locus_positions_destroy(&positions);
 }
@@ -207,7 +209,7 @@ static void job_close(job *j) {
 static size_t apply_bytes(const locus_plan *plan) {
     size_t bytes = 0;
     for (int role = LOCUS_ROLE_TOKEN; role <= LOCUS_ROLE_KEY; role++) {
-        const size_t own = locus_apply_workspace(plan, (locus_role)role, LOCUS_FLOAT32);
+        const size_t own = locus_apply_workspace(plan, (locus_role)role, LOCUS_FLOAT32, NULL);
         bytes = own > bytes ? own : bytes;
     }
     return bytes;
@@ -217,7 +219,7 @@ static void bench_prompt(const subject *s, const char *spec) {
     locus_attention_options options = locus_attention_default();
     job j = job_open(s, 0, s->o->prefill);
     options.mask = LOCUS_MASK_CAUSAL;
-    const size_t attention = locus_attention_workspace(j.plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
+    const size_t attention = locus_attention_workspace(j.plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);
     const size_t apply = apply_bytes(j.plan);
     j.workspace = lend(attention > apply ? attention : apply);
     if (locus_encoding_sites(s->encoding) & (LOCUS_SITE_QUERY_KEY | LOCUS_SITE_EMBEDDING))
@@ -239,7 +241,7 @@ static void bench_token(const subject *s, const char *spec) {
     if (!(sites & LOCUS_SITE_EMBEDDING) && locus_cache_create(&j.cache, s->binding, &options, &error) == LOCUS_OK) {
         job kept = job_open(s, 0, s->o->cache);
         locus_positions *positions = positions_of(s, 0, s->o->cache);
-        bench_check(locus_cache_append(j.cache, positions, &kept.key, &kept.value, &error), &error);
+        bench_check(locus_cache_append(j.cache, positions, &kept.key, &kept.value, NULL, &error), &error);
         locus_positions_destroy(&positions);
         job_close(&kept);
         print(spec, "decode", s->o, timed(&j, run_decode, s->o->repeats * 8));

@@ -181,7 +181,7 @@ static void cache_fill(locus_cache *cache, const lab_model *model, size_t sequen
         bench_check(
             locus_positions_create(&positions, locus_binding_group(lab_model_binding(model)), &packing, values, &error),
             &error);
-        bench_check(locus_cache_append(cache, positions, &rows, &rows, &error), &error);
+        bench_check(locus_cache_append(cache, positions, &rows, &rows, NULL, &error), &error);
         locus_positions_destroy(&positions);
     }
     free(rows.data);
@@ -203,7 +203,7 @@ static void attention_open(attention *a, const lab_model *model, size_t sequence
     for (size_t l = 0; l < a->layers; l++) {
         bench_check(locus_cache_create(&a->caches[l], lab_model_binding(model), &options, &error), &error);
         cache_fill(a->caches[l], model, sequences, length);
-        bench_check(locus_cache_append(a->caches[l], NULL, &a->one, &a->one, &error), &error);
+        bench_check(locus_cache_append(a->caches[l], NULL, &a->one, &a->one, NULL, &error), &error);
     }
 }
 
@@ -219,7 +219,7 @@ static void attend_all(void *context) {
     const attention *a = context;
     locus_error error;
     for (size_t l = 0; l < a->layers; l++)
-        bench_check(locus_cache_attend(a->caches[l], NULL, &a->one, &a->output, &error), &error);
+        bench_check(locus_cache_attend(a->caches[l], NULL, &a->one, &a->output, NULL, &error), &error);
 }
 
 /* ---- timing ---- */

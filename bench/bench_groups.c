@@ -250,7 +250,8 @@ static void walk_word(group_subject *steps, const int64_t *word, double *wide) {
         const group_subject *s = &steps[(word[i] > 1 || word[i] < -1) ? 1 : 0];
         const locus_direction direction = word[i] > 0 ? LOCUS_FORWARD : LOCUS_INVERSE;
         const locus_tensor x = group_subject_view(s, wide, LOCUS_FLOAT64, DIM);
-        bench_check(locus_apply(s->plan, LOCUS_ROLE_QUERY, direction, &x, &x, s->workspace, &error), &error);
+        const locus_execution execution = locus_execution_in(s->workspace);
+        bench_check(locus_apply(s->plan, LOCUS_ROLE_QUERY, direction, &x, &x, &execution, &error), &error);
     }
 }
 

@@ -23,18 +23,15 @@ typedef struct settings {
 
 typedef struct subject {
     const char *name;
-    locus_attention_kind kind;
+    const char *kind;
     locus_mask mask;
     size_t against; /* which of the list it is compared with */
 } subject;
 
 static const subject subjects[] = {
-    {"softmax", LOCUS_ATTENTION_SOFTMAX, LOCUS_MASK_FULL, 0},
-    {"softmax, causal", LOCUS_ATTENTION_SOFTMAX, LOCUS_MASK_CAUSAL, 1},
-    {"linear", LOCUS_ATTENTION_LINEAR, LOCUS_MASK_FULL, 0},
-    {"linear, causal", LOCUS_ATTENTION_LINEAR, LOCUS_MASK_CAUSAL, 1},
-    {"soft, 64 landmarks", LOCUS_ATTENTION_SOFT, LOCUS_MASK_FULL, 0},
-    {"clustered, 100 clusters", LOCUS_ATTENTION_CLUSTERED, LOCUS_MASK_FULL, 0},
+    {"softmax", "softmax", LOCUS_MASK_FULL, 0},         {"softmax, causal", "softmax", LOCUS_MASK_CAUSAL, 1},
+    {"linear", "linear", LOCUS_MASK_FULL, 0},           {"linear, causal", "linear", LOCUS_MASK_CAUSAL, 1},
+    {"soft, 64 landmarks", "soft", LOCUS_MASK_FULL, 0}, {"clustered, 100 clusters", "clustered", LOCUS_MASK_FULL, 0},
 };
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
 
@@ -102,21 +99,28 @@ typedef struct timing {
 } timing;
 
 static timing run(world *w, const locus_attention_options *options, bool backward) {
-    const size_t one = locus_attention_workspace(w->plan, options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
-    const size_t other = locus_attention_workspace(w->plan, options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD);
+    const size_t one = locus_attention_workspace(w->plan, options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);
+    const size_t other = locus_attention_workspace(w->plan, options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD, NULL);
     const size_t bytes = backward && other > one ? other : one;
     const locus_workspace workspace = {bench_memory(bytes), bytes};
     locus_tensor *t = w->tensors;
     const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
-    const locus_attention_gradients gradients = {&t[GO], &t[DQ], &t[DK], &t[DV], NULL, 0};
+    const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                                 .output = &t[GO],
+                                                 .query = &t[DQ],
+                                                 .key = &t[DK],
+                                                 .value = &t[DV],
+                                                 .parameters = NULL,
+                                                 .parameter_count = 0};
     locus_error error;
     timing times = {.mebibytes = (double)bytes / 1048576};
     memset(workspace.data, 0, bytes); /* so that no page is first touched while the clock runs */
     double start = bench_seconds();
-    bench_check(locus_attention_forward(w->plan, options, &tensors, workspace, &error), &error);
+    const locus_execution execution = locus_execution_in(workspace);
+    bench_check(locus_attention_forward(w->plan, options, &tensors, &execution, &error), &error);
     times.forward = times.both = bench_seconds() - start;
     if (backward) {
-        bench_check(locus_attention_backward(w->plan, options, &tensors, &gradients, workspace, &error), &error);
+        bench_check(locus_attention_backward(w->plan, options, &tensors, &gradients, &execution, &error), &error);
         times.both = bench_seconds() - start;
     }
     locus_release(workspace.data, bytes);
@@ -125,9 +129,17 @@ static timing run(world *w, const locus_attention_options *options, bool backwar
 
 /* ---- cost ---- */
 
+static locus_attention_kind *make_kind(const char *text) {
+    locus_attention_kind *kind;
+    locus_error error;
+    bench_check(locus_attention_kind_parse(text, &kind, &error), &error);
+    return kind;
+}
+
 static timing best_of(world *w, const subject *s, size_t repeats) {
     locus_attention_options options = locus_attention_default();
-    options.kind = s->kind;
+    locus_attention_kind *kind = make_kind(s->kind);
+    options.kind = kind;
     options.mask = s->mask;
     timing best = run(w, &options, true);
     for (size_t i = 0; i < repeats; i++) {
@@ -135,6 +147,7 @@ static timing best_of(world *w, const subject *s, size_t repeats) {
         best.forward = again.forward < best.forward ? again.forward : best.forward;
         best.both = again.both < best.both ? again.both : best.both;
     }
+    locus_attention_kind_destroy(&kind);
     return best;
 }
 
@@ -188,6 +201,16 @@ static void full_kernel(const world *w, float *output) {
     }
 }
 
+static void run_kind(world *w, const char *format, size_t count) {
+    char text[64];
+    snprintf(text, sizeof text, format, count);
+    locus_attention_options options = locus_attention_default();
+    locus_attention_kind *kind = make_kind(text);
+    options.kind = kind;
+    run(w, &options, false);
+    locus_attention_kind_destroy(&kind);
+}
+
 static void print_clustered(size_t length, double follow) {
     static const size_t counts[] = {25, 50, 100, 200, 400};
     world w;
@@ -196,10 +219,8 @@ static void print_clustered(size_t length, double follow) {
     locus_attention_options options = locus_attention_default();
     run(&w, &options, false);
     memcpy(exact, w.tensors[O].data, elements(&w) * sizeof(float));
-    options.kind = LOCUS_ATTENTION_CLUSTERED;
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        options.clusters = counts[i];
-        run(&w, &options, false);
+        run_kind(&w, "clustered(clusters=%zu)", counts[i]);
         printf("| clustered, %zu clusters | %s | %.3f |\n", counts[i], follow > 0 ? "follow" : "alone",
                apart(w.tensors[O].data, exact, elements(&w)));
     }
@@ -215,11 +236,8 @@ static void print_soft(size_t length, double follow) {
     memcpy(w.tensors[K].data, w.tensors[Q].data, elements(&w) * sizeof(float));
     float *exact = bench_memory(elements(&w) * sizeof(float));
     full_kernel(&w, exact);
-    locus_attention_options options = locus_attention_default();
-    options.kind = LOCUS_ATTENTION_SOFT;
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        options.landmarks = counts[i];
-        run(&w, &options, false);
+        run_kind(&w, "soft(landmarks=%zu)", counts[i]);
         printf("| soft, %zu landmarks | %s | %.3f |\n", counts[i], follow > 0 ? "follow" : "alone",
                apart(w.tensors[O].data, exact, elements(&w)));
     }

@@ -8,7 +8,7 @@
  *   bench_scores [--repeats N] */
 #include "group_subject.h"
 
-#include "encoding/sites.h"
+#include "plan/plan_sites.h"
 
 #include <locus/locus.h>
 #include <stdio.h>
@@ -230,15 +230,21 @@ static double pass_attention(const world *w, locus_tensor *t, const locus_tensor
     locus_attention_options options = locus_attention_default();
     options.mask = w->causal ? LOCUS_MASK_CAUSAL : LOCUS_MASK_FULL;
     const locus_attention_tensors call = {&t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], sums};
-    const locus_attention_gradients gradients = {&t[OUTPUT_GRADIENT], &t[QUERY_GRADIENT], &t[KEY_GRADIENT],
-                                                 &t[VALUE_GRADIENT],  w->gradients,       w->count};
-    locus_workspace workspace = {NULL, locus_attention_workspace(w->plan, &options, LOCUS_FLOAT32, pass)};
+    const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                                 .output = &t[OUTPUT_GRADIENT],
+                                                 .query = &t[QUERY_GRADIENT],
+                                                 .key = &t[KEY_GRADIENT],
+                                                 .value = &t[VALUE_GRADIENT],
+                                                 .parameters = w->gradients,
+                                                 .parameter_count = w->count};
+    locus_workspace workspace = {NULL, locus_attention_workspace(w->plan, &options, LOCUS_FLOAT32, pass, NULL)};
     workspace.data = bench_memory(workspace.bytes);
     const double start = bench_seconds();
+    const locus_execution execution = locus_execution_in(workspace);
     if (pass == LOCUS_PASS_FORWARD)
-        bench_check(locus_attention_forward(w->plan, &options, &call, workspace, &error), &error);
+        bench_check(locus_attention_forward(w->plan, &options, &call, &execution, &error), &error);
     else
-        bench_check(locus_attention_backward(w->plan, &options, &call, &gradients, workspace, &error), &error);
+        bench_check(locus_attention_backward(w->plan, &options, &call, &gradients, &execution, &error), &error);
     const double seconds = bench_seconds() - start;
     locus_release(workspace.data, workspace.bytes);
     return seconds;

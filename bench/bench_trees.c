@@ -114,7 +114,7 @@ static void make_positions(void *context) {
 static void make_plan_on(const batch_run *run, const locus_positions *positions) {
     locus_error error = {0};
     locus_plan_destroy(&run->s->plan);
-    bench_check(locus_binding_update(run->s->binding, run->s->values, run->s->count, &error), &error);
+    bench_check(locus_binding_update(&run->s->binding, run->s->values, run->s->count, &error), &error);
     bench_check(locus_plan_create(&run->s->plan, run->s->binding, positions, NULL, &error), &error);
 }
 

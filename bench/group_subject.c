@@ -80,8 +80,8 @@ void group_subject_place(group_subject *s, const locus_positions *positions) {
     bench_check(locus_plan_create(&s->plan, s->binding, positions, NULL, &error), &error);
     s->workspace_bytes = s->workspace.bytes = 1;
     for (locus_role role = LOCUS_ROLE_QUERY; role <= LOCUS_ROLE_KEY; role++) {
-        const size_t narrow = locus_apply_workspace(s->plan, role, LOCUS_FLOAT32);
-        const size_t wide = locus_apply_workspace(s->plan, role, LOCUS_FLOAT64);
+        const size_t narrow = locus_apply_workspace(s->plan, role, LOCUS_FLOAT32, NULL);
+        const size_t wide = locus_apply_workspace(s->plan, role, LOCUS_FLOAT64, NULL);
         s->workspace_bytes = narrow > s->workspace_bytes ? narrow : s->workspace_bytes;
         s->workspace.bytes = narrow > s->workspace.bytes ? narrow : s->workspace.bytes;
         s->workspace.bytes = wide > s->workspace.bytes ? wide : s->workspace.bytes;
@@ -108,13 +108,16 @@ locus_tensor group_subject_view(const group_subject *s, void *data, locus_dtype 
 
 void group_subject_forward(const group_subject *s, locus_role role, const locus_tensor *x) {
     locus_error error = {0};
-    bench_check(locus_apply(s->plan, role, LOCUS_FORWARD, x, x, s->workspace, &error), &error);
+    const locus_execution execution = locus_execution_in(s->workspace);
+    bench_check(locus_apply(s->plan, role, LOCUS_FORWARD, x, x, &execution, &error), &error);
 }
 
 void group_subject_backward(const group_subject *s, locus_role role, const locus_tensor *x, const locus_tensor *g) {
     locus_error error = {0};
-    const locus_apply_gradients gradients = {x, g, g, s->count ? s->gradients : NULL, s->count};
-    bench_check(locus_apply_backward(s->plan, role, LOCUS_FORWARD, &gradients, s->workspace, &error), &error);
+    const locus_apply_gradients gradients = {
+        .x = x, .gy = g, .gx = g, .parameters = s->count ? s->gradients : NULL, .parameter_count = s->count};
+    const locus_execution execution = locus_execution_in(s->workspace);
+    bench_check(locus_apply_backward(s->plan, role, LOCUS_FORWARD, &gradients, &execution, &error), &error);
 }
 
 /* ---- measuring ---- */

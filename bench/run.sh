@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Everything that docs/performance.md quotes, in one run, and PyTorch beside it where it is installed (pip install
-# torch==2.13.0; for the part `encodings` also onnx, onnxruntime and jax). Usage: ./dev bench [PART …], with the parts kernels,
-# apply, attention, decode, generation, kinds, encodings, trees, groups, scores, step, tree-step, image-step, decoder-step and
-# peers.
+# torch==2.13.0; for the part `encodings` also onnx, onnxruntime and jax). Usage: ./dev bench [PART …], with the parts plans, parallel,
+# kernels, apply, attention, decode, generation, kinds, encodings, trees, groups, linalg, scores, step, tree-step, image-step,
+# decoder-step and peers.
 set -eu
 build=build/release/bench
-[ $# -gt 0 ] || set -- kernels apply attention decode generation kinds encodings trees groups scores step tree-step image-step \
-    decoder-step peers
+[ $# -gt 0 ] || set -- plans parallel kernels apply attention decode generation kinds encodings trees groups linalg scores step tree-step \
+    image-step decoder-step peers
 
 peer() {
     if python3 -c 'import torch' 2>/dev/null; then
@@ -19,7 +19,7 @@ peer() {
 
 for part in "$@"; do
     case $part in
-    kernels | apply | decode | kinds | groups | scores | step)
+    plans | parallel | kernels | apply | decode | kinds | groups | linalg | scores | step)
         echo "== $part"
         "$build/bench_$part"
         ;;
@@ -76,7 +76,7 @@ for part in "$@"; do
         peer bench/peer_apply.py
         ;;
     *)
-        echo "bench: unknown part '$part': there are kernels, apply, attention, decode, generation, kinds, encodings, trees, groups, scores, step, tree-step, image-step, decoder-step and peers" >&2
+        echo "bench: unknown part '$part': there are kernels, apply, attention, decode, generation, kinds, encodings, trees, groups, linalg, scores, step, tree-step, image-step, decoder-step and peers" >&2
         exit 2
         ;;
     esac

@@ -4,6 +4,7 @@
 #include "encoding_argument.h"
 #include "output.h"
 #include "positions_argument.h"
+#include "stop.h"
 
 static int transform(const cli_encoding *encoding, const cli_position_list *list, bool inverse, const lab_array *x) {
     locus_error error = {.offset = -1};
@@ -14,10 +15,11 @@ static int transform(const cli_encoding *encoding, const cli_position_list *list
     locus_tensor tensor = cli_array_tensor(x);
     int status = cli_positions_one_sequence(&positions, list);
     status = status ? status : cli_encoding_plan(encoding, positions, NULL, &plan);
-    status = status ? status : cli_workspace_open(&workspace, locus_apply_workspace(plan, role, tensor.dtype));
-    if (status == 0 && locus_apply(plan, role, inverse ? LOCUS_INVERSE : LOCUS_FORWARD, &tensor, &tensor, workspace,
+    status = status ? status : cli_workspace_open(&workspace, locus_apply_workspace(plan, role, tensor.dtype, NULL));
+    const locus_execution execution = cli_workspace_execution(workspace);
+    if (status == 0 && locus_apply(plan, role, inverse ? LOCUS_INVERSE : LOCUS_FORWARD, &tensor, &tensor, &execution,
                                    &error) != LOCUS_OK) {
-        status = cli_error(&error);
+        status = cli_call_failed(&error);
     }
     cli_workspace_close(&workspace);
     locus_plan_destroy(&plan);
@@ -46,8 +48,11 @@ static int run(cli_arguments *arguments) {
         const locus_shape shape = {.heads = (size_t)x.shape[1], .head_dim = (size_t)x.shape[2]};
         status = cli_encoding_bind(&encoding, arguments, &shape);
     }
+    cli_stop_catch();
     status = status ? status : transform(&encoding, &positions, cli_flag(arguments, "inverse"), &x);
     status = status ? status : cli_array_write(&x, cli_text(arguments, "output"));
+    (void)cli_stop_asked(); /* too late: what it would have stopped is done */
+    cli_stop_release();
     lab_array_free(&x);
     cli_positions_free(&positions);
     cli_encoding_close(&encoding);

@@ -7,11 +7,13 @@
  * leave open is what a term `scores` of the encoding says, or the library's default.
  *
  * Terms at the embedding do not act here: the model dimension is left unset. */
+#include "attention_argument.h"
 #include "command.h"
 #include "encoding_argument.h"
 #include "io/file.h"
 #include "output.h"
 #include "positions_argument.h"
+#include "stop.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,7 @@ typedef struct attend_job {
     lab_array output, log_sum_exp, gradients[3]; /* of query, key, value */
     locus_tensor *parameter_gradients;           /* [encoding.count], float64 */
     locus_plan *plan;
+    locus_attention_kind *kind;
     size_t prefix;
     int32_t *documents[2]; /* of queries and keys; NULL: one document */
     bool backward;
@@ -38,27 +41,19 @@ static const char *const input_layouts[INPUTS] = {"[tokens, heads, head_dim]", "
 /* ---- reading ---- */
 
 /* Numbers that must be above 0, and options that go with others only. */
-static int check_scores(const cli_arguments *arguments) {
-    static const char *const positive[] = {"scale", "cap"};
-    static const struct {
-        const char *name;
-        unsigned kinds; /* mask of locus_attention_kind */
-        const char *with;
-    } uses[] = {{"cap", 1u << LOCUS_ATTENTION_SOFTMAX, "softmax"},
-                {"window", 1u << LOCUS_ATTENTION_SOFTMAX, "softmax"},
-                {"documents", 1u << LOCUS_ATTENTION_SOFTMAX, "softmax"},
-                {"landmarks", 1u << LOCUS_ATTENTION_SOFT, "soft"},
-                {"clusters", 1u << LOCUS_ATTENTION_CLUSTERED, "clustered"},
-                {"iterations", 1u << LOCUS_ATTENTION_SOFT | 1u << LOCUS_ATTENTION_CLUSTERED, "soft or clustered"}};
+static int check_scores(const attend_job *job) {
+    static const char *const positive[] = {"scale", "cap"}, *const of_scores[] = {"cap", "window", "documents"};
+    const cli_arguments *arguments = job->arguments;
     for (size_t i = 0; i < 2; i++) {
         if (cli_given_by_user(arguments, positive[i]) && !(cli_number(arguments, positive[i]) > 0)) {
             return cli_usage_error("attend: --%s must be above 0, not %s", positive[i],
                                    cli_text(arguments, positive[i]));
         }
     }
-    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
-        if (cli_given_by_user(arguments, uses[i].name) && !(uses[i].kinds >> cli_choice(arguments, "attention") & 1u)) {
-            return cli_usage_error("attend: --%s goes with --attention %s", uses[i].name, uses[i].with);
+    for (size_t i = 0; i < sizeof of_scores / sizeof *of_scores; i++) {
+        int status = cli_attention_need_scores(arguments, job->kind, of_scores[i]);
+        if (status) {
+            return status;
         }
     }
     if (cli_given_by_user(arguments, "keep") && !cli_given_by_user(arguments, "window") &&
@@ -80,7 +75,8 @@ static int check_options(attend_job *job) {
     if (prefix_mask != cli_given_by_user(arguments, "prefix")) {
         return cli_usage_error("attend: --mask prefix and --prefix N go together");
     }
-    int status = check_scores(arguments);
+    int status = cli_attention_read(arguments, &job->kind);
+    status = status ? status : check_scores(job);
     for (size_t i = QUERY; i <= VALUE && status == 0; i++) {
         status = cli_require(arguments, input_options[i]);
     }
@@ -220,16 +216,13 @@ static locus_attention_options attention_options(const attend_job *job) {
     locus_attention_options options = locus_attention_default();
     options.mask = masks[cli_choice(job->arguments, "mask")];
     options.prefix = &job->prefix;
-    options.kind = (locus_attention_kind)cli_choice(job->arguments, "attention");
+    options.kind = job->kind;
     options.scale = cli_number(job->arguments, "scale");
     options.cap = cli_number(job->arguments, "cap");
     options.window = (size_t)cli_integer(job->arguments, "window");
     options.keep = (size_t)cli_integer(job->arguments, "keep");
     options.query_documents = job->documents[0];
     options.key_documents = job->documents[1];
-    options.landmarks = (size_t)cli_integer(job->arguments, "landmarks");
-    options.clusters = (size_t)cli_integer(job->arguments, "clusters");
-    options.iterations = (size_t)cli_integer(job->arguments, "iterations");
     return options;
 }
 
@@ -267,15 +260,22 @@ static int compute(attend_job *job, locus_pass pass) {
         grad[i] = cli_array_tensor(&job->gradients[i]);
     }
     const locus_attention_tensors tensors = {&in[QUERY], &in[KEY], &in[VALUE], &out, &sums};
-    const locus_attention_gradients gradients = {&in[GRAD_OUTPUT],         &grad[0],           &grad[1], &grad[2],
-                                                 job->parameter_gradients, job->encoding.count};
-    int status = cli_workspace_open(&workspace, locus_attention_workspace(job->plan, &options, in[QUERY].dtype, pass));
+    const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                                 .output = &in[GRAD_OUTPUT],
+                                                 .query = &grad[0],
+                                                 .key = &grad[1],
+                                                 .value = &grad[2],
+                                                 .parameters = job->parameter_gradients,
+                                                 .parameter_count = job->encoding.count};
+    int status =
+        cli_workspace_open(&workspace, locus_attention_workspace(job->plan, &options, in[QUERY].dtype, pass, NULL));
     if (status == 0) {
+        const locus_execution execution = cli_workspace_execution(workspace);
         locus_status done =
             pass == LOCUS_PASS_FORWARD
-                ? locus_attention_forward(job->plan, &options, &tensors, workspace, &error)
-                : locus_attention_backward(job->plan, &options, &tensors, &gradients, workspace, &error);
-        status = done == LOCUS_OK ? 0 : cli_error(&error);
+                ? locus_attention_forward(job->plan, &options, &tensors, &execution, &error)
+                : locus_attention_backward(job->plan, &options, &tensors, &gradients, &execution, &error);
+        status = done == LOCUS_OK ? 0 : cli_call_failed(&error);
     }
     cli_workspace_close(&workspace);
     return status;
@@ -341,8 +341,15 @@ static int write_gradients(const attend_job *job) {
     return status ? status : write_parameter_gradients(job, path);
 }
 
+static int write_results(const attend_job *job) {
+    const char *output = cli_text(job->arguments, "output");
+    int status = output ? cli_array_write(&job->output, output) : 0;
+    return status || !job->backward ? status : write_gradients(job);
+}
+
 static void close_job(attend_job *job) {
     locus_plan_destroy(&job->plan);
+    locus_attention_kind_destroy(&job->kind);
     for (size_t i = 0; job->parameter_gradients && i < job->encoding.count; i++) {
         free(job->parameter_gradients[i].data);
     }
@@ -370,15 +377,15 @@ static int run(cli_arguments *arguments) {
     status = status ? status : check_shapes(&job);
     status = status ? status : read_positions(&job);
     status = status ? status : read_documents(&job);
+    cli_stop_catch(); /* until all is written: then all of it or nothing is */
     status = status ? status : make_plan(&job);
     status = status ? status : make_outputs(&job);
     status = status ? status : compute(&job, LOCUS_PASS_FORWARD);
     status = status || !job.backward ? status : compute(&job, LOCUS_PASS_BACKWARD);
     status = status ? status : check_results(&job);
-    if (status == 0 && cli_text(arguments, "output")) {
-        status = cli_array_write(&job.output, cli_text(arguments, "output"));
-    }
-    status = status || !job.backward ? status : write_gradients(&job);
+    status = status ? status : write_results(&job);
+    (void)cli_stop_asked(); /* too late: what it would have stopped is done */
+    cli_stop_release();
     close_job(&job);
     return status;
 }
@@ -399,12 +406,7 @@ static const cli_option options[] = {
     {"documents", 0, CLI_TEXT, "FILE", NULL,
      "a query sees the keys of its own document: .npy of integers, [tokens]; tokens of one stand side by side", 0, 0},
     {"key-documents", 0, CLI_TEXT, "FILE", NULL, "of the keys (default: those of the queries)", 0, 0},
-    {"attention", 0, CLI_CHOICE, "softmax|linear|soft|clustered", NULL, "how weights are made (default: softmax)", 0,
-     0},
-    {"landmarks", 0, CLI_INTEGER, "N", NULL, "of soft attention (default: 64)", 1, CLI_MANY},
-    {"clusters", 0, CLI_INTEGER, "N", NULL, "of clustered attention (default: 100)", 1, CLI_MANY},
-    {"iterations", 0, CLI_INTEGER, "N", NULL, "Newton steps of soft attention (default: 20), or of clustering (10)", 1,
-     CLI_MANY},
+    CLI_ATTENTION_OPTIONS,
     {"output", 'o', CLI_TEXT, "FILE", NULL, "the .npy to write (float32)", 0, 0},
     {"grad-output", 0, CLI_TEXT, "FILE", NULL, "gradient of the output, .npy [tokens, heads, value_dim]", 0, 0},
     {"grad-dir", 0, CLI_TEXT, "DIR", NULL, "where dq.npy, dk.npy, dv.npy, dparams.safetensors are written", 0, 0},

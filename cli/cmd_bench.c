@@ -181,7 +181,8 @@ typedef struct apply_job {
 
 static locus_status call_apply(void *context, locus_error *error) {
     apply_job *job = context;
-    return locus_apply(job->plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &job->x, &job->x, job->workspace, error);
+    const locus_execution execution = locus_execution_in(job->workspace);
+    return locus_apply(job->plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &job->x, &job->x, &execution, error);
 }
 
 /* The floor: every element read, negated, written. */
@@ -237,7 +238,7 @@ static int bench_apply(bench *b) {
         bool acts = status == 0 && (locus_encoding_sites(s.encoding) & LOCUS_SITE_QUERY_KEY);
         if (acts) {
             job.plan = s.plan;
-            job.workspace.bytes = locus_apply_workspace(s.plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32);
+            job.workspace.bytes = locus_apply_workspace(s.plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32, NULL);
             job.workspace.data = job.workspace.bytes ? locus_allocate(job.workspace.bytes) : NULL;
             status = measure(call_apply, &job, least, &m);
             locus_release(job.workspace.data, job.workspace.bytes);
@@ -272,16 +273,23 @@ static locus_status call_forward(void *context, locus_error *error) {
     attention_job *job = context;
     const locus_tensor *t = job->buffers;
     const locus_attention_tensors tensors = {&t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &job->sums};
-    return locus_attention_forward(job->subject->plan, &job->options, &tensors, job->workspace[0], error);
+    const locus_execution execution = locus_execution_in(job->workspace[0]);
+    return locus_attention_forward(job->subject->plan, &job->options, &tensors, &execution, error);
 }
 
 static locus_status call_backward(void *context, locus_error *error) {
     attention_job *job = context;
     const locus_tensor *t = job->buffers;
     const locus_attention_tensors tensors = {&t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &job->sums};
-    const locus_attention_gradients gradients = {&t[GRAD_OUTPUT], &t[GRAD_QUERY],          &t[GRAD_KEY],
-                                                 &t[GRAD_VALUE],  job->subject->gradients, job->subject->count};
-    return locus_attention_backward(job->subject->plan, &job->options, &tensors, &gradients, job->workspace[1], error);
+    const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                                 .output = &t[GRAD_OUTPUT],
+                                                 .query = &t[GRAD_QUERY],
+                                                 .key = &t[GRAD_KEY],
+                                                 .value = &t[GRAD_VALUE],
+                                                 .parameters = job->subject->gradients,
+                                                 .parameter_count = job->subject->count};
+    const locus_execution execution = locus_execution_in(job->workspace[1]);
+    return locus_attention_backward(job->subject->plan, &job->options, &tensors, &gradients, &execution, error);
 }
 
 static size_t buffer_elements(const bench *b, size_t tokens) {
@@ -301,7 +309,7 @@ static int attention_open(attention_job *job, const bench *b, const subject *s, 
     for (size_t pass = 0; pass < 2; pass++) {
         locus_workspace *w = &job->workspace[pass];
         w->bytes = locus_attention_workspace(s->plan, &job->options, LOCUS_FLOAT32,
-                                             pass ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD);
+                                             pass ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD, NULL);
         w->data = w->bytes ? locus_allocate(w->bytes) : NULL;
         good = good && (w->data || !w->bytes);
     }

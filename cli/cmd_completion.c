@@ -5,7 +5,7 @@
 #include "output.h"
 #include "task/task.h"
 
-#include <locus/encoding.h>
+#include <locus/attention_kind.h>
 #include <string.h>
 
 cli_value_kind cli_value_of(const char *word) {
@@ -13,9 +13,9 @@ cli_value_kind cli_value_of(const char *word) {
     static const struct {
         const char *begin;
         cli_value_kind kind;
-    } kinds[] = {{"FILE", CLI_VALUE_FILE},       {"DIR", CLI_VALUE_FOLDER}, {"SPEC", CLI_VALUE_ENCODING},
-                 {"[NAME]", CLI_VALUE_ENCODING}, {"TASK", CLI_VALUE_TASK},  {"[TASK", CLI_VALUE_TASK},
-                 {"T,T", CLI_VALUE_TASK}};
+    } kinds[] = {{"FILE", CLI_VALUE_FILE},       {"DIR", CLI_VALUE_FOLDER},    {"SPEC", CLI_VALUE_ENCODING},
+                 {"[NAME]", CLI_VALUE_ENCODING}, {"TASK", CLI_VALUE_TASK},     {"[TASK", CLI_VALUE_TASK},
+                 {"T,T", CLI_VALUE_TASK},        {"KIND", CLI_VALUE_ATTENTION}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strncmp(word, kinds[i].begin, strlen(kinds[i].begin)) == 0) {
             return kinds[i].kind;
@@ -27,9 +27,13 @@ cli_value_kind cli_value_of(const char *word) {
 void cli_value_names(cli_value_kind kind, const char *word, void (*put)(const char *name)) {
     const locus_encoding_info *info;
     const lab_task *task;
+    const locus_attention_kind_info *attention;
     char name[64];
     for (size_t i = 0; kind == CLI_VALUE_ENCODING && (info = locus_encoding_registry_at(i)) != NULL; i++) {
         put(info->name);
+    }
+    for (size_t i = 0; kind == CLI_VALUE_ATTENTION && (attention = locus_attention_registry_at(i)) != NULL; i++) {
+        put(attention->name);
     }
     for (size_t i = 0; kind == CLI_VALUE_TASK && i < lab_task_count() && (task = lab_task_at(i)) != NULL; i++) {
         put(task->name);

@@ -35,13 +35,15 @@ static int make_plan(encode_job *job, locus_role role) {
     int status = cli_positions_one_sequence(&positions, &job->positions);
     status = status ? status : cli_encoding_plan(&job->encoding, positions, NULL, &job->plan);
     locus_positions_destroy(&positions);
-    return status ? status : cli_workspace_open(&job->workspace, locus_apply_workspace(job->plan, role, LOCUS_FLOAT64));
+    return status ? status
+                  : cli_workspace_open(&job->workspace, locus_apply_workspace(job->plan, role, LOCUS_FLOAT64, NULL));
 }
 
 static int apply(encode_job *job, locus_role role, locus_direction direction, const lab_array *x, const lab_array *y) {
     locus_error error = {.offset = -1};
     locus_tensor from = cli_array_tensor(x), to = cli_array_tensor(y);
-    if (locus_apply(job->plan, role, direction, &from, &to, job->workspace, &error) != LOCUS_OK) {
+    const locus_execution execution = locus_execution_in(job->workspace);
+    if (locus_apply(job->plan, role, direction, &from, &to, &execution, &error) != LOCUS_OK) {
         return cli_error(&error);
     }
     return 0;
@@ -159,9 +161,10 @@ static int undo_operator(const score_row *row, locus_role role, const lab_array 
         x[i * dim] = 1;
     }
     locus_workspace workspace;
-    int status = cli_workspace_open(&workspace, locus_apply_workspace(row->plan, role, LOCUS_FLOAT64));
+    int status = cli_workspace_open(&workspace, locus_apply_workspace(row->plan, role, LOCUS_FLOAT64, NULL));
     locus_tensor tensor = cli_array_tensor(vectors);
-    if (status == 0 && locus_apply(row->plan, role, LOCUS_INVERSE, &tensor, &tensor, workspace, &error) != LOCUS_OK) {
+    const locus_execution execution = locus_execution_in(workspace);
+    if (status == 0 && locus_apply(row->plan, role, LOCUS_INVERSE, &tensor, &tensor, &execution, &error) != LOCUS_OK) {
         status = cli_error(&error);
     }
     cli_workspace_close(&workspace);
@@ -177,9 +180,10 @@ static int attend_row(score_row *row) {
     locus_tensor value = cli_array_tensor(&row->value), output = cli_array_tensor(&row->output);
     locus_tensor scores = cli_array_tensor(&row->scores);
     const locus_attention_tensors tensors = {&query, &key, &value, &output, &scores};
-    int status = cli_workspace_open(&row->workspace,
-                                    locus_attention_workspace(row->plan, &options, LOCUS_FLOAT64, LOCUS_PASS_FORWARD));
-    if (status == 0 && locus_attention_forward(row->plan, &options, &tensors, row->workspace, &error) != LOCUS_OK) {
+    int status = cli_workspace_open(
+        &row->workspace, locus_attention_workspace(row->plan, &options, LOCUS_FLOAT64, LOCUS_PASS_FORWARD, NULL));
+    const locus_execution execution = locus_execution_in(row->workspace);
+    if (status == 0 && locus_attention_forward(row->plan, &options, &tensors, &execution, &error) != LOCUS_OK) {
         status = cli_error(&error);
     }
     cli_workspace_close(&row->workspace);

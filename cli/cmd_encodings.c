@@ -26,6 +26,35 @@ static const char *site_list(unsigned mask, char *text, size_t size) {
     return text[0] ? text : "nowhere";
 }
 
+/* For programs: what kind of values an option takes, which words, which range. */
+static void add_kind(cJSON *object, const locus_option_info *option) {
+    static const char *const kinds[] = {[LOCUS_OPTION_CHOICE] = "choice",
+                                        [LOCUS_OPTION_NUMBER] = "number",
+                                        [LOCUS_OPTION_INTEGER] = "integer",
+                                        [LOCUS_OPTION_OFF_OR_NUMBER] = "off or number",
+                                        [LOCUS_OPTION_ROTATE] = "even integer or proportional",
+                                        [LOCUS_OPTION_GROUP] = "group",
+                                        [LOCUS_OPTION_LIST] = "integers",
+                                        [LOCUS_OPTION_NUMBERS] = "numbers",
+                                        [LOCUS_OPTION_DECAY] = "off, number or learned",
+                                        [LOCUS_OPTION_OFF_OR_INTEGER] = "off or integer"};
+    cJSON_AddStringToObject(object, "kind", kinds[option->kind]);
+    if (option->kind == LOCUS_OPTION_CHOICE) {
+        cJSON *choices = cJSON_AddArrayToObject(object, "choices");
+        for (const char *word = option->values; *word != '\0'; word += *word == '|') {
+            char choice[64];
+            const size_t length = strcspn(word, "|");
+            snprintf(choice, sizeof choice, "%.*s", (int)length, word);
+            cJSON_AddItemToArray(choices, cJSON_CreateString(choice));
+            word += length;
+        }
+    } else if (option->kind != LOCUS_OPTION_GROUP) {
+        cJSON_AddNumberToObject(object, "minimum", option->minimum);
+        cJSON_AddNumberToObject(object, "maximum", option->maximum);
+        cJSON_AddBoolToObject(object, "open", option->open);
+    }
+}
+
 static cJSON *entry_json(const locus_encoding_info *info) {
     cJSON *entry = cJSON_CreateObject(), *places = cJSON_AddArrayToObject(entry, "sites");
     cJSON_AddStringToObject(entry, "name", info->name);
@@ -44,6 +73,7 @@ static cJSON *entry_json(const locus_encoding_info *info) {
         cJSON_AddStringToObject(option, "values", info->options[i].values);
         cJSON_AddStringToObject(option, "default", info->options[i].initial);
         cJSON_AddStringToObject(option, "meaning", info->options[i].meaning);
+        add_kind(option, &info->options[i]);
         cJSON_AddItemToArray(options, option);
     }
     return entry;

@@ -106,8 +106,9 @@ static int compute_table(const cli_encoding *encoding, const cli_position_list *
                                            (int64_t[]){(int64_t)list->count, (int64_t)encoding->shape.model_dim});
     int status = cli_positions_one_sequence(&positions, list);
     status = status ? status : cli_encoding_plan(encoding, positions, NULL, &plan);
-    status = status ? status : cli_workspace_open(&workspace, locus_apply_workspace(plan, role, LOCUS_FLOAT64));
-    if (status == 0 && locus_apply(plan, role, LOCUS_FORWARD, &table, &table, workspace, &error) != LOCUS_OK) {
+    status = status ? status : cli_workspace_open(&workspace, locus_apply_workspace(plan, role, LOCUS_FLOAT64, NULL));
+    const locus_execution execution = locus_execution_in(workspace);
+    if (status == 0 && locus_apply(plan, role, LOCUS_FORWARD, &table, &table, &execution, &error) != LOCUS_OK) {
         status = cli_error(&error);
     }
     cli_workspace_close(&workspace);

@@ -32,12 +32,22 @@ static locus_status test_accuracy(const cli_store *store, const lab_run *run, do
 }
 
 /* Trees with their order, "tree-copy depth", expressions with what is asked. */
-static void add_task(cli_table *table, const lab_run *run) {
-    lab_train_config config;
-    locus_error error;
-    const bool read = lab_config_parse(&config, run->config, run, run->name, &error) == LOCUS_OK;
-    const char *variant = read ? lab_config_variant(&config) : "";
+static void add_task(cli_table *table, const lab_run *run, const lab_train_config *config) {
+    const char *variant = config != NULL ? lab_config_variant(config) : "";
     cli_table_cell(table, "%s%s%s", run->task, *variant != '\0' ? " " : "", variant);
+}
+
+/* How token embeddings begin, and what is not 1 of the scales beside them. */
+static void add_embedding(cli_table *table, const lab_run *run, const lab_train_config *config) {
+    const lab_task *task = lab_task_find(run->task);
+    if (task != NULL && task->kind == LAB_TASK_IMAGES) { /* these have no embedding */
+        cli_table_cell(table, "–");
+        return;
+    }
+    const bool positions = config != NULL && config->model.position_scale == LAB_POSITIONS_SQRT_DIM;
+    const bool logits = config != NULL && config->model.logit_scale == LAB_LOGITS_INVERSE_SQRT_DIM;
+    cli_table_cell(table, "%s%s%s", run->embedding_init, positions ? ", positions ×√D" : "",
+                   logits ? ", logits /√D" : "");
 }
 
 static int add_row(cli_table *table, const cli_store *store, const lab_run *run) {
@@ -47,14 +57,14 @@ static int add_row(cli_table *table, const cli_store *store, const lab_run *run)
     if (test_accuracy(store, run, &accuracy, &error) != LOCUS_OK) {
         return cli_error(&error);
     }
-    const lab_task *task = lab_task_find(run->task);
-    const bool images = task != NULL && task->kind == LAB_TASK_IMAGES; /* these have no embedding */
+    lab_train_config config;
+    const bool read = lab_config_parse(&config, run->config, run, run->name, &error) == LOCUS_OK;
     cli_table_cell(table, "%" PRId64, run->id);
-    add_task(table, run);
+    add_task(table, run, read ? &config : NULL);
     cli_table_cell(table, "%s", run->encoding);
     cli_table_cell(table, "%s", run->budget);
     cli_table_cell(table, "%s", run->setup);
-    cli_table_cell(table, "%s", images ? "–" : run->embedding_init);
+    add_embedding(table, run, read ? &config : NULL);
     cli_table_cell(table, "%" PRIu64, run->seed);
     cli_table_cell(table, "%s", run->imported ? "imported" : lab_run_state_name(run->state));
     cli_table_cell(table, "%" PRIu64 "/%" PRIu64, run->steps_done, run->steps_total);

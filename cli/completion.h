@@ -16,6 +16,7 @@ typedef enum cli_value_kind {
     CLI_VALUE_FOLDER,
     CLI_VALUE_ENCODING,
     CLI_VALUE_TASK,
+    CLI_VALUE_ATTENTION,
     CLI_VALUE_WORDS /* "a|b|c" */
 } cli_value_kind;
 

@@ -33,6 +33,7 @@ static void put_action(cli_value_kind kind, const char *word) {
         break;
     case CLI_VALUE_ENCODING:
     case CLI_VALUE_TASK:
+    case CLI_VALUE_ATTENTION:
     case CLI_VALUE_WORDS:
         putchar('(');
         cli_value_names(kind, word, put_word);

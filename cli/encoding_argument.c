@@ -3,6 +3,7 @@
 #include "encoding_argument.h"
 #include "command.h"
 #include "output.h"
+#include "stop.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -91,11 +92,13 @@ int cli_encoding_read_spec(cli_encoding *encoding, const cli_arguments *argument
 int cli_encoding_plan(const cli_encoding *encoding, const locus_positions *queries, const locus_positions *keys,
                       locus_plan **plan) {
     locus_error error = {.offset = -1};
+    const locus_execution execution = cli_workspace_execution((locus_workspace){NULL, 0});
     locus_plan_options options = locus_plan_options_default();
     options.length = encoding->length;
+    options.execution = &execution;
     return locus_plan_create_with(plan, encoding->binding, queries, keys, &options, &error) == LOCUS_OK
                ? 0
-               : cli_error(&error);
+               : cli_call_failed(&error);
 }
 
 void cli_encoding_close(cli_encoding *encoding) {
@@ -398,6 +401,16 @@ int cli_workspace_open(locus_workspace *workspace, size_t bytes) {
         return cli_failure("out of memory for a workspace of %zu bytes", bytes);
     }
     return 0;
+}
+
+locus_execution cli_workspace_execution(locus_workspace workspace) {
+    locus_execution execution = locus_execution_in(workspace);
+    execution.cancelled = cli_stop_cancels;
+    return execution;
+}
+
+int cli_call_failed(const locus_error *error) {
+    return error->status == LOCUS_ERROR_INTERRUPTED ? cli_failure("stopped; nothing was written") : cli_error(error);
 }
 
 void cli_workspace_close(locus_workspace *workspace) {

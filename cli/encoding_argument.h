@@ -67,6 +67,9 @@ int cli_array_write(const lab_array *array, const char *path); /* as float32 */
 
 /* Workspace from the library's allocator. */
 int cli_workspace_open(locus_workspace *workspace, size_t bytes);
+/* A call in it, which a signal ends if signals are caught (stop.h); and the line for a call that failed: 1. */
+locus_execution cli_workspace_execution(locus_workspace workspace);
+int cli_call_failed(const locus_error *error);
 void cli_workspace_close(locus_workspace *workspace);
 
 #endif

@@ -110,8 +110,9 @@ static int attend_pairs(const law_job *job, law_pairs *pairs) {
     }
     status = status ? status
                     : cli_workspace_open(&workspace, locus_attention_workspace(pairs->plan, &options, LOCUS_FLOAT64,
-                                                                               LOCUS_PASS_FORWARD));
-    if (status == 0 && locus_attention_forward(pairs->plan, &options, &tensors, workspace, &error) != LOCUS_OK) {
+                                                                               LOCUS_PASS_FORWARD, NULL));
+    const locus_execution execution = locus_execution_in(workspace);
+    if (status == 0 && locus_attention_forward(pairs->plan, &options, &tensors, &execution, &error) != LOCUS_OK) {
         status = cli_error(&error);
     }
     cli_workspace_close(&workspace);

@@ -85,8 +85,9 @@ int law_apply(const locus_plan *plan, locus_role role, const lab_array *x) {
     locus_error error = {.offset = -1};
     locus_workspace workspace;
     locus_tensor tensor = cli_array_tensor(x);
-    int status = cli_workspace_open(&workspace, locus_apply_workspace(plan, role, tensor.dtype));
-    if (status == 0 && locus_apply(plan, role, LOCUS_FORWARD, &tensor, &tensor, workspace, &error) != LOCUS_OK) {
+    int status = cli_workspace_open(&workspace, locus_apply_workspace(plan, role, tensor.dtype, NULL));
+    const locus_execution execution = locus_execution_in(workspace);
+    if (status == 0 && locus_apply(plan, role, LOCUS_FORWARD, &tensor, &tensor, &execution, &error) != LOCUS_OK) {
         status = cli_error(&error);
     }
     cli_workspace_close(&workspace);

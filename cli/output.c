@@ -328,10 +328,9 @@ static size_t terminal_columns(void) {
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-/* A bar of `columns` cells in eighths of a cell. */
+/* A bar of `columns` cells in eighths of a cell; share is from 0 to 1. */
 static void format_bar(char *text, double share, size_t columns) {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    share = share < 0 ? 0 : share > 1 ? 1 : share;
     size_t filled = (size_t)(share * (double)columns * 8 + 0.5);
     char *at = text;
     for (size_t i = 0; i < columns; i++) {

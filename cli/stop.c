@@ -9,6 +9,8 @@ static const int stop_signals[] = {SIGINT, SIGTERM};
 enum { STOP_SIGNALS = sizeof stop_signals / sizeof *stop_signals };
 
 static volatile sig_atomic_t asked = 0;
+static bool catching; /* on this thread: */
+static pthread_t catcher;
 
 /* Runs only in threads that are not ours, if there are any. */
 static void note(int signal_number) {
@@ -34,6 +36,8 @@ static void mask(int how, int signal_number) {
 
 /* A shell starts background commands with SIGINT ignored; an ignored signal would not wait. */
 void cli_stop_catch(void) {
+    catcher = pthread_self();
+    catching = true;
     for (int i = 0; i < STOP_SIGNALS; i++) {
         mask(SIG_BLOCK, stop_signals[i]);
         handle(stop_signals[i], note);
@@ -59,7 +63,13 @@ bool cli_stop_asked(void) {
     return asked != 0;
 }
 
+int32_t cli_stop_cancels(void *unused) {
+    (void)unused;
+    return catching && pthread_equal(catcher, pthread_self()) && cli_stop_asked();
+}
+
 void cli_stop_release(void) {
+    catching = false;
     for (int i = 0; i < STOP_SIGNALS; i++) {
         handle(stop_signals[i], SIG_DFL);
         mask(SIG_UNBLOCK, stop_signals[i]);

@@ -10,9 +10,14 @@
 #define CLI_STOP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 void cli_stop_catch(void);   /* from now on signals wait to be asked for; children inherit it */
 bool cli_stop_asked(void);   /* one has come; stays true */
 void cli_stop_release(void); /* signals end the program again */
+
+/* For locus_execution.cancelled: on the thread that caught the signals, whether one has come; others leave the asking
+ * to it. 0 where none are caught. */
+int32_t cli_stop_cancels(void *unused);
 
 #endif

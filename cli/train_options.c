@@ -40,12 +40,21 @@ static void put_real(override *o, const char *name, double *value) {
 }
 
 /* As many heads of keys and values as of queries is what there is without the option. */
-static void put_attention(override *o, lab_model_config *model) {
+static void put_shared_heads(override *o, lab_model_config *model) {
     const size_t heads =
         cli_given_by_user(o->arguments, "kv-heads") ? (size_t)cli_integer(o->arguments, "kv-heads") : 0;
     model->kv_heads = heads == model->heads ? 0 : heads;
-    model->attention = (locus_attention_kind)cli_choice(o->arguments, "attention");
-    o->changed = o->changed || model->kv_heads != 0 || model->attention != LOCUS_ATTENTION_SOFTMAX;
+    o->changed = o->changed || model->kv_heads != 0;
+}
+
+static int put_attention(override *o, lab_model_config *model) {
+    locus_error error = {.offset = -1};
+    const char *text = cli_text(o->arguments, "attention");
+    if (text && lab_model_attention(model, text, &error) != LOCUS_OK) {
+        return cli_error_in(text, &error);
+    }
+    o->changed = o->changed || *model->attention != '\0';
+    return 0;
 }
 
 static void put_named(override *o, const char *name, unsigned *value) {
@@ -78,7 +87,7 @@ static void put_model(override *o, lab_train_config *config) {
     size_t layers = decoder ? config->model.decoder_layers : config->model.encoder_layers;
     put_size(o, "dim", &config->model.dim);
     put_size(o, "heads", &config->model.heads);
-    put_attention(o, &config->model);
+    put_shared_heads(o, &config->model);
     put_size(o, "feed-forward", &config->model.feed_forward);
     put_size(o, "layers", &layers);
     put_real(o, "dropout", &config->model.dropout);
@@ -322,6 +331,10 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments, const c
         return cli_usage_error("--steps and --epochs say the same: give one of them");
     }
     status = status ? status : begin(config, arguments, task);
+    if (status != 0) {
+        return status;
+    }
+    status = put_attention(&o, &config->model);
     if (status != 0) {
         return status;
     }

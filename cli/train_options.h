@@ -41,9 +41,8 @@
         {"dim", 0, CLI_INTEGER, "D", NULL, "dimension of the model", 1, 65536}, \
         {"heads", 0, CLI_INTEGER, "H", NULL, "heads; D must be divisible by it", 1, 65536}, \
         {"kv-heads", 0, CLI_INTEGER, "N", NULL, "heads of keys and values, which divide H; H if not given", 1, 65536}, \
-        {"attention", 0, \
-         CLI_CHOICE,  "softmax|linear|soft|clustered", \
-         NULL,        "how weights are made of scores, where it can be", \
+        {"attention", 0,    CLI_TEXT, \
+         "KIND",      NULL, "how weights are made of scores, where it can be: linear, 'soft(landmarks=32)', …", \
          0,           0}, \
         {"layers", 0, CLI_INTEGER, "N", NULL, "layers of the encoder, and of the decoder, where there are", 1, 1000}, \
         {"feed-forward", 0, CLI_INTEGER, "F", NULL, "hidden units of the feed-forward blocks", 1, 1e6}, \

@@ -16,13 +16,6 @@ macro(locus_find name header library package)
   endif()
 endmacro()
 
-locus_find(LAPACKE lapacke.h lapacke liblapacke-dev)
-find_library(LAPACK_LIBRARY lapack)
-mark_as_advanced(LAPACK_LIBRARY)
-if(NOT LAPACK_LIBRARY)
-  list(APPEND LOCUS_MISSING liblapack-dev)
-endif()
-
 if(LOCUS_LAB)
   locus_find(DNNL dnnl.h dnnl libdnnl-dev)
   locus_find(SQLITE sqlite3.h sqlite3 libsqlite3-dev)
@@ -42,11 +35,12 @@ endif()
 
 if(LOCUS_TESTS)
   locus_find(CMOCKA cmocka.h cmocka libcmocka-dev)
+  locus_find(LAPACKE lapacke.h lapacke liblapacke-dev) # what our own eigenvalues are compared with
 endif()
 
 if(LOCUS_MISSING)
   list(REMOVE_DUPLICATES LOCUS_MISSING)
   list(JOIN LOCUS_MISSING " " missing)
   message(FATAL_ERROR "Libraries are missing. On Debian or Ubuntu: apt-get install ${missing}\n"
-    "(or ./dev build, which installs them; -DLOCUS_LAB=OFF -DLOCUS_TESTS=OFF builds liblocus alone, with LAPACKE only)")
+    "(or ./dev build, which installs them; -DLOCUS_LAB=OFF -DLOCUS_TESTS=OFF builds liblocus alone, with the C library only)")
 endif()

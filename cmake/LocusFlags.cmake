@@ -16,6 +16,16 @@ if(LOCUS_HAS_enum_float_conversion)
   target_compile_options(locus_flags INTERFACE -Wno-enum-float-conversion)
 endif()
 
+# On Windows: isfinite and signbit are macros that convert; and GCC aligns no stack to the width of AVX registers (its
+# bug 54412), so the assembler takes moves that need none.
+if(MINGW)
+  target_compile_options(locus_flags INTERFACE -Wno-float-conversion)
+  check_c_compiler_flag(-Wa,-muse-unaligned-vector-move LOCUS_HAS_unaligned_moves)
+  if(LOCUS_HAS_unaligned_moves)
+    target_compile_options(locus_flags INTERFACE -Wa,-muse-unaligned-vector-move)
+  endif()
+endif()
+
 # Off unless asked for: a compiler newer than the ones we have seen may know new warnings, which must not stop a user's
 # build. The presets ask for it, whatever the compiler.
 if(LOCUS_WERROR)

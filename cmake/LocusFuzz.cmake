@@ -21,8 +21,10 @@ if(TARGET locus_commands)
   target_link_libraries(locus_fuzzing INTERFACE locus_commands)
 endif()
 include(LocusReference)
-target_link_libraries(locus_fuzzing INTERFACE locus_reference locus_static ${LAPACKE_LIBRARY} m)
-target_link_options(locus_fuzzing INTERFACE LINKER:--as-needed)
+target_link_libraries(locus_fuzzing INTERFACE locus_reference locus_static m)
+if(NOT APPLE)
+  target_link_options(locus_fuzzing INTERFACE LINKER:--as-needed)
+endif()
 
 # locus_fuzz_targets(folder): every target below the folder's targets/.
 function(locus_fuzz_targets folder)

@@ -2,13 +2,14 @@
 # Flags that turn a memory error into an end of the process rather than into somebody else's code: stack protector,
 # checked calls of the C library, stack clash and control flow protection, read-only relocations, a program at any
 # address. They are part of locus_flags; tests/lint/hardened.sh reads them back from what was built. A sanitizer takes
-# their place where one is in use.
+# their place where one is in use. For Windows GCC 12 breaks down over stack clash protection, and the others need a
+# library more.
 include(CheckCCompilerFlag)
 include(CheckPIESupported)
 
 option(LOCUS_HARDEN "Hardened code and binaries" ON)
 
-if(LOCUS_HARDEN AND NOT LOCUS_SANITIZE)
+if(LOCUS_HARDEN AND NOT LOCUS_SANITIZE AND NOT WIN32)
   # As errors, because clang only warns of a flag that its target has no use for.
   set(CMAKE_REQUIRED_FLAGS -Werror)
   foreach(flag stack-protector-strong stack-clash-protection cf-protection)

@@ -45,9 +45,10 @@ int main(void) {
     const int64_t extents[] = {TOKENS, HEADS, HEAD_DIM};
     const locus_tensor in = locus_tensor_view(x, LOCUS_FLOAT32, 3, extents);
     const locus_tensor out = locus_tensor_view(y, LOCUS_FLOAT32, 3, extents);
-    locus_workspace workspace = {NULL, locus_apply_workspace(plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32)};
+    locus_workspace workspace = {NULL, locus_apply_workspace(plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32, NULL)};
     workspace.data = workspace.bytes > 0 ? locus_allocate(workspace.bytes) : NULL;
-    if (failed(locus_apply(plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &in, &out, workspace, &error), &error)) {
+    const locus_execution execution = locus_execution_in(workspace);
+    if (failed(locus_apply(plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &in, &out, &execution, &error), &error)) {
         return 1;
     }
 

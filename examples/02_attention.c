@@ -64,20 +64,26 @@ static locus_status attend(example *e, locus_error *error) {
     const int64_t rows[] = {TOKENS, HEADS};
     const locus_tensor log_sum_exp = locus_tensor_view(e->log_sum_exp, LOCUS_FLOAT32, 2, rows);
     const locus_attention_tensors tensors = {&query, &key, &value, &output, &log_sum_exp};
-    const locus_attention_gradients gradients = {&output_gradient, &query_gradient, &key_gradient,
-                                                 &value_gradient,  &generators,     1};
+    const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                                 .output = &output_gradient,
+                                                 .query = &query_gradient,
+                                                 .key = &key_gradient,
+                                                 .value = &value_gradient,
+                                                 .parameters = &generators,
+                                                 .parameter_count = 1};
 
-    locus_workspace workspace = {NULL,
-                                 locus_attention_workspace(e->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD)};
-    size_t forward = locus_attention_workspace(e->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
+    locus_workspace workspace = {
+        NULL, locus_attention_workspace(e->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD, NULL)};
+    size_t forward = locus_attention_workspace(e->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);
     workspace.bytes = workspace.bytes > forward ? workspace.bytes : forward;
     workspace.data = locus_allocate(workspace.bytes);
     if (workspace.data == NULL) {
         return LOCUS_ERROR_MEMORY;
     }
-    locus_status status = locus_attention_forward(e->plan, &options, &tensors, workspace, error);
+    const locus_execution execution = locus_execution_in(workspace);
+    locus_status status = locus_attention_forward(e->plan, &options, &tensors, &execution, error);
     if (status == LOCUS_OK) {
-        status = locus_attention_backward(e->plan, &options, &tensors, &gradients, workspace, error);
+        status = locus_attention_backward(e->plan, &options, &tensors, &gradients, &execution, error);
     }
     locus_release(workspace.data, workspace.bytes);
     return status;

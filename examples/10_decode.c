@@ -48,12 +48,14 @@ static void attend_whole(const locus_binding *binding, float *const rows[3], siz
     locus_error error;
     need(locus_positions_create(&positions, NULL, &packing, NULL, &error), &error);
     need(locus_plan_create(&plan, binding, positions, NULL, &error), &error);
-    locus_workspace workspace = {.bytes = locus_attention_workspace(plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD)};
+    locus_workspace workspace = {
+        .bytes = locus_attention_workspace(plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL)};
     workspace.data = locus_allocate(workspace.bytes);
     const locus_tensor q = view(rows[0], tokens, HEADS), k = view(rows[1], tokens, KV_HEADS),
                        v = view(rows[2], tokens, KV_HEADS), o = view(all, tokens, HEADS);
     const locus_attention_tensors tensors = {&q, &k, &v, &o, NULL};
-    need(locus_attention_forward(plan, &options, &tensors, workspace, &error), &error);
+    const locus_execution execution = locus_execution_in(workspace);
+    need(locus_attention_forward(plan, &options, &tensors, &execution, &error), &error);
     for (size_t i = 0; i < HEADS * DIM; i++)
         output[i] = all[(tokens - 1) * HEADS * DIM + i];
     locus_release(workspace.data, workspace.bytes);
@@ -87,7 +89,7 @@ int main(void) {
     fill(k, 0, A, 1, KV_HEADS), fill(k + A * KV_HEADS * DIM, 100, B, 1, KV_HEADS);
     fill(v, 0, A, 2, KV_HEADS), fill(v + A * KV_HEADS * DIM, 100, B, 2, KV_HEADS);
     const locus_tensor many_keys = view(k, A + B, KV_HEADS), many_values = view(v, A + B, KV_HEADS);
-    need(locus_cache_append(cache, positions, &many_keys, &many_values, &error), &error);
+    need(locus_cache_append(cache, positions, &many_keys, &many_values, NULL, &error), &error);
     locus_positions_destroy(&positions);
 
     /* Steps: one token of each sequence, at its next position. */
@@ -100,8 +102,8 @@ int main(void) {
             fill(k + s * KV_HEADS * DIM, token, 1, 1, KV_HEADS);
             fill(v + s * KV_HEADS * DIM, token, 1, 2, KV_HEADS);
         }
-        need(locus_cache_append(cache, NULL, &keys, &values, &error), &error);
-        need(locus_cache_attend(cache, NULL, &queries, &output, &error), &error);
+        need(locus_cache_append(cache, NULL, &keys, &values, NULL, &error), &error);
+        need(locus_cache_attend(cache, NULL, &queries, &output, NULL, &error), &error);
         (void)printf("step %zu: a keeps %zu tokens, b %zu; o_a = (%.4f, …), o_b = (%.4f, …)\n", step,
                      locus_cache_length(cache, 0), locus_cache_length(cache, 1), (double)o[0], (double)o[HEADS * DIM]);
     }
@@ -120,9 +122,9 @@ int main(void) {
     /* Sliding: tokens 2 to 5 of a go; those behind move to positions 2, 3, … by −4. */
     locus_path *back;
     need(locus_path_parse(locus_binding_group(binding), "-4", &back, &error), &error);
-    need(locus_cache_evict(cache, 0, 2, 4, back, &error), &error);
+    need(locus_cache_evict(cache, 0, 2, 4, back, NULL, &error), &error);
     locus_path_destroy(&back);
-    need(locus_cache_attend(cache, NULL, &queries, &output, &error), &error);
+    need(locus_cache_attend(cache, NULL, &queries, &output, NULL, &error), &error);
     for (size_t which = 0; which < 3; which++)
         fill(all[which] + 2 * of[which] * DIM, 6, tokens - 6, which, of[which]);
     attend_whole(binding, (float *const[]){all[0], all[1], all[2]}, tokens - 4, whole);

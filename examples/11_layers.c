@@ -56,7 +56,8 @@ static void place(layers *l, const locus_packing *packing) {
     need(locus_positions_create(&positions, NULL, packing, NULL, &error), &error);
     for (size_t i = 0; i < locus_pattern_size(l->pattern); i++) {
         need(locus_plan_create(&l->plans[i], l->bindings[i], positions, NULL, &error), &error);
-        const size_t bytes = locus_attention_workspace(l->plans[i], &l->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
+        const size_t bytes =
+            locus_attention_workspace(l->plans[i], &l->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);
         l->workspace.bytes = bytes > l->workspace.bytes ? bytes : l->workspace.bytes;
     }
     l->workspace.data = locus_allocate(l->workspace.bytes);
@@ -100,7 +101,8 @@ static void run(const layers *l, uint32_t layer, float *x) {
                        output = view(o, HEADS);
     const locus_attention_tensors tensors = {&query, &key, &value, &output, NULL};
     const locus_plan *plan = l->plans[locus_pattern_layer(l->pattern, layer)];
-    need(locus_attention_forward(plan, &l->options, &tensors, l->workspace, &error), &error);
+    const locus_execution execution = locus_execution_in(l->workspace);
+    need(locus_attention_forward(plan, &l->options, &tensors, &execution, &error), &error);
     for (size_t i = 0; i < TOKENS * WIDTH; i++)
         x[i] += o[i];
 }

@@ -92,12 +92,13 @@ static inline void example_act(const locus_plan *plan, locus_role role, const do
     locus_error error = {0};
     const int64_t sizes[] = {(int64_t)count, 1, EXAMPLE_HEAD_DIM};
     const locus_tensor x = locus_tensor_view(rows, LOCUS_FLOAT64, 3, sizes);
-    locus_workspace workspace = {NULL, locus_apply_workspace(plan, role, LOCUS_FLOAT64)};
+    locus_workspace workspace = {NULL, locus_apply_workspace(plan, role, LOCUS_FLOAT64, NULL)};
     workspace.data = workspace.bytes > 0 ? locus_allocate(workspace.bytes) : NULL;
     for (size_t t = 0; t < count; t++)
         for (size_t i = 0; i < EXAMPLE_HEAD_DIM; i++)
             rows[t][i] = vector[i];
-    example_need(locus_apply(plan, role, LOCUS_FORWARD, &x, &x, workspace, &error), &error);
+    const locus_execution execution = locus_execution_in(workspace);
+    example_need(locus_apply(plan, role, LOCUS_FORWARD, &x, &x, &execution, &error), &error);
     locus_release(workspace.data, workspace.bytes);
 }
 

@@ -30,8 +30,8 @@ static inline int analyzer_failed(int status) {
 #define locus_fail_memory(...) ((locus_status)analyzer_failed(locus_fail_memory(__VA_ARGS__)))
 #endif
 
-#if __has_include("encoding/owned.h")
-#include "encoding/owned.h"
+#if __has_include("spec/owned.h")
+#include "spec/owned.h"
 #define locus_owned_fail(...) ((locus_status)analyzer_failed(locus_owned_fail(__VA_ARGS__)))
 #endif
 

@@ -59,8 +59,9 @@ def sided(matrix, options, side):
     return torch.eye(matrix.shape[-1], dtype=matrix.dtype).expand_as(matrix)
 
 
-def attend(spec, q, k, v, query_positions, key_positions, visible, parameters, scale=None):
-    """One sequence: q [m,H,d], k [n,H,d], v [n,H,e], visible [m,n] → o [m,H,e]. A term's parameters are parameters[index]."""
+def attend(spec, q, k, v, query_positions, key_positions, visible, parameters, scale=None, lost=None, kept=None):
+    """One sequence: q [m,H,d], k [n,H,d], v [n,H,e], visible [m,n] → o [m,H,e]. A term's parameters are parameters[index].
+    Dropout: scores that are lost [m,n,H] become −10⁸, weights are multiplied by kept [m,n,H]."""
     heads, dim = q.shape[1:]
     scale = scale or 1 / math.sqrt(dim)
     pq, pk = query_positions.double(), key_positions.double()
@@ -98,8 +99,12 @@ def attend(spec, q, k, v, query_positions, key_positions, visible, parameters, s
             if options.get("values") == "on":
                 content_values = own["value_table"][offset]
     scores = scale * torch.einsum("mhd,nhd->mnh", turned_q, turned_k) + content
-    scores = (scores * factor + bias).masked_fill(~visible[..., None], -torch.inf)
-    weights = torch.softmax(scores, 1)
+    scores = scores * factor + bias
+    if lost is not None:
+        scores = scores.masked_fill(lost, -1e8)
+    weights = torch.softmax(scores.masked_fill(~visible[..., None], -torch.inf), 1)
+    if kept is not None:
+        weights = weights * kept
     out = torch.einsum("mnh,nhe->mhe", weights, v)
     if content_values is not None:
         out = out + torch.einsum("mnh,mne->mhe", weights, content_values)

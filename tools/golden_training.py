@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Makes tests/golden/training.safetensors: ten steps of training of a small encoder–decoder, in float64, one case for each of
-several encodings and both places of LayerNorm: first weights, batches, losses, gradient norms, last weights. Parameter names are
+several encodings and both places of LayerNorm: first weights, batches, losses, gradient norms, last weights. And
+tests/golden/dropout.safetensors, the same with dropout on activations and attention (tools/golden_dropout.py). Parameter names are
 locus's (lab/model/model.h). Usage: python3 tools/golden_training.py (needs torch, numpy)."""
 import math
 import pathlib
@@ -8,6 +9,7 @@ import pathlib
 import numpy as np
 import torch
 
+import golden_dropout
 import golden_format
 import golden_model as oracle
 
@@ -16,6 +18,8 @@ GENERATOR = torch.Generator().manual_seed(7)
 VOCABULARY, DIM, HEADS, HIDDEN, STEPS, SAMPLES = 9, 16, 2, 24, 10, 3
 RATES = [0.001 * (step + 1) / STEPS for step in range(STEPS)]
 CASES = [("rope", "before"), ("algebraic(group=seq, decay=0.98)", "after"), ("relative(window=3)", "before"), ("sinusoidal", "after")]
+DROPOUT, SEED = 0.1, 1
+DROPOUT_CASES = [("rope", "before", "weights"), ("algebraic(group=seq, decay=0.98)", "after", "logits")]
 
 
 def normal(*shape):
@@ -54,8 +58,8 @@ def first_weights(spec, norm):
 class Model:
     """One sample at a time: no padding, no batching, as plain as possible."""
 
-    def __init__(self, weights, spec, norm):
-        self.weights, self.spec, self.before = weights, spec, norm == "before"
+    def __init__(self, weights, spec, norm, dropout=golden_dropout.NoDropout()):
+        self.weights, self.spec, self.before, self.dropout = weights, spec, norm == "before", dropout
         self.own = {name[9:]: value for name, value in weights.items() if name.startswith("position.")}
 
     def linear(self, x, name):
@@ -68,11 +72,13 @@ class Model:
         q, k, v = (self.linear(z, f"{name}.{part}").reshape(len(z), HEADS, -1) for z, part in ((x, "query"), (y, "key"), (y, "value")))
         spec = "none" if self.spec == "sinusoidal" else self.spec
         visible = oracle.visibility(mask, len(x), len(y))
-        out = oracle.attend(spec, q, k, v, torch.arange(len(x)), torch.arange(len(y)), visible, [self.own])
+        lost, kept = self.dropout.attention(name, len(x), len(y), HEADS)
+        out = oracle.attend(spec, q, k, v, torch.arange(len(x)), torch.arange(len(y)), visible, [self.own], None, lost, kept)
         return self.linear(out.reshape(len(x), DIM), f"{name}.output")
 
     def sublayer(self, x, name, function):
-        return x + function(self.norm(x, name)) if self.before else self.norm(x + function(x), name)
+        branch = lambda y: self.dropout.rows(name, function(y))
+        return x + branch(self.norm(x, name)) if self.before else self.norm(x + branch(x), name)
 
     def embed(self, tokens):
         x = self.weights["embedding.weight"][tokens] * math.sqrt(DIM)
@@ -82,16 +88,16 @@ class Model:
         return x
 
     def feed_forward(self, x, name):
-        return self.linear(torch.relu(self.linear(x, f"{name}.up")), f"{name}.down")
+        return self.linear(self.dropout.rows(name, torch.relu(self.linear(x, f"{name}.up"))), f"{name}.down")
 
     def logits(self, source, target):
-        x = self.embed(source)
+        x = self.dropout.rows("encoder", self.embed(source))
         for layer in range(2):
             name = f"encoder.{layer}"
             x = self.sublayer(x, f"{name}.norm1", lambda z: self.attention(z, z, f"{name}.self_attention", "full"))
             x = self.sublayer(x, f"{name}.norm2", lambda z: self.feed_forward(z, f"{name}.feed_forward"))
         memory = self.norm(x, "encoder.norm") if self.before else x
-        x = self.embed(target)
+        x = self.dropout.rows("decoder", self.embed(target))
         for layer in range(2):
             name = f"decoder.{layer}"
             x = self.sublayer(x, f"{name}.norm1", lambda z: self.attention(z, z, f"{name}.self_attention", "causal"))
@@ -101,12 +107,12 @@ class Model:
         return x @ self.weights["embedding.weight"].T
 
 
-def trajectory(arrays, metadata, number, spec, norm):
+def trajectory(arrays, metadata, number, spec, norm, dropout=golden_dropout.NoDropout()):
     weights = {name: value.clone().float().double() for name, value in first_weights(spec, norm).items()}
     for name, value in weights.items():
         arrays[f"{number}.first.{name}"] = value.numpy().astype(np.float32)
         value.requires_grad_()
-    model = Model(weights, spec, norm)
+    model = Model(weights, spec, norm, dropout)
     optimizer = torch.optim.AdamW(weights.values(), lr=1, betas=(0.9, 0.999), eps=1e-4, weight_decay=0.01)
     losses, norms = [], []
     for step in range(STEPS):
@@ -114,12 +120,14 @@ def trajectory(arrays, metadata, number, spec, norm):
         words = [torch.randint(1, VOCABULARY - 1, (int(n),), generator=GENERATOR) for n in lengths]
         arrays[f"{number}.{step}.tokens"] = torch.cat(words).int().numpy()
         arrays[f"{number}.{step}.offsets"] = np.cumsum([0] + [len(word) for word in words]).astype(np.int64)
-        loss, tokens = 0, 0
+        loss, tokens, read_before = 0, 0, 0
         for word in words:  # the task is reverse
+            dropout.begin(step, {"encoder": read_before, "decoder": tokens})
             target = word.flip(0)
             read, written = torch.cat([torch.tensor([0]), target]), torch.cat([target, torch.tensor([VOCABULARY - 1])])
             loss = loss + torch.nn.functional.cross_entropy(model.logits(word, read), written, reduction="sum")
             tokens += len(written)
+            read_before += len(word)
         optimizer.zero_grad()
         (loss / tokens).backward()
         norms.append(float(torch.nn.utils.clip_grad_norm_(weights.values(), 1.0)))
@@ -132,9 +140,20 @@ def trajectory(arrays, metadata, number, spec, norm):
     metadata |= {f"{number}.spec": spec, f"{number}.norm": norm}
 
 
+def sizes(count):
+    return {"count": count, "steps": STEPS, "vocabulary": VOCABULARY, "dim": DIM, "heads": HEADS, "feed_forward": HIDDEN,
+            "clip": 1, "epsilon": 1e-4, "weight_decay": 0.01}
+
+
 if __name__ == "__main__":
-    arrays, metadata = {"rates": np.array(RATES)}, {"count": len(CASES), "steps": STEPS, "vocabulary": VOCABULARY, "dim": DIM, "heads": HEADS, "feed_forward": HIDDEN, "clip": 1, "epsilon": 1e-4, "weight_decay": 0.01}
+    arrays, metadata = {"rates": np.array(RATES)}, sizes(len(CASES))
     for number, (spec, norm) in enumerate(CASES):
         trajectory(arrays, metadata, number, spec, norm)
         print(spec, norm, arrays[f"{number}.losses"])
     golden_format.write(GOLDEN / "training.safetensors", arrays, metadata)
+    arrays, metadata = {"rates": np.array(RATES)}, sizes(len(DROPOUT_CASES)) | {"dropout": DROPOUT, "seed": SEED}
+    for number, (spec, norm, place) in enumerate(DROPOUT_CASES):
+        trajectory(arrays, metadata, number, spec, norm, golden_dropout.Dropout(DROPOUT, SEED, place))
+        metadata[f"{number}.dropout_on"] = place
+        print(spec, norm, place, arrays[f"{number}.losses"])
+    golden_format.write(GOLDEN / "dropout.safetensors", arrays, metadata)

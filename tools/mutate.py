@@ -14,7 +14,7 @@ sanitizers, as in ./dev test: leaks and reads past an end are seen only there.
 
     relation   < <=, > >=, == !=         logic     && ||; if (x), while (x): if (!(x)); true false
     arithmetic + -, * /, % *, += -=, ++ --   number    n: n + 1
-    statement  a call or an assignment goes; break, continue go      result    return x: return 0 (or 1)
+    statement  a call or an assignment goes; break, continue go      result    return x: return 0; where it is nothing: 1
 
 Survivors that are equivalent or change only speed are listed with a reason in tests/mutation/accepted.txt:
 `file ¦ function ¦ line as it was ¦ as it is ¦ reason`. Exit status of report: 0 if at least --least percent of those that
@@ -98,7 +98,8 @@ def statement_places(tokens, index):
     elif word == "return" and end > index + 1:
         first = tokens[index + 1][2]
         value = [t[1] for t in tokens[index + 1:end]]
-        yield "result", first, stop, "1" if value == ["0"] else "0"
+        nothing = {"0": "1", "false": "true", "LOCUS_OK": "1", "NULL": "(void *)1"}
+        yield "result", first, stop, nothing.get("".join(value), "0")
     elif kind == "word" and not is_declaration(tokens, index) and any(t[1] in ("(", "=", "+=", "-=", "*=", "++", "--") for t in tokens[index:end]):
         yield "statement", offset, stop, ""
 

@@ -18,6 +18,7 @@
 #ifndef LOCUS_ATTENTION_H
 #define LOCUS_ATTENTION_H
 
+#include <locus/attention_kind.h>
 #include <locus/plan.h>
 #include <locus/random.h>
 #include <stdbool.h>
@@ -33,29 +34,18 @@ typedef enum locus_mask {
     LOCUS_MASK_PREFIX = 2 /* causal, but the first prefix[s] keys of sequence s are seen by all its queries */
 } locus_mask;
 
-/* How weights are made of scores. Operators on queries and keys go with all of them (Kogkalidis et al. 2024, section
- * 3.4.4). Terms that act on scores, caps, windows, documents and sinks need the score of each query, so softmax. Masks
- * other than full: softmax and linear; dropout: softmax, and of its centroids' weights clustered. Linear attention
- * turns behind its feature map, so it cannot take queries that are turned already, and has no scale unless one is
- * given. Definitions in full: src/attention/attention_linear.h, attention_soft.h, attention_clustered.h. */
-typedef enum locus_attention_kind {
-    LOCUS_ATTENTION_SOFTMAX = 0,
-    LOCUS_ATTENTION_LINEAR = 1,   /* Katharopoulos et al. 2020, with operators after the feature map (Su et al. 2021) */
-    LOCUS_ATTENTION_SOFT = 2,     /* Lu et al. 2021: a Gaussian kernel, by Nyström and Newton */
-    LOCUS_ATTENTION_CLUSTERED = 3 /* Vyas, Katharopoulos and Fleuret 2020: queries of a cluster share their weights */
-} locus_attention_kind;
-
 typedef enum locus_dropout {
     LOCUS_DROPOUT_WEIGHTS = 0, /* weights are zeroed with probability p, survivors divided by 1 − p */
     LOCUS_DROPOUT_LOGITS = 1   /* scores are set to −10⁸ before the softmax */
 } locus_dropout;
 
-/* Start from locus_attention_default(): softmax, full mask, scale 1/sqrt(head_dim), no dropout. What is 0 or NULL is
- * not used, or is what the encoding says of itself (a term `scores`).
+/* Start from locus_attention_default(): softmax, full mask, scale 1/sqrt(head_dim), no dropout; or from bytes that are
+ * 0 and `size`. What is 0 or NULL is not used, or is what the encoding says of itself (a term `scores`).
  *
  * A query sees a key if the mask, the window and the documents all let it. Aligned at the ends, query i of m stands at
  * index t = i + (n − m) of n keys. */
 typedef struct locus_attention_options {
+    size_t size; /* sizeof(locus_attention_options): the struct may grow at its end in later versions */
     locus_mask mask;
     const size_t *prefix; /* [sequences], for LOCUS_MASK_PREFIX */
     double scale;         /* 0: 1/sqrt(head_dim) */
@@ -68,11 +58,8 @@ typedef struct locus_attention_options {
                                                        tokens of one document lie side by side in a sequence */
     bool turned; /* queries, keys and values come as locus_apply leaves them, and the output waits for it: operators do
                     not act again */
-    locus_attention_kind kind;
-    size_t landmarks;  /* of LOCUS_ATTENTION_SOFT; 0: 64 */
-    size_t clusters;   /* of LOCUS_ATTENTION_CLUSTERED; 0: 100 */
-    size_t iterations; /* Newton steps (0: 20), or of the clustering (0: 10) */
-    double dropout;    /* probability in [0, 1) */
+    const locus_attention_kind *kind; /* how weights are made of scores; NULL: softmax. Read during the call only */
+    double dropout;                   /* probability in [0, 1) */
     locus_dropout dropout_on;
     locus_random dropout_key; /* the backward replays the same key */
 } locus_attention_options;
@@ -90,31 +77,37 @@ typedef struct locus_attention_tensors {
     const locus_tensor *log_sum_exp; /* [T, heads], written by forward (NULL: not wanted), read by backward */
 } locus_attention_tensors;
 
-/* What backward reads (output) and writes. Input gradients are overwritten, parameter gradients added to. */
+/* What backward reads (output) and writes. Input gradients are overwritten, parameter gradients added to, as in
+ * locus_apply_gradients. What is NULL is not wanted: nothing is computed for it alone, and what is wanted has the same
+ * bits as if all were. */
 typedef struct locus_attention_gradients {
+    size_t size;                             /* sizeof(locus_attention_gradients): it may grow at its end */
     const locus_tensor *output;              /* dL/do, [T, heads, value_dim] */
-    const locus_tensor *query, *key, *value; /* dL/dq, dL/dk, dL/dv, shaped as their inputs */
-    const locus_tensor *parameters;          /* [parameter_count], or NULL: not wanted */
+    const locus_tensor *query, *key, *value; /* dL/dq, dL/dk, dL/dv, shaped as their inputs, or NULL */
+    const locus_tensor *parameters;          /* [parameter_count], or NULL */
     size_t parameter_count;
+    const locus_tensor *log_sum_exp; /* dL/d(log_sum_exp), [T, heads], of its type; read; NULL: 0. Softmax only: partial
+                                        attentions over parts of the keys can be merged by it. What a row holds that
+                                        sees nothing, and has no sink, goes nowhere */
 } locus_attention_gradients;
 
 typedef enum locus_pass { LOCUS_PASS_FORWARD = 0, LOCUS_PASS_BACKWARD = 1 } locus_pass;
 
-/* Bytes of workspace, for the executor and the number of threads in use now. It stays good whatever both are by the
- * time of the call, which takes no more threads than the workspace has room for. */
+/* Bytes of workspace, for the threads of a call that runs like `execution` (NULL: of one by default). It stays good
+ * whatever these are by the time of the call, which takes no more threads than the workspace has room for. */
 LOCUS_API size_t locus_attention_workspace(const locus_plan *plan, const locus_attention_options *options,
-                                           locus_dtype dtype, locus_pass pass);
+                                           locus_dtype dtype, locus_pass pass, const locus_execution *execution);
 
 /* Thread-safe with distinct workspaces and outputs. Bitwise repeatable, whatever the number of threads. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_attention_forward(const locus_plan *plan,
                                                               const locus_attention_options *options,
                                                               const locus_attention_tensors *tensors,
-                                                              locus_workspace workspace, locus_error *error);
+                                                              const locus_execution *execution, locus_error *error);
 LOCUS_API LOCUS_MUST_USE locus_status locus_attention_backward(const locus_plan *plan,
                                                                const locus_attention_options *options,
                                                                const locus_attention_tensors *tensors,
                                                                const locus_attention_gradients *gradients,
-                                                               locus_workspace workspace, locus_error *error);
+                                                               const locus_execution *execution, locus_error *error);
 
 #ifdef __cplusplus
 }

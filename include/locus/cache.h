@@ -25,10 +25,11 @@
 extern "C" {
 #endif
 
-typedef struct locus_cache locus_cache; /* opaque; one thread at a time */
+typedef struct locus_cache locus_cache; /* opaque, counted; one thread at a time */
 
 /* Start from locus_cache_options_default(). */
 typedef struct locus_cache_options {
+    size_t size;       /* sizeof(locus_cache_options): the struct may grow at its end */
     size_t sequences;  /* 1 */
     size_t capacity;   /* tokens of each sequence; must be given */
     locus_dtype dtype; /* of what is kept: float32 unless asked otherwise */
@@ -36,11 +37,14 @@ typedef struct locus_cache_options {
 } locus_cache_options;
 LOCUS_API locus_cache_options locus_cache_options_default(void);
 
-/* The binding must outlive the cache, and may not be updated meanwhile. UNSUPPORTED for encodings that need what a
+/* The cache retains the binding, and keeps it when the caller's is updated. UNSUPPORTED for encodings that need what a
  * cache does not keep (queries before the operator, as `rope + relative` would), naming the term. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_cache_create(locus_cache **cache, const locus_binding *binding,
                                                          const locus_cache_options *options, locus_error *error);
-LOCUS_API void locus_cache_destroy(locus_cache **cache); /* accepts NULL; nulls the pointer */
+/* One more owner; from any thread. Returns its argument. */
+LOCUS_API locus_cache *locus_cache_retain(const locus_cache *cache);
+/* Lets go of one owner's share. Accepts NULL; nulls the pointer. */
+LOCUS_API void locus_cache_destroy(locus_cache **cache);
 
 LOCUS_API size_t locus_cache_bytes(const locus_cache *cache);
 LOCUS_API size_t locus_cache_length(const locus_cache *cache, size_t sequence); /* tokens kept now */
@@ -51,18 +55,20 @@ LOCUS_API size_t locus_cache_length(const locus_cache *cache, size_t sequence); 
  * in the wider of their type and the cache's (half caches: in float32), and rounded once. ARGUMENT if a sequence would
  * pass the capacity. On failure nothing is appended. What is refused for what was given changes nothing at all: attend
  * and the plan are still those of the tokens before. Where memory failed (MEMORY) they wait for a call that
- * succeeds. */
+ * succeeds, and so they do after a call that was cancelled. The cache has memory of its own: here and below
+ * `execution` (NULL: by default) says which threads work and who may end the call, and its workspace is not used. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_cache_append(locus_cache *cache, const locus_positions *positions,
                                                          const locus_tensor *key, const locus_tensor *value,
-                                                         locus_error *error);
+                                                         const locus_execution *execution, locus_error *error);
 
 /* Queries that are no kept tokens, as in cross-attention: those of the next attend stand at `positions`, packed by
  * sequence (NULL: one for each, behind the last key). Keeps nothing. Failures are those of append. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_cache_queries(locus_cache *cache, const locus_positions *positions,
-                                                          locus_error *error);
+                                                          const locus_execution *execution, locus_error *error);
 
 /* The plan of the tokens appended last, or of those queries, for locus_apply at other sites (embeddings): queries and
- * keys stand at these tokens. Borrowed; true until the next call that changes the cache. NULL: there are none. */
+ * keys stand at these tokens. Borrowed from the cache, whose next tokens will be its own; who retains it may keep it
+ * beyond the cache's end, when nothing changes it any more. NULL: there are none. */
 LOCUS_API const locus_plan *locus_cache_plan(const locus_cache *cache);
 
 /* Softmax attention of the tokens appended last (or of locus_cache_queries), packed alike, over everything kept.
@@ -72,16 +78,18 @@ LOCUS_API const locus_plan *locus_cache_plan(const locus_cache *cache);
  * evict the new tokens are still there if none of them went; after insert they are not: ARGUMENT. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_cache_attend(locus_cache *cache, const locus_attention_options *options,
                                                          const locus_tensor *query, const locus_tensor *output,
-                                                         locus_error *error);
+                                                         const locus_execution *execution, locus_error *error);
 
 /* Keeps the first `length` tokens of a sequence. ARGUMENT if there are fewer. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_cache_truncate(locus_cache *cache, size_t sequence, size_t length,
                                                            locus_error *error);
 
 /* Takes `count` tokens from number `first` on out of a sequence. Those behind move up; with `shift`, their positions
- * move by it, too (locus_keys_shift): with −count on `seq` positions close the gap. NULL: they keep their positions. */
+ * move by it, too (locus_keys_shift): with −count on `seq` positions close the gap. NULL: they keep their positions.
+ * This and insert can be cancelled while they prepare: from the first change on they go through. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_cache_evict(locus_cache *cache, size_t sequence, size_t first, size_t count,
-                                                        const locus_path *shift, locus_error *error);
+                                                        const locus_path *shift, const locus_execution *execution,
+                                                        locus_error *error);
 
 /* Appends tokens [first, first + count) that `source` keeps of its sequence `sequence` to a sequence of `cache`, moved
  * by `shift` (NULL: none). Both caches have the same binding and length; they may be the same, and of different
@@ -92,10 +100,11 @@ typedef struct locus_cache_fragment {
     const locus_path *shift;
 } locus_cache_fragment;
 LOCUS_API LOCUS_MUST_USE locus_status locus_cache_insert(locus_cache *cache, size_t sequence,
-                                                         const locus_cache_fragment *fragment, locus_error *error);
+                                                         const locus_cache_fragment *fragment,
+                                                         const locus_execution *execution, locus_error *error);
 
-/* Views of what is kept: [tokens, kv_heads, dim], borrowed; true until the next call that changes the cache. Written
- * to, they change what is kept. */
+/* Views of what is kept: [tokens, kv_heads, dim], borrowed; true until the next call that changes or destroys the
+ * cache. Written to, they change what is kept. */
 LOCUS_API locus_tensor locus_cache_keys(const locus_cache *cache, size_t sequence);
 LOCUS_API locus_tensor locus_cache_values(const locus_cache *cache, size_t sequence);
 
@@ -105,7 +114,7 @@ LOCUS_API locus_tensor locus_cache_values(const locus_cache *cache, size_t seque
  * (YaRN, LongRoPE) is in the keys once and stays so. One-sided encodings shift the side that they turn. UNSUPPORTED
  * where no operator leads from one position to the other (LieRE, xPos with a centre). Frequencies that depend on the
  * length (dynamic NTK, LongRoPE) are those of options->length: give the one that the keys were turned with. `a` is a
- * path of the binding's group. */
+ * path of the binding's group. A call that was cancelled (options->execution) leaves some keys moved, others not. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_keys_shift(const locus_binding *binding, const locus_path *a,
                                                        const locus_plan_options *options, locus_role role,
                                                        const locus_tensor *keys, locus_error *error);

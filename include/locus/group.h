@@ -14,12 +14,16 @@
 extern "C" {
 #endif
 
-typedef struct locus_group locus_group; /* opaque, immutable */
+typedef struct locus_group locus_group; /* opaque, immutable, counted */
 
 /* Parses `text`. On failure the error's offset points into `text`. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_group_parse(const char *text, locus_group **group, locus_error *error);
 
-/* Accepts NULL; nulls the pointer. */
+/* One more owner: the group lives until each of its owners has destroyed it. From any thread. Returns its argument, or
+ * `seq` for NULL. To keep a group that is borrowed from an encoding, a binding, positions or a path, retain it. */
+LOCUS_API locus_group *locus_group_retain(const locus_group *group);
+
+/* Lets go of one owner's share. Accepts NULL; nulls the pointer. */
 LOCUS_API void locus_group_destroy(locus_group **group);
 
 /* Writes the canonical text, cut to `size` bytes with its final NUL, and returns its full length. */

@@ -7,9 +7,11 @@
 #define LOCUS_LOCUS_H
 
 #include <locus/attention.h>
+#include <locus/attention_kind.h>
 #include <locus/cache.h>
 #include <locus/cpu.h>
 #include <locus/encoding.h>
+#include <locus/execution.h>
 #include <locus/fold.h>
 #include <locus/group.h>
 #include <locus/memory.h>

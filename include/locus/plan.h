@@ -5,29 +5,31 @@
 #define LOCUS_PLAN_H
 
 #include <locus/encoding.h>
+#include <locus/execution.h>
 #include <locus/positions.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef struct locus_plan locus_plan; /* opaque */
+typedef struct locus_plan locus_plan; /* opaque, immutable, counted */
 
 /* `keys` NULL means that keys stand where the queries stand (self-attention). Queries and keys must have as many
- * sequences, of the encoding's group. The binding must outlive the plan; positions may be destroyed afterwards. Fails
- * with POSITION for positions of another group and for a position that the encoding does not have (outside a learned
- * table, beyond ±2^40), naming it. */
+ * sequences, of the encoding's group. The plan retains binding and positions. Fails with POSITION for positions of
+ * another group and for a position that the encoding does not have (outside a learned table, beyond ±2^40), naming
+ * it. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_plan_create(locus_plan **plan, const locus_binding *binding,
                                                         const locus_positions *queries, const locus_positions *keys,
                                                         locus_error *error);
 
 /* Start from locus_plan_options_default(). */
 typedef struct locus_plan_options {
+    size_t size;   /* sizeof(locus_plan_options): the struct may grow at its end */
     size_t length; /* of the sequences, to encodings that depend on it (dynamic NTK, LongRoPE); 0: the largest position
                       + 1 */
-    size_t
-        workspace; /* bytes that the workspace of locus_apply should stay below, with all threads: 2^30. Operators of a
-                         tree's nodes are made again and again in chunks rather than kept where they would not fit. */
+    size_t workspace; /* bytes that the workspace of locus_apply should stay below, with all threads: 2^30. Operators of
+                         a tree's nodes are made again and again in chunks rather than kept where they would not fit. */
+    const locus_execution *execution; /* how the plan is made; its workspace is not used */
 } locus_plan_options;
 LOCUS_API locus_plan_options locus_plan_options_default(void);
 LOCUS_API LOCUS_MUST_USE locus_status locus_plan_create_with(locus_plan **plan, const locus_binding *binding,
@@ -35,16 +37,23 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_plan_create_with(locus_plan **plan, 
                                                              const locus_positions *keys,
                                                              const locus_plan_options *options, locus_error *error);
 
-LOCUS_API void locus_plan_destroy(locus_plan **plan); /* accepts NULL; nulls the pointer */
+/* The same positions with other parameter values, after a step of training: *plan becomes a plan with `binding`, of the
+ * same encoding and shape (else ARGUMENT), and equals to the bit what locus_plan_create_with would make anew. What
+ * depends on positions alone is shared between both, and so are whole terms whose parameters are the same. The caller's
+ * share in the old plan is let go of; who retains it keeps it with its values. On failure *plan is as it was. Not for
+ * plans of a cache (ARGUMENT). From any thread, also while others execute the old plan. `execution`: how the plan is
+ * made, as in locus_plan_options. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_plan_refresh(locus_plan **plan, const locus_binding *binding,
+                                                         const locus_execution *execution, locus_error *error);
+
+/* One more owner; from any thread. Returns its argument. A plan of a cache (locus_cache_plan) follows the cache also
+ * for those who retain it. */
+LOCUS_API locus_plan *locus_plan_retain(const locus_plan *plan);
+/* Lets go of one owner's share. Accepts NULL; nulls the pointer. */
+LOCUS_API void locus_plan_destroy(locus_plan **plan);
 
 /* Bytes that the plan holds. */
 LOCUS_API size_t locus_plan_bytes(const locus_plan *plan);
-
-/* Memory that a caller lends to an execution; asked for by the …_workspace functions. Aligned to LOCUS_ALIGNMENT. */
-typedef struct locus_workspace {
-    void *data;
-    size_t bytes;
-} locus_workspace;
 
 /* ---- one site at a time ---- */
 
@@ -62,21 +71,24 @@ typedef enum locus_direction { LOCUS_FORWARD = 0, LOCUS_INVERSE = 1 } locus_dire
 
 /* Bytes of workspace for locus_apply and locus_apply_backward with tensors of `dtype`. Half types are widened in
  * blocks; where an operator acts on whole tensors, and for the gradient of a learned embedding, the workspace holds a
- * float32 copy of these. For the number of threads in use now; it stays good whatever that is by the time of the call,
- * which takes no more threads than the workspace has room for. */
-LOCUS_API size_t locus_apply_workspace(const locus_plan *plan, locus_role role, locus_dtype dtype);
+ * float32 copy of these. For the threads of a call that runs like `execution` (NULL: of one by default); it stays good
+ * whatever these are by the time of the call, which takes no more threads than the workspace has room for. */
+LOCUS_API size_t locus_apply_workspace(const locus_plan *plan, locus_role role, locus_dtype dtype,
+                                       const locus_execution *execution);
 
 /* y = ⌈p⌉ x for every token (LOCUS_INVERSE: ⌈p⌉ᵀ x; for tokens: x − e; for outputs the other way round: forward is
  * ⌈p⌉ᵀ). A role that the encoding does not act on is copied. y may be x itself (same data and strides), but not overlap
  * it otherwise. Tokens in gaps are not touched. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_apply(const locus_plan *plan, locus_role role, locus_direction direction,
                                                   const locus_tensor *x, const locus_tensor *y,
-                                                  locus_workspace workspace, locus_error *error);
+                                                  const locus_execution *execution, locus_error *error);
 
 /* Gradients of the same, x, gy and gx of one element type. `x` is the input of locus_apply, `gy` dL/dy, `gx` receives
  * dL/dx and may be `gy` itself. Parameter gradients are added to `gradients` (as many and as shaped as the encoding's
- * parameters; NULL: not wanted, and then x may be NULL). */
+ * parameters, of any element type: sums are made in double and rounded as they are added, once for each head that
+ * shares a parameter; NULL: not wanted, and then x may be NULL). */
 typedef struct locus_apply_gradients {
+    size_t size; /* sizeof(locus_apply_gradients): the struct may grow at its end. 0: the fields of version 0.2 */
     const locus_tensor *x, *gy, *gx;
     const locus_tensor *parameters; /* [count], accumulated into, or NULL */
     size_t parameter_count;
@@ -84,7 +96,7 @@ typedef struct locus_apply_gradients {
 LOCUS_API LOCUS_MUST_USE locus_status locus_apply_backward(const locus_plan *plan, locus_role role,
                                                            locus_direction direction,
                                                            const locus_apply_gradients *gradients,
-                                                           locus_workspace workspace, locus_error *error);
+                                                           const locus_execution *execution, locus_error *error);
 
 #ifdef __cplusplus
 }

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-typedef struct locus_positions locus_positions; /* opaque, immutable, may be shared by threads */
+typedef struct locus_positions locus_positions; /* opaque, immutable, counted; may be shared by threads */
 
 typedef struct locus_packing {
     size_t sequences;
@@ -71,8 +71,17 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_positions_create_paths(locus_positio
                                                                    const locus_packing *packing,
                                                                    const locus_path *const *paths, locus_error *error);
 
-/* Accepts NULL; nulls the pointer. */
+/* One more owner; from any thread. Returns its argument. */
+LOCUS_API locus_positions *locus_positions_retain(const locus_positions *positions);
+
+/* Lets go of one owner's share. Accepts NULL; nulls the pointer. */
 LOCUS_API void locus_positions_destroy(locus_positions **positions);
+
+/* Whether both have the same group, the same packing, and the same position for every token that belongs to a sequence:
+ * real ones bit for bit, words on trees letter for letter. NULL equals NULL only. Equal positions have equal hashes; a
+ * hash reads all positions. */
+LOCUS_API int locus_positions_equal(const locus_positions *a, const locus_positions *b);
+LOCUS_API uint64_t locus_positions_hash(const locus_positions *positions);
 
 LOCUS_API size_t locus_positions_tokens(const locus_positions *positions);            /* of the buffer, gaps included */
 LOCUS_API size_t locus_positions_sequences(const locus_positions *positions);         /* number of sequences */

@@ -13,6 +13,9 @@ extern "C" {
  * of a float32) are widened as they are read, and rounded to nearest, ties to even, as they are written. */
 typedef enum locus_dtype { LOCUS_FLOAT32 = 1, LOCUS_FLOAT64 = 2, LOCUS_FLOAT16 = 3, LOCUS_BFLOAT16 = 4 } locus_dtype;
 
+/* Where memory is. The library works on the host's; it refuses others, rather than read what is no address here. */
+typedef enum locus_device { LOCUS_DEVICE_HOST = 0 } locus_device;
+
 #define LOCUS_MAX_RANK 4
 
 /* Element (i, j, …) stands at data + (i·stride[0] + j·stride[1] + …) elements. Strides may be any number except where a
@@ -20,6 +23,7 @@ typedef enum locus_dtype { LOCUS_FLOAT32 = 1, LOCUS_FLOAT64 = 2, LOCUS_FLOAT16 =
 typedef struct locus_tensor {
     void *data;
     locus_dtype dtype;
+    locus_device device;
     size_t rank; /* 0 … LOCUS_MAX_RANK */
     int64_t shape[LOCUS_MAX_RANK];
     int64_t stride[LOCUS_MAX_RANK]; /* in elements */

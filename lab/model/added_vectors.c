@@ -8,8 +8,9 @@ static locus_tensor rows_view(const lab_stack *stack, float *data) {
 }
 
 size_t lab_added_workspace(const lab_model *model, const locus_plan *plan) {
-    const size_t token = model->embedding_site ? locus_apply_workspace(plan, LOCUS_ROLE_TOKEN, LOCUS_FLOAT32) : 0;
-    const size_t encoded = model->encoded_site ? locus_apply_workspace(plan, LOCUS_ROLE_ENCODED, LOCUS_FLOAT32) : 0;
+    const size_t token = model->embedding_site ? locus_apply_workspace(plan, LOCUS_ROLE_TOKEN, LOCUS_FLOAT32, NULL) : 0;
+    const size_t encoded =
+        model->encoded_site ? locus_apply_workspace(plan, LOCUS_ROLE_ENCODED, LOCUS_FLOAT32, NULL) : 0;
     return token > encoded ? token : encoded;
 }
 
@@ -38,7 +39,8 @@ locus_status lab_tokens_add(lab_model *model, const lab_stack *stack, const locu
     if (!model->embedding_site)
         return LOCUS_OK;
     locus_tensor x = rows_view(stack, stack->joins[0].sum);
-    const locus_status status = locus_apply(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &x, &x, model->workspace, error);
+    const locus_execution execution = locus_execution_in(model->workspace);
+    const locus_status status = locus_apply(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &x, &x, &execution, error);
     if (status == LOCUS_OK)
         rows_scale(model, stack, stack->joins[0].sum);
     return status;
@@ -55,7 +57,8 @@ locus_status lab_tokens_add_backward(lab_model *model, const lab_stack *stack, c
     locus_tensor x = rows_view(stack, stack->joins[0].sum), g = rows_view(stack, stack->branch[0]);
     locus_apply_gradients gradients = {
         .x = &x, .gy = &g, .gx = &g, .parameters = count ? model->position_gradients : NULL, .parameter_count = count};
-    return locus_apply_backward(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &gradients, model->workspace, error);
+    const locus_execution execution = locus_execution_in(model->workspace);
+    return locus_apply_backward(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &gradients, &execution, error);
 }
 
 /* An end that could not be run with the last segment. */
@@ -80,7 +83,8 @@ locus_status lab_encoder_run(lab_model *model, lab_stack_run *run, lab_stack_end
         return status;
     const locus_plan *plan = lab_run_token_plan(run);
     locus_tensor y = rows_view(stack, stack->joins[stack->sublayer_count].y);
-    status = locus_apply(plan, LOCUS_ROLE_ENCODED, LOCUS_FORWARD, &y, &y, model->workspace, error);
+    const locus_execution execution = locus_execution_in(model->workspace);
+    status = locus_apply(plan, LOCUS_ROLE_ENCODED, LOCUS_FORWARD, &y, &y, &execution, error);
     late_end late = {run, end};
     if (status == LOCUS_OK && end)
         locus_parallel_for(lab_stack_chunks(stack), late_task, &late);

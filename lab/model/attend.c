@@ -79,9 +79,9 @@ static locus_status attend_kept(const lab_stack_run *run, const lab_sublayer *su
     const locus_tensor output = heads_view(stack, sublayer->context, rows, stack->heads);
     const locus_attention_options options = options_make(run, sublayer);
     locus_status status = sublayer->kind == LAB_CROSS_ATTENTION
-                              ? locus_cache_queries(cache, run->kept_positions, error)
-                              : locus_cache_append(cache, run->kept_positions, &views.key, &views.value, error);
-    return status == LOCUS_OK ? locus_cache_attend(cache, &options, &views.query, &output, error) : status;
+                              ? locus_cache_queries(cache, run->kept_positions, NULL, error)
+                              : locus_cache_append(cache, run->kept_positions, &views.key, &views.value, NULL, error);
+    return status == LOCUS_OK ? locus_cache_attend(cache, &options, &views.query, &output, NULL, error) : status;
 }
 
 locus_status lab_attend_forward(const lab_stack_run *run, const lab_sublayer *sublayer, locus_error *error) {
@@ -96,7 +96,8 @@ locus_status lab_attend_forward(const lab_stack_run *run, const lab_sublayer *su
     locus_tensor sums = sums_view(stack, sublayer->log_sum_exp, rows);
     locus_attention_options options = options_make(run, sublayer);
     locus_attention_tensors tensors = {&views.query, &views.key, &views.value, &output, &sums};
-    return locus_attention_forward(plan_of(run, sublayer), &options, &tensors, run->workspace, error);
+    const locus_execution execution = locus_execution_in(run->workspace);
+    return locus_attention_forward(plan_of(run, sublayer), &options, &tensors, &execution, error);
 }
 
 locus_status lab_attend_backward(const lab_stack_run *run, const lab_sublayer *sublayer, locus_error *error) {
@@ -112,13 +113,15 @@ locus_status lab_attend_backward(const lab_stack_run *run, const lab_sublayer *s
     locus_tensor sums = sums_view(stack, sublayer->log_sum_exp, rows);
     locus_attention_options options = options_make(run, sublayer);
     locus_attention_tensors tensors = {&views.query, &views.key, &views.value, &output, &sums};
-    locus_attention_gradients gradients = {.output = &output_gradient,
+    locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                           .output = &output_gradient,
                                            .query = &gradient.query,
                                            .key = &gradient.key,
                                            .value = &gradient.value,
                                            .parameters = place->parameter_count ? place->parameter_gradients : NULL,
                                            .parameter_count = place->parameter_count};
-    return locus_attention_backward(plan_of(run, sublayer), &options, &tensors, &gradients, run->workspace, error);
+    const locus_execution execution = locus_execution_in(run->workspace);
+    return locus_attention_backward(plan_of(run, sublayer), &options, &tensors, &gradients, &execution, error);
 }
 
 size_t lab_stack_workspace(const lab_stack_run *run, bool backward) {
@@ -129,7 +132,8 @@ size_t lab_stack_workspace(const lab_stack_run *run, bool backward) {
             continue;
         locus_attention_options options = options_make(run, sublayer);
         for (int pass = LOCUS_PASS_FORWARD; pass <= (backward ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD); ++pass) {
-            size_t need = locus_attention_workspace(plan_of(run, sublayer), &options, LOCUS_FLOAT32, (locus_pass)pass);
+            size_t need =
+                locus_attention_workspace(plan_of(run, sublayer), &options, LOCUS_FLOAT32, (locus_pass)pass, NULL);
             if (need > bytes)
                 bytes = need;
         }

@@ -5,6 +5,7 @@
 #include "io/fail.h"
 #include "model/token_positions.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum { QUERIES = 2, KEYS = 3 }; /* of what is tried */
 
@@ -58,13 +59,14 @@ static locus_status execute(const trial *t, locus_error *error) {
     const locus_tensor s =
         locus_tensor_view(sums, LOCUS_FLOAT32, 2, (int64_t[]){(int64_t)t->queries, (int64_t)stack->heads});
     const locus_attention_tensors tensors = {&q, &k, &v, &o, &s};
-    return locus_attention_forward(t->plan, &t->options, &tensors, t->workspace, error);
+    const locus_execution execution = locus_execution_in(t->workspace);
+    return locus_attention_forward(t->plan, &t->options, &tensors, &execution, error);
 }
 
 static locus_status trial_run(trial *t, locus_error *error) {
     const lab_stack *stack = t->stack;
     const size_t rows = 2 * t->queries * stack->dim + 2 * t->keys * stack->kv_dim + t->queries * stack->heads;
-    t->workspace.bytes = locus_attention_workspace(t->plan, &t->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
+    t->workspace.bytes = locus_attention_workspace(t->plan, &t->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);
     t->workspace.data = lab_block_allocate(t->workspace.bytes);
     t->numbers = calloc(rows, sizeof *t->numbers);
     if (!t->numbers || !t->workspace.data)
@@ -74,7 +76,7 @@ static locus_status trial_run(trial *t, locus_error *error) {
 
 /* Whether a sublayer can have this kind of attention; why not is told in `error`. */
 static locus_status try_kind(const lab_model *model, const lab_stack *stack, const lab_sublayer *sublayer,
-                             locus_attention_kind kind, locus_error *error) {
+                             const locus_attention_kind *kind, locus_error *error) {
     const bool cross = sublayer->kind == LAB_CROSS_ATTENTION, images = has_images(model);
     const size_t grid = images ? lab_convolution_grid(model->config.image_side) : 0;
     const size_t queries = images ? grid * grid : QUERIES; /* an image has as many as that */
@@ -98,16 +100,16 @@ static locus_status try_kind(const lab_model *model, const lab_stack *stack, con
 
 static locus_status choose(const lab_model *model, const lab_stack *stack, lab_sublayer *sublayer, bool fall_back,
                            locus_error *error) {
-    const locus_attention_kind asked = model->config.attention;
+    const locus_attention_kind *asked = model->attention;
     sublayer->attention = asked;
     locus_status status = try_kind(model, stack, sublayer, asked, error);
     /* A table shorter than a try says nothing about the attention; but images have as many tokens as the try. */
     if (status == LOCUS_ERROR_POSITION && !has_images(model))
         return LOCUS_OK;
-    if (status == LOCUS_OK || !fall_back || asked == LOCUS_ATTENTION_SOFTMAX || status == LOCUS_ERROR_MEMORY)
+    if (status == LOCUS_OK || !fall_back || !asked || status == LOCUS_ERROR_MEMORY)
         return status;
-    sublayer->attention = LOCUS_ATTENTION_SOFTMAX;
-    return try_kind(model, stack, sublayer, LOCUS_ATTENTION_SOFTMAX, error);
+    sublayer->attention = NULL;
+    return try_kind(model, stack, sublayer, NULL, error);
 }
 
 /* Sublayers of one kind with one encoding choose alike: the first of them is tried. */
@@ -134,8 +136,25 @@ static locus_status stack_choose(const lab_model *model, lab_stack *stack, bool 
     return status;
 }
 
+locus_status lab_model_attention(lab_model_config *config, const char *text, locus_error *error) {
+    locus_attention_kind *kind = NULL;
+    char canonical[LAB_ATTENTION_SIZE];
+    locus_status status = locus_attention_kind_parse(text, &kind, error);
+    if (status == LOCUS_OK && locus_attention_kind_text(kind, canonical, sizeof canonical) >= sizeof canonical)
+        status = lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "attention", "the text of an attention is at most %d bytes",
+                          LAB_ATTENTION_SIZE - 1);
+    if (status == LOCUS_OK)
+        strcpy(config->attention, strcmp(canonical, "softmax") == 0 ? "" : canonical);
+    locus_attention_kind_destroy(&kind);
+    return status;
+}
+
 locus_status lab_attention_choose(lab_model *model, locus_error *error) {
     const bool pair = model->config.architecture == LAB_ENCODER_DECODER;
-    const locus_status status = stack_choose(model, &model->encoder, false, error);
+    locus_status status = LOCUS_OK;
+    if (model->config.attention[0] != '\0')
+        status = locus_attention_kind_parse(model->config.attention, &model->attention, error);
+    if (status == LOCUS_OK)
+        status = stack_choose(model, &model->encoder, false, error);
     return status == LOCUS_OK ? stack_choose(model, &model->decoder, pair, error) : status;
 }

@@ -8,7 +8,8 @@
 bool lab_decode_caches_serve(const lab_model *model) {
     const lab_stack *stack = &model->decoder;
     for (size_t s = 0; s < stack->sublayer_count; ++s)
-        if (stack->sublayers[s].kind != LAB_FEED_FORWARD && stack->sublayers[s].attention != LOCUS_ATTENTION_SOFTMAX)
+        if (stack->sublayers[s].kind != LAB_FEED_FORWARD &&
+            !(locus_attention_kind_entry(stack->sublayers[s].attention)->abilities & LOCUS_ATTENTION_SCORES))
             return false;
     return true;
 }
@@ -28,7 +29,7 @@ static locus_status memory_keep(locus_cache *cache, const lab_stack *stack, cons
     const size_t tokens = locus_positions_tokens(memory);
     const locus_tensor key = memory_view(stack, sublayer, tokens, 0),
                        value = memory_view(stack, sublayer, tokens, stack->kv_dim);
-    return locus_cache_append(cache, memory, &key, &value, error);
+    return locus_cache_append(cache, memory, &key, &value, NULL, error);
 }
 
 locus_status lab_decode_caches_create(lab_decode_caches *caches, const lab_model *model, const lab_decode_room *room,
@@ -75,7 +76,7 @@ locus_status lab_decode_caches_positions(lab_decode_caches *caches, const lab_mo
 locus_status lab_decode_caches_plan(const lab_decode_caches *caches, const lab_model *model,
                                     const locus_positions *positions, const locus_plan **plan, locus_error *error) {
     locus_cache *first = caches->kept[lab_stack_next_attention(&model->decoder, 0)];
-    locus_status status = locus_cache_queries(first, positions, error);
+    locus_status status = locus_cache_queries(first, positions, NULL, error);
     *plan = status == LOCUS_OK ? locus_cache_plan(first) : NULL;
     return status;
 }

@@ -116,7 +116,6 @@ static locus_status bindings_create(lab_model *model, uint64_t seed, locus_error
         if (status == LOCUS_OK)
             status = locus_binding_create(&own->binding, own->encoding, &model->shape, values, own->count, error);
     }
-    model->binding = model->encodings[0].binding;
     return status;
 }
 
@@ -190,6 +189,7 @@ void lab_model_destroy(lab_model **handle) {
     for (size_t i = 0; i < model->encoding_count; ++i)
         locus_binding_destroy(&model->encodings[i].binding);
     locus_pattern_destroy(&model->pattern);
+    locus_attention_kind_destroy(&model->attention);
     free(model->encodings);
     free(model->encoder_places);
     free(model->decoder_places);
@@ -233,9 +233,9 @@ float *lab_model_gradients(lab_model *model) {
 locus_status lab_model_update(lab_model *model, locus_error *error) {
     locus_status status = LOCUS_OK;
     for (size_t i = 0; i < model->encoding_count && status == LOCUS_OK; ++i) {
-        const lab_encoding *own = &model->encodings[i];
+        lab_encoding *own = &model->encodings[i];
         if (own->count > 0)
-            status = locus_binding_update(own->binding, model->position_values + own->first, own->count, error);
+            status = locus_binding_update(&own->binding, model->position_values + own->first, own->count, error);
     }
     return status;
 }
@@ -245,7 +245,7 @@ size_t lab_model_arena_bytes(const lab_model *model) {
 }
 
 const locus_binding *lab_model_binding(const lab_model *model) {
-    return model->binding;
+    return lab_model_binding_of(model, 0);
 }
 
 size_t lab_model_encoding_count(const lab_model *model) {

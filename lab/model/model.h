@@ -43,6 +43,8 @@ typedef enum lab_survivors { LAB_SURVIVORS_RESCALED = 0, LAB_SURVIVORS_AS_THEY_A
  * keys or scores, own if all of them only add vectors (the published code). token_positions.h says more. */
 typedef enum lab_tree_paths { LAB_PATHS_OWN = 0, LAB_PATHS_NEXT = 1, LAB_PATHS_CODE = 2 } lab_tree_paths;
 
+enum { LAB_ATTENTION_SIZE = 96 }; /* bytes of a kind's canonical text, at most */
+
 /* scaled: embeddings N(0, 1/D), times sqrt(D) at the input, unscaled as output projection.
  * unit: embeddings N(0, 1), times sqrt(D) at the input, unscaled as output projection (the published code).
  * plain: embeddings N(0, 0.02²), unscaled everywhere (BERT, GPT-2). */
@@ -57,8 +59,8 @@ typedef struct lab_model_config {
                              and of the decoder (self and cross) have the same */
     size_t kv_heads;      /* heads of keys and values, which divide `heads`; 0: as many */
     /* Of the encoder, and of every other attention that the kind can serve (soft and clustered: not the decoder's own,
-     * which is causal); the rest are softmax. */
-    locus_attention_kind attention;
+     * which is causal); the rest are softmax. A canonical text (locus/attention_kind.h); "": softmax. */
+    char attention[LAB_ATTENTION_SIZE];
 
     /* What follows is 0 for the encoder–decoder on words. */
     lab_architecture architecture;
@@ -82,6 +84,9 @@ typedef struct lab_model_config {
     lab_position_scale position_scale; /* all but images; without effect if the encoding adds nothing to tokens */
     lab_logit_scale logit_scale;       /* encoder–decoder, and a decoder whose output is tied */
 } lab_model_config;
+/* Gives the model the kind of attention that `text` says; where it says none, `error` does and points into it. */
+LOCUS_MUST_USE locus_status lab_model_attention(lab_model_config *config, const char *text, locus_error *error);
+
 /* The published compact convolutional Transformer: dimension 256, 4 heads, 7 layers, feed-forward 512, GELU. */
 lab_model_config lab_model_image_default(void);
 lab_model_config lab_model_default(void); /* the published sizes, set-up paper, encoding "none" */
@@ -220,8 +225,8 @@ locus_status lab_model_reaches(const lab_model *model, size_t tokens, locus_erro
 /* Bytes of the activation arena now, and of parameters, gradients together. */
 size_t lab_model_arena_bytes(const lab_model *model);
 
-/* The model's bindings of its encodings: for reports (score kernels) and decoding elsewhere. Encoding 0 is that of the
- * first layer, lab_model_binding its binding. */
+/* The model's bindings of its encodings: for reports (score kernels) and decoding elsewhere; borrowed, until
+ * lab_model_update or the model's end. Encoding 0 is that of the first layer, lab_model_binding its binding. */
 const locus_binding *lab_model_binding(const lab_model *model);
 size_t lab_model_encoding_count(const lab_model *model);
 const locus_encoding *lab_model_encoding(const lab_model *model, size_t index);

@@ -78,6 +78,7 @@ struct lab_model {
     lab_model_config config;
     char *encoding_text;
     locus_pattern *pattern;
+    locus_attention_kind *attention; /* that the configuration asks for; NULL: softmax */
     lab_encoding *encodings; /* [encoding_count]; 0 is that of the first layer, the only one that may add vectors */
     size_t encoding_count;
     const locus_group *group; /* of all encodings; NULL: any will do */
@@ -85,9 +86,8 @@ struct lab_model {
     /* [encoding_count] each: plans while a batch runs, else NULLs */
     lab_stack_position *encoder_places, *decoder_places;
     locus_shape shape;
-    locus_binding *binding; /* of encoding 0, borrowed */
-    bool embedding_site;    /* vectors are added to tokens */
-    bool encoded_site;      /* vectors are added to what the encoder gives */
+    bool embedding_site; /* vectors are added to tokens */
+    bool encoded_site;   /* vectors are added to what the encoder gives */
 
     lab_parameter *parameters;
     size_t parameter_count, elements;

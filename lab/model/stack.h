@@ -32,8 +32,8 @@ typedef enum lab_sublayer_kind { LAB_SELF_ATTENTION, LAB_CROSS_ATTENTION, LAB_FE
  * key-value heads (D, if they are not shared). */
 typedef struct lab_sublayer {
     lab_sublayer_kind kind;
-    size_t encoding;                /* attention: index of the layer's encoding */
-    locus_attention_kind attention; /* attention */
+    size_t encoding;                       /* attention: index of the layer's encoding */
+    const locus_attention_kind *attention; /* attention; NULL: softmax */
     lab_linear project;  /* self: query, key, value [D + 2K, D]; cross: query [D, D]; feed-forward: up [F, D] */
     lab_linear memory;   /* cross: key, value [2K, D] */
     lab_linear output;   /* attention: [D, D]; feed-forward: down [D, F]; its bias is added by the join */
@@ -158,13 +158,13 @@ size_t lab_stack_workspace(const lab_stack_run *run, bool backward);
 size_t lab_stack_next_attention(const lab_stack *stack, size_t from);
 
 /* Linear and soft attention have no weights that could be dropped. */
-static inline double lab_attention_dropout(locus_attention_kind kind, double probability) {
-    return kind == LOCUS_ATTENTION_LINEAR || kind == LOCUS_ATTENTION_SOFT ? 0.0 : probability;
+static inline double lab_attention_dropout(const locus_attention_kind *kind, double probability) {
+    return locus_attention_kind_entry(kind)->abilities & LOCUS_ATTENTION_DROPS_WEIGHTS ? probability : 0.0;
 }
 
 /* Clustered attention drops weights of centroids, whatever is asked for. */
-static inline locus_dropout lab_attention_dropout_on(locus_attention_kind kind, locus_dropout asked) {
-    return kind == LOCUS_ATTENTION_CLUSTERED ? LOCUS_DROPOUT_WEIGHTS : asked;
+static inline locus_dropout lab_attention_dropout_on(const locus_attention_kind *kind, locus_dropout asked) {
+    return locus_attention_kind_entry(kind)->abilities & LOCUS_ATTENTION_DROPS_LOGITS ? asked : LOCUS_DROPOUT_WEIGHTS;
 }
 
 /* Attention of one sublayer over all tokens (attend.c). The backward reads dL/d(context) in stack->context and writes

@@ -118,13 +118,14 @@ static locus_status score_pairs(pairs *p, const locus_shape *shape, locus_error 
     options.scale = 1;
     options.mask =
         LOCUS_MASK_CAUSAL; /* one key for each query, the last: it is seen; some encodings take no other mask */
-    p->workspace.bytes = locus_attention_workspace(p->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
+    p->workspace.bytes = locus_attention_workspace(p->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);
     if (p->workspace.bytes > 0 && !(p->workspace.data = locus_allocate(p->workspace.bytes))) {
         p->workspace.bytes = 0;
         return lab_fail_memory(error, "a score kernel");
     }
     const locus_attention_tensors tensors = {&q, &k, &k, &o, &s};
-    return locus_attention_forward(p->plan, &options, &tensors, p->workspace, error);
+    const locus_execution execution = locus_execution_in(p->workspace);
+    return locus_attention_forward(p->plan, &options, &tensors, &execution, error);
 }
 
 /* Mean and deviation over the directions and heads of one distance. */
@@ -180,11 +181,12 @@ static locus_status table_rows(double *rows, size_t count, const locus_binding *
         status = locus_plan_create(&plan, binding, positions, NULL, error);
     }
     if (status == LOCUS_OK) {
-        workspace.bytes = locus_apply_workspace(plan, LOCUS_ROLE_TOKEN, LOCUS_FLOAT64);
+        workspace.bytes = locus_apply_workspace(plan, LOCUS_ROLE_TOKEN, LOCUS_FLOAT64, NULL);
         workspace.data = workspace.bytes ? locus_allocate(workspace.bytes) : NULL;
+        const locus_execution execution = locus_execution_in(workspace);
         status = workspace.bytes && !workspace.data
                      ? lab_fail_memory(error, "a score kernel")
-                     : locus_apply(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &x, &x, workspace, error);
+                     : locus_apply(plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &x, &x, &execution, error);
     }
     locus_release(workspace.data, workspace.bytes);
     locus_plan_destroy(&plan);

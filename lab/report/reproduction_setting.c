@@ -196,7 +196,7 @@ static void write_listops_notes(const lab_reproduction *table, FILE *stream, con
     const lab_train_config *tuned = &table->columns[0].pretrained;
     fprintf(stream,
             "%sthe published Chebyshev model reads word pieces, at most 512, of the text with its round brackets; but "
-            "for the pretrained row, a model here reads the expression's own tokens without them.\n",
+            "for pretrained rows, a model here reads the expression's own tokens without them.\n",
             bullet);
     for (size_t row = 0; row < table->row_count; row++) {
         if (table->columns[0].rows[row].pretrained) {

@@ -111,11 +111,12 @@ static locus_status score_direction(similarity_job *job, size_t direction, locus
     draw_direction(job, direction);
     locus_status status = LOCUS_OK;
     if (direction == 0) {
-        status = take_workspace(job, locus_attention_workspace(job->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD),
-                                error);
+        status = take_workspace(
+            job, locus_attention_workspace(job->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL), error);
     }
     if (status == LOCUS_OK) {
-        status = locus_attention_forward(job->plan, &options, &tensors, job->workspace, error);
+        const locus_execution execution = locus_execution_in(job->workspace);
+        status = locus_attention_forward(job->plan, &options, &tensors, &execution, error);
     }
     for (size_t i = 0; status == LOCUS_OK && i < job->count * heads; i++) {
         double score = job->scores[i];
@@ -159,10 +160,11 @@ static locus_status table_rows(similarity_job *job, const locus_positions *posit
     job->workspace = (locus_workspace){0};
     locus_status status = lab_figure_plan(&job->plan, job->subject, positions, NULL, error);
     if (status == LOCUS_OK) {
-        status = take_workspace(job, locus_apply_workspace(job->plan, role, LOCUS_FLOAT64), error);
+        status = take_workspace(job, locus_apply_workspace(job->plan, role, LOCUS_FLOAT64, NULL), error);
     }
     if (status == LOCUS_OK) {
-        status = locus_apply(job->plan, role, LOCUS_FORWARD, &x, &x, job->workspace, error);
+        const locus_execution execution = locus_execution_in(job->workspace);
+        status = locus_apply(job->plan, role, LOCUS_FORWARD, &x, &x, &execution, error);
     }
     return status;
 }

@@ -214,11 +214,12 @@ static locus_status operator_of(const lab_figure_subject *subject, const locus_p
         status = lab_figure_plan(&plan, subject, positions, NULL, error);
     }
     if (status == LOCUS_OK) {
-        workspace.bytes = locus_apply_workspace(plan, LOCUS_ROLE_KEY, LOCUS_FLOAT64);
+        workspace.bytes = locus_apply_workspace(plan, LOCUS_ROLE_KEY, LOCUS_FLOAT64, NULL);
         workspace.data = workspace.bytes ? locus_allocate(workspace.bytes) : NULL;
+        const locus_execution execution = locus_execution_in(workspace);
         status = workspace.bytes && !workspace.data
                      ? lab_fail_memory(error, "a workspace")
-                     : locus_apply(plan, LOCUS_ROLE_KEY, LOCUS_FORWARD, &x, &x, workspace, error);
+                     : locus_apply(plan, LOCUS_ROLE_KEY, LOCUS_FORWARD, &x, &x, &execution, error);
     }
     locus_release(workspace.data, workspace.data ? workspace.bytes : 0);
     locus_plan_destroy(&plan);

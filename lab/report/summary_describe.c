@@ -123,7 +123,7 @@ static void describe_attention(lab_summary_section *section, const cJSON *config
     const char *attention = text_of(config, "attention");
     size_t used = strlen(section->data);
     if (used > 0 && attention) {
-        snprintf(section->data + used, sizeof section->data - used, ", attention %.20s", attention);
+        snprintf(section->data + used, sizeof section->data - used, ", attention %.95s", attention);
         used = strlen(section->data);
     }
     if (used > 0 && number_of(config, "kv_heads") > 0) {

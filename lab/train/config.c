@@ -353,17 +353,17 @@ static void safe_text(char *to, size_t size, const char *from) {
 }
 
 void lab_train_name(const lab_train_config *config, char *name, size_t size) {
-    char encoding[41], budget[41];
+    char encoding[41], budget[41], attention[LAB_ATTENTION_SIZE];
     safe_text(encoding, sizeof encoding, config->encoding);
     safe_text(budget, sizeof budget, config->budget); /* a store's may be anything */
-    const bool softmax = config->model.attention == LOCUS_ATTENTION_SOFTMAX;
+    safe_text(attention, sizeof attention, config->model.attention);
     static const char *const inits[] = {"", "-unit", "-plain"}, *const positions[] = {"", "-positions"},
                              *const logits[] = {"", "-logits"};
     const char *variant = lab_config_variant(config);
     snprintf(name, size, "%s%s%s-%s-%s%s%s%s%s%s%s%s-s%" PRIu64 "-%08" PRIx32, config->task,
              *variant != '\0' ? "-" : "", variant, encoding, budget,
-             config->pretrained_digest != 0 ? "-pretrained" : "", softmax ? "" : "-",
-             softmax ? "" : lab_attention_name(config->model.attention), config->setup == LAB_SETUP_CODE ? "-code" : "",
-             inits[config->model.embedding_init], positions[config->model.position_scale],
-             logits[config->model.logit_scale], config->seed, (uint32_t)(lab_config_hash(config) >> 32));
+             config->pretrained_digest != 0 ? "-pretrained" : "", *attention != '\0' ? "-" : "", attention,
+             config->setup == LAB_SETUP_CODE ? "-code" : "", inits[config->model.embedding_init],
+             positions[config->model.position_scale], logits[config->model.logit_scale], config->seed,
+             (uint32_t)(lab_config_hash(config) >> 32));
 }

@@ -16,7 +16,7 @@
 
 #define FIELD_SIZE LAB_SPEC_SIZE /* bytes of a value's text */
 
-typedef enum kind { TEXT, SIZE, COUNT, SEED, REAL, NAMED } kind;
+typedef enum kind { TEXT, SIZE, COUNT, SEED, REAL, NAMED, ATTENTION } kind;
 
 typedef struct field {
     const char *name;
@@ -33,8 +33,6 @@ static const char *const dropouts[] = {"weights", "logits", NULL};
 static const char *const inits[] = {"scaled", "unit", "plain", NULL};
 static const char *const position_scales[] = {"none", "sqrt-dim", NULL};
 static const char *const logit_scales[] = {"none", "inverse-sqrt-dim", NULL};
-static const char *const attentions[] = {"softmax", "linear", "soft", "clustered", NULL};
-
 static const char *const architectures[] = {"encoder-decoder", "image-classifier", "decoder", "text-classifier", NULL};
 static const char *const activations[] = {"relu", "gelu", NULL};
 static const char *const survivors[] = {"rescaled", "as-they-are", NULL};
@@ -87,7 +85,7 @@ static const field fields[] = {
     {"epsilon", REAL, AT(optimizer.epsilon), NULL, true, NULL},
     {"weight_decay", REAL, AT(optimizer.weight_decay), NULL, true, NULL},
     {"clip", REAL, AT(optimizer.clip), NULL, true, NULL},
-    {"attention", NAMED, AT(model.attention), attentions, true, "softmax"},
+    {"attention", ATTENTION, AT(model), NULL, true, "softmax"},
     {"kv_heads", SIZE, AT(model.kv_heads), NULL, true, "0"},
     {"architecture", NAMED, AT(model.architecture), architectures, true, "encoder-decoder"},
     {"activation", NAMED, AT(model.activation), activations, true, "relu"},
@@ -165,10 +163,6 @@ const char *lab_asked_name(lab_asked what) {
     return name_of(asked, (unsigned)what);
 }
 
-const char *lab_attention_name(locus_attention_kind attention) {
-    return name_of(attentions, (unsigned)attention);
-}
-
 /* Enums are read and written through their own types' common representation. */
 static unsigned named_get(const field *f, const char *at) {
     (void)f;
@@ -179,14 +173,13 @@ static unsigned named_get(const field *f, const char *at) {
 
 _Static_assert(sizeof(lab_setup) == sizeof(unsigned) && sizeof(locus_dropout) == sizeof(unsigned) &&
                    sizeof(lab_norm_place) == sizeof(unsigned) && sizeof(lab_embedding_init) == sizeof(unsigned) &&
-                   sizeof(locus_attention_kind) == sizeof(unsigned) && sizeof(lab_architecture) == sizeof(unsigned) &&
-                   sizeof(lab_activation) == sizeof(unsigned) && sizeof(lab_survivors) == sizeof(unsigned) &&
-                   sizeof(lab_order) == sizeof(unsigned) && sizeof(lab_tree_paths) == sizeof(unsigned) &&
-                   sizeof(lab_augmentation) == sizeof(unsigned) && sizeof(lab_output_weight) == sizeof(unsigned) &&
-                   sizeof(lab_pool) == sizeof(unsigned) && sizeof(lab_head) == sizeof(unsigned) &&
-                   sizeof(lab_asked) == sizeof(unsigned) && sizeof(lab_schedule_kind) == sizeof(unsigned) &&
-                   sizeof(lab_decay_kind) == sizeof(unsigned) && sizeof(lab_position_scale) == sizeof(unsigned) &&
-                   sizeof(lab_logit_scale) == sizeof(unsigned),
+                   sizeof(lab_architecture) == sizeof(unsigned) && sizeof(lab_activation) == sizeof(unsigned) &&
+                   sizeof(lab_survivors) == sizeof(unsigned) && sizeof(lab_order) == sizeof(unsigned) &&
+                   sizeof(lab_tree_paths) == sizeof(unsigned) && sizeof(lab_augmentation) == sizeof(unsigned) &&
+                   sizeof(lab_output_weight) == sizeof(unsigned) && sizeof(lab_pool) == sizeof(unsigned) &&
+                   sizeof(lab_head) == sizeof(unsigned) && sizeof(lab_asked) == sizeof(unsigned) &&
+                   sizeof(lab_schedule_kind) == sizeof(unsigned) && sizeof(lab_decay_kind) == sizeof(unsigned) &&
+                   sizeof(lab_position_scale) == sizeof(unsigned) && sizeof(lab_logit_scale) == sizeof(unsigned),
                "enums of the configuration are as large as unsigned");
 
 /* A field's value as text, the same for equal values. */
@@ -210,6 +203,9 @@ static void field_text(const field *f, const lab_train_config *config, char *tex
         break;
     case NAMED:
         snprintf(text, size, "%s", f->names[named_get(f, at)]);
+        break;
+    case ATTENTION:
+        snprintf(text, size, "%s", *config->model.attention != '\0' ? config->model.attention : f->silent);
         break;
     }
 }
@@ -298,6 +294,8 @@ static bool read_field(const cJSON *root, const field *f, lab_train_config *conf
             }
         }
         return false;
+    case ATTENTION:
+        return cJSON_IsString(item) && lab_model_attention(&config->model, item->valuestring, NULL) == LOCUS_OK;
     }
     if (f->type == SIZE) {
         *(size_t *)(void *)at = (size_t)value;

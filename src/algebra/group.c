@@ -18,6 +18,7 @@
 #include "algebra/blame.h"
 #include "algebra/group_access.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -247,7 +248,7 @@ const locus_group *locus_group_sequence(void) {
 
 /* The count of owners is the one thing about a group that changes, and `sequence`, which may be read-only memory, has
  * none. */
-locus_group *locus_group_share(const locus_group *group) {
+locus_group *locus_group_retain(const locus_group *group) {
     locus_group *shared = (locus_group *)(uintptr_t)or_sequence(group);
     if (shared != &sequence)
         atomic_fetch_add(&shared->owners, 1);
@@ -307,6 +308,14 @@ int locus_group_equal(const locus_group *a, const locus_group *b) {
         if (a->factors[i].kind != b->factors[i].kind || a->factors[i].size != b->factors[i].size)
             return 0;
     return 1;
+}
+
+uint64_t locus_group_hash(const locus_group *group) {
+    uint64_t hash = 0;
+    group = or_sequence(group);
+    for (size_t i = 0; i < group->count; i++)
+        hash = locus_hash_word(locus_hash_word(hash, group->factors[i].kind), (uint64_t)group->factors[i].size);
+    return hash;
 }
 
 size_t locus_group_coordinates(const locus_group *group) {

@@ -27,10 +27,10 @@ bool locus_group_has_tree(const locus_group *group);
 /* `seq`, in static storage: sharing and destroying it changes nothing. */
 const locus_group *locus_group_sequence(void);
 
+/* Equal groups have equal hashes. NULL stands for `seq`. */
+uint64_t locus_group_hash(const locus_group *group);
+
 /* UNSUPPORTED for a group of more than 2^31 coordinates, on which nothing can be stored. */
 locus_status locus_group_check_size(const locus_group *group, locus_error *error);
-
-/* One more owner, one more locus_group_destroy. Safe from any thread; NULL gives locus_group_sequence(). */
-locus_group *locus_group_share(const locus_group *group);
 
 #endif

@@ -29,7 +29,7 @@ locus_status locus_path_allocate(locus_path **path, const locus_group *group, si
     locus_path *fresh = locus_allocate(bytes);
     if (!fresh)
         return locus_fail_memory(error, bytes);
-    fresh->group = locus_group_share(group);
+    fresh->group = locus_group_retain(group);
     fresh->bytes = bytes;
     fresh->parts = (locus_path_part *)(fresh + 1);
     fresh->letters = (int64_t *)(fresh->parts + parts);

@@ -23,6 +23,9 @@ const int64_t *locus_positions_values(const locus_positions *positions, size_t c
  * locus_positions_values are rounded down. */
 const double *locus_positions_reals(const locus_positions *positions, size_t coordinate);
 
+/* The same as patterns of bits, to be compared. */
+const void *locus_positions_real_bits(const locus_positions *positions, size_t coordinate);
+
 /* Whether in every sequence each value of this coordinate is its left neighbour's plus one. */
 bool locus_positions_consecutive(const locus_positions *positions, size_t coordinate, size_t sequence);
 
@@ -42,11 +45,10 @@ locus_status locus_positions_check(locus_positions **positions, const locus_grou
  * read. */
 locus_status locus_positions_keep_reals(locus_positions *positions, const double *rows, locus_error *error);
 
+/* A place for what others keep beside positions, who guard it; NULL at first. */
+void **locus_positions_attached(const locus_positions *positions);
+
 /* Bytes that the positions hold, tries included. */
 size_t locus_positions_bytes(const locus_positions *positions);
-
-/* Positions are immutable, so a plan keeps them by counting owners: one more owner, one more locus_positions_destroy.
- * Safe from any thread. Returns its argument, whose contents stay read-only. */
-locus_positions *locus_positions_share(const locus_positions *positions);
 
 #endif

@@ -81,3 +81,7 @@ locus_status locus_positions_create_real(locus_positions **positions, const locu
     locus_release(floors, bytes);
     return status;
 }
+
+const void *locus_positions_real_bits(const locus_positions *positions, size_t coordinate) {
+    return locus_positions_reals(positions, coordinate);
+}

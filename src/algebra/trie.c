@@ -12,10 +12,11 @@
 
 #include <locus/memory.h>
 
+#include "core/call.h"
 #include "core/error.h"
 #include <string.h>
 
-enum { FIRST_CAPACITY = 16 };
+enum { FIRST_CAPACITY = 16, CHECKED_NODES = 4096 };
 
 struct locus_trie {
     uint32_t count;
@@ -139,7 +140,9 @@ size_t locus_trie_bytes(const locus_trie *trie) {
 locus_status locus_trie_join(locus_trie *trie, const locus_trie *other, uint32_t *map, locus_error *error) {
     map[LOCUS_TRIE_ROOT] = LOCUS_TRIE_ROOT;
     for (uint32_t i = 1; i < other->count; i++) {
-        locus_status status = locus_trie_step(trie, map[other->parent[i]], other->branch[i], &map[i], error);
+        locus_status status = i % CHECKED_NODES == 0 ? locus_call_check(error) : LOCUS_OK;
+        if (status == LOCUS_OK)
+            status = locus_trie_step(trie, map[other->parent[i]], other->branch[i], &map[i], error);
         if (status != LOCUS_OK)
             return status;
     }

@@ -6,55 +6,21 @@
 #include "attention/attention_check.h"
 #include "attention/attention_executor.h"
 #include "attention/attention_half.h"
-#include "core/concurrency.h"
+#include "attention/kind_class.h"
+#include "core/call.h"
 #include "core/error.h"
+#include "core/sized.h"
 #include "kernels/half_rows.h"
 
-#include <locus/memory.h>
-
-locus_attention_options locus_attention_default(void) {
-    locus_attention_options options = {.mask = LOCUS_MASK_FULL, .dropout_on = LOCUS_DROPOUT_WEIGHTS};
-    return options;
-}
-
-/* NULL: options->kind is no locus_attention_kind. */
 static const attention_executor *executor_of(const locus_plan *plan, const locus_attention_options *options) {
-    switch (options->kind) {
-    case LOCUS_ATTENTION_SOFTMAX:
-        return locus_plan_contextual_table(plan) ? &locus_attention_contextual : &locus_attention_softmax;
-    case LOCUS_ATTENTION_LINEAR:
-        return &locus_attention_linear;
-    case LOCUS_ATTENTION_SOFT:
-        return &locus_attention_soft;
-    case LOCUS_ATTENTION_CLUSTERED:
-        return &locus_attention_clustered;
-    }
-    return NULL;
+    const attention_kind_class *class = locus_attention_kind_class(options->kind);
+    return class->contextual && locus_plan_contextual_table(plan) ? class->contextual : class->executor;
 }
 
 static size_t workspace_bytes(const attention_executor *executor, const locus_plan *plan,
                               const locus_attention_options *options, locus_dtype dtype, locus_pass pass) {
     return locus_dtype_is_half(dtype) ? locus_attention_half_workspace(executor, plan, options, dtype, pass)
                                       : executor->workspace(plan, options, dtype, pass);
-}
-
-size_t locus_attention_workspace(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype,
-                                 locus_pass pass) {
-    if (!plan || !options || locus_dtype_size(dtype) == 0 || locus_plan_shape(plan)->heads == 0 ||
-        locus_plan_shape(plan)->head_dim == 0)
-        return 0;
-    const attention_executor *executor = executor_of(plan, options);
-    return executor ? workspace_bytes(executor, plan, options, dtype, pass) : 0;
-}
-
-/* Everything but tensors. */
-static locus_status choose(const locus_plan *plan, const locus_attention_options *options,
-                           const attention_executor **executor, locus_error *error) {
-    locus_status status = locus_attention_check_options(plan, options, error);
-    if (status != LOCUS_OK)
-        return status;
-    *executor = executor_of(plan, options);
-    return (*executor)->check ? (*executor)->check(plan, options, error) : LOCUS_OK;
 }
 
 typedef struct attention_call {
@@ -70,65 +36,105 @@ static size_t bytes_needed(const void *context) {
     return workspace_bytes(call->executor, call->plan, call->options, call->dtype, call->pass);
 }
 
-/* Holds the call to the workers that the workspace has room for; `before` is given back after it. */
-static locus_status take_workspace(const attention_call *call, locus_workspace workspace, size_t *before,
-                                   locus_error *error) {
-    const size_t given = workspace.data ? workspace.bytes : 0;
-    if ((uintptr_t)workspace.data % LOCUS_ALIGNMENT != 0)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "workspace",
-                          "the workspace is not aligned to %d bytes; get it from locus_allocate", LOCUS_ALIGNMENT);
-    const size_t missing = locus_concurrency_fit(given, bytes_needed, call, before);
-    if (missing > 0)
-        return locus_fail(error, LOCUS_ERROR_MEMORY, "workspace",
-                          "the workspace has %zu bytes, but at least %zu are needed, for one thread; ask "
-                          "locus_attention_workspace",
-                          given, missing);
+size_t locus_attention_workspace(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype,
+                                 locus_pass pass, const locus_execution *execution) {
+    locus_attention_options own;
+    if (!plan || locus_attention_options_read(&own, options, NULL) != LOCUS_OK || locus_dtype_size(dtype) == 0 ||
+        locus_plan_shape(plan)->heads == 0 || locus_plan_shape(plan)->head_dim == 0)
+        return 0;
+    const attention_call call = {executor_of(plan, &own), plan, &own, dtype, pass};
+    return locus_call_needs(execution, bytes_needed, &call);
+}
+
+/* Everything but tensors. */
+static locus_status choose(const locus_plan *plan, const locus_attention_options *options,
+                           const attention_executor **executor, locus_error *error) {
+    locus_status status = locus_attention_check_options(plan, options, error);
+    if (status != LOCUS_OK)
+        return status;
+    *executor = executor_of(plan, options);
+    return (*executor)->check ? (*executor)->check(plan, options, error) : LOCUS_OK;
+}
+
+static locus_status forward(attention_call *call, const locus_attention_tensors *tensors, locus_call *running,
+                            locus_error *error) {
+    locus_status status = choose(call->plan, call->options, &call->executor, error);
+    if (status == LOCUS_OK)
+        status = locus_attention_check_tensors(call->plan, tensors, LOCUS_PASS_FORWARD, error);
+    if (status != LOCUS_OK)
+        return status;
+    call->dtype = tensors->query->dtype;
+    status = locus_call_fit(running, bytes_needed, call, "locus_attention_workspace", error);
+    if (status != LOCUS_OK)
+        return status;
+    if (locus_dtype_is_half(call->dtype))
+        locus_attention_half_forward(call->executor, call->plan, call->options, tensors, running->workspace);
+    else
+        call->executor->forward(call->plan, call->options, tensors, running->workspace);
     return LOCUS_OK;
 }
 
 locus_status locus_attention_forward(const locus_plan *plan, const locus_attention_options *options,
-                                     const locus_attention_tensors *tensors, locus_workspace workspace,
+                                     const locus_attention_tensors *tensors, const locus_execution *execution,
                                      locus_error *error) {
-    attention_call call = {.plan = plan, .options = options, .pass = LOCUS_PASS_FORWARD};
-    size_t before = 0;
-    locus_status status = choose(plan, options, &call.executor, error);
+    locus_attention_options own;
+    attention_call call = {.plan = plan, .options = &own, .pass = LOCUS_PASS_FORWARD};
+    locus_call running;
+    locus_status status = locus_attention_options_read(&own, options, error);
     if (status == LOCUS_OK)
-        status = locus_attention_check_tensors(plan, tensors, LOCUS_PASS_FORWARD, error);
+        status = locus_call_begin(&running, execution, error);
     if (status != LOCUS_OK)
         return status;
-    call.dtype = tensors->query->dtype;
-    status = take_workspace(&call, workspace, &before, error);
+    return locus_call_end(&running, forward(&call, tensors, &running, error), error);
+}
+
+static locus_status take_gradients(locus_attention_gradients *own, const locus_attention_gradients *given,
+                                   locus_error *error) {
+    static const locus_sized kind = {sizeof *own, sizeof *own, "gradients"};
+    if (!given)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "gradients",
+                          "gradients is NULL; give dL/do, and room for what is wanted");
+    return locus_sized_read(own, &kind, given, error);
+}
+
+static locus_status backward(attention_call *call, const locus_attention_tensors *tensors,
+                             const locus_attention_gradients *gradients, locus_call *running, locus_error *error) {
+    locus_attention_gradients own = {.size = sizeof own};
+    locus_status status = choose(call->plan, call->options, &call->executor, error);
+    if (status == LOCUS_OK)
+        status = locus_attention_check_tensors(call->plan, tensors, LOCUS_PASS_BACKWARD, error);
+    if (status == LOCUS_OK)
+        status = take_gradients(&own, gradients, error);
+    if (status == LOCUS_OK)
+        status = locus_attention_check_gradients(call->plan, tensors, &own, error);
+    if (status == LOCUS_OK && own.log_sum_exp && !call->executor->sums_scores)
+        status = locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "gradients.log_sum_exp",
+                            "only softmax attention sums scores of its queries up, so only it has a gradient of their "
+                            "log-sum-exp; leave gradients.log_sum_exp NULL");
     if (status != LOCUS_OK)
         return status;
-    if (locus_dtype_is_half(call.dtype))
-        locus_attention_half_forward(call.executor, plan, options, tensors, workspace);
+    call->dtype = tensors->query->dtype;
+    status = locus_call_fit(running, bytes_needed, call, "locus_attention_workspace", error);
+    if (status != LOCUS_OK)
+        return status;
+    if (locus_dtype_is_half(call->dtype))
+        locus_attention_half_backward(call->executor, call->plan, call->options, tensors, &own, running->workspace);
     else
-        call.executor->forward(plan, options, tensors, workspace);
-    locus_concurrency_hold(before);
+        call->executor->backward(call->plan, call->options, tensors, &own, running->workspace);
     return LOCUS_OK;
 }
 
 locus_status locus_attention_backward(const locus_plan *plan, const locus_attention_options *options,
                                       const locus_attention_tensors *tensors,
-                                      const locus_attention_gradients *gradients, locus_workspace workspace,
+                                      const locus_attention_gradients *gradients, const locus_execution *execution,
                                       locus_error *error) {
-    attention_call call = {.plan = plan, .options = options, .pass = LOCUS_PASS_BACKWARD};
-    size_t before = 0;
-    locus_status status = choose(plan, options, &call.executor, error);
+    locus_attention_options own;
+    attention_call call = {.plan = plan, .options = &own, .pass = LOCUS_PASS_BACKWARD};
+    locus_call running;
+    locus_status status = locus_attention_options_read(&own, options, error);
     if (status == LOCUS_OK)
-        status = locus_attention_check_tensors(plan, tensors, LOCUS_PASS_BACKWARD, error);
-    if (status == LOCUS_OK)
-        status = locus_attention_check_gradients(plan, tensors, gradients, error);
+        status = locus_call_begin(&running, execution, error);
     if (status != LOCUS_OK)
         return status;
-    call.dtype = tensors->query->dtype;
-    status = take_workspace(&call, workspace, &before, error);
-    if (status != LOCUS_OK)
-        return status;
-    if (locus_dtype_is_half(call.dtype))
-        locus_attention_half_backward(call.executor, plan, options, tensors, gradients, workspace);
-    else
-        call.executor->backward(plan, options, tensors, gradients, workspace);
-    locus_concurrency_hold(before);
-    return LOCUS_OK;
+    return locus_call_end(&running, backward(&call, tensors, gradients, &running, error), error);
 }

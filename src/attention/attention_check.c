@@ -2,9 +2,12 @@
 /* Checks of attention's arguments: options, shapes, types, strides, overlaps, workspace. */
 #include "attention/attention_check.h"
 #include "core/error.h"
+#include "core/host.h"
 #include "core/overlap.h"
-#include "encoding/plan_access.h"
+#include "core/sized.h"
 #include "kernels/half_rows.h"
+#include "plan/plan_sites.h"
+#include "spec/class.h"
 
 #include <locus/memory.h>
 #include <math.h>
@@ -114,10 +117,6 @@ static locus_status check_choices(const locus_attention_options *options, locus_
     if (options->dropout_on != LOCUS_DROPOUT_WEIGHTS && options->dropout_on != LOCUS_DROPOUT_LOGITS)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "dropout_on", "dropout_on %d is not a locus_dropout",
                           (int)options->dropout_on);
-    if (options->kind != LOCUS_ATTENTION_SOFTMAX && options->kind != LOCUS_ATTENTION_LINEAR &&
-        options->kind != LOCUS_ATTENTION_SOFT && options->kind != LOCUS_ATTENTION_CLUSTERED)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "kind", "kind %d is not a locus_attention_kind",
-                          (int)options->kind);
     return LOCUS_OK;
 }
 
@@ -132,13 +131,26 @@ static locus_status check_numbers(const locus_plan *plan, const locus_attention_
     return check_cap_and_window(plan, options, error);
 }
 
+locus_attention_options locus_attention_default(void) {
+    locus_attention_options options = {
+        .size = sizeof options, .mask = LOCUS_MASK_FULL, .dropout_on = LOCUS_DROPOUT_WEIGHTS};
+    return options;
+}
+
+locus_status locus_attention_options_read(locus_attention_options *own, const locus_attention_options *given,
+                                          locus_error *error) {
+    static const locus_sized kind = {sizeof *own, sizeof *own, "options"};
+    if (!given)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "options",
+                          "options is NULL; start from locus_attention_default()");
+    *own = locus_attention_default();
+    return locus_sized_read(own, &kind, given, error);
+}
+
 locus_status locus_attention_check_options(const locus_plan *plan, const locus_attention_options *options,
                                            locus_error *error) {
     if (!plan)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "plan", "plan is NULL; make one with locus_plan_create");
-    if (!options)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "options",
-                          "options is NULL; start from locus_attention_default()");
     const locus_shape *shape = locus_plan_shape(plan);
     if (shape->heads == 0 || shape->head_dim == 0)
         return locus_fail(error, LOCUS_ERROR_SHAPE, "plan",
@@ -209,6 +221,8 @@ static locus_status check_wanted(const wanted *w, locus_dtype query, locus_error
         return locus_fail(error, LOCUS_ERROR_DTYPE, w->name,
                           "%s is of unknown element type %d; use float32, float64, float16 or bfloat16", w->name,
                           (int)tensor->dtype);
+    if (tensor->device != LOCUS_DEVICE_HOST)
+        return locus_tensor_check_host(tensor, w->name, error);
     if (tensor->dtype != dtype && dtype != query)
         return locus_fail(error, LOCUS_ERROR_DTYPE, w->name, "%s is %s; beside tensors of %s it must be float32",
                           w->name, dtype_name(tensor->dtype), dtype_name(query));
@@ -279,30 +293,33 @@ static locus_status check_parameters(const locus_plan *plan, const locus_attenti
                                      locus_error *error) {
     if (!gradients->parameters)
         return LOCUS_OK;
-    const size_t needed = locus_plan_parameter_count(plan);
+    const locus_parameter_list *list = locus_plan_parameter_list(plan);
+    const size_t needed = list->count;
     if (gradients->parameter_count != needed)
         return locus_fail(error, LOCUS_ERROR_SHAPE, "parameters",
                           "%zu parameter gradients were given, but the encoding has %zu parameters",
                           gradients->parameter_count, needed);
-    return locus_parameter_list_check(&plan->binding->list, gradients->parameters, needed, "gradients.parameters",
-                                      error);
+    return locus_parameter_list_check(list, gradients->parameters, needed, "gradients.parameters", error);
 }
 
 locus_status locus_attention_check_gradients(const locus_plan *plan, const locus_attention_tensors *tensors,
                                              const locus_attention_gradients *gradients, locus_error *error) {
-    wanted list[9];
-    if (!gradients)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "gradients",
-                          "gradients is NULL; give dL/do, and room for dq, dk and dv");
+    wanted list[10];
     size_t count = forward_list(plan, tensors, LOCUS_PASS_BACKWARD, list);
     const wanted *query = &list[0], *key = &list[1], *value = &list[2], *output = &list[3];
     list[count++] =
         rows_wanted("gradients.output", gradients->output, output->shape[0], output->shape[1], output->shape[2], false);
-    list[count++] =
-        rows_wanted("gradients.query", gradients->query, query->shape[0], query->shape[1], query->shape[2], true);
-    list[count++] = rows_wanted("gradients.key", gradients->key, key->shape[0], key->shape[1], key->shape[2], true);
-    list[count++] =
-        rows_wanted("gradients.value", gradients->value, value->shape[0], value->shape[1], value->shape[2], true);
+    if (gradients->query)
+        list[count++] =
+            rows_wanted("gradients.query", gradients->query, query->shape[0], query->shape[1], query->shape[2], true);
+    if (gradients->key)
+        list[count++] = rows_wanted("gradients.key", gradients->key, key->shape[0], key->shape[1], key->shape[2], true);
+    if (gradients->value)
+        list[count++] =
+            rows_wanted("gradients.value", gradients->value, value->shape[0], value->shape[1], value->shape[2], true);
+    if (gradients->log_sum_exp)
+        list[count++] =
+            rows_wanted("gradients.log_sum_exp", gradients->log_sum_exp, output->shape[0], output->shape[1], 0, false);
     locus_status status = check_list(list, count, error);
     return status != LOCUS_OK ? status : check_parameters(plan, gradients, error);
 }

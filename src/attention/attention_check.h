@@ -5,6 +5,10 @@
 
 #include "attention/attention_work.h"
 
+/* The caller's options over the defaults, whatever version of the struct he has (core/sized.h). ARGUMENT for NULL. */
+LOCUS_MUST_USE locus_status locus_attention_options_read(locus_attention_options *own,
+                                                         const locus_attention_options *given, locus_error *error);
+
 locus_status locus_attention_check_options(const locus_plan *plan, const locus_attention_options *options,
                                            locus_error *error);
 

@@ -5,7 +5,7 @@
 #ifndef LOCUS_ATTENTION_EXECUTOR_H
 #define LOCUS_ATTENTION_EXECUTOR_H
 
-#include "encoding/sites.h"
+#include "plan/plan_sites.h"
 
 #include <locus/attention.h>
 
@@ -18,6 +18,8 @@ typedef struct attention_executor {
     /* Whether a forward widens keys and values of a half type itself, as it reads them: these come as they are then,
      * the other tensors in float32, and workspace is asked with the half type. NULL: no. */
     bool (*half_keys)(const locus_plan *plan, const locus_attention_options *options);
+    /* Whether log_sum_exp is that of scores, and its gradient can be taken. */
+    bool sums_scores;
     void (*forward)(const locus_plan *plan, const locus_attention_options *options,
                     const locus_attention_tensors *tensors, locus_workspace workspace);
     void (*backward)(const locus_plan *plan, const locus_attention_options *options,
@@ -25,7 +27,7 @@ typedef struct attention_executor {
                      locus_workspace workspace);
 } attention_executor;
 
-extern const attention_executor locus_attention_softmax, locus_attention_linear, locus_attention_soft,
-    locus_attention_clustered, locus_attention_contextual;
+/* Of the kind softmax, where a plan has a contextual term; the other executors are their kinds' (kind_class.h). */
+extern const attention_executor locus_attention_contextual;
 
 #endif

@@ -8,8 +8,8 @@
 #include "attention/attention_half.h"
 
 #include "attention/attention_work.h"
-#include "encoding/class.h"
 #include "kernels/half_rows.h"
+#include "spec/class.h"
 
 #include <locus/memory.h>
 #include <locus/parallel.h>
@@ -145,7 +145,10 @@ static void copy_piece(void *context, size_t index, size_t worker) {
     }
 }
 
+/* NULL: not wanted. */
 static void convert(const attention_half *half, half_buffer i, const locus_tensor *tensor, bool narrow) {
+    if (!tensor)
+        return;
     half_copy copy = {half->plan, tensor, &half->wide[i], locus_half_rows_of(tensor), half->of_keys[i], narrow};
     locus_parallel_for((half->tokens[i] + PIECE_TOKENS - 1) / PIECE_TOKENS, copy_piece, &copy);
 }
@@ -189,12 +192,11 @@ void locus_attention_half_backward(const attention_executor *executor, const loc
     attention_half half;
     const size_t bytes = lay_out(&half, plan, LOCUS_PASS_BACKWARD, false, workspace.data);
     const locus_attention_tensors wide = wide_tensors(&half, tensors);
-    const locus_attention_gradients wide_gradients = {.output = &half.wide[HALF_G_OUTPUT],
-                                                      .query = &half.wide[HALF_G_QUERY],
-                                                      .key = &half.wide[HALF_G_KEY],
-                                                      .value = &half.wide[HALF_G_VALUE],
-                                                      .parameters = gradients->parameters,
-                                                      .parameter_count = gradients->parameter_count};
+    locus_attention_gradients wide_gradients = *gradients;
+    wide_gradients.output = &half.wide[HALF_G_OUTPUT];
+    wide_gradients.query = gradients->query ? &half.wide[HALF_G_QUERY] : NULL;
+    wide_gradients.key = gradients->key ? &half.wide[HALF_G_KEY] : NULL;
+    wide_gradients.value = gradients->value ? &half.wide[HALF_G_VALUE] : NULL;
     convert(&half, HALF_QUERY, tensors->query, false);
     convert(&half, HALF_KEY, tensors->key, false);
     convert(&half, HALF_VALUE, tensors->value, false);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Linear, softmax-free and clustered attention in float64: the bodies instantiated. */
-#include "attention/attention_clustered.h"
-#include "attention/attention_linear.h"
-#include "attention/attention_soft.h"
+#include "attention/clustered/attention_clustered.h"
+#include "attention/linear/attention_linear.h"
+#include "attention/soft/attention_soft.h"
 #include "kernels/kernels.h"
 
 #include <locus/memory.h>
@@ -17,6 +17,6 @@
 
 #include "attention/attention_kinds_body.h"
 
-#include "attention/attention_clustered_body.h"
-#include "attention/attention_linear_body.h"
-#include "attention/attention_soft_body.h"
+#include "attention/clustered/attention_clustered_body.h"
+#include "attention/linear/attention_linear_body.h"
+#include "attention/soft/attention_soft_body.h"

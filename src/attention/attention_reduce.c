@@ -4,7 +4,7 @@
  * operator says that they have parameters of their own. */
 #include "attention/attention_work.h"
 
-#include "encoding/class.h"
+#include "spec/class.h"
 
 #include <locus/memory.h>
 #include <locus/parallel.h>

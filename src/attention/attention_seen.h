@@ -12,7 +12,7 @@
 #ifndef LOCUS_ATTENTION_SEEN_H
 #define LOCUS_ATTENTION_SEEN_H
 
-#include "encoding/sites.h"
+#include "plan/plan_sites.h"
 
 #include <locus/attention.h>
 

@@ -51,9 +51,7 @@ locus_tensor locus_attention_turn_buffer(const attention_turn *turn, attention_c
 
 /* ---- layout ---- */
 
-static bool value_learns(const locus_plan *plan) {
-    const locus_operator *op = locus_plan_value_operator(plan);
-    const locus_whole_operator *whole = locus_plan_value_whole(plan);
+static bool learns(const locus_operator *op, const locus_whole_operator *whole) {
     return (op && op->class->slot_bytes(op) > 0) || (whole && whole->class->learns(whole));
 }
 
@@ -75,13 +73,17 @@ void locus_attention_turn_init(attention_turn *turn, const locus_plan *plan, con
     turn->turns = !options->turned;
     turn->acts_query_key = turn->turns && (locus_plan_query_key_operator(plan) || locus_plan_query_key_whole(plan));
     turn->acts_value = turn->turns && (locus_plan_value_operator(plan) || locus_plan_value_whole(plan));
-    turn->value_learns = turn->acts_value && pass == LOCUS_PASS_BACKWARD && value_learns(plan);
+    if (pass == LOCUS_PASS_FORWARD)
+        return;
+    turn->query_key_learns =
+        turn->acts_query_key && learns(locus_plan_query_key_operator(plan), locus_plan_query_key_whole(plan));
+    turn->value_learns = turn->acts_value && learns(locus_plan_value_operator(plan), locus_plan_value_whole(plan));
 }
 
 static size_t around_bytes(const attention_turn *turn) {
     size_t most = 0;
     for (locus_role role = LOCUS_ROLE_QUERY; turn->turns && role <= LOCUS_ROLE_OUTPUT; role++) {
-        const size_t bytes = locus_apply_workspace(turn->plan, role, turn->dtype);
+        const size_t bytes = locus_apply_workspace(turn->plan, role, turn->dtype, NULL);
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -98,10 +100,20 @@ void locus_attention_turn_place(attention_turn *turn, attention_carver *carver) 
         turn->own_value = locus_attention_turn_buffer(turn, carver, keys, turn->kv_heads, turn->value_dim);
     if (turn->acts_value && backward)
         turn->own_g_output = locus_attention_turn_buffer(turn, carver, queries, turn->heads, turn->value_dim);
-    if (turn->value_learns)
+    if (turn->query_key_learns) {
+        turn->own_g_query = locus_attention_turn_buffer(turn, carver, queries, turn->heads, turn->head_dim);
+        turn->own_g_key = locus_attention_turn_buffer(turn, carver, keys, turn->kv_heads, turn->head_dim);
+    }
+    if (turn->value_learns) {
         turn->own_output = locus_attention_turn_buffer(turn, carver, queries, turn->heads, turn->value_dim);
+        turn->own_g_value = locus_attention_turn_buffer(turn, carver, keys, turn->kv_heads, turn->value_dim);
+    }
     turn->around.bytes = around_bytes(turn);
     turn->around.data = locus_attention_carve(carver, turn->around.bytes, 1);
+}
+
+static const locus_tensor *target(const locus_tensor *given, bool learned, const locus_tensor *own) {
+    return given ? given : learned ? own : NULL;
 }
 
 void locus_attention_turn_take(attention_turn *turn, const locus_attention_tensors *tensors,
@@ -116,17 +128,31 @@ void locus_attention_turn_take(attention_turn *turn, const locus_attention_tenso
     if (!gradients)
         return;
     turn->g_output = locus_attention_view_of(gradients->output);
-    turn->g_query = locus_attention_view_of(gradients->query);
-    turn->g_key = locus_attention_view_of(gradients->key);
-    turn->g_value = locus_attention_view_of(gradients->value);
+    turn->to_query = target(gradients->query, turn->query_key_learns && gradients->parameters, &turn->own_g_query);
+    turn->to_key = target(gradients->key, turn->query_key_learns && gradients->parameters, &turn->own_g_key);
+    turn->to_value = target(gradients->value, turn->value_learns && gradients->parameters, &turn->own_g_value);
+    turn->g_query = locus_attention_view_of(turn->to_query);
+    turn->g_key = locus_attention_view_of(turn->to_key);
+    turn->g_value = locus_attention_view_of(turn->to_value);
+    turn->wants_query = turn->to_query != NULL;
+    turn->wants_key = turn->to_key != NULL;
+    turn->wants_value = turn->to_value != NULL;
 }
 
 /* ---- before and after the loops ---- */
 
+/* What stands around is part of the same call, in a workspace of its own; the call knows whether it was cancelled. */
+static locus_execution execution_of(const attention_turn *turn) {
+    locus_execution execution = locus_execution_default();
+    execution.workspace = turn->around;
+    return execution;
+}
+
 static attention_view apply(const attention_turn *turn, locus_role role, locus_direction direction,
                             const locus_tensor *x, const locus_tensor *y) {
-    const locus_status status = locus_apply(turn->plan, role, direction, x, y, turn->around, NULL);
-    assert(status == LOCUS_OK);
+    const locus_execution execution = execution_of(turn);
+    const locus_status status = locus_apply(turn->plan, role, direction, x, y, &execution, NULL);
+    assert(status == LOCUS_OK || status == LOCUS_ERROR_INTERRUPTED);
     (void)status;
     return locus_attention_view_of(y);
 }
@@ -149,23 +175,30 @@ void locus_attention_turn_end_forward(const attention_turn *turn) {
         apply(turn, LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, turn->given->output, turn->given->output);
 }
 
-/* gy becomes gx in its place, unless another buffer is given. */
+/* gy becomes gx in its place, unless another buffer is given; NULL: not wanted. */
 static void apply_backward(const attention_turn *turn, locus_role role, const locus_tensor *x, const locus_tensor *gy,
                            const locus_tensor *gx) {
-    const locus_apply_gradients all = {x, gy, gx, turn->gradients->parameters, turn->gradients->parameter_count};
-    const locus_status status = locus_apply_backward(turn->plan, role, LOCUS_FORWARD, &all, turn->around, NULL);
-    assert(status == LOCUS_OK);
+    if (!gy)
+        return;
+    const locus_apply_gradients all = {.x = x,
+                                       .gy = gy,
+                                       .gx = gx,
+                                       .parameters = turn->gradients->parameters,
+                                       .parameter_count = turn->gradients->parameter_count};
+    const locus_execution execution = execution_of(turn);
+    const locus_status status = locus_apply_backward(turn->plan, role, LOCUS_FORWARD, &all, &execution, NULL);
+    assert(status == LOCUS_OK || status == LOCUS_ERROR_INTERRUPTED);
     (void)status;
 }
 
 void locus_attention_turn_end_backward(const attention_turn *turn) {
     const locus_attention_gradients *g = turn->gradients;
     if (turn->acts_query_key) {
-        apply_backward(turn, LOCUS_ROLE_QUERY, &turn->query_source, g->query, g->query);
-        apply_backward(turn, LOCUS_ROLE_KEY, &turn->key_source, g->key, g->key);
+        apply_backward(turn, LOCUS_ROLE_QUERY, &turn->query_source, turn->to_query, turn->to_query);
+        apply_backward(turn, LOCUS_ROLE_KEY, &turn->key_source, turn->to_key, turn->to_key);
     }
     if (turn->acts_value)
-        apply_backward(turn, LOCUS_ROLE_VALUE, turn->given->value, g->value, g->value);
+        apply_backward(turn, LOCUS_ROLE_VALUE, turn->given->value, turn->to_value, turn->to_value);
     if (turn->value_learns && g->parameters) { /* do' is known and made again over itself: for the parameters */
         apply(turn, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, turn->given->output, &turn->own_output);
         apply_backward(turn, LOCUS_ROLE_OUTPUT, &turn->own_output, g->output, &turn->own_g_output);
@@ -209,7 +242,7 @@ static const char *wants_scores(const locus_plan *plan, const locus_attention_op
                                                                       : "a term that adds to scores (alibi, t5 …)";
 }
 
-locus_status locus_attention_refuse(const attention_abilities *kind, const locus_plan *plan,
+locus_status locus_attention_refuse(const locus_attention_kind_info *kind, const locus_plan *plan,
                                     const locus_attention_options *options, locus_error *error) {
     const char *place = NULL, *what = wants_scores(plan, options, &place);
     if (what)
@@ -217,12 +250,12 @@ locus_status locus_attention_refuse(const attention_abilities *kind, const locus
                           "%s attention has no scores of its queries, so %s cannot act; leave it out, or use softmax "
                           "attention",
                           kind->name, what);
-    if (options->mask != LOCUS_MASK_FULL && !kind->masks)
+    if (options->mask != LOCUS_MASK_FULL && !(kind->abilities & LOCUS_ATTENTION_MASKS))
         return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "mask",
                           "%s attention lets all queries see all keys; the mask must be full, or use softmax or linear "
                           "attention",
                           kind->name);
-    if (options->dropout > 0 && !kind->drops_weights)
+    if (options->dropout > 0 && !(kind->abilities & LOCUS_ATTENTION_DROPS_WEIGHTS))
         return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "dropout",
                           "%s attention never makes its weights, so none can be dropped; dropout must be 0",
                           kind->name);

@@ -37,12 +37,15 @@ typedef struct attention_turn {
     locus_pass pass;
     size_t heads, kv_heads, group, head_dim, value_dim; /* group: heads / kv_heads */
     size_t sequences, query_tokens, key_tokens;
-    bool turns, acts_query_key, acts_value, value_learns;
+    bool turns, acts_query_key, acts_value, query_key_learns, value_learns; /* to learn: backward */
+    bool wants_query, wants_key, wants_value; /* backward: for the caller, or for operators that learn */
     const locus_attention_tensors *given;
     const locus_attention_gradients *gradients;
     locus_tensor query_source, key_source; /* what the operators act on: the caller's, unless changed before begin */
     locus_tensor own_query, own_key, own_value, own_output, own_g_output; /* buffers; data NULL: none */
-    locus_workspace around;                                               /* for locus_apply */
+    locus_tensor own_g_query, own_g_key, own_g_value; /* where operators learn from what the caller does not want */
+    const locus_tensor *to_query, *to_key, *to_value; /* the caller's tensors or these; NULL: not wanted */
+    locus_workspace around;                           /* for locus_apply */
     attention_view query, key, value, output, log_sum_exp, g_output, g_query, g_key, g_value;
 } attention_turn;
 
@@ -62,12 +65,8 @@ locus_tensor locus_attention_turn_buffer(const attention_turn *turn, attention_c
 /* The scale that the caller or a term `scores` asks for; 0 where neither does. */
 double locus_attention_asked_scale(const locus_plan *plan, const locus_attention_options *options);
 
-/* What a kind of attention can do beyond full masks and operators. */
-typedef struct attention_abilities {
-    const char *name;
-    bool masks, drops_weights;
-} attention_abilities;
-locus_status locus_attention_refuse(const attention_abilities *kind, const locus_plan *plan,
+/* UNSUPPORTED, naming what the options or the plan ask of a kind without LOCUS_ATTENTION_SCORES that it cannot do. */
+locus_status locus_attention_refuse(const locus_attention_kind_info *kind, const locus_plan *plan,
                                     const locus_attention_options *options, locus_error *error);
 
 #endif

@@ -27,6 +27,8 @@ void locus_attention_whole_init(attention_whole *whole, const attention_job *job
     whole->dtype = job->dtype;
     whole->pass = job->pass;
     whole->learns = whole->value && job->pass == LOCUS_PASS_BACKWARD && whole->value->class->learns(whole->value);
+    whole->learns_query_key =
+        whole->query_key && job->pass == LOCUS_PASS_BACKWARD && whole->query_key->class->learns(whole->query_key);
 }
 
 /* ---- memory ---- */
@@ -55,8 +57,14 @@ size_t locus_attention_whole_place(attention_whole *whole, void *base) {
         turned->value = carve_keys(whole, &carver, whole->value_dim);
     if (whole->value && whole->pass == LOCUS_PASS_BACKWARD)
         turned->g_output = carve_queries(whole, &carver, whole->value_dim);
-    if (whole->learns)
+    if (whole->learns) {
         turned->output = carve_queries(whole, &carver, whole->value_dim);
+        whole->own_g_value = carve_keys(whole, &carver, whole->value_dim);
+    }
+    if (whole->learns_query_key) {
+        whole->own_g_query = carve_queries(whole, &carver, whole->head_dim);
+        whole->own_g_key = carve_keys(whole, &carver, whole->head_dim);
+    }
     return carver.used;
 }
 
@@ -173,8 +181,22 @@ static attention_whole_views group_views(const attention_whole *whole, const att
                                    group_view(whole, all->output, g), group_view(whole, all->g_output, g)};
 }
 
-static void keep_given(attention_whole *whole, const attention_job *job) {
+/* Operators that learn need gradients of what they have turned, wanted or not. */
+static void want(bool learned, const attention_view *own, attention_view *view, bool *wants) {
+    if (learned && !*wants) {
+        *view = *own;
+        *wants = true;
+    }
+}
+
+static void keep_given(attention_whole *whole, attention_job *job, bool parameters) {
+    want(parameters && whole->learns_query_key, &whole->own_g_query, &job->g_query, &job->wants_query);
+    want(parameters && whole->learns_query_key, &whole->own_g_key, &job->g_key, &job->wants_key);
+    want(parameters && whole->learns, &whole->own_g_value, &job->g_value, &job->wants_value);
     whole->given = (attention_whole_views){job->query, job->key, job->value, job->output, job->g_output};
+    whole->wants_query = job->wants_query;
+    whole->wants_key = job->wants_key;
+    whole->wants_value = job->wants_value;
     whole->g_query = job->g_query;
     whole->g_key = job->g_key;
     whole->g_value = job->g_value;
@@ -200,7 +222,7 @@ static void begin_group(const attention_whole *whole, size_t g, bool parameters)
 
 void locus_attention_whole_begin(attention_whole *whole, attention_job *job, bool parameters) {
     const attention_whole_views *turned = &whole->turned;
-    keep_given(whole, job);
+    keep_given(whole, job, parameters);
     for (size_t g = 0; g < group_of(whole); g++)
         begin_group(whole, g, parameters);
     if (whole->query_key) {
@@ -228,11 +250,11 @@ static void end_group(const attention_whole *whole, size_t g, const locus_tensor
     const attention_whole_views turned = group_views(whole, &whole->turned, g);
     const attention_view g_query = group_view(whole, whole->g_query, g);
     attention_streams streams = {.count = {0}};
-    if (whole->query_key)
+    if (whole->query_key && whole->wants_query)
         add_backward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_QUERY, given.query, g_query, g_query);
-    if (whole->query_key && g == 0)
+    if (whole->query_key && g == 0 && whole->wants_key)
         add_backward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_KEY, given.key, whole->g_key, whole->g_key);
-    if (whole->value && g == 0)
+    if (whole->value && g == 0 && whole->wants_value)
         add_backward(&streams, SITE_VALUE, LOCUS_ROLE_VALUE, given.value, whole->g_value, whole->g_value);
     if (whole->learns && parameters)
         add_backward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, turned.output, given.g_output, turned.g_output);

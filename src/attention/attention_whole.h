@@ -26,10 +26,13 @@ typedef struct attention_whole {
     size_t query_tokens, key_tokens, heads, kv_heads, head_dim, value_dim;
     locus_dtype dtype;
     locus_pass pass;
-    bool learns;                            /* backward: o' is needed if parameters are wanted */
-    attention_whole_views given, turned;    /* the caller's tensors, and buffers [heads][tokens][dim] */
-    attention_view g_query, g_key, g_value; /* the caller's */
-    void *workspace;                        /* of the operators' calls */
+    bool learns;                              /* backward: o' is needed if parameters are wanted */
+    bool learns_query_key;                    /* backward: so are dq' and dk', */
+    attention_whole_views given, turned;      /* the caller's tensors, and buffers [heads][tokens][dim] */
+    attention_view g_query, g_key, g_value;   /* the caller's, or, where he wants none, those that are learned from */
+    bool wants_query, wants_key, wants_value; /* as the job's */
+    attention_view own_g_query, own_g_key, own_g_value;
+    void *workspace; /* of the operators' calls */
 } attention_whole;
 
 void locus_attention_whole_init(attention_whole *whole, const attention_job *job);

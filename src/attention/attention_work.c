@@ -2,8 +2,8 @@
 /* Cuts the packed batch into items and groups by shape, and lays the workspace out. */
 #include "attention/attention_work.h"
 
-#include "encoding/class.h"
 #include "kernels/half_rows.h"
+#include "spec/class.h"
 
 #include <assert.h>
 #include <locus/memory.h>
@@ -17,13 +17,6 @@ static const double TOKEN_COST = 48.0;
 static const double SMALLEST_TASK = 4096.0;
 /* Slots of all heads and groups together stay below this, unless one group for each head is already more. */
 static const size_t SLOT_BYTES_MAX = (size_t)64 << 20;
-
-void *locus_attention_carve(attention_carver *carver, size_t count, size_t size) {
-    const size_t bytes = padded(count * size, LOCUS_ALIGNMENT);
-    void *block = carver->base ? carver->base + carver->used : NULL;
-    carver->used += bytes;
-    return block;
-}
 
 attention_view locus_attention_view_of(const locus_tensor *tensor) {
     attention_view view = {0};

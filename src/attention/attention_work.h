@@ -15,8 +15,9 @@
 #ifndef LOCUS_ATTENTION_WORK_H
 #define LOCUS_ATTENTION_WORK_H
 
+#include "attention/attention_carver.h"
 #include "attention/attention_seen.h"
-#include "encoding/sites.h"
+#include "plan/plan_sites.h"
 
 #include <locus/attention.h>
 
@@ -86,8 +87,11 @@ typedef struct attention_job {
     const void *content_key, *content_value; /* of the call's element type, or NULL */
     size_t term_count;
     bool learned_factor, slots_wanted;
-    bool turned;         /* operators do not act */
-    const double *sinks; /* [heads], or NULL */
+    bool wants_query, wants_key, wants_value; /* backward: dq', dk', dv' are summed up, for the caller or for operators
+                                                 that learn from them; who is not given has no data */
+    bool wants_scores;                        /* dL/d(scores) are made: for these, or for what is learned */
+    bool turned;                              /* operators do not act */
+    const double *sinks;                      /* [heads], or NULL */
     double scale, cap, content_scale, dropout;
     bool drop_weights, drop_logits;
     locus_random dropout_key;
@@ -99,7 +103,8 @@ typedef struct attention_job {
     size_t concurrency;
     attention_view query, key, value, output, log_sum_exp;   /* inputs, and the forward's results */
     attention_view g_output, g_query, g_key, g_value;        /* gradients of them */
-    attention_view g_given;                                  /* g_output as the caller gave it: D = do·o */
+    attention_view g_given;                                  /* g_output as the caller gave it: D = do·o − dL */
+    attention_view g_log_sum_exp;                            /* dL of the log-sum-exp; no data: 0 */
     char *slot_data, *partials, *content_partials, *workers; /* in the workspace */
     char *key_partials, *value_partials; /* [head_parts − 1][key tokens][kv_heads][dim]: dk, dv of runs but the first */
     char *content_key_columns, *content_value_columns; /* tables transposed, [dim][rows] */
@@ -107,20 +112,8 @@ typedef struct attention_job {
     size_t worker_bytes;
 } attention_job;
 
-/* A bump allocator over the workspace. With base NULL it only counts. Blocks are aligned to LOCUS_ALIGNMENT. */
-typedef struct attention_carver {
-    char *base;
-    size_t used;
-} attention_carver;
-void *locus_attention_carve(attention_carver *carver, size_t count, size_t size);
-
 static inline size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
-}
-
-/* The next multiple of `of`. */
-static inline size_t padded(size_t count, size_t of) {
-    return (count + of - 1) / of * of;
 }
 
 attention_view locus_attention_view_of(const locus_tensor *tensor); /* NULL: an empty view */

@@ -8,7 +8,11 @@
 #include <locus/status.h>
 
 #if defined(__GNUC__)
+#if defined(__MINGW32__) && !defined(__clang__)
+#define LOCUS_PRINTF(text, first) __attribute__((format(gnu_printf, text, first), cold)) /* else the system's own %z */
+#else
 #define LOCUS_PRINTF(text, first) __attribute__((format(printf, text, first), cold))
+#endif
 #else
 #define LOCUS_PRINTF(text, first)
 #endif

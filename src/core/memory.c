@@ -5,17 +5,26 @@
 
 #include <stdlib.h>
 
+#if defined(_WIN32)
+#include <malloc.h>
+#define take_aligned(alignment, bytes) _aligned_malloc(bytes, alignment)
+#define give_aligned _aligned_free
+#else
+#define take_aligned aligned_alloc
+#define give_aligned free
+#endif
+
 static void *default_allocate(void *state, size_t bytes, size_t alignment) {
     (void)state;
     if (bytes > SIZE_MAX - alignment)
         return NULL;
-    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    return take_aligned(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
 static void default_release(void *state, void *block, size_t bytes) {
     (void)state;
     (void)bytes;
-    free(block);
+    give_aligned(block);
 }
 
 static const locus_allocator default_allocator = {default_allocate, default_release, NULL};

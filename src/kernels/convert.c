@@ -3,6 +3,7 @@
  * first rounded to odd (Boldo and Melquiond 2008, Emulation of FMA and correctly rounded sums), since rounding to float
  * and then to a half would decide ties that are none. */
 #include "core/error.h"
+#include "core/host.h"
 #include "kernels/half_rows.h"
 
 #include <assert.h>
@@ -20,6 +21,8 @@ static locus_status check(const locus_tensor *from, const locus_tensor *to, locu
         if (locus_dtype_size(both[i]->dtype) == 0)
             return locus_fail(error, LOCUS_ERROR_DTYPE, names[i], "%s must be float32, float64, float16 or bfloat16",
                               names[i]);
+        if (both[i]->device != LOCUS_DEVICE_HOST)
+            return locus_tensor_check_host(both[i], names[i], error);
         if (both[i]->rank > LOCUS_MAX_RANK)
             return locus_fail(error, LOCUS_ERROR_SHAPE, names[i], "%s has rank %zu: at most %d", names[i],
                               both[i]->rank, LOCUS_MAX_RANK);
@@ -104,13 +107,36 @@ static void store(const run *r, size_t first, size_t count, const double *values
     }
 }
 
+/* Floats to doubles, the way of parameters into a binding: what is next to each other needs no blocks. */
+static bool widen_dense(const run *r, size_t count) {
+    const float *from = (const float *)(const void *)r->from;
+    double *to = (double *)(void *)r->to;
+    const bool dense = r->from_stride == (ptrdiff_t)sizeof *from && r->to_stride == (ptrdiff_t)sizeof *to;
+    if (r->from_type != LOCUS_FLOAT32 || r->to_type != LOCUS_FLOAT64 || !dense || (uintptr_t)from % sizeof *from != 0 ||
+        (uintptr_t)to % sizeof *to != 0)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        to[i] = (double)from[i];
+    return true;
+}
+
 static void convert_run(const run *r, size_t count) {
     double values[BLOCK];
+    if (widen_dense(r, count))
+        return;
     for (size_t first = 0; first < count; first += BLOCK) {
         const size_t left = count - first, block = left < BLOCK ? left : BLOCK;
         load(r, first, block, values);
         store(r, first, block, values);
     }
+}
+
+void locus_half_add(locus_dtype dtype, uint16_t *at, double value) {
+    const locus_half_rows row = {dtype, 1, 1, 0, 0};
+    float wide;
+    locus_half_rows_widen(&row, 1, at, &wide);
+    wide = round_to_odd((double)wide + value);
+    locus_half_rows_narrow(&row, 1, &wide, at);
 }
 
 locus_status locus_tensor_convert(const locus_tensor *from, const locus_tensor *to, locus_error *error) {

@@ -28,4 +28,7 @@ locus_half_rows locus_half_rows_of(const locus_tensor *tensor);
 void locus_half_rows_widen(const locus_half_rows *rows, size_t count, const void *from, float *to);
 void locus_half_rows_narrow(const locus_half_rows *rows, size_t count, const float *from, void *to);
 
+/* *at += value in double, rounded once. */
+void locus_half_add(locus_dtype dtype, uint16_t *at, double value);
+
 #endif

@@ -4,10 +4,7 @@
 
 #include "core/loop_clones.h"
 
-#include <math.h>
 #include <string.h>
-
-#define NEGLIGIBLE 1e-140 /* beside a matrix of norm near 1; larger numbers have squares with all their bits */
 
 /* Four rows of B for each pass over a row of C: a quarter of the loads and stores. */
 LOCUS_CLONES
@@ -35,21 +32,4 @@ void locus_dense_transpose(size_t n, const double *A, double *B) {
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
             B[j * n + i] = A[i * n + j];
-}
-
-double locus_dense_reflector(size_t length, double *x, double *beta) {
-    double largest = 0.0, sum = 0.0, first = x[0];
-    for (size_t i = 1; i < length; i++)
-        largest = fmax(largest, fabs(x[i]));
-    *beta = first;
-    if (largest < NEGLIGIBLE)
-        return 0.0;
-    for (size_t i = 1; i < length; i++)
-        sum += x[i] * x[i];
-    *beta = -copysign(hypot(first, sqrt(sum)), first);
-    double factor = 1.0 / (first - *beta);
-    x[0] = 1.0;
-    for (size_t i = 1; i < length; i++)
-        x[i] *= factor;
-    return (*beta - first) / *beta;
 }

@@ -16,14 +16,10 @@ static inline void locus_dense_axpy(size_t n, double a, const double *restrict x
 /* C = A·B, all [n, n]; C overlaps neither. */
 void locus_dense_multiply(size_t n, const double *A, const double *B, double *C);
 
-/* The reflector I − τvvᵀ that maps x to (β, 0, …, 0): v (v[0] = 1) replaces x. Returns τ; 0 where there is nothing to
- * do. For numbers up to about 1: what is below 1e-140 counts as 0. */
-double locus_dense_reflector(size_t length, double *x, double *beta);
-
-/* Eigenvalues of a symmetric matrix, rising, and eigenvectors as the rows of V. A is used up. work: 3n. Reflectors to
- * tridiagonal form and LAPACK's dsteqr, which starts no threads of its own, as dsyev's products may. False if the
- * iteration fails. */
-bool locus_dense_symmetric(size_t n, double *A, double *V, double *values, double *work);
+/* Eigenvalues of a symmetric matrix, falling, and eigenvectors as the columns of X, which may be A; what is below the
+ * diagonal is read. False if A is not finite or the iteration fails. */
+size_t locus_dense_symmetric_work(size_t n);
+bool locus_dense_symmetric(size_t n, const double *A, double *X, double *values, double *work);
 
 /* B = Aᵀ; B does not overlap A. */
 void locus_dense_transpose(size_t n, const double *A, double *B);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Small dense linear algebra in double over LAPACK: what orthogonal generators need. Matrices are row-major, n × n.
+/* Small dense linear algebra in double: what orthogonal generators need. Matrices are row-major, n × n.
  * Nothing here allocates; `work` is scratch of locus_skew_work(n) doubles. Distinct calls may run at the same time. */
 #ifndef LOCUS_LINALG_H
 #define LOCUS_LINALG_H
@@ -8,11 +8,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { LOCUS_LARGEST_MATRIX = 30000 }; /* rows: n² numbers can be counted everywhere */
+
 /* Real block form of a skew-symmetric S: S = U Λ Uᵀ, U orthogonal, Λ = diag of blocks [0 −θ_i; θ_i 0], i < n/2, with
  * θ_i ≥ 0, falling; for odd n a last 0. So exp(pS) = U·rotation by pθ of the pairs (2i, 2i+1)·Uᵀ. Householder to
  * tridiagonal form, whose even–odd permutation is a bidiagonal matrix: its singular values are the angles, each pair
  * found once and exactly paired (Ward and Gray 1978). Only the part of S below the diagonal is read. `theta` receives
- * ⌊n/2⌋ numbers; U must not overlap S. NUMERIC if S is not finite or the iteration fails. */
+ * ⌊n/2⌋ numbers; U must not overlap S. NUMERIC if S is not finite or the iteration fails,
+ * UNSUPPORTED if n is beyond LOCUS_LARGEST_MATRIX. */
 size_t locus_skew_work(size_t n);
 LOCUS_MUST_USE locus_status locus_skew_schur(size_t n, const double *S, double *U, double *theta, double *work);
 

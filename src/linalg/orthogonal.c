@@ -15,8 +15,6 @@
 #include "linalg/reflections.h"
 #include <math.h>
 
-enum { MAX_SIZE = 30000 }; /* LAPACK's indices are 32 bits wide */
-
 /* Powers of reflections want most: four matrices beside what a decomposition asks for. */
 size_t locus_orthogonal_work(size_t n) {
     return 4 * n * n + 3 * n + locus_skew_work(n);
@@ -170,7 +168,7 @@ locus_status locus_orthogonal_powers(locus_orthogonal_kind kind, size_t n, const
     *flip = n;
     if (n == 0)
         return LOCUS_OK;
-    if (n > MAX_SIZE)
+    if (n > LOCUS_LARGEST_MATRIX)
         return LOCUS_ERROR_UNSUPPORTED;
     locus_status status =
         reflections ? locus_reflections_powers(n, A, U, theta, flip, work) : decompose(n, A, U, theta, work);

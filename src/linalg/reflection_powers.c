@@ -3,9 +3,9 @@
  * repeated eigenvalues nor ±1 of any multiplicity disturb.
  *
  * 1. The symmetric part C = (W + Wᵀ)/2 has the eigenvalue cos φ, twice, for each pair e^{±iφ} of W
- * (locus_dense_symmetric). The
- *    space is cut in two where no φ is: in the middle of the widest gap that the angles leave in [π/4, 3π/4]. Only the
- *    cut needs a gap: rounding mixes the parts by a relative ε/gap, and n/2 angles leave at least (π/2)/(n/2 + 1).
+ *    (locus_dense_symmetric). The space is cut in two where no φ is: in the middle of the widest gap that the angles
+ *    leave in [π/4, 3π/4]. Only the cut needs a gap: rounding mixes the parts by a relative ε/gap, and n/2 angles leave
+ *    at least (π/2)/(n/2 + 1).
  * 2. The second part is negated (the flip), so that both have cos φ ≥ −1/√2, and Cayley's transform
  *    (W − I)(W + I)⁻¹ = K (I + C)⁻¹, K = (W − Wᵀ)/2, is skew with eigenvalues ±i·tan(φ/2): a map of angles that is
  *    steep nowhere, so that locus_skew_schur separates what can be separated. C is diagonal by now, and because K and C
@@ -17,19 +17,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Columns of X: eigenvectors of W's symmetric part, their eigenvalues falling. scratch holds n² + 3n. */
-static bool find_cosines(size_t n, const double *W, double *X, double *cosine, double *scratch) {
-    double *E = scratch, *V = X;
+/* Columns of X: eigenvectors of W's symmetric part, their eigenvalues falling. */
+static bool find_cosines(size_t n, const double *W, double *X, double *cosine, double *work) {
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++)
-            E[i * n + j] = -(W[i * n + j] + W[j * n + i]) / 2; /* negated: eigenvalues rise */
-    if (!locus_dense_symmetric(n, E, V, cosine, scratch + n * n))
-        return false;
-    for (size_t i = 0; i < n; i++)
-        cosine[i] = -cosine[i];
-    memcpy(E, V, n * n * sizeof *E);
-    locus_dense_transpose(n, E, X);
-    return true;
+        for (size_t j = 0; j <= i; j++)
+            X[i * n + j] = (W[i * n + j] + W[j * n + i]) / 2;
+    return locus_dense_symmetric(n, X, X, cosine, work);
 }
 
 /* How many of the falling cosines belong to the first part. */

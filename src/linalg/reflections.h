@@ -17,8 +17,8 @@ LOCUS_MUST_USE locus_status locus_reflections_spread(size_t n, const double *A, 
  * holds 2n. */
 void locus_reflections_factor(size_t n, double *W, double *A, double *work);
 
-/* The block form of W's powers, HOUSEHOLDER's of locus_orthogonal_powers; n is at most LAPACK's. work holds 4n² + n +
- * locus_skew_work(n). */
+/* The block form of W's powers, HOUSEHOLDER's of locus_orthogonal_powers; n is at most LOCUS_LARGEST_MATRIX. work
+ * holds 4n² + n + locus_skew_work(n). */
 LOCUS_MUST_USE locus_status locus_reflections_powers(size_t n, const double *A, double *U, double *theta, size_t *flip,
                                                      double *work);
 

@@ -231,7 +231,14 @@ values v.npy | awk '{ s[(NR - 1) % 16] += $1 / 4 } END { for (t = 0; t < 4; t++)
     refuses 2 '--landmarks goes with --attention soft' attend rope $qkv --landmarks 2 -o no.npy
     refuses 2 '--clusters goes with --attention clustered' attend rope $qkv --attention soft --clusters 2 -o no.npy
     refuses 2 '--iterations goes with --attention soft or clustered' attend rope $qkv --iterations 2 -o no.npy
-    refuses 2 'did you mean softmax?' attend rope $qkv --attention softmx -o no.npy
+    refuses 2 "did you mean 'softmax'?" attend rope $qkv --attention softmx -o no.npy
+    refuses 2 "'soft' has no option 'landmark' (did you mean 'landmarks'?)" \
+        attend rope $qkv --attention 'soft(landmark=2)' -o no.npy
+    works attend rope $qkv --attention soft --landmarks 2 --iterations 5 -o want.npy
+    works attend rope $qkv --attention 'soft(landmarks=2, iterations=5)' -o o.npy
+    cmp -s o.npy want.npy || complain 'options beside a kind and inside of it differ'
+    refuses 2 "write --landmarks inside: --attention" \
+        attend rope $qkv --attention 'soft(iterations=5)' --landmarks 2 -o no.npy
 
     # ---- lengths, patterns ----
 
@@ -262,5 +269,21 @@ refuses 2 '--key FILE is missing' attend none --query q.npy --value v.npy --posi
 refuses 2 '--output FILE is missing' attend none --query q.npy --key k.npy --value v.npy --positions 0:4
 refuses 1 '4 tokens, --grad-output has 3' attend none --query q.npy --key k.npy --value v.npy --positions 0:4 \
     --grad-output short.npy --grad-dir none
+absent no.npy none
+
+# A polite kill, and Ctrl-C alike: one line, status 1, nothing written. Too early it ends the program as it ends any.
+npy big.npy '<f4' '(40000, 1, 16)' ''
+head -c 2560000 /dev/zero >>big.npy
+for pause in 0.1 0.2 0.4 0.8 1.6 3.2; do
+    "$LOCUS" attend rope --query big.npy --key big.npy --value big.npy --positions 0:40000 --mask causal \
+        --grad-output big.npy --grad-dir none -o no.npy 2>err &
+    process=$!
+    sleep $pause
+    kill -TERM $process 2>kill.err
+    got=0
+    wait $process || got=$?
+    [ $got = 143 ] || break
+done
+[ $got = 1 ] && [ "$(cat err)" = 'locus: stopped; nothing was written' ] || complain "killed: status $got, $(cat err)"
 absent no.npy none
 finish

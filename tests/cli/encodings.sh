@@ -18,6 +18,13 @@ prints '"name":.*"algebraic"'
 works encodings rope --json
 prints '"default":'
 prints '"default":'
+# For programs: kinds, words and ranges of options.
+works encodings scores --json
+prints '"kind":.*"off or integer"'
+works encodings rope --json
+prints '"choices":.*"interleaved", "half"'
+prints '"minimum":.*0'
+prints '"open":.*true'
 # The longest entry is readable in 100 columns, and says all there is; every entry has its head.
 works encodings rope
 for option in pairs base rotate learned side scaling factor original fast slow attention mscale mscale_all truncate low high \

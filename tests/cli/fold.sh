@@ -69,6 +69,8 @@ folds 'algebraic(group=grid:2, generator=angles, values=on)' 8 grid:4x6 \
 folds 'alibi(group=grid:2) + algebraic(group=grid:2, generator=angles)' 8 grid:4x6 \
     'alibi(group=grid:2) + algebraic(group=grid:2)'
 folds mixed 8 grid:4x6 'string(group=grid:2)'
+works fold mixed --heads 2 --head-dim 8 --to rotary -o mixed.safetensors # which is rotary already
+prints '^mixed$'
 folds 'mixed(values=on, decay=0.9)' 8 grid:4x6 'string(values=on, decay=0.9)'
 
 # Pairs (2i, 2i + 1) and (i, i + r/2).

@@ -173,6 +173,9 @@ prints '^rope(pairs=half)$'
 printf '{"model_type": "gemma2", "head_dim": 256, "query_pre_attn_scalar": 144, "sliding_window": 4096, "num_hidden_layers": 42}' >config.json
 works import-rope config.json --attention
 prints '^rope(pairs=half) + scores(scale=0.08333333333333333, cap=50, window=4096) / rope(pairs=half) + scores(scale=0.08333333333333333, cap=50)$'
+printf '{"model_type": "gemma2", "head_dim": 256, "query_pre_attn_scalar": 1, "sliding_window": 4096, "num_hidden_layers": 42}' >config.json
+works import-rope config.json --attention
+prints '^rope(pairs=half) + scores(scale=1, cap=50, window=4096) /'
 printf '{"model_type": "granite", "head_dim": 64, "num_hidden_layers": 2}' >config.json
 works import-rope config.json --attention
 prints '^rope(pairs=half) + scores(scale=1)$'

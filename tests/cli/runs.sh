@@ -89,4 +89,12 @@ refuses 2 "runs import: which file? 'locus runs export' and 'locus reproduce' wr
 refuses 2 "runs: 'send' is none of 'show', 'delete', 'export', 'import'" "$locus" runs send --store s/locus.db
 refuses 1 "no run 'c' in the store 's/locus.db': \`locus runs\` lists them" "$locus" runs export c -o x.json --store s/locus.db
 [ ! -e x.json ] || fail "an export that failed left a file"
+
+# The list tells runs apart that differ in their scales alone.
+train --store t/locus.db --name plain --embedding-init unit
+train --store t/locus.db --name both --embedding-init unit --encoding sinusoidal --position-scale sqrt-dim \
+    --logit-scale inverse-sqrt-dim
+"$locus" runs --store t/locus.db >out
+grep -q ' unit  *0 .*plain$' out && grep -q ' unit, positions ×√D, logits /√D  *0 .*both$' out ||
+    fail "scales in the list: $(cat out)"
 echo "ok"

@@ -99,7 +99,7 @@ refuses 2 "heads" "$locus" train --task copy --encoding rope --dim 30 --heads 4
 refuses 2 "one of them" "$locus" train --task copy --encoding rope --steps 3 --epochs 4
 refuses 2 "steps" "$locus" train --task copy --encoding rope --steps 0
 refuses 2 "kv-heads" "$locus" train --task copy --encoding rope --heads 4 --kv-heads 3
-refuses 2 "softmax|linear|soft|clustered" "$locus" train --task copy --encoding rope --attention softer
+refuses 2 "one of softmax linear soft clustered" "$locus" train --task copy --encoding rope --attention softer
 refuses 2 "only the first encoding" "$locus" train --task copy --encoding 'rope / learned'
 refuses 1 "linear" "$locus" train --task copy --encoding alibi --attention linear --steps 5
 refuses 2 "budget" "$locus" train --task copy --encoding rope --budget huge

@@ -50,20 +50,20 @@ static locus_status live(life *l, size_t *steps, locus_error *error) {
     locus_status status = locus_cache_create(&cache, l->c.binding, &options, error);
     for (size_t i = 0; i < PIECES && status == LOCUS_OK; i++) {
         const size_t before = locus_cache_length(cache, 0);
-        status = locus_cache_append(cache, l->positions[i], &l->k[i], &l->v[i], error);
+        status = locus_cache_append(cache, l->positions[i], &l->k[i], &l->v[i], NULL, error);
         assert_int_equal(locus_cache_length(cache, 0), before + (status == LOCUS_OK ? l->parts[i].count[0] : 0));
         *steps += status == LOCUS_OK;
     }
     if (status == LOCUS_OK)
-        status = locus_cache_attend(cache, NULL, &l->q, &l->o, error);
+        status = locus_cache_attend(cache, NULL, &l->q, &l->o, NULL, error);
     *steps += status == LOCUS_OK;
     if (status == LOCUS_OK) {
-        status = locus_cache_evict(cache, 0, 3, 4, l->shift, error);
+        status = locus_cache_evict(cache, 0, 3, 4, l->shift, NULL, error);
         assert_int_equal(locus_cache_length(cache, 0), status == LOCUS_OK ? TOKENS - 4 : TOKENS);
     }
     const locus_cache_fragment fragment = {cache, 0, 1, 9, l->shift};
     if (status == LOCUS_OK) {
-        status = locus_cache_insert(cache, 0, &fragment, error);
+        status = locus_cache_insert(cache, 0, &fragment, NULL, error);
         assert_int_equal(locus_cache_length(cache, 0), status == LOCUS_OK ? TOKENS + 5 : TOKENS - 4);
     }
     locus_cache_destroy(&cache);

@@ -80,10 +80,18 @@ static locus_status make_positions(locus_error *error) {
     locus_group_destroy(&group);
     assert_true((status == LOCUS_OK) == (positions != NULL));
     if (status == LOCUS_OK) {
-        locus_positions *shared = locus_positions_share(positions);
+        locus_positions *shared = locus_positions_retain(positions);
         locus_positions_destroy(&positions);
         locus_positions_destroy(&shared);
     }
+    return status;
+}
+
+static locus_status make_kind(locus_error *error) {
+    locus_attention_kind *kind = NULL;
+    const locus_status status = locus_attention_kind_parse("soft(landmarks=7)", &kind, error);
+    assert_true((status == LOCUS_OK) == (kind != NULL));
+    locus_attention_kind_destroy(&kind);
     return status;
 }
 
@@ -218,6 +226,7 @@ static void groups_survive(void **state) {
 static void positions_survive(void **state) {
     (void)state;
     refuse_each(make_positions, 2);
+    refuse_each(make_kind, 1);
     refuse_each(make_real_positions, 3);
     refuse_each(make_bad_positions, 1);
     refuse_each(make_tree_positions, 8);

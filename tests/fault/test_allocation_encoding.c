@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Every allocation of parsing, initialising, binding, updating and planning refused in turn: the status is MEMORY, what
- * was there before stays usable, and every block is given back. */
+/* Every allocation of parsing, initialising, binding, planning, updating and refreshing refused in turn: the status is
+ * MEMORY, what was there before stays as it was, and every block is given back. */
 #include "../property/algebra_rig.h"
+#include "../unit/plan_fingerprint.h"
 
 #include <pthread.h>
 
@@ -45,10 +46,36 @@ typedef struct scene {
     locus_positions *queries, *keys;
     size_t count;
     locus_tensor values[RIG_TENSORS];
+    uint64_t print; /* of the plan before the step; 0: not taken yet */
 } scene;
 
+static uint64_t print_of(const locus_plan *plan, const locus_encoding *encoding, const scene *s) {
+    plan_subject subject = {encoding, s->shape, 7, 4};
+    subject.shape.value_dim = s->shape.head_dim;
+    books.refuse = 0;
+    return plan_fingerprint(plan, &subject);
+}
+
+/* Other values of the parameters; what was before must serve whether or not the memory for them is there. */
+static locus_status step(const scene *s, const locus_encoding *encoding, locus_binding **binding, locus_plan **plan,
+                         locus_error *error) {
+    const locus_binding *old_binding = *binding;
+    const locus_plan *old_plan = *plan;
+    double *first = s->count > 0 ? s->values[0].data : NULL;
+    if (first)
+        first[0] *= 1.01; /* else everything would be shared */
+    locus_status status = locus_binding_update(binding, s->values, s->count, error);
+    assert_true(status == LOCUS_OK || *binding == old_binding);
+    if (status == LOCUS_OK)
+        status = locus_plan_refresh(plan, *binding, NULL, error);
+    assert_true(status == LOCUS_OK || *plan == old_plan);
+    if (status != LOCUS_OK)
+        assert_int_equal(print_of(*plan, encoding, s), s->print);
+    return status;
+}
+
 /* The whole life of an encoding; returns the first failure, having given back everything. */
-static locus_status live(const scene *s, locus_error *error) {
+static locus_status live(scene *s, locus_error *error) {
     locus_encoding *encoding = NULL;
     locus_binding *binding = NULL;
     locus_plan *plan = NULL;
@@ -57,17 +84,13 @@ static locus_status live(const scene *s, locus_error *error) {
         status = locus_encoding_initialise(encoding, &s->shape, 1, s->values, s->count, error);
     if (status == LOCUS_OK)
         status = locus_binding_create(&binding, encoding, &s->shape, s->values, s->count, error);
-    if (status == LOCUS_OK) {
-        status = locus_binding_update(binding, s->values, s->count, error);
-        if (status != LOCUS_OK) { /* the old state must still serve */
-            books.refuse = 0;
-            assert_int_equal(locus_plan_create(&plan, binding, s->queries, s->keys, NULL), LOCUS_OK);
-            locus_plan_destroy(&plan);
-        }
-    }
     if (status == LOCUS_OK)
         status = locus_plan_create(&plan, binding, s->queries, s->keys, error);
     assert_true((status == LOCUS_OK) == (plan != NULL));
+    if (status == LOCUS_OK && s->print == 0)
+        s->print = print_of(plan, encoding, s);
+    else if (status == LOCUS_OK)
+        status = step(s, encoding, &binding, &plan, error);
     locus_plan_destroy(&plan);
     locus_binding_destroy(&binding);
     locus_encoding_destroy(&encoding);
@@ -115,6 +138,7 @@ static void test_all_fail(void **state) {
             plain ? rig_positions(others, 4) : algebra_random_positions(group, (algebra_reach){900, 6}, 4, &random);
         const size_t blocks = books.blocks, bytes = books.bytes;
         bool done = false;
+        rig_ok(live(&s, error)); /* takes the print */
         for (size_t refuse = 1; !done; refuse++) {
             locus_error error = {0};
             books.asked = 0;
@@ -194,10 +218,12 @@ static void test_execution_allocates_nothing(void **state) {
                   NULL);
         locus_tensor xt = rig_view(&r, role, x, LOCUS_FLOAT32, 50), gt = rig_view(&r, role, g, LOCUS_FLOAT32, 50);
         locus_workspace workspace = rig_workspace(&r, role, LOCUS_FLOAT32);
-        locus_apply_gradients gradients = {&xt, &gt, &gt, r.gradients, r.count};
+        locus_apply_gradients gradients = {
+            .x = &xt, .gy = &gt, .gx = &gt, .parameters = r.gradients, .parameter_count = r.count};
         books.asked = 0;
-        rig_ok(locus_apply(r.plan, role, LOCUS_FORWARD, &xt, &xt, workspace, error));
-        rig_ok(locus_apply_backward(r.plan, role, LOCUS_FORWARD, &gradients, workspace, error));
+        const locus_execution execution = locus_execution_in(workspace);
+        rig_ok(locus_apply(r.plan, role, LOCUS_FORWARD, &xt, &xt, &execution, error));
+        rig_ok(locus_apply_backward(r.plan, role, LOCUS_FORWARD, &gradients, &execution, error));
         assert_int_equal(books.asked, 0);
         rig_workspace_free(workspace);
         rig_close(&r);

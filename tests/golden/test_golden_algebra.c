@@ -139,16 +139,18 @@ static void check_apply(golden_case *c) {
     const lab_array *x_array = find_input(c, "x"), *y_array = golden_array(c->golden, c->index, "y");
     locus_tensor x = golden_tensor(x_array, c->dtype), gy = golden_tensor(find_input(c, "gy"), c->dtype);
     locus_tensor y = golden_zeros(x_array, c->dtype), gx = golden_zeros(x_array, c->dtype);
-    locus_workspace workspace = {NULL, locus_apply_workspace(c->plan, role, c->dtype)};
+    locus_workspace workspace = {NULL, locus_apply_workspace(c->plan, role, c->dtype, NULL)};
     workspace.data = locus_allocate(workspace.bytes + 1);
     assert_non_null(workspace.data);
-    golden_ok(locus_apply(c->plan, role, LOCUS_FORWARD, &x, &y, workspace, error));
+    const locus_execution execution = locus_execution_in(workspace);
+    golden_ok(locus_apply(c->plan, role, LOCUS_FORWARD, &x, &y, &execution, error));
     compare(c, y_array, &y);
-    locus_apply_gradients gradients = {&x, &gy, &gx, c->parameters.gradients, c->parameters.count};
-    golden_ok(locus_apply_backward(c->plan, role, LOCUS_FORWARD, &gradients, workspace, error));
+    locus_apply_gradients gradients = {
+        .x = &x, .gy = &gy, .gx = &gx, .parameters = c->parameters.gradients, .parameter_count = c->parameters.count};
+    golden_ok(locus_apply_backward(c->plan, role, LOCUS_FORWARD, &gradients, &execution, error));
     compare_gradients(c, "applied");
     gradients.gy = &y;
-    golden_ok(locus_apply_backward(c->plan, role, LOCUS_FORWARD, &gradients, workspace, error));
+    golden_ok(locus_apply_backward(c->plan, role, LOCUS_FORWARD, &gradients, &execution, error));
     compare(c, x_array, &gx);
     for (size_t p = 0; p < c->parameters.count; p++)
         for (size_t i = 0; i < locus_tensor_count(&c->parameters.gradients[p]); i++) {
@@ -161,7 +163,7 @@ static void check_apply(golden_case *c) {
     for (size_t i = 0; i < c->parameters.count; i++)
         memset(c->parameters.gradients[i].data, 0,
                locus_tensor_count(&c->parameters.gradients[i]) * locus_dtype_size(c->dtype));
-    golden_ok(locus_apply(c->plan, role, LOCUS_INVERSE, &y, &y, workspace, error));
+    golden_ok(locus_apply(c->plan, role, LOCUS_INVERSE, &y, &y, &execution, error));
     compare(c, x_array, &y);
     locus_release(workspace.data, workspace.bytes + 1);
     free(x.data), free(y.data), free(gy.data), free(gx.data);
@@ -177,16 +179,23 @@ static void check_attention(golden_case *c, bool wide) {
     const int64_t rows[] = {TOKENS, HEADS};
     locus_tensor log_sum_exp = locus_tensor_view(calloc(TOKENS * HEADS, sizeof(double)), c->dtype, 2, rows);
     const locus_attention_options options = locus_attention_default();
-    size_t forward = locus_attention_workspace(c->plan, &options, c->dtype, LOCUS_PASS_FORWARD);
-    size_t backward = locus_attention_workspace(c->plan, &options, c->dtype, LOCUS_PASS_BACKWARD);
+    size_t forward = locus_attention_workspace(c->plan, &options, c->dtype, LOCUS_PASS_FORWARD, NULL);
+    size_t backward = locus_attention_workspace(c->plan, &options, c->dtype, LOCUS_PASS_BACKWARD, NULL);
     locus_workspace workspace = {NULL, forward > backward ? forward : backward};
     workspace.data = locus_allocate(workspace.bytes + 1);
     assert_non_null(workspace.data);
     const locus_attention_tensors tensors = {&q, &k, &v, &o, &log_sum_exp};
-    const locus_attention_gradients gradients = {&go, &dq, &dk, &dv, c->parameters.gradients, c->parameters.count};
-    golden_ok(locus_attention_forward(c->plan, &options, &tensors, workspace, error));
+    const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                                 .output = &go,
+                                                 .query = &dq,
+                                                 .key = &dk,
+                                                 .value = &dv,
+                                                 .parameters = c->parameters.gradients,
+                                                 .parameter_count = c->parameters.count};
+    const locus_execution execution = locus_execution_in(workspace);
+    golden_ok(locus_attention_forward(c->plan, &options, &tensors, &execution, error));
     compare(c, golden_array(c->golden, c->index, "o"), &o);
-    golden_ok(locus_attention_backward(c->plan, &options, &tensors, &gradients, workspace, error));
+    golden_ok(locus_attention_backward(c->plan, &options, &tensors, &gradients, &execution, error));
     compare(c, golden_array(c->golden, c->index, "dq"), &dq);
     compare(c, golden_array(c->golden, c->index, "dk"), &dk);
     compare(c, golden_array(c->golden, c->index, "dv"), &dv);

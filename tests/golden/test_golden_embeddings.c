@@ -69,9 +69,10 @@ static locus_tensor table_of(const subject *s, locus_dtype dtype) {
     void *zeros = calloc(count + 1, sizeof(double)), *rows = calloc(count + 1, sizeof(double));
     assert_true(zeros && rows);
     locus_tensor x = locus_tensor_view(zeros, dtype, 2, shape), y = locus_tensor_view(rows, dtype, 2, shape);
-    locus_workspace workspace = {NULL, locus_apply_workspace(s->plan, s->role, dtype)};
+    locus_workspace workspace = {NULL, locus_apply_workspace(s->plan, s->role, dtype, NULL)};
     workspace.data = locus_allocate(workspace.bytes + 1);
-    golden_ok(locus_apply(s->plan, s->role, LOCUS_FORWARD, &x, &y, workspace, error));
+    const locus_execution execution = locus_execution_in(workspace);
+    golden_ok(locus_apply(s->plan, s->role, LOCUS_FORWARD, &x, &y, &execution, error));
     locus_release(workspace.data, workspace.bytes + 1);
     free(zeros);
     return y;
@@ -143,10 +144,11 @@ static void check_tree(const golden_file *golden, size_t index, locus_dtype dtyp
     locus_tensor gy = golden_tensor(golden_array(golden, index, "gy"), dtype);
     locus_tensor gx = golden_zeros(golden_array(golden, index, "gy"), dtype);
     locus_tensor learned = golden_zeros(golden_array(golden, index, "gradient.decays"), dtype);
-    locus_workspace workspace = {NULL, locus_apply_workspace(s.plan, s.role, dtype)};
+    locus_workspace workspace = {NULL, locus_apply_workspace(s.plan, s.role, dtype, NULL)};
     workspace.data = locus_allocate(workspace.bytes + 1);
-    locus_apply_gradients gradients = {&table, &gy, &gx, &learned, 1};
-    golden_ok(locus_apply_backward(s.plan, s.role, LOCUS_FORWARD, &gradients, workspace, error));
+    locus_apply_gradients gradients = {.x = &table, .gy = &gy, .gx = &gx, .parameters = &learned, .parameter_count = 1};
+    const locus_execution execution = locus_execution_in(workspace);
+    golden_ok(locus_apply_backward(s.plan, s.role, LOCUS_FORWARD, &gradients, &execution, error));
     golden_compare(golden, index, "gradient.decays", &learned, 100 * tolerance);
     golden_compare(golden, index, "gy", &gx, tolerance); /* x passes through */
     locus_release(workspace.data, workspace.bytes + 1);

@@ -36,15 +36,17 @@ static void check_case(const golden_file *golden, size_t index, locus_dtype dtyp
 
     locus_tensor x = golden_tensor(x_array, dtype), y = golden_zeros(x_array, dtype);
     locus_tensor gy = golden_tensor(golden_array(golden, index, "gy"), dtype), gx = golden_zeros(x_array, dtype);
-    locus_workspace workspace = {NULL, locus_apply_workspace(plan, role, dtype)};
+    locus_workspace workspace = {NULL, locus_apply_workspace(plan, role, dtype, NULL)};
     workspace.data = locus_allocate(workspace.bytes + 1);
-    golden_ok(locus_apply(plan, role, LOCUS_FORWARD, &x, &y, workspace, error));
+    const locus_execution execution = locus_execution_in(workspace);
+    golden_ok(locus_apply(plan, role, LOCUS_FORWARD, &x, &y, &execution, error));
     golden_compare(golden, index, "y", &y, tolerance);
-    locus_apply_gradients gradients = {&x, &gy, &gx, parameters.gradients, parameters.count};
-    golden_ok(locus_apply_backward(plan, role, LOCUS_FORWARD, &gradients, workspace, error));
+    locus_apply_gradients gradients = {
+        .x = &x, .gy = &gy, .gx = &gx, .parameters = parameters.gradients, .parameter_count = parameters.count};
+    golden_ok(locus_apply_backward(plan, role, LOCUS_FORWARD, &gradients, &execution, error));
     golden_compare(golden, index, "gx", &gx, tolerance);
     golden_parameters_compare(&parameters, golden, index, 1000 * tolerance);
-    golden_ok(locus_apply(plan, role, LOCUS_INVERSE, &y, &y, workspace, error));
+    golden_ok(locus_apply(plan, role, LOCUS_INVERSE, &y, &y, &execution, error));
     golden_compare(golden, index, "x", &y, 10 * tolerance);
 
     locus_release(workspace.data, workspace.bytes + 1);

@@ -66,9 +66,10 @@ static double *turn_units(const imported *model, size_t axes, size_t length) {
     golden_ok(locus_positions_create(&positions, locus_encoding_group(model->encoding), &packing, values, error));
     golden_ok(locus_plan_create_with(&plan, binding, positions, NULL, &options, error));
     locus_tensor tensor = locus_tensor_view(x, LOCUS_FLOAT64, 3, (int64_t[]){(int64_t)tokens, 1, (int64_t)dim});
-    const size_t bytes = locus_apply_workspace(plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT64);
+    const size_t bytes = locus_apply_workspace(plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT64, NULL);
     locus_workspace workspace = {bytes ? locus_allocate(bytes) : NULL, bytes};
-    golden_ok(locus_apply(plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &tensor, &tensor, workspace, error));
+    const locus_execution execution = locus_execution_in(workspace);
+    golden_ok(locus_apply(plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &tensor, &tensor, &execution, error));
     locus_release(workspace.data, bytes);
     locus_plan_destroy(&plan);
     locus_positions_destroy(&positions);

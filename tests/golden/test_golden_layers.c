@@ -90,11 +90,12 @@ static void attend(const golden_file *golden, size_t index, const layer *own, lo
     locus_plan *plan = plan_of(golden, index, own, &binding, &parameters);
     locus_attention_options options = locus_attention_default();
     options.mask = strcmp(golden_text(golden, index, "mask"), "causal") == 0 ? LOCUS_MASK_CAUSAL : LOCUS_MASK_FULL;
-    const size_t bytes = locus_attention_workspace(plan, &options, dtype, LOCUS_PASS_FORWARD);
+    const size_t bytes = locus_attention_workspace(plan, &options, dtype, LOCUS_PASS_FORWARD, NULL);
     locus_workspace workspace = {locus_allocate(bytes), bytes};
     const locus_attention_tensors tensors = {&own->query, &own->key, &own->value, &own->output, NULL};
     assert_non_null(workspace.data);
-    golden_ok(locus_attention_forward(plan, &options, &tensors, workspace, error));
+    const locus_execution execution = locus_execution_in(workspace);
+    golden_ok(locus_attention_forward(plan, &options, &tensors, &execution, error));
     locus_release(workspace.data, bytes);
     golden_parameters_free(&parameters);
     locus_plan_destroy(&plan);

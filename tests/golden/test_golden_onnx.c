@@ -51,11 +51,12 @@ static void check_case(const golden_file *golden, size_t index, locus_dtype dtyp
     options.mask = strcmp(golden_text(golden, index, "mask"), "causal") == 0 ? LOCUS_MASK_CAUSAL : LOCUS_MASK_FULL;
     options.scale = strtod(golden_text(golden, index, "scale"), NULL);
     options.cap = strtod(golden_text(golden, index, "cap"), NULL);
-    const size_t bytes = locus_attention_workspace(plan, &options, dtype, LOCUS_PASS_FORWARD);
+    const size_t bytes = locus_attention_workspace(plan, &options, dtype, LOCUS_PASS_FORWARD, NULL);
     const locus_workspace workspace = {locus_allocate(bytes), bytes};
     const locus_attention_tensors tensors = {&inputs[0], &inputs[1], &inputs[2], &output, NULL};
     assert_non_null(workspace.data);
-    golden_ok(locus_attention_forward(plan, &options, &tensors, workspace, error));
+    const locus_execution execution = locus_execution_in(workspace);
+    golden_ok(locus_attention_forward(plan, &options, &tensors, &execution, error));
     golden_compare(golden, index, "output", &output, tolerance);
     locus_release(workspace.data, bytes);
     locus_plan_destroy(&plan);

@@ -48,9 +48,10 @@ static void close_case(rope_case *c) {
 }
 
 static void apply(const rope_case *c, locus_dtype dtype, const locus_tensor *x, const locus_tensor *y) {
-    locus_workspace workspace = {NULL, locus_apply_workspace(c->plan, LOCUS_ROLE_QUERY, dtype)};
+    locus_workspace workspace = {NULL, locus_apply_workspace(c->plan, LOCUS_ROLE_QUERY, dtype, NULL)};
     workspace.data = locus_allocate(workspace.bytes + 1);
-    golden_ok(locus_apply(c->plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, x, y, workspace, error));
+    const locus_execution execution = locus_execution_in(workspace);
+    golden_ok(locus_apply(c->plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, x, y, &execution, error));
     locus_release(workspace.data, workspace.bytes + 1);
 }
 

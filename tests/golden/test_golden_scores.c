@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "encoding/sites.h"
 #include "golden.h"
+#include "plan/plan_sites.h"
 
 enum { QUERY, KEY, VALUE, OUTPUT, OUTPUT_GRADIENT, QUERY_GRADIENT, KEY_GRADIENT, VALUE_GRADIENT, TENSORS };
 static const char *const names[TENSORS] = {"q", "k", "v", "o", "go", "dq", "dk", "dv"};
@@ -147,16 +147,22 @@ static void execute(const golden_file *golden, size_t index, const locus_plan *p
     locus_attention_options options = locus_attention_default();
     options.mask = mask_named(golden_text(golden, index, "mask"));
     options.prefix = prefixes;
-    const size_t forward = locus_attention_workspace(plan, &options, dtype, LOCUS_PASS_FORWARD);
-    const size_t backward = locus_attention_workspace(plan, &options, dtype, LOCUS_PASS_BACKWARD);
+    const size_t forward = locus_attention_workspace(plan, &options, dtype, LOCUS_PASS_FORWARD, NULL);
+    const size_t backward = locus_attention_workspace(plan, &options, dtype, LOCUS_PASS_BACKWARD, NULL);
     locus_workspace workspace = {NULL, forward > backward ? forward : backward};
     workspace.data = locus_allocate(workspace.bytes + 1);
     const locus_attention_tensors tensors = {&t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &log_sum_exp};
-    const locus_attention_gradients gradients = {&t[OUTPUT_GRADIENT], &t[QUERY_GRADIENT],    &t[KEY_GRADIENT],
-                                                 &t[VALUE_GRADIENT],  parameters->gradients, parameters->count};
-    golden_ok(locus_attention_forward(plan, &options, &tensors, workspace, error));
+    const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                                 .output = &t[OUTPUT_GRADIENT],
+                                                 .query = &t[QUERY_GRADIENT],
+                                                 .key = &t[KEY_GRADIENT],
+                                                 .value = &t[VALUE_GRADIENT],
+                                                 .parameters = parameters->gradients,
+                                                 .parameter_count = parameters->count};
+    const locus_execution execution = locus_execution_in(workspace);
+    golden_ok(locus_attention_forward(plan, &options, &tensors, &execution, error));
     golden_compare(golden, index, names[OUTPUT], &t[OUTPUT], tolerance);
-    golden_ok(locus_attention_backward(plan, &options, &tensors, &gradients, workspace, error));
+    golden_ok(locus_attention_backward(plan, &options, &tensors, &gradients, &execution, error));
     for (int i = QUERY_GRADIENT; i < TENSORS; i++)
         golden_compare(golden, index, names[i], &t[i], 10 * tolerance);
     golden_parameters_compare(parameters, golden, index, 100 * tolerance);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Ten steps of training from the same first weights and batches as PyTorch (tools/golden_training.py): losses, gradient
- * norms and last weights agree, for both places of LayerNorm; and the same on trees (tools/golden_trees.py), where
- * PyTorch takes scores from relative paths, one pair of tokens at a time. PyTorch's runs are in float64, ours in
- * float32. */
+ * norms and last weights agree, for both places of LayerNorm; with dropout on activations and on weights or logits,
+ * whose random words the script draws by itself; and the same on trees (tools/golden_trees.py), where PyTorch takes
+ * scores from relative paths, one pair of tokens at a time. PyTorch's runs are in float64, ours in float32. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,6 +30,19 @@ static size_t number_of(const golden_file *golden, const char *key) {
     return (size_t)strtoull(text, NULL, 10);
 }
 
+static bool has_dropout(const golden_file *golden) {
+    return lab_safetensors_metadata(&golden->file, "dropout") != NULL;
+}
+
+static void set_dropout(const golden_file *golden, size_t index, lab_model_config *config) {
+    config->dropout = config->attention_dropout = 0;
+    if (!has_dropout(golden))
+        return;
+    const bool logits = strcmp(golden_text(golden, index, "dropout_on"), "logits") == 0;
+    config->dropout = config->attention_dropout = strtod(lab_safetensors_metadata(&golden->file, "dropout"), NULL);
+    config->attention_dropout_on = logits ? LOCUS_DROPOUT_LOGITS : LOCUS_DROPOUT_WEIGHTS;
+}
+
 static lab_model *model_create(const training_case *own) {
     const golden_file *golden = own->golden;
     const size_t index = own->index;
@@ -41,7 +54,7 @@ static lab_model *model_create(const training_case *own) {
     config.feed_forward = number_of(golden, "feed_forward");
     config.encoder_layers = config.decoder_layers = 2;
     config.norm = strcmp(golden_text(golden, index, "norm"), "before") == 0 ? LAB_NORM_BEFORE : LAB_NORM_AFTER;
-    config.dropout = config.attention_dropout = 0;
+    set_dropout(golden, index, &config);
     config.encoding = golden_text(golden, index, "spec");
     lab_model *model = NULL;
     golden_ok(lab_model_create(&model, &config, 0, error));
@@ -130,12 +143,13 @@ static void train_steps(const training_case *own, lab_model *model) {
     const double *losses = golden_array(golden, index, "losses")->data,
                  *norms = golden_array(golden, index, "norms")->data;
     const double *rates = lab_safetensors_find(&golden->file, "rates")->data;
+    const uint64_t seed = has_dropout(golden) ? number_of(golden, "seed") : 0;
     for (size_t step = 0; step < number_of(golden, "steps"); step++) {
         batch_room room;
         lab_batch batch = own->trees ? trees_read(own, step, &room) : words_read(own, step, &room);
         lab_score score = {0};
         double norm = 0;
-        golden_ok(lab_model_train(model, &batch, 1, (uint32_t)step, &score, error));
+        golden_ok(lab_model_train(model, &batch, seed, (uint32_t)step, &score, error));
         golden_ok(lab_optimizer_step(&optimizer, rates[step], lab_model_values(model), lab_model_gradients(model),
                                      &norm, error));
         golden_ok(lab_model_update(model, error));
@@ -185,6 +199,11 @@ static void test_trajectories(void **state) {
     check_file("training", false);
 }
 
+static void test_trajectories_with_dropout(void **state) {
+    (void)state;
+    check_file("dropout", false);
+}
+
 static void test_trajectories_on_trees(void **state) {
     (void)state;
     check_file("trees", true);
@@ -192,6 +211,7 @@ static void test_trajectories_on_trees(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_trajectories),
+                                       cmocka_unit_test(test_trajectories_with_dropout),
                                        cmocka_unit_test(test_trajectories_on_trees)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

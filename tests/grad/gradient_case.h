@@ -42,8 +42,10 @@ static inline double *analytic(gradient_case *c) {
     locus_tensor gy = rig_view(&c->r, c->role, c->w, LOCUS_FLOAT64, c->tokens);
     locus_tensor out = rig_view(&c->r, c->role, gx, LOCUS_FLOAT64, c->tokens);
     locus_workspace workspace = rig_workspace(&c->r, c->role, LOCUS_FLOAT64);
-    locus_apply_gradients gradients = {&x, &gy, &out, c->r.gradients, c->r.count};
-    rig_ok(locus_apply_backward(c->r.plan, c->role, c->direction, &gradients, workspace, error));
+    locus_apply_gradients gradients = {
+        .x = &x, .gy = &gy, .gx = &out, .parameters = c->r.gradients, .parameter_count = c->r.count};
+    const locus_execution execution = locus_execution_in(workspace);
+    rig_ok(locus_apply_backward(c->r.plan, c->role, c->direction, &gradients, &execution, error));
     rig_workspace_free(workspace);
     return gx;
 }
@@ -91,8 +93,13 @@ static inline void check_float32(gradient_case *c, const double *gx) {
     locus_tensor xt = rig_view(&c->r, c->role, x, LOCUS_FLOAT32, c->tokens);
     locus_tensor gt = rig_view(&c->r, c->role, w, LOCUS_FLOAT32, c->tokens);
     locus_workspace workspace = rig_workspace(&c->r, c->role, LOCUS_FLOAT32);
-    locus_apply_gradients all = {&xt, &gt, &gt, c->r.count ? gradients : NULL, c->r.count}; /* gx in gy's place */
-    rig_ok(locus_apply_backward(c->r.plan, c->role, c->direction, &all, workspace, error));
+    const locus_execution execution = locus_execution_in(workspace);
+    locus_apply_gradients all = {.x = &xt,
+                                 .gy = &gt,
+                                 .gx = &gt,
+                                 .parameters = c->r.count ? gradients : NULL,
+                                 .parameter_count = c->r.count}; /* gx in gy's place */
+    rig_ok(locus_apply_backward(c->r.plan, c->role, c->direction, &all, &execution, error));
     for (size_t i = 0; i < c->elements; i++)
         assert_true(fabs((double)w[i] - gx[i]) < 5e-6);
     for (size_t p = 0; p < c->r.count; p++)

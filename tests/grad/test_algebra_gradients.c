@@ -118,8 +118,10 @@ static void analytic(const gradient_rig *g, locus_dtype dtype, void *const in[4]
         gy.data = in[1];
         gx.data = dx[0];
         locus_workspace workspace = rig_workspace(&g->r, g->role, dtype);
-        const locus_apply_gradients gradients = {&x, &gy, &gx, parameters, g->r.count};
-        rig_ok(locus_apply_backward(g->r.plan, g->role, g->direction, &gradients, workspace, error));
+        const locus_apply_gradients gradients = {
+            .x = &x, .gy = &gy, .gx = &gx, .parameters = parameters, .parameter_count = g->r.count};
+        const locus_execution execution = locus_execution_in(workspace);
+        rig_ok(locus_apply_backward(g->r.plan, g->role, g->direction, &gradients, &execution, error));
         rig_workspace_free(workspace);
         return;
     }

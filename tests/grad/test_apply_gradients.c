@@ -128,8 +128,9 @@ static void test_long_sums(void **state) {
     locus_tensor xt = rig_view(&r, LOCUS_ROLE_QUERY, x, LOCUS_FLOAT64, COUNT), wt = xt, yt = xt;
     wt.data = w, yt.data = y;
     locus_workspace workspace = rig_workspace(&r, LOCUS_ROLE_QUERY, LOCUS_FLOAT64);
-    locus_apply_gradients gradients = {&xt, &wt, &yt, r.gradients, 1};
-    rig_ok(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, workspace, error));
+    locus_apply_gradients gradients = {.x = &xt, .gy = &wt, .gx = &yt, .parameters = r.gradients, .parameter_count = 1};
+    const locus_execution execution = locus_execution_in(workspace);
+    rig_ok(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, &execution, error));
     rig_workspace_free(workspace);
     const double *gradient = r.gradients[0].data;
     for (size_t i = 0; i < learned; i++)
@@ -154,8 +155,9 @@ static void test_long_sums(void **state) {
     locus_tensor parameter = locus_tensor_view(g32, LOCUS_FLOAT32, 4, r.info[0].shape);
     w3.data = w32;
     workspace = rig_workspace(&r, LOCUS_ROLE_QUERY, LOCUS_FLOAT32);
-    locus_apply_gradients narrow = {&x3, &w3, &w3, &parameter, 1};
-    rig_ok(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &narrow, workspace, error));
+    locus_apply_gradients narrow = {.x = &x3, .gy = &w3, .gx = &w3, .parameters = &parameter, .parameter_count = 1};
+    const locus_execution narrowed = locus_execution_in(workspace);
+    rig_ok(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &narrow, &narrowed, error));
     rig_workspace_free(workspace);
     double worst = 0, size = 0;
     for (size_t i = 0; i < learned; i++) {

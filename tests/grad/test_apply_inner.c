@@ -2,7 +2,7 @@
 /* Coordinates: what attention computes in INNER coordinates must be what it is in OUTER ones, scores, outputs, and the
  * gradients of inputs and generators alike; and the calls for one head must agree with those for all heads. */
 #include "../property/encoding_rig.h"
-#include "encoding/sites.h"
+#include "plan/plan_sites.h"
 
 enum { TOKENS = 150, HEADS = 2, DIM = 7, ELEMENTS = TOKENS * HEADS * DIM };
 

@@ -119,7 +119,7 @@ static void gradients_of_shared_heads_and_linear_attention(void **state) {
     config.kv_heads = 2;
     check_config(&config);
     config = config_make("rope(learned=on)", LAB_NORM_BEFORE);
-    config.attention = LOCUS_ATTENTION_LINEAR;
+    strcpy(config.attention, "linear");
     check_config(&config);
 }
 

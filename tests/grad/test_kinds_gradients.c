@@ -4,6 +4,7 @@
  *
  * Loss L = Σ do ∘ o. Step 1e-5 on values of order 1: truncation about 1e-10 times the third derivative, rounding about
  * 1e-16·|L|/1e-5. The inverse of softmax-free attention has derivatives of order 10 to 100: its tolerance is wider. */
+#include "kind_of.h"
 #include "unit/kinds_case.h"
 
 #include <math.h>
@@ -28,7 +29,7 @@ static const char *const specs[] = {
 };
 
 typedef struct setting {
-    locus_attention_kind kind;
+    const char *kind;
     locus_mask mask;
     bool cross, groups;
     double scale, dropout;
@@ -36,14 +37,14 @@ typedef struct setting {
 } setting;
 
 static const setting settings[] = {
-    {LOCUS_ATTENTION_LINEAR, LOCUS_MASK_FULL, true, true, 0, 0, 1e-8},
-    {LOCUS_ATTENTION_LINEAR, LOCUS_MASK_CAUSAL, false, false, 0.5, 0, 1e-8},
-    {LOCUS_ATTENTION_LINEAR, LOCUS_MASK_CAUSAL, true, true, 0, 0, 1e-8},
-    {LOCUS_ATTENTION_LINEAR, LOCUS_MASK_PREFIX, true, false, 0, 0, 1e-8},
-    {LOCUS_ATTENTION_SOFT, LOCUS_MASK_FULL, false, false, 0, 0, 2e-6},
-    {LOCUS_ATTENTION_SOFT, LOCUS_MASK_FULL, true, true, 0.8, 0, 2e-6},
-    {LOCUS_ATTENTION_CLUSTERED, LOCUS_MASK_FULL, false, false, 0, 0, 1e-8},
-    {LOCUS_ATTENTION_CLUSTERED, LOCUS_MASK_FULL, true, true, 0.8, 0.3, 1e-8},
+    {"linear", LOCUS_MASK_FULL, true, true, 0, 0, 1e-8},
+    {"linear", LOCUS_MASK_CAUSAL, false, false, 0.5, 0, 1e-8},
+    {"linear", LOCUS_MASK_CAUSAL, true, true, 0, 0, 1e-8},
+    {"linear", LOCUS_MASK_PREFIX, true, false, 0, 0, 1e-8},
+    {"soft(landmarks=3, iterations=6)", LOCUS_MASK_FULL, false, false, 0, 0, 2e-6},
+    {"soft(landmarks=3, iterations=6)", LOCUS_MASK_FULL, true, true, 0.8, 0, 2e-6},
+    {"clustered(clusters=2, iterations=3)", LOCUS_MASK_FULL, false, false, 0, 0, 1e-8},
+    {"clustered(clusters=2, iterations=3)", LOCUS_MASK_FULL, true, true, 0.8, 0.3, 1e-8},
 };
 
 static double loss(kinds_world *world) {
@@ -57,7 +58,7 @@ static double loss(kinds_world *world) {
 static void compare(const kinds_world *world, const setting *s, const char *name, size_t at, double analytic,
                     double numeric) {
     if (!(fabs(analytic - numeric) <= s->tolerance * (1 + fabs(numeric))))
-        fail_msg("kind %d, '%s', mask %d, cross %d: d%s[%zu] is %.12g, but differences say %.12g", (int)s->kind,
+        fail_msg("%s, '%s', mask %d, cross %d: d%s[%zu] is %.12g, but differences say %.12g", s->kind,
                  world->test->spec, (int)s->mask, (int)s->cross, name, at, analytic, numeric);
 }
 
@@ -94,15 +95,12 @@ static void check(const char *spec, const setting *s) {
     test.query_lengths = lengths;
     test.key_lengths = s->cross ? keys : NULL;
     test.options = locus_attention_default();
-    test.options.kind = s->kind;
+    test.options.kind = kind_of(s->kind);
     test.options.mask = s->mask;
     test.options.prefix = prefix;
     test.options.scale = s->scale;
     test.options.dropout = s->dropout;
     test.options.dropout_key = (locus_random){3, LOCUS_RANDOM_USER + 1, 3};
-    test.options.landmarks = 3;
-    test.options.clusters = 2;
-    test.options.iterations = s->kind == LOCUS_ATTENTION_SOFT ? 6 : 3;
     kinds_make(&world, &test);
     kinds_run(&world, LOCUS_FLOAT64, false, false);
     check_array(&world, s, "q", world.q, kinds_queries(&world), world.dq, false);

@@ -129,12 +129,11 @@ static void gradients_of_shared_heads(void **state) {
 }
 
 static void gradients_of_attentions(void **state) {
-    static const locus_attention_kind kinds[] = {LOCUS_ATTENTION_LINEAR, LOCUS_ATTENTION_SOFT,
-                                                 LOCUS_ATTENTION_CLUSTERED};
+    static const char *const kinds[] = {"linear", "soft", "clustered"};
     (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
         lab_model_config config = config_make("rope(learned=on)", LAB_NORM_BEFORE);
-        config.attention = kinds[i];
+        strcpy(config.attention, kinds[i]);
         config.encoder_layers = config.decoder_layers = 1;
         check_config(config);
     }

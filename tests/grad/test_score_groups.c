@@ -54,16 +54,24 @@ static void run(scene *s, bool backward) {
     locus_tensor lse = locus_tensor_view(log_sum_exp, LOCUS_FLOAT64, 2, sums);
     v.data = s->v, o.data = s->o, go.data = s->go, dq.data = s->dq, dk.data = s->dk, dv.data = s->dv;
     const locus_attention_tensors tensors = {&q, &k, &v, &o, &lse};
-    const locus_attention_gradients gradients = {&go, &dq, &dk, &dv, s->r.gradients, s->r.count};
+    const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                                 .output = &go,
+                                                 .query = &dq,
+                                                 .key = &dk,
+                                                 .value = &dv,
+                                                 .parameters = s->r.gradients,
+                                                 .parameter_count = s->r.count};
     for (int pass = 0; pass <= backward; pass++) {
-        locus_workspace workspace = {NULL, locus_attention_workspace(r->plan, &options, LOCUS_FLOAT64,
-                                                                     pass ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD)};
+        locus_workspace workspace = {NULL,
+                                     locus_attention_workspace(r->plan, &options, LOCUS_FLOAT64,
+                                                               pass ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD, NULL)};
         workspace.data = locus_allocate(workspace.bytes + 1);
         assert_true(workspace.data && log_sum_exp);
+        const locus_execution execution = locus_execution_in(workspace);
         if (pass)
-            rig_ok(locus_attention_backward(r->plan, &options, &tensors, &gradients, workspace, error));
+            rig_ok(locus_attention_backward(r->plan, &options, &tensors, &gradients, &execution, error));
         else
-            rig_ok(locus_attention_forward(r->plan, &options, &tensors, workspace, error));
+            rig_ok(locus_attention_forward(r->plan, &options, &tensors, &execution, error));
         rig_workspace_free(workspace);
     }
     free(log_sum_exp);

@@ -32,7 +32,7 @@ says() {
 
 cmake --install "$build" --prefix "$prefix" >/dev/null
 lib=$(dirname "$(find "$prefix" -name liblocus.a)")
-for name in "liblocus.so.${version%%.*}" liblocus.so; do
+for name in "liblocus.so.${version%.*}" liblocus.so; do
     [ "$(basename "$(readlink -f "$lib/$name")")" = "liblocus.so.$version" ] || fail "$name does not lead to version $version"
 done
 
@@ -69,12 +69,23 @@ says "$version" ./c_static
 says "$version" ./cpp_static
 ! LD_LIBRARY_PATH="$work" ldd ./c_static | grep -q liblocus || fail "the static program needs the shared library"
 
+# Nothing else is wanted: what pkg-config adds for a static program is the C library's, and one of that alone is whole.
+case " $(pkg-config --static --libs-only-l locus) " in
+" -llocus -lpthread -lm " | " -llocus -lpthread -lm  ") ;;
+*) fail "a static program is to be linked with $(pkg-config --static --libs-only-l locus)" ;;
+esac
+if [ "$(cc -print-file-name=libc.a)" != libc.a ]; then
+    # shellcheck disable=SC2086
+    cc -std=c11 -static consumer.c $static -o c_whole
+    says "$version" ./c_whole
+fi
+
 # CMake
 mkdir project
 cat >project/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.20)
 project(consumer C CXX)
-find_package(locus 0.1 REQUIRED)
+find_package(locus 0.2 REQUIRED)
 foreach(language c cpp)
   add_executable(${language}_shared ../consumer.${language})
   target_link_libraries(${language}_shared locus::locus m)

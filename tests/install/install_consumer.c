@@ -10,6 +10,10 @@ static int failed(const locus_error *error) {
     return 1;
 }
 
+static int same_interface(void) {
+    return locus_abi_version() == LOCUS_ABI_VERSION;
+}
+
 static int rotate(const char *spec) {
     float x[3 * 8], y[3 * 8];
     const int64_t dimensions[3] = {3, 1, 8};
@@ -52,9 +56,10 @@ static int rotate(const char *spec) {
     }
     locus_tensor from = locus_tensor_view(x, LOCUS_FLOAT32, 3, dimensions);
     locus_tensor to = locus_tensor_view(y, LOCUS_FLOAT32, 3, dimensions);
-    workspace.bytes = locus_apply_workspace(plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32);
+    workspace.bytes = locus_apply_workspace(plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32, NULL);
     workspace.data = workspace.bytes ? locus_allocate(workspace.bytes) : NULL;
-    if (locus_apply(plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &from, &to, workspace, &error)) {
+    const locus_execution execution = locus_execution_in(workspace);
+    if (locus_apply(plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &from, &to, &execution, &error)) {
         return failed(&error);
     }
     int wrong = 0, moved = 0;
@@ -80,7 +85,7 @@ static int rotate(const char *spec) {
 }
 
 int main(void) {
-    if (rotate("rope") || rotate("algebraic(group=seq)")) {
+    if (!same_interface() || rotate("rope") || rotate("algebraic(group=seq)")) {
         return 1;
     }
     printf("%s\n", locus_version());

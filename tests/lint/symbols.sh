@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # What the library shows and what it uses: the shared library exports exactly the functions that the public headers declare;
-# every global name of the static library is ours; nothing in it prints, exits, aborts or allocates behind the hook.
+# every global name of the static library is ours; nothing in it prints, exits, aborts or allocates behind the hook; it needs
+# the C library, its mathematics and its threads alone.
 set -eu
 cd "${LOCUS_SOURCE:-$(dirname "$0")/../..}"
 build=${LOCUS_BUILD:-build/release}
@@ -29,7 +30,7 @@ cat include/locus/*.h | sed 's|/\*.*\*/||' | tr '\n' ' ' | grep -oE 'LOCUS_API [
     sed 's/LOCUS_MUST_USE//' | grep -oE '\blocus_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$work/declared"
 [ -s "$work/declared" ] || { echo "no declarations found in include/locus"; exit 1; }
 
-nm -D --defined-only "$build/liblocus.so" | awk '{ print $NF }' | sort -u >"$work/exported"
+nm -D --defined-only "$build/liblocus.so" | awk '$2 != "A" { sub(/@.*/, "", $NF); print $NF }' | sort -u >"$work/exported"
 comm -13 "$work/declared" "$work/exported" >"$work/surplus"
 comm -23 "$work/declared" "$work/exported" >"$work/lacking"
 report "exported, but in no public header" "$work/surplus"
@@ -44,4 +45,16 @@ nm -A -u "$build/liblocus.a" 2>/dev/null | awk '{ print $1, $NF }' | grep -E " (
 nm -A -u "$build/liblocus.a" 2>/dev/null | awk '{ print $1, $NF }' | grep -E ' (free|aligned_alloc|posix_memalign)$' |
     grep -v ':memory\.c\.o:' >>"$work/used" || true
 report "the library must not print, end the process or allocate behind its hook" "$work/used"
+
+# Both ways of asking: what the loader is told to fetch, and where the names come from that are not ours.
+if command -v readelf >/dev/null; then
+    interface=$(sed -n 's/^#define LOCUS_VERSION_TEXT "\([0-9]*\.[0-9]*\)\..*/\1/p' include/locus/version.h)
+    readelf -dW "$build/liblocus.so" | grep -q "SONAME.*\[liblocus\.so\.$interface\]" || echo "liblocus.so.$interface" >"$work/soname"
+    [ ! -e "$work/soname" ] || report "the shared library's name is not" "$work/soname"
+    nm -D --defined-only "$build/liblocus.so" | awk '{ print $NF }' | grep -v "@@LOCUS_$interface\$" | grep -v '^LOCUS_' >"$work/plain" || true
+    report "without the version LOCUS_$interface" "$work/plain"
+    readelf -dW "$build/liblocus.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+        grep -vE '^(libc|libm|libpthread|ld-linux[a-z0-9_-]*|libc\.musl-[a-z0-9_]*)\.so' >"$work/needed" || true
+    report "the shared library needs" "$work/needed"
+fi
 exit $status

@@ -108,7 +108,7 @@ static inline void algebra_scatter(rig *r, double scale, uint64_t *state) {
     for (size_t p = 0; p < r->count; p++)
         for (size_t i = 0; i < rig_elements(&r->info[p]); i++)
             ((double *)r->values[p].data)[i] = strstr(r->info[p].name, "rate") ? 0.93 : scale * rig_random(state);
-    rig_ok(locus_binding_update(r->binding, r->values, r->count, error));
+    rig_ok(locus_binding_update(&r->binding, r->values, r->count, error));
 }
 
 /* A scale at which generators of a spec are neither near the identity nor wild. */
@@ -168,17 +168,23 @@ static inline void algebra_attend(const rig *r, const algebra_attention *a) {
     locus_tensor log_sum_exp =
         locus_tensor_view(calloc(a->tokens * r->shape.heads + 1, sizeof(double)), a->dtype, 2, rows);
     const locus_attention_options options = locus_attention_default();
-    size_t forward = locus_attention_workspace(r->plan, &options, a->dtype, LOCUS_PASS_FORWARD);
-    size_t backward = locus_attention_workspace(r->plan, &options, a->dtype, LOCUS_PASS_BACKWARD);
+    size_t forward = locus_attention_workspace(r->plan, &options, a->dtype, LOCUS_PASS_FORWARD, NULL);
+    size_t backward = locus_attention_workspace(r->plan, &options, a->dtype, LOCUS_PASS_BACKWARD, NULL);
     locus_workspace workspace = {NULL, forward > backward ? forward : backward};
     workspace.data = locus_allocate(workspace.bytes + 1);
     assert_true(workspace.data && log_sum_exp.data);
     const locus_attention_tensors tensors = {&t[0], &t[1], &t[2], &t[4], &log_sum_exp};
-    rig_ok(locus_attention_forward(r->plan, &options, &tensors, workspace, error));
+    const locus_execution execution = locus_execution_in(workspace);
+    rig_ok(locus_attention_forward(r->plan, &options, &tensors, &execution, error));
     if (a->go) {
-        const locus_attention_gradients gradients = {&t[3], &t[5],        &t[6],
-                                                     &t[7], a->gradients, a->gradients ? r->count : 0};
-        rig_ok(locus_attention_backward(r->plan, &options, &tensors, &gradients, workspace, error));
+        const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                                     .output = &t[3],
+                                                     .query = &t[5],
+                                                     .key = &t[6],
+                                                     .value = &t[7],
+                                                     .parameters = a->gradients,
+                                                     .parameter_count = a->gradients ? r->count : 0};
+        rig_ok(locus_attention_backward(r->plan, &options, &tensors, &gradients, &execution, error));
     }
     locus_release(workspace.data, workspace.bytes + 1);
     free(log_sum_exp.data);

@@ -91,7 +91,7 @@ static inline void rig_open(rig *r, const char *spec, locus_shape shape, const i
 /* After r->values have changed. */
 static inline void rig_update(rig *r) {
     locus_plan_destroy(&r->plan);
-    rig_ok(locus_binding_update(r->binding, r->values, r->count, error));
+    rig_ok(locus_binding_update(&r->binding, r->values, r->count, error));
     rig_ok(locus_plan_create(&r->plan, r->binding, r->queries, r->keys, error));
 }
 
@@ -118,7 +118,7 @@ static inline locus_tensor rig_view(const rig *r, locus_role role, void *data, l
 }
 
 static inline locus_workspace rig_workspace(const rig *r, locus_role role, locus_dtype dtype) {
-    locus_workspace workspace = {NULL, locus_apply_workspace(r->plan, role, dtype)};
+    locus_workspace workspace = {NULL, locus_apply_workspace(r->plan, role, dtype, NULL)};
     workspace.data = locus_allocate(workspace.bytes + 1);
     assert_non_null(workspace.data);
     return workspace;
@@ -132,7 +132,8 @@ static inline void rig_apply(const rig *r, locus_role role, locus_direction dire
                              void *x, void *y) {
     locus_tensor from = rig_view(r, role, x, dtype, tokens), to = rig_view(r, role, y, dtype, tokens);
     locus_workspace workspace = rig_workspace(r, role, dtype);
-    rig_ok(locus_apply(r->plan, role, direction, &from, &to, workspace, error));
+    const locus_execution execution = locus_execution_in(workspace);
+    rig_ok(locus_apply(r->plan, role, direction, &from, &to, &execution, error));
     rig_workspace_free(workspace);
 }
 

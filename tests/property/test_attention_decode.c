@@ -147,11 +147,12 @@ static void test_unseen_runs_are_not_read(void **state) {
 static void turn(const attention_world *world, locus_role role, size_t tokens, size_t heads, double *x) {
     const int64_t shape[] = {(int64_t)tokens, (int64_t)heads, DIM};
     const locus_tensor tensor = locus_tensor_view(x, LOCUS_FLOAT64, 3, shape);
-    locus_workspace workspace = {NULL, locus_apply_workspace(world->plan, role, LOCUS_FLOAT64) + 64};
+    locus_workspace workspace = {NULL, locus_apply_workspace(world->plan, role, LOCUS_FLOAT64, NULL) + 64};
     workspace.data = locus_allocate(workspace.bytes);
     assert_non_null(workspace.data);
     locus_error error;
-    ok(locus_apply(world->plan, role, LOCUS_FORWARD, &tensor, &tensor, workspace, &error), &error);
+    const locus_execution execution = locus_execution_in(workspace);
+    ok(locus_apply(world->plan, role, LOCUS_FORWARD, &tensor, &tensor, &execution, &error), &error);
     locus_release(workspace.data, workspace.bytes);
 }
 

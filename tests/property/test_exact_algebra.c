@@ -185,7 +185,7 @@ static void test_rope_is_the_normal_form(void **state) {
     for (size_t h = 0; h < HEADS; h++)
         for (size_t i = 0; i < WIDE / 2; i++)
             ((double *)r.values[0].data)[(h * WIDE + 2 * i + 1) * WIDE + 2 * i] = pow(10000, -2.0 * (double)i / WIDE);
-    rig_ok(locus_binding_update(r.binding, r.values, r.count, error));
+    rig_ok(locus_binding_update(&r.binding, r.values, r.count, error));
     rig_place(&r, values_on("seq", values, LINE), NULL);
     rig_apply(&r, LOCUS_ROLE_QUERY, LOCUS_FORWARD, LOCUS_FLOAT64, LINE, x, y);
     on_line("rope", "seq", WIDE, 0, want, narrow);
@@ -308,7 +308,7 @@ static void test_bounded_workspace(void **state) {
             options.workspace = bound;
             locus_plan_destroy(&r.plan);
             rig_ok(locus_plan_create_with(&r.plan, r.binding, r.queries, NULL, &options, error));
-            assert_true(locus_apply_workspace(r.plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT64) <= bound);
+            assert_true(locus_apply_workspace(r.plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT64, NULL) <= bound);
         }
         y[small] = calloc(all, sizeof(double));
         gx[small] = calloc(all, sizeof(double));
@@ -317,9 +317,11 @@ static void test_bounded_workspace(void **state) {
         locus_tensor xt = rig_view(&r, LOCUS_ROLE_QUERY, x, LOCUS_FLOAT64, NODES), gt = xt, out = xt;
         locus_tensor parameter = locus_tensor_view(gradient[small], LOCUS_FLOAT64, 4, r.info[0].shape);
         gt.data = gy, out.data = gx[small];
-        const locus_apply_gradients backward = {&xt, &gt, &out, &parameter, 1};
+        const locus_apply_gradients backward = {
+            .x = &xt, .gy = &gt, .gx = &out, .parameters = &parameter, .parameter_count = 1};
         locus_workspace workspace = rig_workspace(&r, LOCUS_ROLE_QUERY, LOCUS_FLOAT64);
-        rig_ok(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &backward, workspace, error));
+        const locus_execution execution = locus_execution_in(workspace);
+        rig_ok(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &backward, &execution, error));
         rig_workspace_free(workspace);
         rig_close(&r);
     }
@@ -404,7 +406,8 @@ static void test_huge_angles(void **state) {
         x[t][0] = 1, x[t][1] = 0;
     locus_tensor view = rig_view(&r, LOCUS_ROLE_QUERY, x, LOCUS_FLOAT64, TOKENS);
     locus_workspace workspace = rig_workspace(&r, LOCUS_ROLE_QUERY, LOCUS_FLOAT64);
-    rig_ok(locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &view, &view, workspace, error));
+    const locus_execution execution = locus_execution_in(workspace);
+    rig_ok(locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &view, &view, &execution, error));
     for (size_t t = 0; t < TOKENS; t++)
         assert_true(fabs(hypot(x[t][0], x[t][1]) - 1) < 1e-14);
     assert_true(fabs(x[1][0] * x[2][0] - x[1][1] * x[2][1] - x[0][0]) < 1e-13);

@@ -4,7 +4,7 @@
  * and mixtures of one axis are rope. */
 #include "encoding_rig.h"
 
-#include "encoding/angle_table.h"
+#include "operators/angle_table.h"
 
 #include <stdio.h>
 

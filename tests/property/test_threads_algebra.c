@@ -37,9 +37,11 @@ static threads_result run_threads(const char *spec, const char *group_text, size
     locus_tensor x = rig_view(&r, LOCUS_ROLE_QUERY, given, LOCUS_FLOAT32, COUNT), gy = x, out = x;
     gy.data = given + all;
     out.data = gx;
-    const locus_apply_gradients backward = {&x, &gy, &out, gradients[0], r.count};
+    const locus_apply_gradients backward = {
+        .x = &x, .gy = &gy, .gx = &out, .parameters = gradients[0], .parameter_count = r.count};
     locus_workspace workspace = rig_workspace(&r, LOCUS_ROLE_QUERY, LOCUS_FLOAT32);
-    rig_ok(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &backward, workspace, error));
+    const locus_execution execution = locus_execution_in(workspace);
+    rig_ok(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &backward, &execution, error));
     rig_workspace_free(workspace);
     const algebra_attention call = {COUNT,           LOCUS_FLOAT32,   given,       given + all,
                                     given + 2 * all, given + 3 * all, gx + all,    gx + 2 * all,

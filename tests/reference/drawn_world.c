@@ -79,7 +79,7 @@ static bool bind(drawn_world *world, locus_error *error) {
     locus_tensor tensors[REFERENCE_TENSORS];
     for (size_t i = 0; i < world->tensor_count; i++)
         tensors[i] = locus_tensor_view(world->values[i], LOCUS_FLOAT64, world->info[i].rank, world->info[i].shape);
-    return world->binding ? locus_binding_update(world->binding, tensors, world->tensor_count, error) == LOCUS_OK
+    return world->binding ? locus_binding_update(&world->binding, tensors, world->tensor_count, error) == LOCUS_OK
                           : locus_binding_create(&world->binding, world->spec.encoding, &world->asked, tensors,
                                                  world->tensor_count, error) == LOCUS_OK;
 }

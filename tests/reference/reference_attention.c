@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Attention from its outside: settings, operators round the loops, masks, dropout's replay. The loops of one sequence
  * and head are reference_softmax.c and reference_kinds.c. */
+#include "kind_of.h"
 #include "reference/reference.h"
 
 #include <math.h>
@@ -95,12 +96,12 @@ static void run_head(reference_call *call, const turned_tensors *all, size_t seq
                            .scale = asked,
                            .margin = INFINITY};
     if (asked == 0)
-        head.scale = call->options->kind == LOCUS_ATTENTION_LINEAR ? 1 : 1 / sqrt((double)shape->head_dim);
+        head.scale = kind_is(call->options->kind, "linear") ? 1 : 1 / sqrt((double)shape->head_dim);
     head.cap = settle(call, "cap", call->options->cap);
     head.window = (size_t)settle(call, "window", (double)call->options->window);
     head.keep = (size_t)settle(call, "keep", (double)call->options->keep);
     head.chunk = (size_t)setting(model, "chunk");
-    if (call->options->kind == LOCUS_ATTENTION_SOFTMAX)
+    if (kind_is(call->options->kind, "softmax"))
         reference_softmax(&head);
     else
         reference_kinds(&head);
@@ -129,7 +130,7 @@ void reference_attention(reference_call *call) {
     const reference_model *model = call->model;
     const locus_shape *shape = &model->shape;
     const reference_operators *W = call->options->turned ? &none : call->operators;
-    const bool linear = call->options->kind == LOCUS_ATTENTION_LINEAR;
+    const bool linear = kind_is(call->options->kind, "linear");
     const size_t q = model->queries->tokens * shape->heads * shape->head_dim;
     const size_t k = model->keys->tokens * shape->kv_heads * shape->head_dim;
     const size_t v = model->keys->tokens * shape->kv_heads * shape->value_dim;

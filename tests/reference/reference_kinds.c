@@ -2,6 +2,7 @@
 /* Linear, softmax-free (SOFT) and clustered attention of one sequence and head, from their definitions in
  * docs/encodings.md. q and k are turned; linear attention's denominator needs φ before the operators, too, and makes it
  * of the call's tensors. */
+#include "kind_of.h"
 #include "reference/reference.h"
 
 #include <math.h>
@@ -137,13 +138,13 @@ static double *kernels(const reference_head *head, const double *x, size_t m, co
 static void soft(reference_head *head) {
     const locus_attention_options *options = head->call->options;
     const kind_shape shape = shape_of(head);
-    size_t marks = options->landmarks ? options->landmarks : 64;
+    size_t marks = kind_number(options->kind, "landmarks");
     marks = marks < head->m ? marks : head->m;
     marks = marks < head->n ? marks : head->n;
     double *qs = landmarks(head->q, head->m, marks, shape.d), *ks = landmarks(head->k, head->n, marks, shape.d);
     double *A = kernels(head, qs, marks, ks, marks), *F = kernels(head, head->q, head->m, ks, marks);
     double *B = kernels(head, qs, marks, head->k, head->n);
-    double *X = inverse(head, marks, options->iterations ? options->iterations : 20, A);
+    double *X = inverse(head, marks, kind_number(options->kind, "iterations"), A);
     double *P = product(marks, shape.dv, head->n, B, head->v), *M = product(marks, shape.dv, marks, X, P);
     double *o = product(head->m, shape.dv, marks, F, M);
     memcpy(head->o, o, head->m * shape.dv * sizeof *o);
@@ -180,9 +181,9 @@ static size_t nearest(reference_head *head, const double *x, const double *centr
 
 /* Lloyd's rounds from queries spread evenly; a cluster without queries keeps its centroid. */
 static void cluster(reference_head *head, size_t count, double *centroids, size_t *of) {
-    const size_t d = shape_of(head).d, asked = head->call->options->iterations;
+    const size_t d = shape_of(head).d, asked = kind_number(head->call->options->kind, "iterations");
     const bool known = head->call->clusters_known;
-    const size_t rounds = known ? 1 : asked ? asked : 10;
+    const size_t rounds = known ? 1 : asked;
     for (size_t c = 0; c < count; c++)
         memcpy(centroids + c * d, head->q + (2 * c + 1) * head->m / (2 * count) * d, d * sizeof *centroids);
     for (size_t r = 0; r < rounds; r++) {
@@ -222,7 +223,7 @@ static void attend_centroid(reference_head *head, const double *centroid, size_t
 
 static void clustered(reference_head *head) {
     const kind_shape shape = shape_of(head);
-    size_t count = head->call->options->clusters ? head->call->options->clusters : 100;
+    size_t count = kind_number(head->call->options->kind, "clusters");
     count = count < head->m ? count : head->m;
     size_t *of = reference_zeros(head->m, sizeof *of);
     double *centroids = reference_zeros(count * shape.d, sizeof *centroids);
@@ -241,9 +242,9 @@ static void clustered(reference_head *head) {
 }
 
 void reference_kinds(reference_head *head) {
-    if (head->call->options->kind == LOCUS_ATTENTION_LINEAR)
+    if (kind_is(head->call->options->kind, "linear"))
         linear(head);
-    else if (head->call->options->kind == LOCUS_ATTENTION_SOFT)
+    else if (kind_is(head->call->options->kind, "soft"))
         soft(head);
     else
         clustered(head);

@@ -125,7 +125,8 @@ static void run_forward(apply_call *call, chooser *choices) {
     drawn_tensor x = drawn_tensor_make(choices, call->dtype, call->tokens->tokens, call->heads, call->dim);
     drawn_tensor y = drawn_tensor_make(choices, call->dtype, call->tokens->tokens, call->heads, call->dim);
     drawn_tensor *out = in_place ? &x : &y;
-    trial_workspace workspace = trial_workspace_make(locus_apply_workspace(call->world->plan, call->role, call->dtype));
+    trial_workspace workspace =
+        trial_workspace_make(locus_apply_workspace(call->world->plan, call->role, call->dtype, NULL));
     locus_error error = {.status = LOCUS_OK};
     double *want = reference_zeros(call->count, sizeof *want), *got = reference_zeros(call->count, sizeof *got);
     drawn_tensor_put(&x, call->x);
@@ -137,8 +138,9 @@ static void run_forward(apply_call *call, chooser *choices) {
     locus_workspace lent = workspace.lent;
     const char *wrong = call->hostility && choose_chance(choices, 15) ? trial_damage(choices, views, 2, &lent) : NULL;
     const size_t before = trial_allocations(call->hostility);
+    const locus_execution execution = locus_execution_in(lent);
     const locus_status status =
-        locus_apply(call->world->plan, call->role, call->direction, &views[0], &views[1], lent, &error);
+        locus_apply(call->world->plan, call->role, call->direction, &views[0], &views[1], &execution, &error);
     trial_check_allocations(result, call->hostility, before);
     if (wrong && status == LOCUS_OK && call->count > 0)
         trial_fail(result, "apply took %s", wrong);
@@ -234,11 +236,15 @@ static void run_backward(apply_call *call, chooser *choices) {
     drawn_tensor_watch(&x);
     drawn_tensor_watch(&gy);
     drawn_tensor_watch(&gx);
-    const locus_apply_gradients asked = {learns ? &x.view : NULL, &gy.view, &out->view, learns ? tensors : NULL,
-                                         learns ? world->tensor_count : 0};
-    trial_workspace workspace = trial_workspace_make(locus_apply_workspace(world->plan, call->role, call->dtype));
+    const locus_apply_gradients asked = {.x = learns ? &x.view : NULL,
+                                         .gy = &gy.view,
+                                         .gx = &out->view,
+                                         .parameters = learns ? tensors : NULL,
+                                         .parameter_count = learns ? world->tensor_count : 0};
+    trial_workspace workspace = trial_workspace_make(locus_apply_workspace(world->plan, call->role, call->dtype, NULL));
     const size_t before_call = trial_allocations(call->hostility);
-    if (locus_apply_backward(world->plan, call->role, call->direction, &asked, workspace.lent, &error) != LOCUS_OK) {
+    const locus_execution execution = locus_execution_in(workspace.lent);
+    if (locus_apply_backward(world->plan, call->role, call->direction, &asked, &execution, &error) != LOCUS_OK) {
         trial_refuse(result, &error);
     } else {
         apply_call back = *call;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Attention of every kind, forward against the reference, backward along random directions against its central
  * differences. */
+#include "kind_of.h"
 #include "reference/drawn_tensor.h"
 #include "reference/trial.h"
 
@@ -23,6 +24,7 @@ typedef struct attention_call {
     int32_t *query_documents, *key_documents;
     size_t count[INPUTS], outputs, rows;
     double *in[INPUTS], *go;
+    double *g_sums;          /* dL/d(log_sum_exp), or NULL: not given */
     double *o, *log_sum_exp; /* of the reference */
     size_t *clusters;        /* of the first definition: constant afterwards */
     bool clusters_known;
@@ -61,23 +63,26 @@ static void draw_masks(attention_call *call, chooser *choices) {
 }
 
 static void draw_kind(attention_call *call, chooser *choices) {
-    static const locus_attention_kind kinds[] = {LOCUS_ATTENTION_LINEAR, LOCUS_ATTENTION_SOFT,
-                                                 LOCUS_ATTENTION_CLUSTERED};
+    static const char *const kinds[] = {"linear", "soft", "clustered"}, *const counts[] = {"", "landmarks", "clusters"};
     locus_attention_options *options = &call->options;
     if (!choose_chance(choices, 30))
         return;
-    options->kind = kinds[choose(choices, 3)];
+    const size_t kind = choose(choices, 3);
     options->window = options->keep = 0;
     options->query_documents = options->key_documents = NULL;
     options->cap = 0;
-    if (options->kind != LOCUS_ATTENTION_LINEAR)
+    if (kind != 0)
         options->mask = LOCUS_MASK_FULL;
-    if (options->kind != LOCUS_ATTENTION_CLUSTERED)
+    if (kind != 2)
         options->dropout = 0;
     options->dropout_on = LOCUS_DROPOUT_WEIGHTS;
-    options->landmarks = choose_chance(choices, 70) ? 1 + choose(choices, 6) : 0;
-    options->clusters = choose_chance(choices, 70) ? 1 + choose(choices, 5) : 0;
-    options->iterations = choose_chance(choices, 50) ? 1 + choose(choices, 8) : 0;
+    const size_t landmarks = choose_chance(choices, 70) ? 1 + choose(choices, 6) : 64;
+    const size_t clusters = choose_chance(choices, 70) ? 1 + choose(choices, 5) : 100;
+    const size_t iterations = choose_chance(choices, 50) ? 1 + choose(choices, 8) : kind == 1 ? 20 : 10;
+    char text[KIND_OF_TEXT];
+    (void)snprintf(text, sizeof text, kind ? "%s(%s=%zu, iterations=%zu)" : "%s", kinds[kind], counts[kind],
+                   kind == 1 ? landmarks : clusters, iterations);
+    options->kind = kind_of(text);
 }
 
 static void draw_options(attention_call *call, chooser *choices) {
@@ -119,6 +124,12 @@ static void draw_inputs(attention_call *call, chooser *choices) {
     call->go = reference_zeros(call->outputs, sizeof(double));
     for (size_t e = 0; e < call->outputs; e++)
         call->go[e] = drawn_round(call->dtype, choose_normal(&stream));
+    if (!call->options.kind && choose_chance(choices, 30)) {
+        const locus_dtype sums = call->dtype == LOCUS_FLOAT64 ? LOCUS_FLOAT64 : LOCUS_FLOAT32;
+        call->g_sums = reference_zeros(call->rows, sizeof(double));
+        for (size_t i = 0; i < call->rows; i++)
+            call->g_sums[i] = drawn_round(sums, choose_normal(&stream));
+    }
     call->poisoned = call->hostility && choose_chance(choices, 20);
     const size_t victim = choose(choices, INPUTS);
     if (call->poisoned)
@@ -150,7 +161,8 @@ static void define(attention_call *call, double *o, double *log_sum_exp) {
     call->clusters_known = true;
 }
 
-/* Σ go·o over the tokens of sequences. */
+/* Σ go·o, and Σ dL·log_sum_exp of rows that see anything and of which dropout has left a logit (others have none that
+ * moves), over the tokens of sequences. */
 static double loss(attention_call *call) {
     const reference_tokens *tokens = &call->world->queries.tokens;
     const size_t row = call->world->shape.heads * call->world->shape.value_dim;
@@ -159,6 +171,10 @@ static double loss(attention_call *call) {
     for (size_t s = 0; s < tokens->sequences; s++)
         for (size_t i = tokens->first[s] * row; i < (tokens->first[s] + tokens->count[s]) * row; i++)
             sum += call->go[i] * o[i];
+    const size_t heads = call->world->shape.heads;
+    for (size_t s = 0; call->g_sums && s < tokens->sequences; s++)
+        for (size_t i = tokens->first[s] * heads; i < (tokens->first[s] + tokens->count[s]) * heads; i++)
+            sum += lse[i] < -5e7 ? 0 : call->g_sums[i] * lse[i];
     free(o);
     free(lse);
     return sum;
@@ -178,8 +194,8 @@ static double score_error(const attention_call *call) {
 
 static bool is_finite_case(const attention_call *call) {
     const double most = call->dtype == LOCUS_FLOAT16 ? 6e4 : 1e30;
-    const bool linear = call->options.kind == LOCUS_ATTENTION_LINEAR;
-    if (call->poisoned && call->options.kind != LOCUS_ATTENTION_SOFTMAX)
+    const bool linear = kind_is(call->options.kind, "linear");
+    if (call->poisoned && call->options.kind)
         return false;
     if (call->margin < (call->dtype == LOCUS_FLOAT64 ? 1e-10 : 1e-3))
         return false;                                              /* rounding may put a query into another cluster */
@@ -249,7 +265,7 @@ static bool run_forward(attention_call *call, attention_tensors *t, chooser *cho
     trial *result = call->result;
     locus_error error = {.status = LOCUS_OK};
     trial_workspace workspace = trial_workspace_make(
-        locus_attention_workspace(call->world->plan, &call->options, call->dtype, LOCUS_PASS_FORWARD));
+        locus_attention_workspace(call->world->plan, &call->options, call->dtype, LOCUS_PASS_FORWARD, NULL));
     locus_tensor views[] = {t->in[Q].view, t->in[K].view, t->in[V].view, t->o.view, t->lse.view};
     if (call->hostility && choose_chance(choices, 10))
         trial_workspace_shrink(&workspace, choices);
@@ -257,7 +273,9 @@ static bool run_forward(attention_call *call, attention_tensors *t, chooser *cho
     const char *wrong = call->hostility && choose_chance(choices, 15) ? damage(choices, views, &lent) : NULL;
     const locus_attention_tensors told = {&views[0], &views[1], &views[2], &views[3], &views[4]};
     const size_t before = trial_allocations(call->hostility);
-    const bool taken = locus_attention_forward(call->world->plan, &call->options, &told, lent, &error) == LOCUS_OK;
+    const locus_execution execution = locus_execution_in(lent);
+    const bool taken =
+        locus_attention_forward(call->world->plan, &call->options, &told, &execution, &error) == LOCUS_OK;
     trial_check_allocations(result, call->hostility, before);
     if (!taken)
         trial_refuse(result, &error);
@@ -278,10 +296,11 @@ static bool run_forward(attention_call *call, attention_tensors *t, chooser *cho
 /* ---- backward ---- */
 
 typedef struct attention_backward {
-    drawn_tensor go, g[INPUTS];
+    drawn_tensor go, g[INPUTS], g_sums;
     double *parameters[REFERENCE_TENSORS];
     locus_tensor tensors[REFERENCE_TENSORS];
     locus_attention_gradients views;
+    size_t input; /* whose gradient is compared; the others may not be wanted */
 } attention_backward;
 
 static void make_backward(attention_call *call, chooser *choices, attention_backward *b) {
@@ -300,17 +319,27 @@ static void make_backward(attention_call *call, chooser *choices, attention_back
         b->parameters[i] = reference_zeros(world->elements[i], sizeof **b->parameters);
         b->tensors[i] = locus_tensor_view(b->parameters[i], LOCUS_FLOAT64, world->info[i].rank, world->info[i].shape);
     }
-    const bool learns = choose_chance(choices, 85);
-    b->views = (locus_attention_gradients){&b->go.view,
-                                           &b->g[Q].view,
-                                           &b->g[K].view,
-                                           &b->g[V].view,
-                                           learns ? b->tensors : NULL,
-                                           learns ? world->tensor_count : 0};
+    b->g_sums =
+        drawn_tensor_make(choices, call->dtype == LOCUS_FLOAT64 ? LOCUS_FLOAT64 : LOCUS_FLOAT32, T, shape->heads, 0);
+    if (call->g_sums)
+        drawn_tensor_put(&b->g_sums, call->g_sums);
+    drawn_tensor_watch(&b->g_sums);
+    const bool learns = choose_chance(choices, 85), all = choose_chance(choices, 60);
+    b->input = choose(choices, INPUTS);
+    b->views =
+        (locus_attention_gradients){.size = sizeof(locus_attention_gradients),
+                                    .output = &b->go.view,
+                                    .query = all || b->input == Q || choose_chance(choices, 50) ? &b->g[Q].view : NULL,
+                                    .key = all || b->input == K || choose_chance(choices, 50) ? &b->g[K].view : NULL,
+                                    .value = all || b->input == V || choose_chance(choices, 50) ? &b->g[V].view : NULL,
+                                    .parameters = learns ? b->tensors : NULL,
+                                    .parameter_count = learns ? world->tensor_count : 0,
+                                    .log_sum_exp = call->g_sums ? &b->g_sums.view : NULL};
 }
 
 static void free_backward(const attention_call *call, attention_backward *b) {
     drawn_tensor_free(&b->go);
+    drawn_tensor_free(&b->g_sums);
     for (size_t i = 0; i < INPUTS; i++)
         drawn_tensor_free(&b->g[i]);
     for (size_t i = 0; i < call->world->tensor_count; i++)
@@ -326,7 +355,11 @@ static void sensitivity(const attention_call *call, double reach, double *sum, d
         *sum += fabs(call->go[i]);
         square += call->go[i] * call->go[i];
     }
-    const double size = call->mass * (2 + call->score) * reach;
+    for (size_t i = 0; call->g_sums && i < call->rows; i++) {
+        *sum += fabs(call->g_sums[i]);
+        square += call->g_sums[i] * call->g_sums[i];
+    }
+    const double size = (call->g_sums ? fmax(call->mass, 1) : call->mass) * (2 + call->score) * reach;
     *sum *= size;
     *root = sqrt(square) * size * sqrt((double)call->world->shape.head_dim);
 }
@@ -448,9 +481,10 @@ static void run_backward(attention_call *call, attention_tensors *t, chooser *ch
     drawn_tensor_watch(&t->o);
     drawn_tensor_watch(&t->lse);
     trial_workspace workspace = trial_workspace_make(
-        locus_attention_workspace(call->world->plan, &call->options, call->dtype, LOCUS_PASS_BACKWARD));
+        locus_attention_workspace(call->world->plan, &call->options, call->dtype, LOCUS_PASS_BACKWARD, NULL));
     const size_t before = trial_allocations(call->hostility);
-    if (locus_attention_backward(call->world->plan, &call->options, &t->views, &b.views, workspace.lent, &error) !=
+    const locus_execution execution = locus_execution_in(workspace.lent);
+    if (locus_attention_backward(call->world->plan, &call->options, &t->views, &b.views, &execution, &error) !=
         LOCUS_OK)
         trial_fail(result, "backward was refused where forward was not: %s", error.message);
     trial_check_allocations(result, call->hostility, before);
@@ -461,14 +495,14 @@ static void run_backward(attention_call *call, attention_tensors *t, chooser *ch
     }
     if (!trial_workspace_free(&workspace))
         trial_fail(result, "backward wrote behind its workspace");
-    const size_t input = choose(choices, INPUTS);
+    const size_t input = b.input;
     double *gradient = reference_zeros(call->count[input], sizeof *gradient);
     drawn_tensor_get(&b.g[input], gradient);
     if (result->state == TRIAL_FINE && !call->poisoned)
         compare_input(call, choices, input, gradient);
     if (result->state == TRIAL_FINE && !call->poisoned && b.views.parameters && call->world->tensor_count > 0)
         compare_parameters(call, choices, b.parameters);
-    const bool exact = call->dtype == LOCUS_FLOAT64 && call->options.kind == LOCUS_ATTENTION_SOFTMAX;
+    const bool exact = call->dtype == LOCUS_FLOAT64 && !call->options.kind;
     if (result->state == TRIAL_FINE && exact && !call->poisoned && b.views.parameters)
         compare_partials(call, b.parameters);
     result->backward = true;
@@ -482,15 +516,16 @@ static void run_backward(attention_call *call, attention_tensors *t, chooser *ch
 static void describe(const attention_call *call, trial *result) {
     const locus_attention_options *options = &call->options;
     const size_t length = strlen(result->message);
+    char kind[KIND_OF_TEXT];
     if (result->state != TRIAL_FAILED)
         return;
-    (void)snprintf(
-        result->message + length, sizeof result->message - length,
-        " (type %d, kind %d, mask %d, scale %g, cap %g, window %zu, keep %zu, documents %d, turned %d, dropout "
-        "%g on %d, landmarks %zu, clusters %zu, iterations %zu; score %.3g, mass %.3g)",
-        (int)call->dtype, (int)options->kind, (int)options->mask, options->scale, options->cap, options->window,
-        options->keep, options->query_documents != NULL, (int)options->turned, options->dropout,
-        (int)options->dropout_on, options->landmarks, options->clusters, options->iterations, call->score, call->mass);
+    (void)locus_attention_kind_text(options->kind, kind, sizeof kind);
+    (void)snprintf(result->message + length, sizeof result->message - length,
+                   " (type %d, %s, mask %d, scale %g, cap %g, window %zu, keep %zu, documents %d, turned %d, dropout "
+                   "%g on %d; score %.3g, mass %.3g)",
+                   (int)call->dtype, kind, (int)options->mask, options->scale, options->cap, options->window,
+                   options->keep, options->query_documents != NULL, (int)options->turned, options->dropout,
+                   (int)options->dropout_on, call->score, call->mass);
 }
 
 void trial_attention(drawn_world *world, chooser *choices, const trial_hostility *hostility, trial *result) {
@@ -519,6 +554,7 @@ void trial_attention(drawn_world *world, chooser *choices, const trial_hostility
     free(call.go);
     free(call.o);
     free(call.log_sum_exp);
+    free(call.g_sums);
     free(call.clusters);
     free(call.query_documents);
     free(call.key_documents);

@@ -246,7 +246,7 @@ void attention_world_make(attention_world *world, const attention_case *test) {
 void attention_world_update(attention_world *world) {
     locus_error error;
     locus_plan_destroy(&world->plan);
-    ok(locus_binding_update(world->binding, world->values, world->parameter_count, &error), &error);
+    ok(locus_binding_update(&world->binding, world->values, world->parameter_count, &error), &error);
     make_plan(world);
 }
 
@@ -413,8 +413,8 @@ static void make_memory(run_memory *memory, attention_world *world, locus_dtype 
 }
 
 static void make_workspace(attention_world *world, locus_dtype dtype) {
-    size_t forward = locus_attention_workspace(world->plan, &world->options, dtype, LOCUS_PASS_FORWARD);
-    size_t backward = locus_attention_workspace(world->plan, &world->options, dtype, LOCUS_PASS_BACKWARD);
+    size_t forward = locus_attention_workspace(world->plan, &world->options, dtype, LOCUS_PASS_FORWARD, NULL);
+    size_t backward = locus_attention_workspace(world->plan, &world->options, dtype, LOCUS_PASS_BACKWARD, NULL);
     size_t needed = forward > backward ? forward : backward;
     if (needed <= world->workspace.bytes)
         return;
@@ -443,12 +443,18 @@ void attention_run(attention_world *world, attention_arrays *arrays, locus_dtype
     for (int i = Q; i <= GO; i++)
         copy_elements(&t[i], given[i], true);
     locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
-    locus_attention_gradients gradients = {&t[GO], &t[DQ], &t[DK], &t[DV], memory.gradients, world->parameter_count};
-    ok(locus_attention_forward(world->plan, &world->options, &tensors, world->workspace, &error), &error);
+    locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                           .output = &t[GO],
+                                           .query = &t[DQ],
+                                           .key = &t[DK],
+                                           .value = &t[DV],
+                                           .parameters = memory.gradients,
+                                           .parameter_count = world->parameter_count};
+    const locus_execution execution = locus_execution_in(world->workspace);
+    ok(locus_attention_forward(world->plan, &world->options, &tensors, &execution, &error), &error);
     if (!forward_only) {
         memset(world->workspace.data, 0xFF, world->workspace.bytes);
-        ok(locus_attention_backward(world->plan, &world->options, &tensors, &gradients, world->workspace, &error),
-           &error);
+        ok(locus_attention_backward(world->plan, &world->options, &tensors, &gradients, &execution, &error), &error);
     }
     for (int i = O; i < TENSORS; i++)
         copy_elements(&t[i], results[i - O], false);

@@ -40,7 +40,7 @@ static locus_tensor view(const attention_world *world, double *data, bool keys, 
 }
 
 static locus_workspace borrow(const attention_world *world, locus_role role) {
-    locus_workspace workspace = {NULL, locus_apply_workspace(world->plan, role, LOCUS_FLOAT64) + 64};
+    locus_workspace workspace = {NULL, locus_apply_workspace(world->plan, role, LOCUS_FLOAT64, NULL) + 64};
     workspace.data = locus_allocate(workspace.bytes);
     assert_non_null(workspace.data);
     return workspace;
@@ -67,7 +67,8 @@ static void act(const attention_world *world, locus_role role, double *x, double
     locus_tensor from = view(world, x, is_key(role), is_value(role)), to = view(world, y, is_key(role), is_value(role));
     locus_workspace workspace = borrow(world, role);
     locus_error error;
-    if (locus_apply(world->plan, role, LOCUS_FORWARD, &from, &to, workspace, &error) != LOCUS_OK)
+    const locus_execution execution = locus_execution_in(workspace);
+    if (locus_apply(world->plan, role, LOCUS_FORWARD, &from, &to, &execution, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
     locus_release(workspace.data, workspace.bytes);
 }
@@ -84,10 +85,12 @@ static void act_backward(const oracle *o, locus_role role, double *x, double *gy
         parameters[i] = world->values[i];
         parameters[i].data = o->arrays->gradients[i];
     }
-    locus_apply_gradients gradients = {&tx, &tgy, &tgx, parameters, world->parameter_count};
+    locus_apply_gradients gradients = {
+        .x = &tx, .gy = &tgy, .gx = &tgx, .parameters = parameters, .parameter_count = world->parameter_count};
     locus_workspace workspace = borrow(world, role);
     locus_error error;
-    if (locus_apply_backward(world->plan, role, LOCUS_FORWARD, &gradients, workspace, &error) != LOCUS_OK)
+    const locus_execution execution = locus_execution_in(workspace);
+    if (locus_apply_backward(world->plan, role, LOCUS_FORWARD, &gradients, &execution, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
     locus_release(workspace.data, workspace.bytes);
 }

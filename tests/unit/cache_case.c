@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cache_case.h"
 
-#include "attention/cache_inside.h"
+#include "attention/cache/cache_inside.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -192,7 +192,7 @@ void cache_case_append(cache_case *c, const cache_part *part) {
     locus_positions *positions = cache_case_positions(c, part);
     locus_tensor k = cache_case_rows(c, part, 'k', c->dtype), v = cache_case_rows(c, part, 'v', c->dtype);
     locus_error error;
-    cache_case_need(c, locus_cache_append(c->cache, positions, &k, &v, &error), &error);
+    cache_case_need(c, locus_cache_append(c->cache, positions, &k, &v, NULL, &error), &error);
     locus_positions_destroy(&positions);
     cache_case_free(&k);
     cache_case_free(&v);
@@ -202,7 +202,7 @@ void cache_case_attend(cache_case *c, const cache_part *part, const locus_attent
                        const locus_tensor *output) {
     locus_tensor q = cache_case_rows(c, part, 'q', c->dtype);
     locus_error error;
-    cache_case_need(c, locus_cache_attend(c->cache, options, &q, output, &error), &error);
+    cache_case_need(c, locus_cache_attend(c->cache, options, &q, output, NULL, &error), &error);
     cache_case_free(&q);
 }
 
@@ -236,10 +236,11 @@ locus_plan *cache_case_plan(const cache_case *c, const cache_part *part) {
 
 locus_tensor cache_case_applied(const cache_case *c, const locus_plan *plan, locus_role role, const locus_tensor *x) {
     locus_tensor y = cache_case_zeros((size_t)x->shape[0], (size_t)x->shape[1], (size_t)x->shape[2], x->dtype);
-    locus_workspace workspace = {.bytes = locus_apply_workspace(plan, role, x->dtype) + 1};
+    locus_workspace workspace = {.bytes = locus_apply_workspace(plan, role, x->dtype, NULL) + 1};
     locus_error error;
     workspace.data = locus_allocate(workspace.bytes);
-    cache_case_need(c, locus_apply(plan, role, LOCUS_FORWARD, x, &y, workspace, &error), &error);
+    const locus_execution execution = locus_execution_in(workspace);
+    cache_case_need(c, locus_apply(plan, role, LOCUS_FORWARD, x, &y, &execution, &error), &error);
     locus_release(workspace.data, workspace.bytes);
     return y;
 }

@@ -160,7 +160,7 @@ void kinds_make(kinds_world *world, const kinds_case *test) {
 void kinds_update(kinds_world *world) {
     locus_error error;
     locus_plan_destroy(&world->plan);
-    ok(locus_binding_update(world->binding, world->values, world->parameter_count, &error), &error);
+    ok(locus_binding_update(&world->binding, world->values, world->parameter_count, &error), &error);
     ok(locus_plan_create(&world->plan, world->binding, world->queries, world->keys, &error), &error);
 }
 
@@ -241,7 +241,7 @@ static void make_run(run *r, kinds_world *world, locus_dtype dtype, bool scatter
 }
 
 static void make_workspace(run *r, const kinds_world *world, locus_dtype dtype, locus_pass pass) {
-    r->workspace.bytes = locus_attention_workspace(world->plan, &world->test->options, dtype, pass);
+    r->workspace.bytes = locus_attention_workspace(world->plan, &world->test->options, dtype, pass, NULL);
     r->workspace.data = locus_allocate(r->workspace.bytes + 1);
     assert_non_null(r->workspace.data);
     memset(r->workspace.data, 0xFF, r->workspace.bytes);
@@ -258,13 +258,21 @@ void kinds_run(kinds_world *world, locus_dtype dtype, bool scattered, bool forwa
     make_run(&r, world, dtype, scattered);
     locus_tensor *t = r.tensors;
     const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
-    const locus_attention_gradients gradients = {&t[GO], &t[DQ], &t[DK], &t[DV], r.gradients, world->parameter_count};
+    const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                                 .output = &t[GO],
+                                                 .query = &t[DQ],
+                                                 .key = &t[DK],
+                                                 .value = &t[DV],
+                                                 .parameters = r.gradients,
+                                                 .parameter_count = world->parameter_count};
     make_workspace(&r, world, dtype, LOCUS_PASS_FORWARD);
-    ok(locus_attention_forward(world->plan, options, &tensors, r.workspace, &error), &error);
+    locus_execution execution = locus_execution_in(r.workspace);
+    ok(locus_attention_forward(world->plan, options, &tensors, &execution, &error), &error);
     free_workspace(&r);
     if (!forward_only) {
         make_workspace(&r, world, dtype, LOCUS_PASS_BACKWARD);
-        ok(locus_attention_backward(world->plan, options, &tensors, &gradients, r.workspace, &error), &error);
+        execution.workspace = r.workspace;
+        ok(locus_attention_backward(world->plan, options, &tensors, &gradients, &execution, &error), &error);
         free_workspace(&r);
     }
     for (int i = 0; i < TENSORS; i++) {
@@ -285,8 +293,9 @@ void kinds_run(kinds_world *world, locus_dtype dtype, bool scattered, bool forwa
 static void compare(const kinds_world *world, const char *name, size_t at, double got, double want, double tolerance) {
     if (got == want || fabs(got - want) <= tolerance * (1 + fabs(want)))
         return;
-    fail_msg("kind %d, '%s', mask %d: %s[%zu] is %.17g, not %.17g (apart %.3g)", (int)world->test->options.kind,
-             world->test->spec, (int)world->test->options.mask, name, at, got, want, fabs(got - want));
+    fail_msg("%s, '%s', mask %d: %s[%zu] is %.17g, not %.17g (apart %.3g)",
+             locus_attention_kind_entry(world->test->options.kind)->name, world->test->spec,
+             (int)world->test->options.mask, name, at, got, want, fabs(got - want));
 }
 
 /* Tokens of sequences; `row` elements for each. */
@@ -396,7 +405,8 @@ void kinds_check_refused(const kinds_case *test, const char *word) {
     make_workspace(&r, &world, LOCUS_FLOAT64, LOCUS_PASS_FORWARD);
     locus_tensor *t = r.tensors;
     const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
-    const locus_status status = locus_attention_forward(world.plan, &test->options, &tensors, r.workspace, &error);
+    const locus_execution execution = locus_execution_in(r.workspace);
+    const locus_status status = locus_attention_forward(world.plan, &test->options, &tensors, &execution, &error);
     assert_true(status == LOCUS_ERROR_UNSUPPORTED || status == LOCUS_ERROR_ARGUMENT);
     if (!strstr(error.message, word) || strchr(error.message, '\n'))
         fail_msg("'%s' does not name '%s'", error.message, word);
@@ -448,9 +458,9 @@ static void check_direction(kinds_world *world, const char *name, double *values
     kinds_update(world);
     const double numeric = (ends[0] - ends[1]) / (2 * step);
     if (fabs(analytic - numeric) > limits[1] * (1 + fabs(numeric)))
-        fail_msg("kind %d, '%s', mask %d: along %s backward says %.12g, differences %.12g",
-                 (int)world->test->options.kind, world->test->spec, (int)world->test->options.mask, name, analytic,
-                 numeric);
+        fail_msg("%s, '%s', mask %d: along %s backward says %.12g, differences %.12g",
+                 locus_attention_kind_entry(world->test->options.kind)->name, world->test->spec,
+                 (int)world->test->options.mask, name, analytic, numeric);
     free(direction);
     free(kept);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Linear, softmax-free and clustered attention as one would write them down: for each sequence and head whole matrices,
  * in double. */
+#include "kind_of.h"
 #include "unit/kinds_case.h"
 
 #include <math.h>
@@ -26,14 +27,15 @@ static double *act(const kinds_world *world, locus_role role, const double *x) {
                              (int64_t)(keys ? world->shape.kv_heads : world->shape.heads),
                              (int64_t)(values ? world->shape.value_dim : world->shape.head_dim)};
     locus_tensor y = locus_tensor_view(NULL, LOCUS_FLOAT64, 3, shape);
-    locus_workspace workspace = {NULL, locus_apply_workspace(world->plan, role, LOCUS_FLOAT64) + 1};
+    locus_workspace workspace = {NULL, locus_apply_workspace(world->plan, role, LOCUS_FLOAT64, NULL) + 1};
     locus_error error;
     workspace.data = locus_allocate(workspace.bytes);
     assert_non_null(workspace.data);
     y.data = zeros(locus_tensor_count(&y));
     memcpy(y.data, x, locus_tensor_count(&y) * sizeof(double));
+    const locus_execution execution = locus_execution_in(workspace);
     if (!world->test->options.turned &&
-        locus_apply(world->plan, role, LOCUS_FORWARD, &y, &y, workspace, &error) != LOCUS_OK)
+        locus_apply(world->plan, role, LOCUS_FORWARD, &y, &y, &execution, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
     locus_release(workspace.data, workspace.bytes);
     return y.data;
@@ -160,7 +162,7 @@ static double *newton(size_t m, size_t steps, const double *A) {
 
 static void soft(const dense *a) {
     const locus_attention_options *options = &a->world->test->options;
-    size_t marks = options->landmarks ? options->landmarks : 64;
+    size_t marks = kind_number(options->kind, "landmarks");
     marks = marks < a->m ? marks : a->m;
     marks = marks < a->n ? marks : a->n;
     double *queries = pool(a, false, marks), *keys = pool(a, true, marks);
@@ -175,7 +177,7 @@ static void soft(const dense *a) {
     }
     for (size_t j = 0; j < a->n; j++)
         memcpy(V + j * a->dv, a->v + key_row(a, j) * a->dv, a->dv * sizeof(double));
-    double *X = newton(marks, options->iterations ? options->iterations : 20, A);
+    double *X = newton(marks, kind_number(options->kind, "iterations"), A);
     double *BV = product(marks, a->dv, a->n, B, V), *XBV = product(marks, a->dv, marks, X, BV);
     for (size_t i = 0; i < a->m; i++) {
         for (size_t l = 0; l < marks; l++)
@@ -207,7 +209,7 @@ static size_t nearest(const dense *a, const double *x, const double *centroids, 
 /* Lloyd's rounds; returns the centroids. */
 static double *cluster(const dense *a, size_t count, size_t *of) {
     const locus_attention_options *options = &a->world->test->options;
-    const size_t rounds = options->iterations ? options->iterations : 10;
+    const size_t rounds = kind_number(options->kind, "iterations");
     double *centroids = zeros(count * a->d);
     for (size_t c = 0; c < count; c++)
         memcpy(centroids + c * a->d, query(a, a->q, (2 * c + 1) * a->m / (2 * count)), a->d * sizeof(double));
@@ -240,7 +242,7 @@ static double keep(const dense *a, size_t c, size_t j) {
 
 static void clustered(const dense *a) {
     const locus_attention_options *options = &a->world->test->options;
-    size_t count = options->clusters ? options->clusters : 100, *of = calloc(a->m + 1, sizeof *of);
+    size_t count = kind_number(options->kind, "clusters"), *of = calloc(a->m + 1, sizeof *of);
     assert_non_null(of);
     count = count < a->m ? count : a->m;
     double *centroids = cluster(a, count, of);
@@ -271,7 +273,7 @@ static double *feature(const double *x, size_t count, double scale) {
 
 kinds_dense kinds_define(const kinds_world *world) {
     const kinds_case *test = world->test;
-    const bool is_linear = test->options.kind == LOCUS_ATTENTION_LINEAR;
+    const bool is_linear = kind_is(test->options.kind, "linear");
     const double scale = test->options.scale != 0 ? test->options.scale : test->said;
     double *fq = feature(world->q, kinds_queries(world), scale != 0 ? scale : 1);
     double *fk = feature(world->k, kinds_keys(world), 1);
@@ -298,7 +300,7 @@ kinds_dense kinds_define(const kinds_world *world) {
             a.n = test->key_lengths ? test->key_lengths[a.sequence] : a.m;
             if (is_linear)
                 linear(&a);
-            else if (test->options.kind == LOCUS_ATTENTION_SOFT)
+            else if (kind_is(test->options.kind, "soft"))
                 soft(&a);
             else
                 clustered(&a);

@@ -44,7 +44,7 @@ static void draw_parameters(rig *r, uint64_t *noise) {
             for (size_t j = 0; j < rig_elements(&r->info[i]); j++)
                 values[j] = rig_random(noise);
     }
-    rig_ok(locus_binding_update(r->binding, r->values, r->count, error));
+    rig_ok(locus_binding_update(&r->binding, r->values, r->count, error));
 }
 
 void score_scene_open(score_scene *s, const char *spec, locus_shape shape, const score_layout *layout) {
@@ -106,17 +106,24 @@ static void copy_out(const locus_tensor *tensor, double *values) {
 
 static void attend(score_scene *s, const locus_tensor *t, bool backward) {
     const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[SUMS]};
-    const locus_attention_gradients gradients = {&t[GO], &t[DQ], &t[DK], &t[DV], s->r.gradients, s->r.count};
+    const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                                 .output = &t[GO],
+                                                 .query = &t[DQ],
+                                                 .key = &t[DK],
+                                                 .value = &t[DV],
+                                                 .parameters = s->r.gradients,
+                                                 .parameter_count = s->r.count};
     for (int pass = 0; pass <= backward; pass++) {
         const locus_pass which = pass ? LOCUS_PASS_BACKWARD : LOCUS_PASS_FORWARD;
-        locus_workspace workspace = {NULL, locus_attention_workspace(s->r.plan, &s->options, t[Q].dtype, which)};
+        locus_workspace workspace = {NULL, locus_attention_workspace(s->r.plan, &s->options, t[Q].dtype, which, NULL)};
         workspace.data = locus_allocate(workspace.bytes + 1);
         assert_non_null(workspace.data);
         memset(workspace.data, 0xFF, workspace.bytes); /* NaN: what is read unwritten shows */
+        const locus_execution execution = locus_execution_in(workspace);
         if (pass)
-            rig_ok(locus_attention_backward(s->r.plan, &s->options, &tensors, &gradients, workspace, error));
+            rig_ok(locus_attention_backward(s->r.plan, &s->options, &tensors, &gradients, &execution, error));
         else
-            rig_ok(locus_attention_forward(s->r.plan, &s->options, &tensors, workspace, error));
+            rig_ok(locus_attention_forward(s->r.plan, &s->options, &tensors, &execution, error));
         rig_workspace_free(workspace);
     }
 }

@@ -113,7 +113,7 @@ static void test_bad_values(void **state) {
         locus_error failure = {0};
         rig_bind(&r, cases[i].spec, rig_shape(2, 4, 0, 0), 1);
         memset(r.values[cases[i].tensor].data, 0, rig_elements(&r.info[cases[i].tensor]) * sizeof(double));
-        assert_int_equal(locus_binding_update(r.binding, r.values, r.count, &failure), LOCUS_ERROR_NUMERIC);
+        assert_int_equal(locus_binding_update(&r.binding, r.values, r.count, &failure), LOCUS_ERROR_NUMERIC);
         if (!strstr(failure.message, cases[i].says))
             fail_msg("'%s' does not say '%s'", failure.message, cases[i].says);
         rig_close(&r);

@@ -44,7 +44,8 @@ enum { MOST = 4096, SENTINEL = 0x5a5a };
 static void run(const rig *r, locus_role role, locus_direction direction, const locus_tensor *x,
                 const locus_tensor *y) {
     const locus_workspace workspace = rig_workspace(r, role, x->dtype);
-    rig_ok(locus_apply(r->plan, role, direction, x, y, workspace, error));
+    const locus_execution execution = locus_execution_in(workspace);
+    rig_ok(locus_apply(r->plan, role, direction, x, y, &execution, error));
     rig_workspace_free(workspace);
 }
 
@@ -53,8 +54,10 @@ static void run_backward(rig *r, locus_role role, const locus_tensor *x, const l
     const locus_workspace workspace = rig_workspace(r, role, gy->dtype);
     for (size_t i = 0; i < r->count; i++)
         memset(r->gradients[i].data, 0, rig_elements(&r->info[i]) * sizeof(double));
-    const locus_apply_gradients gradients = {x, gy, gx, r->gradients, r->count};
-    rig_ok(locus_apply_backward(r->plan, role, LOCUS_FORWARD, &gradients, workspace, error));
+    const locus_apply_gradients gradients = {
+        .x = x, .gy = gy, .gx = gx, .parameters = r->gradients, .parameter_count = r->count};
+    const locus_execution execution = locus_execution_in(workspace);
+    rig_ok(locus_apply_backward(r->plan, role, LOCUS_FORWARD, &gradients, &execution, error));
     rig_workspace_free(workspace);
 }
 
@@ -325,22 +328,22 @@ static void test_refusals(void **state) {
     const locus_workspace workspace = rig_workspace(&r, LOCUS_ROLE_QUERY, LOCUS_FLOAT16);
     locus_error error;
     y.data = wide;
-    assert_int_equal(locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &y, workspace, &error),
+    const locus_execution execution = locus_execution_in(workspace);
+    assert_int_equal(locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &y, &execution, &error),
                      LOCUS_ERROR_DTYPE);
     y.dtype = LOCUS_FLOAT32;
-    assert_int_equal(locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &y, workspace, &error),
+    assert_int_equal(locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &y, &execution, &error),
                      LOCUS_ERROR_DTYPE);
     y = x;
     y.data = wide;
-    assert_int_equal(locus_apply(r.plan, LOCUS_ROLE_KEY, LOCUS_FORWARD, &x, &y, workspace, &error), LOCUS_ERROR_SHAPE);
+    assert_int_equal(locus_apply(r.plan, LOCUS_ROLE_KEY, LOCUS_FORWARD, &x, &y, &execution, &error), LOCUS_ERROR_SHAPE);
     y.dtype = (locus_dtype)9;
-    assert_int_equal(locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &y, workspace, &error),
+    assert_int_equal(locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &y, &execution, &error),
                      LOCUS_ERROR_DTYPE);
-    assert_int_equal(locus_apply_workspace(r.plan, LOCUS_ROLE_QUERY, (locus_dtype)9), 0);
-    const locus_workspace none = {NULL, 0};
+    assert_int_equal(locus_apply_workspace(r.plan, LOCUS_ROLE_QUERY, (locus_dtype)9, NULL), 0);
     y.dtype = LOCUS_FLOAT16;
-    assert_int_equal(locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &y, none, &error), LOCUS_ERROR_MEMORY);
-    assert_int_equal(locus_apply(r.plan, (locus_role)7, LOCUS_FORWARD, &x, &y, none, &error), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &y, NULL, &error), LOCUS_ERROR_MEMORY);
+    assert_int_equal(locus_apply(r.plan, (locus_role)7, LOCUS_FORWARD, &x, &y, NULL, &error), LOCUS_ERROR_ARGUMENT);
     rig_workspace_free(workspace);
     rig_close(&r);
 }

@@ -40,7 +40,7 @@ static locus_tensor rows(float *data) {
 static void begin_plan(call *c) {
     const size_t offsets[] = {0, 4, TOKENS};
     const locus_packing packing = {2, offsets, NULL};
-    locus_shape shape = {HEADS, DIM, DIM, 0, 0};
+    locus_shape shape = {.heads = HEADS, .head_dim = DIM, .value_dim = DIM};
     const int64_t table_shape[] = {7, DIM};
     locus_tensor zero = locus_tensor_view(c->table, LOCUS_FLOAT64, 2, table_shape);
     must(locus_encoding_parse("relative(window=3)", &c->encoding, NULL));
@@ -62,7 +62,13 @@ static call *begin(void) {
     const int64_t shape[] = {TOKENS, HEADS};
     c->log_sum_exp = locus_tensor_view(c->memory[8], LOCUS_FLOAT32, 2, shape);
     c->tensors = (locus_attention_tensors){&c->query, &c->key, &c->value, &c->output, &c->log_sum_exp};
-    c->gradients = (locus_attention_gradients){&c->g_output, &c->g_query, &c->g_key, &c->g_value, &c->parameter, 1};
+    c->gradients = (locus_attention_gradients){.size = sizeof(locus_attention_gradients),
+                                               .output = &c->g_output,
+                                               .query = &c->g_query,
+                                               .key = &c->g_key,
+                                               .value = &c->g_value,
+                                               .parameters = &c->parameter,
+                                               .parameter_count = 1};
     c->allocated = 1 << 22;
     c->workspace = (locus_workspace){locus_allocate(c->allocated), c->allocated};
     assert_non_null(c->workspace.data);
@@ -91,12 +97,14 @@ static void refuse(void (*spoil)(call *), locus_status status, const char *argum
     locus_error error = {0};
     spoil(c);
     if (forward_too) {
-        assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error), status);
+        const locus_execution execution = locus_execution_in(c->workspace);
+        assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, &error), status);
         one_line(&error, status, argument);
-        assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, NULL), status);
+        assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, NULL), status);
     }
     memset(&error, 0, sizeof error);
-    assert_int_equal(locus_attention_backward(c->plan, &c->options, &c->tensors, &c->gradients, c->workspace, &error),
+    const locus_execution execution = locus_execution_in(c->workspace);
+    assert_int_equal(locus_attention_backward(c->plan, &c->options, &c->tensors, &c->gradients, &execution, &error),
                      status);
     one_line(&error, status, argument);
     for (size_t i = 0; i < 9; i++)
@@ -112,7 +120,9 @@ static void refuse(void (*spoil)(call *), locus_status status, const char *argum
 SPOIL(no_query, c->tensors.query = NULL)
 SPOIL(no_data, c->key.data = NULL)
 SPOIL(no_log_sum_exp, c->tensors.log_sum_exp = NULL)
-SPOIL(no_gradient, c->gradients.value = NULL)
+SPOIL(no_gradient, c->gradients.output = NULL)
+SPOIL(bad_sums_gradient, c->gradients.log_sum_exp = &c->g_output)
+SPOIL(no_size, c->gradients.size = 0)
 SPOIL(wrong_rank, c->value.rank = 2)
 SPOIL(wrong_tokens, c->key.shape[0] = 5)
 SPOIL(wrong_heads, c->query.shape[1] = 3)
@@ -145,7 +155,7 @@ SPOIL(parameter_data, c->parameter.data = NULL)
 SPOIL(negative_cap, c->options.cap = -1)
 SPOIL(nan_cap, c->options.cap = NAN)
 SPOIL(keep_without_window, c->options.keep = 3)
-SPOIL(bad_kind, c->options.kind = (locus_attention_kind)9)
+SPOIL(bad_options_size, c->options.size = sizeof c->options - 1)
 SPOIL(odd_log_sum_exp, c->log_sum_exp.dtype = LOCUS_FLOAT64)
 
 static const int32_t documents[TOKENS] = {4, 4, 7, 7, 1, 1}, torn[TOKENS] = {4, 7, 7, 4, 1, 1};
@@ -160,7 +170,9 @@ static void test_bad_tensors(void **state) {
     refuse(no_query, LOCUS_ERROR_ARGUMENT, "query", true);
     refuse(no_data, LOCUS_ERROR_ARGUMENT, "key", true);
     refuse(no_log_sum_exp, LOCUS_ERROR_ARGUMENT, "log_sum_exp", false);
-    refuse(no_gradient, LOCUS_ERROR_ARGUMENT, "gradients.value", false);
+    refuse(no_gradient, LOCUS_ERROR_ARGUMENT, "gradients.output", false);
+    refuse(bad_sums_gradient, LOCUS_ERROR_SHAPE, "gradients.log_sum_exp", false);
+    refuse(no_size, LOCUS_ERROR_ARGUMENT, "gradients", false);
     refuse(wrong_rank, LOCUS_ERROR_SHAPE, "value", true);
     refuse(wrong_tokens, LOCUS_ERROR_SHAPE, "key", true);
     refuse(wrong_heads, LOCUS_ERROR_SHAPE, "query", true);
@@ -177,16 +189,16 @@ static void test_overlaps(void **state) {
     call *c = begin(); /* written tensors only: backward reads the output */
     locus_error error;
     repeated_output(c);
-    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error),
-                     LOCUS_ERROR_SHAPE);
+    const locus_execution execution = locus_execution_in(c->workspace);
+    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, &error), LOCUS_ERROR_SHAPE);
     one_line(&error, LOCUS_ERROR_SHAPE, "output");
     c->output = rows(c->memory[3]);
     output_over_query(c);
-    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error),
+    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, &error),
                      LOCUS_ERROR_ARGUMENT);
     one_line(&error, LOCUS_ERROR_ARGUMENT, "output");
     output_across_key(c);
-    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error),
+    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, &error),
                      LOCUS_ERROR_ARGUMENT);
     end(c);
     refuse(gradient_over_gradient, LOCUS_ERROR_ARGUMENT, "gradients.query", false);
@@ -210,14 +222,15 @@ static void test_bad_caps_windows_and_documents(void **state) {
     refuse(negative_cap, LOCUS_ERROR_ARGUMENT, "cap", true);
     refuse(nan_cap, LOCUS_ERROR_ARGUMENT, "cap", true);
     refuse(keep_without_window, LOCUS_ERROR_ARGUMENT, "keep", true);
-    refuse(bad_kind, LOCUS_ERROR_ARGUMENT, "kind", true);
+    refuse(bad_options_size, LOCUS_ERROR_ARGUMENT, "options", true);
     refuse(odd_log_sum_exp, LOCUS_ERROR_DTYPE, "log_sum_exp", true);
     refuse(one_side, LOCUS_ERROR_ARGUMENT, "key_documents", true);
     refuse(torn_document, LOCUS_ERROR_ARGUMENT, "key_documents", true);
     call *c = begin(); /* the culprit is named */
     locus_error error;
     torn_document(c);
-    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error),
+    const locus_execution execution = locus_execution_in(c->workspace);
+    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, &error),
                      LOCUS_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "document 4"));
     assert_non_null(strstr(error.message, "token 3"));
@@ -232,15 +245,14 @@ static void test_half_types(void **state) {
     locus_tensor *const all[] = {&c->query, &c->key, &c->value, &c->output};
     for (size_t i = 0; i < 4; i++)
         all[i]->dtype = LOCUS_BFLOAT16;
-    must(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error));
+    const locus_execution execution = locus_execution_in(c->workspace);
+    must(locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, &error));
     c->log_sum_exp.dtype = LOCUS_BFLOAT16;
-    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error),
-                     LOCUS_ERROR_DTYPE);
+    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, &error), LOCUS_ERROR_DTYPE);
     one_line(&error, LOCUS_ERROR_DTYPE, "log_sum_exp");
     c->log_sum_exp.dtype = LOCUS_FLOAT32;
     c->value.dtype = LOCUS_FLOAT16;
-    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error),
-                     LOCUS_ERROR_DTYPE);
+    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, &error), LOCUS_ERROR_DTYPE);
     one_line(&error, LOCUS_ERROR_DTYPE, "value");
     end(c);
 }
@@ -257,14 +269,15 @@ static void test_turned_content_terms(void **state) {
         locus_binding_destroy(&c->binding);
         locus_encoding_destroy(&c->encoding);
         locus_positions_destroy(&c->positions);
-        locus_shape shape = {HEADS, DIM, DIM, 0, 0};
+        locus_shape shape = {.heads = HEADS, .head_dim = DIM, .value_dim = DIM};
         locus_error error;
         must(locus_encoding_parse(specs[i], &c->encoding, NULL));
         must(locus_binding_create(&c->binding, c->encoding, &shape, i < 2 ? &c->parameter : NULL, i < 2, NULL));
         must(locus_positions_create(&c->positions, NULL, &packing, NULL, NULL));
         must(locus_plan_create(&c->plan, c->binding, c->positions, NULL, NULL));
         c->options.turned = true;
-        const locus_status status = locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error);
+        const locus_execution execution = locus_execution_in(c->workspace);
+        const locus_status status = locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, &error);
         assert_int_equal(status, i == 0 ? LOCUS_ERROR_ARGUMENT : LOCUS_OK);
         if (i == 0)
             one_line(&error, LOCUS_ERROR_ARGUMENT, "turned");
@@ -276,7 +289,7 @@ static void test_turned_content_terms(void **state) {
 static void test_encodings_that_need_the_past(void **state) {
     const size_t offsets[] = {0, 4, TOKENS};
     const locus_packing packing = {2, offsets, NULL};
-    const locus_shape shape = {HEADS, DIM, DIM, 0, 0};
+    const locus_shape shape = {.heads = HEADS, .head_dim = DIM, .value_dim = DIM};
     locus_error error;
     (void)state;
     call *c = begin();
@@ -288,11 +301,12 @@ static void test_encodings_that_need_the_past(void **state) {
     must(locus_binding_create(&c->binding, c->encoding, &shape, NULL, 0, NULL));
     must(locus_positions_create(&c->positions, NULL, &packing, NULL, NULL));
     must(locus_plan_create(&c->plan, c->binding, c->positions, NULL, NULL));
-    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error),
+    const locus_execution execution = locus_execution_in(c->workspace);
+    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, &error),
                      LOCUS_ERROR_UNSUPPORTED);
     one_line(&error, LOCUS_ERROR_UNSUPPORTED, "mask");
     c->options.mask = LOCUS_MASK_CAUSAL;
-    must(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, &error));
+    must(locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, &error));
     end(c);
 }
 
@@ -308,14 +322,17 @@ static void test_bad_workspace_and_parameters(void **state) {
     call *c = begin();
     locus_error error;
     locus_workspace odd = {(char *)c->workspace.data + 8, c->workspace.bytes - 8};
-    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, odd, &error), LOCUS_ERROR_ARGUMENT);
+    const locus_execution execution = locus_execution_in(odd);
+    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, &error),
+                     LOCUS_ERROR_ARGUMENT);
     one_line(&error, LOCUS_ERROR_ARGUMENT, "workspace");
     assert_int_equal(locus_threads_set(1), LOCUS_OK); /* with more, a call would take fewer of them */
-    size_t exact = locus_attention_workspace(c->plan, &c->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
+    size_t exact = locus_attention_workspace(c->plan, &c->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);
     assert_int_equal(locus_threads_set(0), LOCUS_OK);
-    locus_workspace just = {c->workspace.data, exact}, less = {c->workspace.data, exact - 1};
-    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, less, NULL), LOCUS_ERROR_MEMORY);
-    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, just, NULL), LOCUS_OK);
+    const locus_execution just = locus_execution_in((locus_workspace){c->workspace.data, exact}),
+                          less = locus_execution_in((locus_workspace){c->workspace.data, exact - 1});
+    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, &less, NULL), LOCUS_ERROR_MEMORY);
+    assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, &just, NULL), LOCUS_OK);
     end(c);
 }
 
@@ -323,19 +340,19 @@ static void test_null_handles(void **state) {
     (void)state;
     call *c = begin();
     locus_error error;
-    assert_int_equal(locus_attention_forward(NULL, &c->options, &c->tensors, c->workspace, &error),
-                     LOCUS_ERROR_ARGUMENT);
+    const locus_execution execution = locus_execution_in(c->workspace);
+    assert_int_equal(locus_attention_forward(NULL, &c->options, &c->tensors, &execution, &error), LOCUS_ERROR_ARGUMENT);
     one_line(&error, LOCUS_ERROR_ARGUMENT, "plan");
-    assert_int_equal(locus_attention_forward(c->plan, NULL, &c->tensors, c->workspace, &error), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(locus_attention_forward(c->plan, NULL, &c->tensors, &execution, &error), LOCUS_ERROR_ARGUMENT);
     one_line(&error, LOCUS_ERROR_ARGUMENT, "options");
-    assert_int_equal(locus_attention_forward(c->plan, &c->options, NULL, c->workspace, &error), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(locus_attention_forward(c->plan, &c->options, NULL, &execution, &error), LOCUS_ERROR_ARGUMENT);
     one_line(&error, LOCUS_ERROR_ARGUMENT, "tensors");
-    assert_int_equal(locus_attention_backward(c->plan, &c->options, &c->tensors, NULL, c->workspace, &error),
+    assert_int_equal(locus_attention_backward(c->plan, &c->options, &c->tensors, NULL, &execution, &error),
                      LOCUS_ERROR_ARGUMENT);
     one_line(&error, LOCUS_ERROR_ARGUMENT, "gradients");
-    assert_int_equal(locus_attention_workspace(NULL, &c->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD), 0);
-    assert_int_equal(locus_attention_workspace(c->plan, NULL, LOCUS_FLOAT32, LOCUS_PASS_FORWARD), 0);
-    assert_int_equal(locus_attention_workspace(c->plan, &c->options, (locus_dtype)5, LOCUS_PASS_FORWARD), 0);
+    assert_int_equal(locus_attention_workspace(NULL, &c->options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL), 0);
+    assert_int_equal(locus_attention_workspace(c->plan, NULL, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL), 0);
+    assert_int_equal(locus_attention_workspace(c->plan, &c->options, (locus_dtype)5, LOCUS_PASS_FORWARD, NULL), 0);
     end(c);
 }
 
@@ -351,9 +368,10 @@ static void test_fused_views_are_no_overlap(void **state) {
             parts[i]->stride[0] = 4 * ROW;
             parts[i]->stride[1] = by_head ? 4 * DIM : DIM;
         }
-        must(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, NULL));
+        const locus_execution execution = locus_execution_in(c->workspace);
+        must(locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, NULL));
         c->output.data = fused + 3 * (by_head ? DIM : ROW) - 1; /* one element into the values */
-        assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, NULL),
+        assert_int_equal(locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, NULL),
                          LOCUS_ERROR_ARGUMENT);
         end(c);
     }
@@ -362,7 +380,7 @@ static void test_fused_views_are_no_overlap(void **state) {
 /* Every parameter of the encoding, not only tables and sinks: `reduce` of an operator trusts the tensor's size. */
 static void test_gradients_of_an_operator(void **state) {
     static const size_t offsets[] = {0, TOKENS};
-    static const locus_shape shape = {HEADS, DIM, DIM, 0, 0};
+    static const locus_shape shape = {.heads = HEADS, .head_dim = DIM, .value_dim = DIM};
     const locus_packing packing = {1, offsets, NULL};
     locus_parameter info;
     locus_error error;
@@ -383,14 +401,15 @@ static void test_gradients_of_an_operator(void **state) {
     c->parameter = angles;
     for (size_t i = 0; i < info.rank; i++) {
         c->parameter.shape[i] = angles.shape[i] + 1;
-        assert_int_equal(
-            locus_attention_backward(c->plan, &c->options, &c->tensors, &c->gradients, c->workspace, &error),
-            LOCUS_ERROR_SHAPE);
+        const locus_execution execution = locus_execution_in(c->workspace);
+        assert_int_equal(locus_attention_backward(c->plan, &c->options, &c->tensors, &c->gradients, &execution, &error),
+                         LOCUS_ERROR_SHAPE);
         one_line(&error, LOCUS_ERROR_SHAPE, info.name);
         c->parameter.shape[i] = angles.shape[i];
     }
-    c->parameter.dtype = LOCUS_BFLOAT16;
-    assert_int_equal(locus_attention_backward(c->plan, &c->options, &c->tensors, &c->gradients, c->workspace, &error),
+    c->parameter.dtype = (locus_dtype)(LOCUS_BFLOAT16 + 1);
+    const locus_execution execution = locus_execution_in(c->workspace);
+    assert_int_equal(locus_attention_backward(c->plan, &c->options, &c->tensors, &c->gradients, &execution, &error),
                      LOCUS_ERROR_DTYPE);
     one_line(&error, LOCUS_ERROR_DTYPE, info.name);
     end(c);
@@ -400,12 +419,13 @@ static void test_parameters_and_log_sum_exp_are_optional(void **state) {
     (void)state;
     call *c = begin();
     c->tensors.log_sum_exp = NULL;
-    must(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, NULL));
+    const locus_execution execution = locus_execution_in(c->workspace);
+    must(locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, NULL));
     c->tensors.log_sum_exp = &c->log_sum_exp;
-    must(locus_attention_forward(c->plan, &c->options, &c->tensors, c->workspace, NULL));
+    must(locus_attention_forward(c->plan, &c->options, &c->tensors, &execution, NULL));
     c->gradients.parameters = NULL;
     c->gradients.parameter_count = 0;
-    must(locus_attention_backward(c->plan, &c->options, &c->tensors, &c->gradients, c->workspace, NULL));
+    must(locus_attention_backward(c->plan, &c->options, &c->tensors, &c->gradients, &execution, NULL));
     end(c);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Clustered attention against its dense definition, against softmax attention (as many clusters as queries), and
  * against the laws. */
+#include "kind_of.h"
 #include "unit/kinds_case.h"
 
 #include <math.h>
@@ -21,9 +22,7 @@ static kinds_case base(const char *spec) {
     kinds_case test = {.spec = spec, .heads = 2, .head_dim = 6, .sequences = 5, .gap = 2, .query_lengths = lengths};
     test.value_dim = strstr(spec, "values=on") ? 6 : 9;
     test.options = locus_attention_default();
-    test.options.kind = LOCUS_ATTENTION_CLUSTERED;
-    test.options.clusters = 75;
-    test.options.iterations = 4;
+    test.options.kind = kind_of("clustered(clusters=75, iterations=4)");
     test.options.dropout_key = (locus_random){5, LOCUS_RANDOM_USER + 1, 3};
     return test;
 }
@@ -37,7 +36,7 @@ static void test_definition(void **state) {
         test.options.scale = 0.7;
         test.options.dropout = 0.3;
         kinds_check(&test, LOCUS_FLOAT64, 1e-12);
-        test.options.clusters = 5;
+        test.options.kind = kind_of("clustered(clusters=5, iterations=4)");
         kinds_check(&test, LOCUS_FLOAT64, 1e-12);
     }
 }
@@ -56,7 +55,7 @@ static void test_types(void **state) {
     (void)state;
     kinds_case test = base("none");
     test.spread = 7;
-    test.options.clusters = 5;
+    test.options.kind = kind_of("clustered(clusters=5, iterations=4)");
     kinds_check(&test, LOCUS_FLOAT32, 1e-5);
     kinds_check_types(&test, 3e-5);
 }
@@ -69,9 +68,9 @@ static void test_a_cluster_for_each_query(void **state) {
             kinds_case test = base(specs[e]), exact;
             kinds_world clustered, softmax;
             test.key_lengths = keys;
-            test.options.clusters = 2000;
+            test.options.kind = kind_of("clustered(clusters=2000, iterations=4)");
             exact = test;
-            exact.options.kind = LOCUS_ATTENTION_SOFTMAX;
+            exact.options.kind = NULL;
             kinds_make(&clustered, &test);
             kinds_make(&softmax, &exact);
             kinds_run(&clustered, types[t], false, false);
@@ -99,7 +98,7 @@ static void test_clusters_without_queries(void **state) {
     test.sequences = 1;
     test.query_lengths = length;
     test.gap = 0;
-    test.options.clusters = 4;
+    test.options.kind = kind_of("clustered(clusters=4, iterations=4)");
     kinds_make(&world, &test);
     for (size_t i = 0; i < kinds_queries(&world); i++)
         world.q[i] = 3;
@@ -122,7 +121,7 @@ static void test_directions(void **state) {
     for (size_t e = 0; e < 3; e++) {
         kinds_case test = base(learned[e]);
         test.sequences = 4;
-        test.options.clusters = 20;
+        test.options.kind = kind_of("clustered(clusters=20, iterations=4)");
         kinds_check_directions(&test, 1e-7, 3e-6);
         test.key_lengths = keys;
         test.options.dropout = 0.25;

@@ -62,15 +62,21 @@ static void run(bool half, locus_pass pass) {
     const int64_t rows[] = {QUERIES, HEADS};
     const locus_tensor lse = locus_tensor_view(half ? c.half_lse : c.wide_lse, LOCUS_FLOAT32, 2, rows);
     const locus_attention_tensors tensors = {&t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &lse};
-    const locus_attention_gradients gradients = {&t[G_OUTPUT], &t[G_QUERY],   &t[G_KEY],
-                                                 &t[G_VALUE],  c.r.gradients, c.r.count};
-    locus_workspace workspace = {NULL, locus_attention_workspace(c.r.plan, &c.options, t[QUERY].dtype, pass)};
+    const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                                 .output = &t[G_OUTPUT],
+                                                 .query = &t[G_QUERY],
+                                                 .key = &t[G_KEY],
+                                                 .value = &t[G_VALUE],
+                                                 .parameters = c.r.gradients,
+                                                 .parameter_count = c.r.count};
+    locus_workspace workspace = {NULL, locus_attention_workspace(c.r.plan, &c.options, t[QUERY].dtype, pass, NULL)};
     workspace.data = locus_allocate(workspace.bytes + 1);
     assert_non_null(workspace.data);
+    const locus_execution execution = locus_execution_in(workspace);
     if (pass == LOCUS_PASS_FORWARD)
-        rig_ok(locus_attention_forward(c.r.plan, &c.options, &tensors, workspace, error));
+        rig_ok(locus_attention_forward(c.r.plan, &c.options, &tensors, &execution, error));
     else
-        rig_ok(locus_attention_backward(c.r.plan, &c.options, &tensors, &gradients, workspace, error));
+        rig_ok(locus_attention_backward(c.r.plan, &c.options, &tensors, &gradients, &execution, error));
     locus_release(workspace.data, workspace.bytes + 1);
 }
 
@@ -197,8 +203,8 @@ static void test_half_steps_take_little_memory(void **state) {
     rig_bind(&c.r, "rope", (locus_shape){.heads = HEADS, .head_dim = 64}, 7);
     rig_place(&c.r, rig_positions(last, 1), rig_positions(NULL, LONG));
     const size_t keys = (size_t)LONG * HEADS * 64 * sizeof(float);
-    const size_t wide = locus_attention_workspace(c.r.plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
-    const size_t half = locus_attention_workspace(c.r.plan, &options, LOCUS_BFLOAT16, LOCUS_PASS_FORWARD);
+    const size_t wide = locus_attention_workspace(c.r.plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);
+    const size_t half = locus_attention_workspace(c.r.plan, &options, LOCUS_BFLOAT16, LOCUS_PASS_FORWARD, NULL);
     assert_true(wide > 0 && half < wide + keys / 8);
     rig_close(&c.r);
 }

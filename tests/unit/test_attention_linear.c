@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Linear attention against its dense definition, masks × layouts × operators × sizes around a chunk and a piece; the
  * same bits on any number of threads; derivatives of sequences of many pieces along random directions. */
+#include "kind_of.h"
 #include "unit/kinds_case.h"
 
 #include <setjmp.h>
@@ -20,7 +21,7 @@ static kinds_case base(const char *spec, locus_mask mask) {
     test.value_dim = strstr(spec, "values=on") ? 6 : 9;
     test.query_lengths = lengths;
     test.options = locus_attention_default();
-    test.options.kind = LOCUS_ATTENTION_LINEAR;
+    test.options.kind = kind_of("linear");
     test.options.mask = mask;
     test.options.prefix = self_prefix;
     return test;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Softmax-free attention against its dense definition, against the full Gaussian kernel (every token a landmark, keys
  * the queries: K·K⁻¹·K = K), and against the laws. */
+#include "kind_of.h"
 #include "unit/kinds_case.h"
 
 #include <math.h>
@@ -19,9 +20,7 @@ static kinds_case base(const char *spec) {
     kinds_case test = {.spec = spec, .heads = 2, .head_dim = 6, .sequences = 5, .gap = 2, .query_lengths = lengths};
     test.value_dim = strstr(spec, "values=on") ? 6 : 9;
     test.options = locus_attention_default();
-    test.options.kind = LOCUS_ATTENTION_SOFT;
-    test.options.landmarks = 12;
-    test.options.iterations = 8;
+    test.options.kind = kind_of("soft(landmarks=12, iterations=8)");
     return test;
 }
 
@@ -41,7 +40,7 @@ static void test_definition(void **state) {
 static void test_defaults(void **state) {
     (void)state;
     kinds_case test = base("rope");
-    test.options.landmarks = test.options.iterations = 0;
+    test.options.kind = kind_of("soft");
     kinds_check(&test, LOCUS_FLOAT64, 1e-7);
     test.kv_heads = 1;
     kinds_check(&test, LOCUS_FLOAT64, 1e-7);
@@ -72,8 +71,7 @@ static void test_every_token_a_landmark(void **state) {
         test.query_lengths = some;
         test.gap = 0;
         test.same = true;
-        test.options.landmarks = 100;
-        test.options.iterations = 30;
+        test.options.kind = kind_of("soft(landmarks=100, iterations=30)");
         test.options.scale = 1;
         kinds_make(&world, &test);
         kinds_run(&world, type ? LOCUS_FLOAT64 : LOCUS_FLOAT32, false, true);

@@ -126,8 +126,10 @@ static void take_hands(hands *h, const attention_case *test) {
         h->gradients[i].data = calloc(attention_parameter_size(&h->world, i), sizeof(double));
         assert_non_null(h->gradients[i].data);
     }
-    size_t forward = locus_attention_workspace(h->world.plan, &h->world.options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD);
-    size_t backward = locus_attention_workspace(h->world.plan, &h->world.options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD);
+    size_t forward =
+        locus_attention_workspace(h->world.plan, &h->world.options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);
+    size_t backward =
+        locus_attention_workspace(h->world.plan, &h->world.options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD, NULL);
     h->workspace.bytes = forward > backward ? forward : backward;
     h->workspace.data = locus_allocate(h->workspace.bytes);
     assert_non_null(h->workspace.data);
@@ -137,9 +139,16 @@ static void *work(void *argument) {
     hands *h = argument;
     locus_tensor *t = h->tensors;
     locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
-    locus_attention_gradients gradients = {&t[GO], &t[DQ], &t[DK], &t[DV], h->gradients, h->world.parameter_count};
-    h->forward = locus_attention_forward(h->world.plan, &h->world.options, &tensors, h->workspace, NULL);
-    h->backward = locus_attention_backward(h->world.plan, &h->world.options, &tensors, &gradients, h->workspace, NULL);
+    locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                           .output = &t[GO],
+                                           .query = &t[DQ],
+                                           .key = &t[DK],
+                                           .value = &t[DV],
+                                           .parameters = h->gradients,
+                                           .parameter_count = h->world.parameter_count};
+    const locus_execution execution = locus_execution_in(h->workspace);
+    h->forward = locus_attention_forward(h->world.plan, &h->world.options, &tensors, &execution, NULL);
+    h->backward = locus_attention_backward(h->world.plan, &h->world.options, &tensors, &gradients, &execution, NULL);
     return NULL;
 }
 

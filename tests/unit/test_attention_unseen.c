@@ -3,6 +3,7 @@
  * the gradients of keys that it does not see. NaN and infinities are planted in keys, values, queries and gradients of
  * outputs, and in tokens of no sequence; rows that see none of them keep their bits: for every kind of attention, mask
  * and type, with windows, kept keys, documents, dropout, and steps of decoding. */
+#include "kind_of.h"
 #include "unit/attention_case.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ static const size_t lengths[] = {150, 9, 64}, steps[] = {3, 1, 8}, caches[] = {7
 static bool sees(const attention_world *w, size_t s, size_t i, size_t j) {
     const locus_attention_options *options = &w->options;
     const int64_t t = (int64_t)i + (int64_t)w->key_lengths[s] - (int64_t)w->query_lengths[s], key = (int64_t)j;
-    if (options->kind == LOCUS_ATTENTION_SOFT || options->kind == LOCUS_ATTENTION_CLUSTERED)
+    if (kind_is(options->kind, "soft") || kind_is(options->kind, "clustered"))
         return true;
     const bool prefixed = options->mask == LOCUS_MASK_PREFIX && j < options->prefix[s];
     if (options->mask != LOCUS_MASK_FULL && key > t && !prefixed)
@@ -107,14 +108,21 @@ static void run(attention_world *w, const arrays *a, locus_dtype dtype) {
         assert_non_null(parameters[i].data);
     }
     const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
-    const locus_attention_gradients gradients = {&t[GO], &t[DQ], &t[DK], &t[DV], parameters, w->parameter_count};
+    const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                                 .output = &t[GO],
+                                                 .query = &t[DQ],
+                                                 .key = &t[DK],
+                                                 .value = &t[DV],
+                                                 .parameters = parameters,
+                                                 .parameter_count = w->parameter_count};
     for (int pass = 0; pass < 2; pass++) {
-        locus_workspace lent = {NULL, locus_attention_workspace(w->plan, &w->options, dtype, (locus_pass)pass)};
+        locus_workspace lent = {NULL, locus_attention_workspace(w->plan, &w->options, dtype, (locus_pass)pass, NULL)};
         lent.data = locus_allocate(lent.bytes);
         assert_non_null(lent.data);
+        const locus_execution execution = locus_execution_in(lent);
         const locus_status status =
-            pass == 0 ? locus_attention_forward(w->plan, &w->options, &tensors, lent, &error)
-                      : locus_attention_backward(w->plan, &w->options, &tensors, &gradients, lent, &error);
+            pass == 0 ? locus_attention_forward(w->plan, &w->options, &tensors, &execution, &error)
+                      : locus_attention_backward(w->plan, &w->options, &tensors, &gradients, &execution, &error);
         if (status != LOCUS_OK)
             fail_msg("%s", error.message);
         locus_release(lent.data, lent.bytes);
@@ -137,7 +145,7 @@ static void plant(const arrays *a, int i, locus_dtype dtype, size_t token, size_
 
 /* Kinds whose queries of a sequence share what they see. */
 static bool shares(const attention_world *w) {
-    return w->options.kind == LOCUS_ATTENTION_SOFT || w->options.kind == LOCUS_ATTENTION_CLUSTERED;
+    return kind_is(w->options.kind, "soft") || kind_is(w->options.kind, "clustered");
 }
 
 /* Queries that see a planted key, or are planted, may differ; so may keys that one of these sees. */
@@ -171,12 +179,11 @@ static size_t compare(const attention_world *w, const arrays *want, const arrays
                     continue;
                 clean++;
                 if (memcmp((char *)want->data[i] + t * bytes, (char *)got->data[i] + t * bytes, bytes) != 0)
-                    fail_msg(
-                        "'%s', kind %d, mask %d, type %d, window %zu:%zu, documents %d, dropout %g on %d, planting "
-                        "%zu: row %zu of result %d changes, which sees nothing planted",
-                        w->test->spec, (int)w->options.kind, (int)w->options.mask, (int)dtype, w->options.window,
-                        w->options.keep, w->test->documents, w->options.dropout, (int)w->options.dropout_on, variant, t,
-                        i - O);
+                    fail_msg("'%s', %s, mask %d, type %d, window %zu:%zu, documents %d, dropout %g on %d, planting "
+                             "%zu: row %zu of result %d changes, which sees nothing planted",
+                             w->test->spec, locus_attention_kind_entry(w->options.kind)->name, (int)w->options.mask,
+                             (int)dtype, w->options.window, w->options.keep, w->test->documents, w->options.dropout,
+                             (int)w->options.dropout_on, variant, t, i - O);
             }
         }
     return clean;
@@ -212,14 +219,12 @@ static void plant_variant(const attention_world *w, const arrays *a, planting *p
 }
 
 /* Returns how many rows had to keep their bits. Every `stride`th variant. */
-static size_t check_some(attention_case test, locus_attention_kind kind, locus_dtype dtype, size_t stride) {
+static size_t check_some(attention_case test, const char *kind, locus_dtype dtype, size_t stride) {
     attention_world w;
     size_t clean = 0;
     test.gap = 2;
     attention_world_make(&w, &test);
-    w.options.kind = kind;
-    w.options.landmarks = 8;
-    w.options.clusters = 5;
+    w.options.kind = kind_of(kind);
     arrays want = arrays_make(&w, dtype);
     run(&w, &want, dtype);
     for (size_t variant = 0; variant < VARIANTS; variant += stride) {
@@ -238,7 +243,7 @@ static size_t check_some(attention_case test, locus_attention_kind kind, locus_d
     return clean;
 }
 
-static size_t check(attention_case test, locus_attention_kind kind, locus_dtype dtype) {
+static size_t check(attention_case test, const char *kind, locus_dtype dtype) {
     return check_some(test, kind, dtype, 1);
 }
 
@@ -254,7 +259,7 @@ static attention_case case_of(const char *spec, locus_mask mask) {
 }
 
 /* All types of a case; under sanitizers, which are slow and look at memory alone, one for each, in turn. */
-static void check_types(const attention_case *test, locus_attention_kind kind) {
+static void check_types(const attention_case *test, const char *kind) {
     const size_t count = sizeof types / sizeof *types;
 #ifdef LOCUS_SANITIZED
     static size_t turn;
@@ -274,13 +279,13 @@ static void softmax_masks(void **state) {
     (void)state;
     for (locus_mask mask = LOCUS_MASK_FULL; mask <= LOCUS_MASK_PREFIX; mask++) {
         attention_case test = case_of("rope", mask);
-        check_types(&test, LOCUS_ATTENTION_SOFTMAX);
+        check_types(&test, "softmax");
         test.sliding = 20;
         test.keep = 3;
-        check_types(&test, LOCUS_ATTENTION_SOFTMAX);
+        check_types(&test, "softmax");
         test.sliding = test.keep = 0;
         test.documents = true;
-        check_types(&test, LOCUS_ATTENTION_SOFTMAX);
+        check_types(&test, "softmax");
     }
 }
 
@@ -294,13 +299,13 @@ static void softmax_sites(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         attention_case test = case_of(specs[i], LOCUS_MASK_CAUSAL);
-        check_types(&test, LOCUS_ATTENTION_SOFTMAX);
+        check_types(&test, "softmax");
         test.sliding = 17;
         test.keep = 2;
         test.dropout = 0.25;
-        check_types(&test, LOCUS_ATTENTION_SOFTMAX);
+        check_types(&test, "softmax");
         test.dropout_on = LOCUS_DROPOUT_LOGITS;
-        check_types(&test, LOCUS_ATTENTION_SOFTMAX);
+        check_types(&test, "softmax");
     }
 }
 
@@ -318,7 +323,7 @@ static void decoding(void **state) {
             test.keep = more == 1 ? 5 : 0;
             test.documents = more == 3;
             test.dropout = more == 2 ? 0.2 : 0;
-            check_types(&test, LOCUS_ATTENTION_SOFTMAX);
+            check_types(&test, "softmax");
         }
 }
 
@@ -332,7 +337,7 @@ static void contextual(void **state) {
             test.keep = more == 1 ? 3 : 0;
             test.documents = more == 2;
             test.dropout = more == 3 ? 0.2 : 0;
-            check_types(&test, LOCUS_ATTENTION_SOFTMAX);
+            check_types(&test, "softmax");
         }
 }
 
@@ -340,16 +345,16 @@ static void other_kinds(void **state) {
     (void)state;
     for (locus_mask mask = LOCUS_MASK_FULL; mask <= LOCUS_MASK_PREFIX; mask++) {
         attention_case test = case_of("rope", mask);
-        check_types(&test, LOCUS_ATTENTION_LINEAR);
+        check_types(&test, "linear");
         test.spec = "algebraic(group=seq, values=on)";
-        check_types(&test, LOCUS_ATTENTION_LINEAR);
+        check_types(&test, "linear");
         test.query_lengths = steps;
         test.key_lengths = caches;
-        check_types(&test, LOCUS_ATTENTION_LINEAR);
+        check_types(&test, "linear");
     }
     const attention_case test = case_of("rope", LOCUS_MASK_FULL);
-    check_types(&test, LOCUS_ATTENTION_SOFT);
-    check_types(&test, LOCUS_ATTENTION_CLUSTERED);
+    check_types(&test, "soft(landmarks=8)");
+    check_types(&test, "clustered(clusters=5)");
 }
 
 /* A sequence long enough to be split over its keys, and shared out by heads. Under sanitizers a third of the variants:
@@ -366,11 +371,11 @@ static void long_sequences(void **state) {
     attention_case test = case_of("rope", LOCUS_MASK_CAUSAL);
     test.sequences = 1;
     test.query_lengths = one;
-    assert_true(check_some(test, LOCUS_ATTENTION_SOFTMAX, LOCUS_FLOAT32, LONG_STRIDE) > 500);
+    assert_true(check_some(test, "softmax", LOCUS_FLOAT32, LONG_STRIDE) > 500);
     test.documents = true;
-    assert_true(check_some(test, LOCUS_ATTENTION_SOFTMAX, LOCUS_FLOAT32, LONG_STRIDE) > 500);
+    assert_true(check_some(test, "softmax", LOCUS_FLOAT32, LONG_STRIDE) > 500);
     test.documents = false;
-    assert_true(check_some(test, LOCUS_ATTENTION_LINEAR, LOCUS_FLOAT32, LONG_STRIDE) > 500);
+    assert_true(check_some(test, "linear", LOCUS_FLOAT32, LONG_STRIDE) > 500);
 }
 
 int main(void) {

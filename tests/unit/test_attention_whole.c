@@ -161,8 +161,15 @@ static void test_without_parameters(void **state) {
     for (size_t i = 0; i < 9; i++)
         t[i] = locus_tensor_view(data[i], LOCUS_FLOAT64, i == 4 ? 2 : 3, shape);
     const locus_attention_tensors tensors = {&t[0], &t[1], &t[2], &t[3], &t[4]};
-    const locus_attention_gradients gradients = {&t[5], &t[6], &t[7], &t[8], NULL, 0};
-    if (locus_attention_backward(world.plan, &world.options, &tensors, &gradients, world.workspace, &error) != LOCUS_OK)
+    const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                                 .output = &t[5],
+                                                 .query = &t[6],
+                                                 .key = &t[7],
+                                                 .value = &t[8],
+                                                 .parameters = NULL,
+                                                 .parameter_count = 0};
+    const locus_execution execution = locus_execution_in(world.workspace);
+    if (locus_attention_backward(world.plan, &world.options, &tensors, &gradients, &execution, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
     const size_t bytes = world.T * test.heads * test.head_dim * sizeof(double);
     assert_memory_equal(got.dq, want.dq, bytes);
@@ -207,9 +214,11 @@ static void test_workspace_is_checked(void **state) {
     locus_error error;
     (void)state;
     attention_world_make(&world, &test);
-    const size_t local = locus_attention_workspace(world.plan, &world.options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD);
+    const size_t local =
+        locus_attention_workspace(world.plan, &world.options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD, NULL);
     dress(&world, &d, FACE_QUERY_KEY | FACE_VALUE);
-    const size_t needed = locus_attention_workspace(world.plan, &world.options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD);
+    const size_t needed =
+        locus_attention_workspace(world.plan, &world.options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD, NULL);
     /* q', k', v', do' */
     assert_true(needed >= 4 * world.T * test.heads * test.head_dim * sizeof(float));
     assert_true(needed <= local + 4 * (world.T * test.heads * test.head_dim * sizeof(float) + LOCUS_ALIGNMENT));
@@ -223,9 +232,11 @@ static void test_workspace_is_checked(void **state) {
     const locus_attention_tensors tensors = {&q, &k, &v, &o, NULL};
     locus_workspace small = {world.workspace.data, 0};
     assert_int_equal(locus_threads_set(1), LOCUS_OK); /* with more, a call would take fewer of them */
-    small.bytes = locus_attention_workspace(world.plan, &world.options, LOCUS_FLOAT64, LOCUS_PASS_FORWARD) - 1;
+    small.bytes = locus_attention_workspace(world.plan, &world.options, LOCUS_FLOAT64, LOCUS_PASS_FORWARD, NULL) - 1;
     assert_int_equal(locus_threads_set(0), LOCUS_OK);
-    assert_int_equal(locus_attention_forward(world.plan, &world.options, &tensors, small, &error), LOCUS_ERROR_MEMORY);
+    const locus_execution execution = locus_execution_in(small);
+    assert_int_equal(locus_attention_forward(world.plan, &world.options, &tensors, &execution, &error),
+                     LOCUS_ERROR_MEMORY);
     attention_arrays_free(&arrays);
     attention_world_free(&world);
 }
@@ -237,8 +248,7 @@ static void test_content_tables_are_refused(void **state) {
     const locus_attention_tensors none = {NULL, NULL, NULL, NULL, NULL};
     (void)state;
     attention_world_make(&world, &test);
-    assert_int_equal(locus_attention_forward(world.plan, &world.options, &none, (locus_workspace){NULL, 0}, &error),
-                     LOCUS_ERROR_UNSUPPORTED);
+    assert_int_equal(locus_attention_forward(world.plan, &world.options, &none, NULL, &error), LOCUS_ERROR_UNSUPPORTED);
     attention_world_free(&world);
 }
 

@@ -211,7 +211,6 @@ static void test_names(void **state) {
         {lab_order_name(LAB_ORDER_DEPTH), lab_order_name((lab_order)2), "depth"},
         {lab_tree_paths_name(LAB_PATHS_CODE), lab_tree_paths_name((lab_tree_paths)3), "code"},
         {lab_asked_name(LAB_ASKED_PARITY), lab_asked_name((lab_asked)2), "parity"},
-        {lab_attention_name(LOCUS_ATTENTION_CLUSTERED), lab_attention_name((locus_attention_kind)4), "clustered"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_string_equal(names[i][0], names[i][2]);

@@ -2,7 +2,7 @@
 /* The key–value cache: what it keeps has the bits that a plan over whole sequences gives, whatever the pieces it came
  * in; its attention gives the rows of causal attention over whole sequences; and a step of decoding takes neither
  * memory nor time that grows with what is kept. */
-#include "attention/cache_inside.h"
+#include "attention/cache/cache_inside.h"
 #include "cache_case.h"
 
 #include <math.h>
@@ -154,10 +154,12 @@ static locus_tensor attend_whole(const cache_case *c, const cache_part *all, con
                  v = cache_case_rows(c, all, 'v', c->dtype),
                  o = cache_case_zeros(c->tokens, c->heads, c->value_dim, c->dtype);
     const locus_attention_tensors tensors = {&q, &k, &v, &o, NULL};
-    locus_workspace workspace = {.bytes = locus_attention_workspace(plan, options, c->dtype, LOCUS_PASS_FORWARD) + 1};
+    locus_workspace workspace = {.bytes =
+                                     locus_attention_workspace(plan, options, c->dtype, LOCUS_PASS_FORWARD, NULL) + 1};
     locus_error error;
     workspace.data = locus_allocate(workspace.bytes);
-    cache_case_need(c, locus_attention_forward(plan, options, &tensors, workspace, &error), &error);
+    const locus_execution execution = locus_execution_in(workspace);
+    cache_case_need(c, locus_attention_forward(plan, options, &tensors, &execution, &error), &error);
     locus_release(workspace.data, workspace.bytes);
     cache_case_free(&q);
     cache_case_free(&k);
@@ -268,7 +270,7 @@ static void queries_attend_without_being_kept(void **state) {
         cache_case_append(&c, &all);
         locus_positions *positions = cache_case_positions(&c, &some);
         locus_error error;
-        cache_case_need(&c, locus_cache_queries(c.cache, positions, &error), &error);
+        cache_case_need(&c, locus_cache_queries(c.cache, positions, NULL, &error), &error);
         assert_non_null(locus_cache_plan(c.cache));
         cache_case_attend(&c, &some, &options, &o);
         compare_rows(&c, &some, &o, &whole, 1e-12);
@@ -292,7 +294,7 @@ static void positions_are_counted_on(void **state) {
             const cache_part part = {{t, t}, {1, 1}, {0, 1, 2}};
             locus_tensor k = cache_case_rows(&c, &part, 'k', c.dtype), v = cache_case_rows(&c, &part, 'v', c.dtype);
             locus_error error;
-            cache_case_need(&c, locus_cache_append(c.cache, NULL, &k, &v, &error), &error);
+            cache_case_need(&c, locus_cache_append(c.cache, NULL, &k, &v, NULL, &error), &error);
             cache_case_free(&k);
             cache_case_free(&v);
         }
@@ -323,7 +325,7 @@ static void real_positions_are_kept(void **state) {
     locus_tensor k = cache_case_rows(&c, &rest, 'k', c.dtype), v = cache_case_rows(&c, &rest, 'v', c.dtype);
     locus_tensor x = cache_case_rows(&c, &whole, 'k', c.dtype), y = cache_case_applied(&c, plan, LOCUS_ROLE_KEY, &x);
     cache_case_append(&c, &early);
-    cache_case_need(&c, locus_cache_append(c.cache, late, &k, &v, &error), &error);
+    cache_case_need(&c, locus_cache_append(c.cache, late, &k, &v, NULL, &error), &error);
     const locus_tensor kept = locus_cache_keys(c.cache, 0);
     for (size_t t = 0; t < 8; t++)
         for (size_t j = 0; j < c.head_dim; j++)
@@ -335,9 +337,10 @@ static void real_positions_are_kept(void **state) {
     locus_tensor o = cache_case_zeros(8, c.heads, c.value_dim, c.dtype),
                  mine = cache_case_zeros(5, c.heads, c.value_dim, c.dtype);
     const locus_attention_tensors tensors = {&q, &x, &values, &o, NULL};
-    locus_workspace workspace = {.bytes = locus_attention_workspace(plan, &options, c.dtype, LOCUS_PASS_FORWARD)};
+    locus_workspace workspace = {.bytes = locus_attention_workspace(plan, &options, c.dtype, LOCUS_PASS_FORWARD, NULL)};
     workspace.data = locus_allocate(workspace.bytes);
-    cache_case_need(&c, locus_attention_forward(plan, &options, &tensors, workspace, &error), &error);
+    const locus_execution execution = locus_execution_in(workspace);
+    cache_case_need(&c, locus_attention_forward(plan, &options, &tensors, &execution, &error), &error);
     locus_release(workspace.data, workspace.bytes);
     cache_case_attend(&c, &rest, NULL, &mine);
     compare_rows(&c, &rest, &mine, &o, 1e-12);
@@ -372,8 +375,8 @@ static void types_may_differ(void **state) {
             locus_tensor o = cache_case_zeros(20, c.heads, c.value_dim, dtypes[from]);
             locus_positions *positions = cache_case_positions(&c, &all);
             locus_error error;
-            cache_case_need(&c, locus_cache_append(c.cache, positions, &k, &v, &error), &error);
-            cache_case_need(&c, locus_cache_attend(c.cache, NULL, &q, &o, &error), &error);
+            cache_case_need(&c, locus_cache_append(c.cache, positions, &k, &v, NULL, &error), &error);
+            cache_case_need(&c, locus_cache_attend(c.cache, NULL, &q, &o, NULL, &error), &error);
             locus_tensor rounded = cache_case_zeros(20, c.kv_heads, c.head_dim, c.dtype);
             for (size_t h = 0; h < c.kv_heads; h++) {
                 const cache_rows source = locus_cache_rows_of(&turned, h, 0),
@@ -427,7 +430,7 @@ static double append_steps(cache_case *c, const locus_tensor *k, const locus_ten
     double best = 1;
     for (size_t i = 0; i < STEPS; i++) {
         const double start = seconds();
-        assert_int_equal(locus_cache_append(c->cache, NULL, k, v, NULL), LOCUS_OK);
+        assert_int_equal(locus_cache_append(c->cache, NULL, k, v, NULL, NULL), LOCUS_OK);
         const double took = seconds() - start;
         best = took < best ? took : best;
     }
@@ -443,7 +446,7 @@ static void prefill(cache_case *c, size_t tokens) {
         values[i] = (int64_t)(locus_cache_length(c->cache, 0) + i);
     locus_tensor k = cache_case_zeros(tokens, c->kv_heads, c->head_dim, LOCUS_FLOAT32);
     assert_int_equal(locus_positions_create(&positions, NULL, &packing, values, NULL), LOCUS_OK);
-    assert_int_equal(locus_cache_append(c->cache, positions, &k, &k, NULL), LOCUS_OK);
+    assert_int_equal(locus_cache_append(c->cache, positions, &k, &k, NULL, NULL), LOCUS_OK);
     locus_positions_destroy(&positions);
     cache_case_free(&k);
     free(values);
@@ -464,23 +467,23 @@ static void steps_take_no_memory_and_no_more_time(void **state) {
                      o = cache_case_zeros(1, c.heads, c.value_dim, c.dtype);
         prefill(&c, 126);
         for (size_t t = 0; t < 2; t++) {
-            assert_int_equal(locus_cache_append(c.cache, NULL, &k, &v, NULL), LOCUS_OK);
-            assert_int_equal(locus_cache_attend(c.cache, NULL, &q, &o, NULL), LOCUS_OK);
+            assert_int_equal(locus_cache_append(c.cache, NULL, &k, &v, NULL, NULL), LOCUS_OK);
+            assert_int_equal(locus_cache_attend(c.cache, NULL, &q, &o, NULL, NULL), LOCUS_OK);
         }
         books.asked = 0;
         const double early = append_steps(&c, &k, &v);
         for (size_t t = 0; t < 70; t++) {
-            assert_int_equal(locus_cache_append(c.cache, NULL, &k, &v, NULL), LOCUS_OK);
-            assert_int_equal(locus_cache_attend(c.cache, NULL, &q, &o, NULL), LOCUS_OK);
+            assert_int_equal(locus_cache_append(c.cache, NULL, &k, &v, NULL, NULL), LOCUS_OK);
+            assert_int_equal(locus_cache_attend(c.cache, NULL, &q, &o, NULL, NULL), LOCUS_OK);
         }
         if (books.asked > 0)
             fail_msg("%s: %zu blocks were asked for at 128 tokens", specs[i], books.asked);
         prefill(&c, 65536 - locus_cache_length(c.cache, 0));
-        assert_int_equal(locus_cache_append(c.cache, NULL, &k, &v, NULL), LOCUS_OK);
-        assert_int_equal(locus_cache_attend(c.cache, NULL, &q, &o, NULL), LOCUS_OK);
+        assert_int_equal(locus_cache_append(c.cache, NULL, &k, &v, NULL, NULL), LOCUS_OK);
+        assert_int_equal(locus_cache_attend(c.cache, NULL, &q, &o, NULL, NULL), LOCUS_OK);
         books.asked = 0;
         const double late = append_steps(&c, &k, &v);
-        assert_int_equal(locus_cache_attend(c.cache, NULL, &q, &o, NULL), LOCUS_OK);
+        assert_int_equal(locus_cache_attend(c.cache, NULL, &q, &o, NULL, NULL), LOCUS_OK);
         if (books.asked > 0)
             fail_msg("%s: %zu blocks were asked for at 65,536 tokens", specs[i], books.asked);
         if (late > 5 * early + 20e-6)

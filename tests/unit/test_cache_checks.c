@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a key–value cache refuses: one clear line, and nothing of what is kept has changed. */
 #include "cache_case.h"
+#include "kind_of.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -150,44 +151,47 @@ static void appends_are_checked(void **state) {
     locus_error error;
     cache_case_append(&c, &some);
     const kept_bits before = bits_of(c.cache);
-    expect(locus_cache_append(NULL, fitting, &pair, &pair, &error), LOCUS_ERROR_ARGUMENT, &error, "cache is NULL");
-    expect(locus_cache_append(c.cache, fitting, NULL, &pair, &error), LOCUS_ERROR_ARGUMENT, &error, "key is NULL");
-    expect(locus_cache_append(c.cache, fitting, &pair, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, "value is NULL");
+    expect(locus_cache_append(NULL, fitting, &pair, &pair, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "cache is NULL");
+    expect(locus_cache_append(c.cache, fitting, NULL, &pair, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "key is NULL");
+    expect(locus_cache_append(c.cache, fitting, &pair, NULL, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "value is NULL");
     locus_positions *long_ones = cache_case_positions(&c, &rest);
-    expect(locus_cache_append(c.cache, long_ones, &k, &v, &error), LOCUS_ERROR_ARGUMENT, &error,
+    expect(locus_cache_append(c.cache, long_ones, &k, &v, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "sequence 0 would have 7 tokens, but the cache's capacity is 6: evict or truncate first, or create a larger "
            "cache");
-    expect(locus_cache_append(c.cache, other, &pair, &pair, &error), LOCUS_ERROR_POSITION, &error,
+    expect(locus_cache_append(c.cache, other, &pair, &pair, NULL, &error), LOCUS_ERROR_POSITION, &error,
            "the positions are on 'grid:2', the encoding acts on 'seq': give positions of that group");
-    expect(locus_cache_append(c.cache, single, &pair, &pair, &error), LOCUS_ERROR_ARGUMENT, &error,
+    expect(locus_cache_append(c.cache, single, &pair, &pair, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "the positions have 1 sequences, the cache 2: give as many (they may be empty)");
-    expect(locus_cache_append(c.cache, distant, &pair, &pair, &error), LOCUS_ERROR_POSITION, &error,
+    expect(locus_cache_append(c.cache, distant, &pair, &pair, NULL, &error), LOCUS_ERROR_POSITION, &error,
            "a position is out of range for an encoding: use -2^40 to 2^40");
-    expect(locus_cache_append(c.cache, fitting, &k, &pair, &error), LOCUS_ERROR_SHAPE, &error,
+    expect(locus_cache_append(c.cache, fitting, &k, &pair, NULL, &error), LOCUS_ERROR_SHAPE, &error,
            "key has size 4 in dimension 0: expected 2, the new tokens");
     wrong.shape[1] = 4;
-    expect(locus_cache_append(c.cache, fitting, &pair, &wrong, &error), LOCUS_ERROR_SHAPE, &error,
+    expect(locus_cache_append(c.cache, fitting, &pair, &wrong, NULL, &error), LOCUS_ERROR_SHAPE, &error,
            "value has size 4 in dimension 1: expected 2");
     wrong = pair;
     wrong.rank = 2;
-    expect(locus_cache_append(c.cache, fitting, &wrong, &pair, &error), LOCUS_ERROR_SHAPE, &error,
+    expect(locus_cache_append(c.cache, fitting, &wrong, &pair, NULL, &error), LOCUS_ERROR_SHAPE, &error,
            "key has rank 2: expected [tokens, heads, dim]");
     wrong = pair;
     wrong.stride[2] = 2;
-    expect(locus_cache_append(c.cache, fitting, &wrong, &pair, &error), LOCUS_ERROR_SHAPE, &error,
+    expect(locus_cache_append(c.cache, fitting, &wrong, &pair, NULL, &error), LOCUS_ERROR_SHAPE, &error,
            "key must have stride 1 in its last dimension, not 2");
     wrong = pair;
     wrong.dtype = (locus_dtype)77;
-    expect(locus_cache_append(c.cache, fitting, &wrong, &pair, &error), LOCUS_ERROR_DTYPE, &error,
+    expect(locus_cache_append(c.cache, fitting, &wrong, &pair, NULL, &error), LOCUS_ERROR_DTYPE, &error,
            "key is of unknown element type 77");
     wrong = pair;
     wrong.data = NULL;
-    expect(locus_cache_append(c.cache, fitting, &wrong, &pair, &error), LOCUS_ERROR_ARGUMENT, &error,
+    expect(locus_cache_append(c.cache, fitting, &wrong, &pair, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "key has no data");
     unchanged(c.cache, before);
     for (size_t t = 0; t < 2; t++)
-        cache_case_need(&c, locus_cache_append(c.cache, NULL, &pair, &pair, &error), &error);
-    expect(locus_cache_append(c.cache, NULL, &pair, &pair, &error), LOCUS_ERROR_ARGUMENT, &error,
+        cache_case_need(&c, locus_cache_append(c.cache, NULL, &pair, &pair, NULL, &error), &error);
+    expect(locus_cache_append(c.cache, NULL, &pair, &pair, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "sequence 0 would have 7 tokens, but the cache's capacity is 6: evict or truncate first, or create a larger "
            "cache");
     assert_int_equal(locus_cache_length(c.cache, 0), 6);
@@ -208,7 +212,7 @@ static void some_positions_cannot_be_counted_or_real(void **state) {
     locus_error error;
     cache_case_open(&c);
     locus_tensor one = cache_case_zeros(1, c.kv_heads, 8, c.dtype);
-    expect(locus_cache_append(c.cache, NULL, &one, &one, &error), LOCUS_ERROR_ARGUMENT, &error,
+    expect(locus_cache_append(c.cache, NULL, &one, &one, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "positions is NULL, but on 'grid:2' they cannot be counted: give the new tokens' positions");
     cache_case_close(&c);
     c = (cache_case){.spec = "relative(window=3)", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {3}};
@@ -218,9 +222,9 @@ static void some_positions_cannot_be_counted_or_real(void **state) {
     const locus_packing packing = {1, offsets, NULL};
     locus_positions *real;
     assert_int_equal(locus_positions_create_real(&real, NULL, &packing, &half, NULL), LOCUS_OK);
-    expect(locus_cache_append(c.cache, real, &one, &one, &error), LOCUS_ERROR_POSITION, &error,
+    expect(locus_cache_append(c.cache, real, &one, &one, NULL, &error), LOCUS_ERROR_POSITION, &error,
            "'relative' needs whole positions: these are real numbers");
-    cache_case_need(&c, locus_cache_append(c.cache, NULL, &one, &one, &error), &error); /* whole ones still go */
+    cache_case_need(&c, locus_cache_append(c.cache, NULL, &one, &one, NULL, &error), &error); /* whole ones still go */
     locus_positions_destroy(&real);
     cache_case_free(&one);
     cache_case_close(&c);
@@ -244,7 +248,7 @@ static void positions_may_jump(void **state) {
         locus_plan *plan = NULL;
         cache_case_need(&c, locus_plan_create(&plan, c.binding, positions, NULL, NULL), &(locus_error){0});
         locus_tensor turned = cache_case_applied(&c, plan, LOCUS_ROLE_KEY, &k);
-        cache_case_need(&c, locus_cache_append(c.cache, positions, &k, &v, NULL), &(locus_error){0});
+        cache_case_need(&c, locus_cache_append(c.cache, positions, &k, &v, NULL, NULL), &(locus_error){0});
         const locus_tensor kept = locus_cache_keys(c.cache, 0);
         for (size_t t = 0; t < JUMPS; t++)
             for (size_t h = 0; h < c.kv_heads; h++)
@@ -274,29 +278,29 @@ static void attention_needs_its_tokens(void **state) {
                  wrong = cache_case_zeros(4, c.heads, 8, c.dtype);
     locus_attention_options linear = locus_attention_default();
     locus_error error;
-    linear.kind = LOCUS_ATTENTION_LINEAR;
-    expect(locus_cache_attend(NULL, NULL, &q, &o, &error), LOCUS_ERROR_ARGUMENT, &error, "cache is NULL");
-    expect(locus_cache_attend(c.cache, NULL, &q, &o, &error), LOCUS_ERROR_ARGUMENT, &error, waits);
+    linear.kind = kind_of("linear");
+    expect(locus_cache_attend(NULL, NULL, &q, &o, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, "cache is NULL");
+    expect(locus_cache_attend(c.cache, NULL, &q, &o, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, waits);
     cache_case_append(&c, &some);
-    expect(locus_cache_attend(c.cache, NULL, NULL, &o, &error), LOCUS_ERROR_ARGUMENT, &error, "query is NULL");
-    expect(locus_cache_attend(c.cache, NULL, &q, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, "output is NULL");
-    expect(locus_cache_attend(c.cache, NULL, &wrong, &o, &error), LOCUS_ERROR_SHAPE, &error,
+    expect(locus_cache_attend(c.cache, NULL, NULL, &o, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, "query is NULL");
+    expect(locus_cache_attend(c.cache, NULL, &q, NULL, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, "output is NULL");
+    expect(locus_cache_attend(c.cache, NULL, &wrong, &o, NULL, &error), LOCUS_ERROR_SHAPE, &error,
            "query has size 4 in dimension 0: expected 5, the new tokens");
-    expect(locus_cache_attend(c.cache, NULL, &q, &wrong, &error), LOCUS_ERROR_SHAPE, &error,
+    expect(locus_cache_attend(c.cache, NULL, &q, &wrong, NULL, &error), LOCUS_ERROR_SHAPE, &error,
            "output has size 4 in dimension 0: expected 5, the new tokens");
-    expect(locus_cache_attend(c.cache, &linear, &q, &o, &error), LOCUS_ERROR_UNSUPPORTED, &error,
-           "a cache keeps what softmax attention needs: use LOCUS_ATTENTION_SOFTMAX");
-    assert_int_equal(locus_cache_attend(c.cache, NULL, &q, &o, &error), LOCUS_OK);
+    expect(locus_cache_attend(c.cache, &linear, &q, &o, NULL, &error), LOCUS_ERROR_UNSUPPORTED, &error,
+           "a cache keeps what softmax attention needs, not what linear attention does: leave kind NULL");
+    assert_int_equal(locus_cache_attend(c.cache, NULL, &q, &o, NULL, &error), LOCUS_OK);
     assert_int_equal(locus_cache_truncate(c.cache, 0, 4, &error), LOCUS_OK);
-    expect(locus_cache_attend(c.cache, NULL, &q, &o, &error), LOCUS_ERROR_ARGUMENT, &error, waits);
+    expect(locus_cache_attend(c.cache, NULL, &q, &o, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, waits);
     const cache_part more = {{4}, {5}, {0, 5}};
     cache_case_append(&c, &more);
-    assert_int_equal(locus_cache_evict(c.cache, 0, 3, 2, NULL, &error), LOCUS_OK); /* one of the new ones */
-    expect(locus_cache_attend(c.cache, NULL, &q, &o, &error), LOCUS_ERROR_ARGUMENT, &error, waits);
+    assert_int_equal(locus_cache_evict(c.cache, 0, 3, 2, NULL, NULL, &error), LOCUS_OK); /* one of the new ones */
+    expect(locus_cache_attend(c.cache, NULL, &q, &o, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, waits);
     cache_case_append(&c, &more);
     const locus_cache_fragment fragment = {c.cache, 0, 0, 1, NULL};
-    assert_int_equal(locus_cache_insert(c.cache, 0, &fragment, &error), LOCUS_OK);
-    expect(locus_cache_attend(c.cache, NULL, &q, &o, &error), LOCUS_ERROR_ARGUMENT, &error, waits);
+    assert_int_equal(locus_cache_insert(c.cache, 0, &fragment, NULL, &error), LOCUS_OK);
+    expect(locus_cache_attend(c.cache, NULL, &q, &o, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, waits);
     assert_null(locus_cache_plan(c.cache));
     cache_case_free(&q);
     cache_case_free(&o);
@@ -308,7 +312,7 @@ static void attention_needs_its_tokens(void **state) {
 static void attend_bits(const cache_case *c, const locus_tensor *q, float bits[2 * 4 * 8]) {
     locus_error error;
     locus_tensor o = cache_case_zeros(2, c->heads, 8, c->dtype);
-    assert_int_equal(locus_cache_attend(c->cache, NULL, q, &o, &error), LOCUS_OK);
+    assert_int_equal(locus_cache_attend(c->cache, NULL, q, &o, NULL, &error), LOCUS_OK);
     memcpy(bits, o.data, 2 * 4 * 8 * sizeof *bits);
     cache_case_free(&o);
 }
@@ -336,13 +340,13 @@ static void refused_calls_change_nothing(void **state) {
     const locus_plan *plan = locus_cache_plan(c.cache);
     assert_non_null(plan);
     for (size_t i = 0; i < 7; i++) {
-        const locus_status status = i == 0   ? locus_cache_append(c.cache, NULL, &k, &v, &error) /* full */
-                                    : i == 1 ? locus_cache_append(c.cache, fitting, &k, &v, &error)
-                                    : i == 2 ? locus_cache_append(c.cache, other, &k, &v, &error)
-                                    : i == 3 ? locus_cache_append(c.cache, NULL, NULL, &v, &error)
-                                    : i == 4 ? locus_cache_append(c.cache, NULL, &k, &wrong, &error)
-                                    : i == 5 ? locus_cache_queries(c.cache, other, &error)
-                                             : locus_cache_queries(c.cache, distant, &error);
+        const locus_status status = i == 0   ? locus_cache_append(c.cache, NULL, &k, &v, NULL, &error) /* full */
+                                    : i == 1 ? locus_cache_append(c.cache, fitting, &k, &v, NULL, &error)
+                                    : i == 2 ? locus_cache_append(c.cache, other, &k, &v, NULL, &error)
+                                    : i == 3 ? locus_cache_append(c.cache, NULL, NULL, &v, NULL, &error)
+                                    : i == 4 ? locus_cache_append(c.cache, NULL, &k, &wrong, NULL, &error)
+                                    : i == 5 ? locus_cache_queries(c.cache, other, NULL, &error)
+                                             : locus_cache_queries(c.cache, distant, NULL, &error);
         assert_int_not_equal(status, LOCUS_OK);
         assert_ptr_equal(locus_cache_plan(c.cache), plan);
         attend_bits(&c, &q, after);
@@ -381,28 +385,28 @@ static void moves_are_checked(void **state) {
            "there is no sequence 1: the cache has 1, numbered from 0");
     expect(locus_cache_truncate(c.cache, 0, 21, &error), LOCUS_ERROR_ARGUMENT, &error,
            "sequence 0 keeps 20 tokens and cannot be cut to 21");
-    expect(locus_cache_evict(c.cache, 0, 15, 6, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
+    expect(locus_cache_evict(c.cache, 0, 15, 6, NULL, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "6 tokens from number 15 on were asked for, but sequence 0 keeps 20");
-    expect(locus_cache_evict(c.cache, 0, SIZE_MAX, 2, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
+    expect(locus_cache_evict(c.cache, 0, SIZE_MAX, 2, NULL, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "2 tokens from number 18446744073709551615 on were asked for, but sequence 0 keeps 20");
-    expect(locus_cache_evict(c.cache, 0, 0, 1, strange, &error), LOCUS_ERROR_ARGUMENT, &error,
+    expect(locus_cache_evict(c.cache, 0, 0, 1, strange, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "the shift is of 'cycle:5', the encoding acts on 'seq': give a path of that group");
-    expect(locus_cache_evict(c.cache, 0, 0, 1, leap, &error), LOCUS_ERROR_POSITION, &error,
+    expect(locus_cache_evict(c.cache, 0, 0, 1, leap, NULL, &error), LOCUS_ERROR_POSITION, &error,
            "position 1 would move by 1099511627776, out of range for an encoding: use -2^40 to 2^40");
     const locus_cache_fragment none = {NULL, 0, 0, 1, NULL}, elsewhere = {other.cache, 0, 0, 0, NULL},
                                too_long = {c.cache, 0, 0, 5, NULL}, beyond = {c.cache, 0, 19, 2, NULL},
                                far = {c.cache, 0, 0, 2, leap};
-    expect(locus_cache_insert(c.cache, 0, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
+    expect(locus_cache_insert(c.cache, 0, NULL, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "fragment is NULL or has no source");
-    expect(locus_cache_insert(c.cache, 0, &none, &error), LOCUS_ERROR_ARGUMENT, &error,
+    expect(locus_cache_insert(c.cache, 0, &none, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "fragment is NULL or has no source");
-    expect(locus_cache_insert(c.cache, 0, &elsewhere, &error), LOCUS_ERROR_ARGUMENT, &error,
+    expect(locus_cache_insert(c.cache, 0, &elsewhere, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "the fragment's cache has another binding: its keys mean something else here");
-    expect(locus_cache_insert(c.cache, 0, &too_long, &error), LOCUS_ERROR_ARGUMENT, &error,
+    expect(locus_cache_insert(c.cache, 0, &too_long, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "sequence 0 would have 25 tokens, but the cache's capacity is 24");
-    expect(locus_cache_insert(c.cache, 0, &beyond, &error), LOCUS_ERROR_ARGUMENT, &error,
+    expect(locus_cache_insert(c.cache, 0, &beyond, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "2 tokens from number 19 on were asked for, but sequence 0 keeps 20");
-    expect(locus_cache_insert(c.cache, 0, &far, &error), LOCUS_ERROR_POSITION, &error,
+    expect(locus_cache_insert(c.cache, 0, &far, NULL, &error), LOCUS_ERROR_POSITION, &error,
            "position 1 would move by 1099511627776, out of range for an encoding: use -2^40 to 2^40");
     unchanged(c.cache, before);
     locus_cache_options options = locus_cache_options_default();
@@ -410,7 +414,7 @@ static void moves_are_checked(void **state) {
     options.capacity = 30;
     assert_int_equal(locus_cache_create(&longer, c.binding, &options, NULL), LOCUS_OK);
     const locus_cache_fragment of_c = {c.cache, 0, 0, 1, NULL};
-    expect(locus_cache_insert(longer, 0, &of_c, &error), LOCUS_ERROR_ARGUMENT, &error,
+    expect(locus_cache_insert(longer, 0, &of_c, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "the fragment's cache has another length: its keys mean something else here");
     locus_cache_destroy(&longer);
     locus_path_destroy(&step);

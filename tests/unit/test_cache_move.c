@@ -142,10 +142,10 @@ static void what_is_no_homomorphism_is_not_shifted(void **state) {
         assert_int_equal(locus_keys_shift(c.binding, a, NULL, LOCUS_ROLE_KEY, &x, &error), LOCUS_ERROR_UNSUPPORTED);
         assert_string_equal(error.message, cases[i].text);
         cache_case_append(&c, &all);
-        assert_int_equal(locus_cache_evict(c.cache, 0, 0, 1, a, &error), LOCUS_ERROR_UNSUPPORTED);
+        assert_int_equal(locus_cache_evict(c.cache, 0, 0, 1, a, NULL, &error), LOCUS_ERROR_UNSUPPORTED);
         assert_string_equal(error.message, cases[i].text);
         assert_int_equal(locus_cache_length(c.cache, 0), 4);
-        assert_int_equal(locus_cache_evict(c.cache, 0, 0, 1, NULL, &error), LOCUS_OK);
+        assert_int_equal(locus_cache_evict(c.cache, 0, 0, 1, NULL, NULL, &error), LOCUS_OK);
         cache_case_free(&x);
         locus_path_destroy(&a);
         cache_case_close(&c);
@@ -171,7 +171,7 @@ static void append_placed(const cache_case *c, locus_cache *cache, const placed_
         memcpy((double *)v.data + i * value, c->v + tokens[i].token * value, value * sizeof(double));
     }
     locus_positions *positions = positions_of(c, paths, count);
-    cache_case_need(c, locus_cache_append(cache, positions, &k, &v, &error), &error);
+    cache_case_need(c, locus_cache_append(cache, positions, &k, &v, NULL, &error), &error);
     locus_positions_destroy(&positions);
     for (size_t i = 0; i < count; i++)
         locus_path_destroy(&paths[i]);
@@ -211,7 +211,7 @@ static void compare_attention(const cache_case *c, locus_cache *have, locus_cach
     for (size_t i = 0; i < 2; i++) {
         locus_error error;
         o[i] = cache_case_zeros(count, c->heads, c->value_dim, LOCUS_FLOAT64);
-        cache_case_need(c, locus_cache_attend(i ? want : have, NULL, &q, &o[i], &error), &error);
+        cache_case_need(c, locus_cache_attend(i ? want : have, NULL, &q, &o[i], NULL, &error), &error);
     }
     const double most = apart(&o[0], &o[1]);
     if (!(most <= 1e-12))
@@ -268,7 +268,7 @@ static void evicted_tokens_leave_no_trace(void **state) {
         append_placed(&c, have, tokens, TOKENS - 2 * NEW);
         append_placed(&c, have, tokens + TOKENS - 2 * NEW, NEW);
         locus_error error;
-        cache_case_need(&c, locus_cache_evict(have, 0, FIRST, GONE, a, &error), &error);
+        cache_case_need(&c, locus_cache_evict(have, 0, FIRST, GONE, a, NULL, &error), &error);
         for (size_t t = FIRST + GONE; t < TOKENS; t++)
             tokens[t - GONE] = (placed_token){t, a};
         append_placed(&c, want, tokens, TOKENS - GONE - 2 * NEW);
@@ -302,8 +302,8 @@ static void fragments_are_put_together(void **state) {
         append_placed(&c, other, tokens + 20, 40);
         const locus_cache_fragment from_other = {other, 0, 5, 30, a}, from_itself = {have, 0, 2, 10, NULL};
         locus_error error;
-        cache_case_need(&c, locus_cache_insert(have, 0, &from_other, &error), &error);
-        cache_case_need(&c, locus_cache_insert(have, 0, &from_itself, &error), &error);
+        cache_case_need(&c, locus_cache_insert(have, 0, &from_other, NULL, &error), &error);
+        cache_case_need(&c, locus_cache_insert(have, 0, &from_itself, NULL, &error), &error);
         assert_int_equal(locus_cache_length(have, 0), 60);
         for (size_t t = 0; t < 30; t++)
             all[20 + t] = (placed_token){25 + t, a};
@@ -333,7 +333,7 @@ static void fragments_change_their_type(void **state) {
     append_placed(&c, half, tokens, 30);
     const locus_cache_fragment fragment = {half, 0, 3, 20, NULL};
     locus_error error;
-    cache_case_need(&c, locus_cache_insert(wide, 0, &fragment, &error), &error);
+    cache_case_need(&c, locus_cache_insert(wide, 0, &fragment, NULL, &error), &error);
     const locus_tensor from = locus_cache_keys(half, 0), to = locus_cache_keys(wide, 0);
     for (size_t t = 0; t < 20; t++)
         for (size_t j = 0; j < c.head_dim; j++)
@@ -361,7 +361,7 @@ static void other_sequences_stay(void **state) {
     cache_case_append(&c, &last);
     cache_case_attend(&c, &last, NULL, &o[0]);
     locus_path *a = shift_of(&c, "-4");
-    cache_case_need(&c, locus_cache_evict(c.cache, 0, 1, 4, a, NULL), &(locus_error){0});
+    cache_case_need(&c, locus_cache_evict(c.cache, 0, 1, 4, a, NULL, NULL), &(locus_error){0});
     cache_case_need(&c, locus_cache_truncate(c.cache, 1, 18, NULL), &(locus_error){0});
     cache_case_attend(&c, &last, NULL, &o[1]);
     assert_true(apart(&o[0], &o[1]) == 0);

@@ -10,7 +10,8 @@ static double *rows_of(rig *r, locus_role role, size_t tokens) {
     assert_non_null(table);
     locus_tensor x = locus_tensor_view(table, LOCUS_FLOAT64, 2, shape);
     locus_workspace workspace = rig_workspace(r, role, LOCUS_FLOAT64);
-    rig_ok(locus_apply(r->plan, role, LOCUS_FORWARD, &x, &x, workspace, error));
+    const locus_execution execution = locus_execution_in(workspace);
+    rig_ok(locus_apply(r->plan, role, LOCUS_FORWARD, &x, &x, &execution, error));
     rig_workspace_free(workspace);
     return table;
 }
@@ -193,10 +194,12 @@ static void test_tree_gradient(void **state) {
     gy.data = weights;
     for (int side = 0; side < 2; side++) {
         locus_workspace workspace = rig_workspace(&r, LOCUS_ROLE_TOKEN, LOCUS_FLOAT64);
-        locus_apply_gradients gradients = {&xt, &gy, &xt, r.gradients, 1};
+        locus_apply_gradients gradients = {
+            .x = &xt, .gy = &gy, .gx = &xt, .parameters = r.gradients, .parameter_count = 1};
         memset(r.gradients[0].data, 0, DECAYS * sizeof(double));
+        const locus_execution execution = locus_execution_in(workspace);
         rig_ok(locus_apply_backward(r.plan, LOCUS_ROLE_TOKEN, side ? LOCUS_INVERSE : LOCUS_FORWARD, &gradients,
-                                    workspace, error));
+                                    &execution, error));
         rig_workspace_free(workspace);
         for (size_t j = 0; j < DECAYS; j++) {
             const double kept = w[j], step = 1e-5;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Words of a list, and the nearest one: neither what stands before a text nor what stands behind it counts. */
-#include "encoding/option.h"
+#include "spec/option.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

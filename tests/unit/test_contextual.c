@@ -241,7 +241,8 @@ static void refuse(const char *spec, locus_mask mask, bool turned, locus_status 
     const locus_attention_tensors tensors = {&t[0], &t[1], &t[2], &t[3], NULL};
     locus_error error = {0};
     const locus_workspace none = {NULL, 0};
-    const locus_status status = locus_attention_forward(r.plan, &options, &tensors, none, &error);
+    const locus_execution execution = locus_execution_in(none);
+    const locus_status status = locus_attention_forward(r.plan, &options, &tensors, &execution, &error);
     if (status != wanted || !strstr(error.message, part))
         fail_msg("status %d: %s", (int)status, error.message);
     rig_close(&r);

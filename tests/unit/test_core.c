@@ -80,6 +80,8 @@ static void version_is_the_headers(void **state) {
     snprintf(text, sizeof text, "%d.%d.%d", LOCUS_VERSION_MAJOR, LOCUS_VERSION_MINOR, LOCUS_VERSION_PATCH);
     assert_string_equal(text, LOCUS_VERSION_TEXT);
     assert_string_equal(locus_version(), LOCUS_VERSION_TEXT);
+    assert_int_equal(locus_abi_version(), LOCUS_ABI_VERSION);
+    assert_int_equal(LOCUS_ABI_VERSION, LOCUS_VERSION_MINOR); /* as long as the major version is 0 */
 }
 
 /* ---- memory ---- */

@@ -273,7 +273,7 @@ static void what_a_decoder_cannot_have_is_refused(void **state) {
     assert_int_equal(lab_model_create(&model, &config, 0, &error), LOCUS_ERROR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "a decoder has no encoder"));
     config = decoder_config("rope", LAB_NORM_BEFORE);
-    config.attention = LOCUS_ATTENTION_CLUSTERED; /* sees what follows */
+    strcpy(config.attention, "clustered"); /* sees what follows */
     assert_int_equal(lab_model_create(&model, &config, 0, &error), LOCUS_ERROR_UNSUPPORTED);
     config = decoder_config("rope", LAB_NORM_BEFORE);
     config.encoder_layers = 1;

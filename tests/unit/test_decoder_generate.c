@@ -162,7 +162,7 @@ static void models_of_every_form_are_decoded(void **state) {
     config.activation = LAB_GELU;
     check(&config);
     config = decoder_config("rope", LAB_NORM_BEFORE);
-    config.attention = LOCUS_ATTENTION_LINEAR;
+    strcpy(config.attention, "linear");
     config.embedding_init = LAB_EMBEDDING_PLAIN;
     config.output = LAB_OUTPUT_OWN;
     check(&config);

@@ -2,8 +2,9 @@
 /* Distances of pairs against naive definitions and against paths: random products, gaps, queries apart from keys; roots
  * next to whole numbers; long and deep trees. */
 #include "../property/encoding_rig.h"
-#include "encoding/distance.h"
-#include "encoding/tree_distance.h"
+#include "plan/placing.h"
+#include "scores/distance.h"
+#include "scores/tree_distance.h"
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -219,8 +220,8 @@ static void test_random_products(void **state) {
         locus_owned memory = {0};
         locus_places places;
         const locus_distances *distances = NULL;
-        rig_ok(locus_places_create(&places, queries.positions, shared ? queries.positions : keys.positions, false,
-                                   &memory, error));
+        rig_ok(locus_places_create(&places, queries.positions, shared ? queries.positions : keys.positions, &memory,
+                                   error));
         rig_ok(locus_distances_create(&places, &memory, &distances, error));
         for (size_t s = 0; s < 3; s++)
             check_sequence(&d, distances, &queries, shared ? &queries : &keys, s);
@@ -269,7 +270,7 @@ static void test_floors(void **state) {
             const locus_distances *distances = NULL;
             double row[4];
             rig_ok(locus_positions_create(&positions, group, &packing, values[0], error));
-            rig_ok(locus_places_create(&places, positions, positions, false, &memory, error));
+            rig_ok(locus_places_create(&places, positions, positions, &memory, error));
             rig_ok(locus_distances_create(&places, &memory, &distances, error));
             locus_distances_row(distances, &(locus_score_call){LOCUS_FLOAT64, 0, 0, 0, 4}, row);
             assert_true(row[0] == 0 && row[1] == (double)(root - 1) && row[2] == (double)root &&
@@ -316,7 +317,7 @@ static void grow_forest(forest *f, size_t count, size_t reach, size_t tokens, ui
     locus_group *group = NULL;
     rig_ok(locus_group_parse("tree:4294967296", &group, error));
     rig_ok(locus_positions_create_columns(&f->positions, group, &packing, &column, error));
-    rig_ok(locus_places_create(&f->places, f->positions, f->positions, false, &f->memory, error));
+    rig_ok(locus_places_create(&f->places, f->positions, f->positions, &f->memory, error));
     locus_group_destroy(&group);
 }
 

@@ -2,6 +2,8 @@
 /* Nothing is a size like any other: batches of no sequences, sequences of no tokens, tensors without data, in every
  * call that takes tokens. Made for the undefined-behaviour sanitizer (no arithmetic on NULL, no copies of nothing from
  * nowhere) and for assertions. */
+#include "kind_of.h"
+
 #include <locus/locus.h>
 
 #include <setjmp.h>
@@ -28,6 +30,8 @@ static const char *const specs[] = {"none",
                                     "decay(rate=0.9, learned=on) + scores(sinks=on)",
                                     "string(group=grid:2)",
                                     "mixed(group=grid:2)"};
+
+static const char *const kinds[] = {"softmax", "linear", "soft", "clustered"};
 
 static void ok(locus_status status, const locus_error *error) {
     if (status != LOCUS_OK)
@@ -89,7 +93,7 @@ static void scene_make(scene *s, const char *spec, size_t sequences) {
     }
     ok(locus_encoding_initialise(s->encoding, &s->shape, 3, s->values, s->parameter_count, &error), &error);
     ok(locus_binding_create(&s->binding, s->encoding, &s->shape, s->values, s->parameter_count, &error), &error);
-    ok(locus_binding_update(s->binding, s->values, s->parameter_count, &error), &error);
+    ok(locus_binding_update(&s->binding, s->values, s->parameter_count, &error), &error);
     s->positions = some_positions(s, &packing);
     assert_int_equal(locus_positions_tokens(s->positions), 0);
     ok(locus_plan_create(&s->plan, s->binding, s->positions, NULL, &error), &error);
@@ -128,13 +132,15 @@ static void apply_all(scene *s, locus_dtype dtype) {
         const bool keys = role == LOCUS_ROLE_KEY || role == LOCUS_ROLE_VALUE;
         const locus_tensor x = tokens ? nothing(dtype, 2, WIDTH, 0) : nothing(dtype, 3, keys ? KV_HEADS : HEADS, DIM);
         const locus_tensor y = x;
-        locus_workspace workspace = lent(locus_apply_workspace(s->plan, role, dtype));
-        const locus_apply_gradients gradients = {&x, &x, &y, s->gradients, s->parameter_count};
-        const locus_apply_gradients inputs = {NULL, &x, &y, NULL, 0};
+        locus_workspace workspace = lent(locus_apply_workspace(s->plan, role, dtype, NULL));
+        const locus_apply_gradients gradients = {
+            .x = &x, .gy = &x, .gx = &y, .parameters = s->gradients, .parameter_count = s->parameter_count};
+        const locus_apply_gradients inputs = {.gy = &x, .gx = &y};
         for (locus_direction to = LOCUS_FORWARD; to <= LOCUS_INVERSE; to++) {
-            ok(locus_apply(s->plan, role, to, &x, &y, workspace, &error), &error);
-            ok(locus_apply_backward(s->plan, role, to, &gradients, workspace, &error), &error);
-            ok(locus_apply_backward(s->plan, role, to, &inputs, workspace, &error), &error);
+            const locus_execution execution = locus_execution_in(workspace);
+            ok(locus_apply(s->plan, role, to, &x, &y, &execution, &error), &error);
+            ok(locus_apply_backward(s->plan, role, to, &gradients, &execution, &error), &error);
+            ok(locus_apply_backward(s->plan, role, to, &inputs, &execution, &error), &error);
         }
         locus_release(workspace.data, workspace.bytes);
     }
@@ -158,14 +164,21 @@ static bool attend(scene *s, locus_dtype dtype, const locus_attention_options *o
     const locus_tensor q = nothing(dtype, 3, HEADS, DIM), k = nothing(dtype, 3, KV_HEADS, DIM), v = k, o = q;
     const locus_tensor total = nothing(sums, 2, HEADS, 0), go = q, dq = q, dk = k, dv = k;
     const locus_attention_tensors tensors = {&q, &k, &v, &o, &total};
-    const locus_attention_gradients gradients = {&go, &dq, &dk, &dv, s->gradients, s->parameter_count};
+    const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                                 .output = &go,
+                                                 .query = &dq,
+                                                 .key = &dk,
+                                                 .value = &dv,
+                                                 .parameters = s->gradients,
+                                                 .parameter_count = s->parameter_count};
     locus_error error;
-    locus_workspace forward = lent(locus_attention_workspace(s->plan, options, dtype, LOCUS_PASS_FORWARD));
-    locus_workspace backward = lent(locus_attention_workspace(s->plan, options, dtype, LOCUS_PASS_BACKWARD));
-    const locus_status status = locus_attention_forward(s->plan, options, &tensors, forward, &error);
+    locus_workspace forward = lent(locus_attention_workspace(s->plan, options, dtype, LOCUS_PASS_FORWARD, NULL));
+    locus_workspace backward = lent(locus_attention_workspace(s->plan, options, dtype, LOCUS_PASS_BACKWARD, NULL));
+    const locus_execution execution = locus_execution_in(forward), back = locus_execution_in(backward);
+    const locus_status status = locus_attention_forward(s->plan, options, &tensors, &execution, &error);
     if (status != LOCUS_ERROR_UNSUPPORTED) {
         ok(status, &error);
-        ok(locus_attention_backward(s->plan, options, &tensors, &gradients, backward, &error), &error);
+        ok(locus_attention_backward(s->plan, options, &tensors, &gradients, &back, &error), &error);
     }
     locus_release(forward.data, forward.bytes);
     locus_release(backward.data, backward.bytes);
@@ -184,7 +197,7 @@ static void attend_to_nothing(void **state) {
                 for (int kind = 0; kind < 4; kind++)
                     for (int mask = 0; mask < 3; mask++) {
                         locus_attention_options options = locus_attention_default();
-                        options.kind = (locus_attention_kind)kind;
+                        options.kind = kind_of(kinds[kind]);
                         options.mask = (locus_mask)mask;
                         options.prefix = mask == LOCUS_MASK_PREFIX ? prefix : NULL;
                         done[kind] += attend(&s, types[d], &options);
@@ -198,7 +211,7 @@ static void attend_to_nothing(void **state) {
 }
 
 /* Queries without keys give zeros, keys without queries have no gradient. */
-static void attend_on_one_side(scene *s, bool keys, locus_attention_kind kind, locus_mask mask) {
+static void attend_on_one_side(scene *s, bool keys, const locus_attention_kind *kind, locus_mask mask) {
     static const size_t offsets[2][3] = {{0, 0, 0}, {0, TOKENS, TOKENS}}, prefix[2] = {0, 0};
     const locus_packing none = {2, offsets[0], NULL}, some = {2, offsets[1], NULL};
     locus_positions *queries = some_positions(s, keys ? &none : &some), *kept = some_positions(s, keys ? &some : &none);
@@ -223,25 +236,34 @@ static void attend_on_one_side(scene *s, bool keys, locus_attention_kind kind, l
     const locus_tensor q = nothing(LOCUS_FLOAT32, 3, HEADS, DIM), k = nothing(LOCUS_FLOAT32, 3, KV_HEADS, DIM);
     const locus_attention_tensors tensors = {keys ? &q : &there[0], keys ? &there[0] : &k, keys ? &there[1] : &k,
                                              keys ? &q : &there[2], &total};
-    const locus_attention_gradients gradients = {keys ? &q : &there[1], keys ? &q : &there[3], keys ? &there[2] : &k,
-                                                 keys ? &there[3] : &k, s->gradients,          s->parameter_count};
+    const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
+                                                 .output = keys ? &q : &there[1],
+                                                 .query = keys ? &q : &there[3],
+                                                 .key = keys ? &there[2] : &k,
+                                                 .value = keys ? &there[3] : &k,
+                                                 .parameters = s->gradients,
+                                                 .parameter_count = s->parameter_count};
     locus_attention_options options = locus_attention_default();
     options.kind = kind;
     options.mask = mask;
     options.prefix = mask == LOCUS_MASK_PREFIX ? prefix : NULL;
-    locus_workspace forward = lent(locus_attention_workspace(s->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD));
-    locus_workspace backward = lent(locus_attention_workspace(s->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD));
-    const locus_status status = locus_attention_forward(s->plan, &options, &tensors, forward, &error);
+    locus_workspace forward =
+        lent(locus_attention_workspace(s->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL));
+    locus_workspace backward =
+        lent(locus_attention_workspace(s->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_BACKWARD, NULL));
+    const locus_execution execution = locus_execution_in(forward), back = locus_execution_in(backward);
+    const locus_status status = locus_attention_forward(s->plan, &options, &tensors, &execution, &error);
     if (status != LOCUS_ERROR_UNSUPPORTED) {
         ok(status, &error);
         for (size_t j = 0; !keys && j < TOKENS * HEADS * DIM; j++)
             assert_true(data[2][j] == 0);
-        ok(locus_attention_backward(s->plan, &options, &tensors, &gradients, backward, &error), &error);
+        ok(locus_attention_backward(s->plan, &options, &tensors, &gradients, &back, &error), &error);
         for (size_t j = 0; j < (size_t)(TOKENS * DIM) * (keys ? KV_HEADS : HEADS); j++)
             if (data[3][j] != 0 || (keys && data[2][j] != 0))
-                fail_msg("%zu parameters, %s, kind %d, mask %d, keys %d: gradient %zu is %g, %g", s->parameter_count,
-                         (locus_encoding_text(s->encoding, name, sizeof name), name), (int)kind, (int)mask, keys, j,
-                         (double)data[2][j], (double)data[3][j]);
+                fail_msg("%zu parameters, %s, %s, mask %d, keys %d: gradient %zu is %g, %g", s->parameter_count,
+                         (locus_encoding_text(s->encoding, name, sizeof name), name),
+                         locus_attention_kind_entry(kind)->name, (int)mask, keys, j, (double)data[2][j],
+                         (double)data[3][j]);
     }
     locus_release(forward.data, forward.bytes);
     locus_release(backward.data, backward.bytes);
@@ -261,7 +283,7 @@ static void attend_with_one_side_empty(void **state) {
                     if (strncmp(specs[i], "learned(", 8) == 0) /* positions end at 8 */
                         continue;
                     scene_make(&s, specs[i], 2);
-                    attend_on_one_side(&s, keys != 0, (locus_attention_kind)kind, (locus_mask)mask);
+                    attend_on_one_side(&s, keys != 0, kind_of(kinds[kind]), (locus_mask)mask);
                     scene_free(&s);
                 }
 }
@@ -289,14 +311,14 @@ static void keep_nothing(void **state) {
             const locus_tensor q = nothing(types[d], 3, HEADS, DIM), k = nothing(types[d], 3, KV_HEADS, DIM), o = q;
             locus_attention_options attention = locus_attention_default();
             attention.mask = LOCUS_MASK_CAUSAL;
-            ok(locus_cache_append(cache, s.positions, &k, &k, &error), &error);
-            ok(locus_cache_attend(cache, &attention, &q, &o, &error), &error);
-            ok(locus_cache_queries(cache, s.positions, &error), &error);
-            ok(locus_cache_attend(cache, &attention, &q, &o, &error), &error);
+            ok(locus_cache_append(cache, s.positions, &k, &k, NULL, &error), &error);
+            ok(locus_cache_attend(cache, &attention, &q, &o, NULL, &error), &error);
+            ok(locus_cache_queries(cache, s.positions, NULL, &error), &error);
+            ok(locus_cache_attend(cache, &attention, &q, &o, NULL, &error), &error);
             ok(locus_cache_truncate(cache, 0, 0, &error), &error);
-            ok(locus_cache_evict(cache, 1, 0, 0, NULL, &error), &error);
+            ok(locus_cache_evict(cache, 1, 0, 0, NULL, NULL, &error), &error);
             const locus_cache_fragment fragment = {other, 2, 0, 0, NULL};
-            ok(locus_cache_insert(cache, 0, &fragment, &error), &error);
+            ok(locus_cache_insert(cache, 0, &fragment, NULL, &error), &error);
             for (size_t n = 0; n < 3; n++) {
                 assert_int_equal(locus_cache_length(cache, n), 0);
                 const locus_tensor keys = locus_cache_keys(cache, n), values = locus_cache_values(cache, n);
@@ -357,7 +379,7 @@ static void partial_overlap_is_refused(void **state) {
     locus_plan_destroy(&s.plan);
     locus_positions *positions = some_positions(&s, &packing);
     ok(locus_plan_create(&s.plan, s.binding, positions, NULL, &error), &error);
-    locus_workspace workspace = lent(locus_apply_workspace(s.plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32));
+    locus_workspace workspace = lent(locus_apply_workspace(s.plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32, NULL));
     locus_tensor x = locus_tensor_view(memory, LOCUS_FLOAT32, 3, shape), y = x;
     const struct {
         size_t at;
@@ -369,11 +391,12 @@ static void partial_overlap_is_refused(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         y.data = memory + cases[i].at;
         x.stride[0] = y.stride[0] = cases[i].row;
-        const locus_apply_gradients gradients = {NULL, &x, &y, NULL, 0};
+        const locus_apply_gradients gradients = {.gy = &x, .gx = &y};
         const locus_status wanted = cases[i].good ? LOCUS_OK : LOCUS_ERROR_ARGUMENT;
-        assert_int_equal(locus_apply(s.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &y, workspace, &error), wanted);
+        const locus_execution execution = locus_execution_in(workspace);
+        assert_int_equal(locus_apply(s.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &y, &execution, &error), wanted);
         assert_true(cases[i].good || strstr(error.message, "y overlaps x"));
-        assert_int_equal(locus_apply_backward(s.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, workspace, &error),
+        assert_int_equal(locus_apply_backward(s.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, &execution, &error),
                          wanted);
         assert_true(cases[i].good || strstr(error.message, "gx overlaps gy"));
     }
@@ -384,8 +407,10 @@ static void partial_overlap_is_refused(void **state) {
                                .rank = 3,
                                .shape = {ROWS, HEADS, DIM},
                                .stride = {ROW, DIM, 1}};
-    const locus_apply_gradients gradients = {&late, &x, &y, s.gradients, s.parameter_count};
-    assert_int_equal(locus_apply_backward(s.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, workspace, &error),
+    const locus_apply_gradients gradients = {
+        .x = &late, .gy = &x, .gx = &y, .parameters = s.gradients, .parameter_count = s.parameter_count};
+    const locus_execution execution = locus_execution_in(workspace);
+    assert_int_equal(locus_apply_backward(s.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, &execution, &error),
                      LOCUS_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "gx overlaps x"));
     locus_release(workspace.data, workspace.bytes);

@@ -221,7 +221,8 @@ static void test_gaps_and_strides(void **state) {
         for (size_t i = 0; i < TOKENS * 12; i++)
             packed[i] = x[i / 12 * WIDE + 3 + i % 12 / 6 * 7 + i % 6];
         locus_workspace workspace = rig_workspace(&gaps, LOCUS_ROLE_QUERY, LOCUS_FLOAT64);
-        rig_ok(locus_apply(gaps.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &yt, workspace, error));
+        const locus_execution execution = locus_execution_in(workspace);
+        rig_ok(locus_apply(gaps.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &yt, &execution, error));
         rig_workspace_free(workspace);
         rig_apply(&plain, LOCUS_ROLE_QUERY, LOCUS_FORWARD, LOCUS_FLOAT64, TOKENS, packed, want);
         for (size_t t = 0; t < TOKENS; t++) {
@@ -249,36 +250,39 @@ static void test_apply_refuses(void **state) {
     locus_tensor xt = rig_view(&r, LOCUS_ROLE_QUERY, x, LOCUS_FLOAT64, 3),
                  yt = rig_view(&r, LOCUS_ROLE_QUERY, y, LOCUS_FLOAT64, 3);
     locus_tensor wrong = xt;
+    const locus_execution execution = locus_execution_in(workspace), in_small = locus_execution_in(small),
+                          in_none = locus_execution_in(none);
 #define refused(status, call) assert_int_equal(call, status)
-    refused(LOCUS_ERROR_MEMORY, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &yt, small, &failure));
-    refused(LOCUS_ERROR_MEMORY, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &yt, none, &failure));
-    refused(LOCUS_ERROR_ARGUMENT, locus_apply(r.plan, (locus_role)0, LOCUS_FORWARD, &xt, &yt, workspace, &failure));
+    refused(LOCUS_ERROR_MEMORY, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &yt, &in_small, &failure));
+    refused(LOCUS_ERROR_MEMORY, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &yt, &in_none, &failure));
+    refused(LOCUS_ERROR_ARGUMENT, locus_apply(r.plan, (locus_role)0, LOCUS_FORWARD, &xt, &yt, &execution, &failure));
     refused(LOCUS_ERROR_ARGUMENT,
-            locus_apply(r.plan, LOCUS_ROLE_QUERY, (locus_direction)3, &xt, &yt, workspace, &failure));
-    refused(LOCUS_ERROR_ARGUMENT, locus_apply(NULL, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &yt, workspace, &failure));
-    refused(LOCUS_ERROR_ARGUMENT, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, NULL, &yt, workspace, &failure));
-    refused(LOCUS_ERROR_SHAPE, locus_apply(r.plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &xt, &yt, workspace, &failure));
+            locus_apply(r.plan, LOCUS_ROLE_QUERY, (locus_direction)3, &xt, &yt, &execution, &failure));
+    refused(LOCUS_ERROR_ARGUMENT, locus_apply(NULL, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &yt, &execution, &failure));
+    refused(LOCUS_ERROR_ARGUMENT,
+            locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, NULL, &yt, &execution, &failure));
+    refused(LOCUS_ERROR_SHAPE, locus_apply(r.plan, LOCUS_ROLE_TOKEN, LOCUS_FORWARD, &xt, &yt, &execution, &failure));
     wrong.shape[0] = 2;
-    refused(LOCUS_ERROR_SHAPE, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &wrong, &yt, workspace, &failure));
+    refused(LOCUS_ERROR_SHAPE, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &wrong, &yt, &execution, &failure));
     wrong = xt, wrong.stride[2] = 2;
-    refused(LOCUS_ERROR_SHAPE, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &wrong, &yt, workspace, &failure));
+    refused(LOCUS_ERROR_SHAPE, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &wrong, &yt, &execution, &failure));
     wrong = xt, wrong.stride[1] = 8;
     refused(LOCUS_ERROR_ARGUMENT,
-            locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &wrong, workspace, &failure));
+            locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &wrong, &execution, &failure));
     wrong = yt, wrong.dtype = LOCUS_FLOAT32;
-    refused(LOCUS_ERROR_DTYPE, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &wrong, workspace, &failure));
+    refused(LOCUS_ERROR_DTYPE, locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &xt, &wrong, &execution, &failure));
     wrong = xt, wrong.dtype = (locus_dtype)7;
     refused(LOCUS_ERROR_DTYPE,
-            locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &wrong, &wrong, workspace, &failure));
-    locus_apply_gradients gradients = {NULL, &xt, &yt, r.gradients, 1};
+            locus_apply(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &wrong, &wrong, &execution, &failure));
+    locus_apply_gradients gradients = {.gy = &xt, .gx = &yt, .parameters = r.gradients, .parameter_count = 1};
     refused(LOCUS_ERROR_ARGUMENT,
-            locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, workspace, &failure));
+            locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, &execution, &failure));
     assert_string_equal(failure.argument, "x");
     gradients.parameter_count = 2;
     refused(LOCUS_ERROR_ARGUMENT,
-            locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, workspace, &failure));
-    gradients = (locus_apply_gradients){NULL, &xt, &yt, NULL, 0}; /* not wanted: x may be missing */
-    rig_ok(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, workspace, error));
+            locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, &execution, &failure));
+    gradients = (locus_apply_gradients){.gy = &xt, .gx = &yt}; /* not wanted: x may be missing */
+    rig_ok(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, &execution, error));
     rig_workspace_free(workspace);
     rig_close(&r);
 }
@@ -331,8 +335,9 @@ static void *apply_in_thread(void *context) {
     worker *w = context;
     locus_tensor x = rig_view(w->r, LOCUS_ROLE_QUERY, w->x, LOCUS_FLOAT64, SHARED_TOKENS), y = x;
     y.data = w->y;
+    const locus_execution execution = locus_execution_in(w->workspace);
     for (int i = 0; i < 5 && w->status == LOCUS_OK; i++)
-        w->status = locus_apply(w->r->plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &y, w->workspace, NULL);
+        w->status = locus_apply(w->r->plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &x, &y, &execution, NULL);
     return NULL;
 }
 
@@ -366,8 +371,10 @@ static void test_threads(void **state) {
         locus_tensor xt = rig_view(&r, LOCUS_ROLE_QUERY, x, LOCUS_FLOAT64, SHARED_TOKENS), yt = xt;
         yt.data = want;
         locus_workspace workspace = rig_workspace(&r, LOCUS_ROLE_QUERY, LOCUS_FLOAT64);
-        locus_apply_gradients gradients = {&xt, &xt, &yt, r.gradients, 1};
-        rig_ok(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, workspace, error));
+        locus_apply_gradients gradients = {
+            .x = &xt, .gy = &xt, .gx = &yt, .parameters = r.gradients, .parameter_count = 1};
+        const locus_execution execution = locus_execution_in(workspace);
+        rig_ok(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, &execution, error));
         rig_workspace_free(workspace);
         if (count == 1)
             memcpy(gradient, r.gradients[0].data, 128 * sizeof(double));

@@ -2,7 +2,7 @@
 /* Score terms row by row: ALiBi's slopes, decay's factors and their gradient on every group, tables against computed
  * rows, content tables. */
 #include "../property/group_positions.h"
-#include "encoding/sites.h"
+#include "plan/plan_sites.h"
 
 #include <stdio.h>
 
@@ -289,7 +289,7 @@ static void test_bad_rate(void **state) {
     rig_open(&r, "decay(learned=on)", rig_shape(1, 4, 0, 0), NULL, 3);
     for (int i = 0; i < 2; i++) {
         *(double *)r.values[0].data = i ? -0.5 : (double)NAN;
-        assert_int_equal(locus_binding_update(r.binding, r.values, 1, &failure), LOCUS_ERROR_NUMERIC);
+        assert_int_equal(locus_binding_update(&r.binding, r.values, 1, &failure), LOCUS_ERROR_NUMERIC);
         assert_string_equal(failure.argument, "rate");
     }
     locus_plan_destroy(&r.plan);

@@ -136,7 +136,7 @@ static void test_angles_of_reflections(void **state) {
     rig_bind(&r, "algebraic(group=tree:2, generator=householder)", rig_shape(2, 4, 0, 0), 7);
     assert_int_equal(rig_elements(&r.info[0]), sizeof reflections / sizeof(double));
     memcpy(r.values[0].data, reflections, sizeof reflections);
-    rig_ok(locus_binding_update(r.binding, r.values, r.count, error));
+    rig_ok(locus_binding_update(&r.binding, r.values, r.count, error));
     const lab_figure_subject subject = {r.encoding, r.binding, &r.shape, 0};
     rig_ok(lab_spectrum_compute(&spectrum, &subject, 8, error));
     assert_int_equal(spectrum.count, 2);

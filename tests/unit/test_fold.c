@@ -148,9 +148,10 @@ static void assert_turns_alike(const folded *f) {
     assert_int_equal(locus_positions_create(&positions, locus_encoding_group(f->encoding), &packing, values, NULL),
                      LOCUS_OK);
     assert_int_equal(locus_plan_create(&plan, f->binding, positions, NULL, NULL), LOCUS_OK);
-    locus_workspace workspace = {NULL, locus_apply_workspace(plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT64)};
+    locus_workspace workspace = {NULL, locus_apply_workspace(plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT64, NULL)};
     workspace.data = workspace.bytes ? locus_allocate(workspace.bytes) : NULL;
-    assert_int_equal(locus_apply(plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &from, &to, workspace, NULL), LOCUS_OK);
+    const locus_execution execution = locus_execution_in(workspace);
+    assert_int_equal(locus_apply(plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &from, &to, &execution, NULL), LOCUS_OK);
     for (size_t t = 0; t < TOKENS; t++)
         for (size_t h = 0; h < HEADS; h++) {
             turn(f, h, values + t * f->shape.coordinates, x + t * row + h * dim, wanted);

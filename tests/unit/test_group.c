@@ -376,13 +376,13 @@ static void equality_is_of_the_canonical_form(void **state) {
 
 static void shares_live_on(void **state) {
     (void)state;
-    locus_group *group = parse("tree:5"), *shared = locus_group_share(group);
+    locus_group *group = parse("tree:5"), *shared = locus_group_retain(group);
     assert_ptr_equal(group, shared);
     locus_group_destroy(&group);
     assert_int_equal(locus_group_coordinate(shared, 0).size, 5); /* the address sanitizer watches */
     locus_group_destroy(&shared);
     for (int i = 0; i < 3; i++) {
-        locus_group *sequence = locus_group_share(NULL);
+        locus_group *sequence = locus_group_retain(NULL);
         assert_ptr_equal(sequence, locus_group_sequence());
         locus_group_destroy(&sequence);
         assert_null(sequence);

@@ -149,9 +149,11 @@ static void backward(const rig *r, locus_role role, locus_direction direction, d
     const locus_tensor tx = rig_view(r, role, x, LOCUS_FLOAT64, tokens);
     const locus_tensor tg = rig_view(r, role, w, LOCUS_FLOAT64, tokens);
     const locus_tensor tgx = rig_view(r, role, gx, LOCUS_FLOAT64, tokens);
-    const locus_apply_gradients gradients = {&tx, &tg, &tgx, r->gradients, r->count};
+    const locus_apply_gradients gradients = {
+        .x = &tx, .gy = &tg, .gx = &tgx, .parameters = r->gradients, .parameter_count = r->count};
     locus_workspace workspace = rig_workspace(r, role, LOCUS_FLOAT64);
-    rig_ok(locus_apply_backward(r->plan, role, direction, &gradients, workspace, error));
+    const locus_execution execution = locus_execution_in(workspace);
+    rig_ok(locus_apply_backward(r->plan, role, direction, &gradients, &execution, error));
     rig_workspace_free(workspace);
 }
 
@@ -169,14 +171,14 @@ static void check_gradients(rig *r, locus_role role, locus_direction direction, 
         double side[2];
         for (int up = 0; up < 2; up++) {
             A[i] = kept + (up ? step : -step);
-            rig_ok(locus_binding_update(r->binding, r->values, r->count, error));
+            rig_ok(locus_binding_update(&r->binding, r->values, r->count, error));
             place_with(r, workspace);
             side[up] = loss(r, role, direction, x, w);
         }
         A[i] = kept;
         assert_true(fabs((side[1] - side[0]) / (2 * step) - dA[i]) < 1e-6);
     }
-    rig_ok(locus_binding_update(r->binding, r->values, r->count, error));
+    rig_ok(locus_binding_update(&r->binding, r->values, r->count, error));
     place_with(r, workspace);
     for (size_t i = 0; i < count; i += 7) {
         if (!is_used(role, i / (HEADS * DIM)))
@@ -347,15 +349,16 @@ static void test_refusals(void **state) {
     assert_string_equal(r.info[1].name, "rate");
     assert_true(((double *)r.values[1].data)[0] == 0.9);
     ((double *)r.values[1].data)[0] = -1;
-    assert_int_equal(locus_binding_update(r.binding, r.values, r.count, &error), LOCUS_ERROR_NUMERIC);
+    assert_int_equal(locus_binding_update(&r.binding, r.values, r.count, &error), LOCUS_ERROR_NUMERIC);
     ((double *)r.values[1].data)[0] = 0.9;
     ((double *)r.values[0].data)[1] = 1e308;
     ((double *)r.values[0].data)[DIM] = -1e308;
-    assert_int_equal(locus_binding_update(r.binding, r.values, r.count, &error), LOCUS_OK);
+    assert_int_equal(locus_binding_update(&r.binding, r.values, r.count, &error), LOCUS_OK);
     r.queries = make_positions(locus_binding_group(r.binding), query_lengths, 0);
     assert_int_equal(locus_plan_create(&r.plan, r.binding, r.queries, NULL, &error), LOCUS_ERROR_NUMERIC);
     assert_non_null(strstr(error.message, "head 0"));
-    const locus_plan_options nothing_kept = {.workspace = 64}; /* then a call would meet it, which cannot fail */
+    const locus_plan_options nothing_kept = {.size = sizeof nothing_kept,
+                                             .workspace = 64}; /* then a call would meet it, which cannot fail */
     assert_int_equal(locus_plan_create_with(&r.plan, r.binding, r.queries, NULL, &nothing_kept, &error),
                      LOCUS_ERROR_NUMERIC);
     rig_close(&r);

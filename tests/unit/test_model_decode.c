@@ -163,11 +163,10 @@ static void shared_heads_are_decoded(void **state) {
 
 static void other_attentions_are_decoded(void **state) {
     (void)state;
-    static const locus_attention_kind kinds[] = {LOCUS_ATTENTION_LINEAR, LOCUS_ATTENTION_SOFT,
-                                                 LOCUS_ATTENTION_CLUSTERED};
+    static const char *const kinds[] = {"linear", "soft", "clustered"};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
         lab_model_config config = config_make("rope", LAB_NORM_BEFORE);
-        config.attention = kinds[k];
+        strcpy(config.attention, kinds[k]);
         check_config(config);
     }
 }

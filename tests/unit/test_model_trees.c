@@ -235,7 +235,7 @@ static void outputs_without_caches_are_too(void **state) {
     size_t complete = 0, cut = 0;
     for (size_t e = 0; e < sizeof linear / sizeof *linear; ++e) {
         lab_model_config config = config_make(linear[e]);
-        config.attention = LOCUS_ATTENTION_LINEAR;
+        strcpy(config.attention, "linear");
         check_decoding(config, e % 2 == 0, &complete, &cut);
     }
     check_decoding(config_make("rope + relative(window=4)"), true, &complete, &cut);
@@ -356,7 +356,7 @@ static void outputs_at_next_paths_are_the_likeliest_too(void **state) {
             lab_model_config config = config_make(encodings[e]);
             config.tree_paths = LAB_PATHS_NEXT;
             check_decoding(config, depth_order, &complete, &cut);
-            config.attention = LOCUS_ATTENTION_LINEAR; /* without caches */
+            strcpy(config.attention, "linear"); /* without caches */
             check_decoding(config, depth_order, &complete, &cut);
         }
     assert_true(complete > 0 && cut > 0);

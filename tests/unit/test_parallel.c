@@ -172,41 +172,101 @@ static void settings_are_refused_inside_a_loop(void **state) {
 
 /* ---- concurrent callers ---- */
 
+enum { CALLERS = 20 }; /* more than the pool has places for */
+
 typedef struct caller {
-    atomic_int *inside;
-    bool overlapped;
+    size_t workers; /* of its loops */
+    bool wrong;
     unsigned long sum[MAX_WORKERS];
+    atomic_int busy[MAX_WORKERS];
 } caller;
 
-static void exclusive_piece(void *context, size_t index, size_t worker) {
+static void own_piece(void *context, size_t index, size_t worker) {
     caller *c = context;
+    if (worker >= c->workers || atomic_fetch_add(&c->busy[worker], 1) != 0)
+        c->wrong = true;
     c->sum[worker] += index;
+    atomic_fetch_sub(&c->busy[worker], 1);
 }
 
 static void *call_often(void *context) {
     caller *c = context;
     for (int i = 0; i < 300; i++) {
+        const size_t count = 20 + (size_t)i;
         memset(c->sum, 0, sizeof c->sum);
-        locus_parallel_for(20, exclusive_piece, c);
+        locus_parallel_for_at_most(c->workers, count, own_piece, c);
         unsigned long sum = 0;
         for (size_t w = 0; w < MAX_WORKERS; w++)
             sum += c->sum[w];
-        c->overlapped = c->overlapped || sum != 190;
+        c->wrong = c->wrong || sum != count * (count - 1) / 2;
     }
     return NULL;
 }
 
-static void concurrent_callers_wait_for_each_other(void **state) {
+/* Each has its own workers, of numbers below its own limit. */
+static void callers_run_at_once(void **state) {
     (void)state;
-    assert_int_equal(locus_threads_set(3), LOCUS_OK);
-    pthread_t threads[4];
-    caller callers[4] = {0};
-    for (size_t i = 0; i < 4; i++)
+    assert_int_equal(locus_threads_set(5), LOCUS_OK);
+    pthread_t threads[CALLERS];
+    caller *callers = calloc(CALLERS, sizeof *callers);
+    assert_non_null(callers);
+    for (size_t i = 0; i < CALLERS; i++) {
+        callers[i].workers = 1 + i % 7;
         assert_int_equal(pthread_create(&threads[i], NULL, call_often, &callers[i]), 0);
-    for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_false(callers[i].overlapped);
     }
+    for (size_t i = 0; i < CALLERS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_false(callers[i].wrong);
+    }
+    free(callers);
+}
+
+/* Loops of two threads whose pieces wait for each other. */
+static void *meet_in_a_loop(void *context) {
+    locus_parallel_for(1 + locus_threads() % 2, meet, context);
+    return NULL;
+}
+
+static void no_caller_waits_for_another(void **state) {
+    (void)state;
+    const size_t threads[] = {1, 2};
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(locus_threads_set(threads[i % 2]), LOCUS_OK);
+        meeting m = {0};
+        pthread_t other;
+        assert_int_equal(pthread_create(&other, NULL, meet_in_a_loop, &m), 0);
+        meet_in_a_loop(&m);
+        assert_int_equal(pthread_join(other, NULL), 0);
+        assert_false(atomic_load(&m.missed));
+    }
+}
+
+/* Workers come to the aid of a loop that was there before they were free, and stay while there are pieces. */
+typedef struct relay {
+    atomic_int helped;
+} relay;
+
+static void long_piece(void *context, size_t index, size_t worker) {
+    relay *r = context;
+    (void)index;
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+    atomic_fetch_add(&r->helped, worker != 0);
+}
+
+static void *run_relay(void *context) {
+    locus_parallel_for(60, long_piece, context);
+    return NULL;
+}
+
+static void workers_go_from_loop_to_loop(void **state) {
+    (void)state;
+    assert_int_equal(locus_threads_set(2), LOCUS_OK);
+    relay relays[2] = {0};
+    pthread_t other;
+    assert_int_equal(pthread_create(&other, NULL, run_relay, &relays[0]), 0);
+    run_relay(&relays[1]);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    assert_true(atomic_load(&relays[0].helped) + atomic_load(&relays[1].helped) > 0);
 }
 
 /* ---- other executors ---- */
@@ -292,6 +352,41 @@ static void a_forked_child_has_a_pool_of_its_own(void **state) {
     check_loop(100);
 }
 
+/* Settings and forks wait for the loops of others, which come back to life behind them, in parent and child. */
+static atomic_bool over;
+
+static void *call_until_over(void *context) {
+    caller *c = context;
+    while (!atomic_load(&over))
+        call_often(c);
+    return NULL;
+}
+
+static void settings_and_forks_come_between_loops(void **state) {
+    (void)state;
+    pthread_t threads[3];
+    caller *callers = calloc(3, sizeof *callers);
+    assert_non_null(callers);
+    assert_int_equal(locus_threads_set(3), LOCUS_OK);
+    atomic_store(&over, false);
+    for (size_t i = 0; i < 3; i++) {
+        callers[i].workers = i + 1;
+        assert_int_equal(pthread_create(&threads[i], NULL, call_until_over, &callers[i]), 0);
+    }
+    for (size_t i = 0; i < 10; i++) {
+        assert_int_equal(locus_threads_set(2 + i % 3), LOCUS_OK);
+        assert_int_equal(locus_threads_set(3), LOCUS_OK);
+        if (!UNDER_THREAD_SANITIZER)
+            assert_int_equal(in_child(loops_in_child), 0);
+    }
+    atomic_store(&over, true);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_false(callers[i].wrong);
+    }
+    free(callers);
+}
+
 /* ---- the environment ---- */
 
 static int threads_of_environment(const char *text) {
@@ -332,10 +427,13 @@ int main(int count, char **arguments) {
         cmocka_unit_test(pieces_run_at_the_same_time),
         cmocka_unit_test(nested_loops_run_inline),
         cmocka_unit_test(settings_are_refused_inside_a_loop),
-        cmocka_unit_test(concurrent_callers_wait_for_each_other),
+        cmocka_unit_test(callers_run_at_once),
+        cmocka_unit_test(no_caller_waits_for_another),
+        cmocka_unit_test(workers_go_from_loop_to_loop),
         cmocka_unit_test(executor_can_be_replaced),
         cmocka_unit_test(bad_settings_are_refused),
         cmocka_unit_test(a_forked_child_has_a_pool_of_its_own),
+        cmocka_unit_test(settings_and_forks_come_between_loops),
         cmocka_unit_test(environment_sets_the_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

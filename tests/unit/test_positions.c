@@ -95,7 +95,7 @@ static void shared_positions_outlive_their_maker(void **state) {
     const size_t offsets[] = {0, 3};
     locus_positions *p;
     assert_int_equal(locus_positions_create(&p, NULL, &(locus_packing){1, offsets, NULL}, NULL, NULL), LOCUS_OK);
-    locus_positions *shared = locus_positions_share(p);
+    locus_positions *shared = locus_positions_retain(p);
     assert_ptr_equal(shared, p);
     locus_positions_destroy(&p);
     assert_int_equal(locus_positions_values(shared, 0)[2], 2); /* the address sanitizer watches */

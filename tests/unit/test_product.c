@@ -4,8 +4,9 @@
 #include "../property/encoding_rig.h"
 #include "whole_face.h"
 
-#include "encoding/operate.h"
-#include "encoding/product.h"
+#include "operators/operate.h"
+#include "operators/product.h"
+#include "threads_only.h"
 
 enum { HEADS = 3, PARTS_MAX = 3, SEQUENCES = 3 };
 
@@ -194,18 +195,22 @@ static void run_alone(const world *w, trial *t, bool backward) {
             move_columns(w, t, i, wide[j], narrow[j], true);
         }
         const locus_tensor parameter = gradient_tensor(&own);
-        const locus_apply_gradients gradients = {&tensors[0], &tensors[1], &tensors[2], t->learns ? &parameter : NULL,
-                                                 r->count};
+        const locus_apply_gradients gradients = {.x = &tensors[0],
+                                                 .gy = &tensors[1],
+                                                 .gx = &tensors[2],
+                                                 .parameters = t->learns ? &parameter : NULL,
+                                                 .parameter_count = r->count};
         /* Values and outputs are turned by the plan's query-key operator here, as a product's are. */
         locus_plan plan = *r->plan;
         plan.value = plan.query_key;
         plan.value_term = plan.query_key_term;
-        locus_workspace workspace = {NULL, locus_apply_workspace(&plan, t->role, t->dtype)};
+        locus_workspace workspace = {NULL, locus_apply_workspace(&plan, t->role, t->dtype, NULL)};
         workspace.data = lend(workspace.bytes);
+        const locus_execution execution = locus_execution_in(workspace);
         if (backward)
-            rig_ok(locus_apply_backward(&plan, t->role, t->direction, &gradients, workspace, error));
+            rig_ok(locus_apply_backward(&plan, t->role, t->direction, &gradients, &execution, error));
         else
-            rig_ok(locus_apply(&plan, t->role, t->direction, &tensors[0], &tensors[2], workspace, error));
+            rig_ok(locus_apply(&plan, t->role, t->direction, &tensors[0], &tensors[2], &execution, error));
         locus_release(workspace.data, workspace.bytes + !workspace.bytes);
         move_columns(w, t, i, wide[2], narrow[2], false);
         for (size_t j = 0; j < 3; j++)
@@ -369,5 +374,6 @@ int main(void) {
         cmocka_unit_test(test_one_part_is_the_part), cmocka_unit_test(test_single_heads),
         cmocka_unit_test(test_heads_apart),          cmocka_unit_test(test_any_number_of_threads),
     };
+    threads_only("test_any_number_of_threads");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "../property/encoding_rig.h"
 
 #include "algebra/positions_access.h"
-#include "encoding/placement.h"
+#include "plan/placing.h"
 
 enum { MOST = 512 };
 
@@ -132,7 +132,7 @@ static void test_placement(void **state) {
     assert_null(locus_positions_reals(keys, 0));
     locus_places places;
     locus_owned memory = {0};
-    rig_ok(locus_places_create(&places, queries, keys, true, &memory, error));
+    rig_ok(locus_places_create(&places, queries, keys, &memory, error));
     const locus_placement *p = &places.items[0];
     const double want[] = {-3.25, 0, 0.5, 64, 128}; /* 10 = 0 + 10, 70 = 64 + 6 */
     assert_int_equal(p->coarse_count, 5);

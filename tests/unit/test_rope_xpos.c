@@ -3,7 +3,7 @@
  * and fall with them; the range, and the word to attention that it must be causal. */
 #include "../property/encoding_rig.h"
 
-#include "encoding/sites.h"
+#include "plan/plan_sites.h"
 
 enum { TOKENS = 70, HEADS = 2, DIM = 14, TURNED = 12, PAIRS = TURNED / 2 };
 

@@ -2,7 +2,7 @@
 /* Terms at the score, row by row: t5, kerple and fire against their definitions on every group and on real positions,
  * from tables and without them; what each of them refuses; settings of scores; sums that cannot be. */
 #include "../property/group_positions.h"
-#include "encoding/sites.h"
+#include "plan/plan_sites.h"
 
 #include <stdio.h>
 
@@ -294,9 +294,9 @@ static void test_specs(void **state) {
     bad_spec("t5(buckets=64, max=32, direction=causal)", "must be above half");
     bad_spec("t5(group=tree:2, direction=both)", "leave it out");
     bad_spec("scores(keep=4)", "needs a window");
-    bad_spec("scores(window=2.5)", "whole number");
+    bad_spec("scores(window=2.5)", "off or an integer");
     bad_spec("scores(window=0)", "off or an integer");
-    bad_spec("scores(chunk=2.5)", "whole number");
+    bad_spec("scores(chunk=2.5)", "off or an integer");
     bad_spec("scores(chunk=0)", "off or an integer");
     bad_spec("temperature(growth=log, beta=0.2)", "for growth=steps");
     bad_spec("temperature(least=0)", "for growth=log");
@@ -335,7 +335,7 @@ static void bad_values(const char *spec, size_t parameter, size_t at, double val
     locus_error error = {0};
     rig_open(&r, spec, rig_shape(3, 4, 0, 0), NULL, 2);
     ((double *)r.values[parameter].data)[at] = value;
-    assert_int_equal(locus_binding_update(r.binding, r.values, r.count, &error), LOCUS_ERROR_NUMERIC);
+    assert_int_equal(locus_binding_update(&r.binding, r.values, r.count, &error), LOCUS_ERROR_NUMERIC);
     if (!strstr(error.message, part))
         fail_msg("%s: %s", spec, error.message);
     rig_close(&r);
@@ -343,10 +343,10 @@ static void bad_values(const char *spec, size_t parameter, size_t at, double val
 
 static void test_values(void **state) {
     (void)state;
-    bad_values("kerple", 0, 2, 0, "'a' of 'kerple' is 0 in head 2");
-    bad_values("kerple", 1, 1, -0.5, "'b' of 'kerple' is -0.5 in head 1");
-    bad_values("fire", 4, 0, 0, "'c' of 'fire' is 0");
-    bad_values("fire", 5, 0, 0, "'L' of 'fire' is 0");
+    bad_values("kerple", 0, 2, 0, "the parameter 'a' is 0 at element 2: it must be above 0");
+    bad_values("kerple", 1, 1, -0.5, "the parameter 'b' is -0.5 at element 1: it must be above 0");
+    bad_values("fire", 4, 0, 0, "the parameter 'c' is 0 at element 0: it must be another number than 0");
+    bad_values("fire", 5, 0, 0, "the parameter 'L' is 0 at element 0");
 }
 
 /* Every head count that a shape may have has slopes of its own, in float32 too; more are refused. */

@@ -172,7 +172,7 @@ static void test_sums(void **state) {
     (void)state;
     bad("rope + algebraic", LOCUS_ERROR_SPEC, 7, 9, "both put an operator on queries and keys");
     bad("alibi + rope + decay + roper", LOCUS_ERROR_SPEC, 23, 5, "'rope' and 'roper' both");
-    bad("relative + relative(window=3)", LOCUS_ERROR_SPEC, 11, 8, "both bring tables");
+    bad("relative + relative(window=3)", LOCUS_ERROR_SPEC, 11, 8, "both bring a table");
     canonical("relative(values=on) + roper", "relative(values=on) + roper");
     canonical("none + none + rope", "none + none + rope");
 }

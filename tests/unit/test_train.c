@@ -2,6 +2,7 @@
 /* The training loop. Every training runs in a process of its own, which may be killed; what is compared is what it
  * leaves: best.safetensors byte for byte, metrics and scores bit for bit. */
 #include "io/file.h"
+#include "threads_only.h"
 #include "train/batch.h"
 #include "train/checkpoint.h"
 #include "train/config.h"
@@ -657,17 +658,17 @@ static void test_later_fields(void **state) {
     assert_null(strstr(json, "attention\":\"")); /* attention_dropout_on is written */
     assert_null(strstr(json, "kv_heads"));
     assert_int_equal(lab_config_parse(&back, json, &run, "a test", &error), LOCUS_OK);
-    assert_int_equal(back.model.attention, LOCUS_ATTENTION_SOFTMAX);
+    assert_string_equal(back.model.attention, "");
     assert_int_equal(back.model.kv_heads, 0);
     cJSON_free(json);
     const uint64_t before = lab_config_hash(&config);
-    config.model.attention = LOCUS_ATTENTION_CLUSTERED;
+    strcpy(config.model.attention, "clustered");
     config.model.kv_heads = 2;
     json = lab_config_json(&config);
     assert_non_null(strstr(json, "\"attention\":\"clustered\""));
     assert_non_null(strstr(json, "\"kv_heads\":2"));
     assert_int_equal(lab_config_parse(&back, json, &run, "a test", &error), LOCUS_OK);
-    assert_int_equal(back.model.attention, LOCUS_ATTENTION_CLUSTERED);
+    assert_string_equal(back.model.attention, "clustered");
     assert_int_equal(back.model.kv_heads, 2);
     assert_null(lab_config_difference(&config, &back));
     assert_true(lab_config_hash(&config) == lab_config_hash(&back) && lab_config_hash(&config) != before);
@@ -675,6 +676,16 @@ static void test_later_fields(void **state) {
     assert_non_null(strstr(name, "-clustered-"));
     back.model.kv_heads = 0;
     assert_string_equal(lab_config_difference(&config, &back), "kv_heads");
+    assert_int_equal(lab_model_attention(&config.model, "soft(landmarks=32, iterations=20)", &error), LOCUS_OK);
+    assert_string_equal(config.model.attention, "soft(landmarks=32)");
+    lab_train_name(&config, name, sizeof name);
+    assert_non_null(strstr(name, "-soft-landmarks-32-"));
+    char *soft = lab_config_json(&config);
+    assert_int_equal(lab_config_parse(&back, soft, &run, "a test", &error), LOCUS_OK);
+    assert_string_equal(back.model.attention, "soft(landmarks=32)");
+    cJSON_free(soft);
+    assert_int_equal(lab_model_attention(&config.model, "softmax", &error), LOCUS_OK);
+    assert_string_equal(config.model.attention, "");
     char *bad = strstr(json, "clustered");
     memcpy(bad, "clustared", 9);
     assert_int_equal(lab_config_parse(&back, json, &run, "a test", &error), LOCUS_ERROR_IO);
@@ -830,5 +841,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_not_finite, setup, teardown),
         cmocka_unit_test(test_scores),
     };
+    threads_only("test_threads");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,8 @@
  * another, in double. Positions are made by hand, so that every shape of tree occurs: bushes with signed branches,
  * stars, combs, paths, one node alone, nothing at all. Gradients by central differences; results in chunks, by threads,
  * in place and in float32 against those in double. */
-#include "encoding/tree_layout.h"
+#include "operators/tree/tree_layout.h"
+#include "threads_only.h"
 
 #include <locus/parallel.h>
 #include <math.h>
@@ -723,7 +724,7 @@ static void test_refused_memory(void **state) {
         assert_true(status == LOCUS_OK || status == LOCUS_ERROR_MEMORY);
         done = status == LOCUS_OK;
     }
-    assert_true(refusals > 20);
+    assert_true(refusals > 5);
     allowed = SIZE_MAX;
     check_everything(&b, &g);
     close_bench(&b);
@@ -738,5 +739,6 @@ int main(void) {
         cmocka_unit_test(test_depth),          cmocka_unit_test(test_very_long),   cmocka_unit_test(test_bad_generator),
         cmocka_unit_test(test_refused_memory),
     };
+    threads_only("test_threads");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

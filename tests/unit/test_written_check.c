@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "report/written_check.h"
+#include "report/written_number.h"
 #include "report/written_value.h"
 #include "train/config.h"
 
@@ -182,6 +183,20 @@ static void test_every_digit(void **state) {
     free(page);
 }
 
+/* A year before a dash begins a date; any other number before one is a number, with a sign of per cent even a year. */
+static void test_dates(void **state) {
+    static const char *const texts[] = {"2026-11-21", "202-11", "20265-11", "2026-11 %", "2026-x", "1.2.3", "7-8"};
+    static const bool numbers[] = {false, true, true, false, true, false, true};
+    lab_written_number found;
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (lab_written_number_read(texts[i], texts[i], &found) != numbers[i]) {
+            fail_msg("'%s' is %sa number", texts[i], numbers[i] ? "not taken for " : "taken for ");
+        }
+    }
+    assert_true(lab_written_number_read("2026 %-1", "2026 %-1", &found) && found.percent);
+}
+
 static void test_numbers(void **state) {
     (void)state;
     passes("5,000 steps of 32, 2026-11-21, locus 0.1.0, `0.123` and N(0, 1), 2 to 3 seeds, 100 steps\n");
@@ -254,8 +269,9 @@ static void test_links(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_true),   cmocka_unit_test(test_every_digit), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_counts), cmocka_unit_test(test_verdicts),    cmocka_unit_test(test_links),
+        cmocka_unit_test(test_true),    cmocka_unit_test(test_every_digit), cmocka_unit_test(test_dates),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_counts),      cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_links),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -2,7 +2,7 @@
 /* See whole_face.h. */
 #include "whole_face.h"
 
-#include "encoding/operate.h"
+#include "operators/operate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

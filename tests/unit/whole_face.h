@@ -3,7 +3,7 @@
 #ifndef TESTS_WHOLE_FACE_H
 #define TESTS_WHOLE_FACE_H
 
-#include "encoding/plan_access.h"
+#include "plan/plan_access.h"
 
 typedef struct whole_face {
     locus_whole_operator base;

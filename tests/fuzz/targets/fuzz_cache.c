@@ -123,7 +123,7 @@ static void append(cache_case *c) {
     bool fits = true;
     for (size_t s = 0; s < c->options.sequences; s++)
         fits = fits && c->kept[s].count + side.count[s] <= c->options.capacity;
-    const locus_status status = locus_cache_append(c->cache, side.positions, &key.view, &value.view, &error);
+    const locus_status status = locus_cache_append(c->cache, side.positions, &key.view, &value.view, NULL, &error);
     const bool failed = fuzz_allocator_disarm() && starved;
     FUZZ_REQUIRE_SAYING(fits || status != LOCUS_OK, "a sequence passed the capacity");
     FUZZ_REQUIRE_SAYING(!failed || status == LOCUS_OK || status == LOCUS_ERROR_MEMORY || !fits ||
@@ -256,7 +256,8 @@ static void attend(cache_case *c) {
     drawn_tensor output = drawn_tensor_make(c->choices, dtype, c->query_tokens, shape->heads, shape->value_dim);
     drawn_tensor_put(&query, q);
     drawn_tensor_watch(&output);
-    const locus_status status = locus_cache_attend(c->cache, said ? &options : NULL, &query.view, &output.view, &error);
+    const locus_status status =
+        locus_cache_attend(c->cache, said ? &options : NULL, &query.view, &output.view, NULL, &error);
     if (status == LOCUS_OK) {
         cache_view view;
         FUZZ_REQUIRE_SAYING(c->attends || c->query_tokens == 0, "attention of tokens that are gone");
@@ -307,7 +308,7 @@ static void evict(cache_case *c) {
     (void)snprintf(text, sizeof text, "-%zu", count);
     if (shifts)
         FUZZ_REQUIRE(locus_path_parse(c->world->group, text, &shift, &error) == LOCUS_OK);
-    const locus_status status = locus_cache_evict(c->cache, s, first, count, shift, &error);
+    const locus_status status = locus_cache_evict(c->cache, s, first, count, shift, NULL, &error);
     locus_path_destroy(&shift);
     FUZZ_REQUIRE_SAYING(status != LOCUS_OK || first + count <= have, "an eviction behind the end");
     FUZZ_REQUIRE_SAYING(status == LOCUS_OK || shifts || first + count > have, error.message);
@@ -327,7 +328,7 @@ static void insert(cache_case *c) {
     const size_t first = choose(c->choices, source->count + 1), count = choose(c->choices, source->count + 2);
     const locus_cache_fragment fragment = {c->cache, from, first, count, NULL};
     locus_error error = {.status = LOCUS_OK};
-    const locus_status status = locus_cache_insert(c->cache, to, &fragment, &error);
+    const locus_status status = locus_cache_insert(c->cache, to, &fragment, NULL, &error);
     if (status != LOCUS_OK) {
         fuzz_check_failure(status, &error);
         return;

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Kinds of attention on the command line. See attention_argument.h. */
+#include "attention_argument.h"
+
+#include "command.h"
+#include "output.h"
+
+#include <string.h>
+
+static const struct {
+    const char *option;
+    const char *with; /* as messages name the kinds that have it */
+} parts[] = {{"landmarks", "soft"}, {"clusters", "clustered"}, {"iterations", "soft or clustered"}};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+static bool has_option(const locus_attention_kind_info *kind, const char *name) {
+    for (size_t i = 0; i < kind->option_count; i++) {
+        if (strcmp(kind->options[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int parse(const char *text, locus_attention_kind **kind) {
+    locus_error error = {.offset = -1};
+    return locus_attention_kind_parse(text, kind, &error) == LOCUS_OK ? 0 : cli_error_in(text, &error);
+}
+
+/* `name` with the options that stand beside it on the line. */
+static int add_parts(const cli_arguments *arguments, const char *name, locus_attention_kind **kind) {
+    char text[256];
+    const char *before = "(";
+    size_t used = (size_t)snprintf(text, sizeof text, "%.128s", name);
+    for (size_t i = 0; i < PARTS; i++) {
+        if (!cli_given_by_user(arguments, parts[i].option)) {
+            continue;
+        }
+        if (!has_option(locus_attention_kind_entry(*kind), parts[i].option)) {
+            return cli_usage_error("%s: --%s goes with --attention %s", arguments->command->name, parts[i].option,
+                                   parts[i].with);
+        }
+        if (strchr(name, '(')) {
+            return cli_usage_error("%s: write --%s inside: --attention '%s'", arguments->command->name, parts[i].option,
+                                   "NAME(option=N, …)");
+        }
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s=%.0f", before, parts[i].option,
+                                 cli_number(arguments, parts[i].option));
+        before = ", ";
+    }
+    if (*before == '(') {
+        return 0;
+    }
+    (void)snprintf(text + used, sizeof text - used, ")");
+    locus_attention_kind_destroy(kind);
+    return parse(text, kind);
+}
+
+int cli_attention_read(const cli_arguments *arguments, locus_attention_kind **kind) {
+    const char *given = cli_text(arguments, "attention"), *name = given ? given : "softmax";
+    const int status = parse(name, kind);
+    return status ? status : add_parts(arguments, name, kind);
+}
+
+int cli_attention_need_scores(const cli_arguments *arguments, const locus_attention_kind *kind, const char *option) {
+    if (!cli_given_by_user(arguments, option) ||
+        (locus_attention_kind_entry(kind)->abilities & LOCUS_ATTENTION_SCORES)) {
+        return 0;
+    }
+    return cli_usage_error("%s: --%s goes with --attention softmax", arguments->command->name, option);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* The backward pass of contextual attention (attention_contextual.h). A task does all keys of its sequences for one
+ * key-value head, and adds to their dk and dv alone:
+ *
+ *   forward                        backward, a = exp(s − L), c = dropout's factors, D = do·o − dL
+ *   o = Σ (a c) v'                 dv' = (a c)ᵀ do',  da = c (do' v'ᵀ)
+ *   a = softmax s (with a sink z)  ds = a (da − D),  dz = −Σ exp(z − L) D
+ *   s = t · factors + biases       dbias = ds,  dfactor = ds · t · other factors,  dt = ds · factors
+ *   t = cap·tanh(u/cap)            du = dt (1 − (t/cap)²)
+ *   u = scale·x + interpolation    see attention_contextual.h
+ *   x = q'·k'                      dq' = dx k',  dk' = dxᵀ q' */
+#ifndef LOCUS_ATTENTION_CONTEXTUAL_BACKWARD_BODY_H
+#define LOCUS_ATTENTION_CONTEXTUAL_BACKWARD_BODY_H
+
+#include "attention/contextual/attention_contextual_body.h"
+
+static double row_total(const contextual_worker *w, size_t row) {
+    return (double)*row_of(&w->job->turn.log_sum_exp, w->span.query_first + row, w->head);
+}
+
+/* Scores become weights again. */
+static void backward_weights(contextual_worker *w, size_t row, size_t i) {
+    const contextual_job *job = w->job;
+    const double total = row_total(w, row);
+    const attention_seen *seen = &w->seen[i];
+    real *score = w->score + i * w->ld;
+    key_run runs[2];
+    runs_of(seen, runs);
+    const size_t count = seen->high - seen->low + (seen->kept_high - seen->kept_low);
+    for (size_t r = 0; r < 2; r++) {
+        /* Every score of the row was dropped: −10⁸ + ln n has no digits left for ln n. */
+        for (size_t j = runs[r].low; job->drop_logits && total < -5e7 && j < runs[r].high; j++)
+            score[j] = 1 / (real)count;
+        if (runs[r].low < runs[r].high && !(job->drop_logits && total < -5e7))
+            w->kernels->exp_sum(runs[r].high - runs[r].low, total == -(double)INFINITY ? 0 : (real)total,
+                                score + runs[r].low);
+    }
+}
+
+/* ---- score terms ---- */
+
+static void term_backward(const contextual_worker *w, size_t index, const locus_score_call *call, const real *g,
+                          const real *before, void *slot) {
+    const locus_score_term *term = locus_plan_score_term(w->job->plan, index);
+    real *product = w->term + CONTEXTUAL_BLOCK;
+    if (term->kind == LOCUS_SCORE_BIAS) {
+        term->class->row_backward(term, call, g, slot);
+        return;
+    }
+    w->kernels->multiply(call->count, g, before, product);
+    for (size_t t = 0; t < w->job->term_count; t++) {
+        const locus_score_term *other = locus_plan_score_term(w->job->plan, t);
+        if (t != index && other->kind == LOCUS_SCORE_FACTOR)
+            w->kernels->multiply(call->count, product, other->class->row(other, call, w->term), product);
+    }
+    term->class->row_backward(term, call, product, slot);
+}
+
+/* Gradients of learned terms from g = ds, then g = dt, of at most 128 keys. */
+static void terms_backward(const contextual_worker *w, size_t row, size_t key, size_t count, real *g) {
+    const contextual_job *job = w->job;
+    const locus_score_call call = {REAL_DTYPE, w->head, w->span.query_first + row, w->span.key_first + key, count};
+    size_t offset = job->slots.terms;
+    for (size_t t = 0; w->slot && t < job->term_count; t++) {
+        const locus_score_term *term = locus_plan_score_term(job->plan, t);
+        const size_t bytes = term->class->slot_bytes(term);
+        if (bytes > 0)
+            term_backward(w, t, &call, g, w->before + key, w->slot + offset);
+        offset += padded(bytes, LOCUS_ALIGNMENT);
+    }
+    for (size_t t = 0; t < job->term_count; t++) {
+        const locus_score_term *term = locus_plan_score_term(job->plan, t);
+        if (term->kind == LOCUS_SCORE_FACTOR)
+            w->kernels->multiply(count, g, term->class->row(term, &call, w->term), g);
+    }
+}
+
+/* ---- the interpolation ---- */
+
+/* g = du of a run becomes dx; `carried`: Σ dp of the keys before. Runs come from the first key on. */
+static void table_backward(contextual_worker *w, const key_run *run, size_t i, double *carried, real *g) {
+    const contextual_job *job = w->job;
+    const real *table = w->table + i * job->ld_rows;
+    real *g_table = w->g_table + i * job->ld_rows;
+    const double scale = job->settled.scale, gate_scale = job->gate_scale;
+    const size_t edge = w->edge < run->low ? run->low : smaller(w->edge, run->high);
+    double last = 0;
+    for (size_t j = run->low; j < edge; j++) {
+        last += (double)g[j];
+        g[j] *= (real)scale;
+    }
+    g_table[job->table->most] += (real)last;
+    for (size_t j = edge; j < run->high; j++) {
+        const size_t at = w->below[j];
+        const real above = g[j] * w->part[j];
+        const double gate = (double)w->gate[j];
+        g_table[at] += g[j] - above;
+        g_table[at + 1] += above;
+        *carried += (double)(g[j] * (table[at + 1] - table[at]));
+        g[j] = (real)(scale * (double)g[j] + gate_scale * *carried * gate * (1 - gate));
+    }
+}
+
+/* ---- a row ---- */
+
+/* Row i of g_score: da becomes dx; of score: a c. */
+static void backward_row(contextual_worker *w, size_t row, size_t i) {
+    const contextual_job *job = w->job;
+    const attention_turn *turn = &job->turn;
+    const size_t token = w->span.query_first + row;
+    real *weight = w->score + i * w->ld, *g = w->g_score + i * w->ld;
+    const attention_view given = locus_attention_view_of(turn->gradients->output);
+    const attention_view sums = locus_attention_view_of(turn->gradients->log_sum_exp);
+    const real own = sums.data ? *row_of(&sums, token, w->head) : 0;
+    const real delta =
+        w->kernels->dot(turn->value_dim, row_of(&given, token, w->head), row_of(&turn->output, token, w->head)) - own;
+    const real cap = (real)job->settled.cap;
+    double carried = 0;
+    key_run runs[2];
+    runs_of(&w->seen[i], runs);
+    row_scores(w, row, i, true);
+    backward_weights(w, row, i);
+    for (size_t r = 2; r-- > 0;) {
+        const size_t low = runs[r].low, high = runs[r].high, count = high - low;
+        if (low >= high)
+            continue;
+        if (job->drop_weights)
+            w->kernels->multiply(count, g + low, w->keep + low, g + low);
+        w->kernels->softmax_backward(count, weight + low, g + low, delta, g + low);
+        if (job->drop_weights)
+            w->kernels->multiply(count, weight + low, w->keep + low, weight + low);
+        for (size_t j = low; job->drop_logits && j < high; j++)
+            g[j] = w->keep[j] == 0 ? 0 : g[j];
+        for (size_t key = low; job->term_count > 0 && key < high; key += CONTEXTUAL_BLOCK)
+            terms_backward(w, row, key, smaller(high - key, CONTEXTUAL_BLOCK), g + key);
+        for (size_t j = low; cap != 0 && j < high; j++)
+            g[j] *= 1 - (w->before[j] / cap) * (w->before[j] / cap);
+        table_backward(w, &runs[r], i, &carried, g);
+    }
+    clear_hidden(w, &w->seen[i], weight);
+    clear_hidden(w, &w->seen[i], g);
+    if (job->sinks && w->slot && (runs[0].low < runs[0].high || own != 0))
+        *(double *)(void *)(w->slot + job->slots.sinks) -= exp(job->sinks[w->head] - row_total(w, row)) * (double)delta;
+}
+
+/* ---- blocks of rows ---- */
+
+/* As forward_sums_apart: each row of gradients meets the rows that it sees, alone. */
+static void add_block_apart(contextual_worker *w, size_t token, size_t rows) {
+    const attention_turn *turn = &w->job->turn;
+    for (size_t i = 0; i < rows; i++) {
+        const real *query = row_of(&turn->query, token + i, w->head);
+        const real *g_output = row_of(&turn->g_output, token + i, w->head);
+        key_run runs[2];
+        runs_of(&w->seen[i], runs);
+        for (size_t r = 2; r-- > 0;) {
+            const size_t low = runs[r].low, width = runs[r].high - low, at = w->span.key_first + low;
+            const real *weight = w->score + i * w->ld + low, *g = w->g_score + i * w->ld + low;
+            if (low >= runs[r].high)
+                continue;
+            if (turn->wants_value)
+                w->kernels->gemm(width, turn->value_dim, 1, weight, 1, 0, g_output, 0,
+                                 row_of(&turn->g_value, at, w->kv_head), turn->g_value.token, true);
+            if (turn->wants_key)
+                w->kernels->gemm(width, turn->head_dim, 1, g, 1, 0, query, 0, row_of(&turn->g_key, at, w->kv_head),
+                                 turn->g_key.token, true);
+            if (turn->wants_query)
+                w->kernels->gemm(1, turn->head_dim, width, g, 0, 1, row_of(&turn->key, at, w->kv_head), turn->key.token,
+                                 row_of(&turn->g_query, token + i, w->head), 0, true);
+        }
+    }
+}
+
+static void add_block(contextual_worker *w, size_t token, size_t rows) {
+    const attention_turn *turn = &w->job->turn;
+    const real *query = row_of(&turn->query, token, w->head), *g_output = row_of(&turn->g_output, token, w->head);
+    real *g_query = row_of(&turn->g_query, token, w->head);
+    for (size_t i = 0; turn->wants_query && i < rows; i++)
+        memset(g_query + (ptrdiff_t)i * turn->g_query.token, 0, turn->head_dim * sizeof(real));
+    if (w->apart) {
+        add_block_apart(w, token, rows);
+        return;
+    }
+    for (size_t key = seen_first(&w->all) / CONTEXTUAL_BLOCK * CONTEXTUAL_BLOCK; key < w->all.high;
+         key += CONTEXTUAL_BLOCK) {
+        const size_t width = smaller(w->all.high - key, CONTEXTUAL_BLOCK), at = w->span.key_first + key;
+        if (!locus_attention_seen_any(&w->all, key, width))
+            continue;
+        if (turn->wants_value)
+            w->kernels->gemm(width, turn->value_dim, rows, w->score + key, 1, (ptrdiff_t)w->ld, g_output,
+                             turn->g_output.token, row_of(&turn->g_value, at, w->kv_head), turn->g_value.token, true);
+        if (turn->wants_key)
+            w->kernels->gemm(width, turn->head_dim, rows, w->g_score + key, 1, (ptrdiff_t)w->ld, query,
+                             turn->query.token, row_of(&turn->g_key, at, w->kv_head), turn->g_key.token, true);
+        if (turn->wants_query)
+            w->kernels->gemm(rows, turn->head_dim, width, w->g_score + key, (ptrdiff_t)w->ld, 1,
+                             row_of(&turn->key, at, w->kv_head), turn->key.token, g_query, turn->g_query.token, true);
+    }
+}
+
+/* dq from E (beside dq', or in a buffer of its own where an operator stands between), and dE. */
+static void add_rows(contextual_worker *w, size_t token, size_t rows) {
+    const contextual_job *job = w->job;
+    const size_t dim = job->turn.head_dim;
+    const attention_view *to = &job->raw_g_query;
+    if (job->turn.gradients->query)
+        w->kernels->gemm(rows, dim, job->row_count, w->g_table, (ptrdiff_t)job->ld_rows, 1, job->rows, (ptrdiff_t)dim,
+                         row_of(to, token, w->head), to->token, !job->turn.acts_query_key);
+    if (w->slot)
+        w->kernels->gemm(job->row_count, dim, rows, w->g_table, 1, (ptrdiff_t)job->ld_rows,
+                         row_of(&job->raw_query, token, w->head), job->raw_query.token,
+                         (real *)(void *)(w->slot + job->slots.table), (ptrdiff_t)dim, true);
+}
+
+static void backward_block(contextual_worker *w, size_t row, size_t rows) {
+    const contextual_job *job = w->job;
+    const attention_turn *turn = &job->turn;
+    const size_t token = w->span.query_first + row;
+    begin_block(w, row, rows);
+    multiply_columns(w, row_of(&turn->g_output, token, w->head), turn->g_output.token, rows, turn->value_dim,
+                     w->value_columns, w->g_score);
+    memset(w->g_table, 0, rows * job->ld_rows * sizeof(real));
+    for (size_t i = 0; i < rows; i++)
+        backward_row(w, row + i, i);
+    add_block(w, token, rows);
+    add_rows(w, token, rows);
+}
+
+/* What is not wanted is. */
+static bool rows_are_finite(const contextual_worker *w, const attention_view *view, size_t first, size_t count,
+                            size_t head, size_t dim) {
+    const real *row = row_of(view, first, head);
+    real sum = 0;
+    for (size_t t = 0; row && t < count; t++, row += view->token)
+        sum += w->kernels->dot(dim, row, row);
+    return sum * 0 == 0;
+}
+
+static bool sequence_is_finite(const contextual_worker *w) {
+    const attention_turn *turn = &w->job->turn;
+    const locus_sequence_span *s = &w->span;
+    bool finite = rows_are_finite(w, &turn->g_key, s->key_first, s->key_count, w->kv_head, turn->head_dim) &&
+                  rows_are_finite(w, &turn->g_value, s->key_first, s->key_count, w->kv_head, turn->value_dim);
+    for (size_t h = w->kv_head * turn->group; finite && h < (w->kv_head + 1) * turn->group; h++)
+        finite = rows_are_finite(w, &turn->g_query, s->query_first, s->query_count, h, turn->head_dim);
+    return finite;
+}
+
+static void backward_sequence(contextual_worker *w, size_t group) {
+    const contextual_job *job = w->job;
+    const attention_turn *turn = &job->turn;
+    w->span = locus_plan_span(job->plan, w->sequence);
+    fill_columns(w, &turn->key, 0, w->span.key_count, turn->head_dim, w->key_columns);
+    fill_columns(w, &turn->value, 0, w->span.key_count, turn->value_dim, w->value_columns);
+    for (size_t t = w->span.key_first; t < w->span.key_first + w->span.key_count; t++) {
+        if (turn->wants_key)
+            memset(row_of(&turn->g_key, t, w->kv_head), 0, turn->head_dim * sizeof(real));
+        if (turn->wants_value)
+            memset(row_of(&turn->g_value, t, w->kv_head), 0, turn->value_dim * sizeof(real));
+    }
+    for (w->head = w->kv_head * turn->group; w->head < (w->kv_head + 1) * turn->group; w->head++) {
+        w->slot = job->slots_wanted ? job->slot_data + (w->head * job->groups + group) * job->slots.bytes : NULL;
+        for (size_t row = 0; row < w->span.query_count && !locus_call_cancelled(); row += CONTEXTUAL_ROWS)
+            backward_block(w, row, smaller(w->span.query_count - row, CONTEXTUAL_ROWS));
+    }
+    w->finite = w->finite && sequence_is_finite(w);
+}
+
+/* All that a task writes is begun anew here. */
+static void backward_pass(contextual_worker *w, size_t group) {
+    const contextual_job *job = w->job;
+    const size_t end = (group + 1) * job->turn.sequences / job->groups;
+    for (size_t h = w->kv_head * job->turn.group; h < (w->kv_head + 1) * job->turn.group; h++)
+        memset(job->slot_data + (h * job->groups + group) * job->slots.bytes, 0, job->slots.bytes);
+    for (w->sequence = group * job->turn.sequences / job->groups; w->sequence < end; w->sequence++)
+        backward_sequence(w, group);
+}
+
+static void backward_task(void *context, size_t index, size_t worker) {
+    const contextual_job *job = context;
+    const size_t kv_heads = job->turn.kv_heads, group = index / kv_heads;
+    contextual_worker w;
+    carve_worker(job, job->workers + worker * job->worker_bytes, &w);
+    w.kv_head = index % kv_heads;
+    w.finite = true;
+    backward_pass(&w, group);
+    w.apart = !w.finite;
+    if (w.apart)
+        backward_pass(&w, group);
+}
+
+void REAL_NAME(locus_attention_contextual_backward)(contextual_job *job) {
+    fill_rows(job);
+    locus_parallel_for(job->groups * job->turn.kv_heads, backward_task, job);
+}
+
+/* ---- after the operators ---- */
+
+static void finish_task(void *context, size_t sequence, size_t worker) {
+    const contextual_job *job = context;
+    const locus_sequence_span span = locus_plan_span(job->plan, sequence);
+    const attention_view to = locus_attention_view_of(job->turn.gradients->query);
+    (void)worker;
+    for (size_t h = 0; h < job->turn.heads; h++)
+        for (size_t t = span.query_first; t < span.query_first + span.query_count; t++)
+            KERNELS_GET()->add(job->turn.head_dim, row_of(&to, t, h), row_of(&job->raw_g_query, t, h),
+                               row_of(&to, t, h));
+}
+
+void REAL_NAME(locus_attention_contextual_finish)(contextual_job *job) {
+    locus_parallel_for(job->turn.sequences, finish_task, job);
+}
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* Backward, the inside: a worker's memory, and one tile of weights and their gradients. See
+ * attention_backward_body.h. */
+#ifndef LOCUS_ATTENTION_BACKWARD_TILE_BODY_H
+#define LOCUS_ATTENTION_BACKWARD_TILE_BODY_H
+
+#include "attention/softmax/attention_content_body.h"
+#include "attention/softmax/attention_tile_body.h"
+
+typedef struct backward_worker {
+    lane l;
+    size_t first_head, heads;        /* of the group that the task does: a run */
+    char *slot;                      /* of this task's group and query head, or NULL */
+    real *query, *content_query;     /* [queries][ld_key] q' and raw q, scaled */
+    real *g_output, *delta;          /* [queries][ld_value] do', [queries] D */
+    real *own_g_query, *own_content; /* [queries][ld_key] of a sequence that is not split */
+    real *g_query, *content_g_query; /* where dq' and the content term's dq are summed: own or a partial */
+    ptrdiff_t ld_g_query;
+    real *keys, *key_columns, *value_columns; /* a panel: [panel][ld_key] k', k'ᵀ, v'ᵀ */
+    real *g_key, *g_value;                    /* [panel][ld_key], [panel][ld_value] dk', dv' */
+    real *rows;                               /* [128][the longer of both] */
+    real *output_rows;                        /* [128][ld_value], where a value operator learns */
+    real *weight, *g_weight;                  /* tiles [64][128]: s, then a; da, then ds */
+    real *product;                            /* [128] a row of scores, capped, before the factors */
+    bool finite;                              /* all sums were, so far */
+} backward_worker;
+
+static size_t carve_backward(const attention_job *job, char *base, backward_worker *w) {
+    attention_carver carver = {base, 0};
+    size_t queries = job->schedule.max_queries, tile = (size_t)ATTENTION_QUERY_BLOCK * ATTENTION_KEY_BLOCK;
+    size_t panel = padded(smaller(job->schedule.max_keys, ATTENTION_KEY_PANEL), ATTENTION_KEY_BLOCK);
+    size_t own = job->schedule.partial_rows > 0 && job->sequences == 1 ? 0 : queries;
+    lane *l = &w->l;
+    carve_lane(job, &carver, queries, l);
+    size_t content = job->content_key ? l->ld_key : 0, longer = l->ld_key > l->ld_value ? l->ld_key : l->ld_value;
+    w->query = locus_attention_carve(&carver, queries * l->ld_key, sizeof(real));
+    w->content_query = locus_attention_carve(&carver, queries * content, sizeof(real));
+    w->g_output = locus_attention_carve(&carver, queries * l->ld_value, sizeof(real));
+    w->delta = locus_attention_carve(&carver, queries, sizeof(real));
+    w->own_g_query = locus_attention_carve(&carver, own * l->ld_key, sizeof(real));
+    w->own_content = locus_attention_carve(&carver, own * content, sizeof(real));
+    w->keys = locus_attention_carve(&carver, panel * l->ld_key, sizeof(real));
+    w->key_columns = locus_attention_carve(&carver, panel * job->head_dim, sizeof(real));
+    w->value_columns = locus_attention_carve(&carver, panel * job->value_dim, sizeof(real));
+    w->g_key = locus_attention_carve(&carver, panel * l->ld_key, sizeof(real));
+    w->g_value = locus_attention_carve(&carver, panel * l->ld_value, sizeof(real));
+    w->rows = locus_attention_carve(&carver, ATTENTION_KEY_BLOCK * longer, sizeof(real));
+    w->output_rows = locus_attention_carve(&carver, ATTENTION_KEY_BLOCK * l->ld_value, sizeof(real));
+    w->weight = locus_attention_carve(&carver, tile, sizeof(real));
+    w->g_weight = locus_attention_carve(&carver, tile, sizeof(real));
+    w->product = locus_attention_carve(&carver, ATTENTION_KEY_BLOCK, sizeof(real));
+    return carver.used;
+}
+
+static void *slot_at(const backward_worker *w, size_t offset) {
+    return w->slot ? w->slot + offset : NULL;
+}
+
+/* ---- rows of a tile ---- */
+
+/* How many keys a row sees. */
+static size_t seen_count(const lane *l, size_t row) {
+    const attention_seen *seen = &l->seen[row - l->seen_first];
+    return seen->high - seen->low + seen->kept_high - seen->kept_low;
+}
+
+/* Scores become weights again at the columns of c: a = exp(s − L). Leaves the dropout factors in keep_row, and in
+ * `product` what the gradients of the terms need. `weight`: the row's first column. */
+static void backward_weights(backward_worker *w, const strip *s, size_t row, const cut *c, real *weight) {
+    const lane *l = &w->l;
+    const attention_job *job = l->job;
+    const size_t count = c->to - c->from;
+    real total = *row_of(&job->log_sum_exp, l->span.query_first + row, l->head);
+    finish_scores(l, s, row, c, weight, job->learned_factor || job->cap != 0 ? w->product : NULL);
+    if (job->dropout > 0)
+        dropout_keep(l, s, row, c);
+    if (job->drop_logits && total < (real)-5e7) {
+        /* Every score of the row was dropped: −10⁸ + ln n has no digits left for ln n. */
+        for (size_t j = c->from; j < c->to; j++)
+            weight[j] = j >= c->gap && j < c->gap_end ? 0 : 1 / (real)seen_count(l, row);
+        return;
+    }
+    mask_scores(l, c, weight, 0);
+    l->kernels->exp_sum(count, total == -(real)INFINITY ? 0 : total, weight + c->from);
+}
+
+/* Learned terms' gradients from `g` = dL/ds at the columns of c, of which it is the first; then g = dL/d(product). */
+static void backward_terms(const backward_worker *w, const strip *s, size_t row, const cut *c, real *g) {
+    const lane *l = &w->l;
+    const attention_job *job = l->job;
+    const size_t count = c->to - c->from;
+    size_t offset = job->slots.terms;
+    for (size_t t = 0; t < job->term_count && w->slot; t++) {
+        const locus_score_term *term = locus_plan_score_term(job->plan, t);
+        size_t bytes = term->class->slot_bytes(term);
+        const real *gradient = g;
+        if (bytes > 0 && term->kind == LOCUS_SCORE_FACTOR) { /* dfactor = ds · capped · the other factors */
+            gradient = l->product_row;
+            l->kernels->multiply(count, g, w->product, l->product_row);
+            for (size_t other = 0; other < job->term_count; other++) {
+                const locus_score_term *factor = locus_plan_score_term(job->plan, other);
+                if (other != t && factor->kind == LOCUS_SCORE_FACTOR)
+                    l->kernels->multiply(count, l->product_row, term_values(l, factor, s, row, c), l->product_row);
+            }
+        }
+        locus_score_call call = {REAL_DTYPE, l->head, l->span.query_first + row, l->span.key_first + s->key + c->from,
+                                 count};
+        if (bytes > 0)
+            term->class->row_backward(term, &call, gradient, w->slot + offset);
+        offset += padded(bytes, LOCUS_ALIGNMENT);
+    }
+    for (size_t t = 0; t < job->term_count; t++) {
+        const locus_score_term *term = locus_plan_score_term(job->plan, t);
+        if (term->kind == LOCUS_SCORE_FACTOR)
+            l->kernels->multiply(count, g, term_values(l, term, s, row, c), g);
+    }
+    if (job->cap != 0)
+        l->kernels->soft_cap_backward(count, (real)job->cap, w->product, g);
+}
+
+/* Weights `a`, before dropout, and da at the columns of c: g = da becomes dL/d(product). */
+static void backward_scores(backward_worker *w, const strip *s, size_t row, const cut *c, const real *a, real *g) {
+    const lane *l = &w->l;
+    const attention_job *job = l->job;
+    const size_t count = c->to - c->from;
+    real *ds = g + c->from;
+    if (job->drop_weights)
+        l->kernels->multiply(count, ds, l->keep_row + c->from, ds);
+    l->kernels->softmax_backward(count, a, ds, w->delta[row], ds);
+    if (l->apart && c->gap < c->gap_end) /* weights of 0, but times what is not seen */
+        memset(g + c->gap, 0, (c->gap_end - c->gap) * sizeof(real));
+    for (size_t j = c->from; job->drop_logits && j < c->to; j++)
+        g[j] = l->keep_row[j] == 0 ? 0 : g[j];
+    if (job->term_count > 0 || job->cap != 0)
+        backward_terms(w, s, row, c, ds);
+}
+
+static void backward_row(backward_worker *w, const strip *s, size_t i, real *g) {
+    const lane *l = &w->l;
+    const size_t row = s->row + i;
+    const cut c = strip_cut(l, s, row);
+    real *weight = s->score + i * ATTENTION_KEY_BLOCK, *a = weight + c.from;
+    if (c.from < c.to) {
+        backward_weights(w, s, row, &c, weight);
+        if (l->job->wants_scores)
+            backward_scores(w, s, row, &c, a, g);
+        if (l->job->drop_weights)
+            l->kernels->multiply(c.to - c.from, a, l->keep_row + c.from, a);
+    }
+    clear_outside(&c, s->keys, weight);
+    if (l->job->wants_scores)
+        clear_outside(&c, s->keys, g);
+}
+
+/* ---- strips and tiles ---- */
+
+static void strip_scores(backward_worker *w, const strip *s, const real *columns) {
+    const lane *l = &w->l;
+    strip_products(l, s, l->job->head_dim, w->query + s->row * l->ld_key, (ptrdiff_t)l->ld_key, columns);
+    if (l->job->content_key)
+        content_products(l, s, content_keys(l->job), w->content_query + s->row * l->ld_key, (ptrdiff_t)l->ld_key);
+}
+
+static void strip_content_backward(backward_worker *w, const strip *s, const strip *g) {
+    const lane *l = &w->l;
+    const attention_job *job = l->job;
+    if (job->content_value && w->slot) {
+        content_targets to = {.left = row_of(&job->g_output, l->span.query_first + s->row, l->head),
+                              .ld_left = job->g_output.token,
+                              .slot = slot_at(w, job->slots.content_value)};
+        content_sums(l, s, content_values(job), to);
+    }
+    if (job->content_key && (job->wants_query || w->slot)) {
+        content_targets to = {.rows = !job->wants_query ? NULL : w->content_g_query + (ptrdiff_t)s->row * w->ld_g_query,
+                              .ld = w->ld_g_query,
+                              .left = w->content_query + s->row * l->ld_key,
+                              .ld_left = (ptrdiff_t)l->ld_key,
+                              .slot = slot_at(w, job->slots.content_key)};
+        content_sums(l, g, content_keys(job), to);
+    }
+}
+
+/* dv' += (a c)ᵀ do', dk' += dproductᵀ q', dq' += dproduct k' of a strip, whose keys begin at row `at` of the panel. */
+static void backward_sums(backward_worker *w, const strip *s, const strip *g, size_t at) {
+    const lane *l = &w->l;
+    const attention_job *job = l->job;
+    const real *query = w->query + s->row * l->ld_key, *g_output = w->g_output + s->row * l->ld_value;
+    const ptrdiff_t ld_key = (ptrdiff_t)l->ld_key, ld_value = (ptrdiff_t)l->ld_value;
+    real *g_value = w->g_value + at * l->ld_value, *g_key = w->g_key + at * l->ld_key;
+    real *g_query = w->g_query + (ptrdiff_t)s->row * w->ld_g_query;
+    if (s->full || !l->apart) {
+        if (job->wants_value)
+            l->kernels->gemm(s->keys, job->value_dim, s->rows, s->score, 1, ATTENTION_KEY_BLOCK, g_output, ld_value,
+                             g_value, ld_value, true);
+        if (job->wants_key)
+            l->kernels->gemm(s->keys, job->head_dim, s->rows, g->score, 1, ATTENTION_KEY_BLOCK, query, ld_key, g_key,
+                             ld_key, true);
+        if (job->wants_query)
+            l->kernels->gemm(s->rows, job->head_dim, s->keys, g->score, ATTENTION_KEY_BLOCK, 1,
+                             w->keys + at * l->ld_key, ld_key, g_query, w->ld_g_query, true);
+        return;
+    }
+    for (size_t i = 0; i < s->rows; i++) {
+        const cut c = cut_of(l, s->row + i, s->key, s->keys);
+        const real *weight = s->score + i * ATTENTION_KEY_BLOCK, *ds = g->score + i * ATTENTION_KEY_BLOCK;
+        if (job->wants_value)
+            add_to_seen_rows(l, &c, job->value_dim, weight, g_output + i * l->ld_value, g_value, ld_value);
+        if (job->wants_key)
+            add_to_seen_rows(l, &c, job->head_dim, ds, query + i * l->ld_key, g_key, ld_key);
+        if (job->wants_query)
+            add_seen_rows(l, &c, job->head_dim, ds, w->keys + at * l->ld_key, ld_key,
+                          g_query + (ptrdiff_t)i * w->ld_g_query);
+    }
+}
+
+/* `s` of the scores, then the weights; `g` the same strip of their gradients. */
+static void backward_strip(backward_worker *w, const strip *s, const strip *g, size_t panel_key) {
+    const lane *l = &w->l;
+    const attention_job *job = l->job;
+    const size_t at = s->key - panel_key;
+    const real *g_output = w->g_output + s->row * l->ld_value;
+    strip_scores(w, s, columns_at(w->key_columns, at, job->head_dim));
+    if (job->wants_scores)
+        strip_products(l, g, job->value_dim, g_output, (ptrdiff_t)l->ld_value,
+                       columns_at(w->value_columns, at, job->value_dim));
+    if (job->wants_scores && job->content_value)
+        content_products(l, g, content_values(job), row_of(&job->g_output, l->span.query_first + s->row, l->head),
+                         job->g_output.token);
+    for (size_t i = 0; i < s->rows; i++)
+        backward_row(w, s, i, g->score + i * ATTENTION_KEY_BLOCK);
+    backward_sums(w, s, g, at);
+    if (job->content)
+        strip_content_backward(w, s, g);
+}
+
+static void backward_tile(backward_worker *w, const strip *tile, size_t panel_key) {
+    w->l.cut = w->l.cut || !tile->full;
+    for (size_t i = 0; i < tile->rows;) {
+        const strip s = strip_at(&w->l, tile, i, w->weight);
+        strip g = s;
+        g.score = w->g_weight;
+        if (s.keys > 0)
+            backward_strip(w, &s, &g, panel_key);
+        i += s.rows;
+    }
+}
+
+#endif

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/* fire: functional interpolation (Li et al. 2024, equation 9): a bias that a small network makes of the distance, on a
+ * logarithmic scale and in proportion to how far the query stands.
+ *
+ *   s_mn += f_h(x),   x = ln(1 + |c|·|m − n|) / ln(1 + |c|·M),   M = max(m, |L|)
+ *   f_h   one hidden layer of ReLU, an output for each head
+ *
+ * m is the query's position on `seq`. The paper's domain is n ≤ m; keys behind the query get the same by |m − n|. The
+ * published code adds 10⁻⁶ to the divisor; here c = 0 or L = 0, where it could be 0, is refused.
+ *
+ * Parameters `hidden_weight`, `hidden_bias` [hidden], `output_weight` [heads, hidden], `output_bias` [heads], drawn as
+ * a linear layer's usually are (the published code's): from U(−1, 1), and U(−1/√hidden, 1/√hidden); `c` and `L` [1]
+ * begin with the options of their names.
+ *
+ * f is piecewise linear (fire_network.h), so a run of keys in one segment costs a multiplication and an addition each:
+ * from consecutive keys distances fall to 0 and rise again, so a segment's keys lie side by side, and a search finds
+ * where it ends. Logarithms stand in a table by cell. A gradient slot holds, for each segment, Σ g and Σ g·x, and the
+ * sums for c and L:
+ *
+ *   dx/d|c| = (d/(1 + |c|d) − x·M/(1 + |c|M)) / ln(1 + |c|M)
+ *   dx/d|L| = −x·|c| / ((1 + |c|M) ln(1 + |c|M)) where |L| ≥ m, else 0 */
+#include "scores/fire_network.h"
+
+#include "core/error.h"
+#include "core/loop_clones.h"
+#include "scores/score_row.h"
+
+#include <math.h>
+
+enum { HIDDEN, SCALE, THRESHOLD };
+enum { HIDDEN_WEIGHT, HIDDEN_BIAS, OUTPUT_WEIGHT, OUTPUT_BIAS, C, L, PARAMETERS };
+
+typedef struct locus_fire {
+    locus_fire_network network;
+    double c, threshold;           /* |c|, |L| */
+    double c_sign, threshold_sign; /* of c and L */
+} locus_fire;
+
+typedef struct locus_fire_term {
+    locus_score_term base;
+    const locus_fire *fire;
+    locus_score_rows rows;
+    const locus_token_side *query;
+    const double *logs;  /* [cells] ln(1 + |c| d) */
+    const float *narrow; /* [cells] the same */
+    const double *turns; /* [cells] d/(1 + |c| d) */
+    const double *reach; /* [query tokens] ln(1 + |c| M) */
+} locus_fire_term;
+
+/* ---- parameters ---- */
+
+static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
+                               locus_error *error) {
+    const int64_t hidden = (int64_t)term->options[HIDDEN].number, heads = (int64_t)shape->heads;
+    if (shape->heads == 0)
+        return locus_shape_need_heads(shape, "fire", error);
+    list[(*count)++] = (locus_parameter){.name = "hidden_weight", .rank = 1, .shape = {hidden}};
+    list[(*count)++] = (locus_parameter){.name = "hidden_bias", .rank = 1, .shape = {hidden}};
+    list[(*count)++] = (locus_parameter){.name = "output_weight", .rank = 2, .shape = {heads, hidden}};
+    list[(*count)++] = (locus_parameter){.name = "output_bias", .rank = 1, .shape = {heads}};
+    list[(*count)++] = (locus_parameter){.name = "c", .rank = 1, .shape = {1}, .constraint = LOCUS_CONSTRAINT_NONZERO};
+    list[(*count)++] = (locus_parameter){.name = "L", .rank = 1, .shape = {1}, .constraint = LOCUS_CONSTRAINT_NONZERO};
+    return LOCUS_OK;
+}
+
+static locus_status initialise(const locus_term *term, const locus_draw *draw, locus_error *error) {
+    (void)error;
+    const size_t hidden = (size_t)term->options[HIDDEN].number, heads = draw->shape->heads;
+    const size_t counts[] = {hidden, hidden, heads * hidden, heads};
+    const double inner = 1 / sqrt((double)hidden), bounds[] = {1, 1, inner, inner};
+    size_t drawn = 0;
+    for (size_t p = HIDDEN_WEIGHT; p <= OUTPUT_BIAS; p++)
+        for (size_t i = 0; i < counts[p]; i++)
+            draw->values[p][i] = bounds[p] * (2 * locus_random_uniform(&draw->random, drawn++) - 1);
+    draw->values[C][0] = term->options[SCALE].number;
+    draw->values[L][0] = term->options[THRESHOLD].number;
+    return LOCUS_OK;
+}
+
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
+                         locus_owned *memory, void **bound, locus_error *error) {
+    const double c = values[C][0], threshold = values[L][0];
+    locus_fire *own = locus_owned_get(memory, 1, sizeof *own);
+    if (!own)
+        return locus_owned_fail(error, 1, sizeof *own);
+    own->network.heads = shape->heads;
+    own->network.hidden = (size_t)term->options[HIDDEN].number;
+    own->c = fabs(c);
+    own->threshold = fabs(threshold);
+    own->c_sign = c < 0 ? -1 : 1;
+    own->threshold_sign = threshold < 0 ? -1 : 1;
+    *bound = own;
+    if (!(log1p(own->c * own->threshold) > 0))
+        return locus_fail(error, LOCUS_ERROR_NUMERIC, c == 0 ? "c" : "L",
+                          "'%s' of 'fire' is %g: distances are divided by ln(1 + |c·L|), which must be above 0",
+                          c == 0 ? "c" : "L", c == 0 ? c : threshold);
+    return locus_fire_network_create(&own->network, values, memory, error);
+}
+
+/* ---- runs of keys in one segment ---- */
+
+typedef struct fire_run {
+    size_t end; /* of the piece's keys; it begins where the one before ends */
+    size_t segment;
+} fire_run;
+
+/* A piece of at most LOCUS_SCORE_RUN keys. */
+typedef struct fire_piece {
+    const double *logs;
+    const float *narrow;
+    const double *turns; /* NULL: not asked for */
+    double reach;
+    size_t count, runs;
+    fire_run run[LOCUS_SCORE_RUN];
+    double log_room[LOCUS_SCORE_RUN], turn_room[LOCUS_SCORE_RUN];
+    float narrow_room[LOCUS_SCORE_RUN];
+} fire_piece;
+
+static void add_run(fire_piece *piece, size_t end, size_t segment) {
+    if (piece->runs > 0 && piece->run[piece->runs - 1].segment == segment)
+        piece->run[piece->runs - 1].end = end;
+    else
+        piece->run[piece->runs++] = (fire_run){end, segment};
+}
+
+/* The first of [begin, end) on the other side of `edge`: logs rise (or fall) along them. */
+static size_t find_end(const double *logs, size_t begin, size_t end, double edge, bool rise) {
+    while (begin < end) {
+        const size_t middle = (begin + end) / 2;
+        if (rise ? logs[middle] <= edge : logs[middle] > edge)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+static void list_monotone(const locus_fire_network *network, fire_piece *piece, size_t begin, size_t end, bool rise) {
+    while (begin < end) {
+        const size_t segment = locus_fire_segment(network, piece->logs[begin], piece->reach);
+        const bool last = rise ? segment + 1 == network->segments : segment == 0;
+        const double edge = last ? 0 : network->edges[rise ? segment : segment - 1] * piece->reach;
+        const bool whole = last || (rise ? piece->logs[end - 1] <= edge : piece->logs[end - 1] > edge);
+        size_t stop = end;
+        if (!whole)
+            stop = find_end(piece->logs, begin + 1, end, edge, rise);
+        add_run(piece, stop, segment);
+        begin = stop;
+    }
+}
+
+static void list_any(const locus_fire_network *network, fire_piece *piece) {
+    for (size_t j = 0; j < piece->count; j++)
+        add_run(piece, j + 1, locus_fire_segment(network, piece->logs[j], piece->reach));
+}
+
+static double log_of(const locus_fire *fire, double distance) {
+    return log1p(fire->c * distance);
+}
+
+/* What the logarithms of a query's distances are divided by. */
+static double reach_of(const locus_fire_term *own, size_t query) {
+    return log_of(own->fire, fmax(locus_token_position(own->query, query), own->fire->threshold));
+}
+
+static double turn_of(const locus_fire *fire, double distance) {
+    return distance / (1 + fire->c * distance);
+}
+
+/* Logarithms (and turns) of a piece whose cells are no neighbours, or that has none. */
+static void gather(const locus_fire_term *own, const locus_score_call *call, bool turns, fire_piece *piece) {
+    const bool cells = own->rows.cells > 0;
+    double distance[LOCUS_SCORE_RUN];
+    if (cells)
+        locus_score_rows_copy_float64(&own->rows, call, own->logs, piece->log_room);
+    if (!cells || turns)
+        locus_score_rows_distance(&own->rows, call, distance);
+    for (size_t j = 0; j < call->count; j++) {
+        if (!cells)
+            piece->log_room[j] = log_of(own->fire, distance[j]);
+        if (turns)
+            piece->turn_room[j] = turn_of(own->fire, distance[j]);
+        piece->narrow_room[j] = (float)piece->log_room[j];
+    }
+    piece->logs = piece->log_room;
+    piece->narrow = piece->narrow_room;
+    piece->turns = turns ? piece->turn_room : NULL;
+}
+
+static void prepare(const locus_fire_term *own, const locus_score_call *call, bool turns, fire_piece *piece) {
+    const locus_fire_network *network = &own->fire->network;
+    const size_t at = locus_score_rows_at(&own->rows, call);
+    piece->runs = 0;
+    piece->count = call->count;
+    piece->reach = own->reach ? own->reach[call->query] : reach_of(own, call->query);
+    if (at == SIZE_MAX || !own->rows.line) {
+        gather(own, call, turns, piece);
+        list_any(network, piece);
+        return;
+    }
+    const int64_t nearest = own->rows.origin - (int64_t)at;
+    const size_t turning = nearest < 0 ? 0 : nearest < (int64_t)call->count ? (size_t)nearest : call->count;
+    piece->logs = own->logs + at;
+    piece->narrow = own->narrow + at;
+    piece->turns = own->turns + at;
+    list_monotone(network, piece, 0, turning, false);
+    list_monotone(network, piece, turning, call->count, true);
+}
+
+/* ---- rows ---- */
+
+#define BRIEF_RUN 8 /* shorter ones are not worth a call */
+
+LOCUS_CLONES static void fire_line_float32(size_t count, float slope, float intercept, const float *restrict x,
+                                           float *restrict y) {
+    for (size_t j = 0; j < count; j++)
+        y[j] = slope * x[j] + intercept;
+}
+
+LOCUS_CLONES static void fire_line_float64(size_t count, double slope, double intercept, const double *restrict x,
+                                           double *restrict y) {
+    for (size_t j = 0; j < count; j++)
+        y[j] = slope * x[j] + intercept;
+}
+
+static void fill(const locus_fire_term *own, const locus_score_call *call, const fire_piece *piece, char *out) {
+    const locus_fire_network *network = &own->fire->network;
+    const double scale = 1 / piece->reach;
+    float *narrow = (float *)(void *)out;
+    double *wide = (double *)(void *)out;
+    for (size_t r = 0, begin = 0; r < piece->runs; begin = piece->run[r++].end) {
+        const size_t line = call->head * network->segments + piece->run[r].segment, end = piece->run[r].end;
+        const double slope = network->slope[line] * scale, intercept = network->intercept[line];
+        const bool brief = end - begin < BRIEF_RUN;
+        for (size_t j = begin; brief && j < end; j++)
+            if (call->dtype == LOCUS_FLOAT32)
+                narrow[j] = (float)slope * piece->narrow[j] + (float)intercept;
+            else
+                wide[j] = slope * piece->logs[j] + intercept;
+        if (!brief && call->dtype == LOCUS_FLOAT32)
+            fire_line_float32(end - begin, (float)slope, (float)intercept, piece->narrow + begin, narrow + begin);
+        else if (!brief)
+            fire_line_float64(end - begin, slope, intercept, piece->logs + begin, wide + begin);
+    }
+}
+
+static const void *row(const locus_score_term *term, const locus_score_call *call, void *scratch) {
+    const locus_fire_term *own = (const locus_fire_term *)term;
+    const size_t size = locus_dtype_size(call->dtype);
+    locus_score_call part = *call;
+    fire_piece piece;
+    for (size_t done = 0; done < call->count; done += part.count) {
+        const size_t left = call->count - done;
+        part.key_first = call->key_first + done;
+        part.count = left < LOCUS_SCORE_RUN ? left : LOCUS_SCORE_RUN;
+        prepare(own, &part, false, &piece);
+        fill(own, &part, &piece, (char *)scratch + done * size);
+    }
+    return scratch;
+}
+
+/* ---- gradients: the slot is [segments] Σ g | [segments] Σ g·x | d|c|, d|L| ---- */
+
+/* Σ g, Σ g·ln(1 + |c| d), Σ g·d/(1 + |c| d) of a run. */
+typedef struct run_sums {
+    double plain, logs, turns;
+} run_sums;
+
+static run_sums sum_brief(locus_dtype dtype, const fire_piece *piece, size_t begin, size_t end, const void *gradient) {
+    run_sums sums = {0, 0, 0};
+    for (size_t j = begin; j < end; j++) {
+        const double g = dtype == LOCUS_FLOAT32 ? (double)((const float *)gradient)[j] : ((const double *)gradient)[j];
+        sums.plain += g;
+        sums.logs += g * piece->logs[j];
+        sums.turns += g * piece->turns[j];
+    }
+    return sums;
+}
+
+static run_sums sum_long(locus_dtype dtype, const fire_piece *piece, size_t begin, size_t end, const void *gradient) {
+    const size_t count = end - begin;
+    return (run_sums){locus_score_sum(dtype, gradient, begin, count),
+                      locus_score_dot(dtype, gradient, begin, count, piece->logs + begin),
+                      locus_score_dot(dtype, gradient, begin, count, piece->turns + begin)};
+}
+
+static void sum_piece(const locus_fire_term *own, const locus_score_call *call, const fire_piece *piece,
+                      const void *gradient, double *sums) {
+    const locus_fire *fire = own->fire;
+    const size_t segments = fire->network.segments;
+    const double position = locus_token_position(own->query, call->query), reach = piece->reach;
+    const double most = position > fire->threshold ? position : fire->threshold;
+    double x_sum = 0, turn_sum = 0; /* Σ g·slope·x and Σ g·slope·d/(1 + |c| d) */
+    for (size_t r = 0, begin = 0; r < piece->runs; begin = piece->run[r++].end) {
+        const size_t segment = piece->run[r].segment, end = piece->run[r].end;
+        const double slope = fire->network.slope[call->head * segments + segment];
+        const run_sums run = end - begin < BRIEF_RUN ? sum_brief(call->dtype, piece, begin, end, gradient)
+                                                     : sum_long(call->dtype, piece, begin, end, gradient);
+        sums[segment] += run.plain;
+        sums[segments + segment] += run.logs / reach;
+        x_sum += slope * run.logs / reach;
+        turn_sum += slope * run.turns;
+    }
+    sums[2 * segments] += (turn_sum - x_sum * turn_of(fire, most)) / reach;
+    if (fire->threshold >= position)
+        sums[2 * segments + 1] -= x_sum * fire->c / ((1 + fire->c * most) * reach);
+}
+
+static void row_backward(const locus_score_term *term, const locus_score_call *call, const void *gradient, void *slot) {
+    const locus_fire_term *own = (const locus_fire_term *)term;
+    const size_t size = locus_dtype_size(call->dtype);
+    locus_score_call part = *call;
+    fire_piece piece;
+    for (size_t done = 0; done < call->count; done += part.count) {
+        const size_t left = call->count - done;
+        part.key_first = call->key_first + done;
+        part.count = left < LOCUS_SCORE_RUN ? left : LOCUS_SCORE_RUN;
+        prepare(own, &part, true, &piece);
+        sum_piece(own, &part, &piece, (const char *)gradient + done * size, slot);
+    }
+}
+
+static size_t slot_bytes(const locus_score_term *term) {
+    const locus_fire_network *network = &((const locus_fire_term *)term)->fire->network;
+    const size_t bytes = (2 * network->segments + 2) * sizeof(double);
+    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+}
+
+/* Adds all slots up in the first. */
+static void reduce(const locus_score_term *term, size_t head, void *slots, size_t slot_count, size_t slot_stride,
+                   const locus_tensor *tensors) {
+    const locus_fire *fire = ((const locus_fire_term *)term)->fire;
+    const size_t segments = fire->network.segments;
+    double *sums = slots;
+    if (slot_count == 0)
+        return;
+    for (size_t s = 1; s < slot_count; s++)
+        for (size_t i = 0; i < 2 * segments + 2; i++)
+            sums[i] += ((const double *)(const void *)((const char *)slots + s * slot_stride))[i];
+    locus_fire_network_gradient(&fire->network, head, sums, sums + segments, tensors);
+    locus_tensor_add(&tensors[C], 0, fire->c_sign * sums[2 * segments]);
+    locus_tensor_add(&tensors[L], 0, fire->threshold_sign * sums[2 * segments + 1]);
+}
+
+static const locus_score_class score_class = {
+    .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce};
+
+/* ---- placing ---- */
+
+static locus_status fill_cells(locus_fire_term *own, locus_owned *memory, locus_error *error) {
+    const size_t cells = own->rows.cells;
+    double *logs = locus_owned_get(memory, cells, sizeof *logs), *turns = locus_owned_get(memory, cells, sizeof *turns);
+    float *narrow = locus_owned_get(memory, cells, sizeof *narrow);
+    if (!logs || !turns || !narrow)
+        return locus_owned_fail(error, cells, sizeof *logs);
+    for (size_t i = 0; i < cells; i++) {
+        const size_t twin = locus_score_rows_twin(&own->rows, i);
+        logs[i] = twin < i ? logs[twin] : log_of(own->fire, own->rows.distance[i]);
+        turns[i] = turn_of(own->fire, own->rows.distance[i]);
+        narrow[i] = (float)logs[i];
+    }
+    own->logs = logs;
+    own->turns = turns;
+    own->narrow = narrow;
+    return LOCUS_OK;
+}
+
+static locus_status fill_reach(locus_fire_term *own, locus_owned *memory, locus_error *error) {
+    const locus_token_side *query = own->query;
+    double *reach = locus_owned_get(memory, query->tokens, sizeof *reach);
+    if (!reach)
+        return locus_owned_fail(error, query->tokens, sizeof *reach);
+    for (size_t r = 0; r < query->run_count; r++)
+        for (size_t t = query->runs[r].first; t < query->runs[r].first + query->runs[r].count; t++)
+            reach[t] = reach_of(own, t);
+    own->reach = reach;
+    return LOCUS_OK;
+}
+
+static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
+                          locus_placed *placed, locus_error *error) {
+    (void)first_parameter;
+    const size_t tables = 3;
+    locus_fire_term *own = locus_owned_get(memory, 1, sizeof *own);
+    if (!own)
+        return locus_owned_fail(error, 1, sizeof *own);
+    own->base = (locus_score_term){&score_class, LOCUS_SCORE_BIAS};
+    own->fire = bound;
+    own->query = &places->items[0].query;
+    locus_status status = locus_score_rows_create(&own->rows, places, tables, false, memory, error);
+    if (status == LOCUS_OK)
+        status = fill_cells(own, memory, error);
+    if (status == LOCUS_OK && !places->grows)
+        status = fill_reach(own, memory, error);
+    placed->score = &own->base;
+    return status;
+}
+
+static const locus_option_info options[] = {
+    {"hidden", "integer from 1 to 4096", "32", "units of the hidden layer", LOCUS_OPTION_INTEGER, 1, 4096, false},
+    {"c", "number > 0", "0.1", "where the parameter c begins: how soon distances are told apart less finely",
+     LOCUS_OPTION_NUMBER, 0, 1e9, true},
+    {"L", "number > 0", "512", "where the parameter L begins: queries before it are not normalised",
+     LOCUS_OPTION_NUMBER, 0, 1e12, true},
+};
+
+const locus_encoding_class locus_fire_class = {
+    .info = {.name = "fire",
+             .summary = "a bias on scores that a small network makes of the distance, relative to the query's position",
+             .sites = LOCUS_SITE_SCORE,
+             .learned = "hidden_weight, hidden_bias, output_weight, output_bias, c, L",
+             .source = "Li et al. 2024, Functional interpolation for relative positions",
+             .options = options,
+             .option_count = sizeof options / sizeof options[0]},
+    .reals = true,
+    .laws = 0,
+    .parameters = parameters,
+    .initialise = initialise,
+    .bind = bind,
+    .place = place,
+};

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* learned: a table of vectors, one for each position 0 … size − 1, added to a token's embedding (Gehring et al. 2017).
+ * Parameter `table` [size, model_dim], drawn from N(0, deviation²). A position outside the table is an error of the
+ * plan.
+ *
+ * The deviation is kept in canonical texts where it is given, because a text without one meant 0.02 in version 0.1.
+ *
+ * Gradient: dL/dtable[p] = Σ over tokens at p of dL/dy. The plan lists its tokens by position, so each row of the table
+ * is one piece, summed in double in the order of the tokens. */
+#include "spec/class.h"
+
+#include "core/error.h"
+
+#include <string.h>
+
+enum { SIZE, DEVIATION };
+
+#define SUM_COLUMNS 256 /* columns summed at a time, on the stack */
+
+typedef struct locus_learned {
+    size_t size, dim;
+    const double *table_float64;
+    const float *table_float32;
+} locus_learned;
+
+/* A plan's tokens by position. */
+typedef struct locus_learned_order {
+    const uint64_t *tokens; /* in use, by position, then by token */
+    const size_t *starts;   /* [rows + 1] where each position's tokens begin */
+    size_t rows;            /* positions in use */
+} locus_learned_order;
+
+typedef struct locus_learned_embedding {
+    locus_embedding base;
+    const locus_learned *learned;
+    const int64_t *positions;
+    const locus_learned_order *order;
+} locus_learned_embedding;
+
+static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
+                               locus_error *error) {
+    locus_status status = locus_shape_need_model(shape, "learned", error);
+    if (status != LOCUS_OK)
+        return status;
+    list[0] = (locus_parameter){
+        .name = "table", .rank = 2, .shape = {(int64_t)term->options[SIZE].number, (int64_t)shape->model_dim}};
+    *count = 1;
+    return LOCUS_OK;
+}
+
+static locus_status initialise(const locus_term *term, const locus_draw *draw, locus_error *error) {
+    (void)error;
+    const size_t count = (size_t)term->options[SIZE].number * draw->shape->model_dim;
+    const double deviation = term->options[DEVIATION].number;
+    for (size_t i = 0; i < count; i++)
+        draw->values[0][i] = deviation * locus_random_normal(&draw->random, i);
+    return LOCUS_OK;
+}
+
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
+                         locus_owned *memory, void **bound, locus_error *error) {
+    size_t size = (size_t)term->options[SIZE].number, count = size * shape->model_dim;
+    locus_learned *own = locus_owned_get(memory, 1, sizeof *own);
+    float *narrow = locus_owned_take(memory, count, sizeof *narrow);
+    if (!own || !narrow)
+        return locus_owned_fail(error, count, sizeof *narrow);
+    for (size_t i = 0; i < count; i++)
+        narrow[i] = (float)values[0][i];
+    *own = (locus_learned){size, shape->model_dim, values[0], narrow};
+    *bound = own;
+    return LOCUS_OK;
+}
+
+/* ---- acting ---- */
+
+static size_t scratch_bytes(const locus_embedding *embedding, locus_dtype dtype) {
+    (void)embedding, (void)dtype;
+    return 0;
+}
+
+#define ADD_ROWS(real, field) \
+    static void add_##real(const locus_learned_embedding *own, const locus_embedding_call *call) { \
+        const size_t dim = own->learned->dim; \
+        const real sign = (real)call->sign; \
+        for (size_t t = 0; t < call->count; t++) { \
+            const real *x = (const real *)call->x + (ptrdiff_t)t * call->x_stride; \
+            const real *row = own->learned->field + (size_t)own->positions[call->first + t] * dim; \
+            real *y = (real *)call->y + (ptrdiff_t)t * call->y_stride; \
+            for (size_t i = 0; i < dim; i++) \
+                y[i] = x[i] + sign * row[i]; \
+        } \
+    }
+ADD_ROWS(float, table_float32)
+ADD_ROWS(double, table_float64)
+
+static void add(const locus_embedding *embedding, const locus_embedding_call *call) {
+    const locus_learned_embedding *own = (const locus_learned_embedding *)embedding;
+    if (call->dtype == LOCUS_FLOAT32)
+        add_float(own, call);
+    else
+        add_double(own, call);
+}
+
+static size_t gradient_pieces(const locus_embedding *embedding) {
+    return ((const locus_learned_embedding *)embedding)->order->rows;
+}
+
+static void sum_rows(const locus_learned_embedding *own, size_t piece, const locus_tensor *gy, size_t column,
+                     size_t columns, double *sum) {
+    memset(sum, 0, columns * sizeof *sum);
+    for (size_t i = own->order->starts[piece]; i < own->order->starts[piece + 1]; i++) {
+        ptrdiff_t at = (ptrdiff_t)own->order->tokens[i] * (ptrdiff_t)gy->stride[0] + (ptrdiff_t)column;
+        if (gy->dtype == LOCUS_FLOAT64)
+            for (size_t j = 0; j < columns; j++)
+                sum[j] += ((const double *)gy->data)[at + (ptrdiff_t)j];
+        else
+            for (size_t j = 0; j < columns; j++)
+                sum[j] += (double)((const float *)gy->data)[at + (ptrdiff_t)j];
+    }
+}
+
+static void gradient(const locus_embedding *embedding, size_t piece, double sign, const locus_tensor *gy,
+                     const locus_tensor *tensors) {
+    const locus_learned_embedding *own = (const locus_learned_embedding *)embedding;
+    const size_t dim = own->learned->dim;
+    size_t row = (size_t)own->positions[own->order->tokens[own->order->starts[piece]]] * dim;
+    double sum[SUM_COLUMNS];
+    for (size_t column = 0; column < dim; column += SUM_COLUMNS) {
+        size_t columns = dim - column < SUM_COLUMNS ? dim - column : SUM_COLUMNS;
+        sum_rows(own, piece, gy, column, columns, sum);
+        for (size_t j = 0; j < columns; j++)
+            locus_tensor_add(&tensors[0], row + column + j, sign * sum[j]);
+    }
+}
+
+static const locus_embedding_class embedding_class = {
+    .scratch_bytes = scratch_bytes, .add = add, .gradient_pieces = gradient_pieces, .gradient = gradient};
+
+/* ---- placing ---- */
+
+static locus_status check_positions(const locus_token_side *side, size_t size, locus_error *error) {
+    for (size_t r = 0; r < side->run_count; r++)
+        for (size_t i = 0; i < side->runs[r].count; i++) {
+            int64_t position = side->values[side->runs[r].first + i];
+            if (position < 0 || position >= (int64_t)size)
+                return locus_fail(
+                    error, LOCUS_ERROR_POSITION, "positions",
+                    "position %lld of token %zu is outside the learned table of %zu rows (0 … %zu): raise "
+                    "'size' or move the positions",
+                    (long long)position, side->runs[r].first + i, size, size - 1);
+        }
+    return LOCUS_OK;
+}
+
+/* A counting sort of the tokens by position. `counts` [size + 1] is scratch, zeroed. */
+static void sort_tokens(const locus_token_side *side, size_t size, size_t *counts, uint64_t *tokens) {
+    for (size_t r = 0; r < side->run_count; r++)
+        for (size_t i = 0; i < side->runs[r].count; i++)
+            counts[(size_t)side->values[side->runs[r].first + i] + 1]++;
+    for (size_t p = 0; p < size; p++)
+        counts[p + 1] += counts[p];
+    for (size_t r = 0; r < side->run_count; r++)
+        for (size_t i = 0; i < side->runs[r].count; i++) {
+            size_t token = side->runs[r].first + i;
+            tokens[counts[(size_t)side->values[token]]++] = token;
+        }
+}
+
+/* What an order is made from. */
+typedef struct locus_learned_request {
+    const locus_token_side *side;
+    size_t size; /* of the table */
+} locus_learned_request;
+
+static locus_status list_rows(const locus_learned_request *asked, locus_learned_order *order, locus_owned *memory,
+                              locus_error *error) {
+    locus_owned passing = {0};
+    const locus_token_side *side = asked->side;
+    size_t size = asked->size, most = side->used < size ? side->used : size;
+    size_t *counts = locus_owned_get(&passing, size + 1, sizeof *counts);
+    uint64_t *tokens = locus_owned_get(memory, side->used, sizeof *tokens);
+    size_t *starts = locus_owned_get(memory, most + 1, sizeof *starts);
+    locus_status status = LOCUS_OK;
+    if (!counts || !tokens || !starts) {
+        status = locus_owned_fail(error, side->used + size, sizeof *tokens);
+        goto done;
+    }
+    sort_tokens(side, size, counts, tokens);
+    for (size_t i = 0; i < side->used; i++)
+        if (i == 0 || side->values[tokens[i]] != side->values[tokens[i - 1]])
+            starts[order->rows++] = i;
+    starts[order->rows] = side->used;
+    order->tokens = tokens;
+    order->starts = starts;
+done:
+    locus_owned_release(&passing);
+    return status;
+}
+
+static locus_status make_order(const void *request, void *table, locus_owned *memory, locus_error *error) {
+    const locus_learned_request *asked = request;
+    const locus_status status = check_positions(asked->side, asked->size, error);
+    return status == LOCUS_OK ? list_rows(asked, table, memory, error) : status;
+}
+
+static const locus_table_kind order_kind = {sizeof(locus_learned_order), make_order};
+
+static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
+                          locus_placed *placed, locus_error *error) {
+    const locus_placement *placement = &places->items[0];
+    (void)first_parameter;
+    locus_learned_embedding *own = locus_owned_get(memory, 1, sizeof *own);
+    if (!own)
+        return locus_owned_fail(error, 1, sizeof *own);
+    own->base.class = &embedding_class;
+    own->learned = bound;
+    own->positions = placement->query.values;
+    placed->embedding = &own->base;
+    const locus_learned_request request = {&placement->query, own->learned->size};
+    const locus_table_asked asked = {&order_kind, &own->learned->size, sizeof own->learned->size, &request};
+    const void *table = NULL;
+    const locus_status status = locus_tables_get(places->tables, &asked, memory, &table, error);
+    own->order = table;
+    return status;
+}
+
+static const locus_option_info options[] = {
+    {"size", "integer from 1 to 16777216", "512", "rows of the table; positions 0 to size − 1", LOCUS_OPTION_INTEGER, 1,
+     16777216, false},
+    {"deviation", "number ≥ 0", "1", "of the numbers that the table begins with; as large as those of the tokens",
+     LOCUS_OPTION_NUMBER, 0, 1e6, false},
+};
+
+const locus_encoding_class locus_learned_class = {
+    .info = {.name = "learned",
+             .summary = "a learned vector for each position, added to the embedding",
+             .sites = LOCUS_SITE_EMBEDDING,
+             .learned = "table",
+             .source = "Gehring et al. 2017, Convolutional sequence to sequence learning",
+             .options = options,
+             .option_count = sizeof options / sizeof options[0]},
+    .kept = 1u << DEVIATION,
+    .parameters = parameters,
+    .initialise = initialise,
+    .bind = bind,
+    .place = place,
+};

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* sinusoidal: a vector of sines and cosines added to a token's embedding (Vaswani et al. 2017, section 3.5).
+ *
+ *   interleaved   e[2i] = sin(p·base^(−2i/D)), e[2i+1] = cos(…)
+ *   concatenated  e[i] = sin(p·base^(−i/(D/2−1))), e[D/2+i] = cos(…)        (tensor2tensor)
+ *
+ * The norm of every vector is sqrt(D/2). D must be even. Real positions will do. Nothing is learned. */
+#include "operators/angle_table.h"
+#include "spec/class.h"
+
+#include "core/error.h"
+#include "kernels/kernels.h"
+
+#include <math.h>
+
+enum { BASE, LAYOUT };
+
+typedef struct locus_sinusoidal {
+    size_t dim;
+    bool concatenated;
+    locus_angle_fine fine;
+} locus_sinusoidal;
+
+typedef struct locus_sinusoidal_embedding {
+    locus_embedding base;
+    const locus_sinusoidal *sinusoidal;
+    const locus_token_side *side;
+    locus_angle_table table;
+} locus_sinusoidal_embedding;
+
+static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
+                               locus_error *error) {
+    (void)term, (void)list, (void)count;
+    locus_status status = locus_shape_need_model(shape, "sinusoidal", error);
+    if (status == LOCUS_OK && shape->model_dim % 2 != 0)
+        return locus_fail(error, LOCUS_ERROR_SHAPE, "model_dim", "'sinusoidal' needs an even model_dim, not %zu",
+                          shape->model_dim);
+    return status;
+}
+
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
+                         locus_owned *memory, void **bound, locus_error *error) {
+    (void)values;
+    size_t pairs = shape->model_dim / 2;
+    locus_sinusoidal *own = locus_owned_get(memory, 1, sizeof *own);
+    double *theta = locus_owned_get(memory, pairs, sizeof *theta);
+    if (!own || !theta)
+        return locus_owned_fail(error, pairs, sizeof *theta);
+    own->dim = shape->model_dim;
+    own->concatenated = term->options[LAYOUT].choice == 1;
+    const long double base = (long double)term->options[BASE].number;
+    const long double last = own->concatenated ? (long double)pairs - 1 : (long double)pairs;
+    for (size_t i = 0; i < pairs; i++) /* rope's; a single concatenated pair has the frequency 1 */
+        theta[i] = (double)powl(base, last > 0 ? -(long double)i / last : 0);
+    *bound = own;
+    const locus_angle_rates rates = {.tables = 1, .pairs = pairs, .theta = theta, .fixed = true};
+    return locus_angle_fine_make(&own->fine, &rates, memory, error);
+}
+
+static size_t scratch_bytes(const locus_embedding *embedding, locus_dtype dtype) {
+    const locus_sinusoidal_embedding *own = (const locus_sinusoidal_embedding *)embedding;
+    return 2 * LOCUS_EMBEDDING_ROWS * own->sinusoidal->fine.rates.pairs * locus_dtype_size(dtype);
+}
+
+/* Where the sine and the cosine of pair i go. */
+#define ADD_ROWS(real) \
+    static void add_##real(const locus_sinusoidal *own, const locus_embedding_call *call, const real *cosine, \
+                           const real *sine) { \
+        const size_t pairs = own->fine.rates.pairs, step = own->concatenated ? 1 : 2; \
+        const size_t second = own->concatenated ? pairs : 1; \
+        const real sign = (real)call->sign; \
+        for (size_t t = 0; t < call->count; t++) { \
+            const real *x = (const real *)call->x + (ptrdiff_t)t * call->x_stride; \
+            real *y = (real *)call->y + (ptrdiff_t)t * call->y_stride; \
+            const real *c = cosine + t * pairs, *s = sine + t * pairs; \
+            for (size_t i = 0; i < pairs; i++) { \
+                y[i * step] = x[i * step] + sign * s[i]; \
+                y[i * step + second] = x[i * step + second] + sign * c[i]; \
+            } \
+        } \
+    }
+ADD_ROWS(float)
+ADD_ROWS(double)
+
+static void add(const locus_embedding *embedding, const locus_embedding_call *call) {
+    const locus_sinusoidal_embedding *own = (const locus_sinusoidal_embedding *)embedding;
+    const locus_angle_table *table = &own->table;
+    const size_t pairs = table->base->rates.pairs, block = LOCUS_EMBEDDING_ROWS * pairs;
+    const uint32_t *coarse = own->side->coarse + call->first, *fine = own->side->fine + call->first;
+    if (call->dtype == LOCUS_FLOAT32) {
+        float *cosine = call->scratch, *sine = cosine + block;
+        locus_kernels_float32_get()->angles(call->count, pairs, table->coarse, coarse, table->base->fine, fine, cosine,
+                                            sine, (ptrdiff_t)pairs);
+        add_float(own->sinusoidal, call, cosine, sine);
+    } else {
+        double *cosine = call->scratch, *sine = cosine + block;
+        locus_kernels_float64_get()->angles(call->count, pairs, table->coarse, coarse, table->base->fine, fine, cosine,
+                                            sine, (ptrdiff_t)pairs);
+        add_double(own->sinusoidal, call, cosine, sine);
+    }
+}
+
+static const locus_embedding_class embedding_class = {.scratch_bytes = scratch_bytes, .add = add};
+
+static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
+                          locus_placed *placed, locus_error *error) {
+    const locus_placement *placement = &places->items[0];
+    (void)first_parameter;
+    locus_sinusoidal_embedding *own = locus_owned_get(memory, 1, sizeof *own);
+    if (!own)
+        return locus_owned_fail(error, 1, sizeof *own);
+    own->base.class = &embedding_class;
+    own->sinusoidal = bound;
+    own->side = &placement->query;
+    placed->embedding = &own->base;
+    return locus_angle_table_create(&own->table, &own->sinusoidal->fine, placement, memory, error);
+}
+
+static const locus_option_info options[] = {
+    {"base", "number > 0", "10000", "wavelengths grow from 2π to about base·2π", LOCUS_OPTION_NUMBER, 0, 1e300, true},
+    {"layout", "interleaved|concatenated", "interleaved", "sine and cosine in turns, or all sines, then all cosines",
+     LOCUS_OPTION_CHOICE, 0, 0, false},
+};
+
+const locus_encoding_class locus_sinusoidal_class = {
+    .info = {.name = "sinusoidal",
+             .summary = "fixed sines and cosines added to the embedding",
+             .sites = LOCUS_SITE_EMBEDDING,
+             .learned = "",
+             .source = "Vaswani et al. 2017, Attention is all you need",
+             .options = options,
+             .option_count = sizeof options / sizeof options[0]},
+    .reals = true,
+    .parameters = parameters,
+    .bind = bind,
+    .place = place,
+};

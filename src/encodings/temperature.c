@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* temperature: scores are multiplied by a factor that grows with the query's position p on `seq`, so that a softmax
+ * over many keys does not get flat.
+ *
+ *   s_mn = s_mn · f(p_m)
+ *   growth=steps   f(p) = 1 + beta·ln(1 + ⌊(p + first)/length⌋)           Llama 4 (first=1), Ministral 3 (first=0)
+ *   growth=log     f(p) = max(least, ln(p + first)/ln(length))            log-n scaling: Qwen (least=1)
+ *
+ * Models multiply the query: the same, as scores are linear in it; only with a soft cap it is not, which comes before
+ * factors. Before position 0 there are no steps, and where the logarithm has no value it is `least`. Nothing is
+ * learned. A factor costs one logarithm for a query and a run of keys, so there is no table that could be too long. */
+#include "spec/class.h"
+#include "spec/option.h"
+
+#include <math.h>
+
+enum { GROWTH, LENGTH, BETA, LEAST, FIRST };
+enum { STEPS, LOG };
+
+typedef struct locus_temperature {
+    bool log;
+    double length, beta, least, first;
+} locus_temperature;
+
+typedef struct locus_temperature_term {
+    locus_score_term base;
+    const locus_temperature *temperature;
+    const locus_token_side *query;
+} locus_temperature_term;
+
+static const char *conflict(const locus_term *term, size_t *option) {
+    const bool log = term->options[GROWTH].choice == LOG;
+    *option = log ? BETA : LEAST;
+    if (locus_term_is_initial(term, *option))
+        return NULL;
+    return log ? "'beta' is for growth=steps: a logarithm of the position has no other factor than its length"
+               : "'least' is for growth=log: steps never fall below 1";
+}
+
+static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
+                               locus_error *error) {
+    (void)term, (void)list, (void)count;
+    if (shape->heads > 0)
+        return LOCUS_OK;
+    return locus_shape_need_heads(shape, "temperature", error);
+}
+
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
+                         locus_owned *memory, void **bound, locus_error *error) {
+    (void)shape, (void)values;
+    const locus_option_value *options = term->options;
+    locus_temperature *own = locus_owned_get(memory, 1, sizeof *own);
+    if (!own)
+        return locus_owned_fail(error, 1, sizeof *own);
+    *own = (locus_temperature){options[GROWTH].choice == LOG, options[LENGTH].number, options[BETA].number,
+                               options[LEAST].number, options[FIRST].number};
+    *bound = own;
+    return LOCUS_OK;
+}
+
+static double factor_at(const locus_temperature *own, double position) {
+    const double number = position + own->first;
+    if (!own->log)
+        return 1 + own->beta * log1p(fmax(floor(number / own->length), 0));
+    return number > 0 ? fmax(log(number) / log(own->length), own->least) : own->least;
+}
+
+static const void *row(const locus_score_term *term, const locus_score_call *call, void *scratch) {
+    const locus_temperature_term *own = (const locus_temperature_term *)term;
+    const double factor = factor_at(own->temperature, locus_token_position(own->query, call->query));
+    float *narrow = scratch;
+    double *wide = scratch;
+    for (size_t j = 0; call->dtype == LOCUS_FLOAT32 && j < call->count; j++)
+        narrow[j] = (float)factor;
+    for (size_t j = 0; call->dtype == LOCUS_FLOAT64 && j < call->count; j++)
+        wide[j] = factor;
+    return scratch;
+}
+
+static size_t slot_bytes(const locus_score_term *term) {
+    (void)term;
+    return 0;
+}
+
+static const locus_score_class score_class = {.row = row, .slot_bytes = slot_bytes};
+
+static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
+                          locus_placed *placed, locus_error *error) {
+    (void)first_parameter;
+    locus_temperature_term *own = locus_owned_get(memory, 1, sizeof *own);
+    if (!own)
+        return locus_owned_fail(error, 1, sizeof *own);
+    *own = (locus_temperature_term){{&score_class, LOCUS_SCORE_FACTOR}, bound, &places->items[0].query};
+    placed->score = &own->base;
+    return LOCUS_OK;
+}
+
+static const locus_option_info options[] = {
+    {"growth", "steps|log", "steps", "by the logarithm of whole lengths that lie behind, or of the position itself",
+     LOCUS_OPTION_CHOICE, 0, 0, false},
+    {"length", "integer ≥ 2", "8192", "steps: positions of a step; log: where the factor is 1", LOCUS_OPTION_INTEGER, 2,
+     1099511627776.0, false},
+    {"beta", "number > 0", "0.1", "steps: how much the factor grows", LOCUS_OPTION_NUMBER, 0, 1e30, true},
+    {"least", "number ≥ 0", "1", "log: the factor is at least this", LOCUS_OPTION_NUMBER, 0, 1e30, false},
+    {"first", "integer from 0 to 1", "1", "the number of position 0", LOCUS_OPTION_INTEGER, 0, 1, false},
+};
+
+const locus_encoding_class locus_temperature_class = {
+    .info = {.name = "temperature",
+             .summary = "multiplies scores by a factor that grows with the query's position",
+             .sites = LOCUS_SITE_SCORE,
+             .learned = "",
+             .source = "Llama 4 2025 (steps); Bai et al. 2023, Qwen (log)",
+             .options = options,
+             .option_count = sizeof options / sizeof options[0]},
+    .reals = true,
+    .laws = 0,
+    .conflict = conflict,
+    .parameters = parameters,
+    .bind = bind,
+    .place = place,
+};

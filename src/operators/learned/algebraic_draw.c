@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Initial values of `algebraic`: each table, each block, each generator in turn from one stream.
+ *
+ *              matrices on axes and trees          Q of cycles         angles
+ *   rope       rope's angles in a Haar basis       Haar over SO(b)     rope's
+ *   identity   noise round the identity            noise               noise round 0
+ *   random     Haar over SO(b)                     Haar over SO(b)     those of Haar over SO(b)
+ *
+ * Reflections have no parameter that means the identity: there, noise is small angles in a Haar basis, and with odd b a
+ * product of them has determinant −1, so that Haar is over the other half of O(b), whose angles are π − θ.
+ *
+ * Angles of a tree with k branches: in one standard basis, rope's for each branch would make all branches one. Branch j
+ * takes every k-th of the frequencies that rope would have in a head k times as wide, 10000^(−2(i·k + j)/(k·b)): no two
+ * branches agree, and k = 1 is rope. */
+#include "operators/learned/algebraic_blocks.h"
+#include "operators/learned/haar.h"
+
+#include "core/error.h"
+
+#include <math.h>
+
+#define BASE 10000.0
+#define HALF_TURN 3.14159265358979323846
+
+enum { INIT_ROPE, INIT_IDENTITY, INIT_RANDOM };
+
+/* One generator. */
+typedef struct locus_generator_draw {
+    const locus_random *random;
+    uint64_t index; /* of the stream: moves on */
+    size_t init;
+    locus_orthogonal_kind kind;
+    locus_coordinate coordinate;
+    size_t dim, number;
+    double *theta, *U, *work;
+} locus_generator_draw;
+
+static void noise(locus_generator_draw *draw, size_t count, double *values) {
+    for (size_t i = 0; i < count; i++)
+        values[i] = LOCUS_TURNING_NOISE * locus_random_normal(draw->random, draw->index++);
+}
+
+static void branch_frequencies(const locus_generator_draw *draw, double *theta) {
+    const long double branches =
+        draw->coordinate.kind == LOCUS_COORDINATE_TREE ? (long double)draw->coordinate.size : 1;
+    for (size_t i = 0; i < draw->dim / 2; i++) {
+        const long double step = (long double)i * branches + (long double)draw->number;
+        theta[i] = (double)powl(BASE, -2.0L * step / (branches * (long double)draw->dim)); /* rope's, to the last bit */
+    }
+}
+
+static locus_status draw_angles(locus_generator_draw *draw, double *theta) {
+    if (draw->init == INIT_RANDOM)
+        return locus_haar_blocks(draw->dim, draw->random, &draw->index, draw->U, theta, draw->work);
+    if (draw->init == INIT_ROPE)
+        branch_frequencies(draw, theta);
+    else
+        noise(draw, draw->dim / 2, theta);
+    return LOCUS_OK;
+}
+
+/* Basis and angles of W, or of a cycle's Q. */
+static locus_status draw_blocks(locus_generator_draw *draw) {
+    const size_t dim = draw->dim;
+    const bool cycle = draw->coordinate.kind == LOCUS_COORDINATE_CYCLE;
+    if (draw->init == INIT_RANDOM || (draw->init == INIT_ROPE && cycle)) {
+        locus_status status = locus_haar_blocks(dim, draw->random, &draw->index, draw->U, draw->theta, draw->work);
+        if (draw->kind == LOCUS_ORTHOGONAL_HOUSEHOLDER && dim % 2 != 0)
+            for (size_t i = 0; i < dim / 2; i++)
+                draw->theta[i] = HALF_TURN - draw->theta[i];
+        return status;
+    }
+    if (draw->init == INIT_ROPE)
+        locus_rotary_frequencies(BASE, dim, dim / 2, draw->theta);
+    else
+        noise(draw, dim / 2, draw->theta);
+    locus_haar_orthogonal(dim, draw->random, &draw->index, draw->U);
+    return LOCUS_OK;
+}
+
+static locus_status draw_matrix(locus_generator_draw *draw, double *A) {
+    const size_t square = draw->dim * draw->dim;
+    if (draw->init == INIT_IDENTITY && draw->kind != LOCUS_ORTHOGONAL_HOUSEHOLDER) {
+        noise(draw, square, A);
+        return LOCUS_OK;
+    }
+    locus_status status = draw_blocks(draw);
+    if (status != LOCUS_OK)
+        return status;
+    if (draw->kind != LOCUS_ORTHOGONAL_SKEW)
+        return locus_orthogonal_parameters(draw->kind, draw->dim, draw->U, draw->theta, A, draw->work);
+    locus_skew_assemble(draw->dim, draw->U, draw->theta, A);
+    for (size_t i = 0; i < square; i++) /* S = A − Aᵀ: a skew S is given by A = S/2 */
+        A[i] /= 2;
+    return LOCUS_OK;
+}
+
+static locus_status draw_block(locus_generator_draw *draw, const locus_algebraic_blocks *blocks,
+                               const locus_algebraic_block *block, size_t table, double *const *values) {
+    locus_status status = LOCUS_OK;
+    draw->coordinate = block->coordinate;
+    draw->dim = block->dim;
+    for (draw->number = 0; draw->number < block->generators && status == LOCUS_OK; draw->number++) {
+        double *to =
+            values[block->slice.tensor] + locus_parameter_slice_at(block->slice, table, draw->number, block->elements);
+        status = blocks->generator == LOCUS_GENERATOR_ANGLES ? draw_angles(draw, to) : draw_matrix(draw, to);
+    }
+    return status;
+}
+
+static size_t widest(const locus_algebraic_blocks *blocks) {
+    size_t dim = 0;
+    for (size_t i = 0; i < blocks->count; i++)
+        dim = blocks->items[i].dim > dim ? blocks->items[i].dim : dim;
+    return dim;
+}
+
+locus_status locus_algebraic_draw(const locus_term *term, const locus_algebraic_blocks *blocks,
+                                  const locus_random *random, double *const *values, locus_error *error) {
+    const size_t dim = widest(blocks), haar = locus_haar_work(dim), map = locus_orthogonal_work(dim);
+    const size_t doubles = dim + dim * dim + (haar > map ? haar : map);
+    locus_owned memory = {0};
+    double *work = locus_owned_get(&memory, doubles, sizeof *work);
+    if (!work)
+        return locus_owned_fail(error, doubles, sizeof *work);
+    locus_generator_draw draw = {.random = random,
+                                 .init = term->options[LOCUS_ALGEBRAIC_INIT].choice,
+                                 .kind = blocks->kind,
+                                 .theta = work,
+                                 .U = work + dim,
+                                 .work = work + dim + dim * dim};
+    locus_status status = LOCUS_OK;
+    for (size_t table = 0; table < blocks->tables; table++)
+        for (size_t i = 0; i < blocks->count && status == LOCUS_OK; i++)
+            status = draw_block(&draw, blocks, &blocks->items[i], table, values);
+    locus_owned_release(&memory);
+    if (status == LOCUS_OK)
+        return LOCUS_OK;
+    return locus_fail(error, status, "generators", "a random generator could not be decomposed: try another seed");
+}

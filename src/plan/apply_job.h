@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* One execution of locus_apply or its backward, as apply.c hands it to who does it: operate.c for local operators,
+ * apply_whole.c for those on whole tensors, apply_embedding.c. */
+#ifndef LOCUS_APPLY_JOB_H
+#define LOCUS_APPLY_JOB_H
+
+#include "operators/operate.h"
+#include "plan/plan_access.h"
+
+typedef struct locus_apply_site {
+    locus_role role;
+    size_t rank, tokens, heads, dim; /* what a tensor must be */
+    size_t groups;                   /* of heads that go with one of the operator's: query heads, or 1 */
+    const locus_token_side *side;
+    const locus_operator *op; /* NULL: nothing turns, or */
+    const locus_whole_operator *whole;
+    size_t parameters; /* where the operator's own begin */
+    bool embeds;
+} locus_apply_site;
+
+typedef struct locus_apply_job {
+    const locus_plan *plan;
+    locus_apply_site site;
+    locus_direction direction;
+    const locus_tensor *x, *gy, *y; /* y is gx in backward; x may be NULL there */
+    locus_dtype dtype;              /* of the tensors */
+    const locus_tensor *parameters; /* NULL: no gradient */
+    bool learns;                    /* gradients of the operator's parameters */
+    char *workspace;
+} locus_apply_job;
+
+static inline size_t locus_apply_rounded(size_t bytes) {
+    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+}
+
+/* The tensors as one stream: x, y in forward; gy, gx (y) and, where there is something to learn, x in backward. */
+locus_whole_stream locus_apply_stream(const locus_apply_job *job);
+
+/* Bytes of a float32 copy of a tensor of a half type; 0 for other types. */
+size_t locus_apply_wide_bytes(const locus_apply_site *site, locus_dtype dtype);
+
+/* Tokens in use, to and from such a copy [tokens, heads, dim]; the others are not touched. */
+void locus_apply_widen(const locus_apply_site *site, const locus_tensor *from, float *to);
+void locus_apply_narrow(const locus_apply_site *site, const float *from, const locus_tensor *to);
+
+/* `learns`: backward with gradients of parameters. Sizes depend on the plan, `dtype` and locus_threads() only. */
+size_t locus_apply_whole_bytes(const locus_apply_job *job, locus_dtype dtype, bool backward, bool learns);
+void locus_apply_whole_run(const locus_apply_job *job);
+
+/* The embedding of a term for this role, or NULL. */
+const locus_embedding *locus_apply_embedding(const locus_plan *plan, size_t term, locus_role role);
+size_t locus_apply_embedding_bytes(const locus_apply_job *job, locus_dtype dtype, bool learns);
+void locus_apply_embedding_run(const locus_apply_job *job);
+/* Before gx is written, which may be gy. */
+void locus_apply_embedding_gradients(const locus_apply_job *job);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of scores that depend on the distance of two positions only. Where it is cheap, distances stand in cells, so
+ * that a term tabulates its values once and a row is a pointer to them, whatever the head:
+ *
+ *   cell(query, key) = query[m] + key[n]  (mod 2^32)
+ *
+ *   by difference   sequences, cycles, grids and their products: a cell for each difference (Toeplitz), strides as in
+ *                   an array of all differences
+ *   by pair         any group: a cell for each query and key of a sequence; sequences that stand where their left
+ *                   neighbour stands (images) share its cells
+ *
+ * A run of keys whose cells are neighbours has its row in one piece. Cells by pair are taken as long as all tables
+ * together stay linear in the tokens, and for real-valued positions; else rows are computed: distances as whole
+ * numbers, values looked up. */
+#ifndef LOCUS_SCORE_ROW_H
+#define LOCUS_SCORE_ROW_H
+
+#include "scores/distance.h"
+
+#define LOCUS_SCORE_RUN 128 /* keys of a computed row at a time: as attention asks */
+
+typedef struct locus_score_rows {
+    size_t cells;           /* 0: none */
+    const uint32_t *query;  /* [query tokens] */
+    const uint32_t *key;    /* [key tokens] */
+    const uint32_t *ahead;  /* [key tokens] how many keys from here on, this one included, have neighbouring cells */
+    bool scattered;         /* few keys have neighbouring cells */
+    bool line;              /* cells are the differences of one axis in rising order */
+    int64_t origin;         /* then: the cell of difference 0, which need not be one of them */
+    bool directed;          /* `distance` is key − query, on `seq` */
+    bool whole;             /* distances are whole numbers */
+    const double *distance; /* [cells] */
+    const locus_distances *distances; /* NULL if there are cells */
+    double most;                      /* no distance is longer */
+} locus_score_rows;
+
+/* `tables`: how many numbers a term keeps for each cell. `directed` is for positions on `seq`: distances with a sign.
+ * What rows point to is in the places' tables, or in `memory` where they have none. */
+locus_status locus_score_rows_create(locus_score_rows *rows, const locus_places *places, size_t tables, bool directed,
+                                     locus_owned *memory, locus_error *error);
+
+/* Longest list of values by distance that a term should keep, which keeps so many numbers for each. */
+double locus_score_list_most(const locus_places *places, size_t tables);
+
+/* An earlier cell of the same distance, if that is easily known, else the cell itself: what is dear to compute of a
+ * distance needs to be computed once. */
+static inline size_t locus_score_rows_twin(const locus_score_rows *rows, size_t cell) {
+    const int64_t mirrored = 2 * rows->origin - (int64_t)cell;
+    return rows->line && !rows->directed && mirrored >= 0 && mirrored < (int64_t)cell ? (size_t)mirrored : cell;
+}
+
+/* Where the row of a call begins in a table over cells, or SIZE_MAX if it does not lie there in one piece. */
+static inline size_t locus_score_rows_at(const locus_score_rows *rows, const locus_score_call *call) {
+    if (rows->cells == 0 || call->count == 0 || rows->ahead[call->key_first] < call->count)
+        return SIZE_MAX;
+    return (uint32_t)(rows->query[call->query] + rows->key[call->key_first]);
+}
+
+/* Row of a call from a table over cells, piece by piece; needs cells. */
+void locus_score_rows_copy_float32(const locus_score_rows *rows, const locus_score_call *call, const float *table,
+                                   float *out);
+void locus_score_rows_copy_float64(const locus_score_rows *rows, const locus_score_call *call, const double *table,
+                                   double *out);
+
+/* Distances of a call, with cells or without. */
+void locus_score_rows_distance(const locus_score_rows *rows, const locus_score_call *call, double *out);
+
+/* Σ gradient[j], and Σ gradient[j]·weight[j], in double, always in the same order. `gradient` is of dtype. */
+double locus_score_sum(locus_dtype dtype, const void *gradient, size_t first, size_t count);
+double locus_score_dot(locus_dtype dtype, const void *gradient, size_t first, size_t count, const double *weight);
+
+#endif

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/* How a call runs, said by call: at most so many threads, an executor of its own, calls of several threads at once, and
+ * an early end. A call that is cancelled wherever it asks says so, leaks nothing, and leaves its plan as good as it
+ * was: the next call has the bits of the one that nobody disturbed. Caches: test_cache_cancel.c. */
+#include "unit/kinds_hands.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#ifdef LOCUS_SANITIZED
+enum { ROUNDS = 1, LONG = 4000, PLANNED = 600, TYPES = 1 };
+#else
+enum { ROUNDS = 4, LONG = 20000, PLANNED = 9000, TYPES = 2 };
+#endif
+
+/* ---- an executor that takes notes ---- */
+
+typedef struct notes {
+    size_t concurrency;
+    size_t loops, widest; /* pieces of a loop, at most */
+} notes;
+
+/* From the last piece to the first, with every number that there is. */
+static void run_noted(void *state, size_t count, locus_task *task, void *context) {
+    notes *taken = state;
+    taken->loops++;
+    taken->widest = count > taken->widest ? count : taken->widest;
+    for (size_t i = count; i-- > 0;)
+        task(context, i, taken->concurrency - 1 - i % taken->concurrency);
+}
+
+static void an_executor_by_call(void **state) {
+    notes own = {.concurrency = 7}, process = {.concurrency = 3};
+    const locus_executor executor = {run_noted, 7, &own}, other = {run_noted, 3, &process};
+    (void)state;
+    for (size_t i = 0; i < HANDS_SUBJECTS; i++) {
+        kinds_case test;
+        hands reference, h, two;
+        locus_execution execution = locus_execution_default();
+        hands_subject(i, &test);
+        assert_int_equal(locus_threads_set(1), LOCUS_OK);
+        hands_take(&reference, &test, LOCUS_FLOAT32, NULL);
+        assert_int_equal(hands_work(&reference, NULL), 0);
+        assert_int_equal(locus_executor_set(&other), LOCUS_OK);
+        execution.executor = &executor;
+        hands_take(&h, &test, LOCUS_FLOAT32, &execution); /* plans are made on the process's */
+        own = (notes){.concurrency = 7};
+        process = (notes){.concurrency = 3};
+        assert_int_equal(hands_work(&h, &execution), 0);
+        hands_same(&reference, &h);
+        assert_true(own.widest > 2);
+        assert_int_equal(process.loops, 0);
+        execution.threads = 2; /* of the seven: two pieces, each of which takes one of the loop's after the other */
+        hands_take(&two, &test, LOCUS_FLOAT32, &execution);
+        own = (notes){.concurrency = 7};
+        assert_int_equal(hands_work(&two, &execution), 0);
+        hands_same(&reference, &two);
+        assert_int_equal(own.widest, 2);
+        execution.executor = NULL;
+        process = (notes){.concurrency = 3};
+        assert_int_equal(hands_work(&two, &execution), 0);
+        hands_same(&reference, &two);
+        assert_int_equal(process.widest, 2);
+        assert_int_equal(locus_executor_set(NULL), LOCUS_OK);
+        hands_drop(&two);
+        hands_drop(&h);
+        hands_drop(&reference);
+    }
+    assert_int_equal(locus_threads_set(0), LOCUS_OK);
+}
+
+/* The numbers that tasks see, which index scratch memory, stay below the limit, whoever runs them. */
+static void scratch_is_that_of_the_limit(void **state) {
+    notes own = {.concurrency = 7};
+    const locus_executor executor = {run_noted, 7, &own};
+    (void)state;
+    for (size_t i = 0; i < HANDS_SUBJECTS; i++) {
+        kinds_case test;
+        hands one, many;
+        locus_execution execution = locus_execution_default();
+        hands_subject(i, &test);
+        execution.threads = 1;
+        hands_take(&one, &test, LOCUS_FLOAT32, &execution);
+        execution.executor = &executor;
+        execution.threads = 0;
+        hands_take(&many, &test, LOCUS_FLOAT32, &execution);
+        assert_true(one.workspaces[HANDS_FORWARD].bytes < many.workspaces[HANDS_FORWARD].bytes);
+        assert_int_equal(hands_work(&many, &execution), 0);
+        assert_int_equal(hands_work(&one, &execution), 0); /* fits the one that the workspace has room for */
+        execution.threads = 1;
+        assert_int_equal(hands_work(&one, &execution), 0); /* hands_drop looks behind the workspace */
+        hands_same(&one, &many);
+        hands_drop(&many);
+        hands_drop(&one);
+    }
+}
+
+/* ---- who works is who asks ---- */
+
+typedef struct witness {
+    pthread_mutex_t lock;
+    pthread_t threads[8];
+    size_t count, asked, at; /* `at`: the question that is answered with yes, from 1 on; 0: none */
+} witness;
+
+static int32_t bear_witness(void *context) {
+    witness *w = context;
+    const pthread_t self = pthread_self();
+    size_t i = 0;
+    pthread_mutex_lock(&w->lock);
+    while (i < w->count && !pthread_equal(w->threads[i], self))
+        i++;
+    if (i == w->count && i < 8)
+        w->threads[w->count++] = self;
+    const bool yes = ++w->asked == w->at;
+    pthread_mutex_unlock(&w->lock);
+    return yes;
+}
+
+static void one_thread_is_the_callers(void **state) {
+    witness w = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    (void)state;
+    assert_int_equal(locus_threads_set(6), LOCUS_OK);
+    for (size_t i = 0; i < HANDS_SUBJECTS; i++) {
+        kinds_case test;
+        hands h;
+        locus_execution execution = locus_execution_default();
+        hands_subject(i, &test);
+        execution.threads = 1;
+        execution.cancelled = bear_witness;
+        execution.context = &w;
+        hands_take(&h, &test, LOCUS_FLOAT32, NULL);
+        assert_int_equal(hands_work(&h, &execution), 0);
+        hands_drop(&h);
+    }
+    assert_int_equal(w.count, 1);
+    assert_true(pthread_equal(w.threads[0], pthread_self()));
+    assert_int_equal(locus_threads_set(0), LOCUS_OK);
+}
+
+/* ---- several at once ---- */
+
+typedef struct caller {
+    hands own;
+    locus_execution execution;
+    int failed;
+} caller;
+
+static void *work_on(void *argument) {
+    caller *c = argument;
+    for (int i = 0; i < ROUNDS; i++)
+        c->failed += hands_work(&c->own, &c->execution);
+    return NULL;
+}
+
+static void calls_of_several_threads(void **state) {
+    enum { CALLERS = 5 };
+    (void)state;
+    assert_int_equal(locus_threads_set(4), LOCUS_OK);
+    for (size_t i = 0; i < HANDS_SUBJECTS; i++) {
+        kinds_case test;
+        hands reference;
+        caller callers[CALLERS];
+        pthread_t threads[CALLERS];
+        hands_subject(i, &test);
+        hands_take(&reference, &test, LOCUS_FLOAT32, NULL);
+        assert_int_equal(hands_work(&reference, NULL), 0);
+        for (size_t c = 0; c < CALLERS; c++) {
+            callers[c] = (caller){.execution = locus_execution_default()};
+            callers[c].execution.threads = c; /* 0: all */
+            hands_take(&callers[c].own, &test, LOCUS_FLOAT32, &callers[c].execution);
+        }
+        for (size_t c = 0; c < CALLERS; c++)
+            assert_int_equal(pthread_create(&threads[c], NULL, work_on, &callers[c]), 0);
+        for (size_t c = 0; c < CALLERS; c++) {
+            assert_int_equal(pthread_join(threads[c], NULL), 0);
+            assert_int_equal(callers[c].failed, 0);
+            hands_same(&reference, &callers[c].own);
+            hands_drop(&callers[c].own);
+        }
+        hands_drop(&reference);
+    }
+    assert_int_equal(locus_threads_set(0), LOCUS_OK);
+}
+
+/* ---- cancelled ---- */
+
+/* Questions to answer with yes: the first, the last, and some between. */
+static size_t next_question(size_t at, size_t count) {
+    return at < 12 || at + 2 >= count ? at + 1 : at + 1 + count / 16 < count ? at + 1 + count / 16 : count - 1;
+}
+
+static void cancel_everywhere(hands *h, hands_call call) {
+    witness w = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    locus_execution execution = locus_execution_default();
+    locus_error error;
+    execution.threads = 1;
+    execution.cancelled = bear_witness;
+    execution.context = &w;
+    assert_int_equal(hands_run(h, call, &execution, NULL), LOCUS_OK);
+    const size_t count = w.asked;
+    assert_true(count >= 2);
+    for (size_t at = 1; at <= count; at = next_question(at, count)) {
+        w.asked = 0;
+        w.at = at;
+        assert_int_equal(hands_run(h, call, &execution, &error), LOCUS_ERROR_INTERRUPTED);
+        assert_int_equal(w.asked, at); /* one yes is enough */
+        assert_string_equal(error.message, "the call was cancelled before it was done");
+    }
+    assert_true(locus_threads() > 0); /* of the process again */
+    execution.threads = 3;
+    for (size_t at = 1; at < count; at = 2 * at + 1) { /* others may have asked in between */
+        w.asked = 0;
+        w.at = at;
+        const locus_status status = hands_run(h, call, &execution, &error);
+        assert_true(status == LOCUS_ERROR_INTERRUPTED || (status == LOCUS_OK && w.asked < at));
+    }
+}
+
+static void a_call_can_be_cancelled_wherever_it_asks(void **state) {
+    const locus_dtype types[] = {LOCUS_FLOAT32, LOCUS_BFLOAT16};
+    (void)state;
+    assert_int_equal(locus_threads_set(3), LOCUS_OK);
+    for (size_t i = 0; i < TYPES * HANDS_SUBJECTS; i++) {
+        kinds_case test;
+        hands reference, h;
+        hands_subject(i / TYPES, &test);
+        hands_take(&reference, &test, types[(i % TYPES + i / TYPES) % 2], NULL);
+        assert_int_equal(hands_work(&reference, NULL), 0);
+        hands_take(&h, &test, types[(i % TYPES + i / TYPES) % 2], NULL);
+        for (int call = 0; call < HANDS_CALLS; call++) {
+            assert_int_equal(hands_work(&h, NULL), 0);
+            cancel_everywhere(&h, (hands_call)call);
+        }
+        assert_int_equal(hands_work(&h, NULL), 0);
+        hands_same(&reference, &h);
+        hands_drop(&h);
+        hands_drop(&reference);
+    }
+    assert_int_equal(locus_threads_set(0), LOCUS_OK);
+}
+
+static void a_raised_flag_touches_nothing(void **state) {
+    int32_t flag = 0;
+    kinds_case test;
+    hands h;
+    locus_execution execution = locus_execution_default();
+    (void)state;
+    hands_subject(0, &test);
+    hands_take(&h, &test, LOCUS_FLOAT32, NULL);
+    execution.cancelled = locus_flag_raised;
+    execution.context = &flag;
+    assert_int_equal(hands_work(&h, &execution), 0);
+    locus_flag_raise(&flag);
+    locus_tensor *output = &h.tensors[HANDS_O];
+    memset(output->data, 0x77, locus_tensor_count(output) * sizeof(float));
+    assert_int_equal(hands_run(&h, HANDS_FORWARD, &execution, NULL), LOCUS_ERROR_INTERRUPTED);
+    for (size_t i = 0; i < locus_tensor_count(output) * sizeof(float); i++)
+        assert_int_equal(((const unsigned char *)output->data)[i], 0x77);
+    flag = 0;
+    assert_int_equal(hands_work(&h, &execution), 0);
+    hands_drop(&h);
+}
+
+/* From another thread, in the middle of long work. */
+static void *raise_soon(void *flag) {
+    nanosleep(&(struct timespec){0, 20000000}, NULL);
+    locus_flag_raise(flag);
+    return NULL;
+}
+
+static void another_thread_cancels(void **state) {
+    static const size_t long_ones[] = {LONG};
+    kinds_case test;
+    hands h;
+    locus_execution execution = locus_execution_default();
+    (void)state;
+    hands_subject(0, &test);
+    test.sequences = 1;
+    test.query_lengths = long_ones;
+    hands_take(&h, &test, LOCUS_FLOAT32, NULL);
+    execution.cancelled = locus_flag_raised;
+    for (int call = HANDS_FORWARD; call <= HANDS_BACKWARD; call++) {
+        int32_t flag = 0;
+        pthread_t other;
+        execution.context = &flag;
+        assert_int_equal(pthread_create(&other, NULL, raise_soon, &flag), 0);
+        assert_int_equal(hands_run(&h, (hands_call)call, &execution, NULL), LOCUS_ERROR_INTERRUPTED);
+        assert_int_equal(pthread_join(other, NULL), 0);
+    }
+    hands_drop(&h);
+}
+
+/* ---- plans ---- */
+
+/* A plan, or with `plan` and another binding its refresh. */
+static locus_status make_plan(const kinds_world *world, const locus_binding *other, const locus_execution *execution,
+                              locus_plan **plan) {
+    locus_plan_options options = locus_plan_options_default();
+    options.execution = execution;
+    return other ? locus_plan_refresh(plan, other, execution, NULL)
+                 : locus_plan_create_with(plan, world->binding, world->queries, world->keys, &options, NULL);
+}
+
+static void cancel_plans(const kinds_world *world, const locus_binding *other) {
+    witness w = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    locus_execution execution = locus_execution_default();
+    locus_plan *plan = other ? locus_plan_retain(world->plan) : NULL;
+    execution.threads = 1;
+    execution.cancelled = bear_witness;
+    execution.context = &w;
+    assert_int_equal(make_plan(world, other, &execution, &plan), LOCUS_OK);
+    locus_plan_destroy(&plan);
+    const size_t count = w.asked;
+    assert_true(count >= 2);
+    for (w.at = 1; w.at <= count; w.at = next_question(w.at, count)) {
+        w.asked = 0;
+        plan = other ? locus_plan_retain(world->plan) : NULL;
+        const locus_status status = make_plan(world, other, &execution, &plan);
+        assert_int_equal(status, w.asked < w.at ? LOCUS_OK : LOCUS_ERROR_INTERRUPTED);
+        if (status != LOCUS_OK)
+            assert_ptr_equal(plan, other ? world->plan : NULL);
+        locus_plan_destroy(&plan);
+    }
+}
+
+static void plans_can_be_cancelled(void **state) {
+    static const size_t lengths[] = {PLANNED, 30};
+    const char *const specs[] = {"rope(pairs=half) + alibi", "algebraic(group=tree:2, decay=0.98)", "liere(group=seq)",
+                                 "algebraic(group=seq)", "t5 + rope"};
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        kinds_case test;
+        kinds_world world;
+        locus_binding *other = NULL;
+        hands_subject(0, &test);
+        test.spec = specs[i];
+        test.sequences = 2;
+        test.query_lengths = lengths;
+        kinds_make(&world, &test);
+        locus_plan_destroy(&world.plan);
+        cancel_plans(&world, NULL); /* alone: what positions alone decide is made each time */
+        assert_int_equal(make_plan(&world, NULL, NULL, &world.plan), LOCUS_OK);
+        const size_t bytes = locus_plan_bytes(world.plan);
+        cancel_plans(&world, NULL); /* beside a plan that shares it */
+        assert_int_equal(
+            locus_binding_create(&other, world.encoding, &world.shape, world.values, world.parameter_count, NULL),
+            LOCUS_OK);
+        cancel_plans(&world, other);
+        assert_int_equal(locus_plan_bytes(world.plan), bytes);
+        locus_binding_destroy(&other);
+        kinds_free(&world);
+    }
+}
+
+/* ---- what is refused ---- */
+
+static void refused(hands *h, const void *execution, locus_status wanted, const char *words) {
+    locus_error error;
+    locus_tensor *t = h->tensors;
+    assert_int_equal(
+        locus_apply(h->world.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &t[HANDS_Q], &t[HANDS_DQ], execution, &error),
+        wanted);
+    assert_string_equal(error.argument, "execution");
+    assert_non_null(strstr(error.message, words));
+    assert_null(strchr(error.message, '\n'));
+    assert_int_equal(locus_apply_workspace(h->world.plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32, execution), 0);
+}
+
+static void senseless_executions_are_refused(void **state) {
+    struct {
+        locus_execution known;
+        void *later;
+    } newer = {locus_execution_default(), NULL};
+    const locus_executor idle = {NULL, 1, NULL}, nobody = {run_noted, 0, NULL};
+    locus_execution wrong = locus_execution_default();
+    kinds_case test;
+    hands h;
+    (void)state;
+    hands_subject(0, &test);
+    hands_take(&h, &test, LOCUS_FLOAT32, NULL);
+    wrong.size = 0;
+    refused(&h, &wrong, LOCUS_ERROR_ARGUMENT, "execution.size is 0");
+    wrong.size = sizeof(locus_execution) - 1;
+    refused(&h, &wrong, LOCUS_ERROR_ARGUMENT, "execution.size is");
+    wrong = locus_execution_default();
+    wrong.executor = &idle;
+    refused(&h, &wrong, LOCUS_ERROR_ARGUMENT, "execution.executor");
+    wrong.executor = &nobody;
+    refused(&h, &wrong, LOCUS_ERROR_ARGUMENT, "execution.executor");
+    newer.known.size = sizeof newer;
+    newer.known.workspace = h.workspaces[HANDS_APPLY];
+    locus_tensor *t = h.tensors;
+    assert_int_equal(
+        locus_apply(h.world.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &t[HANDS_Q], &t[HANDS_DQ], &newer.known, NULL),
+        LOCUS_OK);
+    newer.later = &newer;
+    refused(&h, &newer, LOCUS_ERROR_UNSUPPORTED, "newer version");
+    hands_drop(&h);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_executor_by_call),
+        cmocka_unit_test(scratch_is_that_of_the_limit),
+        cmocka_unit_test(one_thread_is_the_callers),
+        cmocka_unit_test(calls_of_several_threads),
+        cmocka_unit_test(a_call_can_be_cancelled_wherever_it_asks),
+        cmocka_unit_test(a_raised_flag_touches_nothing),
+        cmocka_unit_test(another_thread_cancels),
+        cmocka_unit_test(plans_can_be_cancelled),
+        cmocka_unit_test(senseless_executions_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
