@@ -73,22 +73,23 @@ static locus_status check_range(const locus_rotary *rotary, const locus_token_si
     return LOCUS_OK;
 }
 
-/* The coarse rows of `from` that grow, into `table`. */
+/* The coarse rows of `from` that are used, of which there may be fewer than it has, grown, into `table`. */
 static locus_status stretch_coarse(const locus_rotary_operator *op, const locus_stretch *stretch,
                                    const locus_angle_table *from, locus_angle_table *table, locus_owned *memory,
                                    locus_error *error) {
     const locus_placement *placement = op->placement;
-    const size_t pairs = op->rotary->pairs, elements = from->coarse_count * pairs * 2;
+    const size_t pairs = op->rotary->pairs, count = placement->coarse_count, elements = count * pairs * 2;
     double *rows = locus_owned_get(memory, elements, sizeof *rows);
     if (!rows)
         return locus_owned_fail(error, elements, sizeof *rows);
     memcpy(rows, from->coarse, elements * sizeof *rows);
-    for (size_t c = 0; c < from->coarse_count; c++) {
+    for (size_t c = 0; c < count; c++) {
         const double p =
             placement->coarse_reals ? placement->coarse_reals[c] : (double)(placement->coarse[c] * LOCUS_FINE);
         stretch_row(stretch, pairs, p - op->rotary->centre, rows + c * pairs * 2);
     }
     table->coarse = rows;
+    table->coarse_count = count;
     return LOCUS_OK;
 }
 
