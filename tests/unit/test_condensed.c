@@ -335,10 +335,10 @@ static void what_is_not_finite_ends_and_fails(void **state) {
     for (size_t b = 0; b < sizeof bad / sizeof *bad; b++)
         for (size_t at = 0; at < 2 * n - 1; at++) {
             make_bidiagonal(0, n, d, e);
-            (at < n ? d : e - n)[at] = bad[b];
+            *(at < n ? &d[at] : &e[at - n]) = bad[b];
             assert_true(!singular_values(n, d, e, at % 2 ? 1.0 : 0.0, &left, &right) || b == 4);
             make_tridiagonal(0, n, d, e);
-            (at < n ? d : e - n)[at] = bad[b];
+            *(at < n ? &d[at] : &e[at - n]) = bad[b];
             assert_true(!locus_tridiagonal_values(n, d, e, &right) || b == 4);
         }
     free(R);
