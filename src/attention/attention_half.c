@@ -94,14 +94,17 @@ size_t locus_attention_half_workspace(const attention_executor *executor, const 
 
 typedef struct half_copy {
     const locus_plan *plan;
-    const locus_tensor *half, *wide;
+    attention_view half;
+    const locus_tensor *wide;
     locus_half_rows rows;
     bool of_keys, narrow;
 } half_copy;
 
-static void copy_tokens(const half_copy *copy, size_t first, size_t count) {
+/* Tokens of one sequence, which begins at `start`. */
+static void copy_tokens(const half_copy *copy, size_t sequence, size_t start, size_t first, size_t count) {
     float *wide = (float *)copy->wide->data + first * copy->rows.heads * copy->rows.dim;
-    uint16_t *half = (uint16_t *)copy->half->data + (ptrdiff_t)first * copy->rows.row;
+    uint16_t *half = (uint16_t *)copy->half.data + locus_token_rows_shift(&copy->half, sequence, start) +
+                     (ptrdiff_t)first * copy->half.token;
     if (copy->narrow)
         locus_half_rows_narrow(&copy->rows, count, wide, half);
     else
@@ -134,14 +137,14 @@ static void copy_piece(void *context, size_t index, size_t worker) {
     const size_t begin = index * PIECE_TOKENS, stop = begin + PIECE_TOKENS;
     (void)worker;
     for (size_t s = sequence_at(copy, begin); s < locus_plan_sequences(copy->plan); s++) {
-        size_t first, end;
-        span_of(copy, s, &first, &end);
-        if (first >= stop)
+        size_t start, end;
+        span_of(copy, s, &start, &end);
+        if (start >= stop)
             return;
-        first = first > begin ? first : begin;
+        const size_t first = start > begin ? start : begin;
         end = end < stop ? end : stop;
         if (first < end)
-            copy_tokens(copy, first, end - first);
+            copy_tokens(copy, s, start, first, end - first);
     }
 }
 
@@ -149,7 +152,12 @@ static void copy_piece(void *context, size_t index, size_t worker) {
 static void convert(const attention_half *half, half_buffer i, const locus_tensor *tensor, bool narrow) {
     if (!tensor)
         return;
-    half_copy copy = {half->plan, tensor, &half->wide[i], locus_half_rows_of(tensor), half->of_keys[i], narrow};
+    half_copy copy = {.plan = half->plan,
+                      .half = locus_attention_view_of(tensor),
+                      .wide = &half->wide[i],
+                      .of_keys = half->of_keys[i],
+                      .narrow = narrow};
+    copy.rows = (locus_half_rows){tensor->dtype, half->heads[i], half->dim[i], copy.half.token, copy.half.head};
     locus_parallel_for((half->tokens[i] + PIECE_TOKENS - 1) / PIECE_TOKENS, copy_piece, &copy);
 }
 

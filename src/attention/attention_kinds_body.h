@@ -5,19 +5,25 @@
 
 #include "attention/attention_rows_body.h"
 
-/* A number of one token and head, of a view whose rows are single numbers (log_sum_exp), if it is wanted. */
-static void kinds_set(attention_view view, size_t token, size_t head, double value) {
-    if (view.data)
-        *row_of(&view, token, head) = (real)value;
+/* A row or number of the views by its number within a sequence, whose first token is `first`. */
+static real *kinds_row(attention_view view, size_t sequence, size_t first, size_t row, size_t head) {
+    return row_of(&view, sequence, first, first + row, head);
+}
+
+/* log_sum_exp, if it is wanted. */
+static void kinds_set(real *number, double value) {
+    if (number)
+        *number = (real)value;
 }
 
 static real *kinds_carve(attention_carver *carver, size_t count) {
     return locus_attention_carve(carver, count, sizeof(real));
 }
 
-static void kinds_zero_rows(attention_view view, size_t first, size_t count, size_t head, size_t dim) {
+/* `count` rows from `row` on. */
+static void kinds_zero_rows(attention_view view, real *row, size_t count, size_t dim) {
     for (size_t t = 0; t < count; t++)
-        memset(row_of(&view, first + t, head), 0, dim * sizeof(real));
+        memset(row + (ptrdiff_t)t * view.token, 0, dim * sizeof(real));
 }
 
 /* state[left_dim, right_dim] += Σ_t left_tᵀ right_t. */

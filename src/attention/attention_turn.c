@@ -124,7 +124,7 @@ void locus_attention_turn_take(attention_turn *turn, const locus_attention_tenso
     turn->key_source = *tensors->key;
     turn->value = locus_attention_view_of(tensors->value);
     turn->output = locus_attention_view_of(tensors->output);
-    turn->log_sum_exp = locus_attention_view_of(tensors->log_sum_exp);
+    turn->log_sum_exp = locus_attention_numbers_of(tensors->log_sum_exp);
     if (!gradients)
         return;
     turn->g_output = locus_attention_view_of(gradients->output);

@@ -105,23 +105,14 @@ size_t locus_attention_whole_workspace(const attention_whole *whole) {
 
 static void add_forward(attention_streams *streams, attention_site site, locus_role role, locus_direction direction,
                         attention_view x, attention_view y) {
-    streams->items[site][streams->count[site]++] = (locus_whole_stream){.role = role,
-                                                                        .direction = direction,
-                                                                        .x = x.data,
-                                                                        .x_row = x.token,
-                                                                        .x_head = x.head,
-                                                                        .y = y.data,
-                                                                        .y_row = y.token,
-                                                                        .y_head = y.head};
+    streams->items[site][streams->count[site]++] =
+        (locus_whole_stream){.role = role, .direction = direction, .x = x, .y = y};
 }
 
 static void add_backward(attention_streams *streams, attention_site site, locus_role role, attention_view x,
                          attention_view gy, attention_view gx) {
     add_forward(streams, site, role, LOCUS_FORWARD, x, gx);
-    locus_whole_stream *stream = &streams->items[site][streams->count[site] - 1];
-    stream->gy = gy.data;
-    stream->gy_row = gy.token;
-    stream->gy_head = gy.head;
+    streams->items[site][streams->count[site] - 1].gy = gy;
 }
 
 /* parameters NULL in a backward: their gradients are not wanted. */
@@ -131,9 +122,9 @@ static void run_operator(const attention_whole *whole, const locus_whole_operato
     bool backward = false;
     const bool learns = parameters && op->class->learns(op);
     for (size_t i = 0; i < count; i++) /* a side without tokens may have no data */
-        backward = backward || streams[i].gy != NULL;
+        backward = backward || streams[i].gy.data != NULL;
     for (size_t i = 0; backward && !learns && i < count; i++)
-        streams[i].x = NULL;
+        streams[i].x = (attention_view){0};
     const locus_whole_call call = {.dtype = whole->dtype,
                                    .count = count,
                                    .streams = streams,
@@ -189,17 +180,23 @@ static void want(bool learned, const attention_view *own, attention_view *view, 
     }
 }
 
+static attention_view settled(const attention_whole *whole, attention_view view, bool keys) {
+    return locus_token_rows_settle(view, locus_plan_side(whole->plan, keys));
+}
+
 static void keep_given(attention_whole *whole, attention_job *job, bool parameters) {
     want(parameters && whole->learns_query_key, &whole->own_g_query, &job->g_query, &job->wants_query);
     want(parameters && whole->learns_query_key, &whole->own_g_key, &job->g_key, &job->wants_key);
     want(parameters && whole->learns, &whole->own_g_value, &job->g_value, &job->wants_value);
-    whole->given = (attention_whole_views){job->query, job->key, job->value, job->output, job->g_output};
+    whole->given = (attention_whole_views){settled(whole, job->query, false), settled(whole, job->key, true),
+                                           settled(whole, job->value, true), settled(whole, job->output, false),
+                                           settled(whole, job->g_output, false)};
     whole->wants_query = job->wants_query;
     whole->wants_key = job->wants_key;
     whole->wants_value = job->wants_value;
-    whole->g_query = job->g_query;
-    whole->g_key = job->g_key;
-    whole->g_value = job->g_value;
+    whole->g_query = settled(whole, job->g_query, false);
+    whole->g_key = settled(whole, job->g_key, true);
+    whole->g_value = settled(whole, job->g_value, true);
 }
 
 static void begin_group(const attention_whole *whole, size_t g, bool parameters) {

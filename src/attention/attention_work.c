@@ -19,13 +19,15 @@ static const double SMALLEST_TASK = 4096.0;
 static const size_t SLOT_BYTES_MAX = (size_t)64 << 20;
 
 attention_view locus_attention_view_of(const locus_tensor *tensor) {
-    attention_view view = {0};
-    if (tensor) {
-        view.data = tensor->data;
-        view.token = (ptrdiff_t)tensor->stride[0];
-        view.head = (ptrdiff_t)tensor->stride[1];
-    }
-    return view;
+    return tensor ? locus_token_rows_of(tensor) : (attention_view){0};
+}
+
+attention_view locus_attention_numbers_of(const locus_tensor *tensor) {
+    if (!tensor)
+        return (attention_view){0};
+    locus_tensor rows = *tensor; /* each number a row */
+    rows.rank++;
+    return locus_token_rows_of(&rows);
 }
 
 /* ---- costs: pairs under the mask and the window, the prefix taken as causal, documents not looked at ---- */

@@ -18,6 +18,7 @@
 #include "attention/attention_carver.h"
 #include "attention/attention_seen.h"
 #include "plan/plan_sites.h"
+#include "spec/token_rows.h"
 
 #include <locus/attention.h>
 
@@ -62,11 +63,7 @@ typedef struct attention_schedule {
     size_t decode_heads, decode_head_runs; /* key-value heads of one task, and how many such runs there are */
 } attention_schedule;
 
-/* Rows of one head: element d of (token, head) at data + token·token_stride + head·head_stride + d. */
-typedef struct attention_view {
-    void *data;
-    ptrdiff_t token, head;
-} attention_view;
+typedef locus_token_rows attention_view;
 
 /* Byte offsets into one gradient slot, and the slots' size. */
 typedef struct attention_slots {
@@ -116,7 +113,9 @@ static inline size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-attention_view locus_attention_view_of(const locus_tensor *tensor); /* NULL: an empty view */
+/* Of a tensor of rows, and of one of numbers ([tokens, heads] or [sequences, heads, length]). NULL: an empty view. */
+attention_view locus_attention_view_of(const locus_tensor *tensor);
+attention_view locus_attention_numbers_of(const locus_tensor *tensor);
 
 /* Fills in everything but views and pointers from the plan and the options (which may be unchecked: neither their
  * prefix nor their documents are read). `dtype` is that of keys and values: arithmetic is done in

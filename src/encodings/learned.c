@@ -105,21 +105,21 @@ static size_t gradient_pieces(const locus_embedding *embedding) {
     return ((const locus_learned_embedding *)embedding)->order->rows;
 }
 
-static void sum_rows(const locus_learned_embedding *own, size_t piece, const locus_tensor *gy, size_t column,
+static void sum_rows(const locus_learned_embedding *own, size_t piece, const locus_embedding_rows *gy, size_t column,
                      size_t columns, double *sum) {
     memset(sum, 0, columns * sizeof *sum);
     for (size_t i = own->order->starts[piece]; i < own->order->starts[piece + 1]; i++) {
-        ptrdiff_t at = (ptrdiff_t)own->order->tokens[i] * (ptrdiff_t)gy->stride[0] + (ptrdiff_t)column;
+        const ptrdiff_t at = locus_token_rows_at(&gy->rows, gy->side, own->order->tokens[i]) + (ptrdiff_t)column;
         if (gy->dtype == LOCUS_FLOAT64)
             for (size_t j = 0; j < columns; j++)
-                sum[j] += ((const double *)gy->data)[at + (ptrdiff_t)j];
+                sum[j] += ((const double *)gy->rows.data)[at + (ptrdiff_t)j];
         else
             for (size_t j = 0; j < columns; j++)
-                sum[j] += (double)((const float *)gy->data)[at + (ptrdiff_t)j];
+                sum[j] += (double)((const float *)gy->rows.data)[at + (ptrdiff_t)j];
     }
 }
 
-static void gradient(const locus_embedding *embedding, size_t piece, double sign, const locus_tensor *gy,
+static void gradient(const locus_embedding *embedding, size_t piece, double sign, const locus_embedding_rows *gy,
                      const locus_tensor *tensors) {
     const locus_learned_embedding *own = (const locus_learned_embedding *)embedding;
     const size_t dim = own->learned->dim;

@@ -161,7 +161,7 @@ static size_t gradient_pieces(const locus_embedding *embedding) {
 
 typedef struct locus_decay_sum {
     const locus_shiv_quirk_embedding *own;
-    const locus_tensor *gy;
+    const locus_embedding_rows *gy;
     size_t first, count; /* decays */
     double sum[PIECE_DECAYS];
 } locus_decay_sum;
@@ -176,19 +176,19 @@ SUM_STEP(double)
 
 static void sum_token(locus_decay_sum *job, size_t token) {
     const locus_shiv_quirk_embedding *own = job->own;
-    const ptrdiff_t row = (ptrdiff_t)token * (ptrdiff_t)job->gy->stride[0];
+    const ptrdiff_t row = locus_token_rows_at(&job->gy->rows, job->gy->side, token);
     uint32_t node = (uint32_t)own->side->values[token];
     for (size_t t = 0; t < own->own->depth && node != LOCUS_TRIE_ROOT; t++, node = own->trie.parent[node]) {
         const double *slope = own->own->slope + t * own->own->decays + job->first;
         const ptrdiff_t at = row + (ptrdiff_t)(column_of(own, node, t) + job->first);
         if (job->gy->dtype == LOCUS_FLOAT64)
-            sum_step_double(job, (const double *)job->gy->data + at, slope);
+            sum_step_double(job, (const double *)job->gy->rows.data + at, slope);
         else
-            sum_step_float(job, (const float *)job->gy->data + at, slope);
+            sum_step_float(job, (const float *)job->gy->rows.data + at, slope);
     }
 }
 
-static void gradient(const locus_embedding *embedding, size_t piece, double sign, const locus_tensor *gy,
+static void gradient(const locus_embedding *embedding, size_t piece, double sign, const locus_embedding_rows *gy,
                      const locus_tensor *tensors) {
     const locus_shiv_quirk_embedding *own = (const locus_shiv_quirk_embedding *)embedding;
     const size_t first = piece * PIECE_DECAYS, left = own->own->decays - first;

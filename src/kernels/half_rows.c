@@ -4,15 +4,6 @@
 
 #include "kernels/kernels.h"
 
-locus_half_rows locus_half_rows_of(const locus_tensor *tensor) {
-    const bool heads = tensor->rank == 3;
-    return (locus_half_rows){.dtype = tensor->dtype,
-                             .heads = heads ? (size_t)tensor->shape[1] : 1,
-                             .dim = (size_t)tensor->shape[tensor->rank - 1],
-                             .row = (ptrdiff_t)tensor->stride[0],
-                             .head = heads ? (ptrdiff_t)tensor->stride[1] : 0};
-}
-
 /* How `count` rows fall into `outer` × `inner` stretches of `length` elements. */
 typedef struct locus_half_stretches {
     size_t outer, inner, length;

@@ -22,9 +22,6 @@ typedef struct locus_half_rows {
     ptrdiff_t row, head;
 } locus_half_rows;
 
-/* Of a tensor [tokens, heads, dim] or [tokens, dim] with last stride 1. */
-locus_half_rows locus_half_rows_of(const locus_tensor *tensor);
-
 void locus_half_rows_widen(const locus_half_rows *rows, size_t count, const void *from, float *to);
 void locus_half_rows_narrow(const locus_half_rows *rows, size_t count, const float *from, void *to);
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* See operate.h. Workspace:
  *
- *   slots [pieces, heads] | desks [workers] of the operator's scratch | widened rows of x or gy | of x beside gy */
+ *   slots [pieces, heads] | desks [workers] of the operator's scratch | rows of x or gy | of x beside gy
+ *
+ * Rows of a desk are those of half types, widened; and, where sequences stand apart, one head's of a block of
+ * GRADIENT_TOKENS that several sequences share: what operators sum up in the data's own type before they add it to a
+ * slot is then what they sum up of packed tokens. Nothing else depends on how tokens come together. */
 #include "operators/operate.h"
 
 #include "kernels/half_rows.h"
@@ -20,14 +24,16 @@
 typedef struct locus_operate_cut {
     size_t piece_tokens, pieces;
     size_t slot_bytes, scratch_bytes;
-    size_t widened_rows, widened_bytes; /* of half types: rows of a block, bytes of one */
+    size_t widened_rows; /* of half types: rows of a block */
+    size_t rows_bytes;   /* of one of a desk's blocks of rows */
     size_t desk_bytes;
 } locus_operate_cut;
 
 /* One execution. */
 typedef struct locus_operate_job {
     const locus_operate *operate;
-    const locus_whole_stream *stream;
+    locus_whole_stream stream;
+    bool apart; /* some tensor's sequences stand apart */
     locus_operate_cut cut;
     bool learns;
     char *slots, *desks;
@@ -64,9 +70,11 @@ static void cut_desk(locus_operate_cut *cut, const locus_operate *operate, bool 
     if (locus_dtype_is_half(operate->dtype)) {
         const size_t row = operate->heads * groups_of(operate) * operate->dim * sizeof(float);
         cut->widened_rows = row > 0 && WIDENED_BYTES / row > 1 ? WIDENED_BYTES / row : 1;
-        cut->widened_bytes = rounded(cut->widened_rows * row);
+        cut->rows_bytes = rounded(cut->widened_rows * row);
+    } else if (learns) {
+        cut->rows_bytes = rounded(GRADIENT_TOKENS * operate->dim * locus_dtype_size(operate->dtype));
     }
-    cut->desk_bytes = cut->scratch_bytes + (learns ? 2 : 1) * cut->widened_bytes;
+    cut->desk_bytes = cut->scratch_bytes + (learns ? 2 : 1) * cut->rows_bytes;
 }
 
 /* With slots: few pieces, each of whole groups of GRADIENT_TOKENS. */
@@ -97,118 +105,213 @@ size_t locus_operate_bytes(const locus_operate *operate, bool learns) {
     return cut.pieces * operate->heads * cut.slot_bytes + locus_threads() * cut.desk_bytes;
 }
 
-/* ---- execution ---- */
-
-static char *row_at(const void *data, size_t token, ptrdiff_t row, locus_dtype dtype) {
-    return (char *)data + (ptrdiff_t)token * row * (ptrdiff_t)locus_dtype_size(dtype);
-}
+/* ---- rows ---- */
 
 static char *desk_of(const locus_operate_piece *piece) {
     return piece->job->cut.desk_bytes > 0 ? piece->job->desks + piece->worker * piece->job->cut.desk_bytes : NULL;
 }
 
-static const void *elements_at(const void *data, ptrdiff_t elements, locus_dtype dtype) {
-    return (const char *)data + elements * (ptrdiff_t)locus_dtype_size(dtype);
+static char *rows_of_desk(const locus_operate_piece *piece, size_t block) {
+    return desk_of(piece) + piece->job->cut.scratch_bytes + block * piece->job->cut.rows_bytes;
 }
 
-/* One call for `count` tokens from `first` on, whose rows `rows` points at: heads g, g + groups, … of these. */
-static void act_on_group(const locus_operate_piece *piece, const locus_whole_stream *rows, size_t g,
+/* NULL where there are no rows. */
+static void *elements_at(const locus_token_rows *rows, ptrdiff_t elements, locus_dtype dtype) {
+    return rows->data ? (char *)rows->data + elements * (ptrdiff_t)locus_dtype_size(dtype) : NULL;
+}
+
+static void begin_at(locus_token_rows *rows, const locus_operate *operate, size_t token) {
+    rows->data = elements_at(rows, rows->data ? locus_token_rows_at(rows, operate->side, token) : 0, operate->dtype);
+}
+
+/* The stream's rows from a token on, as far as they lie together. */
+static locus_whole_stream rows_from(const locus_operate_job *job, size_t token) {
+    locus_whole_stream rows = job->stream;
+    begin_at(&rows.x, job->operate, token);
+    begin_at(&rows.gy, job->operate, token);
+    begin_at(&rows.y, job->operate, token);
+    return rows;
+}
+
+/* How many of `count` tokens, `token` and those behind it, lie together in all tensors. */
+static size_t together(const locus_operate_job *job, size_t token, size_t count) {
+    const size_t left = job->apart ? locus_token_side_find(job->operate->side, token).end - token : count;
+    return left < count ? left : count;
+}
+
+/* ---- execution ---- */
+
+/* Heads g, g + groups, … of the rows: `count` of the operator's from number `first` on. */
+typedef struct locus_operate_heads {
+    size_t g, first, count;
+} locus_operate_heads;
+
+/* One call for tokens whose rows `rows` points at. */
+static void act_on_heads(const locus_operate_piece *piece, const locus_whole_stream *rows, locus_operate_heads which,
                          locus_operator_call *call) {
     const locus_operate_job *job = piece->job;
     const locus_operator *op = job->operate->op;
-    const size_t count = call_heads(job->operate, job->learns);
-    const ptrdiff_t apart = count == job->operate->heads ? (ptrdiff_t)groups_of(job->operate) : 1;
-    locus_operator_heads heads = {.count = count,
-                                  .y = (char *)rows->y +
-                                       (ptrdiff_t)g * rows->y_head * (ptrdiff_t)locus_dtype_size(call->dtype),
-                                  .y_stride = rows->y_row,
-                                  .y_head = rows->y_head * apart};
-    if (rows->x) {
-        call->x = elements_at(rows->x, (ptrdiff_t)g * rows->x_head, call->dtype);
-        call->x_stride = rows->x_row;
-        heads.x_head = rows->x_head * apart;
+    const ptrdiff_t apart = which.count <= job->operate->heads ? (ptrdiff_t)groups_of(job->operate) : 1;
+    const ptrdiff_t head = (ptrdiff_t)which.g + (ptrdiff_t)which.first * apart;
+    locus_operator_heads heads = {.count = which.count,
+                                  .y = elements_at(&rows->y, head * rows->y.head, call->dtype),
+                                  .y_stride = rows->y.token,
+                                  .y_head = rows->y.head * apart};
+    call->head = which.first;
+    if (rows->x.data) {
+        call->x = elements_at(&rows->x, head * rows->x.head, call->dtype);
+        call->x_stride = rows->x.token;
+        heads.x_head = rows->x.head * apart;
     }
-    if (!rows->gy) {
+    if (!rows->gy.data) {
         op->class->forward_heads(op, call, &heads);
         return;
     }
-    heads.gy = elements_at(rows->gy, (ptrdiff_t)g * rows->gy_head, call->dtype);
-    heads.gy_stride = rows->gy_row;
-    heads.gy_head = rows->gy_head * apart;
+    heads.gy = elements_at(&rows->gy, head * rows->gy.head, call->dtype);
+    heads.gy_stride = rows->gy.token;
+    heads.gy_head = rows->gy.head * apart;
     if (job->learns) {
-        heads.slots = job->slots + piece->index * job->operate->heads * job->cut.slot_bytes;
+        heads.slots = job->slots + (piece->index * job->operate->heads + which.first) * job->cut.slot_bytes;
         heads.slot_stride = job->cut.slot_bytes;
     }
     op->class->backward_heads(op, call, &heads);
 }
 
+static locus_operator_call call_of(const locus_operate_piece *piece, size_t first, size_t count) {
+    const locus_operate_job *job = piece->job;
+    return (locus_operator_call){.role = job->stream.role,
+                                 .direction = job->stream.direction,
+                                 .coordinates = LOCUS_OUTER,
+                                 .dtype = locus_dtype_working(job->operate->dtype),
+                                 .first = first,
+                                 .count = count,
+                                 .scale = 1,
+                                 .scratch = desk_of(piece)};
+}
+
 static void act(const locus_operate_piece *piece, const locus_whole_stream *rows, size_t first, size_t count) {
     const locus_operate *operate = piece->job->operate;
-    const size_t calls = call_heads(operate, piece->job->learns) == operate->heads ? groups_of(operate) : 1;
+    const size_t heads = call_heads(operate, piece->job->learns);
+    const size_t calls = heads == operate->heads ? groups_of(operate) : 1;
     for (size_t g = 0; g < calls; g++) {
-        locus_operator_call call = {.role = rows->role,
-                                    .direction = rows->direction,
-                                    .coordinates = LOCUS_OUTER,
-                                    .dtype = locus_dtype_working(operate->dtype),
-                                    .first = first,
-                                    .count = count,
-                                    .scale = 1,
-                                    .scratch = desk_of(piece)};
-        act_on_group(piece, rows, g, &call);
+        locus_operator_call call = call_of(piece, first, count);
+        act_on_heads(piece, rows, (locus_operate_heads){g, 0, heads}, &call);
     }
 }
 
-/* The stream's rows from a token on. */
-static locus_whole_stream rows_from(const locus_operate_job *job, size_t token) {
-    const locus_dtype dtype = job->operate->dtype;
-    locus_whole_stream rows = *job->stream;
-    rows.y = row_at(rows.y, token, rows.y_row, dtype);
-    rows.x = rows.x ? row_at(rows.x, token, rows.x_row, dtype) : NULL;
-    rows.gy = rows.gy ? row_at(rows.gy, token, rows.gy_row, dtype) : NULL;
-    return rows;
+/* ---- blocks of half rows: what comes in is widened, the operator acts in place, what it leaves is rounded ---- */
+
+/* Rows from a token on, and where they are, or are to be, in floats. */
+static void convert_rows(const locus_operate_job *job, const locus_token_rows *rows, size_t first, size_t count,
+                         float *wide, bool narrow) {
+    const locus_operate *operate = job->operate;
+    const locus_half_rows half = {operate->dtype, operate->heads * groups_of(operate), operate->dim, rows->token,
+                                  rows->head};
+    for (size_t done = 0, run; done < count; done += run) {
+        locus_token_rows from = *rows;
+        run = together(job, first + done, count - done);
+        begin_at(&from, operate, first + done);
+        if (narrow)
+            locus_half_rows_narrow(&half, run, wide + done * half.heads * half.dim, from.data);
+        else
+            locus_half_rows_widen(&half, run, from.data, wide + done * half.heads * half.dim);
+    }
 }
 
-/* One block of half rows: what comes in is widened, the operator acts in place, what it leaves is rounded. */
-static void act_widened(const locus_operate_piece *piece, const locus_whole_stream *rows, size_t first, size_t count) {
-    const locus_operate *operate = piece->job->operate;
-    const locus_operate_cut *cut = &piece->job->cut;
-    const size_t heads = operate->heads * groups_of(operate), row = heads * operate->dim;
-    float *turned = (float *)(void *)(desk_of(piece) + cut->scratch_bytes);
-    float *beside = (float *)(void *)(desk_of(piece) + cut->scratch_bytes + cut->widened_bytes);
-    locus_half_rows half = {.dtype = operate->dtype, .heads = heads, .dim = operate->dim};
-    locus_whole_stream wide = {.role = rows->role,
-                               .direction = rows->direction,
-                               .y = turned,
-                               .y_row = (ptrdiff_t)row,
-                               .y_head = (ptrdiff_t)operate->dim};
-    if (rows->x) {
-        wide.x = rows->gy ? beside : turned;
-        wide.x_row = wide.y_row, wide.x_head = wide.y_head;
-        half.row = rows->x_row, half.head = rows->x_head;
-        locus_half_rows_widen(&half, count, rows->x, rows->gy ? beside : turned);
+static void act_widened(const locus_operate_piece *piece, size_t first, size_t count) {
+    const locus_operate_job *job = piece->job;
+    const locus_whole_stream *stream = &job->stream;
+    const ptrdiff_t dim = (ptrdiff_t)job->operate->dim;
+    const ptrdiff_t row = (ptrdiff_t)(job->operate->heads * groups_of(job->operate)) * dim;
+    const locus_token_rows turned = {.data = rows_of_desk(piece, 0), .token = row, .head = dim};
+    locus_whole_stream wide = {.role = stream->role, .direction = stream->direction, .y = turned};
+    if (stream->x.data) {
+        wide.x = turned;
+        wide.x.data = rows_of_desk(piece, stream->gy.data != NULL);
+        convert_rows(job, &stream->x, first, count, wide.x.data, false);
     }
-    if (rows->gy) {
+    if (stream->gy.data) {
         wide.gy = turned;
-        wide.gy_row = wide.y_row, wide.gy_head = wide.y_head;
-        half.row = rows->gy_row, half.head = rows->gy_head;
-        locus_half_rows_widen(&half, count, rows->gy, turned);
+        convert_rows(job, &stream->gy, first, count, wide.gy.data, false);
     }
     act(piece, &wide, first, count);
-    half.row = rows->y_row, half.head = rows->y_head;
-    locus_half_rows_narrow(&half, count, turned, rows->y);
+    convert_rows(job, &stream->y, first, count, wide.y.data, true);
 }
+
+/* ---- gradients where sequences stand apart ---- */
+
+/* Head `head` of the tensor, from a token on, to or from rows of a desk. */
+static void copy_rows(const locus_operate_job *job, const locus_token_rows *rows, size_t head,
+                      const locus_operator_call *call, char *desk, bool back) {
+    const size_t bytes = job->operate->dim * locus_dtype_size(call->dtype);
+    for (size_t i = 0; i < call->count; i++, desk += bytes) {
+        locus_token_rows row = *rows;
+        begin_at(&row, job->operate, call->first + i);
+        char *there = elements_at(&row, (ptrdiff_t)head * row.head, call->dtype);
+        memcpy(back ? there : desk, back ? desk : there, bytes);
+    }
+}
+
+/* One head of a block that several sequences share. */
+static void learn_shared(const locus_operate_piece *piece, size_t g, size_t head, locus_operator_call call) {
+    const locus_operate_job *job = piece->job;
+    const locus_operator *op = job->operate->op;
+    const size_t own = head * groups_of(job->operate) + g;
+    char *gy = rows_of_desk(piece, 0), *x = rows_of_desk(piece, 1);
+    copy_rows(job, &job->stream.gy, own, &call, gy, false);
+    copy_rows(job, &job->stream.x, own, &call, x, false);
+    call.head = head;
+    call.x = x;
+    call.x_stride = (ptrdiff_t)job->operate->dim;
+    const locus_operator_heads one = {.count = 1,
+                                      .gy = gy,
+                                      .gy_stride = call.x_stride,
+                                      .y = gy,
+                                      .y_stride = call.x_stride,
+                                      .slots = job->slots +
+                                               (piece->index * job->operate->heads + head) * job->cut.slot_bytes,
+                                      .slot_stride = job->cut.slot_bytes};
+    op->class->backward_heads(op, &call, &one);
+    copy_rows(job, &job->stream.y, own, &call, gy, true);
+}
+
+/* As act does a run of tokens that lie together: group by group, block by block. */
+static void learn_apart(const locus_operate_piece *piece, size_t first, size_t count) {
+    const locus_operate_job *job = piece->job;
+    for (size_t g = 0; g < groups_of(job->operate); g++)
+        for (size_t done = 0; done < count; done += GRADIENT_TOKENS) {
+            const size_t token = first + done, left = count - done;
+            locus_operator_call call = call_of(piece, token, left < GRADIENT_TOKENS ? left : GRADIENT_TOKENS);
+            if (together(job, token, call.count) == call.count) {
+                const locus_whole_stream rows = rows_from(job, token);
+                act_on_heads(piece, &rows, (locus_operate_heads){g, 0, job->operate->heads}, &call);
+                continue;
+            }
+            for (size_t head = 0; head < job->operate->heads; head++)
+                learn_shared(piece, g, head, call);
+        }
+}
+
+/* ---- pieces ---- */
 
 static void visit_tokens(void *context, size_t first, size_t count) {
     const locus_operate_piece *piece = context;
-    const bool half = locus_dtype_is_half(piece->job->operate->dtype);
-    const size_t most = half ? piece->job->cut.widened_rows : count;
-    for (size_t done = 0; done < count; done += most) {
-        const size_t left = count - done, block = left < most ? left : most;
-        const locus_whole_stream rows = rows_from(piece->job, first + done);
-        if (half)
-            act_widened(piece, &rows, first + done, block);
-        else
+    const locus_operate_job *job = piece->job;
+    const bool half = locus_dtype_is_half(job->operate->dtype);
+    if (!half && job->learns && job->apart) {
+        learn_apart(piece, first, count);
+        return;
+    }
+    for (size_t done = 0, block; done < count; done += block) {
+        const size_t left = count - done;
+        block =
+            half ? (left < job->cut.widened_rows ? left : job->cut.widened_rows) : together(job, first + done, left);
+        if (half) {
+            act_widened(piece, first + done, block);
+        } else {
+            const locus_whole_stream rows = rows_from(job, first + done);
             act(piece, &rows, first + done, block);
+        }
     }
 }
 
@@ -225,7 +328,8 @@ static void run_piece(void *context, size_t index, size_t worker) {
 
 static locus_operate_job job_of(const locus_operate *operate, const locus_whole_stream *stream, bool learns,
                                 void *workspace) {
-    locus_operate_job job = {.operate = operate, .stream = stream, .cut = cut_of(operate, learns), .learns = learns};
+    locus_operate_job job = {.operate = operate, .stream = *stream, .cut = cut_of(operate, learns), .learns = learns};
+    job.apart = stream->x.apart || stream->gy.apart || stream->y.apart;
     job.slots = workspace;
     job.desks = workspace ? job.slots + job.cut.pieces * operate->heads * job.cut.slot_bytes : NULL;
     return job;
@@ -259,7 +363,7 @@ void locus_operate_backward(const locus_operate *operate, const locus_whole_stre
     const bool learns = operate->parameters && learns_anything(operate);
     locus_whole_stream given = *stream;
     if (!learns)
-        given.x = NULL;
+        given.x = (locus_token_rows){0};
     locus_operate_job job = job_of(operate, &given, learns, workspace);
     locus_parallel_for(job.cut.pieces, run_piece, &job);
     if (learns && job.cut.pieces > 0)
@@ -272,23 +376,21 @@ void locus_operate_backward(const locus_operate *operate, const locus_whole_stre
 
 typedef struct locus_operate_copying {
     const locus_operate *operate;
-    const char *from;
-    ptrdiff_t from_row, from_head;
-    char *to;
-    ptrdiff_t to_row, to_head;
+    locus_token_rows from, to;
 } locus_operate_copying;
 
 static void copy_tokens(void *context, size_t first, size_t count) {
     const locus_operate_copying *copying = context;
     const locus_operate *operate = copying->operate;
+    const locus_token_rows *from = &copying->from, *to = &copying->to;
     const ptrdiff_t size = (ptrdiff_t)locus_dtype_size(operate->dtype);
-    for (size_t t = first; t < first + count; t++)
-        for (size_t h = 0; h < operate->heads * groups_of(operate); h++) {
-            const ptrdiff_t token = (ptrdiff_t)t, head = (ptrdiff_t)h;
-            memcpy(copying->to + (token * copying->to_row + head * copying->to_head) * size,
-                   copying->from + (token * copying->from_row + head * copying->from_head) * size,
+    for (size_t t = first; t < first + count; t++) {
+        const char *source = (const char *)from->data + locus_token_rows_at(from, operate->side, t) * size;
+        char *target = (char *)to->data + locus_token_rows_at(to, operate->side, t) * size;
+        for (size_t h = 0; h < operate->heads * groups_of(operate); h++)
+            memcpy(target + (ptrdiff_t)h * to->head * size, source + (ptrdiff_t)h * from->head * size,
                    operate->dim * (size_t)size);
-        }
+    }
 }
 
 static void copy_piece(void *context, size_t index, size_t worker) {
@@ -300,14 +402,8 @@ static void copy_piece(void *context, size_t index, size_t worker) {
 }
 
 void locus_operate_copy(const locus_operate *operate, const locus_whole_stream *stream) {
-    const bool backward = stream->gy != NULL;
-    locus_operate_copying copying = {.operate = operate,
-                                     .from = backward ? stream->gy : stream->x,
-                                     .from_row = backward ? stream->gy_row : stream->x_row,
-                                     .from_head = backward ? stream->gy_head : stream->x_head,
-                                     .to = stream->y,
-                                     .to_row = stream->y_row,
-                                     .to_head = stream->y_head};
-    if (copying.from != copying.to)
+    locus_operate_copying copying = {
+        .operate = operate, .from = stream->gy.data ? stream->gy : stream->x, .to = stream->y};
+    if (copying.from.data != copying.to.data)
         locus_parallel_for(quotient_up(operate->side->used, COPY_TOKENS), copy_piece, &copying);
 }

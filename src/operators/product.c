@@ -217,9 +217,9 @@ static size_t whole_workspace_bytes(const locus_whole_operator *op, locus_dtype 
 static locus_whole_stream part_stream(const locus_whole_stream *stream, const locus_operator_part *part,
                                       locus_dtype dtype) {
     locus_whole_stream own = *stream;
-    own.x = shifted(stream->x, (ptrdiff_t)part->first, dtype);
-    own.gy = shifted(stream->gy, (ptrdiff_t)part->first, dtype);
-    own.y = shifted(stream->y, (ptrdiff_t)part->first, dtype);
+    own.x.data = shifted(stream->x.data, (ptrdiff_t)part->first, dtype);
+    own.gy.data = shifted(stream->gy.data, (ptrdiff_t)part->first, dtype);
+    own.y.data = shifted(stream->y.data, (ptrdiff_t)part->first, dtype);
     return own;
 }
 
@@ -243,7 +243,7 @@ static void run_whole_part(const locus_operator_part *part, const locus_whole_ca
     for (size_t s = 0; s < call->count; s++) {
         streams[s] = part_stream(&call->streams[s], part, call->dtype);
         if (backward && !learns)
-            streams[s].x = NULL;
+            streams[s].x = (locus_token_rows){0};
     }
     own.streams = streams;
     own.parameters = learns ? call->parameters : NULL;

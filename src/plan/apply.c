@@ -105,6 +105,26 @@ size_t locus_apply_workspace(const locus_plan *plan, locus_role role, locus_dtyp
 
 /* ---- checks ---- */
 
+static locus_status check_extents(const locus_apply_site *site, const locus_tensor *tensor, const char *name,
+                                  locus_error *error) {
+    const bool vectors = site->rank == 2, apart = tensor->rank > site->rank;
+    const size_t packed[] = {site->tokens, vectors ? site->dim : site->heads, site->dim};
+    const size_t spread[] = {site->side->sequences, site->heads, locus_token_side_longest(site->side), site->dim};
+    const size_t vector[] = {spread[0], spread[2], site->dim};
+    const size_t *wanted = !apart ? packed : vectors ? vector : spread;
+    for (size_t i = 0; i < tensor->rank; i++) {
+        const bool length = apart && i + 2 == tensor->rank, negative = tensor->shape[i] < 0;
+        if (!negative && (length ? (size_t)tensor->shape[i] >= wanted[i] : (size_t)tensor->shape[i] == wanted[i]))
+            continue;
+        return locus_fail(error, LOCUS_ERROR_SHAPE, name, "%s has size %lld in dimension %zu: expected %s%zu%s", name,
+                          (long long)tensor->shape[i], i, length ? "at least " : "", wanted[i],
+                          length            ? ", the longest sequence"
+                          : apart && i == 0 ? ", the sequences"
+                                            : "");
+    }
+    return LOCUS_OK;
+}
+
 static locus_status check_tensor(const locus_apply_site *site, const locus_tensor *tensor, const char *name,
                                  locus_error *error) {
     if (!tensor || (!tensor->data && locus_tensor_count(tensor) > 0))
@@ -113,17 +133,17 @@ static locus_status check_tensor(const locus_apply_site *site, const locus_tenso
         return locus_fail(error, LOCUS_ERROR_DTYPE, name, "%s must be float32, float64, float16 or bfloat16", name);
     if (tensor->device != LOCUS_DEVICE_HOST)
         return locus_tensor_check_host(tensor, name, error);
-    if (tensor->rank != site->rank)
+    if (tensor->rank != site->rank && tensor->rank != site->rank + 1)
         return locus_fail(error, LOCUS_ERROR_SHAPE, name, "%s has rank %zu: expected %s", name, tensor->rank,
-                          site->rank == 2 ? "[tokens, model_dim]" : "[tokens, heads, dim]");
-    const size_t wanted[] = {site->tokens, site->rank == 2 ? site->dim : site->heads, site->dim};
-    for (size_t i = 0; i < site->rank; i++)
-        if (tensor->shape[i] < 0 || (size_t)tensor->shape[i] != wanted[i])
-            return locus_fail(error, LOCUS_ERROR_SHAPE, name, "%s has size %lld in dimension %zu: expected %zu", name,
-                              (long long)tensor->shape[i], i, wanted[i]);
-    if (tensor->stride[site->rank - 1] != 1 && tensor->shape[site->rank - 1] > 1)
+                          site->rank == 2 ? "[tokens, model_dim] or [sequences, length, model_dim]"
+                                          : "[tokens, heads, dim] or [sequences, heads, length, dim]");
+    const locus_status status = check_extents(site, tensor, name, error);
+    if (status != LOCUS_OK)
+        return status;
+    const size_t last = tensor->rank - 1;
+    if (tensor->stride[last] != 1 && tensor->shape[last] > 1)
         return locus_fail(error, LOCUS_ERROR_SHAPE, name, "%s must have stride 1 in its last dimension, not %lld", name,
-                          (long long)tensor->stride[site->rank - 1]);
+                          (long long)tensor->stride[last]);
     return LOCUS_OK;
 }
 

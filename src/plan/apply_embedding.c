@@ -55,15 +55,29 @@ size_t locus_apply_embedding_bytes(const locus_apply_job *job, locus_dtype dtype
 
 /* ---- forward ---- */
 
+/* One execution. */
+typedef struct locus_embedding_walk {
+    const locus_apply_job *job;
+    locus_token_rows x, y;
+} locus_embedding_walk;
+
 typedef struct locus_apply_piece {
     const locus_apply_job *job;
+    locus_token_rows x, y;
     char *desk;
     size_t scratch;
 } locus_apply_piece;
 
-static void *row(const locus_tensor *tensor, size_t token) {
-    return (char *)tensor->data +
-           (ptrdiff_t)token * (ptrdiff_t)tensor->stride[0] * (ptrdiff_t)locus_dtype_size(tensor->dtype);
+static void *row(const locus_apply_piece *piece, const locus_token_rows *rows, size_t token) {
+    return (char *)rows->data +
+           locus_token_rows_at(rows, piece->job->site.side, token) * (ptrdiff_t)locus_dtype_size(piece->job->y->dtype);
+}
+
+/* How many of `count` tokens, `token` and those behind it, lie together in both tensors. */
+static size_t together(const locus_apply_piece *piece, size_t token, size_t count) {
+    const bool apart = piece->x.apart || piece->y.apart;
+    const size_t left = apart ? locus_token_side_find(piece->job->site.side, token).end - token : count;
+    return left < count ? left : count;
 }
 
 /* All terms on a few rows: the first reads what `call` says, further ones what it wrote. */
@@ -82,7 +96,8 @@ static void add_widened(const locus_apply_piece *piece, locus_embedding_call cal
     const locus_apply_job *job = piece->job;
     const size_t dim = job->site.dim;
     float *rows = (float *)(void *)(piece->desk + piece->scratch);
-    const locus_half_rows from = locus_half_rows_of(job->x), to = locus_half_rows_of(job->y);
+    const locus_half_rows from = {job->x->dtype, 1, dim, call.x_stride, 0},
+                          to = {job->y->dtype, 1, dim, call.y_stride, 0};
     locus_half_rows_widen(&from, call.count, call.x, rows);
     void *y = call.y;
     call.dtype = LOCUS_FLOAT32;
@@ -95,16 +110,17 @@ static void add_widened(const locus_apply_piece *piece, locus_embedding_call cal
 static void embed_tokens(void *context, size_t first, size_t count) {
     const locus_apply_piece *piece = context;
     const locus_apply_job *job = piece->job;
-    for (size_t done = 0; done < count; done += LOCUS_EMBEDDING_ROWS) {
-        const size_t left = count - done;
+    for (size_t done = 0, block; done < count; done += block) {
+        const size_t left = together(piece, first + done, count - done);
+        block = left < LOCUS_EMBEDDING_ROWS ? left : LOCUS_EMBEDDING_ROWS;
         const locus_embedding_call call = {.dtype = job->y->dtype,
                                            .sign = sign_of(job),
                                            .first = first + done,
-                                           .count = left < LOCUS_EMBEDDING_ROWS ? left : LOCUS_EMBEDDING_ROWS,
-                                           .x = row(job->x, first + done),
-                                           .x_stride = (ptrdiff_t)job->x->stride[0],
-                                           .y = row(job->y, first + done),
-                                           .y_stride = (ptrdiff_t)job->y->stride[0],
+                                           .count = block,
+                                           .x = row(piece, &piece->x, first + done),
+                                           .x_stride = piece->x.token,
+                                           .y = row(piece, &piece->y, first + done),
+                                           .y_stride = piece->y.token,
                                            .scratch = piece->desk};
         if (locus_dtype_is_half(call.dtype))
             add_widened(piece, call);
@@ -119,19 +135,22 @@ static size_t piece_tokens(const locus_apply_job *job) {
 }
 
 static void run_piece(void *context, size_t index, size_t worker) {
-    const locus_apply_job *job = context;
+    const locus_embedding_walk *walk = context;
+    const locus_apply_job *job = walk->job;
     const size_t tokens = piece_tokens(job), begin = index * tokens, used = job->site.side->used;
     const size_t desk = desk_bytes(job, job->y->dtype);
     locus_apply_piece piece = {.job = job,
+                               .x = walk->x,
+                               .y = walk->y,
                                .desk = desk > 0 ? job->workspace + worker * desk : NULL,
                                .scratch = scratch_bytes(job, job->y->dtype)};
     locus_token_side_walk(job->site.side, begin, begin + tokens < used ? begin + tokens : used, embed_tokens, &piece);
 }
 
 void locus_apply_embedding_run(const locus_apply_job *job) {
-    locus_apply_job own = *job;
+    locus_embedding_walk walk = {job, locus_apply_rows(&job->site, job->x), locus_apply_rows(&job->site, job->y)};
     const size_t tokens = piece_tokens(job);
-    locus_parallel_for((job->site.side->used + tokens - 1) / tokens, run_piece, &own);
+    locus_parallel_for((job->site.side->used + tokens - 1) / tokens, run_piece, &walk);
 }
 
 /* ---- gradients ---- */
@@ -139,13 +158,14 @@ void locus_apply_embedding_run(const locus_apply_job *job) {
 typedef struct locus_embedding_gradient_job {
     const locus_apply_job *job;
     const locus_embedding *embedding;
-    const locus_tensor *gy, *parameters;
+    locus_embedding_rows gy;
+    const locus_tensor *parameters;
 } locus_embedding_gradient_job;
 
 static void run_gradient(void *context, size_t piece, size_t worker) {
     const locus_embedding_gradient_job *own = context;
     (void)worker;
-    own->embedding->class->gradient(own->embedding, piece, sign_of(own->job), own->gy, own->parameters);
+    own->embedding->class->gradient(own->embedding, piece, sign_of(own->job), &own->gy, own->parameters);
 }
 
 void locus_apply_embedding_gradients(const locus_apply_job *job) {
@@ -160,7 +180,10 @@ void locus_apply_embedding_gradients(const locus_apply_job *job) {
         const locus_embedding *embedding = locus_apply_embedding(job->plan, i, job->site.role);
         if (!embedding || !embedding->class->gradient_pieces)
             continue;
-        locus_embedding_gradient_job own = {job, embedding, half ? &wide : job->gy,
+        const locus_tensor *gy = half ? &wide : job->gy;
+        locus_embedding_gradient_job own = {job,
+                                            embedding,
+                                            {gy->dtype, locus_apply_rows(&job->site, gy), job->site.side},
                                             job->parameters + locus_binding_parameters(job->plan->binding)->first[i]};
         locus_parallel_for(embedding->class->gradient_pieces(embedding), run_gradient, &own);
     }

@@ -9,7 +9,7 @@
 
 typedef struct locus_apply_site {
     locus_role role;
-    size_t rank, tokens, heads, dim; /* what a tensor must be */
+    size_t rank, tokens, heads, dim; /* what a packed tensor must be: 3, or 2 of vectors of the model */
     size_t groups;                   /* of heads that go with one of the operator's: query heads, or 1 */
     const locus_token_side *side;
     const locus_operator *op; /* NULL: nothing turns, or */
@@ -33,13 +33,20 @@ static inline size_t locus_apply_rounded(size_t bytes) {
     return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
 }
 
+/* The rows of a tensor of the role's. */
+static inline locus_token_rows locus_apply_rows(const locus_apply_site *site, const locus_tensor *tensor) {
+    const bool vectors = site->rank == 2;
+    return locus_token_rows_settle(vectors ? locus_token_rows_of_vectors(tensor) : locus_token_rows_of(tensor),
+                                   site->side);
+}
+
 /* The tensors as one stream: x, y in forward; gy, gx (y) and, where there is something to learn, x in backward. */
 locus_whole_stream locus_apply_stream(const locus_apply_job *job);
 
 /* Bytes of a float32 copy of a tensor of a half type; 0 for other types. */
 size_t locus_apply_wide_bytes(const locus_apply_site *site, locus_dtype dtype);
 
-/* Tokens in use, to and from such a copy [tokens, heads, dim]; the others are not touched. */
+/* Tokens in use, to and from such a copy, packed; the others are not touched. */
 void locus_apply_widen(const locus_apply_site *site, const locus_tensor *from, float *to);
 void locus_apply_narrow(const locus_apply_site *site, const float *from, const locus_tensor *to);
 

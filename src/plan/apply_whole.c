@@ -7,27 +7,17 @@
 #include "kernels/half_rows.h"
 #include "plan/apply_job.h"
 
-static ptrdiff_t head_stride(const locus_tensor *tensor) {
-    return tensor->rank == 3 ? (ptrdiff_t)tensor->stride[1] : 0;
+/* NULL: no rows. */
+static locus_token_rows rows_of(const locus_apply_job *job, const locus_tensor *tensor) {
+    return tensor ? locus_apply_rows(&job->site, tensor) : (locus_token_rows){0};
 }
 
 locus_whole_stream locus_apply_stream(const locus_apply_job *job) {
-    locus_whole_stream stream = {.role = job->site.role,
-                                 .direction = job->direction,
-                                 .y = job->y->data,
-                                 .y_row = (ptrdiff_t)job->y->stride[0],
-                                 .y_head = head_stride(job->y)};
-    if (job->x) {
-        stream.x = job->x->data;
-        stream.x_row = (ptrdiff_t)job->x->stride[0];
-        stream.x_head = head_stride(job->x);
-    }
-    if (job->gy) {
-        stream.gy = job->gy->data;
-        stream.gy_row = (ptrdiff_t)job->gy->stride[0];
-        stream.gy_head = head_stride(job->gy);
-    }
-    return stream;
+    return (locus_whole_stream){.role = job->site.role,
+                                .direction = job->direction,
+                                .x = rows_of(job, job->x),
+                                .gy = rows_of(job, job->gy),
+                                .y = rows_of(job, job->y)};
 }
 
 static size_t batch_of(const locus_apply_site *site, size_t first) {
@@ -52,16 +42,20 @@ size_t locus_apply_whole_bytes(const locus_apply_job *job, locus_dtype dtype, bo
     return (learns ? 2 : 1) * copy + operator_bytes(&job->site, locus_dtype_working(dtype), backward);
 }
 
+/* The heads g, G + g, 2·G + g, … */
+static locus_token_rows group_rows(locus_token_rows rows, const locus_apply_site *site, size_t g, locus_dtype dtype) {
+    if (rows.data)
+        rows.data = (char *)rows.data + (ptrdiff_t)g * rows.head * (ptrdiff_t)locus_dtype_size(dtype);
+    rows.head *= (ptrdiff_t)site->groups;
+    return rows;
+}
+
 static locus_whole_stream group_stream(const locus_whole_stream *all, const locus_apply_site *site, size_t g,
                                        locus_dtype dtype) {
-    const ptrdiff_t size = (ptrdiff_t)locus_dtype_size(dtype), groups = (ptrdiff_t)site->groups, at = (ptrdiff_t)g;
     locus_whole_stream stream = *all;
-    stream.y = (char *)all->y + at * all->y_head * size;
-    stream.x = all->x ? (const char *)all->x + at * all->x_head * size : NULL;
-    stream.gy = all->gy ? (const char *)all->gy + at * all->gy_head * size : NULL;
-    stream.y_head *= groups;
-    stream.x_head *= groups;
-    stream.gy_head *= groups;
+    stream.x = group_rows(all->x, site, g, dtype);
+    stream.gy = group_rows(all->gy, site, g, dtype);
+    stream.y = group_rows(all->y, site, g, dtype);
     return stream;
 }
 

@@ -10,7 +10,7 @@
 
 typedef struct locus_wide_copy {
     const locus_apply_site *site;
-    const locus_tensor *tensor;
+    locus_token_rows tensor;
     locus_half_rows rows;
     const float *from; /* NULL: the tensor is read */
     float *to;
@@ -18,12 +18,17 @@ typedef struct locus_wide_copy {
 
 static void copy_tokens(void *context, size_t first, size_t count) {
     const locus_wide_copy *copy = context;
-    const size_t at = first * copy->rows.heads * copy->rows.dim;
-    uint16_t *half = (uint16_t *)copy->tensor->data + (ptrdiff_t)first * copy->rows.row;
-    if (copy->from)
-        locus_half_rows_narrow(&copy->rows, count, copy->from + at, half);
-    else
-        locus_half_rows_widen(&copy->rows, count, half, copy->to + at);
+    const locus_token_side *side = copy->site->side;
+    for (size_t t = first, end; t < first + count; t = end) { /* as many as lie together */
+        end = copy->tensor.apart ? locus_token_side_find(side, t).end : first + count;
+        end = end < first + count ? end : first + count;
+        const size_t at = t * copy->rows.heads * copy->rows.dim;
+        uint16_t *half = (uint16_t *)copy->tensor.data + locus_token_rows_at(&copy->tensor, side, t);
+        if (copy->from)
+            locus_half_rows_narrow(&copy->rows, end - t, copy->from + at, half);
+        else
+            locus_half_rows_widen(&copy->rows, end - t, half, copy->to + at);
+    }
 }
 
 static void copy_piece(void *context, size_t index, size_t worker) {
@@ -34,8 +39,10 @@ static void copy_piece(void *context, size_t index, size_t worker) {
     locus_token_side_walk(side, begin, begin + (left < PIECE_TOKENS ? left : PIECE_TOKENS), copy_tokens, context);
 }
 
-static void run(locus_wide_copy *copy) {
-    copy->rows = locus_half_rows_of(copy->tensor);
+static void run(locus_wide_copy *copy, const locus_tensor *tensor) {
+    copy->tensor = locus_apply_rows(copy->site, tensor);
+    copy->rows =
+        (locus_half_rows){tensor->dtype, copy->site->heads, copy->site->dim, copy->tensor.token, copy->tensor.head};
     locus_parallel_for((copy->site->side->used + PIECE_TOKENS - 1) / PIECE_TOKENS, copy_piece, copy);
 }
 
@@ -44,11 +51,11 @@ size_t locus_apply_wide_bytes(const locus_apply_site *site, locus_dtype dtype) {
 }
 
 void locus_apply_widen(const locus_apply_site *site, const locus_tensor *from, float *to) {
-    locus_wide_copy copy = {.site = site, .tensor = from, .to = to};
-    run(&copy);
+    locus_wide_copy copy = {.site = site, .to = to};
+    run(&copy, from);
 }
 
 void locus_apply_narrow(const locus_apply_site *site, const float *from, const locus_tensor *to) {
-    locus_wide_copy copy = {.site = site, .tensor = to, .from = from};
-    run(&copy);
+    locus_wide_copy copy = {.site = site, .from = from};
+    run(&copy, to);
 }

@@ -96,7 +96,9 @@ static locus_token_side new_side(const locus_growing *g, const locus_growing_col
                              .runs = g->token_runs,
                              .ahead = column->ahead,
                              .coarse = column->coarse,
-                             .fine = column->fine};
+                             .fine = column->fine,
+                             .spans = fresh ? g->fresh_spans : g->kept_spans,
+                             .sequences = g->sequences};
     for (size_t s = 0; s < g->sequences; s++) {
         const locus_positions_run run = g->runs[s];
         if (run.count == 0)
@@ -197,7 +199,10 @@ static locus_token_side key_side(const locus_growing *g, const locus_growing_col
                              .reals = g->real ? column->key_reals : NULL,
                              .tokens = tokens,
                              .used = tokens,
-                             .runs = g->key_runs};
+                             .runs = g->key_runs,
+                             .spans = g->kept_spans,
+                             .sequences = g->sequences,
+                             .keys = true};
     size_t before = 0;
     for (size_t s = 0; s < g->sequences && column->trie; s++) {
         if (g->lengths[s] == 0)

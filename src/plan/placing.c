@@ -113,7 +113,9 @@ static locus_status collect_spans(locus_placement *placement, const locus_positi
         spans[s] = (locus_sequence_span){query.first, query.count, key.first, key.count};
         measure_span(&spans[s], placement, &any);
     }
-    placement->spans = spans;
+    placement->spans = placement->query.spans = placement->key.spans = spans;
+    placement->query.sequences = placement->key.sequences = placement->sequences;
+    placement->key.keys = true;
     return LOCUS_OK;
 }
 

@@ -330,6 +330,10 @@ size_t locus_plan_key_tokens(const locus_plan *plan) {
     return plan->places.items[0].key.tokens;
 }
 
+const locus_token_side *locus_plan_side(const locus_plan *plan, bool keys) {
+    return keys ? &plan->places.items[0].key : &plan->places.items[0].query;
+}
+
 const locus_operator *locus_plan_query_key_operator(const locus_plan *plan) {
     return plan->query_key;
 }

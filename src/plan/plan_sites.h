@@ -3,6 +3,7 @@
 #ifndef LOCUS_PLAN_SITES_H
 #define LOCUS_PLAN_SITES_H
 
+#include "spec/placement.h"
 #include "spec/sites.h"
 
 const locus_shape *locus_plan_shape(const locus_plan *plan); /* value_dim resolved */
@@ -10,6 +11,7 @@ size_t locus_plan_sequences(const locus_plan *plan);
 locus_sequence_span locus_plan_span(const locus_plan *plan, size_t sequence);
 size_t locus_plan_query_tokens(const locus_plan *plan); /* of the buffers, gaps included */
 size_t locus_plan_key_tokens(const locus_plan *plan);
+const locus_token_side *locus_plan_side(const locus_plan *plan, bool keys); /* of the first coordinate */
 
 /* NULL where nothing acts. The query-key operator is asked for queries and keys even if it is one-sided. */
 const locus_operator *locus_plan_query_key_operator(const locus_plan *plan);

@@ -47,13 +47,20 @@ typedef struct locus_embedding_call {
     void *scratch; /* scratch_bytes, aligned */
 } locus_embedding_call;
 
+/* dL/dy of all tokens, float32 or float64. */
+typedef struct locus_embedding_rows {
+    locus_dtype dtype;
+    locus_token_rows rows;
+    const locus_token_side *side;
+} locus_embedding_rows;
+
 typedef struct locus_embedding locus_embedding;
 typedef struct locus_embedding_class {
     size_t (*scratch_bytes)(const locus_embedding *embedding, locus_dtype dtype);
     void (*add)(const locus_embedding *embedding, const locus_embedding_call *call);
     /* The parameters' gradient falls into pieces that touch different elements; 0 pieces: nothing is learned. */
     size_t (*gradient_pieces)(const locus_embedding *embedding);
-    void (*gradient)(const locus_embedding *embedding, size_t piece, double sign, const locus_tensor *gy,
+    void (*gradient)(const locus_embedding *embedding, size_t piece, double sign, const locus_embedding_rows *gy,
                      const locus_tensor *parameters);
 } locus_embedding_class;
 struct locus_embedding {

@@ -20,3 +20,42 @@ void locus_token_side_walk(const locus_token_side *side, size_t begin, size_t en
         begin += count;
     }
 }
+
+static locus_token_sequence sequence_at(const locus_token_side *side, size_t number) {
+    const locus_sequence_span *span = &side->spans[number];
+    const size_t first = side->keys ? span->key_first : span->query_first;
+    return (locus_token_sequence){number, first, first + (side->keys ? span->key_count : span->query_count)};
+}
+
+/* Sequences lie in order; one without tokens begins where the next one does, at the latest. */
+locus_token_sequence locus_token_side_find(const locus_token_side *side, size_t token) {
+    size_t low = 0, high = side->sequences;
+    while (high - low > 1) { /* the last that does not begin behind the token */
+        const size_t middle = low + (high - low) / 2;
+        if (sequence_at(side, middle).first <= token)
+            low = middle;
+        else
+            high = middle;
+    }
+    return sequence_at(side, low);
+}
+
+size_t locus_token_side_longest(const locus_token_side *side) {
+    size_t longest = 0;
+    for (size_t s = 0; s < side->sequences; s++) {
+        const locus_token_sequence sequence = sequence_at(side, s);
+        const size_t count = sequence.end - sequence.first;
+        longest = count > longest ? count : longest;
+    }
+    return longest;
+}
+
+locus_token_rows locus_token_rows_settle(locus_token_rows rows, const locus_token_side *side) {
+    for (size_t s = 0; rows.apart && s < side->sequences; s++) {
+        const locus_token_sequence sequence = sequence_at(side, s);
+        if (sequence.first < sequence.end && locus_token_rows_shift(&rows, s, sequence.first) != 0)
+            return rows;
+    }
+    rows.apart = false;
+    return rows;
+}

@@ -36,8 +36,11 @@ typedef struct locus_token_side {
     bool consecutive; /* in every sequence positions rise by one */
     const uint32_t
         *ahead; /* [tokens], if not consecutive: how many tokens from here on, this one included, rise by one */
-    const uint32_t *coarse; /* [tokens] index into locus_placement.coarse; NULL with fine on trees */
-    const uint32_t *fine;   /* [tokens] */
+    const uint32_t *coarse;           /* [tokens] index into locus_placement.coarse; NULL with fine on trees */
+    const uint32_t *fine;             /* [tokens] */
+    const locus_sequence_span *spans; /* [sequences]: the placement's, of whose keys or queries the tokens are */
+    size_t sequences;
+    bool keys;
 } locus_token_side;
 
 /* One coordinate of the group. */
@@ -92,5 +95,27 @@ static inline int64_t locus_block_of(int64_t position) {
 typedef void locus_token_visit(void *context, size_t first, size_t count);
 void locus_token_side_walk(const locus_token_side *side, size_t begin, size_t end, locus_token_visit *visit,
                            void *context);
+
+/* The sequence that a token in use is of. */
+typedef struct locus_token_sequence {
+    size_t number, first, end; /* its tokens */
+} locus_token_sequence;
+locus_token_sequence locus_token_side_find(const locus_token_side *side, size_t token);
+
+/* Tokens of the longest sequence. */
+size_t locus_token_side_longest(const locus_token_side *side);
+
+/* The same rows, as packed ones where all sequences' shifts are 0: batches of one, [sequences, length, heads, dim]
+ * transposed, all of one length. */
+locus_token_rows locus_token_rows_settle(locus_token_rows rows, const locus_token_side *side);
+
+/* Elements from the rows' data to a token in use, head 0. */
+static inline ptrdiff_t locus_token_rows_at(const locus_token_rows *rows, const locus_token_side *side, size_t token) {
+    const ptrdiff_t at = (ptrdiff_t)token * rows->token;
+    if (!rows->apart)
+        return at;
+    const locus_token_sequence sequence = locus_token_side_find(side, token);
+    return at + locus_token_rows_shift(rows, sequence.number, sequence.first);
+}
 
 #endif

@@ -13,6 +13,8 @@
 #ifndef LOCUS_ENCODING_SITES_H
 #define LOCUS_ENCODING_SITES_H
 
+#include "spec/token_rows.h"
+
 #include <locus/plan.h>
 #include <stdbool.h>
 
@@ -83,16 +85,13 @@ struct locus_operator { /* embedded first in each encoding's own struct */
  * but once for everything: all tokens of one or more roles, all heads. It runs its own parallel loops. Executors let it
  * write to buffers of their own and go on without an operator. Tokens in gaps are not touched. */
 
-/* One tensor [tokens of the role's buffer, heads, dim]; strides in elements, a head's elements next to each other. */
+/* One tensor of the role's tokens; a head's elements next to each other. */
 typedef struct locus_whole_stream {
     locus_role role;
     locus_direction direction; /* as in locus_operator_call */
-    const void *x;             /* backward: the input of forward, NULL if `parameters` is */
-    ptrdiff_t x_row, x_head;
-    const void *gy; /* backward only */
-    ptrdiff_t gy_row, gy_head;
-    void *y; /* forward: op x, may be x. Backward: gx = opᵀ gy, may be gy. */
-    ptrdiff_t y_row, y_head;
+    locus_token_rows x;        /* read. Backward: the input of forward, without data if `parameters` is NULL */
+    locus_token_rows gy;       /* read; backward only */
+    locus_token_rows y;        /* forward: op x, may be x. Backward: gx = opᵀ gy, may be gy. */
 } locus_whole_stream;
 
 #define LOCUS_WHOLE_STREAMS_MAX 5 /* query, key, value, output, and the output's gradient */

@@ -129,15 +129,9 @@ static locus_whole_stream stream_of(const trial *t, size_t dim, bool backward) {
     const bool x = !backward || t->learns;
     return (locus_whole_stream){.role = t->role,
                                 .direction = t->direction,
-                                .x = x ? t->x : NULL,
-                                .x_row = row,
-                                .x_head = head,
-                                .gy = backward ? t->gy : NULL,
-                                .gy_row = row,
-                                .gy_head = head,
-                                .y = backward ? t->gx : t->y,
-                                .y_row = row,
-                                .y_head = head};
+                                .x = {.data = x ? t->x : NULL, .token = row, .head = head},
+                                .gy = {.data = backward ? t->gy : NULL, .token = row, .head = head},
+                                .y = {.data = backward ? t->gx : t->y, .token = row, .head = head}};
 }
 
 static void *lend(size_t bytes) {

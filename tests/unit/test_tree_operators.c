@@ -260,19 +260,14 @@ static void copy_flow(const bench *b, const grove *g, const flow *f, const job *
     for (size_t k = 0; k < 3; k++)
         to->data[i][k] = as_dtype(from[k], numbers_of(b, g, f->role), what->dtype);
     to->roles[i] = f->role;
-    to->streams[i] = (locus_whole_stream){.role = f->role,
-                                          .direction = f->direction,
-                                          .x = what->gradients || !what->backward ? to->data[i][0] : NULL,
-                                          .x_row = row,
-                                          .x_head = head,
-                                          .gy = what->backward ? to->data[i][1] : NULL,
-                                          .gy_row = row,
-                                          .gy_head = head,
-                                          .y = to->data[i][!what->in_place  ? 2
-                                                           : what->backward ? 1
-                                                                            : 0],
-                                          .y_row = row,
-                                          .y_head = head};
+    const bool x = what->gradients || !what->backward;
+    const size_t y = !what->in_place ? 2 : what->backward ? 1 : 0;
+    to->streams[i] =
+        (locus_whole_stream){.role = f->role,
+                             .direction = f->direction,
+                             .x = {.data = x ? to->data[i][0] : NULL, .token = row, .head = head},
+                             .gy = {.data = what->backward ? to->data[i][1] : NULL, .token = row, .head = head},
+                             .y = {.data = to->data[i][y], .token = row, .head = head}};
 }
 
 static void call_class(const bench *b, const copies *all, size_t count, const job *what,
@@ -302,7 +297,7 @@ static void operate(const bench *b, const grove *g, flow *flows, size_t count, c
     const locus_tensor tensors[2] = {{0}, locus_tensor_view(gradients, what->dtype, 1, extent)};
     call_class(b, &all, count, what, learns ? tensors : NULL);
     for (size_t i = 0; i < count; i++) {
-        back_to_double(all.streams[i].y, numbers_of(b, g, flows[i].role), what->dtype, flows[i].y);
+        back_to_double(all.streams[i].y.data, numbers_of(b, g, flows[i].role), what->dtype, flows[i].y);
         for (size_t k = 0; k < 3; k++)
             free(all.data[i][k]);
     }

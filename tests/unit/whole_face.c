@@ -37,8 +37,8 @@ static void run(const locus_whole_operator *op, const locus_whole_call *call, bo
     for (size_t i = 0; i < call->count; i++) {
         locus_operate operate = operate_of(face, call->streams[i].role, call->dtype);
         operate.parameters = call->parameters;
-        assert_int_equal(call->streams[i].gy != NULL, backward);
-        assert_int_equal(call->streams[i].x != NULL, !backward || call->parameters != NULL);
+        assert_int_equal(call->streams[i].gy.data != NULL, backward);
+        assert_int_equal(call->streams[i].x.data != NULL, !backward || call->parameters != NULL);
         if (backward)
             locus_operate_backward(&operate, &call->streams[i], call->workspace);
         else

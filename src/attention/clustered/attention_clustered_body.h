@@ -59,11 +59,11 @@ static real *clustered_matrix(const clustered_walk *w, void *matrices, size_t in
 }
 
 static real *clustered_query(const clustered_walk *w, attention_view view, size_t row) {
-    return row_of(&view, w->span.query_first + row, w->head);
+    return kinds_row(view, w->sequence, w->span.query_first, row, w->head);
 }
 
 static real *clustered_key(const clustered_walk *w, attention_view view, size_t key) {
-    return row_of(&view, w->span.key_first + key, w->kv_head);
+    return kinds_row(view, w->sequence, w->span.key_first, key, w->kv_head);
 }
 
 static uint32_t *clustered_of(const clustered_walk *w, size_t row) {
@@ -259,7 +259,7 @@ static void clustered_scatter_task(void *context, size_t index, size_t worker) {
     for (size_t row = piece->first; row < piece->first + piece->count; row++) {
         const size_t c = *clustered_of(&w, row);
         memcpy(clustered_query(&w, job->turn.output, row), results + c * w.dv, w.dv * sizeof *results);
-        kinds_set(job->turn.log_sum_exp, w.span.query_first + row, w.head, (double)log_sums[c]);
+        kinds_set(clustered_query(&w, job->turn.log_sum_exp, row), (double)log_sums[c]);
     }
 }
 
@@ -352,9 +352,9 @@ static void clustered_key_task(void *context, size_t index, size_t worker) {
     clustered_walk w = clustered_walk_of(job, worker, piece->sequence, kv_head * turn->group);
     real *g_rows = clustered_matrix(&w, job->g_partials, index / turn->kv_heads * turn->heads + w.head, w.d);
     if (turn->wants_key)
-        kinds_zero_rows(turn->g_key, w.span.key_first + piece->first, piece->count, kv_head, w.d);
+        kinds_zero_rows(turn->g_key, clustered_key(&w, turn->g_key, piece->first), piece->count, w.d);
     if (turn->wants_value)
-        kinds_zero_rows(turn->g_value, w.span.key_first + piece->first, piece->count, kv_head, w.dv);
+        kinds_zero_rows(turn->g_value, clustered_key(&w, turn->g_value, piece->first), piece->count, w.dv);
     memset(g_rows, 0, turn->group * job->most * w.d * sizeof *g_rows); /* of the group's heads: side by side */
     for (size_t key = piece->first; w.C > 0 && key < last && !locus_call_cancelled(); key += CLUSTERED_PANEL) {
         const size_t width = clustered_cut(key, w.span.key_count, CLUSTERED_PANEL);

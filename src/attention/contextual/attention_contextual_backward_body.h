@@ -15,7 +15,7 @@
 #include "attention/contextual/attention_contextual_body.h"
 
 static double row_total(const contextual_worker *w, size_t row) {
-    return (double)*row_of(&w->job->turn.log_sum_exp, w->span.query_first + row, w->head);
+    return (double)*query_row(w, &w->job->turn.log_sum_exp, w->span.query_first + row);
 }
 
 /* Scores become weights again. */
@@ -110,10 +110,10 @@ static void backward_row(contextual_worker *w, size_t row, size_t i) {
     const size_t token = w->span.query_first + row;
     real *weight = w->score + i * w->ld, *g = w->g_score + i * w->ld;
     const attention_view given = locus_attention_view_of(turn->gradients->output);
-    const attention_view sums = locus_attention_view_of(turn->gradients->log_sum_exp);
-    const real own = sums.data ? *row_of(&sums, token, w->head) : 0;
+    const attention_view sums = locus_attention_numbers_of(turn->gradients->log_sum_exp);
+    const real own = sums.data ? *query_row(w, &sums, token) : 0;
     const real delta =
-        w->kernels->dot(turn->value_dim, row_of(&given, token, w->head), row_of(&turn->output, token, w->head)) - own;
+        w->kernels->dot(turn->value_dim, query_row(w, &given, token), query_row(w, &turn->output, token)) - own;
     const real cap = (real)job->settled.cap;
     double carried = 0;
     key_run runs[2];
@@ -149,8 +149,8 @@ static void backward_row(contextual_worker *w, size_t row, size_t i) {
 static void add_block_apart(contextual_worker *w, size_t token, size_t rows) {
     const attention_turn *turn = &w->job->turn;
     for (size_t i = 0; i < rows; i++) {
-        const real *query = row_of(&turn->query, token + i, w->head);
-        const real *g_output = row_of(&turn->g_output, token + i, w->head);
+        const real *query = query_row(w, &turn->query, token + i);
+        const real *g_output = query_row(w, &turn->g_output, token + i);
         key_run runs[2];
         runs_of(&w->seen[i], runs);
         for (size_t r = 2; r-- > 0;) {
@@ -159,22 +159,22 @@ static void add_block_apart(contextual_worker *w, size_t token, size_t rows) {
             if (low >= runs[r].high)
                 continue;
             if (turn->wants_value)
-                w->kernels->gemm(width, turn->value_dim, 1, weight, 1, 0, g_output, 0,
-                                 row_of(&turn->g_value, at, w->kv_head), turn->g_value.token, true);
+                w->kernels->gemm(width, turn->value_dim, 1, weight, 1, 0, g_output, 0, key_row(w, &turn->g_value, at),
+                                 turn->g_value.token, true);
             if (turn->wants_key)
-                w->kernels->gemm(width, turn->head_dim, 1, g, 1, 0, query, 0, row_of(&turn->g_key, at, w->kv_head),
+                w->kernels->gemm(width, turn->head_dim, 1, g, 1, 0, query, 0, key_row(w, &turn->g_key, at),
                                  turn->g_key.token, true);
             if (turn->wants_query)
-                w->kernels->gemm(1, turn->head_dim, width, g, 0, 1, row_of(&turn->key, at, w->kv_head), turn->key.token,
-                                 row_of(&turn->g_query, token + i, w->head), 0, true);
+                w->kernels->gemm(1, turn->head_dim, width, g, 0, 1, key_row(w, &turn->key, at), turn->key.token,
+                                 query_row(w, &turn->g_query, token + i), 0, true);
         }
     }
 }
 
 static void add_block(contextual_worker *w, size_t token, size_t rows) {
     const attention_turn *turn = &w->job->turn;
-    const real *query = row_of(&turn->query, token, w->head), *g_output = row_of(&turn->g_output, token, w->head);
-    real *g_query = row_of(&turn->g_query, token, w->head);
+    const real *query = query_row(w, &turn->query, token), *g_output = query_row(w, &turn->g_output, token);
+    real *g_query = query_row(w, &turn->g_query, token);
     for (size_t i = 0; turn->wants_query && i < rows; i++)
         memset(g_query + (ptrdiff_t)i * turn->g_query.token, 0, turn->head_dim * sizeof(real));
     if (w->apart) {
@@ -188,13 +188,13 @@ static void add_block(contextual_worker *w, size_t token, size_t rows) {
             continue;
         if (turn->wants_value)
             w->kernels->gemm(width, turn->value_dim, rows, w->score + key, 1, (ptrdiff_t)w->ld, g_output,
-                             turn->g_output.token, row_of(&turn->g_value, at, w->kv_head), turn->g_value.token, true);
+                             turn->g_output.token, key_row(w, &turn->g_value, at), turn->g_value.token, true);
         if (turn->wants_key)
             w->kernels->gemm(width, turn->head_dim, rows, w->g_score + key, 1, (ptrdiff_t)w->ld, query,
-                             turn->query.token, row_of(&turn->g_key, at, w->kv_head), turn->g_key.token, true);
+                             turn->query.token, key_row(w, &turn->g_key, at), turn->g_key.token, true);
         if (turn->wants_query)
             w->kernels->gemm(rows, turn->head_dim, width, w->g_score + key, (ptrdiff_t)w->ld, 1,
-                             row_of(&turn->key, at, w->kv_head), turn->key.token, g_query, turn->g_query.token, true);
+                             key_row(w, &turn->key, at), turn->key.token, g_query, turn->g_query.token, true);
     }
 }
 
@@ -205,10 +205,10 @@ static void add_rows(contextual_worker *w, size_t token, size_t rows) {
     const attention_view *to = &job->raw_g_query;
     if (job->turn.gradients->query)
         w->kernels->gemm(rows, dim, job->row_count, w->g_table, (ptrdiff_t)job->ld_rows, 1, job->rows, (ptrdiff_t)dim,
-                         row_of(to, token, w->head), to->token, !job->turn.acts_query_key);
+                         query_row(w, to, token), to->token, !job->turn.acts_query_key);
     if (w->slot)
         w->kernels->gemm(job->row_count, dim, rows, w->g_table, 1, (ptrdiff_t)job->ld_rows,
-                         row_of(&job->raw_query, token, w->head), job->raw_query.token,
+                         query_row(w, &job->raw_query, token), job->raw_query.token,
                          (real *)(void *)(w->slot + job->slots.table), (ptrdiff_t)dim, true);
 }
 
@@ -217,7 +217,7 @@ static void backward_block(contextual_worker *w, size_t row, size_t rows) {
     const attention_turn *turn = &job->turn;
     const size_t token = w->span.query_first + row;
     begin_block(w, row, rows);
-    multiply_columns(w, row_of(&turn->g_output, token, w->head), turn->g_output.token, rows, turn->value_dim,
+    multiply_columns(w, query_row(w, &turn->g_output, token), turn->g_output.token, rows, turn->value_dim,
                      w->value_columns, w->g_score);
     memset(w->g_table, 0, rows * job->ld_rows * sizeof(real));
     for (size_t i = 0; i < rows; i++)
@@ -229,7 +229,7 @@ static void backward_block(contextual_worker *w, size_t row, size_t rows) {
 /* What is not wanted is. */
 static bool rows_are_finite(const contextual_worker *w, const attention_view *view, size_t first, size_t count,
                             size_t head, size_t dim) {
-    const real *row = row_of(view, first, head);
+    const real *row = row_of(view, w->sequence, first, first, head);
     real sum = 0;
     for (size_t t = 0; row && t < count; t++, row += view->token)
         sum += w->kernels->dot(dim, row, row);
@@ -254,9 +254,9 @@ static void backward_sequence(contextual_worker *w, size_t group) {
     fill_columns(w, &turn->value, 0, w->span.key_count, turn->value_dim, w->value_columns);
     for (size_t t = w->span.key_first; t < w->span.key_first + w->span.key_count; t++) {
         if (turn->wants_key)
-            memset(row_of(&turn->g_key, t, w->kv_head), 0, turn->head_dim * sizeof(real));
+            memset(key_row(w, &turn->g_key, t), 0, turn->head_dim * sizeof(real));
         if (turn->wants_value)
-            memset(row_of(&turn->g_value, t, w->kv_head), 0, turn->value_dim * sizeof(real));
+            memset(key_row(w, &turn->g_value, t), 0, turn->value_dim * sizeof(real));
     }
     for (w->head = w->kv_head * turn->group; w->head < (w->kv_head + 1) * turn->group; w->head++) {
         w->slot = job->slots_wanted ? job->slot_data + (w->head * job->groups + group) * job->slots.bytes : NULL;
@@ -302,9 +302,11 @@ static void finish_task(void *context, size_t sequence, size_t worker) {
     const attention_view to = locus_attention_view_of(job->turn.gradients->query);
     (void)worker;
     for (size_t h = 0; h < job->turn.heads; h++)
-        for (size_t t = span.query_first; t < span.query_first + span.query_count; t++)
-            KERNELS_GET()->add(job->turn.head_dim, row_of(&to, t, h), row_of(&job->raw_g_query, t, h),
-                               row_of(&to, t, h));
+        for (size_t t = span.query_first; t < span.query_first + span.query_count; t++) {
+            real *row = row_of(&to, sequence, span.query_first, t, h);
+            KERNELS_GET()->add(job->turn.head_dim, row, row_of(&job->raw_g_query, sequence, span.query_first, t, h),
+                               row);
+        }
 }
 
 void REAL_NAME(locus_attention_contextual_finish)(contextual_job *job) {

@@ -65,6 +65,16 @@ size_t REAL_NAME(locus_attention_contextual_scratch)(const contextual_job *job) 
     return carve_worker(job, NULL, &w);
 }
 
+/* ---- rows of the worker's sequence and head ---- */
+
+static real *query_row(const contextual_worker *w, const attention_view *view, size_t token) {
+    return row_of(view, w->sequence, w->span.query_first, token, w->head);
+}
+
+static real *key_row(const contextual_worker *w, const attention_view *view, size_t token) {
+    return row_of(view, w->sequence, w->span.key_first, token, w->kv_head);
+}
+
 /* ---- blocks of keys ---- */
 
 /* Keys [low, high) of one run, piece by piece. */
@@ -88,7 +98,7 @@ static void fill_columns(const contextual_worker *w, const attention_view *view,
     for (size_t key = first; key < end; key += CONTEXTUAL_BLOCK) {
         const size_t width = smaller(end - key, CONTEXTUAL_BLOCK);
         real *block = columns + key * dim;
-        w->kernels->transpose(width, dim, row_of(view, w->span.key_first + key, w->kv_head), view->token, block,
+        w->kernels->transpose(width, dim, key_row(w, view, w->span.key_first + key), view->token, block,
                               CONTEXTUAL_BLOCK);
         for (size_t d = 0; width < CONTEXTUAL_BLOCK && d < dim; d++)
             memset(block + d * CONTEXTUAL_BLOCK + width, 0, (CONTEXTUAL_BLOCK - width) * sizeof(real));
@@ -225,9 +235,9 @@ static void begin_block(contextual_worker *w, size_t row, size_t rows) {
         w->seen[i] = locus_attention_see(&job->sight, w->sequence, &w->span, row + i);
         w->all = locus_attention_seen_join(&w->all, &w->seen[i]);
     }
-    multiply_columns(w, row_of(&job->turn.query, token, w->head), job->turn.query.token, rows, dim, w->key_columns,
+    multiply_columns(w, query_row(w, &job->turn.query, token), job->turn.query.token, rows, dim, w->key_columns,
                      w->score);
-    w->kernels->gemm(rows, job->ld_rows, dim, row_of(&job->raw_query, token, w->head), job->raw_query.token, 1,
+    w->kernels->gemm(rows, job->ld_rows, dim, query_row(w, &job->raw_query, token), job->raw_query.token, 1,
                      (const real *)(const void *)job->row_columns, (ptrdiff_t)job->ld_rows, w->table,
                      (ptrdiff_t)job->ld_rows, false);
 }
@@ -269,7 +279,7 @@ static void forward_softmax(contextual_worker *w, size_t row, size_t i) {
     clear_hidden(w, &w->seen[i], score);
     w->total[i] = total;
     if (job->turn.log_sum_exp.data)
-        *row_of(&job->turn.log_sum_exp, w->span.query_first + row, w->head) =
+        *query_row(w, &job->turn.log_sum_exp, w->span.query_first + row) =
             total == 0 ? -(real)INFINITY : (real)((double)top + log((double)total));
 }
 
@@ -284,8 +294,8 @@ static void forward_sums_apart(contextual_worker *w, size_t rows) {
         for (size_t r = 2; r-- > 0;)
             if (runs[r].low < runs[r].high)
                 w->kernels->gemm(1, turn->value_dim, runs[r].high - runs[r].low, w->score + i * w->ld + runs[r].low, 0,
-                                 1, row_of(&turn->value, w->span.key_first + runs[r].low, w->kv_head),
-                                 turn->value.token, w->sum + i * w->ld_value, 0, true);
+                                 1, key_row(w, &turn->value, w->span.key_first + runs[r].low), turn->value.token,
+                                 w->sum + i * w->ld_value, 0, true);
     }
 }
 
@@ -297,7 +307,7 @@ static void forward_sums(contextual_worker *w, size_t rows) {
         const size_t width = smaller(w->all.high - key, CONTEXTUAL_BLOCK);
         if (locus_attention_seen_any(&w->all, key, width))
             w->kernels->gemm(rows, turn->value_dim, width, w->score + key, (ptrdiff_t)w->ld, 1,
-                             row_of(&turn->value, w->span.key_first + key, w->kv_head), turn->value.token, w->sum,
+                             key_row(w, &turn->value, w->span.key_first + key), turn->value.token, w->sum,
                              (ptrdiff_t)w->ld_value, true);
     }
     if (w->kernels->dot(rows * w->ld_value, w->sum, w->sum) * 0 != 0)
@@ -315,7 +325,7 @@ static void forward_block(contextual_worker *w, size_t row, size_t rows) {
     forward_sums(w, rows);
     for (size_t i = 0; i < rows; i++)
         w->kernels->scale(dim, w->total[i] == 0 ? 0 : 1 / w->total[i], w->sum + i * w->ld_value,
-                          row_of(&turn->output, token + i, w->head));
+                          query_row(w, &turn->output, token + i));
 }
 
 static void forward_piece(contextual_worker *w, const attention_piece *piece) {

@@ -48,11 +48,11 @@ static linear_walk linear_walk_of(const attention_linear_job *job, size_t worker
 
 /* Rows by their number within the sequence. */
 static real *linear_query(const linear_walk *w, attention_view view, size_t row, size_t head) {
-    return row_of(&view, w->span.query_first + row, head);
+    return kinds_row(view, w->sequence, w->span.query_first, row, head);
 }
 
 static real *linear_key(const linear_walk *w, attention_view view, size_t key) {
-    return row_of(&view, w->span.key_first + key, w->kv_head);
+    return kinds_row(view, w->sequence, w->span.key_first, key, w->kv_head);
 }
 
 static real *linear_number(const linear_walk *w, void *numbers, size_t row, size_t head) {
@@ -74,18 +74,28 @@ static void linear_feature(const KERNELS *kernels, size_t n, real scale, const r
         y[i] += scale * x[i] < 0 ? 0 : scale * x[i]; /* in this order NaN stays NaN */
 }
 
-static void linear_feature_rows(const attention_linear_job *job, bool keys, size_t first, size_t count, size_t head) {
-    const attention_view source = locus_attention_view_of(keys ? job->turn.given->key : job->turn.given->query);
-    const attention_view target = locus_attention_view_of(keys ? &job->feature_key : &job->feature_query);
-    for (size_t t = first; t < first + count; t++)
-        linear_feature(KERNELS_GET(), job->turn.head_dim, keys ? 1 : (real)job->scale, row_of(&source, t, head),
-                       row_of(&target, t, head));
+/* What is done to tokens: all queries of a piece and head, or all keys. */
+typedef struct linear_rows {
+    bool keys;
+    size_t sequence, start; /* the sequence's first token */
+    size_t first, count, head;
+} linear_rows;
+
+static real *linear_row(const linear_rows *rows, const attention_view *view, size_t i) {
+    return row_of(view, rows->sequence, rows->start, rows->first + i, rows->head);
 }
 
-/* What is done to each token: all queries of a piece and head, or all keys. */
+static void linear_feature_rows(const attention_linear_job *job, const linear_rows *rows) {
+    const attention_view source = locus_attention_view_of(rows->keys ? job->turn.given->key : job->turn.given->query);
+    const attention_view target = locus_attention_view_of(rows->keys ? &job->feature_key : &job->feature_query);
+    for (size_t i = 0; i < rows->count; i++)
+        linear_feature(KERNELS_GET(), job->turn.head_dim, rows->keys ? 1 : (real)job->scale,
+                       linear_row(rows, &source, i), linear_row(rows, &target, i));
+}
+
 typedef struct linear_tokens {
     const attention_linear_job *job;
-    void (*visit)(const attention_linear_job *job, bool keys, size_t first, size_t count, size_t head);
+    void (*visit)(const attention_linear_job *job, const linear_rows *rows);
 } linear_tokens;
 
 static void linear_tokens_task(void *context, size_t index, size_t worker) {
@@ -96,8 +106,10 @@ static void linear_tokens_task(void *context, size_t index, size_t worker) {
     const size_t own = keys ? index - queries : index, width = keys ? kv_heads : heads;
     const attention_piece *piece = &(keys ? job->keys : job->queries).pieces[own / width];
     const locus_sequence_span span = locus_plan_span(job->turn.plan, piece->sequence);
+    const size_t start = keys ? span.key_first : span.query_first;
+    const linear_rows rows = {keys, piece->sequence, start, start + piece->first, piece->count, own % width};
     (void)worker;
-    tokens->visit(job, keys, (keys ? span.key_first : span.query_first) + piece->first, piece->count, own % width);
+    tokens->visit(job, &rows);
 }
 
 static void linear_each_token(linear_tokens tokens) {
@@ -323,7 +335,7 @@ static void linear_forward_chunk(linear_walk *w, size_t row, size_t count) {
     for (size_t r = 0; r < count; r++, output += turn->output.token) {
         const real z = linear_denominator(w, row + r);
         k->scale(w->dv, z == 0 ? 0 : 1 / z, output, output);
-        kinds_set(turn->log_sum_exp, w->span.query_first + row + r, w->head, log((double)z));
+        kinds_set(linear_query(w, turn->log_sum_exp, row + r, w->head), log((double)z));
     }
 }
 
@@ -371,7 +383,7 @@ static void linear_backward_chunk(linear_walk *w, size_t row, size_t count) {
     const real *g = linear_query(w, *scaled, row, w->head);
     real *g_query = linear_query(w, turn->g_query, row, w->head);
     if (turn->wants_query)
-        kinds_zero_rows(turn->g_query, w->span.query_first + row, count, w->head, w->d);
+        kinds_zero_rows(turn->g_query, g_query, count, w->d);
     for (size_t r = 0; r < count; r++)
         linear_row_backward(w, row + r);
     if (!turn->wants_query)
@@ -520,15 +532,15 @@ static void linear_finish_row(size_t n, real scale, const real *feature, const r
     }
 }
 
-static void linear_finish_rows(const attention_linear_job *job, bool keys, size_t first, size_t count, size_t head) {
-    const attention_view feature = locus_attention_view_of(keys ? &job->feature_key : &job->feature_query);
-    const attention_view gradient = keys ? job->turn.g_key : job->turn.g_query;
-    const attention_view rest = keys ? job->rest_key : job->rest_query;
+static void linear_finish_rows(const attention_linear_job *job, const linear_rows *rows) {
+    const attention_view feature = locus_attention_view_of(rows->keys ? &job->feature_key : &job->feature_query);
+    const attention_view gradient = rows->keys ? job->turn.g_key : job->turn.g_query;
+    const attention_view rest = rows->keys ? job->rest_key : job->rest_query;
     if (!gradient.data)
         return;
-    for (size_t t = first; t < first + count; t++)
-        linear_finish_row(job->turn.head_dim, keys ? 1 : (real)job->scale, row_of(&feature, t, head),
-                          rest.data ? row_of(&rest, t, head) : NULL, row_of(&gradient, t, head));
+    for (size_t i = 0; i < rows->count; i++)
+        linear_finish_row(job->turn.head_dim, rows->keys ? 1 : (real)job->scale, linear_row(rows, &feature, i),
+                          linear_row(rows, &rest, i), linear_row(rows, &gradient, i));
 }
 
 void REAL_NAME(locus_attention_linear_finish)(const attention_linear_job *job) {

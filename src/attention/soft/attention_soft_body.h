@@ -65,11 +65,11 @@ static real *soft_matrix(const soft_walk *w, void *matrices, size_t index, size_
 }
 
 static real *soft_query(const soft_walk *w, attention_view view, size_t row, size_t head) {
-    return row_of(&view, w->span.query_first + row, head);
+    return kinds_row(view, w->sequence, w->span.query_first, row, head);
 }
 
 static real *soft_key(const soft_walk *w, attention_view view, size_t key, size_t kv_head) {
-    return row_of(&view, w->span.key_first + key, kv_head);
+    return kinds_row(view, w->sequence, w->span.key_first, key, kv_head);
 }
 
 /* ---- landmarks ---- */
@@ -269,8 +269,7 @@ static void soft_queries_task(void *context, size_t index, size_t worker) {
                         soft_matrix(&w, job->weighted, soft_unit(&w, head), w.dv), (ptrdiff_t)w.dv,
                         soft_query(&w, turn->output, row, head), turn->output.token, false);
         for (size_t r = 0; r < count; r++)
-            kinds_set(turn->log_sum_exp, w.span.query_first + row + r, head,
-                      w.span.key_count > 0 ? 0 : -(double)INFINITY);
+            kinds_set(soft_query(&w, turn->log_sum_exp, row + r, head), w.span.key_count > 0 ? 0 : -(double)INFINITY);
     }
 }
 
@@ -301,7 +300,7 @@ static void soft_queries_backward_task(void *context, size_t index, size_t worke
                          .sums = w.sums,
                          .g_stride = turn->g_query.token};
     if (turn->wants_query)
-        kinds_zero_rows(turn->g_query, w.span.query_first + piece->first, piece->count, head, w.d);
+        kinds_zero_rows(turn->g_query, soft_query(&w, turn->g_query, piece->first, head), piece->count, w.d);
     if (w.m == 0)
         return;
     memset(g_weighted, 0, w.m * w.dv * sizeof *g_weighted);
@@ -408,9 +407,9 @@ static void soft_keys_backward_task(void *context, size_t index, size_t worker) 
     const attention_piece *piece = &job->keys.pieces[index / turn->kv_heads];
     const soft_walk w = soft_walk_of(job, worker, piece->sequence);
     if (turn->wants_key)
-        kinds_zero_rows(turn->g_key, w.span.key_first + piece->first, piece->count, kv_head, w.d);
+        kinds_zero_rows(turn->g_key, soft_key(&w, turn->g_key, piece->first, kv_head), piece->count, w.d);
     if (turn->wants_value)
-        kinds_zero_rows(turn->g_value, w.span.key_first + piece->first, piece->count, kv_head, w.dv);
+        kinds_zero_rows(turn->g_value, soft_key(&w, turn->g_value, piece->first, kv_head), piece->count, w.dv);
     for (size_t g = 0; w.m > 0 && g < turn->group; g++) {
         const size_t head = kv_head * turn->group + g;
         soft_gradients to = {

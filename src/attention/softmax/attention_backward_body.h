@@ -32,16 +32,16 @@ static void backward_panel_begin(backward_worker *w, size_t key, size_t count) {
     size_t token = l->span.key_first + key;
     run r = {LOCUS_ROLE_KEY, LOCUS_FORWARD, token, count, 1};
     size_t near = smaller(count, ATTENTION_KEY_BLOCK);
-    prefetch_rows(row_of(&job->key, token, l->kv), job->key.token, near, job->head_dim);
-    prefetch_rows(row_of(&job->value, token, l->kv), job->value.token, near, job->value_dim);
-    operate(l, r, row_of(&job->key, token, l->kv), job->key.token, w->keys, (ptrdiff_t)l->ld_key);
+    prefetch_rows(key_row(l, &job->key, token), job->key.token, near, job->head_dim);
+    prefetch_rows(key_row(l, &job->value, token), job->value.token, near, job->value_dim);
+    operate(l, r, key_row(l, &job->key, token), job->key.token, w->keys, (ptrdiff_t)l->ld_key);
     fill_columns(l, count, job->head_dim, w->keys, (ptrdiff_t)l->ld_key, w->key_columns);
-    prefetch_rows(row_of(&job->g_key, token, l->kv), job->g_key.token, near, job->head_dim);
-    prefetch_rows(row_of(&job->g_value, token, l->kv), job->g_value.token, near, job->value_dim);
+    prefetch_rows(key_row(l, &job->g_key, token), job->g_key.token, near, job->head_dim);
+    prefetch_rows(key_row(l, &job->g_value, token), job->g_value.token, near, job->value_dim);
     for (size_t first = 0; first < count; first += ATTENTION_KEY_BLOCK) {
         size_t width = smaller(count - first, ATTENTION_KEY_BLOCK);
         run v = {LOCUS_ROLE_VALUE, LOCUS_FORWARD, token + first, width, 1};
-        operate(l, v, row_of(&job->value, token + first, l->kv), job->value.token, w->rows, ld_value);
+        operate(l, v, key_row(l, &job->value, token + first), job->value.token, w->rows, ld_value);
         fill_columns(l, width, job->value_dim, w->rows, ld_value, w->value_columns + first * job->value_dim);
     }
     if (job->wants_key)
@@ -70,7 +70,9 @@ static attention_view part_view(const attention_job *job, locus_role role, size_
         return role == LOCUS_ROLE_KEY ? job->g_key : job->g_value;
     const size_t dim = role == LOCUS_ROLE_KEY ? job->head_dim : job->value_dim, row = job->kv_heads * dim;
     real *data = (real *)(void *)(role == LOCUS_ROLE_KEY ? job->key_partials : job->value_partials);
-    return (attention_view){data + (part - 1) * locus_plan_key_tokens(job->plan) * row, (ptrdiff_t)row, (ptrdiff_t)dim};
+    return (attention_view){.data = data + (part - 1) * locus_plan_key_tokens(job->plan) * row,
+                            .token = (ptrdiff_t)row,
+                            .head = (ptrdiff_t)dim};
 }
 
 /* Later heads of a run add to what the first has written. */
@@ -80,12 +82,12 @@ static void backward_panel_write(backward_worker *w, run r, const attention_view
     const attention_view target = part_view(l->job, r.role, w->first_head / w->heads);
     const size_t dim = role_dim(l, r.role);
     const ptrdiff_t ld = (ptrdiff_t)(r.role == LOCUS_ROLE_KEY ? l->ld_key : l->ld_value);
-    real *to = row_of(&target, r.first, l->kv);
+    real *to = key_row(l, &target, r.first);
     if (!part_view(l->job, r.role, 0).data) {
-        learn_alone(w, r, row_of(x, r.first, l->kv), x->token, g, ld, slot);
+        learn_alone(w, r, key_row(l, x, r.first), x->token, g, ld, slot);
         return;
     }
-    operate_backward(l, r, row_of(x, r.first, l->kv), x->token, g, ld, first ? to : g, first ? target.token : ld,
+    operate_backward(l, r, key_row(l, x, r.first), x->token, g, ld, first ? to : g, first ? target.token : ld,
                      slot_at(w, slot));
     for (size_t i = 0; !first && i < r.count; i++, to += target.token, g += ld)
         l->kernels->add(dim, to, g, to);
@@ -123,7 +125,7 @@ static void subtract_content(backward_worker *w, size_t row, size_t rows, real *
         run r = {LOCUS_ROLE_KEY, LOCUS_FORWARD, l->span.key_first + key, s.keys, 1};
         if (!locus_attention_seen_any(&seen, key, s.keys))
             continue;
-        operate(l, r, row_of(&job->key, r.first, l->kv), job->key.token, w->keys, (ptrdiff_t)l->ld_key);
+        operate(l, r, key_row(l, &job->key, r.first), job->key.token, w->keys, (ptrdiff_t)l->ld_key);
         fill_columns(l, s.keys, job->head_dim, w->keys, (ptrdiff_t)l->ld_key, w->key_columns);
         strip_scores(w, &s, w->key_columns);
         for (size_t i = 0; i < rows; i++) {
@@ -148,7 +150,7 @@ static const real *operator_input(backward_worker *w, size_t row, size_t rows) {
     size_t token = l->span.query_first + row;
     ptrdiff_t ld = (ptrdiff_t)l->ld_value;
     run r = {LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, token, rows, 1};
-    copy_rows(l, &r, row_of(&job->output, token, l->head), job->output.token, w->rows, ld);
+    copy_rows(l, &r, query_row(l, &job->output, token), job->output.token, w->rows, ld);
     if (job->content_value)
         subtract_content(w, row, rows, w->rows);
     operate(l, r, w->rows, ld, w->output_rows, ld);
@@ -161,7 +163,7 @@ static void backward_sink(const backward_worker *w, size_t row, size_t rows) {
     const double sink = (double)(real)l->job->sinks[l->head];
     double *sum = slot_at(w, l->job->slots.sinks);
     for (size_t i = row; i < row + rows; i++) {
-        const double total = (double)*row_of(&l->job->log_sum_exp, l->span.query_first + i, l->head);
+        const double total = (double)*query_row(l, &l->job->log_sum_exp, l->span.query_first + i);
         if (w->delta[i] != 0) /* a row that sees nothing has 0, whatever its log-sum-exp is */
             *sum -= exp(sink - total) * (double)w->delta[i];
     }
@@ -173,10 +175,10 @@ static void backward_delta(const backward_worker *w, size_t row, size_t rows, bo
     const attention_job *job = l->job;
     for (size_t i = row; i < row + rows; i++) {
         const size_t token = l->span.query_first + i;
-        w->delta[i] = l->kernels->dot(job->value_dim, row_of(&job->g_given, token, l->head),
-                                      row_of(&job->output, token, l->head));
+        w->delta[i] =
+            l->kernels->dot(job->value_dim, query_row(l, &job->g_given, token), query_row(l, &job->output, token));
         if (job->g_log_sum_exp.data)
-            w->delta[i] -= *row_of(&job->g_log_sum_exp, token, l->head);
+            w->delta[i] -= *query_row(l, &job->g_log_sum_exp, token);
     }
     if (learn && w->slot && job->sinks)
         backward_sink(w, row, rows);
@@ -188,8 +190,8 @@ static void backward_queries_begin(backward_worker *w, size_t row, size_t rows, 
     const lane *l = &w->l;
     const attention_job *job = l->job;
     size_t token = l->span.query_first + row;
-    const real *q = row_of(&job->query, token, l->head), *o = row_of(&job->output, token, l->head);
-    const real *g = row_of(&job->g_output, token, l->head), *x = NULL;
+    const real *q = query_row(l, &job->query, token), *o = query_row(l, &job->output, token);
+    const real *g = query_row(l, &job->g_output, token), *x = NULL;
     run r = {LOCUS_ROLE_QUERY, LOCUS_FORWARD, token, rows, (real)job->scale};
     prefetch_rows(q, job->query.token, rows, job->head_dim);
     prefetch_rows(g, job->g_output.token, rows, job->value_dim);
@@ -215,13 +217,13 @@ static void backward_queries_end(backward_worker *w, size_t row, size_t rows, co
     const lane *l = &w->l;
     const attention_job *job = l->job;
     size_t token = l->span.query_first + row;
-    real *target = row_of(&job->g_query, token, l->head);
+    real *target = query_row(l, &job->g_query, token);
     run r = {LOCUS_ROLE_QUERY, LOCUS_FORWARD, token, rows, (real)job->scale};
     if (!target) {
-        learn_alone(w, r, row_of(&job->query, token, l->head), job->query.token, g, ld, job->slots.query_key);
+        learn_alone(w, r, query_row(l, &job->query, token), job->query.token, g, ld, job->slots.query_key);
         return;
     }
-    operate_backward(l, r, row_of(&job->query, token, l->head), job->query.token, g, ld, target, job->g_query.token,
+    operate_backward(l, r, query_row(l, &job->query, token), job->query.token, g, ld, target, job->g_query.token,
                      slot_at(w, job->slots.query_key));
     for (size_t i = 0; job->content_key && i < rows; i++)
         l->kernels->axpy(job->head_dim, (real)job->content_scale, content + (ptrdiff_t)i * ld,
@@ -335,8 +337,8 @@ static void join_keys(const backward_worker *w, const attention_item *item, locu
     for (size_t part = 1; part < l->job->schedule.head_parts; part++) {
         const attention_view source = part_view(l->job, role, part);
         for (size_t i = 0; i < item->count; i++) {
-            real *to = row_of(&target, l->span.key_first + item->first + i, l->kv);
-            l->kernels->add(role_dim(l, role), to, row_of(&source, l->span.key_first + item->first + i, l->kv), to);
+            real *to = key_row(l, &target, l->span.key_first + item->first + i);
+            l->kernels->add(role_dim(l, role), to, key_row(l, &source, l->span.key_first + item->first + i), to);
         }
     }
 }

@@ -70,7 +70,7 @@ static void backward_weights(backward_worker *w, const strip *s, size_t row, con
     const lane *l = &w->l;
     const attention_job *job = l->job;
     const size_t count = c->to - c->from;
-    real total = *row_of(&job->log_sum_exp, l->span.query_first + row, l->head);
+    real total = *query_row(l, &job->log_sum_exp, l->span.query_first + row);
     finish_scores(l, s, row, c, weight, job->learned_factor || job->cap != 0 ? w->product : NULL);
     if (job->dropout > 0)
         dropout_keep(l, s, row, c);
@@ -165,7 +165,7 @@ static void strip_content_backward(backward_worker *w, const strip *s, const str
     const lane *l = &w->l;
     const attention_job *job = l->job;
     if (job->content_value && w->slot) {
-        content_targets to = {.left = row_of(&job->g_output, l->span.query_first + s->row, l->head),
+        content_targets to = {.left = query_row(l, &job->g_output, l->span.query_first + s->row),
                               .ld_left = job->g_output.token,
                               .slot = slot_at(w, job->slots.content_value)};
         content_sums(l, s, content_values(job), to);
@@ -224,7 +224,7 @@ static void backward_strip(backward_worker *w, const strip *s, const strip *g, s
         strip_products(l, g, job->value_dim, g_output, (ptrdiff_t)l->ld_value,
                        columns_at(w->value_columns, at, job->value_dim));
     if (job->wants_scores && job->content_value)
-        content_products(l, g, content_values(job), row_of(&job->g_output, l->span.query_first + s->row, l->head),
+        content_products(l, g, content_values(job), query_row(l, &job->g_output, l->span.query_first + s->row),
                          job->g_output.token);
     for (size_t i = 0; i < s->rows; i++)
         backward_row(w, s, i, g->score + i * ATTENTION_KEY_BLOCK);

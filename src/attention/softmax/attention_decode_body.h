@@ -81,7 +81,7 @@ static void decode_queries(decode_worker *w, size_t k) {
     real *query = w->query + k * w->rows * l->ld_key, *columns = w->query_columns + k * w->width * job->head_dim;
     for (size_t row = 0; row < w->rows; row += w->queries) {
         decode_row(w, k, row);
-        operate(l, r, row_of(&job->query, r.first, l->head), job->query.token, query + row * l->ld_key,
+        operate(l, r, query_row(l, &job->query, r.first), job->query.token, query + row * l->ld_key,
                 (ptrdiff_t)l->ld_key);
     }
     if (w->width == 0)

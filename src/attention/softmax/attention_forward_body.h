@@ -71,11 +71,11 @@ static void forward_queries(forward_worker *w, const attention_item *item, size_
     const lane *l = &w->l;
     const attention_job *job = l->job;
     size_t token = l->span.query_first + item->first;
-    const real *q = row_of(&job->query, token, l->head);
+    const real *q = query_row(l, &job->query, token);
     run r = {LOCUS_ROLE_QUERY, LOCUS_FORWARD, token, item->count, (real)job->scale};
     size_t near = smaller(item->count, ATTENTION_KEY_BLOCK);
     prefetch_rows(q, job->query.token, near, job->head_dim);
-    prefetch_rows(row_of(&job->output, token, l->head), job->output.token, near, job->value_dim);
+    prefetch_rows(query_row(l, &job->output, token), job->output.token, near, job->value_dim);
     operate(l, r, q, job->query.token, w->query + base * l->ld_key, (ptrdiff_t)l->ld_key);
     if (job->content_key) {
         r.scale = (real)job->content_scale;
@@ -122,7 +122,7 @@ static void forward_panel(forward_worker *w, size_t key, size_t count) {
         }
         fill_columns(l, width, job->head_dim, keys.data, keys.stride, w->key_columns + first * job->head_dim);
     }
-    w->panel_values = row_of(&job->value, token, l->kv);
+    w->panel_values = key_row(l, &job->value, token);
     w->ld_panel = job->value.token;
     if (!forward_rows_are_near(l))
         forward_panel_values(w, token, count);
@@ -133,7 +133,7 @@ static void forward_panel(forward_worker *w, size_t key, size_t count) {
 static void finish_rows(const lane *l, size_t token, size_t count, const real *top, const real *total, real *sum) {
     const attention_job *job = l->job;
     size_t dim = job->value_dim;
-    real *output = row_of(&job->output, token, l->head);
+    real *output = query_row(l, &job->output, token);
     for (size_t i = 0; i < count; i++) {
         real *from = sum + i * l->ld_value,
              *target = job->value_operator ? from : output + (ptrdiff_t)i * job->output.token;
@@ -142,7 +142,7 @@ static void finish_rows(const lane *l, size_t token, size_t count, const real *t
         else
             l->kernels->scale(dim, 1 / total[i], from, target);
         if (job->log_sum_exp.data)
-            *row_of(&job->log_sum_exp, token + i, l->head) = log_of_sum(top[i], total[i]);
+            *query_row(l, &job->log_sum_exp, token + i) = log_of_sum(top[i], total[i]);
     }
     if (job->value_operator) {
         run r = {LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, token, count, 1};
@@ -154,7 +154,7 @@ static void forward_finish(forward_worker *w, const attention_item *item, size_t
     const lane *l = &w->l;
     const attention_job *job = l->job;
     size_t token = l->span.query_first + item->first;
-    real *output = row_of(&job->output, token, l->head);
+    real *output = query_row(l, &job->output, token);
     finish_rows(l, token, item->count, w->top + base, w->total + base, w->sum + base * l->ld_value);
     for (size_t i = 0; job->content_value && i < item->count; i++)
         if (w->total[base + i] != 0)

@@ -28,7 +28,7 @@ static void take_tensors(attention_job *job, const locus_attention_tensors *tens
     job->key = locus_attention_view_of(tensors->key);
     job->value = locus_attention_view_of(tensors->value);
     job->output = locus_attention_view_of(tensors->output);
-    job->log_sum_exp = locus_attention_view_of(tensors->log_sum_exp);
+    job->log_sum_exp = locus_attention_numbers_of(tensors->log_sum_exp);
 }
 
 /* Turns what whole operators act on, then lays the loops out in the memory that these have worked in. */
@@ -82,7 +82,7 @@ static void backward(const locus_plan *plan, const locus_attention_options *opti
     job.g_query = locus_attention_view_of(gradients->query);
     job.g_key = locus_attention_view_of(gradients->key);
     job.g_value = locus_attention_view_of(gradients->value);
-    job.g_log_sum_exp = locus_attention_view_of(gradients->log_sum_exp);
+    job.g_log_sum_exp = locus_attention_numbers_of(gradients->log_sum_exp);
     job.slots_wanted = gradients->parameters != NULL;
     job.wants_query = gradients->query != NULL;
     job.wants_key = gradients->key != NULL;

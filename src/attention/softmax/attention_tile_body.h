@@ -44,6 +44,15 @@ static void choose_head(lane *l, size_t kv, size_t g) {
     l->head = kv * l->job->group + g;
 }
 
+/* Rows of the lane's sequence and head: of queries, outputs and their numbers; of keys and values. */
+static real *query_row(const lane *l, const attention_view *view, size_t token) {
+    return row_of(view, l->sequence, l->span.query_first, token, l->head);
+}
+
+static real *key_row(const lane *l, const attention_view *view, size_t token) {
+    return row_of(view, l->sequence, l->span.key_first, token, l->kv);
+}
+
 /* What a row sees of the keys [key, key + count): columns [from, to) but for [gap, gap_end). */
 typedef struct cut {
     size_t from, to, gap, gap_end;
@@ -173,12 +182,17 @@ static const attention_view *kept_view(const lane *l, locus_role role) {
     return role == LOCUS_ROLE_KEY ? &l->job->key : &l->job->value;
 }
 
+/* Elements from the view's data to a token of the lane's sequence and head. */
+static ptrdiff_t kept_offset(const lane *l, const attention_view *view, size_t token) {
+    return locus_token_rows_shift(view, l->sequence, l->span.key_first) + (ptrdiff_t)token * view->token +
+           (ptrdiff_t)l->kv * view->head;
+}
+
 /* The same for keys or values. */
 static void prefetch_kept(const lane *l, locus_role role, size_t token, size_t rows) {
     const attention_view *view = kept_view(l, role);
     const size_t size = locus_dtype_size(l->job->kept), bytes = role_dim(l, role) * size;
-    const char *x =
-        (const char *)view->data + ((ptrdiff_t)token * view->token + (ptrdiff_t)l->kv * view->head) * (ptrdiff_t)size;
+    const char *x = (const char *)view->data + kept_offset(l, view, token) * (ptrdiff_t)size;
     for (size_t i = 0; i < rows; i++, x += view->token * (ptrdiff_t)size)
         for (size_t at = 0; at < bytes; at += LOCUS_ALIGNMENT)
             __builtin_prefetch(x + at);
@@ -191,8 +205,7 @@ static kept_rows kept_at(const lane *l, locus_role role, size_t token, size_t co
 #if REAL_OF_HALVES
     if (l->job->kept != REAL_DTYPE) {
         const size_t dim = role_dim(l, role), ld = role == LOCUS_ROLE_KEY ? l->ld_key : l->ld_value;
-        const uint16_t *from =
-            (const uint16_t *)view->data + (ptrdiff_t)token * view->token + (ptrdiff_t)l->kv * view->head;
+        const uint16_t *from = (const uint16_t *)view->data + kept_offset(l, view, token);
         const locus_kernels_half *halves = locus_kernels_half_get();
         void (*const widen)(size_t, const uint16_t *, float *) =
             l->job->kept == LOCUS_FLOAT16 ? halves->widen_float16 : halves->widen_bfloat16;
@@ -202,7 +215,7 @@ static kept_rows kept_at(const lane *l, locus_role role, size_t token, size_t co
     }
 #endif
     (void)count;
-    return (kept_rows){row_of(view, token, l->kv), view->token};
+    return (kept_rows){key_row(l, view, token), view->token};
 }
 
 static void copy_rows(const lane *l, const run *r, const real *x, ptrdiff_t x_stride, real *y, ptrdiff_t y_stride) {

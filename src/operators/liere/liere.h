@@ -58,6 +58,7 @@ typedef struct locus_liere_scratch {
 /* The rows of a stream that one matrix acts on. */
 typedef struct locus_liere_rows {
     const locus_whole_stream *stream;
+    const locus_token_side *side;
     const uint32_t *tokens;
     size_t count;       /* tokens × heads */
     size_t head, heads; /* the first head, and how many */

@@ -10,22 +10,19 @@
 #define T(name) JOIN(name##_, WIDTH)
 #define KERNELS() JOIN(locus_kernels_, JOIN(WIDTH, _get))()
 
-typedef struct T(tensor) {
-    REAL *data;
-    ptrdiff_t row, head;
-} T(tensor);
-
-static REAL *T(row_at)(const locus_liere_rows *rows, T(tensor) tensor, size_t index) {
-    return tensor.data + (ptrdiff_t)rows->tokens[index / rows->heads] * tensor.row +
-           (ptrdiff_t)(rows->head + index % rows->heads) * tensor.head;
+static REAL *T(row_at)(const locus_liere_rows *rows, const locus_token_rows *tensor, size_t index) {
+    return (REAL *)tensor->data + locus_token_rows_at(tensor, rows->side, rows->tokens[index / rows->heads]) +
+           (ptrdiff_t)(rows->head + index % rows->heads) * tensor->head;
 }
 
-static void T(gather)(const locus_liere_rows *rows, T(tensor) from, size_t first, size_t count, REAL *block) {
+static void T(gather)(const locus_liere_rows *rows, const locus_token_rows *from, size_t first, size_t count,
+                      REAL *block) {
     for (size_t i = 0; i < count; i++)
         memcpy(block + i * rows->dim, T(row_at)(rows, from, first + i), rows->dim * sizeof(REAL));
 }
 
-static void T(scatter)(const locus_liere_rows *rows, const REAL *block, size_t first, size_t count, T(tensor) to) {
+static void T(scatter)(const locus_liere_rows *rows, const REAL *block, size_t first, size_t count,
+                       const locus_token_rows *to) {
     for (size_t i = 0; i < count; i++)
         memcpy(T(row_at)(rows, to, first + i), block + i * rows->dim, rows->dim * sizeof(REAL));
 }
@@ -51,22 +48,19 @@ static void T(add_gradient)(const locus_liere_rows *rows, const locus_liere_scra
 /* Rows of a block are multiplied from the right: x Mᵀ is M x. */
 void JOIN(locus_liere_run_, WIDTH)(const locus_liere_rows *rows, const locus_liere_scratch *scratch, double *gradient) {
     const locus_whole_stream *stream = rows->stream;
-    const bool back = stream->gy != NULL;
-    const T(tensor) x = {(REAL *)stream->x, stream->x_row, stream->x_head};
-    const T(tensor) g = {(REAL *)stream->gy, stream->gy_row, stream->gy_head};
-    const T(tensor) y = {(REAL *)stream->y, stream->y_row, stream->y_head};
+    const bool back = stream->gy.data != NULL;
     const REAL *right = rows->turns != back ? scratch->transposed : scratch->matrix;
     const ptrdiff_t ld = (ptrdiff_t)rows->dim;
     for (size_t first = 0; first < rows->count; first += LOCUS_LIERE_ROWS) {
         const size_t left = rows->count - first, count = left < LOCUS_LIERE_ROWS ? left : LOCUS_LIERE_ROWS;
         if (back)
-            T(gather)(rows, g, first, count, scratch->g);
+            T(gather)(rows, &stream->gy, first, count, scratch->g);
         if (!back || gradient)
-            T(gather)(rows, x, first, count, scratch->x);
+            T(gather)(rows, &stream->x, first, count, scratch->x);
         if (gradient)
             T(add_gradient)(rows, scratch, count, gradient);
         KERNELS()->gemm(count, rows->dim, rows->dim, back ? scratch->g : scratch->x, ld, 1, right, ld, scratch->y, ld,
                         false);
-        T(scatter)(rows, scratch->y, first, count, y);
+        T(scatter)(rows, scratch->y, first, count, &stream->y);
     }
 }

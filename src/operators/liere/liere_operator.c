@@ -161,6 +161,7 @@ static locus_liere_rows rows_of(const locus_liere_operator *op, const locus_whol
     const locus_position_tokens *grouped = is_query(stream->role) ? &op->distinct.query : &op->distinct.key;
     const bool shared = liere->tables == 1;
     locus_liere_rows rows = {.stream = stream, .dim = liere->dim};
+    rows.side = is_query(stream->role) ? &op->placement->query : &op->placement->key;
     rows.tokens = grouped->tokens + grouped->first[position];
     rows.head = shared ? 0 : table;
     rows.heads = shared ? liere->heads : 1;

@@ -62,7 +62,7 @@ static void copy_rows(const tree_walk *walk, const REAL *from, size_t count, REA
     memcpy(to, from, count * walk->dim * sizeof *to);
 }
 
-static void read_row(const tree_walk *walk, const locus_tree_tensor *tensor, ptrdiff_t offset, REAL *row) {
+static void read_row(const tree_walk *walk, const locus_token_rows *tensor, ptrdiff_t offset, REAL *row) {
 #if !SINGLE
     if (walk->pass->dtype == LOCUS_FLOAT32) {
         for (size_t i = 0; i < walk->dim; i++)
@@ -73,7 +73,7 @@ static void read_row(const tree_walk *walk, const locus_tree_tensor *tensor, ptr
     copy_rows(walk, (const REAL *)tensor->data + offset, 1, row);
 }
 
-static void write_row(const tree_walk *walk, const locus_tree_tensor *tensor, ptrdiff_t offset, const REAL *row) {
+static void write_row(const tree_walk *walk, const locus_token_rows *tensor, ptrdiff_t offset, const REAL *row) {
 #if !SINGLE
     if (walk->pass->dtype == LOCUS_FLOAT32) {
         for (size_t i = 0; i < walk->dim; i++)
@@ -87,20 +87,22 @@ static void write_row(const tree_walk *walk, const locus_tree_tensor *tensor, pt
 /* One entry's own rows of one stream; returns where the next stream's stand. */
 static REAL *exchange(const tree_walk *walk, const locus_tree_stream *stream, const locus_tree_rows *rows, REAL *at,
                       tree_way way) {
-    const locus_tree_tensor *tensor = way == UP ? &stream->up : way == TOP ? &stream->top : &stream->out;
+    const locus_token_rows *tensor = way == UP ? &stream->up : way == TOP ? &stream->top : &stream->out;
     const size_t heads = walk->pass->heads, first = heads == 1 ? walk->task->desk->table : 0;
     const uint32_t *tokens = walk->layout->tokens[stream->side] + rows[stream->side].token;
     const uint32_t own = rows[stream->side].own;
     if (way >= CLIMBED && stream->out_climbs != (way == CLIMBED))
         return at + own * heads * walk->dim;
-    for (uint32_t i = 0; i < own; i++)
+    for (uint32_t i = 0; i < own; i++) {
+        const ptrdiff_t row = locus_token_rows_at(tensor, walk->pass->op->side[stream->side], tokens[i]);
         for (size_t h = first; h < first + heads; h++, at += walk->dim) {
-            ptrdiff_t offset = (ptrdiff_t)tokens[i] * tensor->row + (ptrdiff_t)h * tensor->head;
+            const ptrdiff_t offset = row + (ptrdiff_t)h * tensor->head;
             if (way >= CLIMBED)
                 write_row(walk, tensor, offset, at);
             else
                 read_row(walk, tensor, offset, at);
         }
+    }
     return at;
 }
 

@@ -13,16 +13,10 @@
 
 #include "operators/tree/tree_matrices.h"
 
-/* Rows of [tokens, heads, dim] of call's dtype; strides in elements. */
-typedef struct locus_tree_tensor {
-    void *data;
-    ptrdiff_t row, head;
-} locus_tree_tensor;
-
 typedef struct locus_tree_stream {
     size_t side;
-    locus_tree_tensor up, top, out;
-    bool out_climbs; /* `out` gets what has climbed, else what has descended */
+    locus_token_rows up, top, out; /* of call's dtype */
+    bool out_climbs;               /* `out` gets what has climbed, else what has descended */
 } locus_tree_stream;
 
 typedef struct locus_tree_pass {

@@ -126,17 +126,15 @@ typedef enum locus_tree_which { CLIMBING, DESCENDING, BOTH } locus_tree_which;
 
 static void add_stream(locus_tree_pass *pass, const locus_tree_operator *op, const locus_whole_stream *from,
                        bool backward) {
-    const locus_tree_tensor x = {(void *)(uintptr_t)from->x, from->x_row, from->x_head};
-    const locus_tree_tensor gy = {(void *)(uintptr_t)from->gy, from->gy_row, from->gy_head};
     const bool forward_climbs = climbs(from), learns = pass->climbs && pass->descends;
     locus_tree_stream *stream = &pass->streams[pass->count++];
-    *stream = (locus_tree_stream){.side = side_of(op, from->role), .out = {from->y, from->y_row, from->y_head}};
+    *stream = (locus_tree_stream){.side = side_of(op, from->role), .out = from->y};
     stream->out_climbs = forward_climbs != backward;
     if (learns) {
-        stream->up = forward_climbs ? x : gy;
-        stream->top = forward_climbs ? gy : x;
+        stream->up = forward_climbs ? from->x : from->gy;
+        stream->top = forward_climbs ? from->gy : from->x;
     } else {
-        stream->up = stream->top = backward ? gy : x;
+        stream->up = stream->top = backward ? from->gy : from->x;
     }
     pass->times[stream->side] += pass->heads;
 }
