@@ -63,7 +63,7 @@ static const locus_plan *plan_of(const lab_stack_run *run, const lab_sublayer *s
     const lab_stack_position *place = &run->places[sublayer->encoding];
     if (sublayer->plan)
         return sublayer->plan;
-    return sublayer->kind == LAB_CROSS_ATTENTION ? place->cross_plan : place->self_plan;
+    return sublayer->kind == LAB_CROSS_ATTENTION ? place->cross.plan : place->self.plan;
 }
 
 static locus_tensor sums_view(const lab_stack *stack, float *data, row_place rows) {

@@ -170,13 +170,12 @@ static locus_status encode(lab_decoding *d, locus_error *error) {
     locus_status status = lab_positions_make(model, &d->memory, &packing, &values, error);
     const lab_stack_tokens tokens = {.queries = d->memory};
     if (status == LOCUS_OK)
-        status = lab_places_create(model, &model->encoder, model->encoder_places, &tokens, error);
+        status = lab_places_fit(model, &model->encoder, model->encoder_places, &tokens, error);
     lab_stack_run run = lab_run_make(model, &model->encoder, model->encoder_places, false);
     if (status == LOCUS_OK)
         status = lab_runs_prepare(model, &(lab_stack_run *){&run}, 1, false, error);
     if (status == LOCUS_OK)
         status = lab_encoder_forward(model, batch, &run, error);
-    lab_places_destroy(model, model->encoder_places);
     return status;
 }
 

@@ -48,12 +48,11 @@ static locus_status step_plans_create(step_positions *at, lab_decoding *d, locus
     if (status == LOCUS_OK && d->memory)
         status = lab_positions_make(model, &at->memory, &memory, &memory_values, error);
     const lab_stack_tokens tokens = {at->queries, at->keys, at->memory};
-    return status == LOCUS_OK ? lab_places_create(model, &model->decoder, model->decoder_places, &tokens, error)
+    return status == LOCUS_OK ? lab_places_fit(model, &model->decoder, model->decoder_places, &tokens, error)
                               : status;
 }
 
 static void step_plans_destroy(lab_model *model, step_positions *at) {
-    lab_places_destroy(model, model->decoder_places);
     locus_positions_destroy(&at->memory);
     locus_positions_destroy(&at->keys);
     locus_positions_destroy(&at->queries);

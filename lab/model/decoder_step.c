@@ -37,7 +37,7 @@ static locus_status plans_create(lab_model *model, size_t samples, locus_positio
     const locus_packing packing = {.sequences = samples, .offsets = model->step.target_offsets};
     const locus_status status = lab_positions_make(model, positions, &packing, NULL, error);
     const lab_stack_tokens tokens = {.queries = *positions};
-    return status == LOCUS_OK ? lab_places_create(model, &model->decoder, model->decoder_places, &tokens, error)
+    return status == LOCUS_OK ? lab_places_fit(model, &model->decoder, model->decoder_places, &tokens, error)
                               : status;
 }
 
@@ -82,7 +82,6 @@ locus_status lab_decoder_batch_run(lab_model *model, const lab_batch *batch, con
     status = plans_create(model, batch->samples, &positions, error);
     if (status == LOCUS_OK)
         status = execute(model, batch->samples, pass->training, score, error);
-    lab_places_destroy(model, model->decoder_places);
     locus_positions_destroy(&positions);
     return status;
 }

@@ -135,7 +135,7 @@ static locus_status plans_create(lab_model *model, size_t images, locus_position
     locus_status status = lab_image_positions_make(model, positions, images, stack->sample_tokens, error);
     const lab_stack_tokens tokens = {.queries = *positions};
     if (status == LOCUS_OK)
-        status = lab_places_create(model, stack, model->encoder_places, &tokens, error);
+        status = lab_places_fit(model, stack, model->encoder_places, &tokens, error);
     for (size_t s = 0; s < stack->sublayer_count && status == LOCUS_OK; ++s)
         if (stack->sublayers[s].kind == LAB_SELF_ATTENTION && stack->sublayers[s].before)
             status = thinned_plan_create(model, &stack->sublayers[s], error);
@@ -145,7 +145,6 @@ static locus_status plans_create(lab_model *model, size_t images, locus_position
 static void plans_destroy(lab_model *model, locus_positions **positions) {
     for (size_t s = 0; s < model->encoder.sublayer_count; ++s)
         locus_plan_destroy(&model->encoder.sublayers[s].plan);
-    lab_places_destroy(model, model->encoder_places);
     locus_positions_destroy(positions);
 }
 

@@ -191,6 +191,8 @@ void lab_model_destroy(lab_model **handle) {
     locus_pattern_destroy(&model->pattern);
     locus_attention_kind_destroy(&model->attention);
     free(model->encodings);
+    lab_places_destroy(model, model->encoder_places);
+    lab_places_destroy(model, model->decoder_places);
     free(model->encoder_places);
     free(model->decoder_places);
     stack_destroy(&model->encoder);

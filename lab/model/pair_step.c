@@ -28,8 +28,6 @@ typedef struct batch_positions {
 } batch_positions;
 
 static void plans_destroy(lab_model *model, batch_positions *positions) {
-    lab_places_destroy(model, model->decoder_places);
-    lab_places_destroy(model, model->encoder_places);
     locus_positions_destroy(&positions->decoder);
     locus_positions_destroy(&positions->encoder);
 }
@@ -59,8 +57,8 @@ static locus_status plans_create(lab_model *model, const lab_batch *batch, batch
         return status;
     const lab_stack_tokens encoder = {.queries = positions->encoder};
     const lab_stack_tokens decoder = {.queries = positions->decoder, .memory = positions->encoder};
-    status = lab_places_create(model, &model->encoder, model->encoder_places, &encoder, error);
-    return status == LOCUS_OK ? lab_places_create(model, &model->decoder, model->decoder_places, &decoder, error)
+    status = lab_places_fit(model, &model->encoder, model->encoder_places, &encoder, error);
+    return status == LOCUS_OK ? lab_places_fit(model, &model->decoder, model->decoder_places, &decoder, error)
                               : status;
 }
 

@@ -9,31 +9,44 @@ static bool stack_has(const lab_stack *stack, size_t index) {
     return false;
 }
 
-static locus_status place_create(lab_stack_position *place, const locus_binding *binding,
-                                 const lab_stack_tokens *tokens, locus_error *error) {
-    locus_status status = locus_plan_create(&place->self_plan, binding, tokens->queries, tokens->keys, error);
-    if (status == LOCUS_OK && tokens->memory)
-        status = locus_plan_create(&place->cross_plan, binding, tokens->queries, tokens->memory, error);
+static void place_destroy(lab_place *place) {
+    locus_plan_destroy(&place->plan);
+    locus_positions_destroy(&place->queries);
+    locus_positions_destroy(&place->keys);
+}
+
+static locus_status place_fit(lab_place *place, const locus_binding *binding, const locus_positions *queries,
+                              const locus_positions *keys, locus_error *error) {
+    if (place->plan && locus_positions_equal(place->queries, queries) && locus_positions_equal(place->keys, keys))
+        return locus_plan_refresh(&place->plan, binding, NULL, error);
+    place_destroy(place);
+    const locus_status status = locus_plan_create(&place->plan, binding, queries, keys, error);
+    if (status == LOCUS_OK) {
+        place->queries = locus_positions_retain(queries);
+        place->keys = keys ? locus_positions_retain(keys) : NULL;
+    }
     return status;
 }
 
-locus_status lab_places_create(const lab_model *model, const lab_stack *stack, lab_stack_position *places,
-                               const lab_stack_tokens *tokens, locus_error *error) {
+locus_status lab_places_fit(const lab_model *model, const lab_stack *stack, lab_stack_position *places,
+                            const lab_stack_tokens *tokens, locus_error *error) {
     locus_status status = LOCUS_OK;
-    for (size_t i = 0; i < model->encoding_count; ++i) {
+    for (size_t i = 0; i < model->encoding_count && status == LOCUS_OK; ++i) {
         const lab_encoding *own = &model->encodings[i];
-        places[i] = (lab_stack_position){.parameter_gradients = model->position_gradients + own->first,
-                                         .parameter_count = own->count};
-        if (status == LOCUS_OK && stack_has(stack, i))
-            status = place_create(&places[i], own->binding, tokens, error);
+        places[i].parameter_gradients = model->position_gradients + own->first;
+        places[i].parameter_count = own->count;
+        if (stack_has(stack, i))
+            status = place_fit(&places[i].self, own->binding, tokens->queries, tokens->keys, error);
+        if (status == LOCUS_OK && stack_has(stack, i) && tokens->memory)
+            status = place_fit(&places[i].cross, own->binding, tokens->queries, tokens->memory, error);
     }
     return status;
 }
 
 void lab_places_destroy(const lab_model *model, lab_stack_position *places) {
     for (size_t i = 0; i < model->encoding_count; ++i) {
-        locus_plan_destroy(&places[i].cross_plan);
-        locus_plan_destroy(&places[i].self_plan);
+        place_destroy(&places[i].self);
+        place_destroy(&places[i].cross);
     }
 }
 

@@ -84,9 +84,15 @@ typedef struct lab_stack {
 /* Columns of partial sums that a segment needs beside the end's. */
 size_t lab_stack_partial_width(const lab_stack *stack);
 
-/* What the layers of one encoding have. */
+/* A plan and the positions that it was made for (keys NULL: the queries'). */
+typedef struct lab_place {
+    locus_plan *plan;
+    locus_positions *queries, *keys;
+} lab_place;
+
+/* What the layers of one encoding have, from one batch to the next. */
 typedef struct lab_stack_position {
-    locus_plan *self_plan, *cross_plan;
+    lab_place self, cross;
     const locus_tensor *parameter_gradients; /* of the encoding */
     size_t parameter_count;
 } lab_stack_position;
@@ -112,7 +118,7 @@ typedef struct lab_stack_run {
 
 /* The plan that adds vectors to tokens: only the first encoding may. */
 static inline const locus_plan *lab_run_token_plan(const lab_stack_run *run) {
-    return run->places[0].self_plan;
+    return run->places[0].self.plan;
 }
 
 /* stack_rows.c: chunks of the stream; the samples of a chunk (where the stack looks at samples). */

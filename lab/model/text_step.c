@@ -233,7 +233,7 @@ static locus_status plans_create(lab_model *model, const lab_batch *batch, locus
         status = lab_positions_make(model, positions, &packing, &values, error);
     lab_token_places_destroy(&places);
     const lab_stack_tokens tokens = {.queries = *positions};
-    return status == LOCUS_OK ? lab_places_create(model, &model->encoder, model->encoder_places, &tokens, error)
+    return status == LOCUS_OK ? lab_places_fit(model, &model->encoder, model->encoder_places, &tokens, error)
                               : status;
 }
 
@@ -299,7 +299,6 @@ static locus_status text_run(lab_model *model, const lab_batch *batch, const lab
     status = plans_create(model, batch, &positions, error);
     if (status == LOCUS_OK)
         status = execute(model, batch, pass->training, score, error);
-    lab_places_destroy(model, model->encoder_places);
     locus_positions_destroy(&positions);
     return status;
 }
