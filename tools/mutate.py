@@ -184,8 +184,8 @@ class Tree:
 
     def objects(self):
         """Digests of everything compiled from src, lab and cli."""
-        return {p: hashlib.sha256(p.read_bytes()).digest() for folder in ("locus_objects", "lab", "locus_commands")
-                for p in (self.build / "CMakeFiles" / f"{folder}.dir").rglob("*.o")}
+        return {p: hashlib.sha256(p.read_bytes()).digest() for folder in ("locus_objects*.dir", "lab.dir", "locus_commands.dir")
+                for p in (self.build / "CMakeFiles").glob(f"{folder}/**/*.o")}
 
     def make(self, *targets):
         return subprocess.run(["ninja", "-C", str(self.build), *targets], capture_output=True).returncode == 0

@@ -48,11 +48,10 @@ static locus_status step_plans_create(step_positions *at, lab_decoding *d, locus
     if (status == LOCUS_OK && d->memory)
         status = lab_positions_make(model, &at->memory, &memory, &memory_values, error);
     const lab_stack_tokens tokens = {at->queries, at->keys, at->memory};
-    return status == LOCUS_OK ? lab_places_fit(model, &model->decoder, model->decoder_places, &tokens, error)
-                              : status;
+    return status == LOCUS_OK ? lab_places_fit(model, &model->decoder, model->decoder_places, &tokens, error) : status;
 }
 
-static void step_plans_destroy(lab_model *model, step_positions *at) {
+static void step_positions_destroy(step_positions *at) {
     locus_positions_destroy(&at->memory);
     locus_positions_destroy(&at->keys);
     locus_positions_destroy(&at->queries);
@@ -75,7 +74,7 @@ static locus_status step_with_plans(lab_decoding *d, locus_error *error) {
     locus_status status = step_plans_create(&at, d, error);
     if (status == LOCUS_OK)
         status = step_compute(d, error);
-    step_plans_destroy(d->model, &at);
+    step_positions_destroy(&at);
     return status;
 }
 

@@ -37,8 +37,7 @@ static locus_status plans_create(lab_model *model, size_t samples, locus_positio
     const locus_packing packing = {.sequences = samples, .offsets = model->step.target_offsets};
     const locus_status status = lab_positions_make(model, positions, &packing, NULL, error);
     const lab_stack_tokens tokens = {.queries = *positions};
-    return status == LOCUS_OK ? lab_places_fit(model, &model->decoder, model->decoder_places, &tokens, error)
-                              : status;
+    return status == LOCUS_OK ? lab_places_fit(model, &model->decoder, model->decoder_places, &tokens, error) : status;
 }
 
 static locus_status backward(lab_model *model, const lab_stack_run *run, locus_error *error) {

@@ -128,11 +128,11 @@ typedef struct lab_batch_size {
 locus_status lab_activations_fit(lab_model *model, const lab_batch_size *size, locus_error *error);
 locus_status lab_workspace_fit(lab_model *model, size_t bytes, locus_error *error);
 
-/* places.c: plans of every encoding that the stack's layers have, for tokens at these positions and with the parameters'
- * present values. They stay until others take their place or the model ends: on the same positions again, as in most
- * steps of a training on texts or images of one size, they are only refreshed. */
+/* places.c: plans of every encoding that the stack's layers have, for tokens at these positions and with the present
+ * values of parameters. They stay until others take their place or the model ends: on the same positions again, as in
+ * most steps of a training on texts or images of one size, they are only refreshed. */
 locus_status lab_places_fit(const lab_model *model, const lab_stack *stack, lab_stack_position *places,
-                               const lab_stack_tokens *tokens, locus_error *error);
+                            const lab_stack_tokens *tokens, locus_error *error);
 void lab_places_destroy(const lab_model *model, lab_stack_position *places);
 
 /* batch_check.c: samples there, offsets that rise from 0, tokens of the vocabulary, trees where the model has them. */

@@ -27,7 +27,7 @@ typedef struct batch_positions {
     locus_positions *encoder, *decoder;
 } batch_positions;
 
-static void plans_destroy(lab_model *model, batch_positions *positions) {
+static void positions_destroy(batch_positions *positions) {
     locus_positions_destroy(&positions->decoder);
     locus_positions_destroy(&positions->encoder);
 }
@@ -58,8 +58,7 @@ static locus_status plans_create(lab_model *model, const lab_batch *batch, batch
     const lab_stack_tokens encoder = {.queries = positions->encoder};
     const lab_stack_tokens decoder = {.queries = positions->decoder, .memory = positions->encoder};
     status = lab_places_fit(model, &model->encoder, model->encoder_places, &encoder, error);
-    return status == LOCUS_OK ? lab_places_fit(model, &model->decoder, model->decoder_places, &decoder, error)
-                              : status;
+    return status == LOCUS_OK ? lab_places_fit(model, &model->decoder, model->decoder_places, &decoder, error) : status;
 }
 
 /* memory_projected = y Wᵀ + b of every cross-attention */
@@ -151,6 +150,6 @@ locus_status lab_pair_batch_run(lab_model *model, const lab_batch *batch, const 
     status = plans_create(model, batch, &positions, error);
     if (status == LOCUS_OK)
         status = execute(model, batch, training, score, error);
-    plans_destroy(model, &positions);
+    positions_destroy(&positions);
     return status;
 }

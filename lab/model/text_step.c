@@ -233,8 +233,7 @@ static locus_status plans_create(lab_model *model, const lab_batch *batch, locus
         status = lab_positions_make(model, positions, &packing, &values, error);
     lab_token_places_destroy(&places);
     const lab_stack_tokens tokens = {.queries = *positions};
-    return status == LOCUS_OK ? lab_places_fit(model, &model->encoder, model->encoder_places, &tokens, error)
-                              : status;
+    return status == LOCUS_OK ? lab_places_fit(model, &model->encoder, model->encoder_places, &tokens, error) : status;
 }
 
 static locus_status forward(lab_model *model, const lab_batch *batch, bool training, lab_stack_run *run,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Words that the bodies of linear, softmax-free and clustered attention share; see attention_kinds_float32.c. */
+/* Words that the bodies of linear, softmax-free and clustered attention share; see attention_kinds_typed.c. */
 #ifndef LOCUS_ATTENTION_KINDS_BODY_H
 #define LOCUS_ATTENTION_KINDS_BODY_H
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Half types to floats and back. The including file defines LOCUS_SIMD (simd.h) and LOCUS_LEVEL, the level's name; the
- * table locus_kernels_half_{level} comes out.
+/* Half types to floats and back. By LOCUS_SIMD (see simd.h) the table locus_kernels_half_{level} comes
+ * out.
  *
  * bfloat16 is integer arithmetic on a float's bits, the same at all levels: the compiler's vectors serve. */
 #ifndef LOCUS_KERNELS_HALF_BODY_H
 #define LOCUS_KERNELS_HALF_BODY_H
-
-#define LOCUS_REAL_BITS 32
 
 #include "kernels/kernels_list.h"
 #include "kernels/simd.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One instantiation of all kernels. The including file defines LOCUS_SIMD, LOCUS_REAL_BITS (see simd.h) and
- * LOCUS_LEVEL, the level's name; the table locus_kernels_float{32,64}_{level} comes out. Functions are named
- * locus_{kernel}_float{32,64}_{level}. */
+/* One instantiation of all kernels, by LOCUS_SIMD and LOCUS_REAL_BITS (see simd.h): the table
+ * locus_kernels_float{32,64}_{level} comes out. Functions are named locus_{kernel}_float{32,64}_{level}. */
 #ifndef LOCUS_KERNELS_KERNELS_BODY_H
 #define LOCUS_KERNELS_KERNELS_BODY_H
 

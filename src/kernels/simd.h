@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The vector vocabulary that kernel bodies are written in. A file that instantiates the kernels defines
  *
- *   LOCUS_SIMD       SCALAR, AVX2, AVX512 or NEON as LOCUS_SIMD_…: which of the simd_….h is taken
- *   LOCUS_REAL_BITS  32 or 64: the element type `real`
+ *   LOCUS_SIMD       SCALAR, AVX2, AVX512 or NEON as LOCUS_SIMD_…: which of the simd_….h is taken; SCALAR without it
+ *   LOCUS_REAL_BITS  32 or 64: the element type `real`; 32 without it
  *
  * and bodies then speak of `real`, of `vreal` (a vector of LANES reals, words v_…) and of `vd` (a vector of VD_LANES
  * doubles, words vd_…, for what must be computed in double whatever the element type). Words are the same at each
@@ -34,6 +34,8 @@
 #ifndef LOCUS_KERNELS_SIMD_H
 #define LOCUS_KERNELS_SIMD_H
 
+#include "kernels/real.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -55,18 +57,24 @@
 #define LOCUS_SIMD_AVX512 4
 #define LOCUS_SIMD_NEON 8
 
+#ifndef LOCUS_SIMD
+#define LOCUS_SIMD LOCUS_SIMD_SCALAR
+#endif
 #if LOCUS_SIMD == LOCUS_SIMD_AVX512
+#define LOCUS_LEVEL avx512
 #include "kernels/simd_avx512.h"
 #elif LOCUS_SIMD == LOCUS_SIMD_AVX2
+#define LOCUS_LEVEL avx2
 #include "kernels/simd_avx2.h"
 #elif LOCUS_SIMD == LOCUS_SIMD_NEON
+#define LOCUS_LEVEL neon
 #include "kernels/simd_neon.h"
 #else
+#define LOCUS_LEVEL scalar
 #include "kernels/simd_scalar.h"
 #endif
 
 #if LOCUS_REAL_BITS == 32
-typedef float real;
 typedef vf vreal;
 typedef vf_part vpart;
 #define LANES VF_LANES
@@ -77,7 +85,6 @@ typedef vf_part vpart;
 #define vd_load_real_part vd_load_float_part
 #define vd_store_real_part vd_store_float_part
 #else
-typedef double real;
 typedef vd vreal;
 typedef vd_part vpart;
 #define LANES VD_LANES

@@ -17,4 +17,4 @@ else
 fi
 
 # shellcheck disable=SC2086 # a command and its flags
-sh tools/compile-check.sh neon $compile
+sh tools/compile-check.sh NEON $compile

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What both passes of contextual attention share, rows of scores, and the forward pass. See attention_contextual.h.
  *
- * Included by attention_contextual_float32.c and _float64.c, which define real, REAL_DTYPE, REAL_NAME, REAL_TANH,
- * KERNELS and KERNELS_GET. Letters: ld a row's stride in scratch; j a key of the sequence. */
+ * In one element type (kernels/real.h), by attention_contextual_typed.c. Letters: ld a row's stride in scratch; j a key
+ * of the sequence. */
 #ifndef LOCUS_ATTENTION_CONTEXTUAL_BODY_H
 #define LOCUS_ATTENTION_CONTEXTUAL_BODY_H
 
@@ -212,7 +212,7 @@ static void row_scores(contextual_worker *w, size_t row, size_t i, bool keep_bef
             continue;
         add_table(w, &runs[r], w->table + i * job->ld_rows, score);
         for (size_t j = low; cap != 0 && j < high; j++)
-            score[j] = cap * REAL_TANH(score[j] / cap);
+            score[j] = cap * real_tanh(score[j] / cap);
         if (keep_before)
             memcpy(w->before + low, score + low, (high - low) * sizeof(real));
         apply_terms(w, row, &runs[r], score);

@@ -250,12 +250,12 @@ static void join_row(decode_worker *w, const attention_item *parts, size_t i, si
             continue;
         real factor = 1;
         if (tops[at] > top) {
-            const real before = REAL_EXP(top - tops[at]);
+            const real before = real_exp(top - tops[at]);
             l->kernels->scale(job->value_dim, before, sum, sum);
             total *= before;
             top = tops[at];
         } else {
-            factor = REAL_EXP(tops[at] - top);
+            factor = real_exp(tops[at] - top);
         }
         total += factor * totals[at];
         l->kernels->axpy(job->value_dim, factor, sums + at * job->value_dim, sum);

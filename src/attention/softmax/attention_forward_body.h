@@ -64,7 +64,7 @@ static void begin_row(const lane *l, real *top, real *total) {
 }
 
 static real log_of_sum(real top, real total) {
-    return total == 0 ? -(real)INFINITY : top + REAL_LOG(total);
+    return total == 0 ? -(real)INFINITY : top + real_log(total);
 }
 
 static void forward_queries(forward_worker *w, const attention_item *item, size_t base) {
@@ -172,7 +172,7 @@ static void forward_softmax(forward_worker *w, size_t i, size_t count, real *sco
     /* A row of −∞ alone has no weights, not NaN. */
     real sum = l->kernels->exp_sum(count, top == -(real)INFINITY ? 0 : top, score);
     if (top != old && w->total[i] != 0) {
-        real factor = REAL_EXP(old - top);
+        real factor = real_exp(old - top);
         w->total[i] *= factor;
         l->kernels->scale(l->job->value_dim, factor, w->sum + i * l->ld_value, w->sum + i * l->ld_value);
         if (l->job->content_value)

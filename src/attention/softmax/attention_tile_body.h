@@ -6,9 +6,7 @@
  *
  * Query head h reads key-value head h / group: operators know the latter only, score terms the former.
  *
- * Included by attention_float32.c and attention_float64.c, which define
- *   real, REAL_DTYPE, KERNELS (type), KERNELS_GET (function), REAL_EXP, REAL_LOG, REAL_OF_HALVES.
- *
+ * The bodies of attention_softmax_typed.c, in one element type (kernels/real.h).
  * Letters: a lane is one worker's state; ld a row's stride in scratch. All panels are [keys/128][dim][128]. */
 #ifndef LOCUS_ATTENTION_TILE_BODY_H
 #define LOCUS_ATTENTION_TILE_BODY_H
@@ -202,7 +200,7 @@ static void prefetch_kept(const lane *l, locus_role role, size_t token, size_t r
  * ATTENTION_KEY_BLOCK of them, into l->widened. */
 static kept_rows kept_at(const lane *l, locus_role role, size_t token, size_t count) {
     const attention_view *view = kept_view(l, role);
-#if REAL_OF_HALVES
+#if LOCUS_REAL_BITS == 32
     if (l->job->kept != REAL_DTYPE) {
         const size_t dim = role_dim(l, role), ld = role == LOCUS_ROLE_KEY ? l->ld_key : l->ld_value;
         const uint16_t *from = (const uint16_t *)view->data + kept_offset(l, view, token);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The walk of tree_walk.h, computed in one element type. The including file defines REAL, WIDTH (float32 or float64)
- * and SINGLE (1 for float).
+/* The walk of tree_walk.h, in one element type (kernels/real.h).
  *
  * V are rows that climb, G rows that descend. At level l of a block there are rows for all tokens l or more edges below
  * their anchor, in the order of tree_layout.h. An entry's rows stand at `start` in its own level and at `target` in the
  * level above; as rows, v_after = v_before Wᵀ and g_before = g_after W. Entries with few rows are gathered, so that a
  * product has many; where there are many they are read and written in place. */
 #include "core/call.h"
+#include "kernels/real.h"
+#include "operators/tree/tree_walk.h"
 
-#define JOIN_(a, b) a##b
-#define JOIN(a, b) JOIN_(a, b)
-#define KERNELS() JOIN(JOIN(locus_kernels_, WIDTH), _get)()
+#include <string.h>
 
 #define IN_PLACE_ROWS 16 /* rows of an entry that are worth a product of their own */
 
@@ -22,7 +21,7 @@ typedef struct tree_walk {
     const locus_tree_level *levels;
     size_t dim, sides;
     bool learns, stored;
-    REAL *V[2], *G[2], *spare, *other, *store, *matrix;
+    real *V[2], *G[2], *spare, *other, *store, *matrix;
 } tree_walk;
 
 /* What is copied between rows and tensors. */
@@ -58,34 +57,34 @@ static size_t level_rows(const tree_walk *walk, uint32_t level) {
     return rows_start(walk, last) + rows_count(walk, last);
 }
 
-static void copy_rows(const tree_walk *walk, const REAL *from, size_t count, REAL *to) {
+static void copy_rows(const tree_walk *walk, const real *from, size_t count, real *to) {
     memcpy(to, from, count * walk->dim * sizeof *to);
 }
 
-static void read_row(const tree_walk *walk, const locus_token_rows *tensor, ptrdiff_t offset, REAL *row) {
-#if !SINGLE
+static void read_row(const tree_walk *walk, const locus_token_rows *tensor, ptrdiff_t offset, real *row) {
+#if LOCUS_REAL_BITS == 64
     if (walk->pass->dtype == LOCUS_FLOAT32) {
         for (size_t i = 0; i < walk->dim; i++)
-            row[i] = (REAL)((const float *)tensor->data + offset)[i];
+            row[i] = (real)((const float *)tensor->data + offset)[i];
         return;
     }
 #endif
-    copy_rows(walk, (const REAL *)tensor->data + offset, 1, row);
+    copy_rows(walk, (const real *)tensor->data + offset, 1, row);
 }
 
-static void write_row(const tree_walk *walk, const locus_token_rows *tensor, ptrdiff_t offset, const REAL *row) {
-#if !SINGLE
+static void write_row(const tree_walk *walk, const locus_token_rows *tensor, ptrdiff_t offset, const real *row) {
+#if LOCUS_REAL_BITS == 64
     if (walk->pass->dtype == LOCUS_FLOAT32) {
         for (size_t i = 0; i < walk->dim; i++)
             ((float *)tensor->data + offset)[i] = (float)row[i];
         return;
     }
 #endif
-    copy_rows(walk, row, 1, (REAL *)tensor->data + offset);
+    copy_rows(walk, row, 1, (real *)tensor->data + offset);
 }
 
 /* One entry's own rows of one stream; returns where the next stream's stand. */
-static REAL *exchange(const tree_walk *walk, const locus_tree_stream *stream, const locus_tree_rows *rows, REAL *at,
+static real *exchange(const tree_walk *walk, const locus_tree_stream *stream, const locus_tree_rows *rows, real *at,
                       tree_way way) {
     const locus_token_rows *tensor = way == UP ? &stream->up : way == TOP ? &stream->top : &stream->out;
     const size_t heads = walk->pass->heads, first = heads == 1 ? walk->task->desk->table : 0;
@@ -106,13 +105,13 @@ static REAL *exchange(const tree_walk *walk, const locus_tree_stream *stream, co
     return at;
 }
 
-static void exchange_own(const tree_walk *walk, const locus_tree_rows *rows, REAL *at, tree_way way) {
+static void exchange_own(const tree_walk *walk, const locus_tree_rows *rows, real *at, tree_way way) {
     for (size_t i = 0; i < walk->pass->count; i++)
         at = exchange(walk, &walk->pass->streams[i], rows, at, way);
 }
 
 /* Own rows of a level's entries, where they stand in the level. */
-static void exchange_level(const tree_walk *walk, uint32_t level, REAL *base, tree_way way) {
+static void exchange_level(const tree_walk *walk, uint32_t level, real *base, tree_way way) {
     for (uint32_t e = walk->levels[level].entry; e < walk->levels[level + 1].entry; e++) {
         const locus_tree_rows *rows = entry_at(walk, e);
         if (rows_own(walk, rows) > 0)
@@ -121,7 +120,7 @@ static void exchange_level(const tree_walk *walk, uint32_t level, REAL *base, tr
 }
 
 /* All own rows of the block, in level 0's order. */
-static void exchange_block(const tree_walk *walk, REAL *base, tree_way way) {
+static void exchange_block(const tree_walk *walk, real *base, tree_way way) {
     for (uint32_t e = walk->levels[0].entry; e < walk->levels[walk->block->levels].entry; e++) {
         const locus_tree_rows *rows = entry_at(walk, e);
         if (rows_own(walk, rows) > 0)
@@ -131,10 +130,10 @@ static void exchange_block(const tree_walk *walk, REAL *base, tree_way way) {
 
 /* ---- matrices ---- */
 
-static const REAL *generator_matrix(const tree_walk *walk, uint32_t generator, bool transposed) {
+static const real *generator_matrix(const tree_walk *walk, uint32_t generator, bool transposed) {
     const locus_tree_operator *op = walk->task->pass->op;
     const size_t table = walk->task->desk->table;
-#if SINGLE
+#if LOCUS_REAL_BITS == 32
     const locus_tree *tree = op->tree;
     const size_t branch = walk->layout->used[generator / 2];
     const float *matrices = transposed != (generator % 2 == 1) ? tree->transposed_float32 : tree->generators_float32;
@@ -145,37 +144,37 @@ static const REAL *generator_matrix(const tree_walk *walk, uint32_t generator, b
 }
 
 /* P of an anchor or its transpose, rounded in scratch unless it is there already. */
-static const REAL *anchor_matrix(const tree_walk *walk, uint32_t anchor, bool transposed) {
+static const real *anchor_matrix(const tree_walk *walk, uint32_t anchor, bool transposed) {
     const locus_tree_operator *op = walk->pass->op;
     const size_t dim = walk->dim, elements = dim * dim;
     const double *P = walk->task->desk->P + (anchor - walk->task->chunk->anchor) * elements;
-#if SINGLE
+#if LOCUS_REAL_BITS == 32
     if (op->keeps)
         return (transposed ? op->transposed_float32 : op->matrices_float32) +
                (walk->task->desk->table * op->layout.anchor_count + anchor) * elements;
-    REAL *rounded = walk->matrix;
+    real *rounded = walk->matrix;
     for (size_t i = 0; i < elements; i++)
-        rounded[i] = (REAL)P[i];
+        rounded[i] = (real)P[i];
 #else
-    const REAL *rounded = P;
+    const real *rounded = P;
     (void)op;
 #endif
     if (!transposed)
         return rounded;
-    KERNELS()->transpose(dim, dim, rounded, (ptrdiff_t)dim, walk->matrix + elements, (ptrdiff_t)dim);
+    KERNELS_GET()->transpose(dim, dim, rounded, (ptrdiff_t)dim, walk->matrix + elements, (ptrdiff_t)dim);
     return walk->matrix + elements;
 }
 
 /* to = rows · matrix */
-static void multiply(const tree_walk *walk, const REAL *rows, size_t count, const REAL *matrix, REAL *to) {
+static void multiply(const tree_walk *walk, const real *rows, size_t count, const real *matrix, real *to) {
     const ptrdiff_t ld = (ptrdiff_t)walk->dim;
-    KERNELS()->gemm(count, walk->dim, walk->dim, rows, ld, 1, matrix, ld, to, ld, false);
+    KERNELS_GET()->gemm(count, walk->dim, walk->dim, rows, ld, 1, matrix, ld, to, ld, false);
 }
 
 /* slot += aᵀ b over rows */
-static void outer(const tree_walk *walk, const REAL *a, const REAL *b, size_t count, char *slot) {
+static void outer(const tree_walk *walk, const real *a, const real *b, size_t count, char *slot) {
     const ptrdiff_t ld = (ptrdiff_t)walk->dim;
-    KERNELS()->gemm(walk->dim, walk->dim, count, a, 1, ld, b, ld, (REAL *)(void *)slot, ld, true);
+    KERNELS_GET()->gemm(walk->dim, walk->dim, count, a, 1, ld, b, ld, (real *)(void *)slot, ld, true);
 }
 
 /* ---- entries of a group, some at a time ---- */
@@ -201,7 +200,7 @@ static tree_run next_run(const tree_walk *walk, uint32_t first, uint32_t end) {
     return run;
 }
 
-static void spread_run(const tree_walk *walk, const tree_run *run, const REAL *from, REAL *above) {
+static void spread_run(const tree_walk *walk, const tree_run *run, const real *from, real *above) {
     for (uint32_t e = run->first; e < run->end; e++) {
         const locus_tree_rows *rows = entry_at(walk, e);
         const size_t count = rows_count(walk, rows);
@@ -211,10 +210,10 @@ static void spread_run(const tree_walk *walk, const tree_run *run, const REAL *f
 }
 
 /* The run's rows in the level above: in place, or gathered. */
-static const REAL *gather_run(const tree_walk *walk, const tree_run *run, const REAL *above, REAL *spare) {
+static const real *gather_run(const tree_walk *walk, const tree_run *run, const real *above, real *spare) {
     if (run->alone)
         return above + rows_target(walk, entry_at(walk, run->first)) * walk->dim;
-    REAL *to = spare;
+    real *to = spare;
     for (uint32_t e = run->first; e < run->end; e++) {
         const locus_tree_rows *rows = entry_at(walk, e);
         const size_t count = rows_count(walk, rows);
@@ -231,13 +230,13 @@ static uint32_t group_end(const tree_walk *walk, uint32_t level, uint32_t group)
 
 /* ---- up ---- */
 
-static void climb_group(const tree_walk *walk, uint32_t level, uint32_t index, const REAL *from, REAL *above) {
+static void climb_group(const tree_walk *walk, uint32_t level, uint32_t index, const real *from, real *above) {
     const locus_tree_group *group = &walk->layout->groups[index];
-    const REAL *matrix = generator_matrix(walk, group->generator, true);
+    const real *matrix = generator_matrix(walk, group->generator, true);
     const uint32_t end = group_end(walk, level, index);
     for (uint32_t e = group->first; e < end;) {
         const tree_run run = next_run(walk, e, end);
-        const REAL *rows = from + run.start * walk->dim;
+        const real *rows = from + run.start * walk->dim;
         if (run.count == 0) {
             /* its tokens are all on a side without streams */
         } else if (run.alone) {
@@ -252,12 +251,12 @@ static void climb_group(const tree_walk *walk, uint32_t level, uint32_t index, c
 
 /* Leaves the rows of level 0 in V[0]; of the others in `store`, deepest first, if they are stored. */
 static void climb(const tree_walk *walk) {
-    REAL *at = walk->store;
+    real *at = walk->store;
     for (uint32_t level = walk->block->levels - 1; level > 0 && !locus_call_cancelled(); level--) {
-        REAL *from = walk->stored ? at : walk->V[level & 1];
+        real *from = walk->stored ? at : walk->V[level & 1];
         if (walk->stored)
             at += level_rows(walk, level) * walk->dim;
-        REAL *above = level == 1 ? walk->V[0] : walk->stored ? at : walk->V[(level - 1) & 1];
+        real *above = level == 1 ? walk->V[0] : walk->stored ? at : walk->V[(level - 1) & 1];
         exchange_level(walk, level, from, UP);
         for (uint32_t g = walk->levels[level].group; g < walk->levels[level + 1].group; g++)
             climb_group(walk, level, g, from, above);
@@ -305,17 +304,17 @@ static void turn_pieces(const tree_walk *walk) {
 /* ---- down ---- */
 
 typedef struct tree_step {
-    const REAL *G_above, *V_above;
-    REAL *G, *V;
+    const real *G_above, *V_above;
+    real *G, *V;
 } tree_step;
 
 static void descend_run(const tree_walk *walk, const tree_step *step, const tree_run *run,
                         const locus_tree_group *group) {
-    const REAL *matrix = generator_matrix(walk, group->generator, false);
-    const REAL *after = gather_run(walk, run, step->G_above, walk->spare);
+    const real *matrix = generator_matrix(walk, group->generator, false);
+    const real *after = gather_run(walk, run, step->G_above, walk->spare);
     const size_t start = run->start * walk->dim;
     if (walk->learns) {
-        const REAL *before = step->V + start;
+        const real *before = step->V + start;
         char *slot = walk->task->desk->slots + group->slot * walk->task->desk->slot_bytes;
         if (!walk->stored)
             multiply(walk, gather_run(walk, run, step->V_above, walk->other), run->count, matrix, step->V + start);
@@ -341,7 +340,7 @@ static void descend_level(const tree_walk *walk, uint32_t level, const tree_step
 }
 
 static void descend(const tree_walk *walk) {
-    REAL *at = walk->store;
+    real *at = walk->store;
     for (uint32_t level = 1; walk->stored && level < walk->block->levels; level++)
         at += level_rows(walk, level) * walk->dim;
     exchange_level(walk, 0, walk->G[0], DESCENDED);
@@ -362,8 +361,8 @@ static void descend(const tree_walk *walk) {
 static void take_scratch(tree_walk *walk) {
     const size_t row = walk->dim, *times = walk->pass->times, *most = walk->layout->rows_most;
     const size_t rows = (times[0] * most[0] + times[1] * most[1]) * row;
-    const size_t line = LOCUS_ALIGNMENT / sizeof(REAL), buffer = (rows + line - 1) / line * line;
-    REAL *at = walk->task->scratch;
+    const size_t line = LOCUS_ALIGNMENT / sizeof(real), buffer = (rows + line - 1) / line * line;
+    real *at = walk->task->scratch;
     walk->matrix = at;
     at += (2 * row * row + line - 1) / line * line;
     walk->spare = at;
@@ -378,7 +377,7 @@ static void take_scratch(tree_walk *walk) {
     }
 }
 
-void JOIN(locus_tree_run_, WIDTH)(const locus_tree_task *task, const locus_tree_block *block) {
+void REAL_NAME(locus_tree_run)(const locus_tree_task *task, const locus_tree_block *block) {
     const locus_tree_pass *pass = task->pass;
     const locus_tree_layout *layout = &pass->op->layout;
     tree_walk walk = {.task = task,
@@ -398,8 +397,3 @@ void JOIN(locus_tree_run_, WIDTH)(const locus_tree_task *task, const locus_tree_
     if (pass->descends)
         descend(&walk);
 }
-
-#undef IN_PLACE_ROWS
-#undef KERNELS
-#undef JOIN
-#undef JOIN_

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Linear, softmax-free and clustered attention in float32: the bodies instantiated. */
+/* Linear, softmax-free and clustered attention in one element type (kernels/real.h): the bodies. */
 #include "attention/clustered/attention_clustered.h"
 #include "attention/linear/attention_linear.h"
 #include "attention/soft/attention_soft.h"
-#include "kernels/kernels.h"
+#include "kernels/real.h"
 
 #include <locus/memory.h>
 #include <locus/parallel.h>
-#include <math.h>
 #include <string.h>
-
-#define real float
-#define REAL_NAME(name) name##_float32
-#define KERNELS locus_kernels_float32
-#define KERNELS_GET locus_kernels_float32_get
 
 #include "attention/attention_kinds_body.h"
 
