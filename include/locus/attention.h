@@ -2,19 +2,19 @@
 /* Packed multi-head softmax attention with every site of a plan fused, forward and backward.
  *
  *   q' = ⌈p_m⌉ q_m,  k' = ⌈p_n⌉ k_n,  v' = ⌈p_n⌉ v_n  (where the encoding acts on them)
- *   s_mn = scale · q'·k'  (+ content terms), times factors, plus biases, then the mask
+ *   s_mn = scale · q'·k'  (+ content terms), times factors, plus biases, plus the call's bias, then the mask
  *   a_m = softmax_n(s_mn);  o_m = ⌈p_m⌉ᵀ Σ_n dropout(a_mn) v'_n
  *
  * Scores are never stored beyond one tile: memory is linear in tokens (online softmax, Milakov and Gimelshein 2018; the
  * tiling and recomputing backward of Dao et al. 2022).
  *
  * Numbers that are not finite are no error, and go where arithmetic takes them, but not past a mask: a key that a query
- * does not see (by mask, window, document, or because it is of another sequence or of none) does not touch the query's
- * row of output, log_sum_exp or dq, whatever the key or its value holds, and the query does not touch the key's rows of
- * dk and dv. Such a row has the same bits as if all that it does not see were finite. A row that does see NaN is NaN,
- * also where dropout takes the weight; infinities may become NaN (0·∞). Queries of softmax-free and of clustered
- * attention see all of their sequence, and share it: there the sequence is the border. Gradients of parameters are sums
- * over all tokens: any of them may make these NaN. */
+ * does not see (by mask, window, document, a bias of −∞, or because it is of another sequence or of none) does not
+ * touch the query's row of output, log_sum_exp or dq, whatever the key or its value holds, and the query does not touch
+ * the key's rows of dk and dv. Such a row has the same bits as if all that it does not see were finite. A row that does
+ * see NaN is NaN, also where dropout takes the weight; infinities may become NaN (0·∞). Queries of softmax-free and of
+ * clustered attention see all of their sequence, and share it: there the sequence is the border. Gradients of
+ * parameters are sums over all tokens: any of them may make these NaN. */
 #ifndef LOCUS_ATTENTION_H
 #define LOCUS_ATTENTION_H
 
@@ -62,6 +62,12 @@ typedef struct locus_attention_options {
     double dropout;                   /* probability in [0, 1) */
     locus_dropout dropout_on;
     locus_random dropout_key; /* the backward replays the same key */
+    const locus_tensor *bias; /* added to scores, or NULL; softmax only. [sequences, heads, queries, keys], or without
+                                 sequences, or without both; each dimension may also be 1 for all. Queries and keys are
+                                 counted within their sequence, at least as many as the longest one has. Of any element
+                                 type and strides. −∞ hides a key from a query as a mask does; finite numbers are added
+                                 as they are (rows of scores beyond 10⁷ have few digits left in their log-sum-exp, and
+                                 so in their gradients: hide by −∞). Read during the call only */
 } locus_attention_options;
 LOCUS_API locus_attention_options locus_attention_default(void);
 
@@ -89,6 +95,9 @@ typedef struct locus_attention_gradients {
     const locus_tensor *log_sum_exp; /* dL/d(log_sum_exp), [T, heads], of its type; read; NULL: 0. Softmax only: partial
                                         attentions over parts of the keys can be merged by it. What a row holds that
                                         sees nothing, and has no sink, goes nowhere */
+    const locus_tensor *bias; /* dL/d(options.bias), of its shape and any element type, or NULL; overwritten. Summed up
+                                 (in double) over what one element was added to; 0 where that is nothing. Costs two of
+                                 the five matrix products of a backward once more */
 } locus_attention_gradients;
 
 typedef enum locus_pass { LOCUS_PASS_FORWARD = 0, LOCUS_PASS_BACKWARD = 1 } locus_pass;

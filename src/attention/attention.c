@@ -3,6 +3,7 @@
  * them (attention_half.h). */
 #include <locus/attention.h>
 
+#include "attention/attention_bias.h"
 #include "attention/attention_check.h"
 #include "attention/attention_executor.h"
 #include "attention/attention_half.h"
@@ -53,6 +54,11 @@ static locus_status choose(const locus_plan *plan, const locus_attention_options
     if (status != LOCUS_OK)
         return status;
     *executor = executor_of(plan, options);
+    if (options->bias && !(*executor)->takes_bias)
+        return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "bias",
+                          "%s attention has no scores of its own to add a bias to; leave bias NULL, or use softmax "
+                          "attention without 'cope'",
+                          locus_attention_kind_entry(options->kind)->name);
     return (*executor)->check ? (*executor)->check(plan, options, error) : LOCUS_OK;
 }
 
@@ -61,6 +67,10 @@ static locus_status forward(attention_call *call, const locus_attention_tensors 
     locus_status status = choose(call->plan, call->options, &call->executor, error);
     if (status == LOCUS_OK)
         status = locus_attention_check_tensors(call->plan, tensors, LOCUS_PASS_FORWARD, error);
+    if (status == LOCUS_OK)
+        status = locus_attention_bias_check_apart(call->options->bias, tensors->output, "output", error);
+    if (status == LOCUS_OK)
+        status = locus_attention_bias_check_apart(call->options->bias, tensors->log_sum_exp, "log_sum_exp", error);
     if (status != LOCUS_OK)
         return status;
     call->dtype = tensors->query->dtype;
@@ -107,6 +117,8 @@ static locus_status backward(attention_call *call, const locus_attention_tensors
         status = take_gradients(&own, gradients, error);
     if (status == LOCUS_OK)
         status = locus_attention_check_gradients(call->plan, tensors, &own, error);
+    if (status == LOCUS_OK)
+        status = locus_attention_bias_check_gradient(call->options->bias, tensors, &own, error);
     if (status == LOCUS_OK && own.log_sum_exp && !call->executor->sums_scores)
         status = locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "gradients.log_sum_exp",
                             "only softmax attention sums scores of its queries up, so only it has a gradient of their "

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks of attention's arguments: options, shapes, types, strides, overlaps, workspace. */
 #include "attention/attention_check.h"
+
+#include "attention/attention_bias.h"
 #include "core/error.h"
 #include "core/host.h"
 #include "core/overlap.h"
@@ -163,7 +165,9 @@ locus_status locus_attention_check_options(const locus_plan *plan, const locus_a
         status = check_encoding(plan, options, error);
     if (status == LOCUS_OK && options->mask == LOCUS_MASK_PREFIX)
         status = check_prefix(plan, options, error);
-    return status == LOCUS_OK ? check_documents(plan, options, error) : status;
+    if (status == LOCUS_OK)
+        status = check_documents(plan, options, error);
+    return status == LOCUS_OK ? locus_attention_bias_check(plan, options->bias, error) : status;
 }
 
 /* ---- one tensor ---- */

@@ -20,6 +20,8 @@ typedef struct attention_executor {
     bool (*half_keys)(const locus_plan *plan, const locus_attention_options *options);
     /* Whether log_sum_exp is that of scores, and its gradient can be taken. */
     bool sums_scores;
+    /* Whether it adds options.bias to scores. */
+    bool takes_bias;
     void (*forward)(const locus_plan *plan, const locus_attention_options *options,
                     const locus_attention_tensors *tensors, locus_workspace workspace);
     void (*backward)(const locus_plan *plan, const locus_attention_options *options,

@@ -286,6 +286,7 @@ void locus_attention_job_init(attention_job *job, const locus_plan *plan, const 
     job->value_dim = locus_shape_value_dim(shape);
     job->sequences = locus_plan_sequences(plan);
     job->turned = options->turned;
+    job->biased = options->bias != NULL;
     job->query_key = job->turned ? NULL : locus_plan_query_key_operator(plan);
     job->value_operator = job->turned ? NULL : locus_plan_value_operator(plan);
     job->content = locus_plan_content_table(plan);

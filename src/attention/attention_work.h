@@ -15,6 +15,7 @@
 #ifndef LOCUS_ATTENTION_WORK_H
 #define LOCUS_ATTENTION_WORK_H
 
+#include "attention/attention_bias.h"
 #include "attention/attention_carver.h"
 #include "attention/attention_seen.h"
 #include "plan/plan_sites.h"
@@ -88,6 +89,8 @@ typedef struct attention_job {
                                                  that learn from them; who is not given has no data */
     bool wants_scores;                        /* dL/d(scores) are made: for these, or for what is learned */
     bool turned;                              /* operators do not act */
+    bool biased;                              /* the options have a bias: */
+    attention_bias bias, g_bias;              /* it, once tensors are taken, and where its gradient is wanted */
     const double *sinks;                      /* [heads], or NULL */
     double scale, cap, content_scale, dropout;
     bool drop_weights, drop_logits;
@@ -135,6 +138,9 @@ void locus_attention_forward_float32(const attention_job *job);
 void locus_attention_forward_float64(const attention_job *job);
 void locus_attention_backward_float32(const attention_job *job);
 void locus_attention_backward_float64(const attention_job *job);
+/* After the backward, before anything changes what it read. */
+void locus_attention_bias_gradient_float32(const attention_job *job);
+void locus_attention_bias_gradient_float64(const attention_job *job);
 
 /* Folds the slots into the parameters' gradients, in order. */
 void locus_attention_reduce(const attention_job *job, const locus_tensor *parameters);

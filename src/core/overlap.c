@@ -12,10 +12,15 @@ static void byte_bounds(const locus_tensor *tensor, intptr_t *low, intptr_t *hig
     }
 }
 
+/* Elements of a row that do not lie side by side are not told apart. */
+static bool is_dense(const locus_tensor *tensor) {
+    return tensor->shape[tensor->rank - 1] == 1 || tensor->stride[tensor->rank - 1] == 1;
+}
+
 /* Views of one fused buffer interleave without sharing an element. With equal strides s0, s1 two elements of different
  * views meet only if  distance + dh·s1  falls, modulo s0, into the width of a row. */
 static bool interleaved_apart(const locus_tensor *a, const locus_tensor *b) {
-    if (a->rank != b->rank || (a->rank != 2 && a->rank != 3))
+    if (a->rank != b->rank || (a->rank != 2 && a->rank != 3) || !is_dense(a) || !is_dense(b))
         return false;
     const bool single = a->rank == 2; /* one head */
     const int64_t size = (int64_t)locus_dtype_size(a->dtype), tokens = a->stride[0];

@@ -52,7 +52,7 @@ static double half_value(uint16_t bits) {
     return bits & 0x8000u ? -size : size;
 }
 
-static void put_element(locus_dtype dtype, void *to, double value) {
+void drawn_element_put(locus_dtype dtype, void *to, double value) {
     float narrow = (float)drawn_round(dtype == LOCUS_BFLOAT16 ? LOCUS_BFLOAT16 : LOCUS_FLOAT32, value);
     uint32_t bits;
     uint16_t half = half_bits(value);
@@ -67,7 +67,7 @@ static void put_element(locus_dtype dtype, void *to, double value) {
         memcpy(to, &half, sizeof half);
 }
 
-static double get_element(locus_dtype dtype, const void *from) {
+double drawn_element_get(locus_dtype dtype, const void *from) {
     double wide;
     float narrow;
     uint16_t half;
@@ -140,12 +140,12 @@ static unsigned char *element_of(const drawn_tensor *tensor, size_t index) {
 
 void drawn_tensor_put(drawn_tensor *tensor, const double *values) {
     for (size_t i = 0; i < drawn_tensor_count(tensor); i++)
-        put_element(tensor->view.dtype, element_of(tensor, i), values[i]);
+        drawn_element_put(tensor->view.dtype, element_of(tensor, i), values[i]);
 }
 
 void drawn_tensor_get(const drawn_tensor *tensor, double *values) {
     for (size_t i = 0; i < drawn_tensor_count(tensor); i++)
-        values[i] = get_element(tensor->view.dtype, element_of(tensor, i));
+        values[i] = drawn_element_get(tensor->view.dtype, element_of(tensor, i));
 }
 
 void drawn_tensor_watch(drawn_tensor *tensor) {

@@ -23,6 +23,8 @@ size_t drawn_tensor_count(const drawn_tensor *tensor);
 void drawn_tensor_put(drawn_tensor *tensor, const double *values);
 void drawn_tensor_get(const drawn_tensor *tensor, double *values);
 double drawn_round(locus_dtype dtype, double value);
+void drawn_element_put(locus_dtype dtype, void *to, double value);
+double drawn_element_get(locus_dtype dtype, const void *from);
 
 /* Remembers all bytes; then whether none changed but elements of sequences' tokens (`tokens` NULL: none at all). */
 void drawn_tensor_watch(drawn_tensor *tensor);

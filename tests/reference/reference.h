@@ -100,12 +100,19 @@ void reference_embedding(const reference_model *model, unsigned site, const refe
 
 /* ---- attention ---- */
 
+/* What is added to scores: [sequences, heads, queries, keys] in C order, an extent of 1 serving all. */
+typedef struct reference_bias {
+    size_t extent[4];
+    double *values; /* NULL: none */
+} reference_bias;
+
 /* Contiguous [tokens, heads, dim]. `outputs` of queries that stand in no sequence are left as they are. */
 typedef struct reference_call {
     const reference_model *model;
     const reference_operators *operators;
     const locus_attention_options *options;
     const double *query, *key, *value;
+    reference_bias bias; /* options->bias as numbers: the options' own is not read */
     double *output, *log_sum_exp;
     double score; /* out: the largest sum of magnitudes that one score is made of */
     double mass;  /* out: the largest |number| that outputs are sums of, with weights that sum to 1 */
@@ -131,6 +138,7 @@ void reference_softmax(reference_head *head); /* reference_softmax.c */
 void reference_kinds(reference_head *head);   /* reference_kinds.c: linear, soft, clustered */
 double reference_dropout(const reference_head *head, size_t row, size_t key);
 bool reference_sees(const reference_head *head, size_t query, size_t key);
+double reference_bias_of(const reference_head *head, size_t query, size_t key); /* 0 without */
 
 /* Factor and bias of a pair by all terms (reference_score.c), of tokens of the buffers. */
 void reference_terms_of_score(const reference_model *model, size_t head, size_t query, size_t key, double *factor,

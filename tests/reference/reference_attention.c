@@ -20,10 +20,21 @@ static double settle(const reference_call *call, const char *name, double asked)
     return asked != 0 ? asked : setting(call->model, name);
 }
 
+double reference_bias_of(const reference_head *head, size_t query, size_t key) {
+    const reference_bias *bias = &head->call->bias;
+    const size_t index[] = {head->sequence, head->head, query, key};
+    size_t at = 0;
+    for (size_t i = 0; i < 4; i++)
+        at = at * bias->extent[i] + (bias->extent[i] == 1 ? 0 : index[i]);
+    return bias->values ? bias->values[at] : 0;
+}
+
 bool reference_sees(const reference_head *head, size_t query, size_t key) {
     const locus_attention_options *options = head->call->options;
     const reference_model *model = head->call->model;
     const long t = (long)query + (long)head->n - (long)head->m, j = (long)key;
+    if (reference_bias_of(head, query, key) == -INFINITY)
+        return false;
     if (options->query_documents && options->query_documents[model->queries->first[head->sequence] + query] !=
                                         options->key_documents[model->keys->first[head->sequence] + key])
         return false;

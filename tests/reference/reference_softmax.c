@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Softmax attention of one sequence and head, a row of scores at a time, in the order that docs/encodings.md gives:
- * products and content terms, the cap, factors, biases, the mask, the softmax with a sink, sums. */
+ * products and content terms, the cap, factors, biases, the call's bias, the mask, the softmax with a sink, sums. */
 #include "reference/reference.h"
 
 #include <math.h>
@@ -107,13 +107,14 @@ static void make_scores(const softmax_row *row) {
         if (head->cap != 0)
             *s = head->cap * tanh(*s / head->cap);
         reference_terms_of_score(model, head->head, row->query, key, &factor, &bias);
-        *s = *s * factor + bias;
+        const double given = reference_bias_of(head, row->i, j);
+        *s = *s * factor + bias + given;
         row->kept[j] = reference_dropout(head, row->query, j);
         if (options->dropout_on == LOCUS_DROPOUT_LOGITS) {
             *s = row->kept[j] == 0 ? -1e8 : *s;
             row->kept[j] = 1;
         }
-        head->score = reference_most(head->score, size[j] * fmax(fabs(factor), 1) + fabs(bias));
+        head->score = reference_most(head->score, size[j] * fmax(fabs(factor), 1) + fabs(bias) + fabs(given));
     }
     free(size);
 }

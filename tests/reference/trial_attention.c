@@ -2,6 +2,7 @@
 /* Attention of every kind, forward against the reference, backward along random directions against its central
  * differences. */
 #include "kind_of.h"
+#include "reference/drawn_bias.h"
 #include "reference/drawn_tensor.h"
 #include "reference/trial.h"
 
@@ -22,6 +23,7 @@ typedef struct attention_call {
     locus_dtype dtype;
     size_t prefix[DRAWN_SEQUENCES + 1];
     int32_t *query_documents, *key_documents;
+    drawn_bias bias; /* its block is NULL where there is none */
     size_t count[INPUTS], outputs, rows;
     double *in[INPUTS], *go;
     double *g_sums;          /* dL/d(log_sum_exp), or NULL: not given */
@@ -100,6 +102,10 @@ static void draw_options(attention_call *call, chooser *choices) {
     }
     options->turned = choose_chance(choices, 8);
     draw_kind(call, choices);
+    if (!options->kind && choose_chance(choices, 35)) {
+        call->bias = drawn_bias_make(choices, trial_dtype(choices), call->world);
+        options->bias = &call->bias.view;
+    }
 }
 
 static void draw_inputs(attention_call *call, chooser *choices) {
@@ -148,6 +154,7 @@ static void define(attention_call *call, double *o, double *log_sum_exp) {
                           .query = call->in[Q],
                           .key = call->in[K],
                           .value = call->in[V],
+                          .bias = call->bias.dense,
                           .output = o,
                           .log_sum_exp = log_sum_exp,
                           .clusters = call->clusters,
@@ -288,6 +295,8 @@ static bool run_forward(attention_call *call, attention_tensors *t, chooser *cho
     for (size_t i = 0; i < INPUTS; i++)
         if (!drawn_tensor_untouched(&t->in[i], NULL))
             trial_fail(result, "forward wrote into input %zu", i);
+    if (call->options.bias && !drawn_bias_untouched(&call->bias, false))
+        trial_fail(result, "forward wrote into the bias");
     if (!trial_workspace_free(&workspace))
         trial_fail(result, "forward wrote behind its workspace");
     return done;
@@ -300,7 +309,8 @@ typedef struct attention_backward {
     double *parameters[REFERENCE_TENSORS];
     locus_tensor tensors[REFERENCE_TENSORS];
     locus_attention_gradients views;
-    size_t input; /* whose gradient is compared; the others may not be wanted */
+    drawn_bias g_bias; /* its block is NULL where none is wanted */
+    size_t input;      /* whose gradient is compared; the others may not be wanted */
 } attention_backward;
 
 static void make_backward(attention_call *call, chooser *choices, attention_backward *b) {
@@ -335,11 +345,17 @@ static void make_backward(attention_call *call, chooser *choices, attention_back
                                     .parameters = learns ? b->tensors : NULL,
                                     .parameter_count = learns ? world->tensor_count : 0,
                                     .log_sum_exp = call->g_sums ? &b->g_sums.view : NULL};
+    b->g_bias = (drawn_bias){.block = NULL};
+    if (call->options.bias && choose_chance(choices, 80)) {
+        b->g_bias = drawn_bias_like(choices, trial_dtype(choices), &call->bias);
+        b->views.bias = &b->g_bias.view;
+    }
 }
 
 static void free_backward(const attention_call *call, attention_backward *b) {
     drawn_tensor_free(&b->go);
     drawn_tensor_free(&b->g_sums);
+    drawn_bias_free(&b->g_bias);
     for (size_t i = 0; i < INPUTS; i++)
         drawn_tensor_free(&b->g[i]);
     for (size_t i = 0; i < call->world->tensor_count; i++)
@@ -400,6 +416,45 @@ static void compare_input(attention_call *call, chooser *choices, size_t input, 
     }
     call->in[input] = kept;
     compare_direction(call, names[input], along, loss_at[0], loss_at[1], step, reach * 4, written);
+    free(moved);
+    free(direction);
+}
+
+/* What hides a key, or is added to nothing, has a gradient of exactly 0. */
+static bool may_move(const attention_call *call, size_t index) {
+    const size_t keys = call->bias.dense.extent[3], queries = call->bias.dense.extent[2];
+    const size_t query = index / keys % queries, key = index % keys;
+    bool inside = false;
+    for (size_t s = 0; s < call->world->queries.tokens.sequences; s++)
+        inside = inside || ((queries == 1 || query < call->world->queries.count[s]) &&
+                            (keys == 1 || key < call->world->keys.count[s]));
+    return inside && call->bias.dense.values[index] != -INFINITY;
+}
+
+static void compare_bias(attention_call *call, chooser *choices, drawn_bias *gradient) {
+    const size_t count = drawn_bias_count(&call->bias);
+    const double step = 1e-5, own = drawn_rounding(gradient->view.dtype) / call->eps;
+    double along = 0, written = 0, loss_at[2];
+    double *kept = call->bias.dense.values, *moved = reference_zeros(count + 1, sizeof *moved);
+    double *direction = reference_zeros(count + 1, sizeof *direction);
+    chooser stream = chooser_stream(choices);
+    drawn_bias_get(gradient);
+    for (size_t i = 0; i < count; i++) {
+        const double got = gradient->dense.values[i];
+        direction[i] = may_move(call, i) ? choose_normal(&stream) : 0;
+        if (!may_move(call, i) && got != 0)
+            trial_fail(call->result, "dL/dbias of element %zu is %g, which no score has", i, got);
+        along += got * direction[i];
+        written += fabs(got * direction[i]);
+    }
+    for (int side = 0; side < 2; side++) {
+        for (size_t i = 0; i < count; i++)
+            moved[i] = kept[i] + (side ? -step : step) * direction[i];
+        call->bias.dense.values = moved;
+        loss_at[side] = loss(call);
+    }
+    call->bias.dense.values = kept;
+    compare_direction(call, "dL/dbias", along, loss_at[0], loss_at[1], step, 4, written * fmax(own, 1));
     free(moved);
     free(direction);
 }
@@ -495,11 +550,15 @@ static void run_backward(attention_call *call, attention_tensors *t, chooser *ch
     }
     if (!trial_workspace_free(&workspace))
         trial_fail(result, "backward wrote behind its workspace");
+    if (b.views.bias && !drawn_bias_untouched(&b.g_bias, true))
+        trial_fail(result, "backward wrote outside of the elements of the bias's gradient");
     const size_t input = b.input;
     double *gradient = reference_zeros(call->count[input], sizeof *gradient);
     drawn_tensor_get(&b.g[input], gradient);
     if (result->state == TRIAL_FINE && !call->poisoned)
         compare_input(call, choices, input, gradient);
+    if (result->state == TRIAL_FINE && !call->poisoned && b.views.bias)
+        compare_bias(call, choices, &b.g_bias);
     if (result->state == TRIAL_FINE && !call->poisoned && b.views.parameters && call->world->tensor_count > 0)
         compare_parameters(call, choices, b.parameters);
     const bool exact = call->dtype == LOCUS_FLOAT64 && !call->options.kind;
@@ -522,10 +581,12 @@ static void describe(const attention_call *call, trial *result) {
     (void)locus_attention_kind_text(options->kind, kind, sizeof kind);
     (void)snprintf(result->message + length, sizeof result->message - length,
                    " (type %d, %s, mask %d, scale %g, cap %g, window %zu, keep %zu, documents %d, turned %d, dropout "
-                   "%g on %d; score %.3g, mass %.3g)",
+                   "%g on %d, bias %d [%zu %zu %zu %zu]; score %.3g, mass %.3g)",
                    (int)call->dtype, kind, (int)options->mask, options->scale, options->cap, options->window,
                    options->keep, options->query_documents != NULL, (int)options->turned, options->dropout,
-                   (int)options->dropout_on, call->score, call->mass);
+                   (int)options->dropout_on, options->bias ? (int)options->bias->dtype : 0, call->bias.dense.extent[0],
+                   call->bias.dense.extent[1], call->bias.dense.extent[2], call->bias.dense.extent[3], call->score,
+                   call->mass);
 }
 
 void trial_attention(drawn_world *world, chooser *choices, const trial_hostility *hostility, trial *result) {
@@ -558,4 +619,5 @@ void trial_attention(drawn_world *world, chooser *choices, const trial_hostility
     free(call.clusters);
     free(call.query_documents);
     free(call.key_documents);
+    drawn_bias_free(&call.bias);
 }

@@ -2,7 +2,7 @@
 /* A key that a query does not see does not touch its row, whatever it or its value holds; and a query does not touch
  * the gradients of keys that it does not see. NaN and infinities are planted in keys, values, queries and gradients of
  * outputs, and in tokens of no sequence; rows that see none of them keep their bits: for every kind of attention, mask
- * and type, with windows, kept keys, documents, dropout, and steps of decoding. */
+ * and type, with windows, kept keys, documents, dropout, steps of decoding, and keys that a bias hides. */
 #include "kind_of.h"
 #include "unit/attention_case.h"
 
@@ -21,11 +21,28 @@ static const size_t lengths[] = {150, 9, 64}, steps[] = {3, 1, 8}, caches[] = {7
 
 /* ---- who sees whom, from the definition in attention.h ---- */
 
+enum { HIDING = 700 }; /* queries and keys that a bias reaches */
+
+/* A bias of −∞ in places and small numbers elsewhere, for all sequences and heads; every ninth query sees nothing. */
+static bool hides(size_t i, size_t j) {
+    return i % 9 == 8 || (i * 5 + j * 3) % 7 < 2;
+}
+
+static float *hiding_values(void) {
+    static float values[HIDING * HIDING];
+    for (size_t i = 0; i < HIDING; i++)
+        for (size_t j = 0; j < HIDING; j++)
+            values[i * HIDING + j] = hides(i, j) ? -INFINITY : (float)((i + j) % 5) / 4;
+    return values;
+}
+
 static bool sees(const attention_world *w, size_t s, size_t i, size_t j) {
     const locus_attention_options *options = &w->options;
     const int64_t t = (int64_t)i + (int64_t)w->key_lengths[s] - (int64_t)w->query_lengths[s], key = (int64_t)j;
     if (kind_is(options->kind, "soft") || kind_is(options->kind, "clustered"))
         return true;
+    if (options->bias && hides(i, j))
+        return false;
     const bool prefixed = options->mask == LOCUS_MASK_PREFIX && j < options->prefix[s];
     if (options->mask != LOCUS_MASK_FULL && key > t && !prefixed)
         return false;
@@ -218,6 +235,8 @@ static void plant_variant(const attention_world *w, const arrays *a, planting *p
     spread(w, p);
 }
 
+static float *hidden; /* the bias of calls, or NULL */
+
 /* Returns how many rows had to keep their bits. Every `stride`th variant. */
 static size_t check_some(attention_case test, const char *kind, locus_dtype dtype, size_t stride) {
     attention_world w;
@@ -225,6 +244,9 @@ static size_t check_some(attention_case test, const char *kind, locus_dtype dtyp
     test.gap = 2;
     attention_world_make(&w, &test);
     w.options.kind = kind_of(kind);
+    const int64_t reach[] = {HIDING, HIDING};
+    const locus_tensor hiding = locus_tensor_view(hidden, LOCUS_FLOAT32, 2, reach);
+    w.options.bias = hidden ? &hiding : NULL;
     arrays want = arrays_make(&w, dtype);
     run(&w, &want, dtype);
     for (size_t variant = 0; variant < VARIANTS; variant += stride) {
@@ -341,6 +363,26 @@ static void contextual(void **state) {
         }
 }
 
+static void hidden_by_a_bias(void **state) {
+    (void)state;
+    hidden = hiding_values();
+    for (int more = 0; more < 5; more++) {
+        attention_case test =
+            case_of(more == 4 ? "relative(window=9, values=on) + decay(rate=0.9, learned=on)" : "rope",
+                    more == 3 ? LOCUS_MASK_FULL : LOCUS_MASK_CAUSAL);
+        test.sliding = more == 1 ? 40 : 0;
+        test.keep = more == 1 ? 5 : 0;
+        test.documents = more == 2;
+        test.dropout = more == 2 ? 0.2 : 0;
+        test.dropout_on = LOCUS_DROPOUT_LOGITS;
+        check_types(&test, "softmax");
+        test.query_lengths = steps;
+        test.key_lengths = caches;
+        check_types(&test, "softmax");
+    }
+    hidden = NULL;
+}
+
 static void other_kinds(void **state) {
     (void)state;
     for (locus_mask mask = LOCUS_MASK_FULL; mask <= LOCUS_MASK_PREFIX; mask++) {
@@ -380,8 +422,9 @@ static void long_sequences(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(softmax_masks), cmocka_unit_test(softmax_sites), cmocka_unit_test(decoding),
-        cmocka_unit_test(contextual),    cmocka_unit_test(other_kinds),   cmocka_unit_test(long_sequences),
+        cmocka_unit_test(softmax_masks),    cmocka_unit_test(softmax_sites), cmocka_unit_test(decoding),
+        cmocka_unit_test(hidden_by_a_bias), cmocka_unit_test(contextual),    cmocka_unit_test(other_kinds),
+        cmocka_unit_test(long_sequences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

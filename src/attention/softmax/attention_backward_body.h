@@ -415,11 +415,6 @@ static void join_task(void *context, size_t index, size_t worker) {
     }
 }
 
-size_t REAL_NAME(locus_attention_backward_scratch)(const attention_job *job) {
-    backward_worker w;
-    return carve_backward(job, NULL, &w);
-}
-
 void REAL_NAME(locus_attention_backward)(const attention_job *job) {
     attention_job shared = *job;
     const size_t tasks = job->schedule.group_count * job->kv_heads * job->schedule.head_parts;

@@ -60,8 +60,14 @@ static void *slot_at(const backward_worker *w, size_t offset) {
 
 /* How many keys a row sees. */
 static size_t seen_count(const lane *l, size_t row) {
-    const attention_seen *seen = &l->seen[row - l->seen_first];
-    return seen->high - seen->low + seen->kept_high - seen->kept_low;
+    const attention_seen *all = &l->seen[row - l->seen_first];
+    size_t count = all->high - all->low + all->kept_high - all->kept_low;
+    for (size_t key = 0; l->job->bias.data && key < all->high; key += ATTENTION_KEY_BLOCK) {
+        const seen_columns seen = columns_seen(l, row, key, ATTENTION_KEY_BLOCK);
+        for (size_t j = seen.c.from; j < seen.c.to; j++)
+            count -= (j < seen.c.gap || j >= seen.c.gap_end) && !sees_column(&seen, j);
+    }
+    return count;
 }
 
 /* Scores become weights again at the columns of c: a = exp(s − L). Leaves the dropout factors in keep_row, and in
@@ -76,12 +82,14 @@ static void backward_weights(backward_worker *w, const strip *s, size_t row, con
         dropout_keep(l, s, row, c);
     if (job->drop_logits && total < (real)-5e7) {
         /* Every score of the row was dropped: −10⁸ + ln n has no digits left for ln n. */
+        const real each = 1 / (real)seen_count(l, row);
         for (size_t j = c->from; j < c->to; j++)
-            weight[j] = j >= c->gap && j < c->gap_end ? 0 : 1 / (real)seen_count(l, row);
-        return;
+            weight[j] = j >= c->gap && j < c->gap_end ? 0 : each;
+    } else {
+        mask_scores(l, s, row, c, weight, 0);
+        l->kernels->exp_sum(count, total == -(real)INFINITY ? 0 : total, weight + c->from);
     }
-    mask_scores(l, c, weight, 0);
-    l->kernels->exp_sum(count, total == -(real)INFINITY ? 0 : total, weight + c->from);
+    hide_columns(l, s, row, c, 0, weight); /* the total may be NaN, of a row that sees one */
 }
 
 /* Learned terms' gradients from `g` = dL/ds at the columns of c, of which it is the first; then g = dL/d(product). */
@@ -118,8 +126,9 @@ static void backward_terms(const backward_worker *w, const strip *s, size_t row,
         l->kernels->soft_cap_backward(count, (real)job->cap, w->product, g);
 }
 
-/* Weights `a`, before dropout, and da at the columns of c: g = da becomes dL/d(product). */
-static void backward_scores(backward_worker *w, const strip *s, size_t row, const cut *c, const real *a, real *g) {
+/* Weights `a`, before dropout, and da at the columns of c: g = da becomes ds. */
+static void backward_softmax(const backward_worker *w, const strip *s, size_t row, const cut *c, const real *a,
+                             real *g) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
     const size_t count = c->to - c->from;
@@ -131,8 +140,7 @@ static void backward_scores(backward_worker *w, const strip *s, size_t row, cons
         memset(g + c->gap, 0, (c->gap_end - c->gap) * sizeof(real));
     for (size_t j = c->from; job->drop_logits && j < c->to; j++)
         g[j] = l->keep_row[j] == 0 ? 0 : g[j];
-    if (job->term_count > 0 || job->cap != 0)
-        backward_terms(w, s, row, c, ds);
+    hide_columns(l, s, row, c, 0, g);
 }
 
 static void backward_row(backward_worker *w, const strip *s, size_t i, real *g) {
@@ -143,7 +151,9 @@ static void backward_row(backward_worker *w, const strip *s, size_t i, real *g) 
     if (c.from < c.to) {
         backward_weights(w, s, row, &c, weight);
         if (l->job->wants_scores)
-            backward_scores(w, s, row, &c, a, g);
+            backward_softmax(w, s, row, &c, a, g);
+        if (l->job->wants_scores && (l->job->term_count > 0 || l->job->cap != 0))
+            backward_terms(w, s, row, &c, g + c.from);
         if (l->job->drop_weights)
             l->kernels->multiply(c.to - c.from, a, l->keep_row + c.from, a);
     }
@@ -188,7 +198,7 @@ static void backward_sums(backward_worker *w, const strip *s, const strip *g, si
     const ptrdiff_t ld_key = (ptrdiff_t)l->ld_key, ld_value = (ptrdiff_t)l->ld_value;
     real *g_value = w->g_value + at * l->ld_value, *g_key = w->g_key + at * l->ld_key;
     real *g_query = w->g_query + (ptrdiff_t)s->row * w->ld_g_query;
-    if (s->full || !l->apart) {
+    if (!sums_apart(l, s)) {
         if (job->wants_value)
             l->kernels->gemm(s->keys, job->value_dim, s->rows, s->score, 1, ATTENTION_KEY_BLOCK, g_output, ld_value,
                              g_value, ld_value, true);
@@ -201,20 +211,20 @@ static void backward_sums(backward_worker *w, const strip *s, const strip *g, si
         return;
     }
     for (size_t i = 0; i < s->rows; i++) {
-        const cut c = cut_of(l, s->row + i, s->key, s->keys);
+        const seen_columns seen = columns_seen(l, s->row + i, s->key, s->keys);
         const real *weight = s->score + i * ATTENTION_KEY_BLOCK, *ds = g->score + i * ATTENTION_KEY_BLOCK;
         if (job->wants_value)
-            add_to_seen_rows(l, &c, job->value_dim, weight, g_output + i * l->ld_value, g_value, ld_value);
+            add_to_seen_rows(l, &seen, job->value_dim, weight, g_output + i * l->ld_value, g_value, ld_value);
         if (job->wants_key)
-            add_to_seen_rows(l, &c, job->head_dim, ds, query + i * l->ld_key, g_key, ld_key);
+            add_to_seen_rows(l, &seen, job->head_dim, ds, query + i * l->ld_key, g_key, ld_key);
         if (job->wants_query)
-            add_seen_rows(l, &c, job->head_dim, ds, w->keys + at * l->ld_key, ld_key,
+            add_seen_rows(l, &seen, job->head_dim, ds, w->keys + at * l->ld_key, ld_key,
                           g_query + (ptrdiff_t)i * w->ld_g_query);
     }
 }
 
-/* `s` of the scores, then the weights; `g` the same strip of their gradients. */
-static void backward_strip(backward_worker *w, const strip *s, const strip *g, size_t panel_key) {
+/* Products of `s`, to become scores, and of `g`, the gradients of their weights. */
+static void strip_begin(backward_worker *w, const strip *s, const strip *g, size_t panel_key) {
     const lane *l = &w->l;
     const attention_job *job = l->job;
     const size_t at = s->key - panel_key;
@@ -226,15 +236,20 @@ static void backward_strip(backward_worker *w, const strip *s, const strip *g, s
     if (job->wants_scores && job->content_value)
         content_products(l, g, content_values(job), query_row(l, &job->g_output, l->span.query_first + s->row),
                          job->g_output.token);
+}
+
+/* `s` of the scores, then the weights; `g` the same strip of their gradients. */
+static void backward_strip(backward_worker *w, const strip *s, const strip *g, size_t panel_key) {
+    strip_begin(w, s, g, panel_key);
     for (size_t i = 0; i < s->rows; i++)
         backward_row(w, s, i, g->score + i * ATTENTION_KEY_BLOCK);
-    backward_sums(w, s, g, at);
-    if (job->content)
+    backward_sums(w, s, g, s->key - panel_key);
+    if (w->l.job->content)
         strip_content_backward(w, s, g);
 }
 
 static void backward_tile(backward_worker *w, const strip *tile, size_t panel_key) {
-    w->l.cut = w->l.cut || !tile->full;
+    w->l.cut = w->l.cut || !tile->full || w->l.job->biased;
     for (size_t i = 0; i < tile->rows;) {
         const strip s = strip_at(&w->l, tile, i, w->weight);
         strip g = s;

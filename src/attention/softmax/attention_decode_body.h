@@ -133,9 +133,9 @@ static void decode_sums(decode_worker *w, size_t k, size_t count, kept_rows valu
 static void decode_sums_apart(decode_worker *w, size_t k, size_t key, size_t count, kept_rows values,
                               const real *weight) {
     for (size_t r = 0; r < w->rows; r++) {
-        const cut c = cut_of(&w->l, decode_row(w, k, r), key, count);
-        add_seen_rows(&w->l, &c, w->l.job->value_dim, weight + (k * w->rows + r) * ATTENTION_DECODE_PART, values.data,
-                      values.stride, w->sum + (k * w->rows + r) * w->l.ld_value);
+        const seen_columns seen = columns_seen(&w->l, decode_row(w, k, r), key, count);
+        add_seen_rows(&w->l, &seen, w->l.job->value_dim, weight + (k * w->rows + r) * ATTENTION_DECODE_PART,
+                      values.data, values.stride, w->sum + (k * w->rows + r) * w->l.ld_value);
     }
 }
 
@@ -184,7 +184,7 @@ static void decode_softmax(const lane *l, const attention_item *part, size_t i, 
         real peak = finish_scores(l, &s, i, &c, s.score, NULL);
         if (job->drop_logits)
             dropout_keep(l, &s, i, &c);
-        peak = mask_scores(l, &c, s.score, peak);
+        peak = mask_scores(l, &s, i, &c, s.score, peak);
         *top = peak > *top ? peak : *top;
     }
     for (size_t b = 0; b < DECODE_BLOCKS; b++) {

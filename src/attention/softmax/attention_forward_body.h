@@ -191,7 +191,7 @@ static void forward_row(forward_worker *w, const strip *s, size_t i, size_t work
         real top = finish_scores(l, s, s->row + i, &c, score, NULL);
         if (l->job->dropout > 0)
             dropout_keep(l, s, s->row + i, &c);
-        top = mask_scores(l, &c, score, top);
+        top = mask_scores(l, s, s->row + i, &c, score, top);
         forward_softmax(w, worker_row, c.to - c.from, score + c.from, top);
         if (l->job->drop_weights)
             l->kernels->multiply(c.to - c.from, score + c.from, l->keep_row + c.from, score + c.from);
@@ -204,14 +204,14 @@ static void forward_sums(forward_worker *w, const strip *s, size_t row, const re
     const lane *l = &w->l;
     const size_t dim = l->job->value_dim;
     real *sum = w->sum + row * l->ld_value;
-    if (s->full || !l->apart) {
+    if (!sums_apart(l, s)) {
         l->kernels->gemm(s->rows, dim, s->keys, s->score, ATTENTION_KEY_BLOCK, 1, values, w->ld_panel, sum,
                          (ptrdiff_t)l->ld_value, true);
         return;
     }
     for (size_t i = 0; i < s->rows; i++) {
-        const cut c = cut_of(l, s->row + i, s->key, s->keys);
-        add_seen_rows(l, &c, dim, s->score + i * ATTENTION_KEY_BLOCK, values, w->ld_panel, sum + i * l->ld_value);
+        const seen_columns seen = columns_seen(l, s->row + i, s->key, s->keys);
+        add_seen_rows(l, &seen, dim, s->score + i * ATTENTION_KEY_BLOCK, values, w->ld_panel, sum + i * l->ld_value);
     }
 }
 
@@ -234,7 +234,7 @@ static void forward_strip(forward_worker *w, const strip *s, size_t row, size_t 
 
 /* `base`: row 0 of the chunk among the worker's rows. */
 static void forward_tile(forward_worker *w, const strip *tile, size_t base, size_t panel_key) {
-    w->l.cut = w->l.cut || !tile->full;
+    w->l.cut = w->l.cut || !tile->full || w->l.job->biased;
     for (size_t i = 0; i < tile->rows;) {
         const strip s = strip_at(&w->l, tile, i, w->tile);
         if (s.keys > 0)

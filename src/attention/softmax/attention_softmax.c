@@ -23,7 +23,9 @@ static size_t workspace(const locus_plan *plan, const locus_attention_options *o
     return workspace_bytes(&job);
 }
 
-static void take_tensors(attention_job *job, const locus_attention_tensors *tensors) {
+static void take_tensors(attention_job *job, const locus_attention_options *options,
+                         const locus_attention_tensors *tensors) {
+    job->bias = locus_attention_bias_of(options->bias);
     job->query = locus_attention_view_of(tensors->query);
     job->key = locus_attention_view_of(tensors->key);
     job->value = locus_attention_view_of(tensors->value);
@@ -48,7 +50,7 @@ static void forward(const locus_plan *plan, const locus_attention_options *optio
     attention_job job;
     attention_whole whole;
     locus_attention_job_init(&job, plan, options, tensors->key->dtype, LOCUS_PASS_FORWARD);
-    take_tensors(&job, tensors);
+    take_tensors(&job, options, tensors);
     begin(&job, &whole, lent);
     if (job.dtype == LOCUS_FLOAT32)
         locus_attention_forward_float32(&job);
@@ -77,7 +79,7 @@ static void backward(const locus_plan *plan, const locus_attention_options *opti
     attention_job job;
     attention_whole whole;
     locus_attention_job_init(&job, plan, options, tensors->query->dtype, LOCUS_PASS_BACKWARD);
-    take_tensors(&job, tensors);
+    take_tensors(&job, options, tensors);
     job.g_output = job.g_given = locus_attention_view_of(gradients->output);
     job.g_query = locus_attention_view_of(gradients->query);
     job.g_key = locus_attention_view_of(gradients->key);
@@ -90,17 +92,22 @@ static void backward(const locus_plan *plan, const locus_attention_options *opti
     want_learned(&job);
     begin(&job, &whole, lent);
     job.wants_scores = job.wants_scores || job.wants_query || job.wants_key;
-    if (job.dtype == LOCUS_FLOAT32)
-        locus_attention_backward_float32(&job);
-    else
-        locus_attention_backward_float64(&job);
+    const bool single = job.dtype == LOCUS_FLOAT32;
+    (single ? locus_attention_backward_float32 : locus_attention_backward_float64)(&job);
+    job.g_bias = locus_attention_bias_of(gradients->bias);
+    if (job.g_bias.data)
+        (single ? locus_attention_bias_gradient_float32 : locus_attention_bias_gradient_float64)(&job);
     if (gradients->parameters && job.slots.bytes > 0 && !locus_call_cancelled())
         locus_attention_reduce(&job, gradients->parameters);
     locus_attention_whole_end_backward(&whole, gradients->parameters);
 }
 
-static const attention_executor executor = {
-    .workspace = workspace, .half_keys = half_keys, .forward = forward, .backward = backward, .sums_scores = true};
+static const attention_executor executor = {.workspace = workspace,
+                                            .half_keys = half_keys,
+                                            .forward = forward,
+                                            .backward = backward,
+                                            .sums_scores = true,
+                                            .takes_bias = true};
 
 static const locus_attention_kind_info info = {.name = "softmax",
                                                .summary = "softmax of the scores",

@@ -9,5 +9,6 @@
 #include <string.h>
 
 #include "attention/softmax/attention_backward_body.h"
+#include "attention/softmax/attention_bias_gradient_body.h"
 #include "attention/softmax/attention_decode_body.h"
 #include "attention/softmax/attention_forward_body.h"

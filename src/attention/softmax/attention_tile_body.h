@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What forward and backward share: operators over runs of tokens, panels, and the scores of a strip of a tile.
  *
- *   s = q'·k'ᵀ (the scale is in q')  + content terms, then cap·tanh(s/cap), ·factors, + biases; each row over the keys
- *   that it sees: one run of columns, or two with a gap of −∞ between them
+ *   s = q'·k'ᵀ (the scale is in q')  + content terms, then cap·tanh(s/cap), ·factors, + biases, + the caller's bias;
+ *   each row over the keys that it sees: one run of columns, or two with a gap of −∞ between them, but for those that
+ *   the caller's bias hides by −∞
  *
  * Query head h reads key-value head h / group: operators know the latter only, score terms the former.
  *
@@ -11,6 +12,7 @@
 #ifndef LOCUS_ATTENTION_TILE_BODY_H
 #define LOCUS_ATTENTION_TILE_BODY_H
 
+#include "attention/attention_bias_body.h"
 #include "attention/attention_rows_body.h"
 
 /* A run of ATTENTION_QUERY_BLOCK rows: what they see together, and a run of keys that each of them sees. */
@@ -32,6 +34,7 @@ typedef struct lane {
     real *term_row, *product_row, *keep_row; /* [ATTENTION_KEY_BLOCK] */
     real *content;                           /* [ATTENTION_STRIP][ATTENTION_CONTENT_WIDTH] */
     real *widened;                           /* [ATTENTION_KEY_BLOCK][dim], where keys and values are of a half type */
+    real *bias_row;                          /* [ATTENTION_KEY_BLOCK], with a bias */
     bool cut;                                /* some tile was not seen whole */
     bool apart; /* weights meet the rows that they see, alone; see "numbers that are not finite" */
 } lane;
@@ -134,6 +137,7 @@ static void carve_lane(const attention_job *job, attention_carver *carver, size_
     l->keep_row = locus_attention_carve(carver, ATTENTION_KEY_BLOCK, sizeof(real));
     l->content = locus_attention_carve(carver, content ? ATTENTION_STRIP * ATTENTION_CONTENT_WIDTH : 0, sizeof(real));
     const size_t longer = l->ld_key > l->ld_value ? l->ld_key : l->ld_value;
+    l->bias_row = locus_attention_carve(carver, job->biased ? ATTENTION_KEY_BLOCK : 0, sizeof(real));
     l->widened =
         locus_attention_carve(carver, job->kept == REAL_DTYPE ? 0 : ATTENTION_KEY_BLOCK * longer, sizeof(real));
 }
@@ -355,38 +359,61 @@ static bool all_finite(const lane *l, size_t count, const real *x) {
     return l->kernels->dot(count, x, x) * 0 == 0; /* an overflow is only a second pass */
 }
 
-/* The two runs of columns that a row sees; the second may be empty. */
+/* Of the keys [key, key + …) that columns stand for. */
 typedef struct seen_columns {
-    attention_range runs[2];
+    cut c;
+    const real *hidden; /* the bias of columns c.from …, or NULL where it hides none */
 } seen_columns;
 
-static seen_columns columns_seen(const cut *c) {
-    const bool gap = c->gap < c->gap_end;
-    return (seen_columns){{{c->from, gap ? c->gap : c->to}, {gap ? c->gap_end : c->to, c->to}}};
+/* The bias of a row at the columns of c, of keys from `key` on. */
+static const real *row_bias(const lane *l, size_t row, size_t key, const cut *c) {
+    return bias_values(&l->job->bias, l->sequence, l->head, row, key + c->from, c->to - c->from, l->bias_row);
 }
 
-/* sum += Σ_j weight[j] · rows[j], over the columns j of c. */
-static void add_seen_rows(const lane *l, const cut *c, size_t dim, const real *weight, const real *rows, ptrdiff_t ld,
-                          real *sum) {
-    const seen_columns seen = columns_seen(c);
-    for (size_t r = 0; r < 2; r++) {
-        const attention_range part = seen.runs[r];
-        if (part.low < part.high)
-            l->kernels->gemm(1, dim, part.high - part.low, weight + part.low, 0, 1, rows + (ptrdiff_t)part.low * ld, ld,
-                             sum, 0, true);
-    }
+static seen_columns columns_seen(const lane *l, size_t row, size_t key, size_t keys) {
+    seen_columns seen = {cut_of(l, row, key, keys), NULL};
+    if (l->job->bias.data)
+        seen.hidden = row_bias(l, row, key, &seen.c);
+    return seen;
 }
 
-/* sums[j] += weight[j] · row, over the columns j of c. */
-static void add_to_seen_rows(const lane *l, const cut *c, size_t dim, const real *weight, const real *row, real *sums,
-                             ptrdiff_t ld) {
-    const seen_columns seen = columns_seen(c);
-    for (size_t r = 0; r < 2; r++) {
-        const attention_range part = seen.runs[r];
-        if (part.low < part.high)
-            l->kernels->gemm(part.high - part.low, dim, 1, weight + part.low, 1, 0, row, 0,
-                             sums + (ptrdiff_t)part.low * ld, ld, true);
-    }
+static bool sees_column(const seen_columns *seen, size_t j) {
+    const cut *c = &seen->c;
+    return (j < c->gap || j >= c->gap_end) && !(seen->hidden && seen->hidden[j - c->from] == -(real)INFINITY);
+}
+
+/* The next run of columns that a row sees, behind `part`; the first one behind an empty run at 0. */
+static bool next_seen(const seen_columns *seen, attention_range *part) {
+    size_t low = part->high > seen->c.from ? part->high : seen->c.from;
+    while (low < seen->c.to && !sees_column(seen, low))
+        low++;
+    part->low = part->high = low;
+    while (part->high < seen->c.to && sees_column(seen, part->high))
+        part->high++;
+    return part->low < part->high;
+}
+
+/* Whether a strip's rows are summed up one by one. */
+static bool sums_apart(const lane *l, const strip *s) {
+    return l->apart && !(s->full && !l->job->biased);
+}
+
+/* sum += Σ_j weight[j] · rows[j], over the columns j that are seen. */
+static void add_seen_rows(const lane *l, const seen_columns *seen, size_t dim, const real *weight, const real *rows,
+                          ptrdiff_t ld, real *sum) {
+    attention_range part = {0, 0};
+    while (next_seen(seen, &part))
+        l->kernels->gemm(1, dim, part.high - part.low, weight + part.low, 0, 1, rows + (ptrdiff_t)part.low * ld, ld,
+                         sum, 0, true);
+}
+
+/* sums[j] += weight[j] · row, over the columns j that are seen. */
+static void add_to_seen_rows(const lane *l, const seen_columns *seen, size_t dim, const real *weight, const real *row,
+                             real *sums, ptrdiff_t ld) {
+    attention_range part = {0, 0};
+    while (next_seen(seen, &part))
+        l->kernels->gemm(part.high - part.low, dim, 1, weight + part.low, 1, 0, row, 0, sums + (ptrdiff_t)part.low * ld,
+                         ld, true);
 }
 
 /* ---- scores ---- */
@@ -397,8 +424,8 @@ static const real *term_values(const lane *l, const locus_score_term *term, cons
     return term->class->row(term, &call, l->term_row);
 }
 
-/* s = cap·tanh(s/cap) · factors + biases, at the columns of c; `score` is the row's first column. Keeps what a backward
- * needs of the step between, if `capped` is not NULL. Returns the maximum. */
+/* s = cap·tanh(s/cap) · factors + biases + the caller's bias, at the columns of c; `score` is the row's first column.
+ * Keeps what a backward needs of the step between, if `capped` is not NULL. Returns the maximum. */
 static real finish_scores(const lane *l, const strip *s, size_t row, const cut *c, real *score, real *capped) {
     const attention_job *job = l->job;
     const size_t count = c->to - c->from;
@@ -416,7 +443,19 @@ static real finish_scores(const lane *l, const strip *s, size_t row, const cut *
         else
             (factor ? l->kernels->multiply : l->kernels->add)(count, at, values, at);
     }
+    if (job->bias.data) /* what it hides is −∞ now, or NaN: the maximum passes over both */
+        return l->kernels->add_maximum(count, at, row_bias(l, row, s->key, c), at);
     return job->term_count > 0 ? top : l->kernels->maximum(count, at);
+}
+
+/* row = value at the columns of c that the bias hides; `at` is the row's first column. */
+static void hide_columns(const lane *l, const strip *s, size_t row, const cut *c, real value, real *at) {
+    if (!l->job->bias.data)
+        return;
+    const size_t count = c->to - c->from;
+    const real *values = row_bias(l, row, s->key, c);
+    if (bias_hides(count, values))
+        bias_hide(count, values, value, at + c->from);
 }
 
 /* What each weight of a row is multiplied by: 0 or 1/(1 − p). A row is a query token and a head. keep_row stands for
@@ -426,14 +465,15 @@ static void dropout_keep(const lane *l, const strip *s, size_t row, const cut *c
     l->kernels->dropout_row(c->to, &l->job->dropout_key, id, s->key, l->job->dropout, l->keep_row);
 }
 
-/* What finish_scores leaves becomes the scores of the softmax: those that dropout takes are −10⁸, those in the gap −∞.
- * Returns the maximum, given that of before. */
-static real mask_scores(const lane *l, const cut *c, real *score, real top) {
+/* What finish_scores leaves becomes the scores of the softmax: those that dropout takes are −10⁸, those in the gap, and
+ * those that the bias hides, −∞. Returns the maximum, given that of before. */
+static real mask_scores(const lane *l, const strip *s, size_t row, const cut *c, real *score, real top) {
     const bool gap = c->gap < c->gap_end, drop = l->job->drop_logits;
     for (size_t j = c->from; drop && j < c->to; j++)
         score[j] = l->keep_row[j] == 0 ? (real)-1e8 : score[j];
     for (size_t j = c->gap; gap && j < c->gap_end; j++)
         score[j] = -(real)INFINITY;
+    hide_columns(l, s, row, c, -(real)INFINITY, score);
     return gap || drop ? l->kernels->maximum(c->to - c->from, score + c->from) : top;
 }
 
