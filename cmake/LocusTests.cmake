@@ -135,6 +135,21 @@ foreach(source IN LISTS LOCUS_TEST_SOURCES)
   locus_register(${room}.${thing} "${labels}" ${name})
 endforeach()
 
+# ---- forms: what plans do, rebuilt in NumPy from what they say of themselves ----
+
+add_executable(form_cases ${CMAKE_CURRENT_SOURCE_DIR}/tests/forms/form_cases.c)
+target_compile_options(form_cases PRIVATE ${LOCUS_TEST_OPTIONS})
+target_link_libraries(form_cases PRIVATE locus_reference locus_testing)
+set_target_properties(form_cases PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/tests)
+find_program(LOCUS_PYTHON python3)
+mark_as_advanced(LOCUS_PYTHON)
+if(LOCUS_PYTHON)
+  locus_register(forms.rebuild forms ${LOCUS_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/forms/rebuild.py
+                 $<TARGET_FILE:form_cases> 1 600)
+  locus_register(forms.evaluated forms ${LOCUS_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/forms/rebuild.py
+                 $<TARGET_FILE:form_cases> 2 300 evaluated)
+endif()
+
 # ---- scripts ----
 
 set(rooms install lint)

@@ -44,7 +44,7 @@ BELOW = {
 PUBLIC = {
     "core": "cpu execution memory parallel random status tensor version",
     "algebra": "group path positions",
-    "spec": "encoding pattern plan",
+    "spec": "encoding form pattern plan",
     "plan": "fold",
     "attention": "attention attention_kind cache locus",
 }

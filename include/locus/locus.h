@@ -13,6 +13,7 @@
 #include <locus/encoding.h>
 #include <locus/execution.h>
 #include <locus/fold.h>
+#include <locus/form.h>
 #include <locus/group.h>
 #include <locus/memory.h>
 #include <locus/parallel.h>

@@ -8,6 +8,7 @@
  * Every head count that a shape may have (65,536) is served: slopes are 2^−8 at least, and no two are alike in float32.
  * Nothing is learned. Where distances have cells, float rows are tables, one for each head; other rows are computed. */
 #include "scores/score_row.h"
+#include "spec/form_writer.h"
 
 #include <math.h>
 
@@ -104,7 +105,19 @@ static size_t slot_bytes(const locus_score_term *term) {
     return 0;
 }
 
-static const locus_score_class score_class = {.row = row, .slot_bytes = slot_bytes};
+static void form(const locus_score_term *term, locus_form_writer *writer) {
+    const locus_alibi_term *own = (const locus_alibi_term *)term;
+    const size_t heads = own->alibi->heads;
+    locus_form_begin(writer, LOCUS_FORM_CELLS, 0, "slope");
+    const locus_score_form form = locus_score_rows_form(&own->rows, writer);
+    double *values = locus_form_take(writer, heads * form.cells, sizeof *values);
+    for (size_t i = 0; values && i < heads * form.cells; i++)
+        values[i] = form.distance[i % form.cells] * -own->alibi->slopes[i / form.cells];
+    locus_form_add(writer, "values", LOCUS_FORM_FLOAT64, values, LOCUS_FORM_SHAPE((int64_t)heads, (int64_t)form.cells));
+    locus_form_add(writer, "slope", LOCUS_FORM_FLOAT64, own->alibi->slopes, LOCUS_FORM_SHAPE((int64_t)heads));
+}
+
+static const locus_score_class score_class = {.row = row, .slot_bytes = slot_bytes, .form = form};
 
 static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
                           locus_placed *placed, locus_error *error) {

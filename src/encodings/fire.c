@@ -24,6 +24,7 @@
 #include "core/error.h"
 #include "core/loop_clones.h"
 #include "scores/score_row.h"
+#include "spec/form_writer.h"
 
 #include <math.h>
 
@@ -342,8 +343,41 @@ static void reduce(const locus_score_term *term, size_t head, void *slots, size_
     locus_tensor_add(&tensors[L], 0, fire->threshold_sign * sums[2 * segments + 1]);
 }
 
+/* ---- as data ---- */
+
+static void add_logs(const locus_fire_term *own, locus_form_writer *writer) {
+    const locus_score_form form = locus_score_rows_form(&own->rows, writer);
+    const double *logs = own->logs;
+    if (form.made) {
+        double *made = locus_form_take(writer, form.cells, sizeof *made);
+        for (size_t i = 0; made && i < form.cells; i++)
+            made[i] = log_of(own->fire, form.distance[i]);
+        logs = made;
+    }
+    locus_form_add(writer, "logs", LOCUS_FORM_FLOAT64, logs, LOCUS_FORM_SHAPE((int64_t)form.cells));
+    locus_form_add(writer, "reach", LOCUS_FORM_FLOAT64, own->reach, LOCUS_FORM_SHAPE((int64_t)own->query->tokens));
+}
+
+static void form(const locus_score_term *term, locus_form_writer *writer) {
+    const locus_fire_term *own = (const locus_fire_term *)term;
+    const int64_t hidden = (int64_t)own->fire->network.hidden, heads = (int64_t)own->fire->network.heads;
+    static const char *const names[] = {"hidden_weight", "hidden_bias", "output_weight", "output_bias", "c", "L"};
+    const int64_t counts[] = {hidden, hidden, heads * hidden, heads, 1, 1};
+    const double *at = writer->values;
+    locus_form_begin(writer, LOCUS_FORM_NETWORK, 0, "logarithms");
+    add_logs(own, writer);
+    for (size_t p = 0; p < PARAMETERS; at += counts[p++]) {
+        if (p == OUTPUT_WEIGHT)
+            locus_form_add(writer, names[p], LOCUS_FORM_FLOAT64, at, LOCUS_FORM_SHAPE(heads, hidden));
+        else
+            locus_form_add(writer, names[p], LOCUS_FORM_FLOAT64, at, LOCUS_FORM_SHAPE(counts[p]));
+        locus_form_learned(writer, p, 0);
+    }
+    locus_form_positions(writer, 0, &writer->places->items[0]);
+}
+
 static const locus_score_class score_class = {
-    .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce};
+    .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce, .form = form};
 
 /* ---- placing ---- */
 

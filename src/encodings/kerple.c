@@ -12,6 +12,7 @@
  *
  * A gradient slot holds the two sums. */
 #include "scores/bias_table.h"
+#include "spec/form_writer.h"
 
 #include "core/error.h"
 
@@ -129,8 +130,19 @@ static void reduce(const locus_score_term *term, size_t head, void *slots, size_
     locus_tensor_add(&tensors[1], head, -kerple->a[head] * sums[1]);
 }
 
+static void form(const locus_score_term *term, locus_form_writer *writer) {
+    const locus_kerple_term *own = (const locus_kerple_term *)term;
+    const int64_t heads = (int64_t)own->kerple->heads;
+    locus_form_begin(writer, LOCUS_FORM_CELLS, 0, "logarithm");
+    (void)locus_bias_table_form(&own->table, writer);
+    locus_form_add(writer, "a", LOCUS_FORM_FLOAT64, own->kerple->a, LOCUS_FORM_SHAPE(heads));
+    locus_form_learned(writer, 0, 0);
+    locus_form_add(writer, "b", LOCUS_FORM_FLOAT64, own->kerple->b, LOCUS_FORM_SHAPE(heads));
+    locus_form_learned(writer, 1, 0);
+}
+
 static const locus_score_class score_class = {
-    .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce};
+    .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce, .form = form};
 
 static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
                           locus_placed *placed, locus_error *error) {

@@ -8,6 +8,7 @@
  * Gradient: dL/dtable[p] = Σ over tokens at p of dL/dy. The plan lists its tokens by position, so each row of the table
  * is one piece, summed in double in the order of the tokens. */
 #include "spec/class.h"
+#include "spec/form_writer.h"
 
 #include "core/error.h"
 
@@ -133,8 +134,18 @@ static void gradient(const locus_embedding *embedding, size_t piece, double sign
     }
 }
 
+static void form(const locus_embedding *embedding, locus_form_writer *writer) {
+    const locus_learned_embedding *own = (const locus_learned_embedding *)embedding;
+    locus_form_begin(writer, LOCUS_FORM_VECTORS, own->learned->dim, "");
+    locus_form_add(writer, "vectors", LOCUS_FORM_FLOAT64, own->learned->table_float64,
+                   LOCUS_FORM_SHAPE((int64_t)own->learned->size, (int64_t)own->learned->dim));
+    locus_form_learned(writer, 0, 0);
+    locus_form_add(writer, "row", LOCUS_FORM_INT64, own->positions,
+                   LOCUS_FORM_SHAPE((int64_t)writer->places->items[0].query.tokens));
+}
+
 static const locus_embedding_class embedding_class = {
-    .scratch_bytes = scratch_bytes, .add = add, .gradient_pieces = gradient_pieces, .gradient = gradient};
+    .scratch_bytes = scratch_bytes, .add = add, .gradient_pieces = gradient_pieces, .gradient = gradient, .form = form};
 
 /* ---- placing ---- */
 

@@ -14,11 +14,13 @@
  *
  * Acts on tree:k. Refuses paths with a step back (an inverse branch), which lead to no node below the root. */
 #include "spec/class.h"
+#include "spec/form_writer.h"
 
 #include "core/error.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { K, DEPTH };
 
@@ -200,8 +202,44 @@ static void gradient(const locus_embedding *embedding, size_t piece, double sign
         locus_tensor_add(&tensors[0], first + j, sign * job.sum[j]);
 }
 
+/* ---- as data ---- */
+
+/* One token's steps up to the root, branches from 0, padded with −1; and its vector. */
+static void write_steps(const locus_shiv_quirk_embedding *own, size_t token, int64_t *steps, double *vector) {
+    const locus_shiv_quirk *quirk = own->own;
+    uint32_t node = (uint32_t)own->side->values[token];
+    for (size_t t = 0; t < quirk->depth; t++) {
+        steps[t] = node == LOCUS_TRIE_ROOT ? -1 : own->trie.branch[node] - 1;
+        if (node == LOCUS_TRIE_ROOT)
+            continue;
+        memcpy(vector + column_of(own, node, t), quirk->float64 + t * quirk->decays, quirk->decays * sizeof *vector);
+        node = own->trie.parent[node];
+    }
+}
+
+static void form(const locus_embedding *embedding, locus_form_writer *writer) {
+    const locus_shiv_quirk_embedding *own = (const locus_shiv_quirk_embedding *)embedding;
+    const size_t dim = own->own->dim, depth = own->own->depth;
+    const int64_t tokens = (int64_t)own->side->tokens;
+    locus_form_distinct distinct;
+    locus_form_begin(writer, LOCUS_FORM_VECTORS, dim, "steps");
+    if (!locus_form_distinguish(writer, false, &distinct))
+        return;
+    int64_t *steps = locus_form_take(writer, distinct.count * depth, sizeof *steps);
+    double *vectors = locus_form_take(writer, distinct.count * dim, sizeof *vectors);
+    for (size_t i = 0; steps && vectors && i < distinct.count; i++)
+        write_steps(own, distinct.sample[i], steps + i * depth, vectors + i * dim);
+    locus_form_add(writer, "vectors", LOCUS_FORM_FLOAT64, vectors,
+                   LOCUS_FORM_SHAPE((int64_t)distinct.count, (int64_t)dim));
+    locus_form_add(writer, "row", LOCUS_FORM_UINT32, distinct.query, LOCUS_FORM_SHAPE(tokens));
+    locus_form_add(writer, "steps", LOCUS_FORM_INT64, steps, LOCUS_FORM_SHAPE((int64_t)distinct.count, (int64_t)depth));
+    locus_form_whole(writer, "branches", (int64_t)own->own->branches);
+    locus_form_add(writer, "decays", LOCUS_FORM_FLOAT64, writer->values, LOCUS_FORM_SHAPE((int64_t)own->own->decays));
+    locus_form_learned(writer, 0, 0);
+}
+
 static const locus_embedding_class embedding_class = {
-    .scratch_bytes = scratch_bytes, .add = add, .gradient_pieces = gradient_pieces, .gradient = gradient};
+    .scratch_bytes = scratch_bytes, .add = add, .gradient_pieces = gradient_pieces, .gradient = gradient, .form = form};
 
 /* ---- placing ---- */
 

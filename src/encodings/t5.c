@@ -18,6 +18,7 @@
  * Parameter `bias` [buckets, heads], drawn as the published code does from N(0, 1/D), D the model dimension, or heads ·
  * head_dim where the shape has none. A gradient slot holds the sums of a head's buckets. */
 #include "scores/bias_table.h"
+#include "spec/form_writer.h"
 
 #include <math.h>
 
@@ -188,8 +189,21 @@ static void reduce(const locus_score_term *term, size_t head, void *slots, size_
     }
 }
 
+static void form(const locus_score_term *term, locus_form_writer *writer) {
+    const locus_t5_term *own = (const locus_t5_term *)term;
+    locus_form_begin(writer, LOCUS_FORM_CELLS, 0, "bucket");
+    const locus_score_form form = locus_bias_table_form(&own->table, writer);
+    int64_t *buckets = locus_form_take(writer, form.cells, sizeof *buckets);
+    for (size_t i = 0; buckets && i < form.cells; i++)
+        buckets[i] = (int64_t)bucket_at(own->t5, form.distance[i]);
+    locus_form_add(writer, "bucket", LOCUS_FORM_INT64, buckets, LOCUS_FORM_SHAPE((int64_t)form.cells));
+    locus_form_add(writer, "bias", LOCUS_FORM_FLOAT64, own->t5->bias,
+                   LOCUS_FORM_SHAPE((int64_t)own->t5->buckets, (int64_t)own->t5->heads));
+    locus_form_learned(writer, 0, 0);
+}
+
 static const locus_score_class score_class = {
-    .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce};
+    .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce, .form = form};
 
 static locus_status fill_cells(const void *request, void *table, locus_owned *memory, locus_error *error) {
     const locus_t5_term *own = request;

@@ -10,6 +10,7 @@
  * factors. Before position 0 there are no steps, and where the logarithm has no value it is `least`. Nothing is
  * learned. A factor costs one logarithm for a query and a run of keys, so there is no table that could be too long. */
 #include "spec/class.h"
+#include "spec/form_writer.h"
 #include "spec/option.h"
 
 #include <math.h>
@@ -82,7 +83,25 @@ static size_t slot_bytes(const locus_score_term *term) {
     return 0;
 }
 
-static const locus_score_class score_class = {.row = row, .slot_bytes = slot_bytes};
+/* A cell for each token of the queries. */
+static void form(const locus_score_term *term, locus_form_writer *writer) {
+    const locus_temperature_term *own = (const locus_temperature_term *)term;
+    const size_t tokens = own->query->tokens, keys = writer->places->items[0].key.tokens;
+    locus_form_begin(writer, LOCUS_FORM_CELLS, 0, "");
+    locus_form_multiplies(writer);
+    uint32_t *query = locus_form_take(writer, tokens, sizeof *query);
+    const uint32_t *key = locus_form_take(writer, keys, sizeof *key);
+    double *values = locus_form_take(writer, tokens, sizeof *values);
+    for (size_t i = 0; query && values && i < tokens; i++) {
+        query[i] = (uint32_t)i;
+        values[i] = factor_at(own->temperature, locus_token_position(own->query, i));
+    }
+    locus_form_add(writer, "query_cell", LOCUS_FORM_UINT32, query, LOCUS_FORM_SHAPE((int64_t)tokens));
+    locus_form_add(writer, "key_cell", LOCUS_FORM_UINT32, key, LOCUS_FORM_SHAPE((int64_t)keys));
+    locus_form_add(writer, "values", LOCUS_FORM_FLOAT64, values, LOCUS_FORM_SHAPE(1, (int64_t)tokens));
+}
+
+static const locus_score_class score_class = {.row = row, .slot_bytes = slot_bytes, .form = form};
 
 static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
                           locus_placed *placed, locus_error *error) {

@@ -6,6 +6,7 @@
 #include "operators/product.h"
 
 #include "operators/operate.h"
+#include "spec/form_writer.h"
 
 #include <string.h>
 
@@ -23,6 +24,19 @@ static size_t larger(size_t a, size_t b) {
 /* data + elements, NULL for NULL. */
 static void *shifted(const void *data, ptrdiff_t elements, locus_dtype dtype) {
     return data ? (char *)data + elements * (ptrdiff_t)locus_dtype_size(dtype) : NULL;
+}
+
+/* Each part is a form of its own dimensions. All operators that are parts have forms. */
+static void write_parts(const locus_operator_part *parts, size_t count, locus_form_writer *writer) {
+    const size_t first = writer->first;
+    for (size_t i = 0; i < count; i++) {
+        writer->first = first + parts[i].first;
+        if (parts[i].local)
+            parts[i].local->class->form(parts[i].local, writer);
+        else
+            parts[i].whole->class->form(parts[i].whole, writer);
+    }
+    writer->first = first;
 }
 
 /* ---- local products ---- */
@@ -149,6 +163,11 @@ static void local_reduce(const locus_operator *op, size_t head, void *slots, siz
     }
 }
 
+static void local_form(const locus_operator *op, locus_form_writer *writer) {
+    const locus_product *product = (const locus_product *)op;
+    write_parts(product->parts, product->count, writer);
+}
+
 static const locus_operator_class local_class = {
     .scratch_bytes = local_scratch_bytes,
     .forward = local_forward,
@@ -158,6 +177,7 @@ static const locus_operator_class local_class = {
     .heads_scratch_bytes = local_heads_scratch_bytes,
     .forward_heads = local_forward_heads,
     .backward_heads = local_backward_heads,
+    .form = local_form,
 };
 
 static locus_status place_local(const locus_operator_part *parts, size_t count, locus_owned *memory,
@@ -280,11 +300,17 @@ static bool whole_learns(const locus_whole_operator *op) {
     return false;
 }
 
+static void whole_form(const locus_whole_operator *op, locus_form_writer *writer) {
+    const locus_whole_product *product = (const locus_whole_product *)op;
+    write_parts(product->parts, product->count, writer);
+}
+
 static const locus_whole_class whole_class = {
     .workspace_bytes = whole_workspace_bytes,
     .forward = whole_forward,
     .backward = whole_backward,
     .learns = whole_learns,
+    .form = whole_form,
 };
 
 static locus_status place_whole(locus_whole_product product, locus_owned *memory, locus_placed *placed,

@@ -2,6 +2,8 @@
 /* See bias_table.h. */
 #include "scores/bias_table.h"
 
+#include "spec/form_writer.h"
+
 #define NUMBERS 2 /* of a head's cell: a double and a float */
 
 /* ---- making ---- */
@@ -92,4 +94,20 @@ const void *locus_bias_table_row(const locus_bias_table *table, const locus_scor
         }
     }
     return scratch;
+}
+
+/* ---- as data ---- */
+
+locus_score_form locus_bias_table_form(const locus_bias_table *table, locus_form_writer *writer) {
+    const locus_score_form form = locus_score_rows_form(&table->rows, writer);
+    const double *values = table->wide;
+    if (form.made) {
+        double *made = locus_form_take(writer, table->heads * form.cells, sizeof *made);
+        for (size_t i = 0; made && i < table->heads * form.cells; i++)
+            made[i] = table->value(table->own, i / form.cells, form.distance[i % form.cells]);
+        values = made;
+    }
+    locus_form_add(writer, "values", LOCUS_FORM_FLOAT64, values,
+                   LOCUS_FORM_SHAPE((int64_t)table->heads, (int64_t)form.cells));
+    return form;
 }

@@ -29,6 +29,9 @@ typedef struct locus_bias_table {
 locus_status locus_bias_table_create(locus_bias_table *table, const locus_places *places, locus_owned *memory,
                                      locus_error *error);
 
+/* As data, of the form begun: cells and their distances, and "values" [heads, cells]. */
+locus_score_form locus_bias_table_form(const locus_bias_table *table, locus_form_writer *writer);
+
 /* As locus_score_class.row. */
 const void *locus_bias_table_row(const locus_bias_table *table, const locus_score_call *call, void *scratch);
 

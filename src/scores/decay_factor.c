@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "scores/score_row.h"
+#include "spec/form_writer.h"
 
 #include <math.h>
 
@@ -176,8 +177,26 @@ static void reduce(const locus_score_term *term, size_t head, void *slots, size_
     locus_tensor_add(&tensors[own->parameter], 0, sum / own->rate);
 }
 
+static void form(const locus_score_term *term, locus_form_writer *writer) {
+    const locus_decay_term *own = (const locus_decay_term *)term;
+    locus_form_begin(writer, LOCUS_FORM_CELLS, 0, "power");
+    locus_form_multiplies(writer);
+    const locus_score_form form = locus_score_rows_form(&own->rows, writer);
+    const double *values = own->wide;
+    if (form.made) {
+        double *made = locus_form_take(writer, form.cells, sizeof *made);
+        for (size_t i = 0; made && i < form.cells; i++)
+            made[i] = power_of(&own->powers, own->rate, form.distance[i]);
+        values = made;
+    }
+    locus_form_add(writer, "values", LOCUS_FORM_FLOAT64, values, LOCUS_FORM_SHAPE(1, (int64_t)form.cells));
+    locus_form_add(writer, "rate", LOCUS_FORM_FLOAT64, &own->rate, LOCUS_FORM_SHAPE(1));
+    if (own->learned)
+        locus_form_learned(writer, own->parameter, 0);
+}
+
 static const locus_score_class score_class = {
-    .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce};
+    .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce, .form = form};
 
 /* ---- placing ---- */
 

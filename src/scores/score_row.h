@@ -65,6 +65,23 @@ void locus_score_rows_copy_float64(const locus_score_rows *rows, const locus_sco
 /* Distances of a call, with cells or without. */
 void locus_score_rows_distance(const locus_score_rows *rows, const locus_score_call *call, double *out);
 
+/* Cells as data: adds "query_cell", "key_cell" and "distance", by cell, and returns it. Where rows are computed, cells
+ * by pair are made. Without distances: refused. */
+typedef struct locus_score_form {
+    const double *distance; /* [cells] */
+    size_t cells;
+    bool made; /* the cells are not the rows' own */
+} locus_score_form;
+locus_score_form locus_score_rows_form(const locus_score_rows *rows, locus_form_writer *writer);
+
+/* Calls visit for every query with all keys of its sequence, whose cells by pair begin at `cell`. Returns the number of
+ * pairs. `visit` may be NULL. */
+typedef void locus_score_visit(void *context, const locus_score_call *call, size_t cell);
+size_t locus_score_pairs(const locus_places *places, locus_score_visit *visit, void *context);
+
+/* Adds "query_cell" and "key_cell" of cells by pair. */
+void locus_score_pairs_form(locus_form_writer *writer);
+
 /* Σ gradient[j], and Σ gradient[j]·weight[j], in double, always in the same order. `gradient` is of dtype. */
 double locus_score_sum(locus_dtype dtype, const void *gradient, size_t first, size_t count);
 double locus_score_dot(locus_dtype dtype, const void *gradient, size_t first, size_t count, const double *weight);

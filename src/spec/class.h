@@ -62,6 +62,7 @@ typedef struct locus_embedding_class {
     size_t (*gradient_pieces)(const locus_embedding *embedding);
     void (*gradient)(const locus_embedding *embedding, size_t piece, double sign, const locus_embedding_rows *gy,
                      const locus_tensor *parameters);
+    void (*form)(const locus_embedding *embedding, locus_form_writer *writer); /* or NULL */
 } locus_embedding_class;
 struct locus_embedding {
     const locus_embedding_class *class;

@@ -18,6 +18,10 @@
 #include <locus/plan.h>
 #include <stdbool.h>
 
+/* What an object writes its form into (form_writer.h). A class without `form` has none of its own: its effect is then
+ * evaluated, position by position or pair by pair (plan/form_evaluate.c). */
+typedef struct locus_form_writer locus_form_writer;
+
 /* ---- operators: query-key and value sites ---- */
 
 /* Which coordinates the result is wanted in. Scores only need q'·k', so a common outer basis of queries and keys
@@ -70,6 +74,7 @@ typedef struct locus_operator_class {
     void (*forward_heads)(const locus_operator *op, const locus_operator_call *call, const locus_operator_heads *heads);
     void (*backward_heads)(const locus_operator *op, const locus_operator_call *call,
                            const locus_operator_heads *heads);
+    void (*form)(const locus_operator *op, locus_form_writer *writer); /* or NULL */
 } locus_operator_class;
 struct locus_operator { /* embedded first in each encoding's own struct */
     const locus_operator_class *class;
@@ -112,6 +117,7 @@ typedef struct locus_whole_class {
     void (*forward)(const locus_whole_operator *op, const locus_whole_call *call);
     void (*backward)(const locus_whole_operator *op, const locus_whole_call *call);
     bool (*learns)(const locus_whole_operator *op);
+    void (*form)(const locus_whole_operator *op, locus_form_writer *writer); /* or NULL */
 } locus_whole_class;
 struct locus_whole_operator { /* embedded first in each operator's own struct */
     const locus_whole_class *class;
@@ -138,6 +144,7 @@ typedef struct locus_score_class {
     size_t (*slot_bytes)(const locus_score_term *term);
     void (*reduce)(const locus_score_term *term, size_t head, void *slots, size_t slot_count, size_t slot_stride,
                    const locus_tensor *parameters);
+    void (*form)(const locus_score_term *term, locus_form_writer *writer); /* or NULL */
 } locus_score_class;
 struct locus_score_term {
     const locus_score_class *class;

@@ -6,6 +6,7 @@
  *   slots [pieces, tables, axes, dim, dim] doubles | scratch [workers] */
 #include "operators/liere/liere.h"
 #include "operators/operate.h"
+#include "spec/form_writer.h"
 
 #include "core/call.h"
 #include "core/error.h"
@@ -306,8 +307,55 @@ static bool learns(const locus_whole_operator *whole) {
     return true;
 }
 
+/* ---- as data ---- */
+
+/* What the plan does not keep is made. */
+static const double *all_matrices(const locus_liere_operator *op, locus_form_writer *writer) {
+    const size_t dim = op->liere->dim, square = dim * dim, count = op->distinct.count * op->liere->tables;
+    if (op->exponentials)
+        return op->exponentials;
+    double *all = locus_form_take(writer, count * square, sizeof *all);
+    char *room = locus_form_take(writer, scratch_of(dim, LOCUS_FLOAT64, NULL).bytes, 1);
+    const locus_liere_scratch scratch = scratch_of(dim, LOCUS_FLOAT64, room);
+    for (size_t i = 0; all && room && i < count && !locus_call_cancelled(); i++)
+        memcpy(all + i * square, matrix_of(op, i / op->liere->tables, i % op->liere->tables, &scratch).M,
+               square * sizeof *all);
+    return all;
+}
+
+/* The number of the position of each token. */
+static void add_numbers(const locus_liere_operator *op, bool key, locus_form_writer *writer) {
+    const locus_position_tokens *grouped = key ? &op->distinct.key : &op->distinct.query;
+    const size_t tokens = key ? op->placement->key.tokens : op->placement->query.tokens;
+    uint32_t *numbers = locus_form_take(writer, tokens, sizeof *numbers);
+    for (size_t p = 0; numbers && p < op->distinct.count; p++)
+        for (size_t i = grouped->first[p]; i < grouped->first[p + 1]; i++)
+            numbers[grouped->tokens[i]] = (uint32_t)p;
+    locus_form_add(writer, key ? "key_matrix" : "query_matrix", LOCUS_FORM_UINT32, numbers,
+                   LOCUS_FORM_SHAPE((int64_t)tokens));
+}
+
+static void form(const locus_whole_operator *whole, locus_form_writer *writer) {
+    const locus_liere_operator *op = (const locus_liere_operator *)whole;
+    const locus_liere *liere = op->liere;
+    const int64_t count = (int64_t)op->distinct.count, tables = (int64_t)liere->tables, dim = (int64_t)liere->dim;
+    locus_form_begin(writer, LOCUS_FORM_MATRICES, liere->dim, "exponent");
+    locus_form_limit(writer, 1u << LOCUS_ROLE_VALUE | 1u << LOCUS_ROLE_OUTPUT |
+                                 (acts_on(liere, LOCUS_ROLE_QUERY) ? 1u << LOCUS_ROLE_QUERY : 0) |
+                                 (acts_on(liere, LOCUS_ROLE_KEY) ? 1u << LOCUS_ROLE_KEY : 0));
+    locus_form_add(writer, "matrices", LOCUS_FORM_FLOAT64, all_matrices(op, writer),
+                   LOCUS_FORM_SHAPE(count, tables, dim, dim));
+    add_numbers(op, false, writer);
+    add_numbers(op, true, writer);
+    locus_form_add(writer, "position", LOCUS_FORM_INT64, op->distinct.values,
+                   LOCUS_FORM_SHAPE(count, (int64_t)liere->axes));
+    locus_form_add(writer, "generator", LOCUS_FORM_FLOAT64, writer->values,
+                   LOCUS_FORM_SHAPE(tables, (int64_t)liere->axes, dim, dim));
+    locus_form_learned(writer, 0, 0);
+}
+
 static const locus_whole_class liere_class = {
-    .workspace_bytes = workspace_bytes, .forward = forward, .backward = backward, .learns = learns};
+    .workspace_bytes = workspace_bytes, .forward = forward, .backward = backward, .learns = learns, .form = form};
 
 /* ---- placing ---- */
 

@@ -141,6 +141,7 @@ static const locus_operator_class rotary_operator_class = {
     .heads_scratch_bytes = heads_scratch_bytes,
     .forward_heads = forward_heads,
     .backward_heads = backward_heads,
+    .form = locus_rotary_form,
 };
 
 /* Between whole steps there is no reflection. */

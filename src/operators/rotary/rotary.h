@@ -140,6 +140,9 @@ locus_status locus_rotary_place(const locus_rotary *rotary, const locus_placemen
 /* Coarse tables of queries and of keys that grow (rotary_growth.c). POSITION out of range, naming the token. */
 locus_status locus_rotary_place_growth(locus_rotary_operator *op, locus_owned *memory, locus_error *error);
 
+/* The operator as data (rotary_form.c). */
+void locus_rotary_form(const locus_operator *op, locus_form_writer *writer);
+
 /* ---- gradients (rotary_reduce.c) ---- */
 
 /* Two blocks are near if span·|θ_i ∓ θ_j| is below this; then so many moments replace the quotient: the series stops

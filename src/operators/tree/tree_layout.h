@@ -124,6 +124,9 @@ typedef struct locus_tree_operator {
 
 extern const locus_whole_class locus_tree_class;
 
+/* The operator as data (tree_form.c). */
+void locus_tree_form(const locus_whole_operator *op, locus_form_writer *writer);
+
 /* ---- steps of locus_tree_place ---- */
 
 /* What is known of each node; arrays by node, in memory that place lets go of. */

@@ -313,4 +313,9 @@ static bool tree_learns(const locus_whole_operator *base) {
 }
 
 const locus_whole_class locus_tree_class = {
-    .workspace_bytes = tree_workspace_bytes, .forward = tree_forward, .backward = tree_backward, .learns = tree_learns};
+    .workspace_bytes = tree_workspace_bytes,
+    .forward = tree_forward,
+    .backward = tree_backward,
+    .learns = tree_learns,
+    .form = locus_tree_form,
+};

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes plans' forms beside what the library computes with these plans, all in double, for rebuild.py, which computes
+ * the same from the forms alone. Cases are drawn from the registry (tests/reference/drawn_world.h); a few are named
+ * here: what drawing leaves out, and positions for which no small table of scores is known.
+ *
+ * With `evaluated` no object has a form of its own, as those that a program registers, and all are evaluated.
+ *
+ *   form_cases SEED CASES [evaluated]      to standard output, a stream of lines and arrays:
+ *     case SPEC
+ *     form KIND TERM ROLES FIRST COUNT MULTIPLIES [LAW]      then its arrays
+ *     array NAME TYPE PARAMETER RANK NUMBERS…                then its elements, as they lie in memory, and a line end
+ *     given                                                  then shape, spans, inputs, results as arrays
+ *     end */
+#include "reference/drawn_world.h"
+
+#include "plan/plan_access.h"
+
+#include <locus/form.h>
+#include <locus/memory.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void fail(const char *what, const char *message) {
+    (void)fprintf(stderr, "form_cases: %s: %s\n", what, message);
+    exit(1);
+}
+
+/* ---- writing ---- */
+
+static void write_array(const locus_form_array *array) {
+    static const char *const types[] = {"", "float64", "int64", "uint32"};
+    const size_t size = array->type == LOCUS_FORM_UINT32 ? 4 : 8;
+    size_t count = 1;
+    printf("array %s %s %lld %zu", array->name, types[array->type], (long long)(ptrdiff_t)array->parameter,
+           array->rank);
+    for (size_t i = 0; i < array->rank; i++) {
+        printf(" %lld", (long long)array->shape[i]);
+        count *= (size_t)array->shape[i];
+    }
+    printf("\n");
+    if (fwrite(array->data, size, count, stdout) != count)
+        fail("output", "cannot be written");
+    printf("\n");
+}
+
+static void write_numbers(const char *name, const void *data, locus_form_type type, size_t rank, const size_t *shape) {
+    locus_form_array array = {.name = name, .data = data, .type = type, .rank = rank, .parameter = LOCUS_FORM_FIXED};
+    for (size_t i = 0; i < rank; i++)
+        array.shape[i] = (int64_t)shape[i];
+    write_array(&array);
+}
+
+static void write_forms(const locus_plan *plan) {
+    locus_error error;
+    locus_plan_forms *forms = NULL;
+    if (locus_plan_forms_create(&forms, plan, NULL, &error) != LOCUS_OK)
+        fail("forms", error.message);
+    for (size_t i = 0; i < locus_plan_form_count(forms); i++) {
+        const locus_form *form = locus_plan_form_at(forms, i);
+        printf("form %d %zu %u %zu %zu %d %s\n", (int)form->kind, form->term, form->roles, form->first, form->count,
+               form->multiplies, form->law);
+        for (size_t j = 0; j < form->array_count; j++)
+            write_array(locus_plan_form_array(forms, i, j));
+    }
+    locus_plan_forms_destroy(&forms);
+}
+
+/* ---- objects without forms ---- */
+
+static bool evaluated;
+
+/* Their classes are replaced by copies that have none. They live as long as the process. */
+#define WITHOUT_FORM(type, class_type, object) \
+    do { \
+        type *own = (type *)(uintptr_t)(object); \
+        if (own && own->class->form) { \
+            class_type *copy = reference_zeros(1, sizeof *copy); \
+            *copy = *own->class; \
+            copy->form = NULL; \
+            own->class = copy; \
+        } \
+    } while (0)
+
+static void forget_forms(const locus_plan *plan) {
+    for (size_t i = 0; i < plan->term_count; i++) {
+        const locus_placed *placed = &plan->terms[i]->placed;
+        WITHOUT_FORM(locus_operator, locus_operator_class, placed->query_key);
+        WITHOUT_FORM(locus_operator, locus_operator_class, placed->value);
+        WITHOUT_FORM(locus_whole_operator, locus_whole_class, placed->query_key_whole);
+        WITHOUT_FORM(locus_whole_operator, locus_whole_class, placed->value_whole);
+        WITHOUT_FORM(locus_score_term, locus_score_class, placed->score);
+        WITHOUT_FORM(locus_embedding, locus_embedding_class, placed->embedding);
+        WITHOUT_FORM(locus_embedding, locus_embedding_class, placed->encoded);
+    }
+}
+
+/* ---- what the library computes ---- */
+
+typedef struct case_tensor {
+    locus_tensor view;
+    double *values;
+    size_t count;
+} case_tensor;
+
+/* [tokens, heads, dim], or [tokens, dim] for heads 0. */
+static case_tensor tensor_of(size_t tokens, size_t heads, size_t dim, chooser *noise) {
+    const int64_t shape[] = {(int64_t)tokens, (int64_t)(heads ? heads : dim), (int64_t)dim};
+    case_tensor tensor = {.count = tokens * (heads ? heads : 1) * dim};
+    tensor.values = reference_zeros(tensor.count, sizeof *tensor.values);
+    for (size_t i = 0; noise && i < tensor.count; i++)
+        tensor.values[i] = choose_normal(noise);
+    tensor.view = locus_tensor_view(tensor.values, LOCUS_FLOAT64, heads ? 3 : 2, shape);
+    return tensor;
+}
+
+static void write_tensor(const char *name, const case_tensor *tensor) {
+    size_t shape[LOCUS_MAX_RANK];
+    for (size_t i = 0; i < tensor->view.rank; i++)
+        shape[i] = (size_t)tensor->view.shape[i];
+    write_numbers(name, tensor->values, LOCUS_FORM_FLOAT64, tensor->view.rank, shape);
+}
+
+/* A plan, and what it was made for; kv_heads and value_dim are said. */
+typedef struct form_case {
+    const char *spec;
+    const locus_plan *plan;
+    locus_shape shape;
+    size_t sequences, queries, keys; /* tokens of the buffers */
+    const size_t *spans;             /* [sequences, 4]: query first, count, key first, count */
+    bool causal;
+    chooser *noise;
+} form_case;
+
+static locus_execution lend(size_t bytes) {
+    const locus_workspace workspace = {bytes ? locus_allocate(bytes) : NULL, bytes};
+    if (bytes && !workspace.data)
+        fail("memory", "none is left");
+    return locus_execution_in(workspace);
+}
+
+static void write_apply(const form_case *own, locus_role role, size_t tokens, size_t heads, size_t dim) {
+    char name[16];
+    locus_error error;
+    case_tensor x = tensor_of(tokens, heads, dim, own->noise), y = tensor_of(tokens, heads, dim, NULL);
+    const locus_execution execution = lend(locus_apply_workspace(own->plan, role, LOCUS_FLOAT64, NULL));
+    memcpy(y.values, x.values, x.count * sizeof *x.values); /* gaps are not touched */
+    if (locus_apply(own->plan, role, LOCUS_FORWARD, &x.view, &y.view, &execution, &error) != LOCUS_OK)
+        fail(own->spec, error.message);
+    (void)snprintf(name, sizeof name, "x%d", (int)role);
+    write_tensor(name, &x);
+    (void)snprintf(name, sizeof name, "y%d", (int)role);
+    write_tensor(name, &y);
+    if (execution.workspace.data)
+        locus_release(execution.workspace.data, execution.workspace.bytes);
+    free(x.values);
+    free(y.values);
+}
+
+/* False where the library refuses (a mask that the encoding cannot have). */
+static bool write_attention(const form_case *own) {
+    const locus_shape *shape = &own->shape;
+    locus_error error;
+    case_tensor q = tensor_of(own->queries, shape->heads, shape->head_dim, own->noise);
+    case_tensor k = tensor_of(own->keys, shape->kv_heads, shape->head_dim, own->noise);
+    case_tensor v = tensor_of(own->keys, shape->kv_heads, shape->value_dim, own->noise);
+    case_tensor o = tensor_of(own->queries, shape->heads, shape->value_dim, NULL);
+    case_tensor lse = tensor_of(own->queries, 0, shape->heads, NULL);
+    const locus_attention_tensors tensors = {
+        .query = &q.view, .key = &k.view, .value = &v.view, .output = &o.view, .log_sum_exp = &lse.view};
+    locus_attention_options options = locus_attention_default();
+    options.mask = own->causal ? LOCUS_MASK_CAUSAL : LOCUS_MASK_FULL;
+    const locus_execution execution =
+        lend(locus_attention_workspace(own->plan, &options, LOCUS_FLOAT64, LOCUS_PASS_FORWARD, NULL));
+    const bool done = locus_attention_forward(own->plan, &options, &tensors, &execution, &error) == LOCUS_OK;
+    const char *const names[] = {"q", "k", "v", "o", "lse"};
+    const case_tensor *const all[] = {&q, &k, &v, &o, &lse};
+    for (size_t i = 0; i < 5; i++) {
+        if (done)
+            write_tensor(names[i], all[i]);
+        free(all[i]->values);
+    }
+    if (execution.workspace.data)
+        locus_release(execution.workspace.data, execution.workspace.bytes);
+    return done;
+}
+
+static void write_case(const form_case *own) {
+    const locus_shape *shape = &own->shape;
+    const int64_t sizes[] = {(int64_t)shape->heads, (int64_t)shape->kv_heads, (int64_t)shape->head_dim,
+                             (int64_t)shape->value_dim, own->causal};
+    if (evaluated)
+        forget_forms(own->plan);
+    printf("case %s\n", own->spec);
+    write_forms(own->plan);
+    printf("given\n");
+    write_numbers("sizes", sizes, LOCUS_FORM_INT64, 1, (const size_t[]){5});
+    write_numbers("spans", own->spans, LOCUS_FORM_INT64, 2, (const size_t[]){own->sequences, 4});
+    (void)write_attention(own);
+    write_apply(own, LOCUS_ROLE_QUERY, own->queries, shape->heads, shape->head_dim);
+    write_apply(own, LOCUS_ROLE_KEY, own->keys, shape->kv_heads, shape->head_dim);
+    write_apply(own, LOCUS_ROLE_VALUE, own->keys, shape->kv_heads, shape->value_dim);
+    write_apply(own, LOCUS_ROLE_OUTPUT, own->queries, shape->heads, shape->value_dim);
+    write_apply(own, LOCUS_ROLE_TOKEN, own->queries, 0, shape->model_dim);
+    write_apply(own, LOCUS_ROLE_ENCODED, own->queries, 0, shape->model_dim);
+    printf("end\n");
+}
+
+/* ---- drawn cases ---- */
+
+static void write_drawn(uint64_t seed, uint64_t number) {
+    static const drawn_limits limits = {.longest = 60, .threads = false};
+    size_t spans[DRAWN_SEQUENCES * 4];
+    chooser choices = chooser_of_seed(seed * 0x2545f4914f6cdd1du + number);
+    drawn_world world;
+    if (drawn_world_make(&world, &choices, &limits)) {
+        const size_t sequences = world.queries.tokens.sequences;
+        for (size_t s = 0; s < sequences; s++) {
+            spans[4 * s] = world.queries.first[s];
+            spans[4 * s + 1] = world.queries.count[s];
+            spans[4 * s + 2] = world.keys.first[s];
+            spans[4 * s + 3] = world.keys.count[s];
+        }
+        write_case(&(form_case){.spec = world.spec.text,
+                                .plan = world.plan,
+                                .shape = world.shape,
+                                .sequences = sequences,
+                                .queries = world.queries.tokens.tokens,
+                                .keys = world.keys.tokens.tokens,
+                                .spans = spans,
+                                .causal = (locus_encoding_traits(world.spec.encoding) & LOCUS_TRAIT_CAUSAL) ||
+                                          choose_chance(&choices, 40),
+                                .noise = &choices});
+    }
+    drawn_world_free(&world);
+}
+
+/* ---- named cases ---- */
+
+enum { FAR_TOKENS = 700 };
+
+static void bind(locus_binding **binding, const locus_encoding *encoding, const locus_shape *shape) {
+    locus_tensor tensors[REFERENCE_TENSORS];
+    locus_parameter info;
+    locus_error error;
+    size_t count = 0;
+    if (locus_encoding_parameter_count(encoding, shape, &count, &error) != LOCUS_OK || count > REFERENCE_TENSORS)
+        fail("parameters", error.message);
+    for (size_t i = 0; i < count; i++) {
+        if (locus_encoding_parameter(encoding, shape, i, &info, &error) != LOCUS_OK)
+            fail(info.name, error.message);
+        tensors[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info.rank, info.shape);
+        tensors[i].data = reference_zeros(locus_tensor_count(&tensors[i]), sizeof(double));
+    }
+    if (locus_encoding_initialise(encoding, shape, 3, tensors, count, &error) != LOCUS_OK ||
+        locus_binding_create(binding, encoding, shape, tensors, count, &error) != LOCUS_OK)
+        fail("binding", error.message);
+    for (size_t i = 0; i < count; i++)
+        free(tensors[i].data);
+}
+
+/* One sequence on seq: 0, 1, 2, … if `step` is 1; farther apart than cells by difference go, in no order, else. */
+static void write_named(const char *spec, size_t tokens, int64_t step) {
+    const locus_shape shape = {
+        .size = sizeof shape, .heads = 8, .kv_heads = 8, .head_dim = 4, .value_dim = 4, .model_dim = 8};
+    const size_t offsets[] = {0, tokens}, spans[] = {0, tokens, 0, tokens};
+    const locus_packing packing = {1, offsets, NULL};
+    int64_t *values = reference_zeros(tokens, sizeof *values);
+    chooser noise = chooser_of_seed(tokens);
+    locus_encoding *encoding = NULL;
+    locus_binding *binding = NULL;
+    locus_positions *positions = NULL;
+    locus_plan *plan = NULL;
+    locus_error error;
+    for (size_t t = 0; t < tokens; t++)
+        values[t] = (int64_t)(step == 1 ? t : t * 271 % tokens) * step;
+    if (locus_encoding_parse(spec, &encoding, &error) != LOCUS_OK)
+        fail(spec, error.message);
+    bind(&binding, encoding, &shape);
+    if (locus_positions_create(&positions, NULL, &packing, values, &error) != LOCUS_OK ||
+        locus_plan_create(&plan, binding, positions, NULL, &error) != LOCUS_OK)
+        fail(spec, error.message);
+    write_case(&(form_case){.spec = spec,
+                            .plan = plan,
+                            .shape = shape,
+                            .sequences = 1,
+                            .queries = tokens,
+                            .keys = tokens,
+                            .spans = spans,
+                            .causal = true,
+                            .noise = &noise});
+    locus_plan_destroy(&plan);
+    locus_positions_destroy(&positions);
+    locus_binding_destroy(&binding);
+    locus_encoding_destroy(&encoding);
+    free(values);
+}
+
+int main(int count, char **arguments) {
+    static const char *const far[] = {"alibi", "t5", "kerple", "fire", "decay(rate=0.999)", "temperature + alibi"};
+    evaluated = count == 4 && strcmp(arguments[3], "evaluated") == 0;
+    if (count != 3 && !evaluated)
+        fail("usage", "form_cases SEED CASES [evaluated]");
+    const uint64_t seed = strtoull(arguments[1], NULL, 0), cases = strtoull(arguments[2], NULL, 0);
+    write_named("algebraic(generator=fixed, values=on)", 80, 1);
+    for (size_t i = 0; i < sizeof far / sizeof far[0] && !evaluated; i++)
+        write_named(far[i], FAR_TOKENS, 1000003);
+    for (uint64_t number = 0; number < cases; number++)
+        write_drawn(seed, number);
+    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+}
