@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The dependency law, file by file: dependencies point downward only, and nothing goes in circles.
 
-    liblocus    core ← algebra, linalg, kernels ← spec ← scores ← operators ← encodings ← plan ← attention
+    liblocus    core ← algebra, linalg, kernels ← spec ← scores ← operators ← encodings, extension ← plan ← attention
     laboratory  io ← nn ← model ← train ← report,  io ← text ← task ← train;  sees liblocus through <locus/…> only
     program     everything of the laboratory
 
@@ -32,6 +32,7 @@ BELOW = {
     "scores": LOW + " spec",
     "operators": LOW + " spec scores",
     "encodings": LOW + " spec scores operators",
+    "extension": LOW + " spec scores operators",
     "plan": LOW + " spec scores operators",
     "attention": LOW + " spec scores operators plan",
     "io": "", "text": "io", "nn": "io", "model": "io nn", "task": "io text",
@@ -44,7 +45,7 @@ BELOW = {
 PUBLIC = {
     "core": "cpu execution memory parallel random status tensor version",
     "algebra": "group path positions",
-    "spec": "encoding form pattern plan",
+    "spec": "encoding extension form pattern plan",
     "plan": "fold",
     "attention": "attention attention_kind cache locus",
 }

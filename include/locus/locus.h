@@ -12,6 +12,7 @@
 #include <locus/cpu.h>
 #include <locus/encoding.h>
 #include <locus/execution.h>
+#include <locus/extension.h>
 #include <locus/fold.h>
 #include <locus/form.h>
 #include <locus/group.h>

@@ -81,9 +81,24 @@ locus_status locus_call_begin(locus_call *call, const locus_execution *execution
     return LOCUS_OK;
 }
 
+void locus_call_fail(const locus_error *error) {
+    locus_call *call = locus_this_thread.call;
+    int none = 0;
+    if (!call || !atomic_compare_exchange_strong(&call->failed, &none, 1))
+        return;
+    call->failure = *error;
+    atomic_store(&call->failed, 2);
+}
+
 locus_status locus_call_end(locus_call *call, locus_status status, locus_error *error) {
     locus_this_thread.call = call->outer;
-    return was_cancelled(call) ? fail_interrupted(error) : status;
+    if (was_cancelled(call))
+        return fail_interrupted(error);
+    if (status != LOCUS_OK || atomic_load(&call->failed) == 0)
+        return status;
+    if (error)
+        *error = call->failure;
+    return call->failure.status;
 }
 
 /* ---- workspaces ---- */

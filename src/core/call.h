@@ -15,7 +15,10 @@
  * for stays good, however many threads there are by then.
  *
  * A cancelled call's loops skip the pieces that are left, and those that follow all of theirs; so serial code between
- * loops must bear what a skipped loop did not write. Pieces that take long ask locus_call_cancelled() on their way. */
+ * loops must bear what a skipped loop did not write. Pieces that take long ask locus_call_cancelled() on their way.
+ *
+ * Where code without a status calls somebody who may fail (the gradient of an encoding from outside), the failure is
+ * kept in the call, whose end reports it. */
 #ifndef LOCUS_CALL_H
 #define LOCUS_CALL_H
 
@@ -32,15 +35,21 @@ typedef struct locus_call {
     locus_workspace workspace;
     locus_cancelled *cancelled;
     void *context;
-    bool asks;        /* this call, or one around it, may be cancelled */
-    atomic_bool over; /* it was */
+    bool asks;           /* this call, or one around it, may be cancelled */
+    atomic_bool over;    /* it was */
+    atomic_int failed;   /* whether something failed inside that has no status of its own: 1, and 2 once it is said */
+    locus_error failure; /* what */
 } locus_call;
 
 /* `execution` as a caller gave it, NULL included. ARGUMENT, UNSUPPORTED: see core/sized.h; ARGUMENT for an executor
  * that cannot run; INTERRUPTED if it is cancelled already. */
 LOCUS_MUST_USE locus_status locus_call_begin(locus_call *call, const locus_execution *execution, locus_error *error);
 
-/* `status` of what was done, or INTERRUPTED where pieces were left out: whatever else failed may come of that. */
+/* Keeps a failure for the end of this thread's call; of several the first. Work goes on. */
+void locus_call_fail(const locus_error *error);
+
+/* `status` of what was done, or of what was kept by locus_call_fail, or INTERRUPTED where pieces were left out:
+ * whatever else failed may come of that. */
 LOCUS_MUST_USE locus_status locus_call_end(locus_call *call, locus_status status, locus_error *error);
 
 /* Bytes that a call needs with locus_threads() workers; not fewer with more of them. */

@@ -57,8 +57,7 @@ static size_t count_differences(const locus_places *places, size_t tables) {
     return count;
 }
 
-/* cells[t] = `sign` · Σ (value − origin) · stride; the last coordinate's stride is 1. */
-static void add_strides(const locus_places *places, bool keys, uint32_t *cells) {
+void locus_score_rows_strides(const locus_places *places, bool keys, uint32_t *cells) {
     uint32_t stride = 1;
     for (size_t c = places->count; c-- > 0;) {
         const locus_placement *axis = &places->items[c];
@@ -109,8 +108,7 @@ static bool same_values(const locus_token_side *side, size_t first, size_t befor
     return true;
 }
 
-/* Whether a sequence stands where the one before it stands. */
-static bool repeats(const locus_places *places, size_t sequence) {
+bool locus_score_rows_repeat(const locus_places *places, size_t sequence) {
     if (sequence == 0)
         return false;
     const locus_sequence_span *span = &places->items[0].spans[sequence], *before = span - 1;
@@ -132,11 +130,11 @@ static size_t count_pairs(const locus_places *places, size_t tables) {
         if (span->query_count == 0 || span->key_count == 0)
             continue;
         if (span->key_count > (most - count) / span->query_count) {
-            if (!repeats(places, s))
+            if (!locus_score_rows_repeat(places, s))
                 return 0;
             continue;
         }
-        count += repeats(places, s) ? 0 : span->query_count * span->key_count;
+        count += locus_score_rows_repeat(places, s) ? 0 : span->query_count * span->key_count;
     }
     return count <= INT32_MAX ? count : 0;
 }
@@ -146,7 +144,7 @@ static void fill_pairs(const locus_places *places, const locus_distances *distan
     size_t base = 0, end = 0;
     for (size_t s = 0; s < places->items[0].sequences; s++) {
         const locus_sequence_span *span = &places->items[0].spans[s];
-        const bool fresh = !repeats(places, s);
+        const bool fresh = !locus_score_rows_repeat(places, s);
         base = fresh ? end : base;
         for (size_t j = 0; j < span->key_count; j++)
             key[span->key_first + j] = (uint32_t)j;
@@ -163,8 +161,7 @@ static void fill_pairs(const locus_places *places, const locus_distances *distan
 
 /* ---- both ---- */
 
-/* Returns whether the pieces are so short that keys had better go one by one. */
-static bool measure_ahead(const locus_placement *first, const uint32_t *key, uint32_t *ahead) {
+bool locus_score_rows_ahead(const locus_placement *first, const uint32_t *key, uint32_t *ahead) {
     size_t pieces = 0;
     for (size_t s = 0; s < first->sequences; s++)
         for (size_t i = first->spans[s].key_count; i-- > 0;) {
@@ -206,13 +203,13 @@ static locus_status make_cells(const void *request, void *table, locus_owned *me
         if (asked->by_pair) {
             fill_pairs(places, distances, rows->directed, query, key, distance);
         } else {
-            add_strides(places, false, query);
-            add_strides(places, true, key);
+            locus_score_rows_strides(places, false, query);
+            locus_score_rows_strides(places, true, key);
             status = fill_differences(places, distances, rows->directed, distance, error);
             rows->line = places->count == 1 && first->coordinate.kind == LOCUS_COORDINATE_AXIS;
             rows->origin = -first->nearest_apart;
         }
-        rows->scattered = measure_ahead(first, key, ahead);
+        rows->scattered = locus_score_rows_ahead(first, key, ahead);
     }
     locus_owned_release(&passing);
     rows->query = query;

@@ -56,6 +56,20 @@ static inline size_t locus_score_rows_at(const locus_score_rows *rows, const loc
     return (uint32_t)(rows->query[call->query] + rows->key[call->key_first]);
 }
 
+/* ---- for those who make cells ---- */
+
+/* cells[t] += what a query or a key adds to the cells by difference: Σ (value − nearest difference) · stride with minus
+ * for queries; the last coordinate's stride is 1. */
+void locus_score_rows_strides(const locus_places *places, bool keys, uint32_t *cells);
+
+/* Fills `ahead` in from `key`. Returns whether the pieces are so short that keys had better go one by one. */
+bool locus_score_rows_ahead(const locus_placement *first, const uint32_t *key, uint32_t *ahead);
+
+/* Whether a sequence stands where the one before it stands. */
+bool locus_score_rows_repeat(const locus_places *places, size_t sequence);
+
+/* ---- rows ---- */
+
 /* Row of a call from a table over cells, piece by piece; needs cells. */
 void locus_score_rows_copy_float32(const locus_score_rows *rows, const locus_score_call *call, const float *table,
                                    float *out);

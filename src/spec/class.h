@@ -124,6 +124,8 @@ struct locus_encoding_class {
     /* Of LOCUS_TRAIT_LENGTH and LOCUS_TRAIT_CAUSAL; NULL: neither. */
     unsigned (*needs)(const locus_term *term);
     bool multiplies; /* scores have products of the query, before any operator, with a table */
+    /* Whether keys and values can be kept for decoding. NULL: they can. */
+    bool (*caches)(const locus_term *term);
     /* A contradiction between options: returns its text and which option to point at; NULL if there is none. May be
      * NULL. */
     const char *(*conflict)(const locus_term *term, size_t *option);
@@ -156,6 +158,9 @@ static inline locus_signature locus_class_signature(const locus_encoding_class *
 /* ---- the registry ---- */
 
 const locus_encoding_class *locus_class_at(size_t index); /* NULL past the end */
+
+/* All of them, or none. The classes have to live until the process ends. ARGUMENT for a name that is taken. */
+locus_status locus_class_register(const locus_encoding_class *const *added, size_t count, locus_error *error);
 
 /* ---- the parsed spec ---- */
 

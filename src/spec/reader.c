@@ -49,16 +49,34 @@ static int shown(locus_option_text name) {
 
 /* ---- names ---- */
 
-/* The table's names as one list. */
-static void list_names(const locus_name_table *table, char *names, size_t size) {
+#define NAMES_BYTES 512 /* of a list of names: more than a message holds */
+
+/* The table's names from `index` on, as many as there is room for, as one list; returns the first that is not in it. */
+static size_t list_names(const locus_name_table *table, size_t index, char names[NAMES_BYTES]) {
+    const char *name;
     size_t at = 0;
     names[0] = '\0';
-    for (size_t i = 0; table->at(i).name && at < size; i++)
-        at += (size_t)snprintf(names + at, size - at, "%s%s", i ? "|" : "", table->at(i).name);
+    for (; (name = table->at(index).name) && at + strlen(name) + 2 <= NAMES_BYTES; index++)
+        at += (size_t)snprintf(names + at, NAMES_BYTES - at, "%s%s", at ? "|" : "", name);
+    return index;
 }
 
-static locus_status fail_name(const locus_spec_reader *reader, char *names, locus_option_text name) {
-    const locus_option_text nearest = locus_choice_nearest(names, name.text, name.length);
+/* The name that was meant, of all; `names` is room for lists of them. */
+static locus_option_text nearest_name(const locus_name_table *table, locus_option_text name, char *names) {
+    locus_option_text nearest = {name.text, 0, 0};
+    for (size_t index = 0, next; table->at(index).name && nearest.length == 0; index = next) {
+        next = list_names(table, index, names);
+        nearest = locus_choice_nearest(names, name.text, name.length);
+        if (next == index)
+            break;
+    }
+    return nearest;
+}
+
+static locus_status fail_name(const locus_spec_reader *reader, locus_option_text name) {
+    char names[NAMES_BYTES], searched[NAMES_BYTES];
+    const locus_option_text nearest = nearest_name(reader->table, name, searched);
+    (void)list_names(reader->table, 0, names);
     for (char *bar = names; (bar = strchr(bar, '|'));)
         *bar = ' ';
     if (nearest.length)
@@ -77,10 +95,11 @@ locus_status locus_spec_name(locus_spec_reader *reader, size_t *index, locus_opt
         (void)snprintf(expected, sizeof expected, "the name of %s %s", reader->table->article, reader->table->noun);
         return locus_spec_expected(reader, expected);
     }
-    char names[512];
-    list_names(reader->table, names, sizeof names);
-    *index = locus_choice_find(names, name->text, name->length);
-    return *index != SIZE_MAX ? LOCUS_OK : fail_name(reader, names, *name);
+    const char *known;
+    for (*index = 0; (known = reader->table->at(*index).name) != NULL; ++*index)
+        if (strlen(known) == name->length && memcmp(known, name->text, name->length) == 0)
+            return LOCUS_OK;
+    return fail_name(reader, *name);
 }
 
 static void list_options(const locus_signature *own, char *names, size_t size) {

@@ -14,6 +14,7 @@
 
 #include "kernels/kernels.h"
 #include "spec/class.h"
+#include "spec/distinct.h"
 
 /* Bound: read-only, shared by plans. */
 typedef struct locus_liere {
@@ -25,23 +26,6 @@ typedef struct locus_liere {
 
 locus_status locus_liere_place(const locus_liere *liere, const locus_places *places, locus_owned *memory,
                                const locus_whole_operator **placed, locus_error *error);
-
-/* ---- distinct positions (liere_positions.c) ---- */
-
-/* Tokens in use of one side, those of one position next to each other, in rising order. */
-typedef struct locus_position_tokens {
-    const uint32_t *first; /* [positions + 1] */
-    const uint32_t *tokens;
-} locus_position_tokens;
-
-typedef struct locus_distinct_positions {
-    size_t count;
-    const int64_t *values; /* [count, coordinates], in the order in which tokens bring them */
-    locus_position_tokens query, key;
-} locus_distinct_positions;
-
-locus_status locus_distinct_positions_find(const locus_places *places, locus_distinct_positions *distinct,
-                                           locus_owned *memory, locus_error *error);
 
 /* ---- rows (liere_body.h), once for each element type ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Distinct positions of a plan and the tokens that stand on each: a hash table over the values of all coordinates (open
  * addressing, at most half full), then a counting sort of the tokens. Memory is linear in the tokens. */
-#include "operators/liere/liere.h"
+#include "spec/distinct.h"
 
 #include "core/error.h"
 
@@ -44,6 +44,17 @@ static const locus_token_side *side_of(const locus_placement *placement, bool ke
     return keys ? &placement->key : &placement->query;
 }
 
+/* A coordinate that equals another where the numbers do: −0 is 0. */
+static int64_t comparable(const locus_placement *placement, bool keys, size_t token) {
+    const locus_token_side *side = side_of(placement, keys);
+    if (!placement->query.reals && !placement->key.reals)
+        return side->values[token];
+    const double real = locus_token_position(side, token) + 0.0;
+    int64_t bits;
+    memcpy(&bits, &real, sizeof bits);
+    return bits;
+}
+
 /* The position's number of every token in use. */
 static void number_side(locus_position_table *table, bool keys, uint32_t *numbers) {
     const locus_placement *items = table->places->items;
@@ -53,7 +64,7 @@ static void number_side(locus_position_table *table, bool keys, uint32_t *number
         for (size_t i = 0; i < side->runs[r].count; i++) {
             const size_t token = side->runs[r].first + i;
             for (size_t c = 0; c < table->places->count; c++)
-                table->wanted[c] = side_of(&items[c], keys)->values[token];
+                table->wanted[c] = comparable(&items[c], keys, token);
             numbers[token] = find(table);
         }
 }
@@ -74,7 +85,7 @@ static locus_status group_side(const locus_token_side *side, const uint32_t *num
             const size_t token = side->runs[r].first + i;
             tokens[first[numbers[token] + 1]++] = (uint32_t)token;
         }
-    *grouped = (locus_position_tokens){first, tokens};
+    *grouped = (locus_position_tokens){first, tokens, numbers};
     return LOCUS_OK;
 }
 
@@ -95,15 +106,15 @@ static locus_status make_table(locus_position_table *table, locus_owned *memory,
     return LOCUS_OK;
 }
 
-static locus_status find_all(locus_position_table *table, locus_distinct_positions *distinct, locus_owned *passing,
-                             locus_owned *memory, locus_error *error) {
+static locus_status find_all(locus_position_table *table, locus_distinct_positions *distinct, locus_owned *memory,
+                             locus_error *error) {
     const locus_placement *placement = &table->places->items[0];
     const locus_token_side *sides[] = {&placement->query, &placement->key};
     const size_t count = table->places->shared ? 1 : 2;
     uint32_t *numbers[2] = {NULL, NULL};
-    locus_position_tokens grouped[2] = {{NULL, NULL}, {NULL, NULL}};
+    locus_position_tokens grouped[2] = {{NULL, NULL, NULL}, {NULL, NULL, NULL}};
     for (size_t i = 0; i < count; i++) {
-        numbers[i] = locus_owned_get(passing, sides[i]->tokens, sizeof *numbers[i]);
+        numbers[i] = locus_owned_get(memory, sides[i]->tokens, sizeof *numbers[i]);
         if (!numbers[i])
             return locus_owned_fail(error, sides[i]->tokens, sizeof *numbers[i]);
         number_side(table, i == 1, numbers[i]);
@@ -126,7 +137,7 @@ static locus_status make(const void *request, void *found, locus_owned *memory, 
     locus_owned passing = {0};
     locus_status status = make_table(&table, &passing, error);
     if (status == LOCUS_OK)
-        status = find_all(&table, found, &passing, memory, error);
+        status = find_all(&table, found, memory, error);
     locus_owned_release(&passing);
     return status;
 }

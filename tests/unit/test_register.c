@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+/* Encodings from outside: they are parsed, listed, bound, planned and cached like others; those of the library that are
+ * written once more give the same bits; what is wrong with a description, a callback or a plugin is said in one line,
+ * and nothing is registered. */
+#include "registered_case.h"
+#include "registered_scene.h"
+#include "unit/cache_case.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+static locus_status constant(const locus_extension_batch *batch, double *values, locus_error *error) {
+    (void)error;
+    for (size_t i = 0; i < batch->count; i++)
+        values[i] = *(const double *)batch->context;
+    return LOCUS_OK;
+}
+
+static locus_status nothing(const locus_extension_batch *batch, const double *upstream, double *const *gradients,
+                            locus_error *error) {
+    (void)batch, (void)upstream, (void)gradients, (void)error;
+    return LOCUS_OK;
+}
+
+static double one = 1;
+
+static locus_encoding_description plain(const char *name) {
+    return (locus_encoding_description){.size = sizeof(locus_encoding_description),
+                                        .name = name,
+                                        .summary = "the same for all",
+                                        .kind = LOCUS_EXTENSION_BIAS,
+                                        .laws = LOCUS_LAW_RELATIVITY,
+                                        .context = &one,
+                                        .values = constant};
+}
+
+/* ---- like any other ---- */
+
+static void test_listed(void **state) {
+    const size_t before = locus_encoding_registry_size();
+    const locus_encoding_description description = plain("own-listed");
+    const locus_encoding_info *info;
+    (void)state;
+    rig_ok(locus_encoding_register(&description, error));
+    assert_int_equal(locus_encoding_registry_size(), before + 1);
+    info = locus_encoding_registry_at(before);
+    assert_string_equal(info->name, "own-listed");
+    assert_string_equal(info->learned, "");
+    assert_string_equal(info->source, "");
+    assert_int_equal(info->sites, LOCUS_SITE_SCORE);
+    assert_null(locus_encoding_registry_at(before + 1));
+    for (size_t i = 0; i < before; i++)
+        if (strcmp((info = locus_encoding_registry_at(i))->name, "own-kerple") == 0)
+            break;
+    assert_string_equal(info->learned, "a, b");
+    assert_string_equal(info->source, "Chi et al. 2022");
+}
+
+static void test_parsed(void **state) {
+    locus_encoding *a = NULL, *b = NULL;
+    locus_error failure;
+    char text[96];
+    (void)state;
+    assert_int_equal(locus_encoding_parse("rope + own-branches(group=tree:2)", &a, &failure), LOCUS_ERROR_SPEC);
+    rig_ok(locus_encoding_parse("own-branches( most = 4 ) + alibi(group=tree:2)", &a, error));
+    locus_encoding_text(a, text, sizeof text);
+    assert_string_equal(text, "own-branches(most=4) + alibi(group=tree:2)");
+    rig_ok(locus_encoding_parse(text, &b, error));
+    assert_true(locus_encoding_equal(a, b));
+    assert_true(locus_encoding_hash(a) == locus_encoding_hash(b));
+    assert_int_equal(locus_encoding_sites(a), LOCUS_SITE_SCORE);
+    assert_int_equal(locus_encoding_traits(a), LOCUS_TRAIT_LEARNS);
+    locus_encoding_destroy(&a);
+    locus_encoding_destroy(&b);
+    assert_int_equal(locus_encoding_parse("own-brunches", &a, &failure), LOCUS_ERROR_SPEC);
+    assert_non_null(strstr(failure.message, "did you mean 'own-branches'?"));
+    assert_int_equal(locus_encoding_parse("own-branches(most=10)", &a, &failure), LOCUS_ERROR_SPEC);
+    assert_int_equal(failure.offset, 18);
+    rig_ok(locus_encoding_parse("own-kerple", &a, error));
+    assert_int_equal(locus_encoding_traits(a), LOCUS_TRAIT_LEARNS | LOCUS_TRAIT_REALS | LOCUS_TRAIT_CACHED);
+    locus_encoding_destroy(&a);
+}
+
+static void test_parameters(void **state) {
+    rig r;
+    (void)state;
+    rig_bind(&r, "own-wave + own-kerple", rig_shape(4, 8, 0, 0), 1);
+    assert_int_equal(r.count, 4);
+    assert_string_equal(r.info[0].name, "0.w");
+    assert_string_equal(r.info[3].name, "1.b");
+    assert_int_equal(r.info[0].shape[0], 4);
+    assert_int_equal(r.info[3].constraint, LOCUS_CONSTRAINT_POSITIVE);
+    assert_true(fabs(((double *)r.values[0].data)[0] - 0.3) < 0.6);
+    assert_true(((double *)r.values[1].data)[0] == 0.4);
+    rig_close(&r);
+    rig_bind(&r, "own-branches(most=5)", rig_shape(4, 8, 0, 0), 1);
+    assert_int_equal(r.info[0].shape[0], 5);
+    assert_true(((double *)r.values[0].data)[4] == 0.1 * 4);
+    rig_close(&r);
+}
+
+/* ---- the same bits ---- */
+
+static void expect_same(const scene *a, const scene *b, const char *what) {
+    for (int i = SCENE_O; i < SCENE_TENSORS; i++)
+        if (memcmp(a->data[i], b->data[i], scene_count(a, i) * sizeof(double)) != 0)
+            fail_msg("%s: results %d differ", what, i);
+}
+
+static void compare(const char *own, const char *other, const group_drawing *queries, const group_drawing *keys,
+                    double tolerance) {
+    for (int single = 0; single < 2; single++) {
+        const locus_dtype dtype = single ? LOCUS_FLOAT32 : LOCUS_FLOAT64;
+        scene a, b;
+        scene_open(&a, own, queries, keys);
+        scene_open(&b, other, queries, keys);
+        for (size_t p = 0; p < a.r.count; p++)
+            memcpy(b.r.values[p].data, a.r.values[p].data, rig_elements(&a.r.info[p]) * sizeof(double));
+        rig_update(&b.r);
+        scene_run(&a, dtype, true);
+        scene_run(&b, dtype, true);
+        expect_same(&a, &b, own);
+        for (size_t p = 0; p < a.r.count; p++)
+            for (size_t i = 0; i < rig_elements(&a.r.info[p]); i++) {
+                const double got = ((double *)a.r.gradients[p].data)[i], want = ((double *)b.r.gradients[p].data)[i];
+                if (!(fabs(got - want) <= tolerance * (1 + fabs(want))))
+                    fail_msg("%s: gradient %zu of %s is %.17g, not %.17g", own, i, a.r.info[p].name, got, want);
+            }
+        scene_close(&a);
+        scene_close(&b);
+    }
+}
+
+/* The same sums in another order. */
+#define ORDER 1e-12
+
+static void test_same_bits(void **state) {
+    static const char *const groups[] = {"seq", "cycle:9", "grid:2", "tree:2", "seq*tree:2", "grid:2*cycle:5"};
+    const size_t lengths[] = {40, 7, 7}, others[] = {33, 9, 9};
+    (void)state;
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
+        for (int way = 0; way < 6; way++) {
+            /* near each other; far apart; sequences alike, each with its own keys or with others */
+            const int64_t reach = way % 3 == 1 ? (int64_t)1 << 33 : 20;
+            const bool alike = way % 3 == 2;
+            const group_drawing queries = {groups[g], alike ? 2 : 3, alike ? lengths + 1 : lengths, reach, alike};
+            const group_drawing keys = {groups[g], alike ? 2 : 3, others, reach, false};
+            char own[64], other[64];
+            (void)snprintf(own, sizeof own, "own-alibi(group=%s)", groups[g]);
+            (void)snprintf(other, sizeof other, "alibi(group=%s)", groups[g]);
+            compare(own, other, &queries, way < 3 ? NULL : &keys, 0);
+            (void)snprintf(own, sizeof own, "own-kerple(group=%s)", groups[g]);
+            (void)snprintf(other, sizeof other, "kerple(group=%s)", groups[g]);
+            compare(own, other, &queries, way < 3 ? NULL : &keys, ORDER);
+        }
+}
+
+/* A cache gives what a plan over everything gives. */
+static void test_cached(void **state) {
+    static const char *const specs[] = {"own-alibi(group=grid:2)", "own-kerple",
+                                        "own-kerple(group=cycle:70) + decay(group=cycle:70)"};
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        cache_case c = {.spec = specs[i], .dtype = LOCUS_FLOAT32, .sequences = 2, .lengths = {150, 9}, .start = 3};
+        cache_case_open(&c);
+        const cache_part all = cache_case_all(&c);
+        cache_part part = {.first = {0}};
+        locus_plan *plan = cache_case_plan(&c, &all);
+        locus_attention_options options = locus_attention_default();
+        options.mask = LOCUS_MASK_CAUSAL;
+        locus_tensor q = cache_case_rows(&c, &all, 'q', c.dtype), k = cache_case_rows(&c, &all, 'k', c.dtype);
+        locus_tensor v = cache_case_rows(&c, &all, 'v', c.dtype);
+        locus_tensor whole = cache_case_zeros(c.tokens, c.shape.heads, c.shape.value_dim, c.dtype);
+        const locus_attention_tensors tensors = {&q, &k, &v, &whole, NULL};
+        locus_workspace workspace = {NULL,
+                                     locus_attention_workspace(plan, &options, c.dtype, LOCUS_PASS_FORWARD, NULL)};
+        workspace.data = locus_allocate(workspace.bytes + 1);
+        const locus_execution execution = locus_execution_in(workspace);
+        rig_ok(locus_attention_forward(plan, &options, &tensors, &execution, error));
+        rig_workspace_free(workspace);
+        for (size_t at = 0; cache_case_next(&c, &part, &at);) {
+            locus_tensor o = cache_case_zeros(part.offsets[c.sequences], c.shape.heads, c.shape.value_dim, c.dtype);
+            cache_case_append(&c, &part);
+            cache_case_attend(&c, &part, &options, &o);
+            for (size_t s = 0; s < c.sequences; s++)
+                for (size_t t = 0; t < part.count[s]; t++)
+                    for (size_t h = 0; h < c.shape.heads; h++)
+                        for (size_t j = 0; j < c.shape.value_dim; j++) {
+                            const double got = cache_case_number(&o, part.offsets[s] + t, h, j);
+                            const double want = cache_case_number(&whole, c.offsets[s] + part.first[s] + t, h, j);
+                            if (!(fabs(got - want) <= 2e-6))
+                                fail_msg("%s: %.9g in the cache, %.9g in the plan", specs[i], got, want);
+                        }
+            cache_case_free(&o);
+        }
+        locus_tensor *const made[] = {&q, &k, &v, &whole};
+        for (size_t t = 0; t < 4; t++)
+            cache_case_free(made[t]);
+        locus_plan_destroy(&plan);
+        cache_case_close(&c);
+    }
+}
+
+/* Scores of both positions have no place in a cache: its creation says so. */
+static void test_not_cached(void **state) {
+    locus_cache_options options = locus_cache_options_default();
+    locus_cache *cache = NULL;
+    locus_error error;
+    rig r;
+    (void)state;
+    options.capacity = 8;
+    rig_bind(&r, "own-wave", rig_shape(2, 4, 0, 0), 1);
+    assert_int_equal(locus_encoding_traits(r.encoding) & LOCUS_TRAIT_CACHED, 0);
+    assert_int_equal(locus_cache_create(&cache, r.binding, &options, &error), LOCUS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "'own-wave' cannot be cached"));
+    assert_null(cache);
+    rig_close(&r);
+}
+
+/* Values are asked for once for each place, whatever the tokens. */
+static size_t asked_for;
+
+static locus_status counting(const locus_extension_batch *batch, double *values, locus_error *error) {
+    asked_for += batch->count;
+    return constant(batch, values, error);
+}
+
+static void test_asked_once(void **state) {
+    const size_t lengths[] = {100, 100, 100};
+    const group_drawing drawing = {"seq", 3, lengths, 50, true};
+    locus_encoding_description relative = plain("own-counted"), absolute = plain("own-counted-pairs");
+    scene s;
+    (void)state;
+    relative.values = absolute.values = counting;
+    absolute.laws = 0;
+    relative.flags = LOCUS_EXTENSION_HEADS_ALIKE;
+    rig_ok(locus_encoding_register(&relative, error));
+    rig_ok(locus_encoding_register(&absolute, error));
+    asked_for = 0;
+    scene_open(&s, "own-counted", &drawing, NULL);
+    assert_in_range(asked_for, 100, 201);
+    scene_close(&s);
+    asked_for = 0;
+    scene_open(&s, "own-counted-pairs", &drawing, NULL);
+    assert_in_range(asked_for, SCENE_HEADS * 50 * 50, SCENE_HEADS * 100 * 100);
+    scene_close(&s);
+}
+
+/* ---- what is refused ---- */
+
+static void refuse(const locus_encoding_description *description, const char *says) {
+    const size_t before = locus_encoding_registry_size();
+    locus_error error = {.offset = -1};
+    const locus_status status = locus_encoding_register(description, &error);
+    if (status != LOCUS_ERROR_ARGUMENT && status != LOCUS_ERROR_UNSUPPORTED && status != LOCUS_ERROR_SPEC)
+        fail_msg("status %d instead of '%s'", (int)status, says);
+    if (!strstr(error.message, says) || strchr(error.message, '\n'))
+        fail_msg("'%s' instead of '%s'", error.message, says);
+    assert_int_equal(locus_encoding_registry_size(), before);
+}
+
+#define REFUSE(says, ...) \
+    do { \
+        locus_encoding_description d = plain("own-refused"); \
+        __VA_ARGS__; \
+        refuse(&d, says); \
+    } while (0)
+
+static void test_refused(void **state) {
+    static const char *const names[] = {"",      "Own",   "1own", "own_x",
+                                        "own.x", "own (", "-own", "a23456789012345678901234567890bc"};
+    locus_extension_parameter w = {sizeof w, "w", 1, {1}, 0, 0, LOCUS_CONSTRAINT_NONE};
+    locus_option_info o = {"o", "integer", "1", "an option", LOCUS_OPTION_INTEGER, 0, 9, false};
+    locus_option_info two[2] = {o, o};
+    (void)state;
+    refuse(NULL, "description is NULL");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        REFUSE("needs a name of 1 to 31 small letters", d.name = names[i]);
+    REFUSE("needs a name", d.name = NULL);
+    REFUSE("there is an encoding 'rope' already", d.name = "rope");
+    REFUSE("there is an encoding 'own-alibi' already", d.name = "own-alibi");
+    REFUSE("size", d.size = 8);
+    REFUSE("summary of 'own-refused' must be one line", d.summary = NULL);
+    REFUSE("summary of 'own-refused' must be one line", d.summary = "two\nlines");
+    REFUSE("source of 'own-refused' must be one line", d.source = "\xff");
+    REFUSE("no callback for its values", d.values = NULL);
+    REFUSE("is of kind 0", d.kind = 0);
+    REFUSE("is of kind 9", d.kind = (locus_extension_kind)9);
+    REFUSE("flags of 'own-refused' have bits", d.flags = 64);
+    REFUSE("laws of 'own-refused' have bits", d.laws = 64);
+    REFUSE("traits of 'own-refused' have bits", d.traits = LOCUS_TRAIT_CACHED);
+    REFUSE("the group of 'own-refused':", d.group = "sec");
+    REFUSE("no callback for their gradient", d.parameters = &w, d.parameter_count = 1);
+    REFUSE("says it has 1 parameters", d.parameter_count = 1, d.gradient = nothing);
+    REFUSE("says it has 40 options", d.option_count = 40, d.options = &o);
+#define WITH(change) \
+    d.gradient = nothing, d.parameters = &w, d.parameter_count = 1, \
+    w = (locus_extension_parameter){sizeof w, "w", 1, {1}, 0, 0, LOCUS_CONSTRAINT_NONE}, change
+    REFUSE("parameter 0 of 'own-refused' needs a name", WITH(w.name = "a b"));
+    REFUSE("'w' of 'own-refused' has no shape", WITH(w.rank = 0));
+    REFUSE("'w' of 'own-refused' has no shape", WITH(w.shape[0] = 0));
+    REFUSE("'w' of 'own-refused' has no shape", WITH(w.shape[0] = LOCUS_EXTENT_OPTION(0)));
+    REFUSE("'w' of 'own-refused' begins with 0", WITH(w.constraint = LOCUS_CONSTRAINT_POSITIVE));
+    REFUSE("'w' of 'own-refused' begins with nan", WITH(w.initial = NAN));
+    REFUSE("size", WITH(w.size = 1));
+#define OPTION(change) d.options = &o, d.option_count = 1, o = two[1], change
+    REFUSE("option 0 of 'own-refused' needs a name", OPTION(o.name = "an option"));
+    REFUSE("option 'o' of 'own-refused' is of kind 5", OPTION(o.kind = LOCUS_OPTION_ROTATE));
+    REFUSE("needs values and meaning", OPTION(o.meaning = NULL));
+    REFUSE("has no number from 3 to 2", OPTION((o.minimum = 3, o.maximum = 2)));
+    REFUSE("the default of option 'o'", OPTION(o.initial = "half"));
+    REFUSE("has two options 'o'", d.options = two, d.option_count = 2);
+    REFUSE("more than once which group", OPTION((o.kind = LOCUS_OPTION_GROUP, o.initial = "seq", d.group = "tree:2")));
+}
+
+static void test_newer_struct(void **state) {
+    struct {
+        locus_encoding_description known;
+        size_t unknown;
+    } newer = {plain("own-newer"), 7};
+    locus_error failure;
+    (void)state;
+    newer.known.size = sizeof newer;
+    assert_int_equal(locus_encoding_register(&newer.known, &failure), LOCUS_ERROR_UNSUPPORTED);
+    newer.unknown = 0;
+    rig_ok(locus_encoding_register(&newer.known, error));
+}
+
+/* ---- callbacks that fail ---- */
+
+enum { NOTHING_WRITTEN, SAYS_WHY, SAYS_NOTHING, NO_STATUS, GRADIENT_FAILS, GRADIENT_NAN, WAYS };
+static int way;
+
+static locus_status bad_values(const locus_extension_batch *batch, double *values, locus_error *error) {
+    for (size_t i = 0; i < batch->count && way != NOTHING_WRITTEN; i++)
+        values[i] = 0.5;
+    if (way == SAYS_WHY)
+        (void)snprintf(error->message, sizeof error->message, "the moon\nis full");
+    return way == SAYS_WHY       ? LOCUS_ERROR_POSITION
+           : way == SAYS_NOTHING ? LOCUS_ERROR_IO
+           : way == NO_STATUS    ? (locus_status)77
+                                 : LOCUS_OK;
+}
+
+static locus_status bad_gradient(const locus_extension_batch *batch, const double *upstream, double *const *gradients,
+                                 locus_error *error) {
+    (void)batch, (void)upstream;
+    gradients[0][0] = way == GRADIENT_NAN ? NAN : 1;
+    (void)snprintf(error->message, sizeof error->message, "no slope");
+    return way == GRADIENT_FAILS ? LOCUS_ERROR_NUMERIC : LOCUS_OK;
+}
+
+static void test_failing_callbacks(void **state) {
+    static const locus_extension_parameter w = {sizeof w, "w", 1, {1}, 0, 0, LOCUS_CONSTRAINT_NONE};
+    static const struct {
+        locus_status status;
+        const char *says;
+    } wanted[WAYS] = {
+        {LOCUS_ERROR_NUMERIC, "'own-bad' says nan for the query at 3 and the key at 0 in head 0"},
+        {LOCUS_ERROR_POSITION, "the callback of 'own-bad' failed: the moon?is full"},
+        {LOCUS_ERROR_IO, "the callback of 'own-bad' failed: "},
+        {LOCUS_ERROR_NUMERIC, "the callback of 'own-bad' failed with status 77, which is no locus_status"},
+        {LOCUS_ERROR_NUMERIC, "the gradient of 'own-bad' failed: no slope"},
+        {LOCUS_ERROR_NUMERIC, "the gradient of 'own-bad' in head 0 is not finite"}};
+    const size_t length = 4;
+    const group_drawing drawing = {"seq", 1, &length, 3, false};
+    locus_encoding_description description = plain("own-bad");
+    (void)state;
+    description.values = bad_values;
+    description.gradient = bad_gradient;
+    description.parameters = &w;
+    description.parameter_count = 1;
+    way = GRADIENT_FAILS;
+    rig_ok(locus_encoding_register(&description, error));
+    for (way = 0; way < WAYS; way++) {
+        const bool backward = way >= GRADIENT_FAILS;
+        locus_error error = {.offset = -1};
+        locus_status status;
+        if (backward) {
+            scene s;
+            scene_open(&s, "own-bad", &drawing, NULL);
+            status = scene_try(&s, LOCUS_FLOAT32, true, &error);
+            scene_close(&s);
+        } else {
+            rig r;
+            rig_bind(&r, "own-bad", rig_shape(2, 4, 0, 0), 1);
+            r.queries = rig_positions(NULL, 4);
+            status = locus_plan_create(&r.plan, r.binding, r.queries, NULL, &error);
+            assert_null(r.plan);
+            rig_close(&r);
+        }
+        assert_int_equal(status, wanted[way].status);
+        assert_int_equal(error.status, wanted[way].status);
+        if (!strstr(error.message, wanted[way].says))
+            fail_msg("'%s' instead of '%s'", error.message, wanted[way].says);
+    }
+}
+
+/* Tables that no workspace could hold are not begun. */
+static void test_too_many_pairs(void **state) {
+    locus_plan_options options = locus_plan_options_default();
+    locus_error error;
+    rig r;
+    (void)state;
+    options.workspace = 1 << 20;
+    rig_bind(&r, "own-wave", rig_shape(2, 4, 0, 0), 1);
+    r.queries = rig_positions(NULL, 3000);
+    assert_int_equal(locus_plan_create_with(&r.plan, r.binding, r.queries, NULL, &options, &error),
+                     LOCUS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "the scores of 'own-wave' at these positions are too many"));
+    rig_close(&r);
+}
+
+/* ---- plugins ---- */
+
+static void test_plugins(void **state) {
+    const locus_encoding_description a = plain("own-plugged-a"), b = plain("own-plugged-b"), taken = plain("alibi");
+    const locus_encoding_description *const both[] = {&a, &b}, *const twice[] = {&a, &a}, *const bad[] = {&a, &taken};
+    const size_t before = locus_encoding_registry_size();
+    const locus_plugin old = {LOCUS_ABI_VERSION - 1, 2, both}, empty = {LOCUS_ABI_VERSION, 0, NULL};
+    const locus_plugin repeats = {LOCUS_ABI_VERSION, 2, twice}, takes = {LOCUS_ABI_VERSION, 2, bad};
+    const locus_plugin good = {LOCUS_ABI_VERSION, 2, both};
+    locus_error failure;
+    (void)state;
+    assert_int_equal(locus_plugin_register(NULL, &failure), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(locus_plugin_register(&old, &failure), LOCUS_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(failure.message, "built for binary interface 1 of locus, this is 2"));
+    assert_int_equal(locus_plugin_register(&empty, &failure), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(locus_plugin_register(&repeats, &failure), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(locus_plugin_register(&takes, &failure), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(locus_encoding_registry_size(), before);
+    rig_ok(locus_plugin_register(&good, error));
+    assert_int_equal(locus_encoding_registry_size(), before + 2);
+}
+
+/* ---- threads: some register, all parse; a name belongs to one ---- */
+
+enum { HANDS = 4, NAMES = 40 };
+static atomic_int won;
+
+static void *hand(void *context) {
+    const int number = *(const int *)context;
+    for (int i = 0; i < NAMES; i++) {
+        char name[32];
+        locus_encoding *encoding = NULL;
+        locus_error error;
+        (void)snprintf(name, sizeof name, "own-thread-%d", (i + number) % NAMES);
+        const locus_encoding_description description = plain(name);
+        atomic_fetch_add(&won, locus_encoding_register(&description, &error) == LOCUS_OK);
+        if (locus_encoding_parse(name, &encoding, &error) != LOCUS_OK)
+            atomic_store(&won, -1000000);
+        locus_encoding_destroy(&encoding);
+    }
+    return NULL;
+}
+
+static void test_threads(void **state) {
+    pthread_t threads[HANDS];
+    int numbers[HANDS];
+    const size_t before = locus_encoding_registry_size();
+    (void)state;
+    for (int i = 0; i < HANDS; i++) {
+        numbers[i] = i * NAMES / HANDS;
+        assert_int_equal(pthread_create(&threads[i], NULL, hand, &numbers[i]), 0);
+    }
+    for (int i = 0; i < HANDS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(atomic_load(&won), NAMES);
+    assert_int_equal(locus_encoding_registry_size(), before + NAMES);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_listed),         cmocka_unit_test(test_parsed),
+                                       cmocka_unit_test(test_parameters),     cmocka_unit_test(test_same_bits),
+                                       cmocka_unit_test(test_cached),         cmocka_unit_test(test_not_cached),
+                                       cmocka_unit_test(test_asked_once),     cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_newer_struct),   cmocka_unit_test(test_failing_callbacks),
+                                       cmocka_unit_test(test_too_many_pairs), cmocka_unit_test(test_plugins),
+                                       cmocka_unit_test(test_threads)};
+    locus_error error;
+    if (own_register(&error) != LOCUS_OK)
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
