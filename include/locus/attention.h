@@ -72,7 +72,8 @@ typedef struct locus_attention_options {
 LOCUS_API locus_attention_options locus_attention_default(void);
 
 /* T query tokens, N key tokens of the plan's buffers; all of one dtype, last stride 1 (log_sum_exp
- * of half types is float32). Inputs may be views into one
+ * of half types is float32). Each tensor, gradients too, is packed as below, or has its sequences apart (tensor.h):
+ * [sequences, heads, length, dim], log_sum_exp [sequences, heads, length]. Inputs may be views into one
  * fused projection. Output must not overlap an input. A query that sees no key gets output 0 and
  * log-sum-exp −∞ (or the sink, where the encoding has sinks: they are part of every log-sum-exp). */
 typedef struct locus_attention_tensors {

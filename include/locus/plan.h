@@ -57,7 +57,8 @@ LOCUS_API size_t locus_plan_bytes(const locus_plan *plan);
 
 /* ---- one site at a time ---- */
 
-/* What a tensor of tokens is to the encoding, hence which site acts on it and at whose positions. */
+/* What a tensor of tokens is to the encoding, hence which site acts on it and at whose positions. Packed, as here, or
+ * with its sequences apart (tensor.h): [sequences, heads, length, dim], [sequences, length, model_dim]. */
 typedef enum locus_role {
     LOCUS_ROLE_TOKEN = 1,  /* [tokens, model_dim]: the embedding site adds its vectors; query positions */
     LOCUS_ROLE_QUERY = 2,  /* [tokens, heads, head_dim]: ⌈p⌉ q */
@@ -78,7 +79,7 @@ LOCUS_API size_t locus_apply_workspace(const locus_plan *plan, locus_role role, 
 
 /* y = ⌈p⌉ x for every token (LOCUS_INVERSE: ⌈p⌉ᵀ x; for tokens: x − e; for outputs the other way round: forward is
  * ⌈p⌉ᵀ). A role that the encoding does not act on is copied. y may be x itself (same data and strides), but not overlap
- * it otherwise. Tokens in gaps are not touched. */
+ * it otherwise; they may be of different layouts. Tokens in gaps are not touched. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_apply(const locus_plan *plan, locus_role role, locus_direction direction,
                                                   const locus_tensor *x, const locus_tensor *y,
                                                   const locus_execution *execution, locus_error *error);

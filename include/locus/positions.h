@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Positions of a packed batch: sequences of different lengths laid end to end, no padding anywhere.
+/* Positions of a packed batch: sequences of different lengths laid end to end, no padding anywhere. The tensors that go
+ * with them are packed alike, or have a sequence in each entry of a batch (tensor.h).
  *
  *   tokens    | a0 a1 a2 | b0 b1 | c0 c1 c2 c3 |        offsets = { 0, 3, 5, 9 }
  *

@@ -18,6 +18,16 @@ typedef enum locus_device { LOCUS_DEVICE_HOST = 0 } locus_device;
 
 #define LOCUS_MAX_RANK 4
 
+/* Tensors of tokens come in two layouts, and every tensor of a call in the one it has:
+ *
+ *   packed   [tokens, heads, dim]               token t of the positions' buffer (positions.h) is row t
+ *   apart    [sequences, heads, length, dim]    token i of sequence s is (s, :, i, :): what deep-learning frameworks
+ *                                               and their caches hold, in any order of memory
+ *
+ * and likewise [tokens, model_dim] or [sequences, length, model_dim], [tokens, heads] or [sequences, heads, length].
+ * `length` is at least the longest sequence's; what lies beyond a sequence's own length is neither read nor written.
+ * Positions are packed in either case, and results have the same bits. */
+
 /* Element (i, j, …) stands at data + (i·stride[0] + j·stride[1] + …) elements. Strides may be any number except where a
  * function asks for more; the last dimension of every tensor of tokens must have stride 1. Inputs are never written. */
 typedef struct locus_tensor {

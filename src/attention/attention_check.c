@@ -175,8 +175,9 @@ locus_status locus_attention_check_options(const locus_plan *plan, const locus_a
 typedef struct wanted {
     const char *name;
     const locus_tensor *tensor;
-    size_t rank, shape[3];
-    bool written, exact; /* exact: float32 where the others are of a half type */
+    size_t rank, shape[3]; /* packed: 3, or 2 of numbers */
+    bool written, exact;   /* exact: float32 where the others are of a half type */
+    const locus_token_side *side;
 } wanted;
 
 static const char *dtype_name(locus_dtype dtype) {
@@ -193,22 +194,39 @@ static const char *dtype_name(locus_dtype dtype) {
     return "of unknown type";
 }
 
+/* Sequences apart: [sequences, heads, length(, dim)] instead of [tokens, heads(, dim)]. */
+static bool is_apart(const wanted *w) {
+    return w->tensor->rank > w->rank;
+}
+
+static locus_status check_extents(const wanted *w, locus_error *error) {
+    const locus_tensor *tensor = w->tensor;
+    const size_t longest = is_apart(w) ? locus_token_side_longest(w->side) : 0;
+    const size_t apart[] = {w->side->sequences, w->shape[1], longest, w->shape[2]};
+    const size_t *shape = is_apart(w) ? apart : w->shape;
+    for (size_t i = 0; i < tensor->rank; i++) {
+        const bool length = is_apart(w) && i == 2, negative = tensor->shape[i] < 0;
+        if (!negative && (length ? (size_t)tensor->shape[i] >= shape[i] : (size_t)tensor->shape[i] == shape[i]))
+            continue;
+        return locus_fail(error, LOCUS_ERROR_SHAPE, w->name, "dimension %zu of %s is %lld; the plan needs %s%zu there",
+                          i, w->name, (long long)tensor->shape[i], length ? "at least " : "", shape[i]);
+    }
+    return LOCUS_OK;
+}
+
 static locus_status check_layout(const wanted *w, locus_error *error) {
     const locus_tensor *tensor = w->tensor;
-    for (size_t i = 0; i < w->rank; i++)
-        if (tensor->shape[i] < 0 || (size_t)tensor->shape[i] != w->shape[i])
-            return locus_fail(error, LOCUS_ERROR_SHAPE, w->name,
-                              "dimension %zu of %s is %lld; the plan needs %zu there", i, w->name,
-                              (long long)tensor->shape[i], w->shape[i]);
-    if (locus_tensor_count(tensor) == 0)
-        return LOCUS_OK;
+    const locus_status status = check_extents(w, error);
+    if (status != LOCUS_OK || locus_tensor_count(tensor) == 0)
+        return status;
     if (!tensor->data)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, w->name, "%s has no data; its data pointer is NULL", w->name);
-    if (w->shape[w->rank - 1] > 1 && tensor->stride[w->rank - 1] != 1)
+    const size_t last = tensor->rank - 1;
+    if (tensor->shape[last] > 1 && tensor->stride[last] != 1)
         return locus_fail(error, LOCUS_ERROR_SHAPE, w->name,
                           "the last stride of %s is %lld; the elements of a head must be next to each other (stride 1)",
-                          w->name, (long long)tensor->stride[w->rank - 1]);
-    for (size_t i = 0; w->written && i + 1 < w->rank; i++)
+                          w->name, (long long)tensor->stride[last]);
+    for (size_t i = 0; w->written && i < last; i++)
         if (tensor->shape[i] > 1 && tensor->stride[i] == 0)
             return locus_fail(error, LOCUS_ERROR_SHAPE, w->name,
                               "stride %zu of %s is 0; a tensor that is written must not repeat its elements", i,
@@ -233,18 +251,32 @@ static locus_status check_wanted(const wanted *w, locus_dtype query, locus_error
     if (tensor->dtype != dtype)
         return locus_fail(error, LOCUS_ERROR_DTYPE, w->name, "%s is %s, but the query is %s; use one type for all",
                           w->name, dtype_name(tensor->dtype), dtype_name(dtype));
-    if (tensor->rank != w->rank)
-        return locus_fail(error, LOCUS_ERROR_SHAPE, w->name, "%s has %zu dimensions; it must have %zu", w->name,
-                          tensor->rank, w->rank);
+    if (tensor->rank != w->rank && tensor->rank != w->rank + 1)
+        return locus_fail(error, LOCUS_ERROR_SHAPE, w->name,
+                          "%s has %zu dimensions; it must have %zu, or %zu with sequences apart", w->name, tensor->rank,
+                          w->rank, w->rank + 1);
     return check_layout(w, error);
 }
 
 /* ---- overlaps ---- */
 
+/* As much of a tensor as any sequence reaches over. */
+static locus_tensor reached(const wanted *w) {
+    locus_tensor tensor = *w->tensor;
+    if (is_apart(w))
+        tensor.shape[2] = (int64_t)locus_token_side_longest(w->side);
+    return tensor;
+}
+
+static bool overlap(const wanted *a, const wanted *b) {
+    const locus_tensor left = reached(a), right = reached(b);
+    return locus_tensors_overlap(&left, &right);
+}
+
 static locus_status check_overlaps(const wanted *list, size_t count, locus_error *error) {
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < count; j++)
-            if (list[i].written && i != j && locus_tensors_overlap(list[i].tensor, list[j].tensor))
+            if (list[i].written && i != j && overlap(&list[i], &list[j]))
                 return locus_fail(error, LOCUS_ERROR_ARGUMENT, list[i].name,
                                   "%s overlaps %s; what is written needs memory of its own", list[i].name,
                                   list[j].name);
@@ -263,25 +295,27 @@ static locus_status check_list(const wanted *list, size_t count, locus_error *er
 
 /* ---- the calls' tensors ---- */
 
-static wanted rows_wanted(const char *name, const locus_tensor *tensor, size_t tokens, size_t heads, size_t dim,
-                          bool written) {
-    wanted w = {name, tensor, dim ? 3 : 2, {tokens, heads, dim}, written, !dim};
-    return w;
+static wanted rows_wanted(const locus_plan *plan, const char *name, const locus_tensor *tensor, bool keys, size_t dim) {
+    const size_t tokens = keys ? locus_plan_key_tokens(plan) : locus_plan_query_tokens(plan);
+    const size_t heads = keys ? locus_plan_kv_heads(plan) : locus_plan_shape(plan)->heads;
+    return (wanted){name, tensor, dim ? 3 : 2, {tokens, heads, dim}, false, !dim, locus_plan_side(plan, keys)};
 }
 
 /* Fills in query, key, value, output and, if there is one, log_sum_exp; returns how many. */
 static size_t forward_list(const locus_plan *plan, const locus_attention_tensors *tensors, locus_pass pass,
                            wanted *list) {
     const locus_shape *shape = locus_plan_shape(plan);
-    size_t queries = locus_plan_query_tokens(plan), keys = locus_plan_key_tokens(plan), heads = shape->heads, count = 0;
-    size_t value_dim = locus_shape_value_dim(shape), kv_heads = locus_plan_kv_heads(plan);
-    bool written = pass == LOCUS_PASS_FORWARD;
-    list[count++] = rows_wanted("query", tensors->query, queries, heads, shape->head_dim, false);
-    list[count++] = rows_wanted("key", tensors->key, keys, kv_heads, shape->head_dim, false);
-    list[count++] = rows_wanted("value", tensors->value, keys, kv_heads, value_dim, false);
-    list[count++] = rows_wanted("output", tensors->output, queries, heads, value_dim, written);
+    const size_t value_dim = locus_shape_value_dim(shape);
+    const bool written = pass == LOCUS_PASS_FORWARD;
+    size_t count = 0;
+    list[count++] = rows_wanted(plan, "query", tensors->query, false, shape->head_dim);
+    list[count++] = rows_wanted(plan, "key", tensors->key, true, shape->head_dim);
+    list[count++] = rows_wanted(plan, "value", tensors->value, true, value_dim);
+    list[count++] = rows_wanted(plan, "output", tensors->output, false, value_dim);
     if (!written || tensors->log_sum_exp)
-        list[count++] = rows_wanted("log_sum_exp", tensors->log_sum_exp, queries, heads, 0, written);
+        list[count++] = rows_wanted(plan, "log_sum_exp", tensors->log_sum_exp, false, 0);
+    for (size_t i = 3; i < count; i++)
+        list[i].written = written;
     return count;
 }
 
@@ -310,20 +344,19 @@ locus_status locus_attention_check_gradients(const locus_plan *plan, const locus
                                              const locus_attention_gradients *gradients, locus_error *error) {
     wanted list[10];
     size_t count = forward_list(plan, tensors, LOCUS_PASS_BACKWARD, list);
-    const wanted *query = &list[0], *key = &list[1], *value = &list[2], *output = &list[3];
-    list[count++] =
-        rows_wanted("gradients.output", gradients->output, output->shape[0], output->shape[1], output->shape[2], false);
+    const size_t dim = locus_plan_shape(plan)->head_dim, value_dim = locus_shape_value_dim(locus_plan_shape(plan));
+    list[count++] = rows_wanted(plan, "gradients.output", gradients->output, false, value_dim);
+    const size_t first = count;
     if (gradients->query)
-        list[count++] =
-            rows_wanted("gradients.query", gradients->query, query->shape[0], query->shape[1], query->shape[2], true);
+        list[count++] = rows_wanted(plan, "gradients.query", gradients->query, false, dim);
     if (gradients->key)
-        list[count++] = rows_wanted("gradients.key", gradients->key, key->shape[0], key->shape[1], key->shape[2], true);
+        list[count++] = rows_wanted(plan, "gradients.key", gradients->key, true, dim);
     if (gradients->value)
-        list[count++] =
-            rows_wanted("gradients.value", gradients->value, value->shape[0], value->shape[1], value->shape[2], true);
+        list[count++] = rows_wanted(plan, "gradients.value", gradients->value, true, value_dim);
+    for (size_t i = first; i < count; i++)
+        list[i].written = true;
     if (gradients->log_sum_exp)
-        list[count++] =
-            rows_wanted("gradients.log_sum_exp", gradients->log_sum_exp, output->shape[0], output->shape[1], 0, false);
+        list[count++] = rows_wanted(plan, "gradients.log_sum_exp", gradients->log_sum_exp, false, 0);
     locus_status status = check_list(list, count, error);
     return status != LOCUS_OK ? status : check_parameters(plan, gradients, error);
 }

@@ -1,51 +1,121 @@
 /* SPDX-License-Identifier: MIT */
-/* See overlap.h. */
+/* See overlap.h. Elements i of a and j of b are the same memory where
+ *
+ *   Σ j_k·t_k − Σ i_k·s_k = data of a − data of b,   all in elements
+ *
+ * with i and j inside of their shapes. Strides that both views have are one unknown. It is looked for from the largest
+ * stride to the smallest: at each, what the smaller ones can still make up leaves one or two values for views of one
+ * buffer, whatever their layouts. Views that need more than SEARCH_MAX steps count as overlapping. */
 #include "core/overlap.h"
 
-static void byte_bounds(const locus_tensor *tensor, intptr_t *low, intptr_t *high) {
-    intptr_t size = (intptr_t)locus_dtype_size(tensor->dtype);
-    *low = (intptr_t)tensor->data;
+#include <stddef.h>
+
+enum { AXES_MAX = 2 * LOCUS_MAX_RANK, SEARCH_MAX = 4096 };
+
+/* stride · k, low ≤ k ≤ high. */
+typedef struct overlap_axis {
+    int64_t stride, low, high; /* stride > 0 */
+    int64_t least, most;       /* what this and the axes behind it can add up to */
+} overlap_axis;
+
+typedef struct overlap_search {
+    overlap_axis axes[AXES_MAX];
+    size_t count, steps;
+} overlap_search;
+
+/* ---- the bytes that a view reaches over ---- */
+
+/* False where these are more than any memory has. */
+static bool byte_bounds(const locus_tensor *tensor, int64_t *low, int64_t *high) {
+    const int64_t size = (int64_t)locus_dtype_size(tensor->dtype);
+    *low = (int64_t)(intptr_t)tensor->data;
     *high = *low + size;
     for (size_t i = 0; i < tensor->rank; i++) {
-        intptr_t reach = (intptr_t)(tensor->shape[i] - 1) * (intptr_t)tensor->stride[i] * size;
-        *(reach < 0 ? low : high) += reach;
-    }
-}
-
-/* Elements of a row that do not lie side by side are not told apart. */
-static bool is_dense(const locus_tensor *tensor) {
-    return tensor->shape[tensor->rank - 1] == 1 || tensor->stride[tensor->rank - 1] == 1;
-}
-
-/* Views of one fused buffer interleave without sharing an element. With equal strides s0, s1 two elements of different
- * views meet only if  distance + dh·s1  falls, modulo s0, into the width of a row. */
-static bool interleaved_apart(const locus_tensor *a, const locus_tensor *b) {
-    if (a->rank != b->rank || (a->rank != 2 && a->rank != 3) || !is_dense(a) || !is_dense(b))
-        return false;
-    const bool single = a->rank == 2; /* one head */
-    const int64_t size = (int64_t)locus_dtype_size(a->dtype), tokens = a->stride[0];
-    const int64_t heads = single ? 0 : a->stride[1], a_heads = single ? 1 : a->shape[1];
-    const int64_t a_dim = a->shape[a->rank - 1], b_heads = single ? 1 : b->shape[1], b_dim = b->shape[b->rank - 1];
-    int64_t bytes = (int64_t)((intptr_t)b->data - (intptr_t)a->data), distance = bytes / size;
-    if (a->dtype != b->dtype || tokens <= 0 || tokens != b->stride[0] || (!single && heads != b->stride[1]) ||
-        bytes % size != 0)
-        return false;
-    for (int64_t h = 1 - a_heads; h < b_heads; h++) { /* head of b less head of a */
-        int64_t place = (distance + h * heads) % tokens;
-        place = place < 0 ? place + tokens : place;
-        if (place < a_dim || place > tokens - b_dim)
+        int64_t reach, *bound;
+        if (__builtin_mul_overflow(tensor->shape[i] - 1, tensor->stride[i], &reach) ||
+            __builtin_mul_overflow(reach, size, &reach))
+            return false;
+        bound = reach < 0 ? low : high;
+        if (__builtin_add_overflow(*bound, reach, bound))
             return false;
     }
     return true;
 }
 
+/* ---- the search ---- */
+
+/* Bounds of all views are known to fit: so do sums of these. */
+static void add_axis(overlap_search *search, int64_t stride, int64_t extent, bool negative) {
+    const bool down = (stride < 0) != negative;
+    size_t at = 0;
+    stride = stride < 0 ? -stride : stride;
+    while (at < search->count && search->axes[at].stride > stride)
+        at++;
+    if (at == search->count || search->axes[at].stride != stride) {
+        for (size_t i = search->count++; i > at; i--)
+            search->axes[i] = search->axes[i - 1];
+        search->axes[at] = (overlap_axis){.stride = stride};
+    }
+    *(down ? &search->axes[at].low : &search->axes[at].high) += down ? -extent : extent;
+}
+
+static void add_axes(overlap_search *search, const locus_tensor *tensor, bool negative) {
+    for (size_t i = 0; i < tensor->rank; i++)
+        if (tensor->shape[i] > 1 && tensor->stride[i] != 0)
+            add_axis(search, tensor->stride[i], tensor->shape[i] - 1, negative);
+}
+
+static void add_up(overlap_search *search) {
+    int64_t least = 0, most = 0;
+    for (size_t i = search->count; i-- > 0;) {
+        overlap_axis *axis = &search->axes[i];
+        least = axis->least = least + axis->stride * axis->low;
+        most = axis->most = most + axis->stride * axis->high;
+    }
+}
+
+/* Of a division by a positive number. */
+static int64_t quotient_down(int64_t a, int64_t b) {
+    return a / b - (a % b < 0);
+}
+
+/* Whether the axes from number `at` on can add up to `sum`. */
+static bool finds(overlap_search *search, size_t at, int64_t sum) {
+    if (at == search->count)
+        return sum == 0;
+    const overlap_axis *axis = &search->axes[at];
+    if (sum < axis->least || sum > axis->most)
+        return false;
+    const bool last = at + 1 == search->count;
+    const int64_t least = last ? 0 : axis[1].least, most = last ? 0 : axis[1].most;
+    int64_t from = -quotient_down(most - sum, axis->stride), to = quotient_down(sum - least, axis->stride);
+    from = from > axis->low ? from : axis->low;
+    to = to < axis->high ? to : axis->high;
+    for (int64_t k = from; k <= to; k++)
+        if (++search->steps > SEARCH_MAX || finds(search, at + 1, sum - k * axis->stride))
+            return true;
+    return false;
+}
+
+static bool share_an_element(const locus_tensor *a, const locus_tensor *b) {
+    const int64_t size = (int64_t)locus_dtype_size(a->dtype);
+    const int64_t bytes = (int64_t)(intptr_t)a->data - (int64_t)(intptr_t)b->data;
+    overlap_search search = {.count = 0};
+    if (a->dtype != b->dtype || bytes % size != 0)
+        return true;
+    add_axes(&search, a, true);
+    add_axes(&search, b, false);
+    add_up(&search);
+    return finds(&search, 0, bytes / size);
+}
+
 bool locus_tensors_overlap(const locus_tensor *a, const locus_tensor *b) {
-    intptr_t a_low, a_high, b_low, b_high;
+    int64_t a_low, a_high, b_low, b_high;
     if (locus_tensor_count(a) == 0 || locus_tensor_count(b) == 0)
         return false;
-    byte_bounds(a, &a_low, &a_high);
-    byte_bounds(b, &b_low, &b_high);
-    return a_low < b_high && b_low < a_high && !interleaved_apart(a, b);
+    if (!byte_bounds(a, &a_low, &a_high) || !byte_bounds(b, &b_low, &b_high))
+        return true;
+    return a_low < b_high && b_low < a_high && share_an_element(a, b);
 }
 
 bool locus_tensors_same(const locus_tensor *a, const locus_tensor *b) {

@@ -6,8 +6,9 @@
 #include <locus/tensor.h>
 #include <stdbool.h>
 
-/* Views of one fused buffer, [tokens, heads, dim] or [tokens, dim] of equal strides, are told apart element by element;
- * others by the bytes that they reach over. Empty views overlap nothing. */
+/* Views of one element type are told apart element by element, whatever their shapes and strides (interleaved ones of a
+ * fused buffer among them); views of different types by the bytes that they reach over, and views that reach over more
+ * than any memory has overlap all. Empty views overlap nothing. */
 bool locus_tensors_overlap(const locus_tensor *a, const locus_tensor *b);
 
 /* The same data, laid out alike: what is meant by "in place". */

@@ -161,11 +161,40 @@ static locus_status check_pair(const locus_apply_site *site, const locus_tensor 
     return LOCUS_OK;
 }
 
+static locus_status check_repeats(const locus_tensor *tensor, const char *name, locus_error *error) {
+    const bool any = locus_tensor_count(tensor) > 0;
+    for (size_t i = 0; any && i + 1 < tensor->rank; i++)
+        if (tensor->shape[i] > 1 && tensor->stride[i] == 0)
+            return locus_fail(error, LOCUS_ERROR_SHAPE, name,
+                              "stride %zu of %s is 0: what is written must not repeat its elements", i, name);
+    return LOCUS_OK;
+}
+
+/* As much of a checked tensor as any sequence reaches over. */
+static locus_tensor reached(const locus_apply_site *site, const locus_tensor *tensor) {
+    locus_tensor own = *tensor;
+    if (own.rank > site->rank)
+        own.shape[own.rank - 2] = (int64_t)locus_token_side_longest(site->side);
+    return own;
+}
+
+static bool is_same(const locus_apply_site *site, const locus_tensor *a, const locus_tensor *b) {
+    const locus_tensor left = reached(site, a), right = reached(site, b);
+    return locus_tensors_same(&left, &right);
+}
+
+static bool overlap(const locus_apply_site *site, const locus_tensor *a, const locus_tensor *b) {
+    const locus_tensor left = reached(site, a), right = reached(site, b);
+    return locus_tensors_overlap(&left, &right);
+}
+
 /* What is written may be what is read, but share nothing with it otherwise. */
 static locus_status check_written(const locus_apply_site *site, const locus_tensor *from, const locus_tensor *to,
                                   const char *from_name, const char *to_name, locus_error *error) {
-    const locus_status status = check_pair(site, from, to, from_name, to_name, error);
-    if (status == LOCUS_OK && !locus_tensors_same(from, to) && locus_tensors_overlap(from, to))
+    locus_status status = check_pair(site, from, to, from_name, to_name, error);
+    if (status == LOCUS_OK)
+        status = check_repeats(to, to_name, error);
+    if (status == LOCUS_OK && !is_same(site, from, to) && overlap(site, from, to))
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, to_name,
                           "%s overlaps %s but is not the same view: give the same view, or memory of its own", to_name,
                           from_name);
@@ -252,7 +281,7 @@ static locus_status check_and_run_backward(locus_apply_job *job, const locus_app
                             "x is NULL: the gradients of the parameters need the input of locus_apply");
     if (status == LOCUS_OK && job->learns)
         status = check_pair(&job->site, job->gy, job->x, "gy", "x", error);
-    if (status == LOCUS_OK && job->learns && locus_tensors_overlap(job->x, job->y))
+    if (status == LOCUS_OK && job->learns && overlap(&job->site, job->x, job->y))
         status = locus_fail(error, LOCUS_ERROR_ARGUMENT, "gx",
                             "gx overlaps x, which the gradients of the parameters need: give it memory of its own");
     if (!job->learns)

@@ -8,18 +8,30 @@
 #include "reference/chooser.h"
 #include "reference/reference.h"
 
+/* Packed or with its sequences apart: [tokens, heads, dim] or [sequences, heads, length, dim]; without `heads` for
+ * heads 0, without `dim` for dim 0. */
 typedef struct drawn_tensor {
-    locus_tensor view; /* [tokens, heads, dim], or [tokens, dim] for heads 0, or [tokens, heads] for dim 0 */
+    locus_tensor view;
+    const reference_tokens *tokens; /* the caller's */
+    int length;                     /* dimension of the view; −1: packed */
     unsigned char *block, *kept;
-    size_t bytes, tokens, heads, dim;
+    size_t bytes, heads, dim;
 } drawn_tensor;
 
-/* Layouts are drawn: packed, padded, heads outermost, tokens from last to first. All bytes are noise. */
-drawn_tensor drawn_tensor_make(chooser *choices, locus_dtype dtype, size_t tokens, size_t heads, size_t dim);
+/* Layouts are drawn: packed, padded, heads outermost, tokens from last to first, sequences apart. All bytes are
+ * noise. */
+drawn_tensor drawn_tensor_make(chooser *choices, locus_dtype dtype, const reference_tokens *tokens, size_t heads,
+                               size_t dim);
+/* One of the two, all else drawn. */
+drawn_tensor drawn_tensor_packed(chooser *choices, locus_dtype dtype, const reference_tokens *tokens, size_t heads,
+                                 size_t dim);
+drawn_tensor drawn_tensor_apart(chooser *choices, locus_dtype dtype, const reference_tokens *tokens, size_t heads,
+                                size_t dim);
 void drawn_tensor_free(drawn_tensor *tensor);
 size_t drawn_tensor_count(const drawn_tensor *tensor);
 
-/* Numbers are rounded to the type as they go in; what a test compares with must be what comes out. */
+/* Numbers are those of packed tokens, in C order; they are rounded to the type as they go in: what a test compares with
+ * must be what comes out. Tokens in gaps have no element where sequences are apart: 0 comes out. */
 void drawn_tensor_put(drawn_tensor *tensor, const double *values);
 void drawn_tensor_get(const drawn_tensor *tensor, double *values);
 double drawn_round(locus_dtype dtype, double value);

@@ -87,15 +87,28 @@ void trial_workspace_shrink(trial_workspace *workspace, chooser *choices) {
         workspace->lent.bytes -= 1 + (size_t)choose(choices, choose_chance(choices, 50) && bytes > 256 ? 256 : bytes);
 }
 
-static const char *damage_shape(chooser *choices, locus_tensor *tensor) {
+/* A length may be any that is long enough. */
+static const char *damage_shape(chooser *choices, locus_tensor *tensor, int length) {
     static const int64_t changes[] = {1, -1, 7, INT64_MAX / 4, INT64_MIN / 4};
-    tensor->shape[choose(choices, tensor->rank)] += changes[choose(choices, sizeof changes / sizeof changes[0])];
+    const size_t dimension = choose(choices, tensor->rank);
+    const int64_t change = changes[choose(choices, sizeof changes / sizeof changes[0])];
+    tensor->shape[dimension] += (int)dimension == length ? INT64_MIN / 4 : change;
     return "a tensor of another shape";
 }
 
-const char *trial_damage(chooser *choices, locus_tensor *tensors, size_t count, locus_workspace *workspace) {
+/* Not one between which and the tensor's only a length stands: it might be the other layout. */
+static const char *damage_rank(locus_tensor *tensor, size_t rank) {
+    if (rank + 1 >= tensor->rank && rank <= tensor->rank + 1)
+        return NULL;
+    tensor->rank = rank;
+    return "a tensor of another rank";
+}
+
+const char *trial_damage(chooser *choices, locus_tensor *tensors, const int *lengths, size_t count,
+                         locus_workspace *workspace) {
     static const int types[] = {LOCUS_FLOAT32, LOCUS_FLOAT64, LOCUS_FLOAT16, LOCUS_BFLOAT16, 0, 99};
-    locus_tensor *tensor = &tensors[choose(choices, count)];
+    const size_t which = choose(choices, count);
+    locus_tensor *tensor = &tensors[which];
     const int type = types[choose(choices, sizeof types / sizeof types[0])];
     const size_t rank = (size_t)choose(choices, 7);
     switch (choose(choices, 6)) {
@@ -105,12 +118,9 @@ const char *trial_damage(chooser *choices, locus_tensor *tensors, size_t count, 
         memcpy(&tensor->dtype, &type, sizeof type);
         return "a tensor of another type";
     case 1:
-        if (tensor->rank == rank)
-            return NULL;
-        tensor->rank = rank;
-        return "a tensor of another rank";
+        return damage_rank(tensor, rank);
     case 2:
-        return damage_shape(choices, tensor);
+        return damage_shape(choices, tensor, lengths[which]);
     case 3:
         if (tensor->shape[tensor->rank - 1] < 2 || locus_tensor_count(tensor) == 0)
             return NULL;

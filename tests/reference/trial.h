@@ -61,8 +61,10 @@ bool trial_workspace_free(trial_workspace *workspace); /* whether the guard is w
 void trial_workspace_shrink(trial_workspace *workspace, chooser *choices);
 
 /* Makes one thing wrong, in copies that the caller handed over: a type, a rank, a size, a stride, a pointer, a
- * workspace. Returns what it was, or NULL where nothing could be made wrong. */
-const char *trial_damage(chooser *choices, locus_tensor *tensors, size_t count, locus_workspace *workspace);
+ * workspace. `lengths`: of each tensor the dimension that may be longer than any sequence, or −1. Returns what it was,
+ * or NULL where nothing could be made wrong. */
+const char *trial_damage(chooser *choices, locus_tensor *tensors, const int *lengths, size_t count,
+                         locus_workspace *workspace);
 /* Puts NaN or an infinity into a few places. */
 void trial_poison(chooser *choices, double *values, size_t count);
 /* The count before a call; then, a failure if the call allocated. */

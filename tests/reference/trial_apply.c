@@ -122,8 +122,8 @@ static void compare(const apply_call *call, const char *what, const double *x, c
 static void run_forward(apply_call *call, chooser *choices) {
     trial *result = call->result;
     const bool in_place = choose_chance(choices, 25);
-    drawn_tensor x = drawn_tensor_make(choices, call->dtype, call->tokens->tokens, call->heads, call->dim);
-    drawn_tensor y = drawn_tensor_make(choices, call->dtype, call->tokens->tokens, call->heads, call->dim);
+    drawn_tensor x = drawn_tensor_make(choices, call->dtype, call->tokens, call->heads, call->dim);
+    drawn_tensor y = drawn_tensor_make(choices, call->dtype, call->tokens, call->heads, call->dim);
     drawn_tensor *out = in_place ? &x : &y;
     trial_workspace workspace =
         trial_workspace_make(locus_apply_workspace(call->world->plan, call->role, call->dtype, NULL));
@@ -136,7 +136,9 @@ static void run_forward(apply_call *call, chooser *choices) {
     if (call->hostility && choose_chance(choices, 10))
         trial_workspace_shrink(&workspace, choices);
     locus_workspace lent = workspace.lent;
-    const char *wrong = call->hostility && choose_chance(choices, 15) ? trial_damage(choices, views, 2, &lent) : NULL;
+    const int lengths[] = {x.length, out->length};
+    const char *wrong =
+        call->hostility && choose_chance(choices, 15) ? trial_damage(choices, views, lengths, 2, &lent) : NULL;
     const size_t before = trial_allocations(call->hostility);
     const locus_execution execution = locus_execution_in(lent);
     const locus_status status =
@@ -219,9 +221,9 @@ static bool is_whole(const apply_call *call) {
 static void run_backward(apply_call *call, chooser *choices) {
     trial *result = call->result;
     drawn_world *world = call->world;
-    drawn_tensor x = drawn_tensor_make(choices, call->dtype, call->tokens->tokens, call->heads, call->dim);
-    drawn_tensor gy = drawn_tensor_make(choices, call->dtype, call->tokens->tokens, call->heads, call->dim);
-    drawn_tensor gx = drawn_tensor_make(choices, call->dtype, call->tokens->tokens, call->heads, call->dim);
+    drawn_tensor x = drawn_tensor_make(choices, call->dtype, call->tokens, call->heads, call->dim);
+    drawn_tensor gy = drawn_tensor_make(choices, call->dtype, call->tokens, call->heads, call->dim);
+    drawn_tensor gx = drawn_tensor_make(choices, call->dtype, call->tokens, call->heads, call->dim);
     const bool in_place = choose_chance(choices, 25), learns = choose_chance(choices, 85);
     drawn_tensor *out = in_place ? &gy : &gx;
     locus_tensor tensors[REFERENCE_TENSORS];

@@ -234,7 +234,7 @@ typedef struct attention_tensors {
 
 static void make_tensors(attention_call *call, chooser *choices, attention_tensors *t) {
     const locus_shape *shape = &call->world->shape;
-    const size_t T = call->world->queries.tokens.tokens, N = call->world->keys.tokens.tokens;
+    const reference_tokens *T = &call->world->queries.tokens, *N = &call->world->keys.tokens;
     t->in[Q] = drawn_tensor_make(choices, call->dtype, T, shape->heads, shape->head_dim);
     t->in[K] = drawn_tensor_make(choices, call->dtype, N, shape->kv_heads, shape->head_dim);
     t->in[V] = drawn_tensor_make(choices, call->dtype, N, shape->kv_heads, shape->value_dim);
@@ -257,12 +257,20 @@ static void free_tensors(attention_tensors *t) {
     drawn_tensor_free(&t->lse);
 }
 
+static bool has_tokens(const reference_tokens *tokens) {
+    size_t count = 0;
+    for (size_t s = 0; s < tokens->sequences; s++)
+        count += tokens->count[s];
+    return count > 0;
+}
+
 /* As trial_damage, or an output that lies on an input. */
-static const char *damage(chooser *choices, locus_tensor *views, locus_workspace *lent) {
+static const char *damage(chooser *choices, const attention_tensors *t, locus_tensor *views, locus_workspace *lent) {
+    const int lengths[] = {t->in[Q].length, t->in[K].length, t->in[V].length, t->o.length, t->lse.length};
     const size_t input = choose(choices, INPUTS);
     if (!choose_chance(choices, 15))
-        return trial_damage(choices, views, 5, lent);
-    if (locus_tensor_count(&views[input]) == 0 || locus_tensor_count(&views[3]) == 0)
+        return trial_damage(choices, views, lengths, 5, lent);
+    if (!has_tokens(t->in[input].tokens) || !has_tokens(t->o.tokens))
         return NULL;
     views[3].data = views[input].data;
     return "an output on an input";
@@ -277,7 +285,7 @@ static bool run_forward(attention_call *call, attention_tensors *t, chooser *cho
     if (call->hostility && choose_chance(choices, 10))
         trial_workspace_shrink(&workspace, choices);
     locus_workspace lent = workspace.lent;
-    const char *wrong = call->hostility && choose_chance(choices, 15) ? damage(choices, views, &lent) : NULL;
+    const char *wrong = call->hostility && choose_chance(choices, 15) ? damage(choices, t, views, &lent) : NULL;
     const locus_attention_tensors told = {&views[0], &views[1], &views[2], &views[3], &views[4]};
     const size_t before = trial_allocations(call->hostility);
     const locus_execution execution = locus_execution_in(lent);
@@ -316,7 +324,7 @@ typedef struct attention_backward {
 static void make_backward(attention_call *call, chooser *choices, attention_backward *b) {
     const drawn_world *world = call->world;
     const locus_shape *shape = &world->shape;
-    const size_t T = world->queries.tokens.tokens, N = world->keys.tokens.tokens;
+    const reference_tokens *T = &world->queries.tokens, *N = &world->keys.tokens;
     b->go = drawn_tensor_make(choices, call->dtype, T, shape->heads, shape->value_dim);
     b->g[Q] = drawn_tensor_make(choices, call->dtype, T, shape->heads, shape->head_dim);
     b->g[K] = drawn_tensor_make(choices, call->dtype, N, shape->kv_heads, shape->head_dim);
