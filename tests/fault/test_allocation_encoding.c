@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every allocation of parsing, initialising, binding, planning, updating and refreshing refused in turn: the status is
- * MEMORY, what was there before stays as it was, and every block is given back. */
+/* Every allocation of parsing, initialising, binding, planning, describing plans by forms, updating and refreshing
+ * refused in turn: the status is MEMORY, what was there before stays as it was, and every block is given back. */
 #include "../property/algebra_rig.h"
 #include "../unit/plan_fingerprint.h"
 
@@ -74,6 +74,14 @@ static locus_status step(const scene *s, const locus_encoding *encoding, locus_b
     return status;
 }
 
+static locus_status write_down(const locus_plan *plan, locus_error *error) {
+    locus_plan_forms *forms = NULL;
+    const locus_status status = locus_plan_forms_create(&forms, plan, NULL, error);
+    assert_true((status == LOCUS_OK) == (forms != NULL));
+    locus_plan_forms_destroy(&forms);
+    return status;
+}
+
 /* The whole life of an encoding; returns the first failure, having given back everything. */
 static locus_status live(scene *s, locus_error *error) {
     locus_encoding *encoding = NULL;
@@ -87,6 +95,8 @@ static locus_status live(scene *s, locus_error *error) {
     if (status == LOCUS_OK)
         status = locus_plan_create(&plan, binding, s->queries, s->keys, error);
     assert_true((status == LOCUS_OK) == (plan != NULL));
+    if (status == LOCUS_OK)
+        status = write_down(plan, error);
     if (status == LOCUS_OK && s->print == 0)
         s->print = print_of(plan, encoding, s);
     else if (status == LOCUS_OK)

@@ -8,8 +8,8 @@
  *   form_cases SEED CASES [evaluated]      to standard output, a stream of lines and arrays:
  *     case SPEC
  *     form KIND TERM ROLES FIRST COUNT MULTIPLIES [LAW]      then its arrays
- *     array NAME TYPE PARAMETER RANK NUMBERS…                then its elements, as they lie in memory, and a line end
- *     given                                                  then shape, spans, inputs, results as arrays
+ *     array NAME TYPE PARAMETER FIRST RANK NUMBERS…          then its elements, as they lie in memory, and a line end
+ *     given                                                  then shape, spans, parameters, inputs, results as arrays
  *     end */
 #include "reference/drawn_world.h"
 
@@ -17,6 +17,7 @@
 
 #include <locus/form.h>
 #include <locus/memory.h>
+#include <locus/parallel.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +33,8 @@ static void write_array(const locus_form_array *array) {
     static const char *const types[] = {"", "float64", "int64", "uint32"};
     const size_t size = array->type == LOCUS_FORM_UINT32 ? 4 : 8;
     size_t count = 1;
-    printf("array %s %s %lld %zu", array->name, types[array->type], (long long)(ptrdiff_t)array->parameter,
-           array->rank);
+    printf("array %s %s %lld %zu %zu", array->name, types[array->type], (long long)(ptrdiff_t)array->parameter,
+           array->parameter_first, array->rank);
     for (size_t i = 0; i < array->rank; i++) {
         printf(" %lld", (long long)array->shape[i]);
         count *= (size_t)array->shape[i];
@@ -128,6 +129,9 @@ typedef struct form_case {
     locus_shape shape;
     size_t sequences, queries, keys; /* tokens of the buffers */
     const size_t *spans;             /* [sequences, 4]: query first, count, key first, count */
+    size_t parameter_count;
+    const locus_parameter *parameters;
+    double *const *values;
     bool causal;
     chooser *noise;
 } form_case;
@@ -185,6 +189,17 @@ static bool write_attention(const form_case *own) {
     return done;
 }
 
+static void write_parameters(const form_case *own) {
+    for (size_t i = 0; i < own->parameter_count; i++) {
+        size_t shape[LOCUS_MAX_RANK];
+        char name[32];
+        for (size_t r = 0; r < own->parameters[i].rank; r++)
+            shape[r] = (size_t)own->parameters[i].shape[r];
+        (void)snprintf(name, sizeof name, "p%zu", i);
+        write_numbers(name, own->values[i], LOCUS_FORM_FLOAT64, own->parameters[i].rank, shape);
+    }
+}
+
 static void write_case(const form_case *own) {
     const locus_shape *shape = &own->shape;
     const int64_t sizes[] = {(int64_t)shape->heads, (int64_t)shape->kv_heads, (int64_t)shape->head_dim,
@@ -196,6 +211,7 @@ static void write_case(const form_case *own) {
     printf("given\n");
     write_numbers("sizes", sizes, LOCUS_FORM_INT64, 1, (const size_t[]){5});
     write_numbers("spans", own->spans, LOCUS_FORM_INT64, 2, (const size_t[]){own->sequences, 4});
+    write_parameters(own);
     (void)write_attention(own);
     write_apply(own, LOCUS_ROLE_QUERY, own->queries, shape->heads, shape->head_dim);
     write_apply(own, LOCUS_ROLE_KEY, own->keys, shape->kv_heads, shape->head_dim);
@@ -228,6 +244,9 @@ static void write_drawn(uint64_t seed, uint64_t number) {
                                 .queries = world.queries.tokens.tokens,
                                 .keys = world.keys.tokens.tokens,
                                 .spans = spans,
+                                .parameter_count = world.tensor_count,
+                                .parameters = world.info,
+                                .values = world.values,
                                 .causal = (locus_encoding_traits(world.spec.encoding) & LOCUS_TRAIT_CAUSAL) ||
                                           choose_chance(&choices, 40),
                                 .noise = &choices});
@@ -239,44 +258,52 @@ static void write_drawn(uint64_t seed, uint64_t number) {
 
 enum { FAR_TOKENS = 700 };
 
-static void bind(locus_binding **binding, const locus_encoding *encoding, const locus_shape *shape) {
+/* Initial values of seed 3. */
+typedef struct named_values {
+    size_t count;
+    locus_parameter info[REFERENCE_TENSORS];
+    double *values[REFERENCE_TENSORS];
+} named_values;
+
+static locus_binding *bind(const locus_encoding *encoding, const locus_shape *shape, named_values *own) {
     locus_tensor tensors[REFERENCE_TENSORS];
-    locus_parameter info;
+    locus_binding *binding = NULL;
     locus_error error;
-    size_t count = 0;
-    if (locus_encoding_parameter_count(encoding, shape, &count, &error) != LOCUS_OK || count > REFERENCE_TENSORS)
+    if (locus_encoding_parameter_count(encoding, shape, &own->count, &error) != LOCUS_OK ||
+        own->count > REFERENCE_TENSORS)
         fail("parameters", error.message);
-    for (size_t i = 0; i < count; i++) {
-        if (locus_encoding_parameter(encoding, shape, i, &info, &error) != LOCUS_OK)
-            fail(info.name, error.message);
-        tensors[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info.rank, info.shape);
-        tensors[i].data = reference_zeros(locus_tensor_count(&tensors[i]), sizeof(double));
+    for (size_t i = 0; i < own->count; i++) {
+        locus_parameter *info = &own->info[i];
+        if (locus_encoding_parameter(encoding, shape, i, info, &error) != LOCUS_OK)
+            fail("parameters", error.message);
+        tensors[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info->rank, info->shape);
+        tensors[i].data = own->values[i] = reference_zeros(locus_tensor_count(&tensors[i]), sizeof(double));
     }
-    if (locus_encoding_initialise(encoding, shape, 3, tensors, count, &error) != LOCUS_OK ||
-        locus_binding_create(binding, encoding, shape, tensors, count, &error) != LOCUS_OK)
+    if (locus_encoding_initialise(encoding, shape, 3, tensors, own->count, &error) != LOCUS_OK ||
+        locus_binding_create(&binding, encoding, shape, tensors, own->count, &error) != LOCUS_OK)
         fail("binding", error.message);
-    for (size_t i = 0; i < count; i++)
-        free(tensors[i].data);
+    return binding;
 }
 
-/* One sequence on seq: 0, 1, 2, … if `step` is 1; farther apart than cells by difference go, in no order, else. */
-static void write_named(const char *spec, size_t tokens, int64_t step) {
+/* One sequence on seq, heads of `dim`: 0, 1, 2, … if `step` is 1; farther apart than cells by difference go, in no
+ * order, else. */
+static void write_named(const char *spec, size_t tokens, size_t dim, int64_t step) {
     const locus_shape shape = {
-        .size = sizeof shape, .heads = 8, .kv_heads = 8, .head_dim = 4, .value_dim = 4, .model_dim = 8};
+        .size = sizeof shape, .heads = 8, .kv_heads = 8, .head_dim = dim, .value_dim = dim, .model_dim = 8};
     const size_t offsets[] = {0, tokens}, spans[] = {0, tokens, 0, tokens};
     const locus_packing packing = {1, offsets, NULL};
     int64_t *values = reference_zeros(tokens, sizeof *values);
     chooser noise = chooser_of_seed(tokens);
     locus_encoding *encoding = NULL;
-    locus_binding *binding = NULL;
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
     locus_error error;
+    named_values own;
     for (size_t t = 0; t < tokens; t++)
         values[t] = (int64_t)(step == 1 ? t : t * 271 % tokens) * step;
     if (locus_encoding_parse(spec, &encoding, &error) != LOCUS_OK)
         fail(spec, error.message);
-    bind(&binding, encoding, &shape);
+    locus_binding *binding = bind(encoding, &shape, &own);
     if (locus_positions_create(&positions, NULL, &packing, values, &error) != LOCUS_OK ||
         locus_plan_create(&plan, binding, positions, NULL, &error) != LOCUS_OK)
         fail(spec, error.message);
@@ -287,24 +314,35 @@ static void write_named(const char *spec, size_t tokens, int64_t step) {
                             .queries = tokens,
                             .keys = tokens,
                             .spans = spans,
+                            .parameter_count = own.count,
+                            .parameters = own.info,
+                            .values = own.values,
                             .causal = true,
                             .noise = &noise});
     locus_plan_destroy(&plan);
     locus_positions_destroy(&positions);
     locus_binding_destroy(&binding);
     locus_encoding_destroy(&encoding);
+    for (size_t i = 0; i < own.count; i++)
+        free(own.values[i]);
     free(values);
 }
 
 int main(int count, char **arguments) {
+    static const char *const odd[] = {"algebraic(generator=fixed, values=on)",
+                                      "algebraic(generator=householder, values=on)",
+                                      "algebraic(generator=cayley, side=key)"};
     static const char *const far[] = {"alibi", "t5", "kerple", "fire", "decay(rate=0.999)", "temperature + alibi"};
+    if (locus_threads_set(1) != LOCUS_OK) /* small cases: threads would only wait for one another */
+        fail("threads", "there is not one");
     evaluated = count == 4 && strcmp(arguments[3], "evaluated") == 0;
     if (count != 3 && !evaluated)
         fail("usage", "form_cases SEED CASES [evaluated]");
     const uint64_t seed = strtoull(arguments[1], NULL, 0), cases = strtoull(arguments[2], NULL, 0);
-    write_named("algebraic(generator=fixed, values=on)", 80, 1);
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
+        write_named(odd[i], 80, 5, 1);
     for (size_t i = 0; i < sizeof far / sizeof far[0] && !evaluated; i++)
-        write_named(far[i], FAR_TOKENS, 1000003);
+        write_named(far[i], FAR_TOKENS, 4, 1000003);
     for (uint64_t number = 0; number < cases; number++)
         write_drawn(seed, number);
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;

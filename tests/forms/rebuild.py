@@ -7,20 +7,25 @@ computes from these in double) and compares.
 
 usage: python3 tests/forms/rebuild.py PROGRAM SEED CASES [evaluated]      status 1 if anything differs, 77 without NumPy"""
 import collections
+import os
 import subprocess
 import sys
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # small matrices: threads would only wait for one another
 
 try:
     import numpy as np
 except ImportError:
     print("there is no NumPy (python3-numpy)")
     sys.exit(77)
+import laws
 
 TURN, PATHS, MATRICES, CELLS, NETWORK, CONTENT, CONTEXT, VECTORS, SETTINGS = range(1, 10)
 TOKEN, QUERY, KEY, VALUE, OUTPUT, ENCODED = range(1, 7)
 
-# A form: kind, mask of roles, which elements it acts on, whether it multiplies, and its arrays by name.
-Form = collections.namedtuple("Form", "kind term roles first count multiplies law arrays")
+# A form: kind, mask of roles, which elements it acts on, whether it multiplies, its law, its arrays by name, and of those
+# that are learned which parameter they hold, from which number on.
+Form = collections.namedtuple("Form", "kind term roles first count multiplies law arrays learned")
 
 
 def side(role):
@@ -211,8 +216,8 @@ def attention(forms, spans, q, k, v, causal=False):
 
 
 def read_array(stream, words):
-    name, kind, parameter, rank = words[0], np.dtype(words[1]), int(words[2]), int(words[3])
-    shape = [int(word) for word in words[4 : 4 + rank]]
+    name, kind, rank = words[0], np.dtype(words[1]), int(words[4])
+    shape = [int(word) for word in words[5 : 5 + rank]]
     data = np.frombuffer(stream.read(int(np.prod(shape)) * kind.itemsize), kind).reshape(shape)
     stream.read(1)
     return name, data[()] if rank == 0 else data
@@ -227,13 +232,15 @@ def read_cases(stream):
             arrays = None
         elif word == "form":
             numbers, law = [int(number) for number in rest.split(" ")[:6]], rest.split(" ")[6]
-            arrays = {}
-            forms.append(Form(*numbers, law, arrays))
+            arrays, learned = {}, {}
+            forms.append(Form(*numbers, law, arrays, learned))
         elif word == "given":
             arrays = given
         elif word == "array":
             name, data = read_array(stream, rest.split(" "))
             arrays[name] = data
+            if arrays is not given and int(rest.split(" ")[2]) >= 0:
+                learned[name] = int(rest.split(" ")[2]), int(rest.split(" ")[3])
         elif word == "end":
             yield spec, forms, given
 
@@ -253,6 +260,20 @@ def error_of(got, want, scale=1.0):
     return np.abs(got[finite] - want[finite]).max(initial=0) / size
 
 
+def compare_laws(forms, given):
+    """What laws make of what is learned, and the parameters themselves."""
+    errors, used = {}, {"query": tokens_of(given["spans"], QUERY), "key": tokens_of(given["spans"], KEY)}
+    for form in forms:
+        for what, (made, own) in laws.follow(form, phases, used).items():
+            errors[f"law of {what}"] = error_of(made, own) / max(1, laws.reach(form) / 100)
+        for name, (parameter, first) in form.learned.items():
+            own, whole = form.arrays[name], given[f"p{parameter}"]
+            if own.size != whole.size:
+                whole = whole[:, first : first + own.shape[1]]
+            errors[f"parameter {name}"] = error_of(own.ravel(), whole.ravel())
+    return errors
+
+
 def compare(forms, given):
     """{what: error} of one case."""
     heads, kv_heads, head_dim, value_dim, causal = given["sizes"]
@@ -267,7 +288,7 @@ def compare(forms, given):
         # a score's rounding is a weight's relative error
         errors["attention"] = error_of(o[used], given["o"][used]) / max(1, largest / 100)
         errors["log-sum-exp"] = error_of(lse[used], given["lse"][used])
-    return errors
+    return {**errors, **compare_laws(forms, given)}
 
 
 def main():

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* Forms as an interface: what is refused, who owns what, which memory is the plan's. What forms say is tests/forms. */
+#include <locus/cache.h>
+#include <locus/form.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { TOKENS = 100, HEADS = 2, DIM = 6, TENSORS = 4 };
+
+typedef struct scene {
+    locus_binding *binding;
+    locus_positions *positions;
+    locus_plan *plan;
+} scene;
+
+static locus_shape shape_of(void) {
+    return (locus_shape){.size = sizeof(locus_shape), .heads = HEADS, .head_dim = DIM, .model_dim = 8};
+}
+
+/* A plan of `spec` with its initial values on seq or any group without trees: one sequence of positions that are all
+ * token numbers. */
+static scene scene_of(const char *spec) {
+    const locus_shape shape = shape_of();
+    locus_error error = {.status = LOCUS_OK};
+    locus_encoding *encoding = NULL;
+    locus_tensor tensors[TENSORS];
+    locus_parameter info;
+    size_t count = 0;
+    scene own = {NULL, NULL, NULL};
+    assert_int_equal(locus_encoding_parse(spec, &encoding, &error), LOCUS_OK);
+    assert_int_equal(locus_encoding_parameter_count(encoding, &shape, &count, &error), LOCUS_OK);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(locus_encoding_parameter(encoding, &shape, i, &info, &error), LOCUS_OK);
+        tensors[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info.rank, info.shape);
+        tensors[i].data = calloc(locus_tensor_count(&tensors[i]), sizeof(double));
+    }
+    assert_int_equal(locus_encoding_initialise(encoding, &shape, 1, tensors, count, &error), LOCUS_OK);
+    assert_int_equal(locus_binding_create(&own.binding, encoding, &shape, tensors, count, &error), LOCUS_OK);
+    const locus_group *group = locus_encoding_group(encoding);
+    const size_t offsets[] = {0, TOKENS}, coordinates = group ? locus_group_coordinates(group) : 1;
+    const locus_packing packing = {1, offsets, NULL};
+    int64_t *values = calloc(TOKENS * coordinates, sizeof *values);
+    for (size_t i = 0; i < TOKENS * coordinates; i++)
+        values[i] = (int64_t)(i / coordinates);
+    assert_int_equal(locus_positions_create(&own.positions, group, &packing, values, &error), LOCUS_OK);
+    assert_int_equal(locus_plan_create(&own.plan, own.binding, own.positions, NULL, &error), LOCUS_OK);
+    for (size_t i = 0; i < count; i++)
+        free(tensors[i].data);
+    free(values);
+    locus_encoding_destroy(&encoding);
+    return own;
+}
+
+static void leave(scene *own) {
+    locus_plan_destroy(&own->plan);
+    locus_positions_destroy(&own->positions);
+    locus_binding_destroy(&own->binding);
+}
+
+static locus_plan_forms *forms_of(const locus_plan *plan) {
+    locus_plan_forms *forms = NULL;
+    assert_int_equal(locus_plan_forms_create(&forms, plan, NULL, NULL), LOCUS_OK);
+    assert_non_null(forms);
+    return forms;
+}
+
+static const double *numbers(const locus_plan_forms *forms, size_t index, const char *name) {
+    const locus_form_array *array = locus_plan_form_find(forms, index, name);
+    assert_non_null(array);
+    assert_int_equal(array->type, LOCUS_FORM_FLOAT64);
+    return array->data;
+}
+
+static void assert_line(const locus_error *error, locus_status status, const char *argument) {
+    assert_int_equal(error->status, status);
+    assert_string_equal(error->argument, argument);
+    assert_true(error->message[0] != '\0' && !strchr(error->message, '\n'));
+}
+
+/* ---- what forms there are ---- */
+
+static void test_forms_stand_in_the_order_in_which_they_act(void **state) {
+    (void)state;
+    scene own = scene_of("alibi + learned(size=100) + decay + rope(values=on) + scores(cap=30)");
+    locus_plan_forms *forms = forms_of(own.plan);
+    static const locus_form_kind kinds[] = {LOCUS_FORM_VECTORS, LOCUS_FORM_TURN, LOCUS_FORM_SETTINGS, LOCUS_FORM_CELLS,
+                                            LOCUS_FORM_CELLS};
+    static const size_t terms[] = {1, 3, 4, 2, 0};
+    static const unsigned roles[] = {
+        1u << LOCUS_ROLE_TOKEN,
+        1u << LOCUS_ROLE_QUERY | 1u << LOCUS_ROLE_KEY | 1u << LOCUS_ROLE_VALUE | 1u << LOCUS_ROLE_OUTPUT, 0, 0, 0};
+    assert_int_equal(locus_plan_form_count(forms), 5);
+    for (size_t i = 0; i < 5; i++) {
+        const locus_form *form = locus_plan_form_at(forms, i);
+        assert_int_equal(form->kind, kinds[i]);
+        assert_int_equal(form->term, terms[i]);
+        assert_int_equal(form->roles, roles[i]);
+    }
+    assert_true(locus_plan_form_at(forms, 3)->multiplies);
+    assert_false(locus_plan_form_at(forms, 4)->multiplies);
+    assert_float_equal(numbers(forms, 2, "cap")[0], 30, 0);
+    locus_plan_forms_destroy(&forms);
+    leave(&own);
+}
+
+static void test_parts_of_a_product_have_dimensions_of_their_own(void **state) {
+    (void)state;
+    scene own = scene_of("algebraic(group=seq*cycle:5*seq, side=query)");
+    locus_plan_forms *forms = forms_of(own.plan);
+    assert_int_equal(locus_plan_form_count(forms), 3);
+    for (size_t i = 0; i < 3; i++) {
+        const locus_form *form = locus_plan_form_at(forms, i);
+        assert_int_equal(form->kind, LOCUS_FORM_TURN);
+        assert_int_equal(form->first, 2 * i);
+        assert_int_equal(form->count, 2);
+        assert_int_equal(form->roles, 1u << LOCUS_ROLE_QUERY);
+        assert_string_equal(form->law, "skew");
+        const locus_form_array *learned = locus_plan_form_find(forms, i, i == 1 ? "free_basis" : "generator");
+        assert_non_null(learned);
+        assert_int_equal(learned->parameter, 0);
+        assert_int_equal(learned->parameter_first, i);
+    }
+    locus_plan_forms_destroy(&forms);
+    leave(&own);
+}
+
+static void test_what_is_not_there_is_null(void **state) {
+    (void)state;
+    scene own = scene_of("rope");
+    locus_plan_forms *forms = forms_of(own.plan);
+    const locus_form *form = locus_plan_form_at(forms, 0);
+    for (size_t i = 0; i < form->array_count; i++) {
+        const locus_form_array *array = locus_plan_form_array(forms, 0, i);
+        assert_ptr_equal(locus_plan_form_find(forms, 0, array->name), array);
+        assert_true(array->rank <= LOCUS_FORM_MAX_RANK);
+        assert_true(array->parameter == LOCUS_FORM_FIXED);
+    }
+    assert_null(locus_plan_form_array(forms, 0, form->array_count));
+    assert_null(locus_plan_form_array(forms, 1, 0));
+    assert_null(locus_plan_form_at(forms, 1));
+    assert_null(locus_plan_form_find(forms, 0, "basis"));
+    assert_null(locus_plan_form_find(forms, 0, NULL));
+    assert_null(locus_plan_form_at(NULL, 0));
+    assert_int_equal(locus_plan_form_count(NULL), 0);
+    locus_plan_forms_destroy(&forms);
+    scene none = scene_of("none");
+    forms = forms_of(none.plan);
+    assert_int_equal(locus_plan_form_count(forms), 0);
+    locus_plan_forms_destroy(&forms);
+    leave(&none);
+    leave(&own);
+}
+
+/* ---- memory ---- */
+
+static void test_arrays_outlive_all_but_the_forms(void **state) {
+    (void)state;
+    scene own = scene_of("algebraic(group=seq, decay=0.9) + alibi");
+    locus_plan_forms *forms = forms_of(own.plan), *again = locus_plan_forms_retain(forms);
+    const double *basis = numbers(forms, 0, "basis"), *values = numbers(forms, 2, "values");
+    const double first = basis[0];
+    leave(&own);
+    locus_plan_forms_destroy(&forms);
+    assert_null(forms);
+    assert_float_equal(basis[0], first, 0);
+    assert_float_equal(values[TOKENS - 1], 0, 0); /* distance 0 */
+    locus_plan_forms_destroy(&again);
+    locus_plan_forms_destroy(&again);
+    locus_plan_forms_destroy(NULL);
+}
+
+static void test_what_the_plan_keeps_is_not_copied(void **state) {
+    (void)state;
+    scene own = scene_of("algebraic(group=seq, decay=0.9) + t5");
+    locus_plan_forms *one = forms_of(own.plan), *other = forms_of(own.plan);
+    static const struct {
+        size_t form;
+        const char *name;
+    } kept[] = {{0, "coarse.0"}, {0, "fine.0"},     {0, "query_coarse.0"}, {0, "basis"},
+                {1, "values"},   {1, "query_cell"}, {2, "values"},         {2, "bias"}};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        assert_ptr_equal(locus_plan_form_find(one, kept[i].form, kept[i].name)->data,
+                         locus_plan_form_find(other, kept[i].form, kept[i].name)->data);
+    locus_plan_forms_destroy(&one);
+    locus_plan_forms_destroy(&other);
+    leave(&own);
+}
+
+/* ---- refusals ---- */
+
+static void test_wrong_arguments_are_refused(void **state) {
+    (void)state;
+    scene own = scene_of("alibi");
+    locus_plan_forms *forms = (locus_plan_forms *)(uintptr_t)1;
+    locus_error error;
+    assert_int_equal(locus_plan_forms_create(NULL, own.plan, NULL, &error), LOCUS_ERROR_ARGUMENT);
+    assert_line(&error, LOCUS_ERROR_ARGUMENT, "forms");
+    assert_int_equal(locus_plan_forms_create(&forms, NULL, NULL, &error), LOCUS_ERROR_ARGUMENT);
+    assert_line(&error, LOCUS_ERROR_ARGUMENT, "plan");
+    assert_null(forms);
+    locus_plan_forms_options options = locus_plan_forms_options_default();
+    options.size = 3;
+    assert_int_equal(locus_plan_forms_create(&forms, own.plan, &options, &error), LOCUS_ERROR_ARGUMENT);
+    assert_line(&error, LOCUS_ERROR_ARGUMENT, "options");
+    leave(&own);
+}
+
+static void test_more_bytes_than_allowed_are_refused(void **state) {
+    (void)state;
+    scene own = scene_of("alibi");
+    locus_plan_forms_options options = locus_plan_forms_options_default();
+    locus_plan_forms *forms = NULL;
+    locus_error error;
+    options.bytes = HEADS * (2 * TOKENS - 1) * sizeof(double) - 1;
+    assert_int_equal(locus_plan_forms_create(&forms, own.plan, &options, &error), LOCUS_ERROR_MEMORY);
+    assert_line(&error, LOCUS_ERROR_MEMORY, "bytes");
+    assert_null(forms);
+    options.bytes++;
+    assert_int_equal(locus_plan_forms_create(&forms, own.plan, &options, &error), LOCUS_OK);
+    locus_plan_forms_destroy(&forms);
+    leave(&own);
+}
+
+static void test_a_cancelled_call_leaves_nothing(void **state) {
+    (void)state;
+    scene own = scene_of("liere(group=seq) + fire");
+    int32_t flag = 0;
+    locus_flag_raise(&flag);
+    locus_execution execution = locus_execution_in((locus_workspace){NULL, 0});
+    execution.cancelled = locus_flag_raised;
+    execution.context = &flag;
+    locus_plan_forms_options options = locus_plan_forms_options_default();
+    options.execution = &execution;
+    locus_plan_forms *forms = NULL;
+    locus_error error;
+    assert_int_equal(locus_plan_forms_create(&forms, own.plan, &options, &error), LOCUS_ERROR_INTERRUPTED);
+    assert_null(forms);
+    leave(&own);
+}
+
+static void test_a_caches_plan_has_no_forms(void **state) {
+    (void)state;
+    scene own = scene_of("rope + alibi");
+    locus_cache *cache = NULL;
+    locus_plan_forms *forms = NULL;
+    locus_error error;
+    locus_cache_options options = locus_cache_options_default();
+    options.capacity = TOKENS;
+    assert_int_equal(locus_cache_create(&cache, own.binding, &options, &error), LOCUS_OK);
+    assert_int_equal(locus_plan_forms_create(&forms, locus_cache_plan(cache), NULL, &error), LOCUS_ERROR_ARGUMENT);
+    assert_line(&error, LOCUS_ERROR_ARGUMENT, "plan");
+    locus_cache_destroy(&cache);
+    leave(&own);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forms_stand_in_the_order_in_which_they_act),
+        cmocka_unit_test(test_parts_of_a_product_have_dimensions_of_their_own),
+        cmocka_unit_test(test_what_is_not_there_is_null),
+        cmocka_unit_test(test_arrays_outlive_all_but_the_forms),
+        cmocka_unit_test(test_what_the_plan_keeps_is_not_copied),
+        cmocka_unit_test(test_wrong_arguments_are_refused),
+        cmocka_unit_test(test_more_bytes_than_allowed_are_refused),
+        cmocka_unit_test(test_a_cancelled_call_leaves_nothing),
+        cmocka_unit_test(test_a_caches_plan_has_no_forms),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
