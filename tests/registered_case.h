@@ -99,6 +99,53 @@ static inline locus_status own_branches_initial(const locus_extension_batch *bat
     return LOCUS_OK;
 }
 
+/* ---- rope, all heads alike; roper's values too under another name ---- */
+
+static inline locus_status own_rope(const locus_extension_batch *batch, double *values, locus_error *error) {
+    const size_t pairs = batch->head_dim / 2;
+    (void)error;
+    for (size_t i = 0; i < batch->count; i++)
+        for (size_t j = 0; j < pairs; j++)
+            values[i * pairs + j] = batch->query.values[i * batch->coordinates] *
+                                    pow(batch->options[0].number, -2.0 * (double)j / (double)(2 * pairs));
+    return LOCUS_OK;
+}
+
+/* ---- angles of each head: Σ over coordinates of f[h, j]·value, and on trees of its word's branches ---- */
+
+static inline double own_turn_of(const locus_extension_batch *batch, size_t place) {
+    double sum = 0;
+    for (size_t c = 0; c < batch->coordinates; c++) {
+        const size_t at = place * batch->coordinates + c;
+        sum += batch->query.values[at];
+        for (size_t i = 0; batch->query.words && i < batch->query.words[at].length; i++)
+            sum += (double)batch->query.words[at].branches[i] / 4;
+    }
+    return sum;
+}
+
+static inline locus_status own_turn(const locus_extension_batch *batch, double *values, locus_error *error) {
+    const size_t pairs = batch->head_dim / 2;
+    (void)error;
+    for (size_t i = 0; i < batch->count; i++)
+        for (size_t j = 0; j < pairs; j++)
+            values[i * pairs + j] = sin(own_turn_of(batch, i)) * batch->parameters[0][batch->head * pairs + j] +
+                                    own_turn_of(batch, i) * batch->parameters[1][0];
+    return LOCUS_OK;
+}
+
+static inline locus_status own_turn_gradient(const locus_extension_batch *batch, const double *upstream,
+                                             double *const *gradients, locus_error *error) {
+    const size_t pairs = batch->head_dim / 2;
+    (void)error;
+    for (size_t i = 0; i < batch->count; i++)
+        for (size_t j = 0; j < pairs; j++) {
+            gradients[0][batch->head * pairs + j] += upstream[i * pairs + j] * sin(own_turn_of(batch, i));
+            gradients[1][0] += upstream[i * pairs + j] * own_turn_of(batch, i);
+        }
+    return LOCUS_OK;
+}
+
 #define OWN_GROUP(initial) \
     { "group", "group", initial, "whose positions", LOCUS_OPTION_GROUP, 0, 0, false }
 
@@ -115,7 +162,45 @@ static inline locus_status own_register(locus_error *error) {
         {sizeof *wave, "s", 1, {1}, 0.4, 0, LOCUS_CONSTRAINT_NONZERO}};
     static const locus_extension_parameter lengths[] = {
         {sizeof *lengths, "lengths", 1, {LOCUS_EXTENT_OPTION(1)}, 0, 0, LOCUS_CONSTRAINT_NONE}};
+    static const locus_option_info base[] = {
+        {"base", "number > 0", "10000", "of frequencies", LOCUS_OPTION_NUMBER, 0, 1e9, true}};
+    static const locus_extension_parameter turns[] = {
+        {sizeof *turns, "f", 2, {LOCUS_EXTENT_HEADS, LOCUS_EXTENT_PAIRS}, 0.5, 0.2, LOCUS_CONSTRAINT_NONE},
+        {sizeof *turns, "g", 1, {1}, 0.3, 0, LOCUS_CONSTRAINT_NONE}};
     static const locus_encoding_description all[] = {
+        {.size = sizeof *all,
+         .name = "own-rope",
+         .summary = "rope once more",
+         .kind = LOCUS_EXTENSION_ANGLES,
+         .flags = LOCUS_EXTENSION_HEADS_ALIKE,
+         .laws = LOCUS_LAW_HOMOMORPHISM | LOCUS_LAW_ORTHOGONAL | LOCUS_LAW_RELATIVITY,
+         .traits = LOCUS_TRAIT_REALS,
+         .option_count = 1,
+         .options = base,
+         .values = own_rope},
+        {.size = sizeof *all,
+         .name = "own-roper",
+         .summary = "roper once more, half pairs, heads apart",
+         .kind = LOCUS_EXTENSION_ANGLES,
+         .flags = LOCUS_EXTENSION_VALUES | LOCUS_EXTENSION_HALF_PAIRS,
+         .laws = LOCUS_LAW_HOMOMORPHISM | LOCUS_LAW_ORTHOGONAL | LOCUS_LAW_RELATIVITY,
+         .traits = LOCUS_TRAIT_REALS,
+         .option_count = 1,
+         .options = base,
+         .values = own_rope},
+        {.size = sizeof *all,
+         .name = "own-turn",
+         .summary = "angles of each head and group",
+         .kind = LOCUS_EXTENSION_ANGLES,
+         .flags = LOCUS_EXTENSION_VALUES,
+         .laws = LOCUS_LAW_ORTHOGONAL,
+         .traits = LOCUS_TRAIT_REALS,
+         .option_count = 1,
+         .options = on_seq,
+         .parameter_count = 2,
+         .parameters = turns,
+         .values = own_turn,
+         .gradient = own_turn_gradient},
         {.size = sizeof *all,
          .name = "own-alibi",
          .summary = "alibi once more",

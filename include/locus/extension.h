@@ -31,13 +31,17 @@ extern "C" {
 
 /* What the numbers of a callback are; how many there are for each place is the kind's width. */
 typedef enum locus_extension_kind {
-    LOCUS_EXTENSION_BIAS = 1,  /* added to the score of a query and a key: 1 */
-    LOCUS_EXTENSION_FACTOR = 2 /* multiplies the score of a query and a key: 1 */
+    LOCUS_EXTENSION_BIAS = 1,   /* added to the score of a query and a key: 1 */
+    LOCUS_EXTENSION_FACTOR = 2, /* multiplies the score of a query and a key: 1 */
+    LOCUS_EXTENSION_ANGLES = 3  /* by which pairs of a head's dimensions turn at a position, in radians: head_dim / 2,
+                                   rounded down; what is in no pair stands still */
 } locus_extension_kind;
 
 /* A mask. */
 typedef enum locus_extension_flag {
-    LOCUS_EXTENSION_HEADS_ALIKE = 1 /* all heads have the same numbers: asked for of head 0 alone */
+    LOCUS_EXTENSION_HEADS_ALIKE = 1, /* all heads have the same numbers: asked for of head 0 alone */
+    LOCUS_EXTENSION_HALF_PAIRS = 2,  /* ANGLES: pairs are (i, i + pairs), else (2i, 2i + 1) */
+    LOCUS_EXTENSION_VALUES = 4       /* ANGLES: values are turned too, and the output back */
 } locus_extension_flag;
 
 /* An option as a callback sees it. */
@@ -73,8 +77,9 @@ typedef struct locus_extension_batch {
     size_t parameter_count;                /* as described */
     const double *const *parameters;       /* [parameter_count]: all elements of each, of all heads, in C order */
     size_t count, coordinates;             /* places, and coordinates of a position */
-    locus_extension_positions query, key;
-    const double *distance; /* [count] the group's distance of query and key */
+    locus_extension_positions query;       /* of operators: the positions */
+    locus_extension_positions key;         /* of scores; of operators NULL */
+    const double *distance;                /* [count] of scores: the group's distance of query and key; else NULL */
 } locus_extension_batch;
 
 /* Writes values [count, width]. Another status than OK fails the call; the callback may write why into error->message

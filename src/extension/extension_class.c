@@ -128,10 +128,18 @@ static locus_status check_shape(const locus_term *term, const locus_shape *shape
     return LOCUS_OK;
 }
 
+static bool acts_on_values(const locus_encoding_description *description) {
+    return (description->flags & LOCUS_EXTENSION_VALUES) != 0;
+}
+
 static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
                                locus_error *error) {
     const locus_encoding_description *description = &locus_extension_of(term)->description;
     locus_status status = check_shape(term, shape, error);
+    if (status == LOCUS_OK && acts_on_values(description) && locus_shape_value_dim(shape) != shape->head_dim)
+        status = locus_fail(error, LOCUS_ERROR_SHAPE, "value_dim",
+                            "'%s' acts on values too, which are %zu wide: queries are %zu", description->name,
+                            locus_shape_value_dim(shape), shape->head_dim);
     for (size_t p = 0; p < description->parameter_count && status == LOCUS_OK; p++)
         status = make_parameter(term, shape, &description->parameters[p], &list[(*count)++], error);
     return status;
@@ -164,7 +172,9 @@ static locus_status begin(const locus_term *term, const locus_shape *shape, locu
 static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
                          locus_owned *memory, void **bound, locus_error *error) {
     locus_extension_bound *fresh = NULL;
-    const locus_status status = begin(term, shape, memory, &fresh, error);
+    locus_status status = begin(term, shape, memory, &fresh, error);
+    if (status == LOCUS_OK)
+        status = locus_extension_bind_turn(fresh, memory, error);
     for (size_t p = 0; status == LOCUS_OK && p < locus_extension_of(term)->description.parameter_count; p++)
         fresh->values[p] = values[p];
     *bound = fresh;
@@ -196,13 +206,17 @@ static locus_status place(const void *bound, const locus_places *places, size_t 
                           locus_placed *placed, locus_error *error) {
     const locus_extension_bound *own = bound;
     (void)first_parameter;
-    return locus_extension_place_score(own, places, memory, placed, error);
+    if (is_score(&own->own->description))
+        return locus_extension_place_score(own, places, memory, placed, error);
+    return locus_extension_place_turn(own, places, memory, placed, error);
 }
 
 void locus_extension_class_fill(locus_extension *extension) {
     const locus_encoding_description *description = &extension->description;
     locus_encoding_class *class = &extension->class;
     class->info.sites = is_score(description) ? (unsigned)LOCUS_SITE_SCORE : (unsigned)LOCUS_SITE_QUERY_KEY;
+    if (acts_on_values(description))
+        class->info.sites |= LOCUS_SITE_VALUE;
     class->laws = description->laws;
     class->reals = (description->traits & LOCUS_TRAIT_REALS) != 0;
     class->group_text = group_text;

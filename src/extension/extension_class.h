@@ -30,6 +30,7 @@ typedef struct locus_extension_bound {
     const double *values[LOCUS_EXTENSION_PARAMETERS_MAX];
     size_t elements; /* of all parameters */
     size_t counts[LOCUS_EXTENSION_PARAMETERS_MAX];
+    const struct locus_rotary *rotary; /* of angles */
 } locus_extension_bound;
 
 /* What an option list of a term says (extension_class.c). */
@@ -66,6 +67,11 @@ locus_status locus_extension_draw(const locus_extension_bound *bound, size_t par
 
 /* ---- placing ---- */
 
+/* What operators need of a shape; nothing for scores. */
+locus_status locus_extension_bind_turn(locus_extension_bound *bound, locus_owned *memory, locus_error *error);
+
+locus_status locus_extension_place_turn(const locus_extension_bound *bound, const locus_places *places,
+                                        locus_owned *memory, locus_placed *placed, locus_error *error);
 locus_status locus_extension_place_score(const locus_extension_bound *bound, const locus_places *places,
                                          locus_owned *memory, locus_placed *placed, locus_error *error);
 

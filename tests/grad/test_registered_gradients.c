@@ -2,6 +2,7 @@
 /* Central differences in double of the parameters of encodings from outside, on several groups, with masks and beside
  * terms of the library. Step 1e-5 on values of order 1, tolerance 2e-7·(1 + |gradient|) as in
  * test_attention_gradients.c. */
+#include "gradient_case.h"
 #include "registered_case.h"
 #include "registered_scene.h"
 
@@ -57,8 +58,34 @@ static void test_scores(void **state) {
     check("own-branches(most=2) + own-kerple(group=tree:2)", &tree, NULL, LOCUS_MASK_FULL);
 }
 
+/* Through attention, as angles of queries, keys, values and outputs. */
+static void test_turns(void **state) {
+    const size_t lengths[] = {9, 4}, others[] = {7, 5};
+    const group_drawing seq = {"seq", 2, lengths, 12, false}, keys = {"seq", 2, others, 12, false};
+    const group_drawing tree = {"tree:2", 2, lengths, 9, false}, mixed = {"seq*tree:2", 2, lengths, 5, false};
+    (void)state;
+    check("own-turn", &seq, NULL, LOCUS_MASK_FULL);
+    check("own-turn + own-kerple", &seq, &keys, LOCUS_MASK_FULL);
+    check("own-turn(group=tree:2)", &tree, NULL, LOCUS_MASK_CAUSAL);
+    check("own-turn(group=seq*tree:2) + alibi(group=seq*tree:2)", &mixed, NULL, LOCUS_MASK_FULL);
+}
+
+/* One role after the other, inputs too. */
+static void test_apply(void **state) {
+    static const int64_t positions[] = {3, -2, 7, 7, 0, 11, 3};
+    static const locus_role roles[] = {LOCUS_ROLE_QUERY, LOCUS_ROLE_KEY, LOCUS_ROLE_VALUE, LOCUS_ROLE_OUTPUT};
+    (void)state;
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+        gradient_case c = {.role = roles[i], .tokens = 7, .reach = 12};
+        rig_open(&c.r, "own-turn", rig_shape(3, 7, 7, 0), positions, 7);
+        check_case(&c, 2e-7);
+        rig_close(&c.r);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scores)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scores), cmocka_unit_test(test_turns),
+                                       cmocka_unit_test(test_apply)};
     locus_error error;
     if (own_register(&error) != LOCUS_OK)
         return 1;

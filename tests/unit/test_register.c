@@ -156,10 +156,66 @@ static void test_same_bits(void **state) {
         }
 }
 
+/* An angle is the product of two doubles here, rounded once; the library's own carries it further. */
+static void compare_turns(const char *own, const char *other, const group_drawing *queries) {
+    for (int single = 0; single < 2; single++) {
+        scene a, b;
+        scene_open(&a, own, queries, NULL);
+        scene_open(&b, other, queries, NULL);
+        scene_run(&a, single ? LOCUS_FLOAT32 : LOCUS_FLOAT64, true);
+        scene_run(&b, single ? LOCUS_FLOAT32 : LOCUS_FLOAT64, true);
+        for (int i = SCENE_O; i < SCENE_TENSORS; i++)
+            for (size_t j = 0; j < scene_count(&a, i); j++)
+                if (!(fabs(a.data[i][j] - b.data[i][j]) <= (single ? 3e-7 : 2e-14) * (1 + fabs(b.data[i][j]))))
+                    fail_msg("%s: %.17g is not %.17g", own, a.data[i][j], b.data[i][j]);
+        scene_close(&a);
+        scene_close(&b);
+    }
+}
+
+static void test_same_turns(void **state) {
+    const size_t lengths[] = {40, 7, 9};
+    const group_drawing near = {"seq", 3, lengths, 60, false}, once = {"seq", 1, lengths, 1, false};
+    (void)state;
+    compare_turns("own-rope", "rope", &near);
+    compare_turns("own-rope(base=50)", "rope(base=50)", &near);
+    compare_turns("own-rope + own-alibi", "rope + alibi", &once);
+    compare_turns("own-roper", "roper(pairs=half)", &near);
+}
+
+/* Half an ulp of float32 apart at most, where an angle falls between two of them. */
+static void test_turn_bits(void **state) {
+    enum { TOKENS = 300 };
+    int64_t positions[TOKENS];
+    uint64_t noise = 3;
+    rig a, b;
+    (void)state;
+    for (size_t i = 0; i < TOKENS; i++)
+        positions[i] = (int64_t)(i * 7 % 1000);
+    rig_open(&a, "own-rope", rig_shape(2, 16, 0, 0), positions, TOKENS);
+    rig_open(&b, "rope", rig_shape(2, 16, 0, 0), positions, TOKENS);
+    double *x = rig_normal(TOKENS * 32, &noise);
+    float *narrow = rig_narrow(x, TOKENS * 32), *y = calloc(TOKENS * 32, sizeof *y),
+          *z = calloc(TOKENS * 32, sizeof *z);
+    assert_true(y && z);
+    rig_apply(&a, LOCUS_ROLE_QUERY, LOCUS_FORWARD, LOCUS_FLOAT32, TOKENS, narrow, y);
+    rig_apply(&b, LOCUS_ROLE_QUERY, LOCUS_FORWARD, LOCUS_FLOAT32, TOKENS, narrow, z);
+    size_t apart = 0;
+    for (size_t i = 0; i < TOKENS * 32; i++) {
+        apart += y[i] != z[i];
+        assert_true(fabs((double)y[i] - (double)z[i]) <= 3e-7);
+    }
+    assert_in_range(apart, 0, TOKENS * 32 / 1000);
+    free(x), free(narrow), free(y), free(z);
+    rig_close(&a);
+    rig_close(&b);
+}
+
 /* A cache gives what a plan over everything gives. */
 static void test_cached(void **state) {
-    static const char *const specs[] = {"own-alibi(group=grid:2)", "own-kerple",
-                                        "own-kerple(group=cycle:70) + decay(group=cycle:70)"};
+    static const char *const specs[] = {
+        "own-alibi(group=grid:2)", "own-kerple", "own-kerple(group=cycle:70) + decay(group=cycle:70)",
+        "own-rope + own-kerple",   "own-turn",   "own-turn(group=tree:2)"};
     (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         cache_case c = {.spec = specs[i], .dtype = LOCUS_FLOAT32, .sequences = 2, .lengths = {150, 9}, .start = 3};
@@ -473,6 +529,7 @@ static void test_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_listed),         cmocka_unit_test(test_parsed),
                                        cmocka_unit_test(test_parameters),     cmocka_unit_test(test_same_bits),
+                                       cmocka_unit_test(test_same_turns),     cmocka_unit_test(test_turn_bits),
                                        cmocka_unit_test(test_cached),         cmocka_unit_test(test_not_cached),
                                        cmocka_unit_test(test_asked_once),     cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_newer_struct),   cmocka_unit_test(test_failing_callbacks),

@@ -155,28 +155,37 @@ static locus_status check_steps(const locus_rotary *rotary, const locus_placemen
     return LOCUS_OK;
 }
 
-locus_status locus_rotary_place(const locus_rotary *rotary, const locus_placement *placement, locus_owned *memory,
-                                const locus_operator **placed, locus_error *error) {
-    locus_rotary_operator *op = locus_owned_get(memory, 1, sizeof *op);
-    locus_angle_table *angles = locus_owned_get(memory, rotary->axes, sizeof *angles);
-    if (!op || !angles)
-        return locus_owned_fail(error, rotary->axes, sizeof *angles);
+locus_status locus_rotary_begin(const locus_rotary *rotary, const locus_placement *placement, locus_owned *memory,
+                                locus_rotary_operator **made, locus_angle_table **angles, locus_error *error) {
+    locus_rotary_operator *op = *made = locus_owned_get(memory, 1, sizeof *op);
+    *angles = locus_owned_get(memory, rotary->axes, sizeof **angles);
+    if (!op || !*angles)
+        return locus_owned_fail(error, rotary->axes, sizeof **angles);
     op->base.class = &rotary_operator_class;
     op->base.heads_apart = rotary->tables == rotary->heads;
     op->base.heads_alike = rotary->tables == 1;
     op->base.causal_only = rotary->growth != NULL;
     op->rotary = rotary;
     op->placement = placement;
-    op->angles = angles;
+    op->angles = *angles;
     op->kernels_float32 = locus_kernels_float32_get();
     op->kernels_float64 = locus_kernels_float64_get();
-    locus_status status = check_steps(rotary, placement, error);
+    return LOCUS_OK;
+}
+
+locus_status locus_rotary_place(const locus_rotary *rotary, const locus_placement *placement, locus_owned *memory,
+                                const locus_operator **placed, locus_error *error) {
+    locus_rotary_operator *op = NULL;
+    locus_angle_table *angles = NULL;
+    locus_status status = locus_rotary_begin(rotary, placement, memory, &op, &angles, error);
+    if (status == LOCUS_OK)
+        status = check_steps(rotary, placement, error);
     for (size_t axis = 0; axis < rotary->axes && status == LOCUS_OK; axis++)
         status = locus_angle_table_create(&angles[axis], &rotary->fine[axis], &placement[axis], memory, error);
     if (status == LOCUS_OK && rotary->growth)
         status = locus_rotary_place_growth(op, memory, error);
     if (status == LOCUS_OK && (rotary->learned & LOCUS_LEARN_GENERATOR) && !placement->held)
         status = locus_rotary_find_near(op, memory, error);
-    *placed = &op->base;
+    *placed = op ? &op->base : NULL;
     return status;
 }

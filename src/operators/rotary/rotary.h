@@ -11,6 +11,7 @@
  *   cycle of n  U = Q from its own parameters      a = 2π·(m·p mod n)/n, m whole, the same in all heads
  *   mixed       U = I                              a = Σ_a p_a·θ_a over several axes
  *   string      U from its own parameters          a = Σ_a p_a·θ_a
+ *   given       U = I                              a as somebody else says for each distinct position
  *
  *   OUTER   y = U R(p) Uᵀ x               two products with d × d matrices for blocks of tokens
  *   INNER   ŷ = R(p) Uᵀ x, o = U R(−p) ô  one product: the outer U cancels in scores, and in values and output
@@ -102,7 +103,23 @@ locus_status locus_rotary_bind_basis(locus_rotary *rotary, locus_orthogonal_kind
 locus_status locus_rotary_bind_powers(locus_rotary *rotary, locus_orthogonal_kind kind, const double *A,
                                       locus_owned *memory, locus_error *error);
 
+/* Angles are given with the plan: pairs of the standard basis, no frequencies. */
+locus_status locus_rotary_bind_given(locus_rotary *rotary, locus_owned *memory, locus_error *error);
+
 /* ---- placed ---- */
+
+/* Angles that somebody else says. They are no multiples of positions, so each distinct position has a coarse row of its
+ * own, all fine rows are 1, and the gradient is that of each angle. */
+typedef struct locus_rotary_given {
+    size_t count;                /* distinct positions */
+    const uint32_t *query, *key; /* [tokens] which a token stands on */
+    const double *angles;        /* [tables, count, pairs]; only read while the operator is placed */
+    /* What the parameters' gradients get from a head's: `upstream` [count, pairs], `work` as many doubles as said.
+     * Called for one head after the other. */
+    void (*learn)(const void *own, size_t head, const double *upstream, double *work, const locus_tensor *parameters);
+    const void *own;
+    size_t work;
+} locus_rotary_given;
 
 /* Neighbouring blocks of W whose angles are so near for the plan's positions that their gradient needs moments. */
 typedef struct locus_near_run {
@@ -117,6 +134,7 @@ typedef struct locus_rotary_operator {
     const locus_placement *placement; /* [axes] */
     const locus_angle_table *angles;  /* [axes] */
     const locus_angle_table *key_angles;
+    const locus_rotary_given *given; /* NULL: angles follow from frequencies */
     const locus_kernels_float32 *kernels_float32;
     const locus_kernels_float64 *kernels_float64;
     /* for the gradient of W */
@@ -137,6 +155,15 @@ void locus_rotary_frequencies(double base, size_t rotated, size_t pairs, double 
 locus_status locus_rotary_place(const locus_rotary *rotary, const locus_placement *placement, locus_owned *memory,
                                 const locus_operator **placed, locus_error *error);
 
+/* `first` says which tokens there are; `given` outlives the operator. */
+locus_status locus_rotary_place_given(const locus_rotary *rotary, const locus_placement *first,
+                                      const locus_rotary_given *given, locus_owned *memory,
+                                      const locus_operator **placed, locus_error *error);
+
+/* An operator whose angles are still to be made. */
+locus_status locus_rotary_begin(const locus_rotary *rotary, const locus_placement *placement, locus_owned *memory,
+                                locus_rotary_operator **op, locus_angle_table **angles, locus_error *error);
+
 /* Coarse tables of queries and of keys that grow (rotary_growth.c). POSITION out of range, naming the token. */
 locus_status locus_rotary_place_growth(locus_rotary_operator *op, locus_owned *memory, locus_error *error);
 
@@ -152,7 +179,7 @@ void locus_rotary_form(const locus_operator *op, locus_form_writer *writer);
 
 /* The slot of one head, in doubles: sums, and scratch of reduce. Parts that the rotary does not learn are empty. */
 typedef struct locus_rotary_slot {
-    double *angles;             /* [axes, pairs] */
+    double *angles;             /* [axes, pairs]; of given angles [positions, pairs] */
     double *forward, *backward; /* [dim, dim] */
     double *moment[LOCUS_NEAR_MOMENTS];
     double *diagonal; /* [pairs] */

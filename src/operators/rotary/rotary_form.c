@@ -163,6 +163,7 @@ void locus_rotary_form(const locus_operator *base, locus_form_writer *writer) {
     add_pairs(rotary, writer);
     for (size_t axis = 0; axis < rotary->axes; axis++)
         add_axis(op, axis, writer);
-    add_rates(rotary, writer);
+    if (!op->given)
+        add_rates(rotary, writer);
     add_basis(rotary, writer);
 }

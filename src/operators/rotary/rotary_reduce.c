@@ -37,7 +37,7 @@ locus_rotary_slot locus_rotary_slot_at(const locus_rotary_operator *op, void *sl
     const bool mapped = matrices && !(powers && rotary->kind == LOCUS_ORTHOGONAL_SKEW);
     const size_t square = rotary->dim * rotary->dim;
     locus_rotary_slot parts = {.total = 0};
-    parts.angles = take(&parts.total, slot, angles ? rotary->axes * rotary->pairs : 0);
+    parts.angles = take(&parts.total, slot, angles ? (op->given ? op->given->count : rotary->axes) * rotary->pairs : 0);
     parts.forward = take(&parts.total, slot, matrices ? square : 0);
     parts.backward = take(&parts.total, slot, matrices ? square : 0);
     for (size_t m = 0; powers && m < op->moments; m++)
@@ -46,7 +46,10 @@ locus_rotary_slot locus_rotary_slot_at(const locus_rotary_operator *op, void *sl
     parts.sums = parts.total;
     parts.inner = take(&parts.total, slot, matrices ? square : 0);
     parts.gradient = take(&parts.total, slot, mapped ? square : 0);
-    parts.work = take(&parts.total, slot, mapped ? locus_orthogonal_work(rotary->dim) : 0);
+    parts.work = take(&parts.total, slot,
+                      mapped                ? locus_orthogonal_work(rotary->dim)
+                      : angles && op->given ? op->given->work
+                                            : 0);
     return parts;
 }
 
@@ -266,7 +269,9 @@ void locus_rotary_reduce(const locus_operator *op, size_t head, void *slots, siz
         return;
     const locus_rotary_slot slot = locus_rotary_slot_at(own, slots);
     fold(slots, slot_count, slot_stride, slot.sums);
-    if (learned & LOCUS_LEARN_ANGLES)
+    if (own->given)
+        own->given->learn(own->given->own, table, slot.angles, slot.work, parameters);
+    else if (learned & LOCUS_LEARN_ANGLES)
         reduce_angles(own->rotary, table, slot.angles, parameters);
     if (learned & LOCUS_LEARN_GENERATOR)
         reduce_powers(own, table, &slot, parameters);

@@ -264,6 +264,18 @@ static void turn_all(const locus_rotary_walk *walk) {
     }
 }
 
+/* Of given angles: dL/da += x̂ ∧ gx for the position of each token. */
+static void sum_given(const locus_rotary_walk *walk, size_t token, size_t rows, const real *x, ptrdiff_t x_stride,
+                      const real *gx, ptrdiff_t gx_stride, double *sums) {
+    const locus_rotary *rotary = walk->op->rotary;
+    const uint32_t *numbers = locus_rotary_side(walk, 0)->coarse + walk->call->first + token;
+    const double weight = -walk->sign;
+    for (size_t r = 0; r < rows; r++)
+        KERNELS_OF(walk)->angle_gradient(1, rotary->pairs, rotary->half_pairs, &weight, x + (ptrdiff_t)r * x_stride,
+                                         x_stride, gx + (ptrdiff_t)r * gx_stride, gx_stride,
+                                         sums + numbers[r] * rotary->pairs);
+}
+
 /* dL/dθ += Σ p·(x̂ ∧ gx) on every axis, the wedge product of pairs: it is that of y and gy, both turned back. Pairs
  * that follow one axis each and stand side by side are summed for their own alone; else what is too much is dropped
  * later. */
@@ -302,8 +314,9 @@ static void learn_angles(const locus_rotary_walk *walk) {
                                   false};
         turn_rows(walk, &turn);
         for (size_t h = 0; h < heads->count; h++)
-            sum_angles(walk, t, rows, x_row(walk, t, h), walk->call->x_stride, y_row(walk, t, h), heads->y_stride,
-                       locus_rotary_slot_at(walk->op, (char *)heads->slots + h * heads->slot_stride).angles);
+            (walk->op->given ? sum_given : sum_angles)(
+                walk, t, rows, x_row(walk, t, h), walk->call->x_stride, y_row(walk, t, h), heads->y_stride,
+                locus_rotary_slot_at(walk->op, (char *)heads->slots + h * heads->slot_stride).angles);
     }
 }
 

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Turns by angles that a callback says, and operators that are its matrices: asked for once for every distinct position
+ * of a plan, and every head unless they are alike. */
+#include "extension/extension_class.h"
+
+#include "core/error.h"
+#include "operators/rotary/rotary.h"
+#include "spec/distinct.h"
+#include "spec/points.h"
+
+/* ---- distinct positions, as callbacks are told of them ---- */
+
+static locus_status write_points(const locus_places *places, const locus_distinct_positions *distinct,
+                                 locus_extension_places *told, locus_owned *memory, locus_error *error) {
+    locus_point_words words;
+    locus_status status = locus_point_words_make(places, &words, memory, error);
+    if (status != LOCUS_OK)
+        return status;
+    const size_t coordinates = places->count, numbers = distinct->count * coordinates;
+    double *values = locus_owned_get(memory, numbers, sizeof *values);
+    locus_extension_word *spelt = words.trees ? locus_owned_get(memory, numbers, sizeof *spelt) : NULL;
+    if (!values || (words.trees && !spelt))
+        return locus_owned_fail(error, numbers, sizeof *spelt);
+    for (size_t p = 0; p < distinct->count; p++) {
+        const bool key = distinct->query.first[p + 1] == distinct->query.first[p];
+        const locus_position_tokens *side = key ? &distinct->key : &distinct->query;
+        locus_point_write(places, &words, key, side->tokens[side->first[p]], values + p * coordinates,
+                          spelt ? spelt + p * coordinates : NULL);
+    }
+    *told = (locus_extension_places){
+        .count = distinct->count, .coordinates = coordinates, .length = places->length, .query = {values, spelt}};
+    return LOCUS_OK;
+}
+
+/* What follows from positions alone, of all plans on them. */
+typedef struct extension_points {
+    locus_distinct_positions distinct;
+    locus_extension_places places;
+} extension_points;
+
+static locus_status make_points(const void *request, void *table, locus_owned *memory, locus_error *error) {
+    const locus_places *places = request;
+    extension_points *own = table;
+    const locus_status status = locus_distinct_positions_find(places, &own->distinct, memory, error);
+    return status == LOCUS_OK ? write_points(places, &own->distinct, &own->places, memory, error) : status;
+}
+
+static const locus_table_kind points_kind = {sizeof(extension_points), make_points};
+
+static locus_status find_points(const locus_places *places, locus_owned *memory, extension_points *points,
+                                locus_error *error) {
+    const locus_table_asked asked = {&points_kind, NULL, 0, places};
+    const void *found = NULL;
+    const locus_status status = locus_tables_get(places->tables, &asked, memory, &found, error);
+    if (status == LOCUS_OK) {
+        *points = *(const extension_points *)found;
+        points->places.length = places->length;
+    }
+    return status;
+}
+
+/* ---- turns ---- */
+
+typedef struct extension_turn {
+    const locus_extension_bound *bound;
+    locus_extension_places places;
+    locus_rotary_given given;
+} extension_turn;
+
+static void learn(const void *own, size_t head, const double *upstream, double *work, const locus_tensor *parameters) {
+    const extension_turn *turn = own;
+    locus_extension_learn(turn->bound, &turn->places, head, upstream, work, parameters);
+}
+
+static locus_status place_turn(const locus_extension_bound *bound, const locus_places *places,
+                               const extension_points *points, locus_owned *memory, const locus_operator **placed,
+                               locus_error *error) {
+    const size_t pairs = bound->head_dim / 2, each = points->places.count * pairs;
+    locus_owned passing = {0};
+    extension_turn *turn = locus_owned_get(memory, 1, sizeof *turn);
+    double *angles = locus_owned_get(&passing, bound->tables * each, sizeof *angles);
+    locus_status status = turn && angles ? LOCUS_OK : locus_owned_fail(error, bound->tables * each, sizeof *angles);
+    for (size_t t = 0; t < bound->tables && status == LOCUS_OK; t++)
+        status = locus_extension_ask(bound, &points->places, t, angles + t * each, error);
+    if (status == LOCUS_OK) {
+        turn->bound = bound;
+        turn->places = points->places;
+        turn->given = (locus_rotary_given){.count = points->distinct.count,
+                                           .query = points->distinct.query.numbers,
+                                           .key = points->distinct.key.numbers,
+                                           .angles = angles,
+                                           .learn = learn,
+                                           .own = turn,
+                                           .work = bound->elements};
+        status = locus_rotary_place_given(bound->rotary, &places->items[0], &turn->given, memory, placed, error);
+    }
+    if (turn)
+        turn->given.angles = NULL;
+    locus_owned_release(&passing);
+    return status;
+}
+
+/* ---- both ---- */
+
+locus_status locus_extension_bind_turn(locus_extension_bound *bound, locus_owned *memory, locus_error *error) {
+    const locus_encoding_description *description = &bound->own->description;
+    if (description->kind != LOCUS_EXTENSION_ANGLES)
+        return LOCUS_OK;
+    locus_rotary *rotary = locus_owned_get(memory, 1, sizeof *rotary);
+    if (!rotary)
+        return locus_owned_fail(error, 1, sizeof *rotary);
+    bound->rotary = rotary;
+    *rotary = (locus_rotary){.heads = bound->heads,
+                             .dim = bound->head_dim,
+                             .tables = bound->tables,
+                             .half_pairs = (description->flags & LOCUS_EXTENSION_HALF_PAIRS) != 0,
+                             .learned = description->parameter_count > 0 ? LOCUS_LEARN_ANGLES : LOCUS_LEARN_NOTHING};
+    return locus_rotary_bind_given(rotary, memory, error);
+}
+
+locus_status locus_extension_place_turn(const locus_extension_bound *bound, const locus_places *places,
+                                        locus_owned *memory, locus_placed *placed, locus_error *error) {
+    extension_points points;
+    locus_status status = find_points(places, memory, &points, error);
+    if (status == LOCUS_OK)
+        status = place_turn(bound, places, &points, memory, &placed->query_key, error);
+    if (status == LOCUS_OK && (bound->own->description.flags & LOCUS_EXTENSION_VALUES) != 0)
+        placed->value = placed->query_key;
+    return status;
+}
