@@ -119,6 +119,33 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_attention_backward(const locus_plan 
                                                                const locus_attention_gradients *gradients,
                                                                const locus_execution *execution, locus_error *error);
 
+/* ---- weights ---- */
+
+/* Whose weights are wanted, of what, and where they go. Begin with bytes that are 0 and `size`. */
+typedef struct locus_attention_weights_call {
+    size_t size;                     /* sizeof(locus_attention_weights_call) */
+    const locus_tensor *query, *key; /* as in locus_attention_tensors: all of the plan's tokens */
+    const locus_tensor *weights;     /* [heads chosen, queries chosen, keys of the sequence], of any element type and
+                                       strides; must not overlap an input */
+    size_t sequence;                 /* of the plan's, from 0 on */
+    const size_t *heads;             /* [head_count] query heads, in any order, or NULL: all */
+    size_t head_count;
+    const size_t *queries; /* [query_count], counted within the sequence, in any order, or NULL: all */
+    size_t query_count;
+} locus_attention_weights_call;
+
+/* Bytes of workspace, for any choice; else as locus_attention_workspace. 0 where there are no weights. */
+LOCUS_API size_t locus_attention_weights_workspace(const locus_plan *plan, const locus_attention_options *options,
+                                                   locus_dtype dtype, const locus_execution *execution);
+
+/* Attention weights a_mn after the softmax, with all that acts on scores, and before dropout, which is not looked at.
+ * 0 for keys that a query does not see. A row sums to 1; to less by the share of a sink; to 0 where nothing is seen.
+ * UNSUPPORTED for kinds without a weight for each pair. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_attention_weights(const locus_plan *plan,
+                                                              const locus_attention_options *options,
+                                                              const locus_attention_weights_call *call,
+                                                              const locus_execution *execution, locus_error *error);
+
 #ifdef __cplusplus
 }
 #endif

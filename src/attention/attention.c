@@ -7,6 +7,7 @@
 #include "attention/attention_check.h"
 #include "attention/attention_executor.h"
 #include "attention/attention_half.h"
+#include "attention/attention_weights.h"
 #include "attention/kind_class.h"
 #include "core/call.h"
 #include "core/error.h"
@@ -57,7 +58,7 @@ static locus_status choose(const locus_plan *plan, const locus_attention_options
     if (options->bias && !(*executor)->takes_bias)
         return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "bias",
                           "%s attention has no scores of its own to add a bias to; leave bias NULL, or use softmax "
-                          "attention without 'cope'",
+                          "attention",
                           locus_attention_kind_entry(options->kind)->name);
     return (*executor)->check ? (*executor)->check(plan, options, error) : LOCUS_OK;
 }
@@ -149,4 +150,79 @@ locus_status locus_attention_backward(const locus_plan *plan, const locus_attent
     if (status != LOCUS_OK)
         return status;
     return locus_call_end(&running, backward(&call, tensors, gradients, &running, error), error);
+}
+
+/* ---- weights ---- */
+
+static size_t weights_bytes(const void *context) {
+    const attention_call *call = context;
+    if (!call->executor->weights)
+        return 0;
+    return locus_dtype_is_half(call->dtype)
+               ? locus_attention_half_weights_workspace(call->executor, call->plan, call->options)
+               : call->executor->weights_workspace(call->plan, call->options, call->dtype);
+}
+
+size_t locus_attention_weights_workspace(const locus_plan *plan, const locus_attention_options *options,
+                                         locus_dtype dtype, const locus_execution *execution) {
+    locus_attention_options own;
+    if (!plan || locus_attention_options_read(&own, options, NULL) != LOCUS_OK || locus_dtype_size(dtype) == 0 ||
+        locus_plan_shape(plan)->heads == 0 || locus_plan_shape(plan)->head_dim == 0)
+        return 0;
+    const attention_call call = {executor_of(plan, &own), plan, &own, dtype, LOCUS_PASS_FORWARD};
+    return locus_call_needs(execution, weights_bytes, &call);
+}
+
+static locus_status check_weights(attention_call *call, const locus_attention_weights_call *wanted,
+                                  locus_error *error) {
+    locus_status status = choose(call->plan, call->options, &call->executor, error);
+    if (status == LOCUS_OK && !call->executor->weights)
+        return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "kind",
+                          "%s attention makes no weight for each query and key; softmax attention does",
+                          locus_attention_kind_entry(call->options->kind)->name);
+    if (status == LOCUS_OK)
+        status = locus_attention_check_weights(call->plan, wanted, error);
+    return status == LOCUS_OK ? locus_attention_choice_check(call->plan, call->options->bias, wanted, error) : status;
+}
+
+static locus_status weights(attention_call *call, const locus_attention_weights_call *wanted, locus_call *running,
+                            locus_error *error) {
+    locus_status status = check_weights(call, wanted, error);
+    if (status != LOCUS_OK)
+        return status;
+    call->dtype = wanted->query->dtype;
+    status = locus_call_fit(running, weights_bytes, call, "locus_attention_weights_workspace", error);
+    if (status != LOCUS_OK)
+        return status;
+    if (locus_dtype_is_half(call->dtype))
+        locus_attention_half_weights(call->executor, call->plan, call->options, wanted, running->workspace);
+    else
+        call->executor->weights(call->plan, call->options, wanted, running->workspace);
+    return LOCUS_OK;
+}
+
+static locus_status take_weights_call(locus_attention_weights_call *own, const locus_attention_weights_call *given,
+                                      locus_error *error) {
+    static const locus_sized kind = {sizeof *own, sizeof *own, "call"};
+    if (!given)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "call",
+                          "call is NULL; give a query, a key, and room for weights");
+    return locus_sized_read(own, &kind, given, error);
+}
+
+locus_status locus_attention_weights(const locus_plan *plan, const locus_attention_options *options,
+                                     const locus_attention_weights_call *call, const locus_execution *execution,
+                                     locus_error *error) {
+    locus_attention_options own;
+    locus_attention_weights_call wanted = {.size = sizeof wanted};
+    attention_call whole = {.plan = plan, .options = &own, .pass = LOCUS_PASS_FORWARD};
+    locus_call running;
+    locus_status status = locus_attention_options_read(&own, options, error);
+    if (status == LOCUS_OK)
+        status = take_weights_call(&wanted, call, error);
+    if (status == LOCUS_OK)
+        status = locus_call_begin(&running, execution, error);
+    if (status != LOCUS_OK)
+        return status;
+    return locus_call_end(&running, weights(&whole, &wanted, &running, error), error);
 }

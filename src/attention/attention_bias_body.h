@@ -33,17 +33,12 @@ static const real *bias_values(const attention_bias *bias, size_t sequence, size
     return room;
 }
 
-/* Whether any element hides a key. */
-static bool bias_hides(size_t count, const real *values) {
+/* row[j] = value at the keys that are hidden; mostly there are none. */
+static void bias_hide(size_t count, const real *values, real value, real *row) {
     int hides = 0;
     for (size_t j = 0; j < count; j++)
         hides |= values[j] == -(real)INFINITY;
-    return hides != 0;
-}
-
-/* row[j] = value at the keys that are hidden. */
-static void bias_hide(size_t count, const real *values, real value, real *row) {
-    for (size_t j = 0; j < count; j++)
+    for (size_t j = 0; hides && j < count; j++)
         row[j] = values[j] == -(real)INFINITY ? value : row[j];
 }
 

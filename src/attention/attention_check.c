@@ -327,6 +327,14 @@ locus_status locus_attention_check_tensors(const locus_plan *plan, const locus_a
     return check_list(list, forward_list(plan, tensors, pass, list), error);
 }
 
+locus_status locus_attention_check_weights(const locus_plan *plan, const locus_attention_weights_call *call,
+                                           locus_error *error) {
+    const locus_attention_tensors tensors = {.query = call->query, .key = call->key};
+    wanted list[5];
+    (void)forward_list(plan, &tensors, LOCUS_PASS_FORWARD, list);
+    return check_list(list, 2, error); /* these come first */
+}
+
 static locus_status check_parameters(const locus_plan *plan, const locus_attention_gradients *gradients,
                                      locus_error *error) {
     if (!gradients->parameters)

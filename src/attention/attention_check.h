@@ -12,9 +12,12 @@ LOCUS_MUST_USE locus_status locus_attention_options_read(locus_attention_options
 locus_status locus_attention_check_options(const locus_plan *plan, const locus_attention_options *options,
                                            locus_error *error);
 
-/* Inputs and results of the forward pass. Backward reads output and log_sum_exp, and needs both. */
+/* Inputs and results of the forward pass. Backward reads output and log_sum_exp, and needs both. Of weights: query and
+ * key. */
 locus_status locus_attention_check_tensors(const locus_plan *plan, const locus_attention_tensors *tensors,
                                            locus_pass pass, locus_error *error);
+locus_status locus_attention_check_weights(const locus_plan *plan, const locus_attention_weights_call *call,
+                                           locus_error *error);
 locus_status locus_attention_check_gradients(const locus_plan *plan, const locus_attention_tensors *tensors,
                                              const locus_attention_gradients *gradients, locus_error *error);
 

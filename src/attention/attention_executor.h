@@ -22,6 +22,10 @@ typedef struct attention_executor {
     bool sums_scores;
     /* Whether it adds options.bias to scores. */
     bool takes_bias;
+    /* Weights of pairs: bytes, and the call, which has been checked. NULL: there are none. */
+    size_t (*weights_workspace)(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype);
+    void (*weights)(const locus_plan *plan, const locus_attention_options *options,
+                    const locus_attention_weights_call *call, locus_workspace workspace);
     void (*forward)(const locus_plan *plan, const locus_attention_options *options,
                     const locus_attention_tensors *tensors, locus_workspace workspace);
     void (*backward)(const locus_plan *plan, const locus_attention_options *options,

@@ -57,11 +57,15 @@ static void measure(attention_half *half, half_buffer i, bool of_keys, size_t di
     half->dim[i] = dim;
 }
 
-/* Returns the bytes of all buffers; with `data` lays them out there. */
-static size_t lay_out(attention_half *half, const locus_plan *plan, locus_pass pass, bool kept, char *data) {
+static size_t count_of(locus_pass pass) {
+    return pass == LOCUS_PASS_FORWARD ? HALF_G_OUTPUT : HALF_BUFFERS;
+}
+
+/* Returns the bytes of the first `count` buffers; with `data` lays them out there. */
+static size_t lay_out(attention_half *half, const locus_plan *plan, size_t count, bool kept, char *data) {
     const locus_shape *shape = locus_plan_shape(plan);
     const size_t value_dim = locus_shape_value_dim(shape);
-    *half = (attention_half){.plan = plan, .count = pass == LOCUS_PASS_FORWARD ? HALF_G_OUTPUT : HALF_BUFFERS};
+    *half = (attention_half){.plan = plan, .count = count};
     measure(half, HALF_QUERY, false, shape->head_dim);
     measure(half, HALF_KEY, true, shape->head_dim);
     measure(half, HALF_VALUE, true, value_dim);
@@ -86,7 +90,7 @@ size_t locus_attention_half_workspace(const attention_executor *executor, const 
                                       const locus_attention_options *options, locus_dtype dtype, locus_pass pass) {
     attention_half half;
     const bool kept = keeps_keys(executor, plan, options, pass);
-    return lay_out(&half, plan, pass, kept, NULL) +
+    return lay_out(&half, plan, count_of(pass), kept, NULL) +
            executor->workspace(plan, options, kept ? dtype : locus_dtype_working(dtype), pass);
 }
 
@@ -180,7 +184,7 @@ void locus_attention_half_forward(const attention_executor *executor, const locu
                                   locus_workspace workspace) {
     attention_half half;
     const bool kept = keeps_keys(executor, plan, options, LOCUS_PASS_FORWARD);
-    const size_t bytes = lay_out(&half, plan, LOCUS_PASS_FORWARD, kept, workspace.data);
+    const size_t bytes = lay_out(&half, plan, count_of(LOCUS_PASS_FORWARD), kept, workspace.data);
     locus_attention_tensors wide = wide_tensors(&half, tensors);
     convert(&half, HALF_QUERY, tensors->query, false);
     if (kept) {
@@ -198,7 +202,7 @@ void locus_attention_half_backward(const attention_executor *executor, const loc
                                    const locus_attention_options *options, const locus_attention_tensors *tensors,
                                    const locus_attention_gradients *gradients, locus_workspace workspace) {
     attention_half half;
-    const size_t bytes = lay_out(&half, plan, LOCUS_PASS_BACKWARD, false, workspace.data);
+    const size_t bytes = lay_out(&half, plan, count_of(LOCUS_PASS_BACKWARD), false, workspace.data);
     const locus_attention_tensors wide = wide_tensors(&half, tensors);
     locus_attention_gradients wide_gradients = *gradients;
     wide_gradients.output = &half.wide[HALF_G_OUTPUT];
@@ -214,4 +218,23 @@ void locus_attention_half_backward(const attention_executor *executor, const loc
     convert(&half, HALF_G_QUERY, gradients->query, true);
     convert(&half, HALF_G_KEY, gradients->key, true);
     convert(&half, HALF_G_VALUE, gradients->value, true);
+}
+
+size_t locus_attention_half_weights_workspace(const attention_executor *executor, const locus_plan *plan,
+                                              const locus_attention_options *options) {
+    attention_half half;
+    return lay_out(&half, plan, HALF_VALUE, false, NULL) + executor->weights_workspace(plan, options, LOCUS_FLOAT32);
+}
+
+void locus_attention_half_weights(const attention_executor *executor, const locus_plan *plan,
+                                  const locus_attention_options *options, const locus_attention_weights_call *call,
+                                  locus_workspace workspace) {
+    attention_half half;
+    const size_t bytes = lay_out(&half, plan, HALF_VALUE, false, workspace.data);
+    locus_attention_weights_call wide = *call;
+    wide.query = &half.wide[HALF_QUERY];
+    wide.key = &half.wide[HALF_KEY];
+    convert(&half, HALF_QUERY, call->query, false);
+    convert(&half, HALF_KEY, call->key, false);
+    executor->weights(plan, options, &wide, behind(workspace, bytes));
 }

@@ -12,6 +12,12 @@ size_t locus_attention_half_workspace(const attention_executor *executor, const 
 void locus_attention_half_forward(const attention_executor *executor, const locus_plan *plan,
                                   const locus_attention_options *options, const locus_attention_tensors *tensors,
                                   locus_workspace workspace);
+/* The same for weights, of which query and key are widened. */
+size_t locus_attention_half_weights_workspace(const attention_executor *executor, const locus_plan *plan,
+                                              const locus_attention_options *options);
+void locus_attention_half_weights(const attention_executor *executor, const locus_plan *plan,
+                                  const locus_attention_options *options, const locus_attention_weights_call *call,
+                                  locus_workspace workspace);
 void locus_attention_half_backward(const attention_executor *executor, const locus_plan *plan,
                                    const locus_attention_options *options, const locus_attention_tensors *tensors,
                                    const locus_attention_gradients *gradients, locus_workspace workspace);

@@ -96,7 +96,7 @@ void locus_attention_turn_place(attention_turn *turn, attention_carver *carver) 
         turn->own_query = locus_attention_turn_buffer(turn, carver, queries, turn->heads, turn->head_dim);
         turn->own_key = locus_attention_turn_buffer(turn, carver, keys, turn->kv_heads, turn->head_dim);
     }
-    if (turn->turns)
+    if (turn->turns && !turn->without_values)
         turn->own_value = locus_attention_turn_buffer(turn, carver, keys, turn->kv_heads, turn->value_dim);
     if (turn->acts_value && backward)
         turn->own_g_output = locus_attention_turn_buffer(turn, carver, queries, turn->heads, turn->value_dim);
@@ -164,7 +164,7 @@ void locus_attention_turn_begin(attention_turn *turn) {
         turn->query = apply(turn, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &turn->query_source, &turn->own_query);
         turn->key = apply(turn, LOCUS_ROLE_KEY, LOCUS_FORWARD, &turn->key_source, &turn->own_key);
     }
-    if (turn->turns)
+    if (turn->turns && !turn->without_values)
         turn->value = apply(turn, LOCUS_ROLE_VALUE, LOCUS_FORWARD, turn->given->value, &turn->own_value);
     if (turn->acts_value && turn->gradients)
         turn->g_output = apply(turn, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, turn->gradients->output, &turn->own_g_output);

@@ -37,6 +37,7 @@ typedef struct attention_turn {
     locus_pass pass;
     size_t heads, kv_heads, group, head_dim, value_dim; /* group: heads / kv_heads */
     size_t sequences, query_tokens, key_tokens;
+    bool without_values; /* set after init: nothing is made of values */
     bool turns, acts_query_key, acts_value, query_key_learns, value_learns; /* to learn: backward */
     bool wants_query, wants_key, wants_value; /* backward: for the caller, or for operators that learn */
     const locus_attention_tensors *given;

@@ -114,6 +114,9 @@ typedef struct reference_call {
     const double *query, *key, *value;
     reference_bias bias; /* options->bias as numbers: the options' own is not read */
     double *output, *log_sum_exp;
+    double
+        *weights; /* softmax: [tokens, heads, weight_row], by key of the sequence, before dropout; NULL: not wanted */
+    size_t weight_row;
     double score; /* out: the largest sum of magnitudes that one score is made of */
     double mass;  /* out: the largest |number| that outputs are sums of, with weights that sum to 1 */
     /* Of clustered attention: which query is of which cluster, [tokens, heads]. Given and known, they are taken as they

@@ -137,6 +137,9 @@ static void make_weights(const softmax_row *row) {
     sum += top == -INFINITY ? 0 : exp(sink - top);
     for (size_t j = 0; j < head->n && !(sum <= 0); j++)
         row->s[j] /= sum;
+    for (size_t j = 0; head->call->weights && j < head->n; j++)
+        head->call->weights[(row->query * model->shape.heads + head->head) * head->call->weight_row + j] =
+            row->seen[j] ? row->s[j] : 0;
     head->log_sum_exp[row->i] = isnan(top) ? NAN : sum > 0 ? top + log(sum) : -INFINITY;
 }
 

@@ -43,6 +43,20 @@ void trial_apply(drawn_world *world, chooser *choices, const trial_hostility *ho
 /* locus_attention_forward and _backward, with options that are drawn. */
 void trial_attention(drawn_world *world, chooser *choices, const trial_hostility *hostility, trial *result);
 
+/* What trial_attention hands to trial_weights: a call that the library takes. */
+typedef struct trial_weights_case {
+    const drawn_world *world;
+    const locus_attention_options *options;
+    reference_bias bias;
+    const double *query_values, *key_values;
+    const locus_tensor *query, *key;
+    size_t longest;   /* keys of a sequence */
+    double tolerance; /* relative, of a weight */
+} trial_weights_case;
+
+/* Weights of heads and queries that are drawn. */
+void trial_weights(const trial_weights_case *test, chooser *choices, trial *result);
+
 /* ---- for the files of trials ---- */
 
 void trial_refuse(trial *result, const locus_error *error); /* checks the message */

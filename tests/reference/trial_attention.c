@@ -579,6 +579,21 @@ static void run_backward(attention_call *call, attention_tensors *t, chooser *ch
 
 /* ---- the whole ---- */
 
+static void run_weights(const attention_call *call, const attention_tensors *t, chooser *choices) {
+    trial_weights_case test = {.world = call->world,
+                               .options = &call->options,
+                               .bias = call->bias.dense,
+                               .query_values = call->in[Q],
+                               .key_values = call->in[K],
+                               .query = &t->in[Q].view,
+                               .key = &t->in[K].view,
+                               .tolerance = score_error(call)};
+    for (size_t s = 0; s < call->world->keys.tokens.sequences; s++)
+        if (call->world->keys.count[s] > test.longest)
+            test.longest = call->world->keys.count[s];
+    trial_weights(&test, choices, call->result);
+}
+
 /* What was asked, behind the message of a failure. */
 static void describe(const attention_call *call, trial *result) {
     const locus_attention_options *options = &call->options;
@@ -615,6 +630,8 @@ void trial_attention(drawn_world *world, chooser *choices, const trial_hostility
         free(lse);
         if (result->state == TRIAL_FINE && choose_chance(choices, 50))
             run_backward(&call, &tensors, choices);
+        if (result->state == TRIAL_FINE && !call.options.kind && choose_chance(choices, 40))
+            run_weights(&call, &tensors, choices);
     }
     describe(&call, result);
     free_tensors(&tensors);

@@ -265,7 +265,7 @@ static void bad_biases_are_refused(void **state) {
         }
     scene s;
     for (int kind = 0; kind < 13; kind++) {
-        begin(&s, kind == 8 ? "cope" : "rope", LOCUS_MASK_CAUSAL, LOCUS_FLOAT32, 4, good);
+        begin(&s, "rope", LOCUS_MASK_CAUSAL, LOCUS_FLOAT32, 4, good);
         void *data = s.bias.data, *own = s.g_bias.data;
         const char *argument = kind < 5 || kind == 7 || kind == 8 ? "bias" : "gradients.bias";
         locus_status status = LOCUS_ERROR_SHAPE;
@@ -284,9 +284,10 @@ static void bad_biases_are_refused(void **state) {
         if (kind == 6)
             s.g_bias.stride[2] = 0;
         if (kind == 7)
-            status = LOCUS_ERROR_UNSUPPORTED, s.world.options.kind = kind_of("linear");
+            status = LOCUS_ERROR_UNSUPPORTED, s.world.options.kind = kind_of("soft"),
+            s.world.options.mask = LOCUS_MASK_FULL;
         if (kind == 8)
-            status = LOCUS_ERROR_UNSUPPORTED;
+            status = LOCUS_ERROR_UNSUPPORTED, s.world.options.kind = kind_of("linear");
         if (kind == 9)
             status = LOCUS_ERROR_ARGUMENT, s.world.options.bias = NULL;
         if (kind == 10)

@@ -379,6 +379,13 @@ static void hidden_by_a_bias(void **state) {
         test.query_lengths = steps;
         test.key_lengths = caches;
         check_types(&test, "softmax");
+        test = case_of(more == 4 ? "rope + cope(max=7) + decay(rate=0.9, learned=on)" : "cope", LOCUS_MASK_CAUSAL);
+        test.sliding = more == 1 ? 20 : 0;
+        test.keep = more == 1 ? 3 : 0;
+        test.documents = more == 2;
+        test.dropout = more >= 2 ? 0.2 : 0;
+        test.dropout_on = more == 3 ? LOCUS_DROPOUT_LOGITS : LOCUS_DROPOUT_WEIGHTS;
+        check_types(&test, "softmax");
     }
     hidden = NULL;
 }

@@ -72,6 +72,7 @@ static void init(contextual_job *job, const locus_plan *plan, const locus_attent
     job->drop_weights = options->dropout > 0 && options->dropout_on == LOCUS_DROPOUT_WEIGHTS;
     job->drop_logits = options->dropout > 0 && options->dropout_on == LOCUS_DROPOUT_LOGITS;
     job->dropout_key = options->dropout_key;
+    job->biased = options->bias != NULL;
     for (size_t s = 0; s < job->turn.sequences; s++) {
         const size_t keys = locus_plan_span(plan, s).key_count;
         job->max_keys = keys > job->max_keys ? keys : job->max_keys;
@@ -170,9 +171,10 @@ static void fold(const contextual_job *job, const locus_tensor *parameters) {
 
 /* ---- the calls ---- */
 
-static void begin(contextual_job *job, const locus_attention_tensors *tensors,
+static void begin(contextual_job *job, const locus_attention_options *options, const locus_attention_tensors *tensors,
                   const locus_attention_gradients *gradients, locus_workspace lent) {
     place(job, lent.data);
+    job->bias = locus_attention_bias_of(options->bias);
     locus_attention_turn_take(&job->turn, tensors, gradients);
     locus_attention_turn_begin(&job->turn);
     job->raw_query = locus_attention_view_of(tensors->query);
@@ -182,7 +184,7 @@ static void forward(const locus_plan *plan, const locus_attention_options *optio
                     const locus_attention_tensors *tensors, locus_workspace lent) {
     contextual_job job;
     init(&job, plan, options, tensors->query->dtype, LOCUS_PASS_FORWARD);
-    begin(&job, tensors, NULL, lent);
+    begin(&job, options, tensors, NULL, lent);
     if (job.turn.dtype == LOCUS_FLOAT32)
         locus_attention_contextual_forward_float32(&job);
     else
@@ -195,11 +197,15 @@ static void backward(const locus_plan *plan, const locus_attention_options *opti
                      locus_workspace lent) {
     contextual_job job;
     init(&job, plan, options, tensors->query->dtype, LOCUS_PASS_BACKWARD);
-    begin(&job, tensors, gradients, lent);
+    begin(&job, options, tensors, gradients, lent);
     job.slots_wanted = gradients->parameters != NULL;
     job.raw_g_query = job.turn.acts_query_key ? locus_attention_view_of(&job.own_raw_gradient) : job.turn.g_query;
     const bool single = job.turn.dtype == LOCUS_FLOAT32;
     (single ? locus_attention_contextual_backward_float32 : locus_attention_contextual_backward_float64)(&job);
+    job.g_bias = locus_attention_bias_of(gradients->bias);
+    if (job.g_bias.data)
+        (single ? locus_attention_contextual_bias_gradient_float32
+                : locus_attention_contextual_bias_gradient_float64)(&job);
     if (gradients->parameters && job.groups > 0 && !locus_call_cancelled())
         fold(&job, gradients->parameters);
     locus_attention_turn_end_backward(&job.turn);
@@ -207,5 +213,42 @@ static void backward(const locus_plan *plan, const locus_attention_options *opti
         (single ? locus_attention_contextual_finish_float32 : locus_attention_contextual_finish_float64)(&job);
 }
 
-const attention_executor locus_attention_contextual = {
-    .check = check, .workspace = workspace, .forward = forward, .backward = backward, .sums_scores = true};
+/* ---- weights ---- */
+
+static void init_weights(contextual_job *job, const locus_plan *plan, const locus_attention_options *options,
+                         locus_dtype dtype) {
+    init(job, plan, options, dtype, LOCUS_PASS_FORWARD);
+    job->dropout = 0;
+    job->drop_weights = job->drop_logits = false;
+    job->turn.without_values = true;
+    job->turn.acts_value = false;
+    job->weighs = true;
+}
+
+static size_t weights_workspace(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype) {
+    contextual_job job;
+    init_weights(&job, plan, options, dtype);
+    return place(&job, NULL);
+}
+
+static void weights(const locus_plan *plan, const locus_attention_options *options,
+                    const locus_attention_weights_call *call, locus_workspace lent) {
+    const locus_attention_tensors tensors = {.query = call->query, .key = call->key};
+    contextual_job job;
+    init_weights(&job, plan, options, call->query->dtype);
+    job.choice = locus_attention_choice_of(plan, call);
+    begin(&job, options, &tensors, NULL, lent);
+    if (job.turn.dtype == LOCUS_FLOAT32)
+        locus_attention_contextual_weights_float32(&job);
+    else
+        locus_attention_contextual_weights_float64(&job);
+}
+
+const attention_executor locus_attention_contextual = {.check = check,
+                                                       .workspace = workspace,
+                                                       .weights_workspace = weights_workspace,
+                                                       .weights = weights,
+                                                       .forward = forward,
+                                                       .backward = backward,
+                                                       .sums_scores = true,
+                                                       .takes_bias = true};

@@ -5,11 +5,13 @@
  *
  *   x = q'·k',  σ = sigmoid(x) or sigmoid(scale·x),  p_n = min(most, Σ_{j = n..m} σ_j)        over keys that m sees
  *   s_n = scale·x_n + (1 − f) q·E[⌊p_n⌋] + f q·E[⌊p_n⌋ + 1],  f = p_n − ⌊p_n⌋                q before any operator
- *   then as elsewhere: soft cap, factors, biases, softmax with a sink
+ *   then as elsewhere: soft cap, factors, biases, the call's bias, softmax with a sink
  *
  *   backward, from ds: dE[⌊p⌋] += (1 − f) ds q, dE[⌊p⌋ + 1] += f ds q, the same for dq from E;
  *   dp_n = ds_n (q·E[⌊p⌋ + 1] − q·E[⌊p⌋]) where p_n < most, else 0
  *   dσ_j = Σ_{n ≤ j} dp_n,  dx = scale·ds + dσ·σ(1 − σ) (times scale where the gate sees it scaled)
+ *
+ * A key that the call's bias hides by −∞ has no gate: it counts for nobody.
  *
  * From the query back, gates are added up until the sum reaches `most`: from there on all keys share its row, and
  * neither gates nor sums are made. A worker's memory is linear in the keys of one sequence: keys (and, backward,
@@ -17,13 +19,16 @@
 #ifndef LOCUS_ATTENTION_CONTEXTUAL_H
 #define LOCUS_ATTENTION_CONTEXTUAL_H
 
+#include "attention/attention_bias.h"
 #include "attention/attention_seen.h"
 #include "attention/attention_turn.h"
+#include "attention/attention_weights.h"
 
 enum {
-    CONTEXTUAL_ROWS = 16,   /* queries whose rows are made at a time */
-    CONTEXTUAL_PIECE = 256, /* queries that a forward task makes with one set of transposed keys */
-    CONTEXTUAL_BLOCK = 128  /* keys of a transposed block, and of a call of a score term; a multiple of 8 (dropout) */
+    CONTEXTUAL_ROWS = 16,      /* queries whose rows are made at a time */
+    CONTEXTUAL_PIECE = 256,    /* queries that a forward task makes with one set of transposed keys */
+    CONTEXTUAL_BIAS_ROWS = 64, /* queries of a rectangle of a bias's gradient */
+    CONTEXTUAL_BLOCK = 128 /* keys of a transposed block, and of a call of a score term; a multiple of 8 (dropout) */
 };
 
 /* Byte offsets into one gradient slot, and its size. */
@@ -48,8 +53,11 @@ typedef struct contextual_job {
     const double *sinks; /* [heads], or NULL */
     double dropout;
     locus_random dropout_key;
-    attention_cut pieces; /* forward: of the queries */
-    size_t groups;        /* tasks for each head, of pieces or of sequences */
+    bool biased, weighs;         /* the options have a bias; rows of weights are asked for, not outputs */
+    attention_bias bias, g_bias; /* it, and where its gradient is wanted */
+    attention_choice choice;     /* of weights */
+    attention_cut pieces;        /* forward: of the queries */
+    size_t groups;               /* tasks for each head, of pieces or of sequences */
     attention_view raw_query, raw_g_query;
     locus_tensor own_raw_gradient; /* where operators act: E's part of dq, apart */
     contextual_slots slots;
@@ -64,6 +72,11 @@ void locus_attention_contextual_forward_float32(contextual_job *job);
 void locus_attention_contextual_forward_float64(contextual_job *job);
 void locus_attention_contextual_backward_float32(contextual_job *job);
 void locus_attention_contextual_backward_float64(contextual_job *job);
+/* After the backward, before operators have been behind it. */
+void locus_attention_contextual_bias_gradient_float32(contextual_job *job);
+void locus_attention_contextual_bias_gradient_float64(contextual_job *job);
+void locus_attention_contextual_weights_float32(contextual_job *job);
+void locus_attention_contextual_weights_float64(contextual_job *job);
 /* dq += own_raw_gradient, where operators act. */
 void locus_attention_contextual_finish_float32(contextual_job *job);
 void locus_attention_contextual_finish_float64(contextual_job *job);

@@ -26,7 +26,10 @@ static void backward_weights(contextual_worker *w, size_t row, size_t i) {
     real *score = w->score + i * w->ld;
     key_run runs[2];
     runs_of(seen, runs);
-    const size_t count = seen->high - seen->low + (seen->kept_high - seen->kept_low);
+    size_t count = seen->high - seen->low + (seen->kept_high - seen->kept_low);
+    for (size_t r = 0; job->drop_logits && r < 2; r++)
+        for (size_t j = runs[r].low; j < runs[r].high; j++)
+            count -= is_hidden(w, j);
     for (size_t r = 0; r < 2; r++) {
         /* Every score of the row was dropped: −10⁸ + ln n has no digits left for ln n. */
         for (size_t j = runs[r].low; job->drop_logits && total < -5e7 && j < runs[r].high; j++)
@@ -35,6 +38,7 @@ static void backward_weights(contextual_worker *w, size_t row, size_t i) {
             w->kernels->exp_sum(runs[r].high - runs[r].low, total == -(double)INFINITY ? 0 : (real)total,
                                 score + runs[r].low);
     }
+    hide_keys(w, i, 0, score);
 }
 
 /* ---- score terms ---- */
@@ -103,19 +107,24 @@ static void table_backward(contextual_worker *w, const key_run *run, size_t i, d
 
 /* ---- a row ---- */
 
-/* Row i of g_score: da becomes dx; of score: a c. */
-static void backward_row(contextual_worker *w, size_t row, size_t i) {
-    const contextual_job *job = w->job;
-    const attention_turn *turn = &job->turn;
+/* D of a row. */
+static real row_delta(const contextual_worker *w, size_t row, real own) {
+    const attention_turn *turn = &w->job->turn;
     const size_t token = w->span.query_first + row;
-    real *weight = w->score + i * w->ld, *g = w->g_score + i * w->ld;
     const attention_view given = locus_attention_view_of(turn->gradients->output);
-    const attention_view sums = locus_attention_numbers_of(turn->gradients->log_sum_exp);
-    const real own = sums.data ? *query_row(w, &sums, token) : 0;
-    const real delta =
-        w->kernels->dot(turn->value_dim, query_row(w, &given, token), query_row(w, &turn->output, token)) - own;
-    const real cap = (real)job->settled.cap;
-    double carried = 0;
+    return w->kernels->dot(turn->value_dim, query_row(w, &given, token), query_row(w, &turn->output, token)) - own;
+}
+
+/* dL of a row's log-sum-exp. */
+static real row_own(const contextual_worker *w, size_t row) {
+    const attention_view sums = locus_attention_numbers_of(w->job->turn.gradients->log_sum_exp);
+    return sums.data ? *query_row(w, &sums, w->span.query_first + row) : 0;
+}
+
+/* Row i of g_score: da becomes ds; of score: a c. */
+static void score_gradients(contextual_worker *w, size_t row, size_t i, real delta) {
+    const contextual_job *job = w->job;
+    real *weight = w->score + i * w->ld, *g = w->g_score + i * w->ld;
     key_run runs[2];
     runs_of(&w->seen[i], runs);
     row_scores(w, row, i, true);
@@ -131,12 +140,30 @@ static void backward_row(contextual_worker *w, size_t row, size_t i) {
             w->kernels->multiply(count, weight + low, w->keep + low, weight + low);
         for (size_t j = low; job->drop_logits && j < high; j++)
             g[j] = w->keep[j] == 0 ? 0 : g[j];
+    }
+    hide_keys(w, i, 0, g);
+}
+
+/* Row i of g_score: da becomes dx; of score: a c. */
+static void backward_row(contextual_worker *w, size_t row, size_t i) {
+    const contextual_job *job = w->job;
+    real *weight = w->score + i * w->ld, *g = w->g_score + i * w->ld;
+    const real own = row_own(w, row), delta = row_delta(w, row, own), cap = (real)job->settled.cap;
+    double carried = 0;
+    key_run runs[2];
+    runs_of(&w->seen[i], runs);
+    score_gradients(w, row, i, delta);
+    for (size_t r = 2; r-- > 0;) {
+        const size_t low = runs[r].low, high = runs[r].high;
+        if (low >= high)
+            continue;
         for (size_t key = low; job->term_count > 0 && key < high; key += CONTEXTUAL_BLOCK)
             terms_backward(w, row, key, smaller(high - key, CONTEXTUAL_BLOCK), g + key);
         for (size_t j = low; cap != 0 && j < high; j++)
             g[j] *= 1 - (w->before[j] / cap) * (w->before[j] / cap);
         table_backward(w, &runs[r], i, &carried, g);
     }
+    hide_keys(w, i, 0, g); /* what is carried may be no number, of a row that sees one */
     clear_hidden(w, &w->seen[i], weight);
     clear_hidden(w, &w->seen[i], g);
     if (job->sinks && w->slot && (runs[0].low < runs[0].high || own != 0))
@@ -145,29 +172,32 @@ static void backward_row(contextual_worker *w, size_t row, size_t i) {
 
 /* ---- blocks of rows ---- */
 
+/* Row i of gradients against keys that it sees, next to each other. */
+static void add_part_apart(const contextual_worker *w, size_t token, size_t i, const key_run *part) {
+    const attention_turn *turn = &w->job->turn;
+    const real *query = query_row(w, &turn->query, token), *g_output = query_row(w, &turn->g_output, token);
+    const size_t width = part->high - part->low, at = w->span.key_first + part->low;
+    const real *weight = w->score + i * w->ld + part->low, *g = w->g_score + i * w->ld + part->low;
+    if (turn->wants_value)
+        w->kernels->gemm(width, turn->value_dim, 1, weight, 1, 0, g_output, 0, key_row(w, &turn->g_value, at),
+                         turn->g_value.token, true);
+    if (turn->wants_key)
+        w->kernels->gemm(width, turn->head_dim, 1, g, 1, 0, query, 0, key_row(w, &turn->g_key, at), turn->g_key.token,
+                         true);
+    if (turn->wants_query)
+        w->kernels->gemm(1, turn->head_dim, width, g, 0, 1, key_row(w, &turn->key, at), turn->key.token,
+                         query_row(w, &turn->g_query, token), 0, true);
+}
+
 /* As forward_sums_apart: each row of gradients meets the rows that it sees, alone. */
 static void add_block_apart(contextual_worker *w, size_t token, size_t rows) {
-    const attention_turn *turn = &w->job->turn;
     for (size_t i = 0; i < rows; i++) {
-        const real *query = query_row(w, &turn->query, token + i);
-        const real *g_output = query_row(w, &turn->g_output, token + i);
         key_run runs[2];
         runs_of(&w->seen[i], runs);
-        for (size_t r = 2; r-- > 0;) {
-            const size_t low = runs[r].low, width = runs[r].high - low, at = w->span.key_first + low;
-            const real *weight = w->score + i * w->ld + low, *g = w->g_score + i * w->ld + low;
-            if (low >= runs[r].high)
-                continue;
-            if (turn->wants_value)
-                w->kernels->gemm(width, turn->value_dim, 1, weight, 1, 0, g_output, 0, key_row(w, &turn->g_value, at),
-                                 turn->g_value.token, true);
-            if (turn->wants_key)
-                w->kernels->gemm(width, turn->head_dim, 1, g, 1, 0, query, 0, key_row(w, &turn->g_key, at),
-                                 turn->g_key.token, true);
-            if (turn->wants_query)
-                w->kernels->gemm(1, turn->head_dim, width, g, 0, 1, key_row(w, &turn->key, at), turn->key.token,
-                                 query_row(w, &turn->g_query, token + i), 0, true);
-        }
+        take_bias(w, token + i - w->span.query_first, i);
+        for (size_t r = 2; r-- > 0;)
+            for (key_run part = {0, 0}; next_part(w, &runs[r], &part);)
+                add_part_apart(w, token + i, i, &part);
     }
 }
 

@@ -6,6 +6,7 @@
 #ifndef LOCUS_ATTENTION_CONTEXTUAL_BODY_H
 #define LOCUS_ATTENTION_CONTEXTUAL_BODY_H
 
+#include "attention/attention_bias_body.h"
 #include "attention/attention_rows_body.h"
 #include "core/call.h"
 
@@ -27,6 +28,9 @@ typedef struct contextual_worker {
     uint32_t *below;     /* [ld] ⌊p⌋ of them */
     real *before;        /* [ld] a row's scores before factors and biases */
     real *term;          /* [128] */
+    real *bias;          /* [ld] of the row that was last taken, at the keys that it sees; with a bias */
+    real *weight;        /* [ld] a row of weights, where these are asked for */
+    double *bias_sum;    /* [CONTEXTUAL_BIAS_ROWS][ld]; backward, with a bias */
     size_t edge;         /* keys of the row before it stand at `most` */
     real total[CONTEXTUAL_ROWS];
     attention_seen seen[CONTEXTUAL_ROWS], all; /* of each row, and of all together */
@@ -57,6 +61,10 @@ static size_t carve_worker(const contextual_job *job, char *base, contextual_wor
     w->below = locus_attention_carve(&carver, ld, sizeof(uint32_t));
     w->before = locus_attention_carve(&carver, backward ? ld : 0, sizeof(real));
     w->term = locus_attention_carve(&carver, (size_t)2 * CONTEXTUAL_BLOCK, sizeof(real));
+    w->bias = locus_attention_carve(&carver, job->biased ? ld : 0, sizeof(real));
+    w->weight = locus_attention_carve(&carver, job->weighs ? ld : 0, sizeof(real));
+    w->bias_sum =
+        locus_attention_carve(&carver, job->biased && backward ? CONTEXTUAL_BIAS_ROWS * ld : 0, sizeof(double));
     return carver.used;
 }
 
@@ -91,6 +99,48 @@ static void runs_of(const attention_seen *seen, key_run runs[2]) {
 static size_t seen_first(const attention_seen *seen) {
     return seen->kept_low < seen->kept_high ? seen->kept_low : seen->low;
 }
+
+/* ---- the call's bias ---- */
+
+/* Takes that of row `row` of the sequence, row i of the block. */
+static void take_bias(const contextual_worker *w, size_t row, size_t i) {
+    key_run runs[2];
+    runs_of(&w->seen[i], runs);
+    for (size_t r = 0; w->job->bias.data && r < 2; r++) {
+        const size_t low = runs[r].low, count = runs[r].high - low;
+        if (low >= runs[r].high)
+            continue;
+        const real *values = bias_values(&w->job->bias, w->sequence, w->head, row, low, count, w->bias + low);
+        if (values != w->bias + low)
+            memcpy(w->bias + low, values, count * sizeof(real));
+    }
+}
+
+static bool is_hidden(const contextual_worker *w, size_t key) {
+    return w->job->bias.data && w->bias[key] == -(real)INFINITY;
+}
+
+/* What the bias hides of row i, whose bias was taken, becomes `value`. */
+static void hide_keys(const contextual_worker *w, size_t i, real value, real *row) {
+    key_run runs[2];
+    runs_of(&w->seen[i], runs);
+    for (size_t r = 0; w->job->bias.data && r < 2; r++)
+        if (runs[r].low < runs[r].high)
+            bias_hide(runs[r].high - runs[r].low, w->bias + runs[r].low, value, row + runs[r].low);
+}
+
+/* The next keys of a run, behind `part`, that the bias does not hide; the first ones behind an empty part at 0. */
+static bool next_part(const contextual_worker *w, const key_run *run, key_run *part) {
+    size_t low = part->high > run->low ? part->high : run->low;
+    while (low < run->high && is_hidden(w, low))
+        low++;
+    part->low = part->high = low;
+    while (part->high < run->high && !is_hidden(w, part->high))
+        part->high++;
+    return part->low < part->high;
+}
+
+/* ---- columns ---- */
 
 /* Rows become [count/128][dim][128] from key `first` (a multiple of 128) on; columns past the end are 0. */
 static void fill_columns(const contextual_worker *w, const attention_view *view, size_t first, size_t end, size_t dim,
@@ -146,7 +196,7 @@ static void place_keys(contextual_worker *w, const attention_seen *seen, const r
             w->kernels->scale(end - first, (real)-job->gate_scale, product + first, w->gate + first);
             w->kernels->exp_sum(end - first, 0, w->gate + first);
             for (size_t j = end; j-- > first;) {
-                w->gate[j] = 1 / (1 + w->gate[j]);
+                w->gate[j] = is_hidden(w, j) ? 0 : 1 / (1 + w->gate[j]);
                 place += (double)w->gate[j];
                 if (!(place < most)) { /* a NaN too, which its score carries on */
                     w->edge = j + 1;
@@ -205,6 +255,7 @@ static void row_scores(contextual_worker *w, size_t row, size_t i, bool keep_bef
     const real cap = (real)job->settled.cap;
     key_run runs[2];
     runs_of(&w->seen[i], runs);
+    take_bias(w, row, i);
     place_keys(w, &w->seen[i], score);
     for (size_t r = 0; r < 2; r++) {
         const size_t low = runs[r].low, high = runs[r].high;
@@ -216,12 +267,15 @@ static void row_scores(contextual_worker *w, size_t row, size_t i, bool keep_bef
         if (keep_before)
             memcpy(w->before + low, score + low, (high - low) * sizeof(real));
         apply_terms(w, row, &runs[r], score);
+        if (job->bias.data)
+            w->kernels->add(high - low, score + low, w->bias + low, score + low);
     }
     for (size_t r = 2; job->dropout > 0 && r-- > 0;) /* the later run last: blocks of 8 may overlap */
         draw_dropout(w, row, &runs[r]);
     for (size_t r = 0; job->drop_logits && r < 2; r++)
         for (size_t j = runs[r].low; j < runs[r].high; j++)
             score[j] = w->keep[j] == 0 ? (real)-1e8 : score[j];
+    hide_keys(w, i, -(real)INFINITY, score);
 }
 
 /* ---- blocks of rows ---- */
@@ -285,21 +339,22 @@ static void forward_softmax(contextual_worker *w, size_t row, size_t i) {
 
 /* Numbers that are not finite: weights of 0 would carry them to rows that do not see them, as attention_tile_body.h
  * tells. Sums are made again then, of each row over what it sees. */
-static void forward_sums_apart(contextual_worker *w, size_t rows) {
+static void forward_sums_apart(contextual_worker *w, size_t row, size_t rows) {
     const attention_turn *turn = &w->job->turn;
     memset(w->sum, 0, rows * w->ld_value * sizeof(real));
     for (size_t i = 0; i < rows; i++) {
         key_run runs[2];
         runs_of(&w->seen[i], runs);
+        take_bias(w, row + i, i);
         for (size_t r = 2; r-- > 0;)
-            if (runs[r].low < runs[r].high)
-                w->kernels->gemm(1, turn->value_dim, runs[r].high - runs[r].low, w->score + i * w->ld + runs[r].low, 0,
-                                 1, key_row(w, &turn->value, w->span.key_first + runs[r].low), turn->value.token,
+            for (key_run part = {0, 0}; next_part(w, &runs[r], &part);)
+                w->kernels->gemm(1, turn->value_dim, part.high - part.low, w->score + i * w->ld + part.low, 0, 1,
+                                 key_row(w, &turn->value, w->span.key_first + part.low), turn->value.token,
                                  w->sum + i * w->ld_value, 0, true);
     }
 }
 
-static void forward_sums(contextual_worker *w, size_t rows) {
+static void forward_sums(contextual_worker *w, size_t row, size_t rows) {
     const attention_turn *turn = &w->job->turn;
     memset(w->sum, 0, rows * w->ld_value * sizeof(real));
     for (size_t key = seen_first(&w->all) / CONTEXTUAL_BLOCK * CONTEXTUAL_BLOCK; key < w->all.high;
@@ -311,7 +366,7 @@ static void forward_sums(contextual_worker *w, size_t rows) {
                              (ptrdiff_t)w->ld_value, true);
     }
     if (w->kernels->dot(rows * w->ld_value, w->sum, w->sum) * 0 != 0)
-        forward_sums_apart(w, rows);
+        forward_sums_apart(w, row, rows);
 }
 
 static void forward_block(contextual_worker *w, size_t row, size_t rows) {
@@ -322,7 +377,7 @@ static void forward_block(contextual_worker *w, size_t row, size_t rows) {
         row_scores(w, row + i, i, false);
         forward_softmax(w, row + i, i);
     }
-    forward_sums(w, rows);
+    forward_sums(w, row, rows);
     for (size_t i = 0; i < rows; i++)
         w->kernels->scale(dim, w->total[i] == 0 ? 0 : 1 / w->total[i], w->sum + i * w->ld_value,
                           query_row(w, &turn->output, token + i));

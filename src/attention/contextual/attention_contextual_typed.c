@@ -9,3 +9,4 @@
 
 #include "attention/contextual/attention_contextual_backward_body.h"
 #include "attention/contextual/attention_contextual_body.h"
+#include "attention/contextual/attention_contextual_rows_body.h"

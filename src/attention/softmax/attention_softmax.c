@@ -5,6 +5,7 @@
 #include "attention/attention_whole.h"
 #include "attention/attention_work.h"
 #include "attention/kind_class.h"
+#include "attention/softmax/attention_softmax_weights.h"
 #include "core/call.h"
 
 /* Buffers of whole operators | what the loops work in, or those operators before and after them. */
@@ -107,7 +108,9 @@ static const attention_executor executor = {.workspace = workspace,
                                             .forward = forward,
                                             .backward = backward,
                                             .sums_scores = true,
-                                            .takes_bias = true};
+                                            .takes_bias = true,
+                                            .weights_workspace = locus_attention_softmax_weights_workspace,
+                                            .weights = locus_attention_softmax_weights};
 
 static const locus_attention_kind_info info = {.name = "softmax",
                                                .summary = "softmax of the scores",

@@ -12,3 +12,4 @@
 #include "attention/softmax/attention_bias_gradient_body.h"
 #include "attention/softmax/attention_decode_body.h"
 #include "attention/softmax/attention_forward_body.h"
+#include "attention/softmax/attention_weights_body.h"

@@ -452,10 +452,7 @@ static real finish_scores(const lane *l, const strip *s, size_t row, const cut *
 static void hide_columns(const lane *l, const strip *s, size_t row, const cut *c, real value, real *at) {
     if (!l->job->bias.data)
         return;
-    const size_t count = c->to - c->from;
-    const real *values = row_bias(l, row, s->key, c);
-    if (bias_hides(count, values))
-        bias_hide(count, values, value, at + c->from);
+    bias_hide(c->to - c->from, row_bias(l, row, s->key, c), value, at + c->from);
 }
 
 /* What each weight of a row is multiplied by: 0 or 1/(1 − p). A row is a query token and a head. keep_row stands for
