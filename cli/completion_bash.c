@@ -23,7 +23,7 @@ static void put_commands(void) {
 }
 
 static void end_family(void) {
-    printf("\"; fi\n        command=\"$command ${COMP_WORDS[2]}\" ;;\n");
+    printf("\"; fi\n        command=\"$command ${line[2]}\" ;;\n");
 }
 
 /* The second words of two-word commands: "data" has "make" and "inspect". */
@@ -37,7 +37,7 @@ static void put_families(void) {
             if (last_length) {
                 end_family();
             }
-            printf("    %.*s)\n        if [ \"$COMP_CWORD\" -eq 2 ]; then words=\"", (int)length, (*command)->name);
+            printf("    %.*s)\n        if [ \"$at\" -eq 2 ]; then words=\"", (int)length, (*command)->name);
         }
         if (space) {
             printf(" %s", space + 1);
@@ -93,11 +93,15 @@ static void put_command(const cli_command *command) {
 void cli_completion_bash(void) {
     printf(
         "# SPDX-License-Identifier: MIT\n# bash completion for locus; made by 'locus completion bash'\n\n_locus()\n{\n"
-        "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}\n"
-        "    local options= operands= words= value=\n    COMPREPLY=()\n"
-        "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"");
+        "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} at=$COMP_CWORD\n"
+        "    local -a line=(\"${COMP_WORDS[@]}\")\n"
+        "    while [ \"${line[1]}\" = --plugin ] && [ \"$at\" -gt 2 ]; do\n"
+        "        line=(\"${line[0]}\" \"${line[@]:3}\")\n        at=$((at - 2))\n    done\n"
+        "    local command=${line[1]} options= operands= words= value=\n    COMPREPLY=()\n"
+        "    [ \"$command\" != --plugin ] || return\n"
+        "    if [ \"$at\" -eq 1 ]; then\n        COMPREPLY=($(compgen -W \"");
     put_commands();
-    printf(" --help --version\" -- \"$current\"))\n        return\n    fi\n    case $command in\n");
+    printf(" --plugin --help --version\" -- \"$current\"))\n        return\n    fi\n    case $command in\n");
     put_families();
     printf("    esac\n    case $command in\n");
     for (const cli_command *const *command = cli_commands; *command; command++) {

@@ -113,7 +113,8 @@ void cli_completion_man(void) {
     printf(".\\\" SPDX-License-Identifier: MIT\n.\\\" Made by 'locus completion man'.\n"
            ".TH LOCUS 1 \"\" \"locus %s\" \"User Commands\"\n"
            ".SH NAME\nlocus \\- positional encodings for Transformers as group actions\n"
-           ".SH SYNOPSIS\n.B locus\n.I command\n.RI [ options ]\n.br\n.B locus\n.I command\n.B \\-\\-help\n.br\n"
+           ".SH SYNOPSIS\n.B locus\n.RB [ \\-\\-plugin\n.IR FILE.so ]\n.I command\n.RI [ options ]\n.br\n.B locus\n.I "
+           "command\n.B \\-\\-help\n.br\n"
            ".B locus \\-\\-version\n"
            ".SH DESCRIPTION\n"
            "A position is an element of a group, and a positional encoding maps it to an operator.\n"
@@ -125,7 +126,10 @@ void cli_completion_man(void) {
            "Arrays are NumPy .npy files, parameters and checkpoints .safetensors.\n.PP\n"
            "Positions are a range\n.B 0:100\n(without its end; ends may be negative), a list\n.BR 0,5,7 ,\n"
            "a .npy of int32 or int64, or a text file with one position to a line.\n.PP\n"
-           "\\-\\- ends the options; a negative number is never taken for an option.\n"
+           "\\-\\- ends the options; a negative number is never taken for an option.\n.PP\n"
+           ".BI \\-\\-plugin \" FILE.so\"\nloads encodings of one's own from a shared object, before the command and "
+           "as often "
+           "as there are some. It runs with all rights of the program.\n"
            ".SH COMMANDS\n",
            LOCUS_VERSION_TEXT);
     for (const cli_command *const *command = cli_commands; *command; command++) {

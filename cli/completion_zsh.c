@@ -138,7 +138,10 @@ static void put_families(void) {
 void cli_completion_zsh(void) {
     printf(
         "#compdef locus\n# SPDX-License-Identifier: MIT\n# zsh completion for locus; made by 'locus completion zsh'\n\n"
-        "_locus()\n{\n    local -a choices\n    local command=$words[2]\n    if (( CURRENT == 2 )); then\n        "
+        "_locus()\n{\n    local -a choices\n    while [[ $words[2] == --plugin ]] && (( CURRENT > 3 )); do\n"
+        "        words=($words[1] ${words[4,-1]})\n        (( CURRENT -= 2 ))\n    done\n"
+        "    if [[ $words[2] == --plugin ]] && (( CURRENT == 3 )); then\n        _files -g '*.so'\n        return\n"
+        "    fi\n    local command=$words[2]\n    if (( CURRENT == 2 )); then\n        "
         "choices=(\n");
     put_descriptions(NULL);
     printf("        )\n        _describe -t commands 'locus command' choices\n        return\n    fi\n");

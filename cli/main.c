@@ -4,6 +4,7 @@
 #include "command.h"
 #include "out_of_memory.h"
 #include "output.h"
+#include "plugins.h"
 
 #include <errno.h>
 #include <locus/cpu.h>
@@ -50,10 +51,13 @@ static bool is_family(const char *word) {
 }
 
 static int help(const char *family) {
-    printf("locus %s: positional encodings for Transformers as group actions\n\nusage: locus %s%sCOMMAND [options]\n\n"
-           "commands:\n",
-           locus_version(), family ? family : "", family ? " " : "");
+    printf("locus %s: positional encodings for Transformers as group actions\n\nusage: locus %s%s%sCOMMAND "
+           "[options]\n\ncommands:\n",
+           locus_version(), family ? "" : "[--plugin FILE.so] ", family ? family : "", family ? " " : "");
     list_commands(family);
+    if (!family) {
+        printf("\n--plugin FILE.so, once or more before a command, loads encodings of one's own.\n");
+    }
     printf("\n'locus COMMAND --help' explains a command and shows an example. Exit status: 0 done, 1 failed while\n"
            "running, 2 bad usage. Set NO_COLOR for plain output, LOCUS_ISA=scalar|avx2|avx512|neon to limit the "
            "kernels.\n");
@@ -142,6 +146,15 @@ int main(int argc, char **argv) {
     if (locus_environment_check(&error) != LOCUS_OK) {
         return cli_usage_error("%s", error.message);
     }
+    const int given = argc;
+    char **const words_given = argv;
+    int plugin_words = 0;
+    const int loaded = cli_plugins_load(argc, argv, &plugin_words);
+    if (loaded != 0) {
+        return loaded;
+    }
+    argc -= plugin_words;
+    argv += plugin_words;
     if (argc < 2) {
         return cli_usage_error("a command is missing; 'locus --help' lists the commands");
     }
@@ -164,7 +177,7 @@ int main(int argc, char **argv) {
             return close_output(0);
         }
         if (words) {
-            char *line = quote_line(argc, argv);
+            char *line = quote_line(given, words_given);
             int status = run(*command, line, argc - shift - words, argv + shift + words);
             free(line);
             return close_output(status);

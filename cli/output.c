@@ -115,9 +115,12 @@ void cli_note(const char *format, ...) {
     }
 }
 
+#define UNKNOWN "there is no encoding '" /* how the library begins to say so */
+
 int cli_error(const locus_error *error) {
     const char *message = error->message[0] ? error->message : locus_status_text(error->status);
-    cli_failure("%s", message);
+    const bool unknown = error->status == LOCUS_ERROR_SPEC && strncmp(message, UNKNOWN, sizeof UNKNOWN - 1) == 0;
+    cli_failure("%s%s", message, unknown ? "; if a plugin has it, load that: locus --plugin FILE.so …" : "");
     return error->status == LOCUS_ERROR_SPEC ? 2 : 1;
 }
 

@@ -221,6 +221,23 @@ foreach(source IN LISTS examples)
   locus_register(examples.${name} examples example_${name})
 endforeach()
 
+# Plugins of the program: they link with nothing.
+if(TARGET locus_program)
+  function(locus_add_plugins folder)
+    file(GLOB plugins CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.c)
+    foreach(source IN LISTS plugins)
+      get_filename_component(name ${source} NAME_WE)
+      add_library(plugin_file_${name} MODULE ${source})
+      set_target_properties(plugin_file_${name} PROPERTIES OUTPUT_NAME ${name} PREFIX "" SUFFIX ".so"
+                                                           LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${folder})
+      target_include_directories(plugin_file_${name} PRIVATE include)
+      target_link_libraries(plugin_file_${name} PRIVATE locus_flags m)
+    endforeach()
+  endfunction()
+  locus_add_plugins(examples/plugins)
+  locus_add_plugins(tests/plugins)
+endif()
+
 # In a fresh tree ctest has no times to go by: what takes longest starts first, so that no core waits at the end. Seconds
 # of the dearest stage.
 set(LOCUS_TEST_COSTS faults.calls 55 cli.reproduce_tasks 40 fault.allocation_lab 36 cli.reproduce 25

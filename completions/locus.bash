@@ -3,20 +3,26 @@
 
 _locus()
 {
-    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
-    local options= operands= words= value=
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} at=$COMP_CWORD
+    local -a line=("${COMP_WORDS[@]}")
+    while [ "${line[1]}" = --plugin ] && [ "$at" -gt 2 ]; do
+        line=("${line[0]}" "${line[@]:3}")
+        at=$((at - 2))
+    done
+    local command=${line[1]} options= operands= words= value=
     COMPREPLY=()
-    if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W " encodings path encode apply attend check fold import-rope data train eval generate compare reproduce runs report plot bench completion --help --version" -- "$current"))
+    [ "$command" != --plugin ] || return
+    if [ "$at" -eq 1 ]; then
+        COMPREPLY=($(compgen -W " encodings path encode apply attend check fold import-rope data train eval generate compare reproduce runs report plot bench completion --plugin --help --version" -- "$current"))
         return
     fi
     case $command in
     data)
-        if [ "$COMP_CWORD" -eq 2 ]; then words=" make inspect get"; fi
-        command="$command ${COMP_WORDS[2]}" ;;
+        if [ "$at" -eq 2 ]; then words=" make inspect get"; fi
+        command="$command ${line[2]}" ;;
     plot)
-        if [ "$COMP_CWORD" -eq 2 ]; then words=" group similarity spectrum frequencies table"; fi
-        command="$command ${COMP_WORDS[2]}" ;;
+        if [ "$at" -eq 2 ]; then words=" group similarity spectrum frequencies table"; fi
+        command="$command ${line[2]}" ;;
     esac
     case $command in
     "encodings")

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Every allocation of a plan with terms at the score refused in turn, on groups whose rows come from tables by
- * difference, by pair, and from nowhere: the status is MEMORY and every block is given back. */
+ * difference, by pair, and from nowhere: the status is MEMORY and every block is given back. The same of encodings from
+ * outside, and of their registration. */
 #include "../property/group_positions.h"
+#include "../registered_case.h"
 
 #include <stdio.h>
 
@@ -70,16 +72,20 @@ static void test_scores(void **state) {
     const locus_allocator allocator = {book_allocate, book_release, &books};
     locus_allocator_set(&allocator);
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
-        for (int way = 0; way < 4; way++) {
+        for (int way = 0; way < 6; way++) {
             const bool size = way % 2 == 1;
+            if (size && way > 3 && g > 2)
+                continue; /* the words of so many tokens are long to make again and again */
             char spec[96];
             uint64_t random = 0;
             rig r;
             const group_drawing queries = {groups[g], 2, size ? long_one : short_one, 1 << 20, false};
             const group_drawing keys = {groups[g], 2, short_one, 1 << 20, false};
             (void)snprintf(spec, sizeof spec,
-                           way < 2 ? "decay(group=%s) + alibi(group=%s)" : "t5(group=%s) + kerple(group=%s)", groups[g],
-                           groups[g]);
+                           way < 2   ? "decay(group=%s) + alibi(group=%s)"
+                           : way < 4 ? "t5(group=%s) + kerple(group=%s)"
+                                     : "own-kerple(group=%s) + own-turn(group=%s)",
+                           groups[g], groups[g]);
             rig_bind(&r, spec, rig_shape(2, 4, 0, 0), 1);
             rig_place(&r, group_positions(&queries, &random), size ? NULL : group_positions(&keys, &random));
             refuse_all(&r, &books, groups[g]);
@@ -123,6 +129,8 @@ static void test_bindings(void **state) {
                                         "t5",
                                         "temperature + alibi",
                                         "scores(sinks=on)",
+                                        "own-branches(most=3)",
+                                        "own-turn",
                                         "relative(window=2, values=on)"};
     ledger books = {0, 0, 0};
     const locus_allocator allocator = {book_allocate, book_release, &books};
@@ -133,8 +141,57 @@ static void test_bindings(void **state) {
     locus_allocator_set(NULL);
 }
 
+/* Nothing is registered until all of it is copied. What was registered stays. */
+static void test_registration(void **state) {
+    (void)state;
+    ledger books = {0, 0, 0};
+    const locus_allocator allocator = {book_allocate, book_release, &books};
+    const size_t before = locus_encoding_registry_size();
+    locus_status status = LOCUS_ERROR_MEMORY;
+    size_t refuse = 0;
+    locus_allocator_set(&allocator);
+    while (status != LOCUS_OK) {
+        static const locus_option_info options[] = {
+            OWN_GROUP("seq"), {"most", "integer", "3", "longest", LOCUS_OPTION_INTEGER, 1, 9, false}};
+        static const locus_extension_parameter lengths[] = {
+            {sizeof *lengths, "lengths", 1, {LOCUS_EXTENT_OPTION(1)}, 0, 0, LOCUS_CONSTRAINT_NONE}};
+        static const locus_encoding_description one = {.size = sizeof one,
+                                                       .name = "own-fault",
+                                                       .summary = "one of two",
+                                                       .kind = LOCUS_EXTENSION_BIAS,
+                                                       .option_count = 2,
+                                                       .options = options,
+                                                       .parameter_count = 1,
+                                                       .parameters = lengths,
+                                                       .values = own_branches,
+                                                       .gradient = own_branches_gradient};
+        static const locus_encoding_description other = {.size = sizeof other,
+                                                         .name = "own-fault-2",
+                                                         .summary = "the other one",
+                                                         .group = "tree:2",
+                                                         .kind = LOCUS_EXTENSION_BIAS,
+                                                         .values = own_alibi};
+        static const locus_encoding_description *const both[] = {&one, &other};
+        const locus_plugin plugin = {LOCUS_ABI_VERSION, 2, both};
+        locus_error error = {0};
+        books.asked = 0;
+        books.refuse = ++refuse;
+        status = locus_plugin_register(&plugin, &error);
+        books.refuse = 0;
+        assert_true(status == LOCUS_OK || (status == LOCUS_ERROR_MEMORY && error.status == status));
+        if (status != LOCUS_OK)
+            assert_true(books.blocks == 0 && locus_encoding_registry_size() == before);
+    }
+    assert_true(refuse > 6);
+    assert_int_equal(locus_encoding_registry_size(), before + 2);
+    locus_allocator_set(NULL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_scores), cmocka_unit_test(test_scores_on_line),
-                                       cmocka_unit_test(test_bindings)};
+                                       cmocka_unit_test(test_bindings), cmocka_unit_test(test_registration)};
+    locus_error error;
+    if (own_register(&error) != LOCUS_OK)
+        return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
