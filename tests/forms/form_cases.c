@@ -6,6 +6,7 @@
  * With `evaluated` no object has a form of its own, as those that a program registers, and all are evaluated.
  *
  *   form_cases SEED CASES [evaluated]      to standard output, a stream of lines and arrays:
+ *     names NAME…                                            of the registry
  *     case SPEC
  *     form KIND TERM ROLES FIRST COUNT MULTIPLIES [LAW]      then its arrays
  *     array NAME TYPE PARAMETER FIRST RANK NUMBERS…          then its elements, as they lie in memory, and a line end
@@ -71,12 +72,15 @@ static void write_forms(const locus_plan *plan) {
 
 static bool evaluated;
 
-/* Their classes are replaced by copies that have none. They live as long as the process. */
+static void *copies[LOCUS_TERMS_MAX * 7]; /* of classes, until the case's end */
+static size_t copy_count;
+
+/* An object's class is replaced by a copy that has no form. */
 #define WITHOUT_FORM(type, class_type, object) \
     do { \
         type *own = (type *)(uintptr_t)(object); \
         if (own && own->class->form) { \
-            class_type *copy = reference_zeros(1, sizeof *copy); \
+            class_type *copy = copies[copy_count++] = reference_zeros(1, sizeof *copy); \
             *copy = *own->class; \
             copy->form = NULL; \
             own->class = copy; \
@@ -220,6 +224,8 @@ static void write_case(const form_case *own) {
     write_apply(own, LOCUS_ROLE_TOKEN, own->queries, 0, shape->model_dim);
     write_apply(own, LOCUS_ROLE_ENCODED, own->queries, 0, shape->model_dim);
     printf("end\n");
+    while (copy_count > 0)
+        free(copies[--copy_count]);
 }
 
 /* ---- drawn cases ---- */
@@ -339,6 +345,10 @@ int main(int count, char **arguments) {
     if (count != 3 && !evaluated)
         fail("usage", "form_cases SEED CASES [evaluated]");
     const uint64_t seed = strtoull(arguments[1], NULL, 0), cases = strtoull(arguments[2], NULL, 0);
+    printf("names");
+    for (size_t i = 0; i < locus_encoding_registry_size(); i++)
+        printf(" %s", locus_encoding_registry_at(i)->name);
+    printf("\n");
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
         write_named(odd[i], 80, 5, 1);
     for (size_t i = 0; i < sizeof far / sizeof far[0] && !evaluated; i++)

@@ -22,6 +22,7 @@ import laws
 
 TURN, PATHS, MATRICES, CELLS, NETWORK, CONTENT, CONTEXT, VECTORS, SETTINGS = range(1, 10)
 TOKEN, QUERY, KEY, VALUE, OUTPUT, ENCODED = range(1, 7)
+ALL_NAMES = 250  # from so many cases on every encoding must have come
 
 # A form: kind, mask of roles, which elements it acts on, whether it multiplies, its law, its arrays by name, and of those
 # that are learned which parameter they hold, from which number on.
@@ -143,7 +144,8 @@ def content_rows(form, queries, keys):
 def contextual(form, product, q, scale, seen):
     """`product`: q'·k'. A key's position is the sum of the gates from it up to the last key that the query sees."""
     table = form.arrays["table"]
-    gates = np.where(seen, 1 / (1 + np.exp(-(scale if form.arrays["scaled"] else 1) * product)), 0)
+    with np.errstate(over="ignore"):
+        gates = np.where(seen, 1 / (1 + np.exp(-(scale if form.arrays["scaled"] else 1) * product)), 0)
     p = np.minimum(np.cumsum(gates[..., ::-1], -1)[..., ::-1], len(table) - 1)
     below = np.floor(p).astype(int)
     by_row = np.einsum("thd,rd->htr", q, table)
@@ -172,7 +174,6 @@ def attention(forms, spans, q, k, v, causal=False):
     turned_k = np.repeat(turned(forms, k, KEY), group, 1)
     turned_v = np.repeat(turned(forms, v, VALUE), group, 1)
     o, beside, lse = np.zeros(q.shape[:2] + v.shape[2:]), np.zeros(q.shape[:2] + v.shape[2:]), np.zeros(q.shape[:2])
-    largest = 0.0
     for first, m, key_first, n in spans:
         queries, keys = np.arange(first, first + m), np.arange(key_first, key_first + n)
         product = np.einsum("thd,jhd->htj", turned_q[queries], turned_k[keys])
@@ -195,7 +196,6 @@ def attention(forms, spans, q, k, v, causal=False):
             elif form.kind == NETWORK:
                 s = s + network(form, queries, keys)
         s = np.where(seen, s, -np.inf)
-        largest = max(largest, np.abs(s[:, seen]).max(initial=0))
         sink = np.broadcast_to(settings.get("sinks", np.full(heads, -np.inf))[:, None], (heads, m))
         top = np.maximum(s.max(-1, initial=-np.inf), sink)
         top = np.where(np.isfinite(top), top, 0)
@@ -209,7 +209,7 @@ def attention(forms, spans, q, k, v, causal=False):
             if form.kind == CONTENT and "value_table" in form.arrays:
                 table = form.arrays["value_table"][content_rows(form, queries, keys)]
                 beside[queries] = np.einsum("htj,tjd->thd", weights, table)
-    return turned(forms, o, OUTPUT) + beside, lse, largest
+    return turned(forms, o, OUTPUT) + beside, lse
 
 
 # ---- the test ----
@@ -224,10 +224,12 @@ def read_array(stream, words):
 
 
 def read_cases(stream):
-    """(spec, forms, given arrays) of each case."""
+    """(spec, forms, given arrays) of each case; the registry's names first, as (None, names, None)."""
     for line in iter(stream.readline, b""):
         word, _, rest = line.decode().rstrip("\n").partition(" ")
-        if word == "case":
+        if word == "names":
+            yield None, rest.split(" "), None
+        elif word == "case":
             spec, forms, given = rest, [], {}
             arrays = None
         elif word == "form":
@@ -251,12 +253,12 @@ def tokens_of(spans, role):
     return np.concatenate([np.arange(s[at], s[at] + s[at + 1]) for s in spans] or [[]]).astype(int)
 
 
-def error_of(got, want, scale=1.0):
-    """The largest error, relative to the largest number, or to `scale` if that is more."""
+def error_of(got, want):
+    """The largest error, relative to the largest number, or to 1 if that is more."""
     finite = np.isfinite(want)
     if not np.array_equal(finite, np.isfinite(got)):
         return np.inf
-    size = max(scale, np.abs(want[finite]).max(initial=0))
+    size = np.abs(want[finite]).max(initial=1)
     return np.abs(got[finite] - want[finite]).max(initial=0) / size
 
 
@@ -281,12 +283,11 @@ def compare(forms, given):
     for role in (TOKEN, QUERY, KEY, VALUE, OUTPUT, ENCODED):
         x, used = given[f"x{role}"], tokens_of(spans, role)
         y = embedded(forms, x, role) if role in (TOKEN, ENCODED) else turned(forms, x, role)
-        errors[f"apply {role}"] = error_of(y[used], given[f"y{role}"][used], np.abs(y[used]).max(initial=1))
+        errors[f"apply {role}"] = error_of(y[used], given[f"y{role}"][used])
     if "o" in given:
-        o, lse, largest = attention(forms, spans, given["q"], given["k"], given["v"], bool(causal))
+        o, lse = attention(forms, spans, given["q"], given["k"], given["v"], bool(causal))
         used = tokens_of(spans, QUERY)
-        # a score's rounding is a weight's relative error
-        errors["attention"] = error_of(o[used], given["o"][used]) / max(1, largest / 100)
+        errors["attention"] = error_of(o[used], given["o"][used])
         errors["log-sum-exp"] = error_of(lse[used], given["lse"][used])
     return {**errors, **compare_laws(forms, given)}
 
@@ -295,8 +296,11 @@ def main():
     program, seed = sys.argv[1:3]
     process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE)
     worst, count, attended, names, kinds = (0.0, ""), 0, 0, collections.Counter(), collections.Counter()
-    failed = 0
+    failed, registry = 0, []
     for spec, forms, given in read_cases(process.stdout):
+        if spec is None:
+            registry = forms
+            continue
         errors = compare(forms, given)
         count += 1
         attended += "attention" in errors
@@ -312,6 +316,9 @@ def main():
     print("kinds:", ", ".join(f"{kind} {times}" for kind, times in sorted(kinds.items())))
     if process.wait() != 0 or count == 0:
         sys.exit(f"{program} ended with status {process.returncode} after {count} cases")
+    missing = [name for name in registry if name not in names]
+    if count >= ALL_NAMES and missing:
+        sys.exit(f"no case of {', '.join(missing)}: draw more")
     sys.exit(1 if failed else 0)
 
 

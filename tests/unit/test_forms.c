@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { TOKENS = 100, HEADS = 2, DIM = 6, TENSORS = 4 };
+enum { TOKENS = 100, HEADS = 2, DIM = 6, TENSORS = 16 };
 
 typedef struct scene {
     locus_binding *binding;
@@ -35,6 +35,7 @@ static scene scene_of(const char *spec) {
     scene own = {NULL, NULL, NULL};
     assert_int_equal(locus_encoding_parse(spec, &encoding, &error), LOCUS_OK);
     assert_int_equal(locus_encoding_parameter_count(encoding, &shape, &count, &error), LOCUS_OK);
+    assert_true(count <= TENSORS);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(locus_encoding_parameter(encoding, &shape, i, &info, &error), LOCUS_OK);
         tensors[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info.rank, info.shape);
