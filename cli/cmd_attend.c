@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* locus attend: attention of one sequence with every site of an encoding, and its gradients.
  *
- *   o = attention(q, k, v);   with --grad-output g: dq, dk, dv and the parameters' gradients of Σ g·o
+ *   o = attention(q, k, v);   with --grad-output g: dq, dk, dv, the bias's and the parameters' gradients of Σ g·o
+ *   --weights: the weights of every pair, before they meet the values
  *
  * Keys and values may have fewer heads than queries (grouped-query attention), values another dimension. What options
  * leave open is what a term `scores` of the encoding says, or the library's default.
@@ -12,6 +13,7 @@
 #include "encoding_argument.h"
 #include "io/file.h"
 #include "output.h"
+#include "pair_arrays.h"
 #include "positions_argument.h"
 #include "stop.h"
 
@@ -19,13 +21,15 @@
 #include <string.h>
 
 enum { QUERY, KEY, VALUE, GRAD_OUTPUT, INPUTS };
+enum { BIAS_GRADIENT = 3, GRADIENTS }; /* behind those of query, key, value */
 
 typedef struct attend_job {
     cli_arguments *arguments;
     cli_encoding encoding;
     cli_position_list query_positions, key_positions;
     lab_array inputs[INPUTS];
-    lab_array output, log_sum_exp, gradients[3]; /* of query, key, value */
+    lab_array bias, weights;                     /* [heads, n, m]; the bias may be 1 in places; NULL data: none */
+    lab_array output, log_sum_exp, gradients[4]; /* of query, key, value, bias */
     locus_tensor *parameter_gradients;           /* [encoding.count], float64 */
     locus_plan *plan;
     locus_attention_kind *kind;
@@ -42,7 +46,8 @@ static const char *const input_layouts[INPUTS] = {"[tokens, heads, head_dim]", "
 
 /* Numbers that must be above 0, and options that go with others only. */
 static int check_scores(const attend_job *job) {
-    static const char *const positive[] = {"scale", "cap"}, *const of_scores[] = {"cap", "window", "documents"};
+    static const char *const positive[] = {"scale", "cap"}, *const of_scores[] = {"cap", "window", "documents", "bias",
+                                                                                  "weights"};
     const cli_arguments *arguments = job->arguments;
     for (size_t i = 0; i < 2; i++) {
         if (cli_given_by_user(arguments, positive[i]) && !(cli_number(arguments, positive[i]) > 0)) {
@@ -81,7 +86,7 @@ static int check_options(attend_job *job) {
         status = cli_require(arguments, input_options[i]);
     }
     status = status ? status : cli_require(arguments, "positions");
-    return status || job->backward ? status : cli_require(arguments, "output");
+    return status || job->backward || cli_text(arguments, "weights") ? status : cli_require(arguments, "output");
 }
 
 static int read_inputs(attend_job *job) {
@@ -150,6 +155,13 @@ static int read_positions(attend_job *job) {
     return status;
 }
 
+/* One sequence: all queries against all keys. */
+static int read_bias(attend_job *job) {
+    const char *path = cli_text(job->arguments, "bias");
+    const lab_array *in = job->inputs;
+    return path ? cli_bias_read(&job->bias, path, in[QUERY].shape[1], in[QUERY].shape[0], in[KEY].shape[0]) : 0;
+}
+
 /* ---- documents ---- */
 
 static int narrow_documents(const lab_array *array, const char *path, size_t tokens, int32_t **documents) {
@@ -211,7 +223,8 @@ static int make_plan(attend_job *job) {
     return status;
 }
 
-static locus_attention_options attention_options(const attend_job *job) {
+/* `bias` is that of the job as a tensor, which the options refer to. */
+static locus_attention_options attention_options(const attend_job *job, locus_tensor *bias) {
     static const locus_mask masks[] = {LOCUS_MASK_FULL, LOCUS_MASK_CAUSAL, LOCUS_MASK_PREFIX};
     locus_attention_options options = locus_attention_default();
     options.mask = masks[cli_choice(job->arguments, "mask")];
@@ -223,6 +236,8 @@ static locus_attention_options attention_options(const attend_job *job) {
     options.keep = (size_t)cli_integer(job->arguments, "keep");
     options.query_documents = job->documents[0];
     options.key_documents = job->documents[1];
+    *bias = cli_array_tensor(&job->bias);
+    options.bias = job->bias.data ? bias : NULL;
     return options;
 }
 
@@ -231,6 +246,13 @@ static int make_outputs(attend_job *job) {
     const int64_t shape[3] = {in[QUERY].shape[0], in[QUERY].shape[1], in[VALUE].shape[2]};
     int status = cli_array_like(&job->output, in[QUERY].dtype, 3, shape);
     status = status ? status : cli_array_like(&job->log_sum_exp, in[QUERY].dtype, 2, shape);
+    if (status == 0 && cli_text(job->arguments, "weights")) {
+        const int64_t pairs[3] = {in[QUERY].shape[1], in[QUERY].shape[0], in[KEY].shape[0]};
+        status = cli_array_like(&job->weights, LAB_F32, 3, pairs);
+    }
+    if (status == 0 && job->backward && job->bias.data) {
+        status = cli_array_like(&job->gradients[BIAS_GRADIENT], LAB_F32, job->bias.rank, job->bias.shape);
+    }
     for (size_t i = 0; i < 3 && status == 0 && job->backward; i++) {
         status = cli_array_like(&job->gradients[i], in[i].dtype, 3, in[i].shape);
     }
@@ -251,12 +273,14 @@ static int make_outputs(attend_job *job) {
 static int compute(attend_job *job, locus_pass pass) {
     locus_error error = {.offset = -1};
     locus_workspace workspace;
-    const locus_attention_options options = attention_options(job);
-    locus_tensor in[INPUTS], out = cli_array_tensor(&job->output), sums = cli_array_tensor(&job->log_sum_exp), grad[3];
+    locus_tensor bias;
+    const locus_attention_options options = attention_options(job, &bias);
+    locus_tensor in[INPUTS], out = cli_array_tensor(&job->output), sums = cli_array_tensor(&job->log_sum_exp);
+    locus_tensor grad[GRADIENTS];
     for (size_t i = 0; i < INPUTS; i++) {
         in[i] = cli_array_tensor(&job->inputs[i]);
     }
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < GRADIENTS; i++) {
         grad[i] = cli_array_tensor(&job->gradients[i]);
     }
     const locus_attention_tensors tensors = {&in[QUERY], &in[KEY], &in[VALUE], &out, &sums};
@@ -266,7 +290,8 @@ static int compute(attend_job *job, locus_pass pass) {
                                                  .key = &grad[1],
                                                  .value = &grad[2],
                                                  .parameters = job->parameter_gradients,
-                                                 .parameter_count = job->encoding.count};
+                                                 .parameter_count = job->encoding.count,
+                                                 .bias = job->bias.data ? &grad[BIAS_GRADIENT] : NULL};
     int status =
         cli_workspace_open(&workspace, locus_attention_workspace(job->plan, &options, in[QUERY].dtype, pass, NULL));
     if (status == 0) {
@@ -276,6 +301,26 @@ static int compute(attend_job *job, locus_pass pass) {
                 ? locus_attention_forward(job->plan, &options, &tensors, &execution, &error)
                 : locus_attention_backward(job->plan, &options, &tensors, &gradients, &execution, &error);
         status = done == LOCUS_OK ? 0 : cli_call_failed(&error);
+    }
+    cli_workspace_close(&workspace);
+    return status;
+}
+
+static int compute_weights(attend_job *job) {
+    locus_error error = {.offset = -1};
+    locus_workspace workspace;
+    locus_tensor bias;
+    const locus_attention_options options = attention_options(job, &bias);
+    const locus_tensor query = cli_array_tensor(&job->inputs[QUERY]), key = cli_array_tensor(&job->inputs[KEY]);
+    const locus_tensor weights = cli_array_tensor(&job->weights);
+    const locus_attention_weights_call call = {.size = sizeof call, .query = &query, .key = &key, .weights = &weights};
+    int status =
+        cli_workspace_open(&workspace, locus_attention_weights_workspace(job->plan, &options, query.dtype, NULL));
+    if (status == 0) {
+        const locus_execution execution = cli_workspace_execution(workspace);
+        status = locus_attention_weights(job->plan, &options, &call, &execution, &error) == LOCUS_OK
+                     ? 0
+                     : cli_call_failed(&error);
     }
     cli_workspace_close(&workspace);
     return status;
@@ -313,14 +358,17 @@ static int write_parameter_gradients(const attend_job *job, const char *path) {
     return status;
 }
 
-static const char *const gradient_names[3] = {"dq.npy", "dk.npy", "dv.npy"};
+static const char *const gradient_names[GRADIENTS] = {"dq.npy", "dk.npy", "dv.npy", "dbias.npy"};
 
 /* Before anything is written. */
 static int check_results(const attend_job *job) {
     const char *output = cli_text(job->arguments, "output");
     int status = cli_array_check(&job->output, output ? output : "the output");
-    for (size_t i = 0; i < 3 && job->backward && status == 0; i++) {
-        status = cli_array_check(&job->gradients[i], gradient_names[i]);
+    if (status == 0 && job->weights.data) {
+        status = cli_array_check(&job->weights, cli_text(job->arguments, "weights"));
+    }
+    for (size_t i = 0; i < GRADIENTS && job->backward && status == 0; i++) {
+        status = job->gradients[i].data ? cli_array_check(&job->gradients[i], gradient_names[i]) : 0;
     }
     return status;
 }
@@ -333,7 +381,10 @@ static int write_gradients(const attend_job *job) {
         return cli_error(&error);
     }
     int status = 0;
-    for (size_t i = 0; i < 3 && status == 0; i++) {
+    for (size_t i = 0; i < GRADIENTS && status == 0; i++) {
+        if (!job->gradients[i].data) {
+            continue;
+        }
         status = join_path(path, sizeof path, folder, gradient_names[i]);
         status = status ? status : cli_array_write(&job->gradients[i], path);
     }
@@ -344,6 +395,9 @@ static int write_gradients(const attend_job *job) {
 static int write_results(const attend_job *job) {
     const char *output = cli_text(job->arguments, "output");
     int status = output ? cli_array_write(&job->output, output) : 0;
+    if (status == 0 && job->weights.data) {
+        status = cli_array_write(&job->weights, cli_text(job->arguments, "weights"));
+    }
     return status || !job->backward ? status : write_gradients(job);
 }
 
@@ -354,9 +408,11 @@ static void close_job(attend_job *job) {
         free(job->parameter_gradients[i].data);
     }
     free(job->parameter_gradients);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < GRADIENTS; i++) {
         lab_array_free(&job->gradients[i]);
     }
+    lab_array_free(&job->bias);
+    lab_array_free(&job->weights);
     for (size_t i = 0; i < INPUTS; i++) {
         lab_array_free(&job->inputs[i]);
     }
@@ -377,11 +433,13 @@ static int run(cli_arguments *arguments) {
     status = status ? status : check_shapes(&job);
     status = status ? status : read_positions(&job);
     status = status ? status : read_documents(&job);
+    status = status ? status : read_bias(&job);
     cli_stop_catch(); /* until all is written: then all of it or nothing is */
     status = status ? status : make_plan(&job);
     status = status ? status : make_outputs(&job);
     status = status ? status : compute(&job, LOCUS_PASS_FORWARD);
     status = status || !job.backward ? status : compute(&job, LOCUS_PASS_BACKWARD);
+    status = status || !job.weights.data ? status : compute_weights(&job);
     status = status ? status : check_results(&job);
     status = status ? status : write_results(&job);
     (void)cli_stop_asked(); /* too late: what it would have stopped is done */
@@ -406,10 +464,15 @@ static const cli_option options[] = {
     {"documents", 0, CLI_TEXT, "FILE", NULL,
      "a query sees the keys of its own document: .npy of integers, [tokens]; tokens of one stand side by side", 0, 0},
     {"key-documents", 0, CLI_TEXT, "FILE", NULL, "of the keys (default: those of the queries)", 0, 0},
+    {"bias", 0, CLI_TEXT, "FILE", NULL,
+     "added to the scores: .npy [heads, queries, keys] or [queries, keys], 1 where one serves all; -inf hides a key", 0,
+     0},
     CLI_ATTENTION_OPTIONS,
     {"output", 'o', CLI_TEXT, "FILE", NULL, "the .npy to write (float32)", 0, 0},
+    {"weights", 0, CLI_TEXT, "FILE", NULL, "writes the attention weights, .npy [heads, queries, keys] (float32)", 0, 0},
     {"grad-output", 0, CLI_TEXT, "FILE", NULL, "gradient of the output, .npy [tokens, heads, value_dim]", 0, 0},
-    {"grad-dir", 0, CLI_TEXT, "DIR", NULL, "where dq.npy, dk.npy, dv.npy, dparams.safetensors are written", 0, 0},
+    {"grad-dir", 0, CLI_TEXT, "DIR", NULL,
+     "where dq.npy, dk.npy, dv.npy, dparams.safetensors (and dbias.npy) are written", 0, 0},
     CLI_ENCODING_OPTIONS,
     CLI_LAYER_OPTION,
 };
@@ -422,7 +485,9 @@ const cli_command cli_command_attend = {
         "Keys and values may have fewer heads than queries, a divisor of theirs: query head h goes with key head "
         "h / (heads / kv_heads). Values may have another dimension than keys. What the options leave open is what a "
         "term 'scores' of SPEC says. A score is scaled, capped, then multiplied with factors, then biases are added, "
-        "then masks, windows and documents hide keys.\n\n"
+        "SPEC's and --bias, then masks, windows and documents hide keys. --weights gives what the softmax makes of "
+        "them: "
+        "rows sum to 1, or to less by the share of a sink.\n\n"
         "--attention linear (Katharopoulos et al. 2020), soft (Lu et al. 2021) and clustered (Vyas et al. 2020) take "
         "operators on queries and keys; biases and factors on scores need softmax. SPEC may be a "
         "pattern over layers, with --layer. Terms that act on the embedding are ignored. float64 input is computed in "

@@ -64,7 +64,7 @@ _locus()
         --threads) words=""; value=1 ;;
         esac ;;
     "attend")
-        options=" --query --key --value --positions --key-positions --mask --prefix --scale --cap --window --keep --documents --key-documents --attention --landmarks --clusters --iterations --output --grad-output --grad-dir --params --seed --length --layer --threads --help"
+        options=" --query --key --value --positions --key-positions --mask --prefix --scale --cap --window --keep --documents --key-documents --bias --attention --landmarks --clusters --iterations --output --weights --grad-output --grad-dir --params --seed --length --layer --threads --help"
         operands=" none sinusoidal learned chebyshev shiv-quirk relative rope roper alibi decay t5 kerple fire cope temperature scores algebraic mixed string liere"
         case $previous in
         -q|--query) return ;;
@@ -80,11 +80,13 @@ _locus()
         --keep) words=""; value=1 ;;
         --documents) return ;;
         --key-documents) return ;;
+        --bias) return ;;
         --attention) words=" softmax linear soft clustered"; value=1 ;;
         --landmarks) words=""; value=1 ;;
         --clusters) words=""; value=1 ;;
         --iterations) words=""; value=1 ;;
         -o|--output) return ;;
+        --weights) return ;;
         --grad-output) return ;;
         --grad-dir) return ;;
         --params) return ;;

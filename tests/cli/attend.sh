@@ -240,6 +240,52 @@ values v.npy | awk '{ s[(NR - 1) % 16] += $1 / 4 } END { for (t = 0; t < 4; t++)
     refuses 2 "write --landmarks inside: --attention" \
         attend rope $qkv --attention 'soft(iterations=5)' --landmarks 2 -o no.npy
 
+    # ---- a bias, and weights ----
+
+    # Zeros change nothing; numbers for one head serve all; -inf is a mask.
+    npy zeros.npy '<f4' '(4, 4)' '\000\000\000\000' 16
+    works attend 'rope + alibi' $qkv -o want.npy
+    works attend 'rope + alibi' $qkv --bias zeros.npy -o o.npy
+    cmp -s o.npy want.npy || complain 'a bias of zeros changes the output'
+    npy causal.npy '<f4' '(1, 4, 4)' ''
+    for i in 0 1 2 3; do
+        for j in 0 1 2 3; do
+            if [ $j -gt $i ]; then printf '\000\000\200\377'; else printf '\000\000\000\000'; fi >>causal.npy
+        done
+    done
+    works attend 'rope + alibi' $qkv --mask causal -o want.npy --weights want_weights.npy
+    works attend 'rope + alibi' $qkv --bias causal.npy -o o.npy --weights weights.npy --grad-output q.npy --grad-dir biased
+    values o.npy >got
+    values want.npy >want
+    near 1e-6 got want
+    shape weights.npy '(4, 4, 4)'
+    values weights.npy >got
+    values want_weights.npy >want
+    near 1e-6 got want
+    awk '{ s += $1 } NR % 4 == 0 { printf "%.6f\n", s; s = 0 }' got >sums
+    awk 'BEGIN { for (i = 0; i < 16; i++) print 1 }' >want
+    near 1e-5 sums want
+    shape biased/dbias.npy '(1, 4, 4)'
+    # Each row of the gradient sums to 0; what is hidden has none.
+    values biased/dbias.npy | awk '{ s += $1 } NR % 4 == 0 { printf "%.6f\n", s; s = 0 }' >sums
+    printf '0\n0\n0\n0\n' >want
+    near 1e-5 sums want
+    values biased/dbias.npy | awk '(NR - 1) % 4 > int((NR - 1) / 4) && $1 != 0 { exit 1 }' || complain 'hidden keys moved'
+    # A sink takes its share; weights alone need no output.
+    works attend 'rope + scores(sinks=on)' $qkv --weights weights.npy
+    values weights.npy | awk '{ s += $1 } NR % 4 == 0 { if (s > 0.99) exit 1; s = 0 }' || complain 'a sink has no share'
+    npy short.npy '<f4' '(4, 3)' '\000\000\000\000' 12
+    refuses 1 'here 4, 4 and 4' attend rope $qkv --bias short.npy -o no.npy
+    refuses 1 'here 4, 4 and 4' attend rope $qkv --bias wide.npy -o no.npy
+    npy nan.npy '<f4' '(4, 4)' '\000\000\300\177' 16
+    refuses 1 'element 0 is NaN' attend rope $qkv --bias nan.npy -o no.npy
+    npy integers.npy '<i4' '(4, 4)' '\000\000\000\000' 16
+    refuses 1 'holds integers' attend rope $qkv --bias integers.npy --weights no.npy
+    refuses 2 'bias goes with --attention softmax' attend rope $qkv --attention linear --bias zeros.npy -o no.npy
+    refuses 2 'weights goes with --attention softmax' attend rope $qkv --attention soft --weights no.npy
+    refuses 1 'no such folder\|No such file' attend rope $qkv --weights none/no.npy
+    absent no.npy none
+
     # ---- lengths, patterns ----
 
     works attend rope $qkv -o want.npy
