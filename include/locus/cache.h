@@ -10,7 +10,7 @@
  * tokens came at once before; where scores follow distances on a tree, these are prepared anew.
  *
  *   kept      | s0 s0 s0 .  .  . | s1 s1 .  .  .  . |     `capacity` rows for each sequence, one head after the other
- *   new       | s0 | s1 |                                 packed
+ *   new       | s0 | s1 |                                 packed, or [sequences, heads, length, dim] (tensor.h)
  *
  * Limits. Frequencies that depend on the length (dynamic NTK, LongRoPE) are those of `length`, for all tokens and the
  * cache's whole life: a model that recomputes them as it goes disagrees with its own earlier keys, the cache doesn't.
@@ -49,9 +49,10 @@ LOCUS_API void locus_cache_destroy(locus_cache **cache);
 LOCUS_API size_t locus_cache_bytes(const locus_cache *cache);
 LOCUS_API size_t locus_cache_length(const locus_cache *cache, size_t sequence); /* tokens kept now */
 
-/* New tokens, packed: sequence s of `positions` goes behind what sequence s of the cache keeps (none is fine).
+/* New tokens: sequence s of `positions` goes behind what sequence s of the cache keeps (none is fine).
  * `positions` NULL: one new token for each sequence, at the last position + 1 (0 at first), on `seq` and `cycle`. key
- * [tokens, kv_heads, head_dim], value [tokens, kv_heads, value_dim], as the projections leave them, of any type: turned
+ * [tokens, kv_heads, head_dim], value [tokens, kv_heads, value_dim], packed, or [sequences, kv_heads, length, dim] with
+ * its sequences apart, as the projections leave them, of any type: turned
  * in the wider of their type and the cache's (half caches: in float32), and rounded once. ARGUMENT if a sequence would
  * pass the capacity. On failure nothing is appended. What is refused for what was given changes nothing at all: attend
  * and the plan are still those of the tokens before. Where memory failed (MEMORY) they wait for a call that
@@ -73,9 +74,10 @@ LOCUS_API const locus_plan *locus_cache_plan(const locus_cache *cache);
 
 /* Softmax attention of the tokens appended last (or of locus_cache_queries), packed alike, over everything kept.
  * `options` NULL: locus_attention_default() with the causal mask. query [tokens, heads, head_dim], output [tokens,
- * heads, value_dim], of any type; arithmetic is that of the cache's. With `turned`, the query comes turned and the
- * output is left before its operator. key_documents are by row of the cache, [sequences · capacity]. After truncate and
- * evict the new tokens are still there if none of them went; after insert they are not: ARGUMENT. */
+ * heads, value_dim], or with their sequences apart, of any type; arithmetic is that of the cache's. With `turned`, the
+ * query comes turned and the output is left before its operator. key_documents are by row of the cache, [sequences ·
+ * capacity]. After truncate and evict the new tokens are still there if none of them went; after insert they are not:
+ * ARGUMENT. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_cache_attend(locus_cache *cache, const locus_attention_options *options,
                                                          const locus_tensor *query, const locus_tensor *output,
                                                          const locus_execution *execution, locus_error *error);
@@ -108,13 +110,14 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_cache_insert(locus_cache *cache, siz
 LOCUS_API locus_tensor locus_cache_keys(const locus_cache *cache, size_t sequence);
 LOCUS_API locus_tensor locus_cache_values(const locus_cache *cache, size_t sequence);
 
-/* Re-basing: turned keys (or values, with LOCUS_ROLE_VALUE) [tokens, kv_heads, dim] of any type, in place, from
- * position p to a + p:  ⌈a + p⌉ k = ⌈a⌉ (⌈p⌉ k).  Exact but for rounding wherever ⌈·⌉ is a homomorphism, on abelian
- * groups and on trees alike: the shift is composed on the left, so relative paths stay as they are. An attention factor
- * (YaRN, LongRoPE) is in the keys once and stays so. One-sided encodings shift the side that they turn. UNSUPPORTED
- * where no operator leads from one position to the other (LieRE, xPos with a centre). Frequencies that depend on the
- * length (dynamic NTK, LongRoPE) are those of options->length: give the one that the keys were turned with. `a` is a
- * path of the binding's group. A call that was cancelled (options->execution) leaves some keys moved, others not. */
+/* Re-basing: turned keys (or values, with LOCUS_ROLE_VALUE) [tokens, kv_heads, dim] or [sequences, kv_heads, length,
+ * dim] (all of them, to the full length) of any type, in place, from position p to a + p:  ⌈a + p⌉ k = ⌈a⌉ (⌈p⌉ k).
+ * Exact but for rounding wherever ⌈·⌉ is a homomorphism, on abelian groups and on trees alike: the shift is composed
+ * on the left, so relative paths stay as they are. An attention factor (YaRN, LongRoPE) is in the keys once and stays
+ * so. One-sided encodings shift the side that they turn. UNSUPPORTED where no operator leads from one position to the
+ * other (LieRE, xPos with a centre). Frequencies that depend on the length (dynamic NTK, LongRoPE) are those of
+ * options->length: give the one that the keys were turned with. `a` is a path of the binding's group. A call that was
+ * cancelled (options->execution) leaves some keys moved, others not. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_keys_shift(const locus_binding *binding, const locus_path *a,
                                                        const locus_plan_options *options, locus_role role,
                                                        const locus_tensor *keys, locus_error *error);

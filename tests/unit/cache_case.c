@@ -179,7 +179,7 @@ locus_tensor cache_case_rows(const cache_case *c, const cache_part *part, char w
 
 double cache_case_number(const locus_tensor *tensor, size_t token, size_t head, size_t j) {
     double number = 0;
-    cache_rows from = locus_cache_rows_of(tensor, head, token);
+    cache_rows from = locus_cache_rows_of(tensor, head, 0, token);
     from.data = (char *)from.data + j * locus_dtype_size(tensor->dtype);
     const cache_rows to = {&number, LOCUS_FLOAT64, 1};
     locus_cache_convert(1, 1, &from, &to);

@@ -379,8 +379,8 @@ static void types_may_differ(void **state) {
             cache_case_need(&c, locus_cache_attend(c.cache, NULL, &q, &o, NULL, &error), &error);
             locus_tensor rounded = cache_case_zeros(20, c.kv_heads, c.head_dim, c.dtype);
             for (size_t h = 0; h < c.kv_heads; h++) {
-                const cache_rows source = locus_cache_rows_of(&turned, h, 0),
-                                 target = locus_cache_rows_of(&rounded, h, 0);
+                const cache_rows source = locus_cache_rows_of(&turned, h, 0, 0),
+                                 target = locus_cache_rows_of(&rounded, h, 0, 0);
                 locus_cache_convert(20, c.head_dim, &source, &target);
             }
             compare_kept(&c, &all, &rounded, true);

@@ -175,7 +175,7 @@ static void appends_are_checked(void **state) {
     wrong = pair;
     wrong.rank = 2;
     expect(locus_cache_append(c.cache, fitting, &wrong, &pair, NULL, &error), LOCUS_ERROR_SHAPE, &error,
-           "key has rank 2: expected [tokens, heads, dim]");
+           "key has rank 2: expected [tokens, heads, dim] or [sequences, heads, length, dim]");
     wrong = pair;
     wrong.stride[2] = 2;
     expect(locus_cache_append(c.cache, fitting, &wrong, &pair, NULL, &error), LOCUS_ERROR_SHAPE, &error,
@@ -441,7 +441,7 @@ static void shifts_are_checked(void **state) {
     expect(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_QUERY, &x, &error), LOCUS_ERROR_ARGUMENT, &error,
            "only keys and values are shifted, not role 2");
     expect(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &wrong, &error), LOCUS_ERROR_SHAPE, &error,
-           "keys must be [tokens, 2, 4]");
+           "keys must be [tokens, 2, 4] or [sequences, 2, length, 4]");
     assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &x, &error), LOCUS_OK);
     x.shape[0] = 0;
     assert_int_equal(locus_keys_shift(binding, a, NULL, LOCUS_ROLE_KEY, &x, &error), LOCUS_OK);

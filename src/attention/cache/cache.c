@@ -165,46 +165,6 @@ locus_tensor locus_cache_values(const locus_cache *cache, size_t sequence) {
     return locus_cache_view(cache, &cache->values, sequence, 0, locus_growing_length(cache->growing, sequence));
 }
 
-/* ---- checks ---- */
-
-typedef struct wanted_tensor {
-    const char *name;
-    size_t tokens, heads, dim;
-    bool written;
-} wanted_tensor;
-
-static locus_status check_tensor(const locus_tensor *tensor, const wanted_tensor *wanted, locus_error *error) {
-    const size_t extents[] = {wanted->tokens, wanted->heads, wanted->dim};
-    if (!tensor)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, wanted->name, "%s is NULL", wanted->name);
-    if (locus_dtype_size(tensor->dtype) == 0)
-        return locus_fail(error, LOCUS_ERROR_DTYPE, wanted->name, "%s is of unknown element type %d", wanted->name,
-                          (int)tensor->dtype);
-    if (tensor->device != LOCUS_DEVICE_HOST)
-        return locus_tensor_check_host(tensor, wanted->name, error);
-    if (tensor->rank != 3)
-        return locus_fail(error, LOCUS_ERROR_SHAPE, wanted->name, "%s has rank %zu: expected [tokens, heads, dim]",
-                          wanted->name, tensor->rank);
-    for (size_t i = 0; i < 3; i++)
-        if (tensor->shape[i] < 0 || (size_t)tensor->shape[i] != extents[i])
-            return locus_fail(error, LOCUS_ERROR_SHAPE, wanted->name,
-                              "%s has size %lld in dimension %zu: expected %zu%s", wanted->name,
-                              (long long)tensor->shape[i], i, extents[i], i == 0 ? ", the new tokens" : "");
-    if (locus_tensor_count(tensor) == 0)
-        return LOCUS_OK;
-    if (!tensor->data)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, wanted->name, "%s has no data", wanted->name);
-    if (tensor->stride[2] != 1 && tensor->shape[2] > 1)
-        return locus_fail(error, LOCUS_ERROR_SHAPE, wanted->name,
-                          "%s must have stride 1 in its last dimension, not %lld", wanted->name,
-                          (long long)tensor->stride[2]);
-    for (size_t i = 0; wanted->written && i < 2; i++)
-        if (tensor->shape[i] > 1 && tensor->stride[i] == 0)
-            return locus_fail(error, LOCUS_ERROR_SHAPE, wanted->name,
-                              "%s is written, but has stride 0 in dimension %zu", wanted->name, i);
-    return LOCUS_OK;
-}
-
 static locus_status check_cache(const locus_cache *cache, locus_error *error) {
     return cache ? LOCUS_OK : locus_fail(error, LOCUS_ERROR_ARGUMENT, "cache", "cache is NULL");
 }
@@ -217,32 +177,39 @@ static locus_dtype wide_type(const locus_cache *cache, locus_dtype dtype) {
     return wide ? LOCUS_FLOAT64 : LOCUS_FLOAT32;
 }
 
-/* A buffer [tokens, heads, dim] with one head after the other. */
-static locus_tensor heads_of(const cache_room *room, locus_dtype dtype, const locus_tensor *like) {
+/* A buffer of the new tokens, packed, with one head after the other; heads and dim are those of a tensor. */
+static locus_tensor heads_of(const locus_cache *cache, const cache_room *room, locus_dtype dtype,
+                             const locus_tensor *like) {
+    const int64_t tokens = (int64_t)locus_growing_tokens(cache->growing), dim = like->shape[like->rank - 1];
     return (locus_tensor){.data = room->data,
                           .dtype = dtype,
                           .rank = 3,
-                          .shape = {like->shape[0], like->shape[1], like->shape[2]},
-                          .stride = {like->shape[2], like->shape[0] * like->shape[2], 1}};
+                          .shape = {tokens, like->shape[1], dim},
+                          .stride = {dim, tokens * dim, 1}};
+}
+
+static size_t heads_bytes(const locus_cache *cache, locus_dtype dtype, const locus_tensor *like) {
+    const locus_tensor heads = heads_of(cache, &cache->turned, dtype, like);
+    return locus_tensor_count(&heads) * locus_dtype_size(dtype);
 }
 
 static locus_status fit_turning(locus_cache *cache, locus_role role, const locus_tensor *x, locus_error *error) {
     const locus_dtype wide = wide_type(cache, x->dtype);
-    locus_status status = locus_cache_room_fit(&cache->turned, locus_tensor_count(x) * locus_dtype_size(wide), error);
+    locus_status status = locus_cache_room_fit(&cache->turned, heads_bytes(cache, wide, x), error);
     if (status != LOCUS_OK)
         return status;
     const size_t bytes = locus_apply_workspace(locus_growing_fresh(cache->growing), role, wide, NULL);
     return locus_cache_room_fit(&cache->workspace, bytes, error);
 }
 
-/* Tokens from one tensor to another of the same shape, whatever their types. Rows in gaps stay as they are. */
+/* Tokens from one tensor to another, whatever their types and layouts. Rows in gaps stay as they are. */
 static void convert_tokens(const locus_cache *cache, const locus_tensor *from, const locus_tensor *to) {
     for (size_t s = 0; s < cache->sequences; s++) {
         const locus_positions_run run = locus_growing_run(cache->growing, s);
         for (size_t h = 0; h < (size_t)from->shape[1]; h++) {
-            const cache_rows source = locus_cache_rows_of(from, h, run.first),
-                             target = locus_cache_rows_of(to, h, run.first);
-            locus_cache_convert(run.count, (size_t)from->shape[2], &source, &target);
+            const cache_rows source = locus_cache_rows_of(from, h, s, run.first),
+                             target = locus_cache_rows_of(to, h, s, run.first);
+            locus_cache_convert(run.count, (size_t)from->shape[from->rank - 1], &source, &target);
         }
     }
 }
@@ -252,7 +219,7 @@ static locus_status turn(locus_cache *cache, locus_role role, const locus_tensor
                          locus_error *error) {
     const locus_dtype wide = wide_type(cache, x->dtype);
     const locus_execution execution = locus_cache_execution(&cache->workspace);
-    *turned = heads_of(&cache->turned, wide, x);
+    *turned = heads_of(cache, &cache->turned, wide, x);
     if (x->dtype != wide)
         convert_tokens(cache, x, turned);
     return locus_apply(locus_growing_fresh(cache->growing), role, LOCUS_FORWARD, x->dtype == wide ? x : turned, turned,
@@ -275,8 +242,8 @@ static void store_head(void *context, size_t head, size_t worker) {
         const locus_positions_run run = locus_growing_run(job->cache->growing, s);
         const size_t first = locus_growing_length(job->cache->growing, s) - run.count;
         const locus_tensor kept = locus_cache_view(job->cache, job->store, s, first, run.count);
-        const cache_rows from = locus_cache_rows_of(job->turned, head, run.first),
-                         to = locus_cache_rows_of(&kept, head, 0);
+        const cache_rows from = locus_cache_rows_of(job->turned, head, s, run.first),
+                         to = locus_cache_rows_of(&kept, head, 0, 0);
         locus_cache_convert(run.count, job->store->dim, &from, &to);
     }
 }
@@ -288,17 +255,6 @@ static locus_status append_role(locus_cache *cache, locus_role role, const locus
     if (status == LOCUS_OK)
         locus_parallel_for(cache->kv_heads, store_head, &job);
     return status;
-}
-
-static locus_status check_append(const locus_cache *cache, const locus_positions *positions, const locus_tensor *key,
-                                 const locus_tensor *value, locus_error *error) {
-    const size_t tokens = positions ? locus_positions_tokens(positions) : cache->sequences;
-    const wanted_tensor keys = {"key", tokens, cache->kv_heads, cache->keys.dim, false};
-    const wanted_tensor values = {"value", tokens, cache->kv_heads, cache->values.dim, false};
-    locus_status status = locus_growing_check(cache->growing, positions, true, error);
-    if (status == LOCUS_OK)
-        status = check_tensor(key, &keys, error);
-    return status == LOCUS_OK ? check_tensor(value, &values, error) : status;
 }
 
 static locus_status append(locus_cache *cache, const locus_tensor *key, const locus_tensor *value, locus_error *error) {
@@ -315,7 +271,7 @@ locus_status locus_cache_append(locus_cache *cache, const locus_positions *posit
     locus_call call;
     locus_status status = check_cache(cache, error);
     if (status == LOCUS_OK)
-        status = check_append(cache, positions, key, value, error);
+        status = locus_cache_check_append(cache, positions, key, value, error);
     if (status == LOCUS_OK)
         status = locus_call_begin(&call, execution, error);
     if (status != LOCUS_OK)
@@ -347,24 +303,6 @@ locus_status locus_cache_queries(locus_cache *cache, const locus_positions *posi
 
 /* ---- attending ---- */
 
-static locus_status check_attend(const locus_cache *cache, const locus_attention_options *options,
-                                 const locus_tensor *query, const locus_tensor *output, locus_error *error) {
-    if (!locus_growing_entered(cache->growing))
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "cache",
-                          "there are no new tokens whose queries could attend: append first (and again after their "
-                          "tokens have been truncated, evicted or followed by inserted ones)");
-    const locus_attention_kind_info *kind = locus_attention_kind_entry(options->kind);
-    if (!(kind->abilities & LOCUS_ATTENTION_SCORES))
-        return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "kind",
-                          "a cache keeps what softmax attention needs, not what %s attention does: leave kind NULL",
-                          kind->name);
-    const size_t tokens = locus_growing_tokens(cache->growing);
-    const wanted_tensor queries = {"query", tokens, cache->heads, cache->keys.dim, false};
-    const wanted_tensor outputs = {"output", tokens, cache->heads, cache->values.dim, true};
-    locus_status status = check_tensor(query, &queries, error);
-    return status == LOCUS_OK ? check_tensor(output, &outputs, error) : status;
-}
-
 /* Once for full sequences, so that decoding on needs no more. */
 static locus_status fit_attention(locus_cache *cache, const locus_attention_options *options, locus_error *error) {
     const locus_plan *kept = locus_growing_kept(cache->growing);
@@ -393,11 +331,10 @@ static locus_status take_query(locus_cache *cache, bool turned_before, const loc
     *taken = turned;
     if (turned.dtype == cache->dtype)
         return LOCUS_OK;
-    locus_status status =
-        locus_cache_room_fit(&cache->narrow, locus_tensor_count(query) * locus_dtype_size(cache->dtype), error);
+    locus_status status = locus_cache_room_fit(&cache->narrow, heads_bytes(cache, cache->dtype, query), error);
     if (status != LOCUS_OK)
         return status;
-    *taken = heads_of(&cache->narrow, cache->dtype, query);
+    *taken = heads_of(cache, &cache->narrow, cache->dtype, query);
     convert_tokens(cache, &turned, taken);
     return LOCUS_OK;
 }
@@ -426,9 +363,8 @@ static locus_status attend(locus_cache *cache, const locus_attention_options *op
     chosen.turned = true;
     locus_status status = take_query(cache, options->turned, query, &taken, error);
     if (status == LOCUS_OK && output->dtype != cache->dtype) {
-        status =
-            locus_cache_room_fit(&cache->results, locus_tensor_count(output) * locus_dtype_size(cache->dtype), error);
-        result = heads_of(&cache->results, cache->dtype, output);
+        status = locus_cache_room_fit(&cache->results, heads_bytes(cache, cache->dtype, output), error);
+        result = heads_of(cache, &cache->results, cache->dtype, output);
     }
     if (status == LOCUS_OK)
         status = fit_attention(cache, &chosen, error);
@@ -451,7 +387,7 @@ locus_status locus_cache_attend(locus_cache *cache, const locus_attention_option
     if (status == LOCUS_OK && options)
         status = locus_attention_options_read(&chosen, options, error);
     if (status == LOCUS_OK)
-        status = check_attend(cache, &chosen, query, output, error);
+        status = locus_cache_check_attend(cache, &chosen, query, output, error);
     if (status == LOCUS_OK)
         status = locus_call_begin(&call, execution, error);
     if (status != LOCUS_OK)

@@ -53,12 +53,19 @@ typedef struct cache_rows {
 } cache_rows;
 void locus_cache_convert(size_t count, size_t dim, const cache_rows *from, const cache_rows *to);
 
-/* Head `head` of a tensor [tokens, heads, dim], from a token on. */
-cache_rows locus_cache_rows_of(const locus_tensor *tensor, size_t head, size_t token);
+/* Head `head` of a sequence, whose first packed token is `first`, of a tensor in either layout. */
+cache_rows locus_cache_rows_of(const locus_tensor *tensor, size_t head, size_t sequence, size_t first);
 
 /* Kept rows of one sequence: [count, kv_heads, dim] from row `first` on. */
 locus_tensor locus_cache_view(const locus_cache *cache, const cache_store *store, size_t sequence, size_t first,
                               size_t count);
+
+/* ---- checks (cache_check.c) ---- */
+
+locus_status locus_cache_check_append(const locus_cache *cache, const locus_positions *positions,
+                                      const locus_tensor *key, const locus_tensor *value, locus_error *error);
+locus_status locus_cache_check_attend(const locus_cache *cache, const locus_attention_options *options,
+                                      const locus_tensor *query, const locus_tensor *output, locus_error *error);
 
 /* ---- re-basing (cache_shift.c) ---- */
 

@@ -53,7 +53,7 @@ static void move_up(const locus_cache *cache, const cache_store *store, size_t s
     const locus_tensor to = locus_cache_view(cache, store, sequence, first, behind),
                        from = locus_cache_view(cache, store, sequence, first + count, behind);
     for (size_t h = 0; h < cache->kv_heads; h++) {
-        const cache_rows source = locus_cache_rows_of(&from, h, 0), target = locus_cache_rows_of(&to, h, 0);
+        const cache_rows source = locus_cache_rows_of(&from, h, 0, 0), target = locus_cache_rows_of(&to, h, 0, 0);
         locus_cache_convert(behind, store->dim, &source, &target);
     }
 }
@@ -123,7 +123,7 @@ static void copy_store(const locus_cache *cache, const cache_store *store, const
     const locus_tensor from =
         locus_cache_view(fragment->source, from_store, fragment->sequence, fragment->first, fragment->count);
     for (size_t h = 0; h < cache->kv_heads; h++) {
-        const cache_rows source = locus_cache_rows_of(&from, h, 0), target = locus_cache_rows_of(to, h, 0);
+        const cache_rows source = locus_cache_rows_of(&from, h, 0, 0), target = locus_cache_rows_of(to, h, 0, 0);
         locus_cache_convert(fragment->count, store->dim, &source, &target);
     }
 }

@@ -30,12 +30,13 @@ static char *row_at(const cache_rows *rows, size_t index, size_t element) {
     return (char *)rows->data + at * (ptrdiff_t)locus_dtype_size(rows->dtype);
 }
 
-cache_rows locus_cache_rows_of(const locus_tensor *tensor, size_t head, size_t token) {
-    cache_rows rows = {tensor->data, tensor->dtype, (ptrdiff_t)tensor->stride[0]};
+cache_rows locus_cache_rows_of(const locus_tensor *tensor, size_t head, size_t sequence, size_t first) {
+    const locus_token_rows all = locus_token_rows_of(tensor);
+    const ptrdiff_t at =
+        (ptrdiff_t)first * all.token + (ptrdiff_t)head * all.head + locus_token_rows_shift(&all, sequence, first);
+    cache_rows rows = {tensor->data, tensor->dtype, all.token};
     if (tensor->data)
-        rows.data = (char *)tensor->data +
-                    ((ptrdiff_t)token * (ptrdiff_t)tensor->stride[0] + (ptrdiff_t)head * (ptrdiff_t)tensor->stride[1]) *
-                        (ptrdiff_t)locus_dtype_size(tensor->dtype);
+        rows.data = (char *)tensor->data + at * (ptrdiff_t)locus_dtype_size(tensor->dtype);
     return rows;
 }
 

@@ -129,14 +129,14 @@ static void run_piece(const cache_shifter *shifter, const locus_plan *plan, locu
     const locus_status status = locus_apply(plan, role, LOCUS_FORWARD, piece, piece, &execution, NULL);
     (void)status; /* tensors and workspace have been checked, and the call knows whether it was cancelled */
     for (size_t h = 0; role == LOCUS_ROLE_KEY && shifter->undo != 1 && h < (size_t)piece->shape[1]; h++) {
-        const cache_rows rows = locus_cache_rows_of(piece, h, 0);
+        const cache_rows rows = locus_cache_rows_of(piece, h, 0, 0);
         scale_rows((size_t)piece->shape[0], shifter->turning, shifter->undo, &rows);
     }
 }
 
 static void convert_heads(const locus_tensor *from, const locus_tensor *to) {
     for (size_t h = 0; h < (size_t)from->shape[1]; h++) {
-        const cache_rows source = locus_cache_rows_of(from, h, 0), target = locus_cache_rows_of(to, h, 0);
+        const cache_rows source = locus_cache_rows_of(from, h, 0, 0), target = locus_cache_rows_of(to, h, 0, 0);
         locus_cache_convert((size_t)from->shape[0], (size_t)from->shape[2], &source, &target);
     }
 }
@@ -145,7 +145,7 @@ void locus_cache_shifter_run(const cache_shifter *shifter, locus_role role, cons
     for (size_t done = 0, count; done < shifter->tokens; done += count) {
         locus_tensor piece = *keys;
         count = shifter->tokens - done < PIECE ? shifter->tokens - done : PIECE;
-        piece.data = locus_cache_rows_of(keys, 0, done).data;
+        piece.data = locus_cache_rows_of(keys, 0, 0, done).data;
         piece.shape[0] = (int64_t)count;
         const locus_plan *plan = shifter->plans[count < PIECE];
         if (!locus_dtype_is_half(keys->dtype)) {
@@ -169,24 +169,45 @@ static locus_status check_keys(const locus_binding *binding, locus_role role, co
         return locus_fail(error, LOCUS_ERROR_DTYPE, "keys", "keys are of unknown element type %d", (int)keys->dtype);
     if (keys->device != LOCUS_DEVICE_HOST)
         return locus_tensor_check_host(keys, "keys", error);
-    if (keys->rank != 3 || keys->shape[0] < 0 || keys->shape[1] != (int64_t)heads || keys->shape[2] != (int64_t)dim)
-        return locus_fail(error, LOCUS_ERROR_SHAPE, "keys", "keys must be [tokens, %zu, %zu]", heads, dim);
+    const bool apart = keys->rank == 4;
+    if ((keys->rank != 3 && !apart) || keys->shape[0] < 0 || keys->shape[1] != (int64_t)heads ||
+        (apart && keys->shape[2] < 0) || keys->shape[apart ? 3 : 2] != (int64_t)dim)
+        return locus_fail(error, LOCUS_ERROR_SHAPE, "keys",
+                          "keys must be [tokens, %zu, %zu] or [sequences, %zu, length, %zu]", heads, dim, heads, dim);
     if (locus_tensor_count(keys) > 0 && !keys->data)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "keys", "keys have no data");
-    if (keys->stride[2] != 1 && dim > 1)
+    if (keys->stride[keys->rank - 1] != 1 && dim > 1)
         return locus_fail(error, LOCUS_ERROR_SHAPE, "keys", "keys must have stride 1 in their last dimension, not %lld",
-                          (long long)keys->stride[2]);
+                          (long long)keys->stride[keys->rank - 1]);
     return LOCUS_OK;
 }
 
+/* One entry of a batch as [length, heads, dim]. */
+static locus_tensor entry_of(const locus_tensor *keys, int64_t index) {
+    const locus_tensor entry = {.data = (char *)keys->data +
+                                        index * keys->stride[0] * (int64_t)locus_dtype_size(keys->dtype),
+                                .dtype = keys->dtype,
+                                .rank = 3,
+                                .shape = {keys->shape[2], keys->shape[1], keys->shape[3]},
+                                .stride = {keys->stride[2], keys->stride[1], keys->stride[3]}};
+    return entry;
+}
+
+/* Plans are made once, for pieces of any entry. */
 static locus_status shift_keys(const locus_binding *binding, const locus_path *a, const locus_plan_options *options,
                                locus_role role, const locus_tensor *keys, locus_error *error) {
     cache_shifter shifter;
-    const locus_status status =
-        locus_cache_shifter_create(&shifter, binding, a, options, (size_t)keys->shape[0], error);
+    const bool apart = keys->rank == 4, empty = locus_tensor_count(keys) == 0;
+    const size_t tokens = empty ? 0 : (size_t)keys->shape[apart ? 2 : 0];
+    const locus_status status = locus_cache_shifter_create(&shifter, binding, a, options, tokens, error);
     if (status != LOCUS_OK)
         return status;
-    locus_cache_shifter_run(&shifter, role, keys);
+    for (int64_t s = 0; apart && !empty && s < keys->shape[0] && !locus_call_cancelled(); s++) {
+        const locus_tensor entry = entry_of(keys, s);
+        locus_cache_shifter_run(&shifter, role, &entry);
+    }
+    if (!apart)
+        locus_cache_shifter_run(&shifter, role, keys);
     locus_cache_shifter_destroy(&shifter);
     return LOCUS_OK;
 }

@@ -113,8 +113,10 @@ static void append(cache_case *c) {
     const locus_dtype dtype = trial_dtype(c->choices);
     const size_t tokens = side.tokens.tokens;
     double *k = draw_rows(c, dtype, tokens * c->row_key), *v = draw_rows(c, dtype, tokens * c->row_value);
-    drawn_tensor key = drawn_tensor_packed(c->choices, dtype, &side.tokens, shape->kv_heads, shape->head_dim);
-    drawn_tensor value = drawn_tensor_packed(c->choices, dtype, &side.tokens, shape->kv_heads, shape->value_dim);
+    side.tokens.first = side.first;
+    side.tokens.count = side.count;
+    drawn_tensor key = drawn_tensor_make(c->choices, dtype, &side.tokens, shape->kv_heads, shape->head_dim);
+    drawn_tensor value = drawn_tensor_make(c->choices, dtype, &side.tokens, shape->kv_heads, shape->value_dim);
     drawn_tensor_put(&key, k);
     drawn_tensor_put(&value, v);
     const bool starved = choose_chance(c->choices, 10);
@@ -252,9 +254,12 @@ static void attend(cache_case *c) {
     const bool said = choose_chance(c->choices, 50);
     locus_error error = {.status = LOCUS_OK};
     double *q = draw_rows(c, dtype, c->query_tokens * shape->heads * shape->head_dim);
-    const reference_tokens tokens = {.tokens = c->query_tokens};
-    drawn_tensor query = drawn_tensor_packed(c->choices, dtype, &tokens, shape->heads, shape->head_dim);
-    drawn_tensor output = drawn_tensor_packed(c->choices, dtype, &tokens, shape->heads, shape->value_dim);
+    size_t fresh[SEQUENCES];
+    for (size_t s = 0; s < c->options.sequences; s++)
+        fresh[s] = c->kept[s].fresh;
+    const reference_tokens tokens = {c->options.sequences, c->query_tokens, c->query_first, fresh, NULL};
+    drawn_tensor query = drawn_tensor_make(c->choices, dtype, &tokens, shape->heads, shape->head_dim);
+    drawn_tensor output = drawn_tensor_make(c->choices, dtype, &tokens, shape->heads, shape->value_dim);
     drawn_tensor_put(&query, q);
     drawn_tensor_watch(&output);
     const locus_status status =
