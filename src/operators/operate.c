@@ -32,7 +32,7 @@ typedef struct locus_operate_cut {
 /* One execution. */
 typedef struct locus_operate_job {
     const locus_operate *operate;
-    locus_whole_stream stream;
+    const locus_whole_stream *stream;
     bool apart; /* some tensor's sequences stand apart */
     locus_operate_cut cut;
     bool learns;
@@ -80,18 +80,21 @@ static void cut_desk(locus_operate_cut *cut, const locus_operate *operate, bool 
 /* With slots: few pieces, each of whole groups of GRADIENT_TOKENS. */
 static locus_operate_cut cut_of(const locus_operate *operate, bool learns) {
     const locus_operator_class *class = operate->op->class;
-    const size_t used = operate->side->used,
-                 token_bytes = operate->heads * groups_of(operate) * operate->dim * locus_dtype_size(operate->dtype);
-    locus_operate_cut cut = {.piece_tokens = PIECE_BYTES / (token_bytes ? token_bytes : 1)};
-    if (cut.piece_tokens < BASIS_TOKENS)
-        cut.piece_tokens = BASIS_TOKENS;
+    const size_t used = operate->side->used;
+    locus_operate_cut cut = {.piece_tokens = BASIS_TOKENS};
+    if (used > BASIS_TOKENS) {
+        const size_t token_bytes =
+            operate->heads * groups_of(operate) * operate->dim * locus_dtype_size(operate->dtype);
+        const size_t fit = PIECE_BYTES / (token_bytes ? token_bytes : 1);
+        cut.piece_tokens = fit > BASIS_TOKENS ? fit : BASIS_TOKENS;
+    }
     if (learns) {
         const size_t least = used > GRADIENT_FEW ? 2 * GRADIENT_TOKENS : GRADIENT_TOKENS;
         size_t groups = quotient_up(quotient_up(used, least), GRADIENT_PIECES);
         cut.piece_tokens = least * (groups ? groups : 1);
         cut.slot_bytes = rounded(class->slot_bytes(operate->op));
     }
-    cut.pieces = quotient_up(used, cut.piece_tokens);
+    cut.pieces = used <= BASIS_TOKENS ? used > 0 : quotient_up(used, cut.piece_tokens);
     cut_desk(&cut, operate, learns);
     return cut;
 }
@@ -126,7 +129,7 @@ static void begin_at(locus_token_rows *rows, const locus_operate *operate, size_
 
 /* The stream's rows from a token on, as far as they lie together. */
 static locus_whole_stream rows_from(const locus_operate_job *job, size_t token) {
-    locus_whole_stream rows = job->stream;
+    locus_whole_stream rows = *job->stream;
     begin_at(&rows.x, job->operate, token);
     begin_at(&rows.gy, job->operate, token);
     begin_at(&rows.y, job->operate, token);
@@ -179,8 +182,8 @@ static void act_on_heads(const locus_operate_piece *piece, const locus_whole_str
 
 static locus_operator_call call_of(const locus_operate_piece *piece, size_t first, size_t count) {
     const locus_operate_job *job = piece->job;
-    return (locus_operator_call){.role = job->stream.role,
-                                 .direction = job->stream.direction,
+    return (locus_operator_call){.role = job->stream->role,
+                                 .direction = job->stream->direction,
                                  .coordinates = LOCUS_OUTER,
                                  .dtype = locus_dtype_working(job->operate->dtype),
                                  .first = first,
@@ -220,7 +223,7 @@ static void convert_rows(const locus_operate_job *job, const locus_token_rows *r
 
 static void act_widened(const locus_operate_piece *piece, size_t first, size_t count) {
     const locus_operate_job *job = piece->job;
-    const locus_whole_stream *stream = &job->stream;
+    const locus_whole_stream *stream = job->stream;
     const ptrdiff_t dim = (ptrdiff_t)job->operate->dim;
     const ptrdiff_t row = (ptrdiff_t)(job->operate->heads * groups_of(job->operate)) * dim;
     const locus_token_rows turned = {.data = rows_of_desk(piece, 0), .token = row, .head = dim};
@@ -258,8 +261,8 @@ static void learn_shared(const locus_operate_piece *piece, size_t g, size_t head
     const locus_operator *op = job->operate->op;
     const size_t own = head * groups_of(job->operate) + g;
     char *gy = rows_of_desk(piece, 0), *x = rows_of_desk(piece, 1);
-    copy_rows(job, &job->stream.gy, own, &call, gy, false);
-    copy_rows(job, &job->stream.x, own, &call, x, false);
+    copy_rows(job, &job->stream->gy, own, &call, gy, false);
+    copy_rows(job, &job->stream->x, own, &call, x, false);
     call.head = head;
     call.x = x;
     call.x_stride = (ptrdiff_t)job->operate->dim;
@@ -272,7 +275,7 @@ static void learn_shared(const locus_operate_piece *piece, size_t g, size_t head
                                                (piece->index * job->operate->heads + head) * job->cut.slot_bytes,
                                       .slot_stride = job->cut.slot_bytes};
     op->class->backward_heads(op, &call, &one);
-    copy_rows(job, &job->stream.y, own, &call, gy, true);
+    copy_rows(job, &job->stream->y, own, &call, gy, true);
 }
 
 /* As act does a run of tokens that lie together: group by group, block by block. */
@@ -326,17 +329,21 @@ static void run_piece(void *context, size_t index, size_t worker) {
     locus_token_side_walk(job->operate->side, begin, end, visit_tokens, &piece);
 }
 
-static locus_operate_job job_of(const locus_operate *operate, const locus_whole_stream *stream, bool learns,
-                                void *workspace) {
-    locus_operate_job job = {.operate = operate, .stream = *stream, .cut = cut_of(operate, learns), .learns = learns};
-    job.apart = stream->x.apart || stream->gy.apart || stream->y.apart;
-    job.slots = workspace;
-    job.desks = workspace ? job.slots + job.cut.pieces * operate->heads * job.cut.slot_bytes : NULL;
-    return job;
+/* Filled in place: what is written piece by piece and then copied as a whole waits for its stores. */
+static void begin(locus_operate_job *job, const locus_operate *operate, const locus_whole_stream *stream, bool learns,
+                  void *workspace) {
+    job->operate = operate;
+    job->stream = stream;
+    job->apart = stream->x.apart || stream->gy.apart || stream->y.apart;
+    job->cut = cut_of(operate, learns);
+    job->learns = learns;
+    job->slots = workspace;
+    job->desks = workspace ? job->slots + job->cut.pieces * operate->heads * job->cut.slot_bytes : NULL;
 }
 
 void locus_operate_forward(const locus_operate *operate, const locus_whole_stream *stream, void *workspace) {
-    locus_operate_job job = job_of(operate, stream, false, workspace);
+    locus_operate_job job;
+    begin(&job, operate, stream, false, workspace);
     locus_parallel_for(job.cut.pieces, run_piece, &job);
 }
 
@@ -364,7 +371,8 @@ void locus_operate_backward(const locus_operate *operate, const locus_whole_stre
     locus_whole_stream given = *stream;
     if (!learns)
         given.x = (locus_token_rows){0};
-    locus_operate_job job = job_of(operate, &given, learns, workspace);
+    locus_operate_job job;
+    begin(&job, operate, &given, learns, workspace);
     locus_parallel_for(job.cut.pieces, run_piece, &job);
     if (learns && job.cut.pieces > 0)
         reduce_heads(&job);

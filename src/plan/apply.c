@@ -222,7 +222,8 @@ static size_t bytes_needed(const void *context) {
 /* The last case: nothing acts, or it is the gradient of what embeddings add to. */
 static void act(const locus_apply_job *job) {
     const locus_operate operate = operate_of(job, job->y->dtype);
-    const locus_whole_stream stream = locus_apply_stream(job);
+    locus_whole_stream stream;
+    locus_apply_stream(job, &stream);
     if (job->site.whole)
         locus_apply_whole_run(job);
     else if (job->site.op && job->gy)

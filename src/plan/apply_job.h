@@ -35,13 +35,12 @@ static inline size_t locus_apply_rounded(size_t bytes) {
 
 /* The rows of a tensor of the role's. */
 static inline locus_token_rows locus_apply_rows(const locus_apply_site *site, const locus_tensor *tensor) {
-    const bool vectors = site->rank == 2;
-    return locus_token_rows_settle(vectors ? locus_token_rows_of_vectors(tensor) : locus_token_rows_of(tensor),
-                                   site->side);
+    const locus_token_rows rows = site->rank == 2 ? locus_token_rows_of_vectors(tensor) : locus_token_rows_of(tensor);
+    return rows.apart ? locus_token_rows_settle(rows, site->side) : rows;
 }
 
 /* The tensors as one stream: x, y in forward; gy, gx (y) and, where there is something to learn, x in backward. */
-locus_whole_stream locus_apply_stream(const locus_apply_job *job);
+void locus_apply_stream(const locus_apply_job *job, locus_whole_stream *stream);
 
 /* Bytes of a float32 copy of a tensor of a half type; 0 for other types. */
 size_t locus_apply_wide_bytes(const locus_apply_site *site, locus_dtype dtype);

@@ -8,16 +8,16 @@
 #include "plan/apply_job.h"
 
 /* NULL: no rows. */
-static locus_token_rows rows_of(const locus_apply_job *job, const locus_tensor *tensor) {
-    return tensor ? locus_apply_rows(&job->site, tensor) : (locus_token_rows){0};
+static void set_rows(locus_token_rows *rows, const locus_apply_job *job, const locus_tensor *tensor) {
+    *rows = tensor ? locus_apply_rows(&job->site, tensor) : (locus_token_rows){0};
 }
 
-locus_whole_stream locus_apply_stream(const locus_apply_job *job) {
-    return (locus_whole_stream){.role = job->site.role,
-                                .direction = job->direction,
-                                .x = rows_of(job, job->x),
-                                .gy = rows_of(job, job->gy),
-                                .y = rows_of(job, job->y)};
+void locus_apply_stream(const locus_apply_job *job, locus_whole_stream *stream) {
+    stream->role = job->site.role;
+    stream->direction = job->direction;
+    set_rows(&stream->x, job, job->x);
+    set_rows(&stream->gy, job, job->gy);
+    set_rows(&stream->y, job, job->y);
 }
 
 static size_t batch_of(const locus_apply_site *site, size_t first) {
@@ -61,7 +61,8 @@ static locus_whole_stream group_stream(const locus_whole_stream *all, const locu
 
 static void run_streams(const locus_apply_job *job, void *workspace) {
     const locus_whole_operator *whole = job->site.whole;
-    const locus_whole_stream all = locus_apply_stream(job);
+    locus_whole_stream all;
+    locus_apply_stream(job, &all);
     locus_whole_stream streams[LOCUS_WHOLE_STREAMS_MAX];
     for (size_t first = 0; first < job->site.groups; first += LOCUS_WHOLE_STREAMS_MAX) {
         const locus_whole_call call = {.dtype = job->y->dtype,

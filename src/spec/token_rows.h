@@ -17,7 +17,7 @@ typedef struct locus_token_rows {
     void *data;
     ptrdiff_t token, head; /* elements from one to the next */
     ptrdiff_t sequence;    /* the same of sequences; 0 where tokens are packed */
-    bool apart;
+    size_t apart;          /* not 0: they are; a word, like the rest, so that short calls copy rows without waiting */
 } locus_token_rows;
 
 /* Of a tensor of heads, rank 3 or 4. */

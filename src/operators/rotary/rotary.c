@@ -62,28 +62,30 @@ static size_t scratch_bytes(const locus_operator *op, locus_dtype dtype, size_t 
 
 /* INNER is where the basis has been entered and not left: after the operator of queries, keys and values, before that
  * of the output. One-sided encodings have no such place: one side is never turned, so nothing cancels. */
-static locus_rotary_walk walk_of(const locus_operator *op, const locus_operator_call *call,
-                                 const locus_operator_heads *heads) {
+static void walk_begin(locus_rotary_walk *walk, const locus_operator *op, const locus_operator_call *call,
+                       const locus_operator_heads *heads) {
     const locus_rotary_operator *own = (const locus_rotary_operator *)op;
     const bool query_key = call->role == LOCUS_ROLE_QUERY || call->role == LOCUS_ROLE_KEY;
     const bool queries = call->role == LOCUS_ROLE_QUERY || call->role == LOCUS_ROLE_OUTPUT;
     const locus_side side = own->rotary->side;
     const bool inner = call->coordinates == LOCUS_INNER && !(query_key && side != LOCUS_SIDE_BOTH);
-    locus_rotary_walk walk = {.op = own, .call = call, .heads = heads};
-    walk.queries = queries;
-    walk.scratch = scratch_layout(own, call->dtype, heads->count);
-    walk.acts = !query_key || side == LOCUS_SIDE_BOTH || (side == LOCUS_SIDE_QUERY) == queries;
-    walk.factor = query_key && walk.acts && own->rotary->factor > 0 ? own->rotary->factor : 1;
-    walk.angles = queries || !own->key_angles ? own->angles : own->key_angles;
-    walk.sign = (call->role == LOCUS_ROLE_OUTPUT) == (call->direction == LOCUS_INVERSE) ? 1 : -1;
-    walk.into = !inner || walk.sign > 0;
-    walk.out_of = !inner || walk.sign < 0;
-    return walk;
+    walk->op = own;
+    walk->call = call;
+    walk->heads = heads;
+    walk->queries = queries;
+    walk->scratch = scratch_layout(own, call->dtype, heads->count);
+    walk->acts = !query_key || side == LOCUS_SIDE_BOTH || (side == LOCUS_SIDE_QUERY) == queries;
+    walk->factor = query_key && walk->acts && own->rotary->factor > 0 ? own->rotary->factor : 1;
+    walk->angles = queries || !own->key_angles ? own->angles : own->key_angles;
+    walk->sign = (call->role == LOCUS_ROLE_OUTPUT) == (call->direction == LOCUS_INVERSE) ? 1 : -1;
+    walk->into = !inner || walk->sign > 0;
+    walk->out_of = !inner || walk->sign < 0;
 }
 
 static void forward_heads(const locus_operator *op, const locus_operator_call *call,
                           const locus_operator_heads *heads) {
-    const locus_rotary_walk walk = walk_of(op, call, heads);
+    locus_rotary_walk walk;
+    walk_begin(&walk, op, call, heads);
     if (call->dtype == LOCUS_FLOAT32)
         locus_rotary_run_float32(&walk);
     else
@@ -111,7 +113,8 @@ static void turn_back(const locus_rotary_walk *walk) {
 
 static void backward_heads(const locus_operator *op, const locus_operator_call *call,
                            const locus_operator_heads *heads) {
-    const locus_rotary_walk walk = walk_of(op, call, heads);
+    locus_rotary_walk walk;
+    walk_begin(&walk, op, call, heads);
     if (!walk.acts || !heads->slots || walk.op->rotary->learned == LOCUS_LEARN_NOTHING)
         turn_back(&walk);
     else if (call->dtype == LOCUS_FLOAT32)
