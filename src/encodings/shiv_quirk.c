@@ -221,18 +221,18 @@ static void form(const locus_embedding *embedding, locus_form_writer *writer) {
     const locus_shiv_quirk_embedding *own = (const locus_shiv_quirk_embedding *)embedding;
     const size_t dim = own->own->dim, depth = own->own->depth;
     const int64_t tokens = (int64_t)own->side->tokens;
-    locus_form_distinct distinct;
+    locus_distinct_positions distinct;
     locus_form_begin(writer, LOCUS_FORM_VECTORS, dim, "steps");
-    if (!locus_form_distinguish(writer, false, &distinct))
+    if (!locus_form_distinguish(writer, &distinct))
         return;
-    int64_t *steps = locus_form_take(writer, distinct.count * depth, sizeof *steps);
-    double *vectors = locus_form_take(writer, distinct.count * dim, sizeof *vectors);
-    for (size_t i = 0; steps && vectors && i < distinct.count; i++)
-        write_steps(own, distinct.sample[i], steps + i * depth, vectors + i * dim);
-    locus_form_add(writer, "vectors", LOCUS_FORM_FLOAT64, vectors,
-                   LOCUS_FORM_SHAPE((int64_t)distinct.count, (int64_t)dim));
-    locus_form_add(writer, "row", LOCUS_FORM_UINT32, distinct.query, LOCUS_FORM_SHAPE(tokens));
-    locus_form_add(writer, "steps", LOCUS_FORM_INT64, steps, LOCUS_FORM_SHAPE((int64_t)distinct.count, (int64_t)depth));
+    const size_t count = locus_form_query_positions(&distinct);
+    int64_t *steps = locus_form_take(writer, count * depth, sizeof *steps);
+    double *vectors = locus_form_take(writer, count * dim, sizeof *vectors);
+    for (size_t i = 0; steps && vectors && i < count; i++)
+        write_steps(own, distinct.query.tokens[distinct.query.first[i]], steps + i * depth, vectors + i * dim);
+    locus_form_add(writer, "vectors", LOCUS_FORM_FLOAT64, vectors, LOCUS_FORM_SHAPE((int64_t)count, (int64_t)dim));
+    locus_form_add(writer, "row", LOCUS_FORM_UINT32, distinct.query.numbers, LOCUS_FORM_SHAPE(tokens));
+    locus_form_add(writer, "steps", LOCUS_FORM_INT64, steps, LOCUS_FORM_SHAPE((int64_t)count, (int64_t)depth));
     locus_form_whole(writer, "branches", (int64_t)own->own->branches);
     locus_form_add(writer, "decays", LOCUS_FORM_FLOAT64, writer->values, LOCUS_FORM_SHAPE((int64_t)own->own->decays));
     locus_form_learned(writer, 0, 0);

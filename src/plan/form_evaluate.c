@@ -16,10 +16,9 @@ typedef struct locus_form_columns {
     const locus_whole_operator *whole;
     size_t heads, dim;
     const locus_token_side *side;
-    const uint32_t *numbers; /* [tokens] of positions */
-    bool *made;              /* [positions] */
-    double *matrices;        /* [positions, heads, dim, dim] */
-    double *x, *y;           /* [dim] of a local operator, else [tokens, heads, dim] */
+    const locus_position_tokens *tokens; /* of each position */
+    double *matrices;                    /* [positions, heads, dim, dim] */
+    double *x, *y;                       /* [dim] of a local operator, else [tokens, heads, dim] */
     void *scratch;
 } locus_form_columns;
 
@@ -40,7 +39,8 @@ static void put_column(const locus_form_columns *columns, size_t position, size_
         matrix[i * dim + column] = y[i];
 }
 
-static void make_local(const locus_form_columns *columns, size_t token) {
+/* All columns of a position's matrices, at one of its tokens. */
+static void make_local(const locus_form_columns *columns, size_t position, size_t token) {
     const locus_operator *op = columns->local;
     locus_operator_call call = {.role = columns->role,
                                 .direction = direction_of(columns->role),
@@ -56,24 +56,18 @@ static void make_local(const locus_form_columns *columns, size_t token) {
             memset(columns->x, 0, columns->dim * sizeof *columns->x);
             columns->x[column] = 1;
             op->class->forward(op, &call, columns->y, (ptrdiff_t)columns->dim);
-            put_column(columns, columns->numbers[token], call.head, column, columns->y);
+            put_column(columns, position, call.head, column, columns->y);
         }
 }
 
-/* Visits the first token of each position. */
-static void visit_positions(const locus_form_columns *columns, size_t column) {
-    const locus_token_side *side = columns->side;
-    for (size_t r = 0; r < side->run_count && !locus_call_cancelled(); r++)
-        for (size_t t = side->runs[r].first; t < side->runs[r].first + side->runs[r].count; t++) {
-            if (columns->made[columns->numbers[t]])
-                continue;
-            columns->made[columns->numbers[t]] = true;
-            if (columns->local)
-                make_local(columns, t);
-            for (size_t h = 0; columns->whole && h < columns->heads; h++)
-                put_column(columns, columns->numbers[t], h, column,
-                           columns->y + (t * columns->heads + h) * columns->dim);
-        }
+/* One column of all matrices, from what all tokens became. */
+static void take_column(const locus_form_columns *columns, size_t positions, size_t column) {
+    for (size_t p = 0; p < positions; p++) {
+        const size_t first = columns->tokens->first[p];
+        for (size_t h = 0; first < columns->tokens->first[p + 1] && h < columns->heads; h++)
+            put_column(columns, p, h, column,
+                       columns->y + (columns->tokens->tokens[first] * columns->heads + h) * columns->dim);
+    }
 }
 
 static void make_whole(const locus_form_columns *columns, size_t positions) {
@@ -87,11 +81,10 @@ static void make_whole(const locus_form_columns *columns, size_t positions) {
         .dtype = LOCUS_FLOAT64, .count = 1, .streams = &stream, .workspace = columns->scratch};
     for (size_t column = 0; column < dim && !locus_call_cancelled(); column++) {
         memset(columns->x, 0, vectors * dim * sizeof *columns->x);
-        memset(columns->made, 0, positions * sizeof *columns->made);
         for (size_t v = 0; v < vectors; v++)
             columns->x[v * dim + column] = 1;
         columns->whole->class->forward(columns->whole, &call);
-        visit_positions(columns, column);
+        take_column(columns, positions, column);
     }
 }
 
@@ -101,14 +94,14 @@ static size_t scratch_bytes(const locus_form_columns *columns) {
                : columns->whole->class->workspace_bytes(columns->whole, LOCUS_FLOAT64, &columns->role, 1, false);
 }
 
-static void write_role(locus_form_columns columns, const locus_form_distinct *distinct, locus_form_writer *writer) {
+static void write_role(locus_form_columns columns, const locus_distinct_positions *distinct,
+                       locus_form_writer *writer) {
     const bool query = stands_with_queries(columns.role);
     const size_t vectors = columns.local ? 1 : columns.side->tokens * columns.heads;
     const int64_t dim = (int64_t)columns.dim;
     locus_form_begin(writer, LOCUS_FORM_MATRICES, columns.dim, "");
     locus_form_limit(writer, 1u << columns.role);
-    columns.numbers = query ? distinct->query : distinct->key;
-    columns.made = locus_form_take(writer, distinct->count, sizeof *columns.made);
+    columns.tokens = query ? &distinct->query : &distinct->key;
     columns.matrices =
         locus_form_take(writer, distinct->count * columns.heads * columns.dim * columns.dim, sizeof(double));
     columns.x = locus_form_take(writer, vectors * columns.dim, sizeof *columns.x);
@@ -116,13 +109,14 @@ static void write_role(locus_form_columns columns, const locus_form_distinct *di
     columns.scratch = locus_form_take(writer, scratch_bytes(&columns), 1);
     if (writer->status != LOCUS_OK)
         return;
-    if (columns.local)
-        visit_positions(&columns, 0);
-    else
+    for (size_t p = 0; columns.local && p < distinct->count && !locus_call_cancelled(); p++)
+        if (columns.tokens->first[p] < columns.tokens->first[p + 1])
+            make_local(&columns, p, columns.tokens->tokens[columns.tokens->first[p]]);
+    if (columns.whole)
         make_whole(&columns, distinct->count);
     locus_form_add(writer, "matrices", LOCUS_FORM_FLOAT64, columns.matrices,
                    LOCUS_FORM_SHAPE((int64_t)distinct->count, (int64_t)columns.heads, dim, dim));
-    locus_form_add(writer, query ? "query_matrix" : "key_matrix", LOCUS_FORM_UINT32, columns.numbers,
+    locus_form_add(writer, query ? "query_matrix" : "key_matrix", LOCUS_FORM_UINT32, columns.tokens->numbers,
                    LOCUS_FORM_SHAPE((int64_t)columns.side->tokens));
 }
 
@@ -130,8 +124,8 @@ void locus_form_evaluate_operator(const locus_operator *local, const locus_whole
                                   locus_form_writer *writer) {
     static const locus_role roles[] = {LOCUS_ROLE_QUERY, LOCUS_ROLE_KEY, LOCUS_ROLE_VALUE, LOCUS_ROLE_OUTPUT};
     const locus_placement *first = &writer->places->items[0];
-    locus_form_distinct distinct;
-    if (!locus_form_distinguish(writer, true, &distinct))
+    locus_distinct_positions distinct;
+    if (!locus_form_distinguish(writer, &distinct))
         return;
     for (size_t i = 0; i < sizeof roles / sizeof roles[0] && writer->status == LOCUS_OK; i++) {
         const locus_form_columns columns = {.role = roles[i],
@@ -185,16 +179,17 @@ void locus_form_evaluate_score(const locus_score_term *term, locus_form_writer *
 
 void locus_form_evaluate_embedding(const locus_embedding *embedding, size_t dim, locus_form_writer *writer) {
     const locus_embedding_class *class = embedding->class;
-    locus_form_distinct distinct;
+    locus_distinct_positions distinct;
     locus_form_begin(writer, LOCUS_FORM_VECTORS, dim, "");
-    if (!locus_form_distinguish(writer, false, &distinct))
+    if (!locus_form_distinguish(writer, &distinct))
         return;
-    double *vectors = locus_form_take(writer, distinct.count * dim, sizeof *vectors);
+    const size_t count = locus_form_query_positions(&distinct);
+    double *vectors = locus_form_take(writer, count * dim, sizeof *vectors);
     void *scratch = locus_form_take(writer, class->scratch_bytes(embedding, LOCUS_FLOAT64), 1);
-    for (size_t i = 0; vectors && scratch && i < distinct.count && !locus_call_cancelled(); i++) {
+    for (size_t i = 0; vectors && scratch && i < count && !locus_call_cancelled(); i++) {
         const locus_embedding_call call = {.dtype = LOCUS_FLOAT64,
                                            .sign = 1,
-                                           .first = distinct.sample[i],
+                                           .first = distinct.query.tokens[distinct.query.first[i]],
                                            .count = 1,
                                            .x = vectors + i * dim,
                                            .x_stride = (ptrdiff_t)dim,
@@ -203,8 +198,7 @@ void locus_form_evaluate_embedding(const locus_embedding *embedding, size_t dim,
                                            .scratch = scratch};
         class->add(embedding, &call);
     }
-    locus_form_add(writer, "vectors", LOCUS_FORM_FLOAT64, vectors,
-                   LOCUS_FORM_SHAPE((int64_t)distinct.count, (int64_t)dim));
-    locus_form_add(writer, "row", LOCUS_FORM_UINT32, distinct.query,
+    locus_form_add(writer, "vectors", LOCUS_FORM_FLOAT64, vectors, LOCUS_FORM_SHAPE((int64_t)count, (int64_t)dim));
+    locus_form_add(writer, "row", LOCUS_FORM_UINT32, distinct.query.numbers,
                    LOCUS_FORM_SHAPE((int64_t)writer->places->items[0].query.tokens));
 }

@@ -123,3 +123,9 @@ void locus_form_positions(locus_form_writer *writer, size_t axis, const locus_pl
     add_side(writer, locus_form_name(writer, "query_position", axis), &placement->query);
     add_side(writer, locus_form_name(writer, "key_position", axis), &placement->key);
 }
+
+bool locus_form_distinguish(locus_form_writer *writer, locus_distinct_positions *distinct) {
+    if (writer->status == LOCUS_OK)
+        writer->status = locus_distinct_positions_find(writer->places, distinct, writer->memory, writer->error);
+    return writer->status == LOCUS_OK;
+}

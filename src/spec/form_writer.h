@@ -11,6 +11,7 @@
 #ifndef LOCUS_FORM_WRITER_H
 #define LOCUS_FORM_WRITER_H
 
+#include "spec/distinct.h"
 #include "spec/placement.h"
 
 #include <locus/form.h>
@@ -83,18 +84,15 @@ void locus_form_positions(locus_form_writer *writer, size_t axis, const locus_pl
 /* A failure other than of memory; `status` is it unless there was one before. */
 void locus_form_fail(locus_form_writer *writer, locus_status status);
 
-/* ---- distinct positions (form_positions.c): for what is made once for each ---- */
+/* Positions, for what is made once for each. False if it was refused. */
+bool locus_form_distinguish(locus_form_writer *writer, locus_distinct_positions *distinct);
 
-/* Tokens of queries, and of keys, with the number of their position, in the order in which tokens bring them; 0 in
- * gaps. `sample`: a token of each, of the keys' buffer where `of_key` says so. */
-typedef struct locus_form_distinct {
-    size_t count;
-    const uint32_t *query, *key; /* [tokens] */
-    const uint32_t *sample;      /* [count] */
-    const bool *of_key;          /* [count] */
-} locus_form_distinct;
-
-/* `keys`: of keys as well; else they are left out, key is NULL. False if it was refused. */
-bool locus_form_distinguish(locus_form_writer *writer, bool keys, locus_form_distinct *distinct);
+/* How many of them are of queries: they stand first. */
+static inline size_t locus_form_query_positions(const locus_distinct_positions *distinct) {
+    size_t count = 0;
+    while (count < distinct->count && distinct->query.first[count] < distinct->query.first[count + 1])
+        count++;
+    return count;
+}
 
 #endif

@@ -68,6 +68,8 @@ def turn_powers(form, phase, who):
 def follow_turn(form, phases, used):
     """Angles against phases; powers of W against ⌈p⌉; U against the basis. `phases(form, role)` is rebuild.py's."""
     a, made = form.arrays, {}
+    if "query_position.0" not in a:  # a callback said the angles
+        return made
     for who, role in (("query", 2), ("key", 3)):
         phase, at, growth = phases(form, role), used[who], 0
         if "growth" in a:
@@ -99,7 +101,7 @@ def exponents(form):
 def reach(form):
     """The largest angle: double precision has so many times its rounding there. (The library's own tables are as exact far
     away as near.)"""
-    if form.kind == TURN:
+    if form.kind == TURN and "query_position.0" in form.arrays:
         return max(np.abs(angles(form, who)).max(initial=0) for who in ("query", "key"))
     if form.kind == MATRICES and form.law == "exponent":
         return np.abs(exponents(form)).sum(-1).max(initial=0)

@@ -323,18 +323,6 @@ static const double *all_matrices(const locus_liere_operator *op, locus_form_wri
     return all;
 }
 
-/* The number of the position of each token. */
-static void add_numbers(const locus_liere_operator *op, bool key, locus_form_writer *writer) {
-    const locus_position_tokens *grouped = key ? &op->distinct.key : &op->distinct.query;
-    const size_t tokens = key ? op->placement->key.tokens : op->placement->query.tokens;
-    uint32_t *numbers = locus_form_take(writer, tokens, sizeof *numbers);
-    for (size_t p = 0; numbers && p < op->distinct.count; p++)
-        for (size_t i = grouped->first[p]; i < grouped->first[p + 1]; i++)
-            numbers[grouped->tokens[i]] = (uint32_t)p;
-    locus_form_add(writer, key ? "key_matrix" : "query_matrix", LOCUS_FORM_UINT32, numbers,
-                   LOCUS_FORM_SHAPE((int64_t)tokens));
-}
-
 static void form(const locus_whole_operator *whole, locus_form_writer *writer) {
     const locus_liere_operator *op = (const locus_liere_operator *)whole;
     const locus_liere *liere = op->liere;
@@ -345,8 +333,10 @@ static void form(const locus_whole_operator *whole, locus_form_writer *writer) {
                                  (acts_on(liere, LOCUS_ROLE_KEY) ? 1u << LOCUS_ROLE_KEY : 0));
     locus_form_add(writer, "matrices", LOCUS_FORM_FLOAT64, all_matrices(op, writer),
                    LOCUS_FORM_SHAPE(count, tables, dim, dim));
-    add_numbers(op, false, writer);
-    add_numbers(op, true, writer);
+    locus_form_add(writer, "query_matrix", LOCUS_FORM_UINT32, op->distinct.query.numbers,
+                   LOCUS_FORM_SHAPE((int64_t)op->placement->query.tokens));
+    locus_form_add(writer, "key_matrix", LOCUS_FORM_UINT32, op->distinct.key.numbers,
+                   LOCUS_FORM_SHAPE((int64_t)op->placement->key.tokens));
     locus_form_add(writer, "position", LOCUS_FORM_INT64, op->distinct.values,
                    LOCUS_FORM_SHAPE(count, (int64_t)liere->axes));
     locus_form_add(writer, "generator", LOCUS_FORM_FLOAT64, writer->values,

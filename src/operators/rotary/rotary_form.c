@@ -68,6 +68,7 @@ static void add_indices(const locus_token_side *side, size_t axis, const char *c
                    LOCUS_FORM_SHAPE((int64_t)side->tokens));
 }
 
+/* Given angles follow from no position: placements number these. */
 static void add_axis(const locus_rotary_operator *op, size_t axis, locus_form_writer *writer) {
     static const char *const tables[2] = {"coarse", "fine"}, *const key_tables[2] = {"coarse_of_keys", "fine_of_keys"};
     static const char *const query[2] = {"query_coarse", "query_fine"}, *const key[2] = {"key_coarse", "key_fine"};
@@ -78,7 +79,8 @@ static void add_axis(const locus_rotary_operator *op, size_t axis, locus_form_wr
     add_indices(&placement->query, axis, query, writer);
     add_indices(&placement->key, axis, key, writer);
     add_columns(op->rotary, axis, writer);
-    locus_form_positions(writer, axis, placement);
+    if (!op->given)
+        locus_form_positions(writer, axis, placement);
 }
 
 /* ---- what angles follow from ---- */
