@@ -146,6 +146,83 @@ static inline locus_status own_turn_gradient(const locus_extension_batch *batch,
     return LOCUS_OK;
 }
 
+/* ---- rope as matrices; and I + a_h·sin(Σ p)·N, N above the diagonal ---- */
+
+static inline locus_status own_dense(const locus_extension_batch *batch, double *values, locus_error *error) {
+    const size_t dim = batch->head_dim;
+    (void)error;
+    for (size_t i = 0; i < batch->count; i++)
+        for (size_t k = 0; k < dim * dim; k++) {
+            const size_t row = k / dim, column = k % dim, pair = row / 2;
+            const double angle = batch->query.values[i] * pow(10000, -2.0 * (double)pair / (double)dim);
+            values[i * dim * dim + k] = column / 2 != pair ? 0
+                                        : row == column    ? cos(angle)
+                                        : row < column     ? -sin(angle)
+                                                           : sin(angle);
+        }
+    return LOCUS_OK;
+}
+
+static inline double own_shear_of(const locus_extension_batch *batch, size_t place) {
+    return sin(own_turn_of(batch, place));
+}
+
+static inline double own_shear_entry(size_t row, size_t column) {
+    return row < column ? (double)(1 + (row + 2 * column) % 3) / 4 : 0;
+}
+
+static inline locus_status own_shear(const locus_extension_batch *batch, double *values, locus_error *error) {
+    const size_t dim = batch->head_dim;
+    const double a = batch->parameters[0][batch->head];
+    (void)error;
+    for (size_t i = 0; i < batch->count; i++)
+        for (size_t k = 0; k < dim * dim; k++)
+            values[i * dim * dim + k] =
+                (k / dim == k % dim) + a * own_shear_of(batch, i) * own_shear_entry(k / dim, k % dim);
+    return LOCUS_OK;
+}
+
+static inline locus_status own_shear_gradient(const locus_extension_batch *batch, const double *upstream,
+                                              double *const *gradients, locus_error *error) {
+    const size_t dim = batch->head_dim;
+    (void)error;
+    for (size_t i = 0; i < batch->count; i++)
+        for (size_t k = 0; k < dim * dim; k++)
+            gradients[0][batch->head] +=
+                upstream[i * dim * dim + k] * own_shear_of(batch, i) * own_shear_entry(k / dim, k % dim);
+    return LOCUS_OK;
+}
+
+/* ---- the plane of the first and the last dimension turns by a_h·(sum of the position) ---- */
+
+static inline locus_status own_spin(const locus_extension_batch *batch, double *values, locus_error *error) {
+    const size_t dim = batch->head_dim, last = dim - 1;
+    (void)error;
+    for (size_t i = 0; i < batch->count; i++) {
+        const double angle = batch->parameters[0][batch->head] * own_turn_of(batch, i);
+        double *matrix = values + i * dim * dim;
+        for (size_t k = 0; k < dim * dim; k++)
+            matrix[k] = k / dim == k % dim;
+        matrix[0] = matrix[last * dim + last] = cos(angle);
+        matrix[last] = -sin(angle);
+        matrix[last * dim] = sin(angle);
+    }
+    return LOCUS_OK;
+}
+
+static inline locus_status own_spin_gradient(const locus_extension_batch *batch, const double *upstream,
+                                             double *const *gradients, locus_error *error) {
+    const size_t dim = batch->head_dim, last = dim - 1;
+    (void)error;
+    for (size_t i = 0; i < batch->count; i++) {
+        const double turn = own_turn_of(batch, i), angle = batch->parameters[0][batch->head] * turn;
+        const double *g = upstream + i * dim * dim;
+        gradients[0][batch->head] +=
+            turn * (-sin(angle) * (g[0] + g[last * dim + last]) + cos(angle) * (g[last * dim] - g[last]));
+    }
+    return LOCUS_OK;
+}
+
 #define OWN_GROUP(initial) \
     { "group", "group", initial, "whose positions", LOCUS_OPTION_GROUP, 0, 0, false }
 
@@ -167,7 +244,40 @@ static inline locus_status own_register(locus_error *error) {
     static const locus_extension_parameter turns[] = {
         {sizeof *turns, "f", 2, {LOCUS_EXTENT_HEADS, LOCUS_EXTENT_PAIRS}, 0.5, 0.2, LOCUS_CONSTRAINT_NONE},
         {sizeof *turns, "g", 1, {1}, 0.3, 0, LOCUS_CONSTRAINT_NONE}};
+    static const locus_extension_parameter shears[] = {
+        {sizeof *shears, "a", 1, {LOCUS_EXTENT_HEADS}, 0.3, 0.1, LOCUS_CONSTRAINT_NONE}};
     static const locus_encoding_description all[] = {
+        {.size = sizeof *all,
+         .name = "own-dense",
+         .summary = "rope as matrices",
+         .kind = LOCUS_EXTENSION_MATRICES,
+         .flags = LOCUS_EXTENSION_HEADS_ALIKE | LOCUS_EXTENSION_VALUES,
+         .laws = LOCUS_LAW_HOMOMORPHISM | LOCUS_LAW_ORTHOGONAL | LOCUS_LAW_RELATIVITY,
+         .traits = LOCUS_TRAIT_REALS,
+         .values = own_dense},
+        {.size = sizeof *all,
+         .name = "own-shear",
+         .summary = "matrices that are not orthogonal",
+         .kind = LOCUS_EXTENSION_MATRICES,
+         .traits = LOCUS_TRAIT_REALS,
+         .option_count = 1,
+         .options = on_seq,
+         .parameter_count = 1,
+         .parameters = shears,
+         .values = own_shear,
+         .gradient = own_shear_gradient},
+        {.size = sizeof *all,
+         .name = "own-spin",
+         .summary = "a plane that turns, as matrices",
+         .kind = LOCUS_EXTENSION_MATRICES,
+         .flags = LOCUS_EXTENSION_VALUES,
+         .laws = LOCUS_LAW_ORTHOGONAL,
+         .option_count = 1,
+         .options = on_seq,
+         .parameter_count = 1,
+         .parameters = shears,
+         .values = own_spin,
+         .gradient = own_spin_gradient},
         {.size = sizeof *all,
          .name = "own-rope",
          .summary = "rope once more",

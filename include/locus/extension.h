@@ -31,17 +31,20 @@ extern "C" {
 
 /* What the numbers of a callback are; how many there are for each place is the kind's width. */
 typedef enum locus_extension_kind {
-    LOCUS_EXTENSION_BIAS = 1,   /* added to the score of a query and a key: 1 */
-    LOCUS_EXTENSION_FACTOR = 2, /* multiplies the score of a query and a key: 1 */
-    LOCUS_EXTENSION_ANGLES = 3  /* by which pairs of a head's dimensions turn at a position, in radians: head_dim / 2,
-                                   rounded down; what is in no pair stands still */
+    LOCUS_EXTENSION_BIAS = 1,    /* added to the score of a query and a key: 1 */
+    LOCUS_EXTENSION_FACTOR = 2,  /* multiplies the score of a query and a key: 1 */
+    LOCUS_EXTENSION_ANGLES = 3,  /* by which pairs of a head's dimensions turn at a position, in radians: head_dim / 2,
+                                    rounded down; what is in no pair stands still */
+    LOCUS_EXTENSION_MATRICES = 4 /* operators of a head at a position: head_dim · head_dim, row-major. Outputs are
+                                    multiplied by the transpose */
 } locus_extension_kind;
 
 /* A mask. */
 typedef enum locus_extension_flag {
     LOCUS_EXTENSION_HEADS_ALIKE = 1, /* all heads have the same numbers: asked for of head 0 alone */
     LOCUS_EXTENSION_HALF_PAIRS = 2,  /* ANGLES: pairs are (i, i + pairs), else (2i, 2i + 1) */
-    LOCUS_EXTENSION_VALUES = 4       /* ANGLES: values are turned too, and the output back */
+    LOCUS_EXTENSION_VALUES = 4 /* ANGLES, MATRICES (which then have to promise ORTHOGONAL): acts on values too, and its
+                                        transpose on the output */
 } locus_extension_flag;
 
 /* An option as a callback sees it. */

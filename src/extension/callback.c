@@ -13,7 +13,7 @@
 #define BATCH_NUMBERS ((size_t)1 << 18) /* that a callback is asked for at a time, unless one place has more */
 
 size_t locus_extension_width(locus_extension_kind kind, size_t head_dim) {
-    return kind == LOCUS_EXTENSION_ANGLES ? head_dim / 2 : 1;
+    return kind == LOCUS_EXTENSION_ANGLES ? head_dim / 2 : kind == LOCUS_EXTENSION_MATRICES ? head_dim * head_dim : 1;
 }
 
 static size_t width_of(const locus_extension_bound *bound) {

@@ -220,13 +220,21 @@ static locus_status check_group(const locus_encoding_description *own, locus_err
 }
 
 static locus_status check_masks(const locus_encoding_description *own, locus_error *error) {
-    const unsigned turning = LOCUS_EXTENSION_HALF_PAIRS | LOCUS_EXTENSION_VALUES;
-    const unsigned flags = LOCUS_EXTENSION_HEADS_ALIKE | (own->kind == LOCUS_EXTENSION_ANGLES ? turning : 0u);
+    const unsigned flags = LOCUS_EXTENSION_HEADS_ALIKE |
+                           (own->kind == LOCUS_EXTENSION_ANGLES ? (unsigned)LOCUS_EXTENSION_HALF_PAIRS : 0u) |
+                           (own->kind > LOCUS_EXTENSION_FACTOR ? (unsigned)LOCUS_EXTENSION_VALUES : 0u);
     const unsigned traits = LOCUS_TRAIT_REALS | LOCUS_TRAIT_LENGTH | LOCUS_TRAIT_CAUSAL;
     const char *wrong = (own->flags & ~flags) != 0                     ? "flags"
                         : (own->laws & ~(unsigned)LOCUS_LAWS_ALL) != 0 ? "laws"
                         : (own->traits & ~traits) != 0                 ? "traits"
                                                                        : NULL;
+    if (!wrong && own->kind == LOCUS_EXTENSION_MATRICES && (own->flags & LOCUS_EXTENSION_VALUES) != 0 &&
+        (own->laws & LOCUS_LAW_ORTHOGONAL) == 0)
+        return locus_fail(
+            error, LOCUS_ERROR_ARGUMENT, "laws",
+            "'%s' acts on values by matrices that do not promise to be orthogonal: outputs are turned back by "
+            "the transpose",
+            own->name);
     if (!wrong)
         return LOCUS_OK;
     return locus_fail(error, LOCUS_ERROR_ARGUMENT, wrong, "the %s of '%s' have bits that its kind does not know", wrong,
@@ -251,7 +259,7 @@ locus_status locus_description_check(const locus_encoding_description *given, lo
         return fail_line(own->name, "summary", error);
     if (own->source && own->source[0] && !is_line(own->source))
         return fail_line(own->name, "source", error);
-    if (own->kind < LOCUS_EXTENSION_BIAS || own->kind > LOCUS_EXTENSION_ANGLES)
+    if (own->kind < LOCUS_EXTENSION_BIAS || own->kind > LOCUS_EXTENSION_MATRICES)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "kind", "'%s' is of kind %d, which there is not", own->name,
                           (int)own->kind);
     if (!own->values)

@@ -67,7 +67,7 @@ static void form(const locus_score_term *term, locus_form_writer *writer) {
     const extension_score *own = (const extension_score *)term;
     const locus_placement *first = &writer->places->items[0];
     const locus_score_rows *rows = &own->cells.rows;
-    locus_form_begin(writer, LOCUS_FORM_CELLS, 0, "");
+    locus_form_begin(writer, LOCUS_FORM_CELLS, 0, "given");
     if (own->base.kind == LOCUS_SCORE_FACTOR)
         locus_form_multiplies(writer);
     locus_form_add(writer, "query_cell", LOCUS_FORM_UINT32, rows->query,

@@ -4,9 +4,12 @@
 #include "extension/extension_class.h"
 
 #include "core/error.h"
+#include "operators/liere/liere.h"
 #include "operators/rotary/rotary.h"
 #include "spec/distinct.h"
 #include "spec/points.h"
+
+#include <string.h>
 
 /* ---- distinct positions, as callbacks are told of them ---- */
 
@@ -100,6 +103,65 @@ static locus_status place_turn(const locus_extension_bound *bound, const locus_p
     return status;
 }
 
+/* ---- matrices ---- */
+
+typedef struct extension_matrices {
+    const locus_extension_bound *bound;
+    locus_extension_places places;
+    locus_matrices_given given;
+} extension_matrices;
+
+static void learn_matrices(const void *own, size_t table, const double *upstream, double *work,
+                           const locus_tensor *parameters) {
+    const extension_matrices *matrices = own;
+    locus_extension_learn(matrices->bound, &matrices->places, table, upstream, work, parameters);
+}
+
+/* [positions, tables, dim, dim] */
+static locus_status ask_matrices(const locus_extension_bound *bound, const locus_extension_places *places,
+                                 double *matrices, locus_error *error) {
+    const size_t square = bound->head_dim * bound->head_dim, count = places->count, tables = bound->tables;
+    locus_owned passing = {0};
+    double *own = locus_owned_get(&passing, count * square, sizeof *own);
+    locus_status status = own ? LOCUS_OK : locus_owned_fail(error, count * square, sizeof *own);
+    for (size_t t = 0; t < tables && status == LOCUS_OK; t++) {
+        status = locus_extension_ask(bound, places, t, own, error);
+        for (size_t p = 0; p < count && status == LOCUS_OK; p++)
+            memcpy(matrices + (p * tables + t) * square, own + p * square, square * sizeof *own);
+    }
+    locus_owned_release(&passing);
+    return status;
+}
+
+static locus_status place_matrices(const locus_extension_bound *bound, const locus_places *places,
+                                   const extension_points *points, locus_owned *memory,
+                                   const locus_whole_operator **placed, locus_error *error) {
+    const char *name = bound->own->class.info.name;
+    const size_t square = bound->head_dim * bound->head_dim, each = bound->tables * square * sizeof(double);
+    if (points->places.count > places->workspace / each)
+        return locus_fail(
+            error, LOCUS_ERROR_UNSUPPORTED, name,
+            "the matrices of '%s' at %zu positions are too many for the plan's workspace of %zu bytes: give "
+            "more, or plan fewer tokens at a time",
+            name, points->places.count, places->workspace);
+    extension_matrices *own = locus_owned_get(memory, 1, sizeof *own);
+    double *matrices = locus_owned_get(memory, points->places.count * bound->tables * square, sizeof *matrices);
+    if (!own || !matrices)
+        return locus_owned_fail(error, points->places.count * each, 1);
+    own->bound = bound;
+    own->places = points->places;
+    own->given = (locus_matrices_given){.heads = bound->heads,
+                                        .tables = bound->tables,
+                                        .dim = bound->head_dim,
+                                        .matrices = matrices,
+                                        .learn = bound->elements > 0 ? learn_matrices : NULL,
+                                        .own = own,
+                                        .work = bound->elements};
+    const locus_status status = ask_matrices(bound, &points->places, matrices, error);
+    return status == LOCUS_OK ? locus_matrices_place(&own->given, places, &points->distinct, memory, placed, error)
+                              : status;
+}
+
 /* ---- both ---- */
 
 locus_status locus_extension_bind_turn(locus_extension_bound *bound, locus_owned *memory, locus_error *error) {
@@ -120,11 +182,16 @@ locus_status locus_extension_bind_turn(locus_extension_bound *bound, locus_owned
 
 locus_status locus_extension_place_turn(const locus_extension_bound *bound, const locus_places *places,
                                         locus_owned *memory, locus_placed *placed, locus_error *error) {
+    const bool values = (bound->own->description.flags & LOCUS_EXTENSION_VALUES) != 0;
     extension_points points;
     locus_status status = find_points(places, memory, &points, error);
-    if (status == LOCUS_OK)
+    if (status == LOCUS_OK && bound->rotary)
         status = place_turn(bound, places, &points, memory, &placed->query_key, error);
-    if (status == LOCUS_OK && (bound->own->description.flags & LOCUS_EXTENSION_VALUES) != 0)
+    else if (status == LOCUS_OK)
+        status = place_matrices(bound, places, &points, memory, &placed->query_key_whole, error);
+    if (status == LOCUS_OK && values) {
         placed->value = placed->query_key;
+        placed->value_whole = placed->query_key_whole;
+    }
     return status;
 }

@@ -84,7 +84,8 @@ static void test_scores(void **state) {
             (void)snprintf(spec, sizeof spec,
                            way < 2   ? "decay(group=%s) + alibi(group=%s)"
                            : way < 4 ? "t5(group=%s) + kerple(group=%s)"
-                                     : "own-kerple(group=%s) + own-turn(group=%s)",
+                           : g % 2   ? "own-kerple(group=%s) + own-turn(group=%s)"
+                                     : "own-kerple(group=%s) + own-shear(group=%s)",
                            groups[g], groups[g]);
             rig_bind(&r, spec, rig_shape(2, 4, 0, 0), 1);
             rig_place(&r, group_positions(&queries, &random), size ? NULL : group_positions(&keys, &random));

@@ -13,6 +13,7 @@
  *     given                                                  then shape, spans, parameters, inputs, results as arrays
  *     end */
 #include "reference/drawn_world.h"
+#include "registered_case.h"
 
 #include "plan/plan_access.h"
 
@@ -336,46 +337,13 @@ static void write_named(const char *spec, size_t tokens, size_t dim, int64_t ste
     free(values);
 }
 
-/* ---- encodings that a program registers ---- */
-
-/* A factor of its own for each pair and head, and angles that are no multiples of positions. */
-static locus_status say_factor(const locus_extension_batch *batch, double *values, locus_error *error) {
-    (void)error;
-    for (size_t i = 0; i < batch->count; i++)
-        values[i] = 1 + cos(batch->query.values[i] + (double)batch->head) / (2 + batch->distance[i]);
-    return LOCUS_OK;
-}
-
-static locus_status say_angles(const locus_extension_batch *batch, double *values, locus_error *error) {
-    const size_t pairs = batch->head_dim / 2;
-    (void)error;
-    for (size_t i = 0; i < batch->count * pairs; i++)
-        values[i] = sqrt(batch->query.values[i / pairs]) * (double)(1 + i % pairs + batch->head);
-    return LOCUS_OK;
-}
-
-static void register_own(void) {
-    const locus_encoding_description own[] = {{.size = sizeof *own,
-                                               .name = "own-factor",
-                                               .summary = "a factor of this test",
-                                               .kind = LOCUS_EXTENSION_FACTOR,
-                                               .values = say_factor},
-                                              {.size = sizeof *own,
-                                               .name = "own-angles",
-                                               .summary = "angles of this test",
-                                               .kind = LOCUS_EXTENSION_ANGLES,
-                                               .flags = LOCUS_EXTENSION_VALUES | LOCUS_EXTENSION_HALF_PAIRS,
-                                               .values = say_angles}};
-    locus_error error;
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        if (locus_encoding_register(&own[i], &error) != LOCUS_OK)
-            fail(own[i].name, error.message);
-}
-
 int main(int count, char **arguments) {
     static const char *const odd[] = {"algebraic(generator=fixed, values=on)",
                                       "algebraic(generator=householder, values=on)",
-                                      "algebraic(generator=cayley, side=key)", "own-angles + own-factor + alibi"};
+                                      "algebraic(generator=cayley, side=key)"};
+    static const char *const from_outside[] = {
+        "own-kerple + own-wave",  "own-turn", "own-rope + own-alibi", "own-roper", "own-dense",
+        "own-shear + own-kerple", "own-spin"};
     static const char *const far[] = {"alibi", "t5", "kerple", "fire", "decay(rate=0.999)", "temperature + alibi"};
     if (locus_threads_set(1) != LOCUS_OK) /* small cases: threads would only wait for one another */
         fail("threads", "there is not one");
@@ -387,12 +355,18 @@ int main(int count, char **arguments) {
     for (size_t i = 0; i < locus_encoding_registry_size(); i++)
         printf(" %s", locus_encoding_registry_at(i)->name);
     printf("\n");
-    register_own();
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
         write_named(odd[i], 80, 5, 1);
     for (size_t i = 0; i < sizeof far / sizeof far[0] && !evaluated; i++)
         write_named(far[i], FAR_TOKENS, 4, 1000003);
     for (uint64_t number = 0; number < cases; number++)
         write_drawn(seed, number);
+    locus_error error;
+    if (own_register(&error) != LOCUS_OK) /* last: nothing of it is to be drawn */
+        fail("registration", error.message);
+    for (size_t i = 0; i < sizeof from_outside / sizeof from_outside[0]; i++)
+        write_named(from_outside[i], 80, 5, 1);
+    for (size_t i = 0; i < 2 && !evaluated; i++)
+        write_named(from_outside[i], FAR_TOKENS, 4, 1000003);
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }

@@ -67,6 +67,10 @@ static void test_turns(void **state) {
     check("own-turn", &seq, NULL, LOCUS_MASK_FULL);
     check("own-turn + own-kerple", &seq, &keys, LOCUS_MASK_FULL);
     check("own-turn(group=tree:2)", &tree, NULL, LOCUS_MASK_CAUSAL);
+    check("own-shear", &seq, &keys, LOCUS_MASK_FULL);
+    check("own-spin", &seq, &keys, LOCUS_MASK_FULL);
+    check("own-spin(group=seq*tree:2) + own-kerple(group=seq*tree:2)", &mixed, NULL, LOCUS_MASK_CAUSAL);
+    check("own-shear(group=tree:2) + own-branches", &tree, NULL, LOCUS_MASK_CAUSAL);
     check("own-turn(group=seq*tree:2) + alibi(group=seq*tree:2)", &mixed, NULL, LOCUS_MASK_FULL);
 }
 
@@ -75,9 +79,10 @@ static void test_apply(void **state) {
     static const int64_t positions[] = {3, -2, 7, 7, 0, 11, 3};
     static const locus_role roles[] = {LOCUS_ROLE_QUERY, LOCUS_ROLE_KEY, LOCUS_ROLE_VALUE, LOCUS_ROLE_OUTPUT};
     (void)state;
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
-        gradient_case c = {.role = roles[i], .tokens = 7, .reach = 12};
-        rig_open(&c.r, "own-turn", rig_shape(3, 7, 7, 0), positions, 7);
+    static const char *const specs[] = {"own-turn", "own-shear", "own-spin"};
+    for (size_t i = 0; i < 3 * sizeof roles / sizeof *roles; i++) {
+        gradient_case c = {.role = roles[i / 3], .tokens = 7, .reach = 12};
+        rig_open(&c.r, specs[i % 3], rig_shape(3, 7, 7, 0), positions, 7);
         check_case(&c, 2e-7);
         rig_close(&c.r);
     }

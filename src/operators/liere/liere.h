@@ -50,6 +50,20 @@ typedef struct locus_liere_rows {
     bool turns; /* y = M x, else Mᵀ x */
 } locus_liere_rows;
 
+/* Of an operator on `heads` heads, what a matrix finds its rows by; matrices are of one head, or tables is 1. */
+typedef struct locus_liere_ground {
+    const locus_placement *placement;
+    const locus_distinct_positions *distinct;
+    size_t heads, tables, dim;
+} locus_liere_ground;
+
+/* All rows of a stream at one position, of a table's heads. */
+locus_liere_rows locus_liere_rows_at(const locus_liere_ground *ground, const locus_whole_stream *stream,
+                                     size_t position, size_t table);
+
+/* A worker's memory laid out from `base` on; NULL: `bytes` alone is meant. */
+locus_liere_scratch locus_liere_scratch_at(size_t dim, locus_dtype dtype, char *base);
+
 /* M and Mᵀ in the element type. */
 void locus_liere_fill_float32(size_t dim, const double *M, const locus_liere_scratch *scratch);
 void locus_liere_fill_float64(size_t dim, const double *M, const locus_liere_scratch *scratch);
@@ -57,5 +71,22 @@ void locus_liere_fill_float64(size_t dim, const double *M, const locus_liere_scr
 /* Forward if the stream has no gy. Backward: gx, and unless `gradient` is NULL, gradient [dim, dim] += dL/dM. */
 void locus_liere_run_float32(const locus_liere_rows *rows, const locus_liere_scratch *scratch, double *gradient);
 void locus_liere_run_float64(const locus_liere_rows *rows, const locus_liere_scratch *scratch, double *gradient);
+
+/* ---- matrices that somebody else says (liere_given.c) ---- */
+
+typedef struct locus_matrices_given {
+    size_t heads, tables, dim; /* tables: heads, or 1 */
+    const double *matrices;    /* [positions, tables, dim, dim] in the order of the distinct positions */
+    /* What the parameters' gradients get from a table's: `upstream` [positions, dim, dim], `work` as many doubles as
+     * said. Called for one table after the other. NULL: nothing is learned. */
+    void (*learn)(const void *own, size_t table, const double *upstream, double *work, const locus_tensor *parameters);
+    const void *own;
+    size_t work;
+} locus_matrices_given;
+
+/* `given` outlives the operator. */
+locus_status locus_matrices_place(const locus_matrices_given *given, const locus_places *places,
+                                  const locus_distinct_positions *distinct, locus_owned *memory,
+                                  const locus_whole_operator **placed, locus_error *error);
 
 #endif

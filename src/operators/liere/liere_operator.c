@@ -34,40 +34,13 @@ typedef struct locus_liere_operator {
 
 /* ---- memory ---- */
 
-static void *take(char *base, size_t *used, size_t elements, size_t size) {
-    void *block = base ? base + *used : NULL;
-    *used += (elements * size + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
-    return block;
-}
-
-/* base NULL: counts only. */
-static locus_liere_scratch scratch_of(size_t dim, locus_dtype dtype, char *base) {
-    const size_t size = locus_dtype_size(dtype), block = LOCUS_LIERE_ROWS * dim, square = dim * dim;
-    locus_liere_scratch scratch = {0};
-    size_t *used = &scratch.bytes;
-    scratch.x = take(base, used, block, size);
-    scratch.g = take(base, used, block, size);
-    scratch.y = take(base, used, block, size);
-    scratch.tile = take(base, used, square, size);
-    scratch.matrix = take(base, used, square, size);
-    scratch.transposed = take(base, used, square, size);
-    scratch.exponential = take(base, used, square, sizeof(double));
-    scratch.basis = take(base, used, square, sizeof(double));
-    scratch.angles = take(base, used, dim / 2 + 1, sizeof(double));
-    scratch.skew = take(base, used, square, sizeof(double));
-    scratch.gradient = take(base, used, square, sizeof(double));
-    scratch.work = take(base, used, 2 * square + locus_orthogonal_work(dim), sizeof(double));
-    return scratch;
-}
-
 static size_t slot_doubles(const locus_liere *liere) {
     return liere->axes * liere->dim * liere->dim;
 }
 
 static size_t slots_bytes(const locus_liere_operator *op) {
-    size_t used = 0;
-    (void)take(NULL, &used, op->pieces * op->liere->tables * slot_doubles(op->liere), sizeof(double));
-    return used;
+    const size_t bytes = op->pieces * op->liere->tables * slot_doubles(op->liere) * sizeof(double);
+    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
 }
 
 static size_t workspace_bytes(const locus_whole_operator *whole, locus_dtype dtype, const locus_role *roles,
@@ -75,7 +48,8 @@ static size_t workspace_bytes(const locus_whole_operator *whole, locus_dtype dty
     const locus_liere_operator *op = (const locus_liere_operator *)whole;
     (void)roles;
     (void)count;
-    return (backward ? slots_bytes(op) : 0) + locus_threads() * scratch_of(op->liere->dim, dtype, NULL).bytes;
+    return (backward ? slots_bytes(op) : 0) +
+           locus_threads() * locus_liere_scratch_at(op->liere->dim, dtype, NULL).bytes;
 }
 
 /* ---- matrices ---- */
@@ -159,15 +133,8 @@ static bool acts_on(const locus_liere *liere, locus_role role) {
 static locus_liere_rows rows_of(const locus_liere_operator *op, const locus_whole_stream *stream, size_t position,
                                 size_t table) {
     const locus_liere *liere = op->liere;
-    const locus_position_tokens *grouped = is_query(stream->role) ? &op->distinct.query : &op->distinct.key;
-    const bool shared = liere->tables == 1;
-    locus_liere_rows rows = {.stream = stream, .dim = liere->dim};
-    rows.side = is_query(stream->role) ? &op->placement->query : &op->placement->key;
-    rows.tokens = grouped->tokens + grouped->first[position];
-    rows.head = shared ? 0 : table;
-    rows.heads = shared ? liere->heads : 1;
-    rows.count = (grouped->first[position + 1] - grouped->first[position]) * rows.heads;
-    rows.turns = (stream->role == LOCUS_ROLE_OUTPUT) == (stream->direction == LOCUS_INVERSE);
+    const locus_liere_ground ground = {op->placement, &op->distinct, liere->heads, liere->tables, liere->dim};
+    locus_liere_rows rows = locus_liere_rows_at(&ground, stream, position, table);
     if (!acts_on(liere, stream->role))
         rows.count = 0;
     return rows;
@@ -193,7 +160,7 @@ static locus_liere_matrix run_position(const locus_liere_job *job, size_t positi
 }
 
 static locus_liere_scratch worker_scratch(const locus_liere_job *job, size_t worker) {
-    return scratch_of(job->op->liere->dim, job->call->dtype, job->scratch + worker * job->scratch_bytes);
+    return locus_liere_scratch_at(job->op->liere->dim, job->call->dtype, job->scratch + worker * job->scratch_bytes);
 }
 
 static void run_task(void *context, size_t index, size_t worker) {
@@ -278,7 +245,7 @@ static void run(const locus_whole_operator *whole, const locus_whole_call *call,
     const locus_liere_operator *op = (const locus_liere_operator *)whole;
     const locus_liere *liere = op->liere;
     locus_liere_job job = {.op = op, .call = call, .scratch = call->workspace};
-    job.scratch_bytes = scratch_of(liere->dim, call->dtype, NULL).bytes;
+    job.scratch_bytes = locus_liere_scratch_at(liere->dim, call->dtype, NULL).bytes;
     if (learns) {
         job.slots = call->workspace;
         job.scratch += slots_bytes(op);
@@ -315,8 +282,8 @@ static const double *all_matrices(const locus_liere_operator *op, locus_form_wri
     if (op->exponentials)
         return op->exponentials;
     double *all = locus_form_take(writer, count * square, sizeof *all);
-    char *room = locus_form_take(writer, scratch_of(dim, LOCUS_FLOAT64, NULL).bytes, 1);
-    const locus_liere_scratch scratch = scratch_of(dim, LOCUS_FLOAT64, room);
+    char *room = locus_form_take(writer, locus_liere_scratch_at(dim, LOCUS_FLOAT64, NULL).bytes, 1);
+    const locus_liere_scratch scratch = locus_liere_scratch_at(dim, LOCUS_FLOAT64, room);
     for (size_t i = 0; all && room && i < count && !locus_call_cancelled(); i++)
         memcpy(all + i * square, matrix_of(op, i / op->liere->tables, i % op->liere->tables, &scratch).M,
                square * sizeof *all);
@@ -361,7 +328,8 @@ static void keep_task(void *context, size_t index, size_t worker) {
     const locus_liere_operator *op = keep->op;
     const locus_liere *liere = op->liere;
     const size_t dim = liere->dim, position = index / liere->tables, table = index % liere->tables;
-    const locus_liere_scratch scratch = scratch_of(dim, LOCUS_FLOAT64, keep->scratch + worker * keep->scratch_bytes);
+    const locus_liere_scratch scratch =
+        locus_liere_scratch_at(dim, LOCUS_FLOAT64, keep->scratch + worker * keep->scratch_bytes);
     double *U = op->bases + index * dim * dim, *theta = op->angles + index * (dim / 2);
     const int64_t *values = op->distinct.values + position * liere->axes;
     keep->status[index] = decompose(liere, values, table, &scratch, U, theta);
@@ -374,7 +342,7 @@ static locus_status keep_matrices(locus_liere_operator *op, locus_owned *memory,
     const size_t count = op->distinct.count * liere->tables, square = liere->dim * liere->dim;
     const size_t workers = locus_threads();
     locus_owned passing = {0};
-    locus_liere_keep keep = {.op = op, .scratch_bytes = scratch_of(liere->dim, LOCUS_FLOAT64, NULL).bytes};
+    locus_liere_keep keep = {.op = op, .scratch_bytes = locus_liere_scratch_at(liere->dim, LOCUS_FLOAT64, NULL).bytes};
     op->bases = locus_owned_get(memory, count * square, sizeof(double));
     op->exponentials = locus_owned_get(memory, count * square, sizeof(double));
     op->angles = locus_owned_get(memory, count * (liere->dim / 2), sizeof(double));

@@ -158,7 +158,7 @@ static void add_basis(const locus_rotary *rotary, locus_form_writer *writer) {
 void locus_rotary_form(const locus_operator *base, locus_form_writer *writer) {
     const locus_rotary_operator *op = (const locus_rotary_operator *)base;
     const locus_rotary *rotary = op->rotary;
-    locus_form_begin(writer, LOCUS_FORM_TURN, rotary->dim, law_of(rotary));
+    locus_form_begin(writer, LOCUS_FORM_TURN, rotary->dim, op->given ? "given" : law_of(rotary));
     locus_form_limit(writer, acting_roles(rotary->side));
     locus_form_whole(writer, "axes", (int64_t)rotary->axes);
     locus_form_number(writer, "factor", rotary->factor > 0 ? rotary->factor : 1);
