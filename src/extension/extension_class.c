@@ -73,11 +73,10 @@ static unsigned needs(const locus_term *term) {
     return locus_extension_of(term)->description.traits & (LOCUS_TRAIT_LENGTH | LOCUS_TRAIT_CAUSAL);
 }
 
-/* A cache finds scores by differences of whole numbers. */
-static bool caches(const locus_term *term) {
+/* A cache finds scores by differences of whole numbers; others are asked for with every token. */
+static bool follows(const locus_term *term, bool reals) {
     const locus_encoding_description *description = &locus_extension_of(term)->description;
-    return !is_score(description) ||
-           ((description->laws & LOCUS_LAW_RELATIVITY) != 0 && !locus_group_has_tree(locus_term_group(term)));
+    return is_score(description) && (reals || (description->laws & LOCUS_LAW_RELATIVITY) == 0);
 }
 
 /* ---- parameters ---- */
@@ -221,7 +220,7 @@ void locus_extension_class_fill(locus_extension *extension) {
     class->reals = (description->traits & LOCUS_TRAIT_REALS) != 0;
     class->group_text = group_text;
     class->needs = needs;
-    class->caches = caches;
+    class->follows = follows;
     class->parameters = parameters;
     class->initialise = description->parameter_count > 0 ? initialise : NULL;
     class->bind = bind;

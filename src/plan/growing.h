@@ -8,7 +8,8 @@
  * the new tokens' queries and all kept keys, and what acts on scores; its operators are not there, since keys are kept
  * turned. An execution reads positions and spans where they stand, so `kept` follows by itself, and is placed anew only
  * when positions leave the bounds that it was placed for (powers of two), when room for new tokens grows, and on
- * trees, whose distances are prepared for all tokens. `fresh` is placed each time, in the memory that it had before.
+ * trees, whose distances are prepared for all tokens, and for terms that say so. `fresh` is placed each time, in the
+ * memory that it had before.
  *
  * Where an encoding acts on any group, nothing depends on positions: they are counted on `seq`, whatever is given. */
 #ifndef LOCUS_GROWING_H

@@ -185,7 +185,12 @@ static int64_t bound_for(const locus_growing *g, const locus_growing_column *col
 }
 
 static bool leaves_bounds(const locus_growing *g) {
+    const locus_encoding *encoding = g->binding->encoding;
     bool leaves = !g->placed;
+    for (size_t i = 0; i < encoding->term_count && !leaves; i++) {
+        const locus_term *term = &encoding->terms[i];
+        leaves = term->class->follows && term->class->follows(term, g->real);
+    }
     for (size_t c = 0; c < g->coordinates && !leaves; c++) {
         const locus_growing_column *column = &g->columns[c];
         leaves = column->trie || bound_for(g, column) > column->bound;

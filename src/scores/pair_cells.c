@@ -85,22 +85,19 @@ static locus_status choose(pair_making *making, const locus_pair_asked *asked, l
     const locus_places *places = making->places;
     size_t *counts = making->counts;
     counts[BY_DIFFERENCE] = asked->relative ? count_differences(places) : SIZE_MAX;
-    counts[BY_PLACE] = counts[BY_PAIR] = SIZE_MAX;
+    counts[BY_PLACE] = SIZE_MAX;
+    counts[BY_PAIR] = places->grows && counts[BY_DIFFERENCE] < SIZE_MAX ? SIZE_MAX : count_pairs(places);
     if (!places->grows) {
         const locus_status status = count_places(making, error);
         if (status != LOCUS_OK)
             return status;
-        counts[BY_PAIR] = count_pairs(places);
     }
     for (int kind = BY_DIFFERENCE; kind < KINDS; kind++)
         making->kind = counts[kind] < counts[making->kind] ? kind : making->kind;
+    making->cells->living = places->grows && making->kind == BY_DIFFERENCE ? places : NULL;
     const size_t cells = counts[making->kind], words = places->count * 2;
     const size_t each = asked->bytes + sizeof(uint32_t) + (words + 1) * sizeof(double) +
                         (locus_group_has_tree(places->group) ? words * sizeof(locus_extension_word) : 0);
-    if (places->grows && cells == SIZE_MAX)
-        return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, asked->name,
-                          "'%s' cannot be cached: its scores depend on more than the difference of whole positions",
-                          asked->name);
     if (cells > places->workspace / each)
         return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, asked->name,
                           "the scores of '%s' at these positions are too many for the plan's workspace of %zu bytes: "
@@ -137,7 +134,7 @@ static locus_status set_rows(pair_making *making, locus_error *error) {
     const locus_placement *first = &making->places->items[0];
     locus_score_rows *rows = &making->cells->rows;
     rows->cells = making->counts[making->kind];
-    if (making->places->grows)
+    if (making->cells->living)
         return LOCUS_OK;
     uint32_t *query = locus_owned_get(making->memory, first->query.tokens, sizeof *query);
     uint32_t *key = locus_owned_get(making->memory, first->key.tokens, sizeof *key);
@@ -334,7 +331,6 @@ locus_status locus_pair_cells_create(locus_pair_cells *cells, const locus_places
     const locus_status status = locus_tables_get(places->tables, &table, memory, &found, error);
     if (status == LOCUS_OK)
         *cells = *(const locus_pair_cells *)found;
-    cells->living = places->grows ? places : NULL;
     return status;
 }
 

@@ -8,8 +8,8 @@
  *                   share its cells
  *
  * Whichever has the fewest cells is taken. The pair that speaks for a cell is one of the plan's own, or, by difference,
- * two positions within the reach of its queries and keys. In a cache, whose tokens change, there are cells by
- * difference only, found from where a token stands. */
+ * two positions within the reach of its queries and keys. In a cache, whose tokens change, cells by difference are
+ * found from where a token stands; cells by pair are those of the moment. */
 #ifndef LOCUS_PAIR_CELLS_H
 #define LOCUS_PAIR_CELLS_H
 
@@ -19,7 +19,7 @@
 
 typedef struct locus_pair_cells {
     locus_score_rows rows;      /* cells, and where they begin; no distances */
-    const locus_places *living; /* of a cache: cells are found from these as they stand; else NULL */
+    const locus_places *living; /* cells are found from these as they stand (a cache's, by difference); else NULL */
     size_t count;               /* cells that are read */
     const uint32_t *cell;       /* [count] which; NULL: all of them, in order */
     const double *query, *key;  /* [count, coordinates] */
@@ -33,7 +33,7 @@ typedef struct locus_pair_asked {
     size_t bytes;     /* that a term keeps for each cell */
 } locus_pair_asked;
 
-/* UNSUPPORTED where tables would be larger than the places' workspace, and in caches without cells by difference. */
+/* UNSUPPORTED where tables would be larger than the places' workspace. */
 locus_status locus_pair_cells_create(locus_pair_cells *cells, const locus_places *places, const locus_pair_asked *asked,
                                      locus_owned *memory, locus_error *error);
 

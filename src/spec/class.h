@@ -124,8 +124,8 @@ struct locus_encoding_class {
     /* Of LOCUS_TRAIT_LENGTH and LOCUS_TRAIT_CAUSAL; NULL: neither. */
     unsigned (*needs)(const locus_term *term);
     bool multiplies; /* scores have products of the query, before any operator, with a table */
-    /* Whether keys and values can be kept for decoding. NULL: they can. */
-    bool (*caches)(const locus_term *term);
+    /* Whether a cache has to place it anew with every token, at whole or real positions. NULL: trees alone. */
+    bool (*follows)(const locus_term *term, bool reals);
     /* A contradiction between options: returns its text and which option to point at; NULL if there is none. May be
      * NULL. */
     const char *(*conflict)(const locus_term *term, size_t *option);

@@ -46,13 +46,10 @@ static bool term_learns(const locus_term *term) {
 
 /* A cache keeps queries as operators leave them: terms that multiply them before cannot stand beside an operator. */
 static bool can_be_cached(const locus_encoding *encoding) {
-    bool multiplies = false, caches = true;
-    for (size_t i = 0; i < encoding->term_count; i++) {
-        const locus_term *term = &encoding->terms[i];
-        multiplies = multiplies || term->class->multiplies;
-        caches = caches && (!term->class->caches || term->class->caches(term));
-    }
-    return caches && (!multiplies || !(locus_encoding_sites(encoding) & (LOCUS_SITE_QUERY_KEY | LOCUS_SITE_VALUE)));
+    bool multiplies = false;
+    for (size_t i = 0; i < encoding->term_count; i++)
+        multiplies = multiplies || encoding->terms[i].class->multiplies;
+    return !multiplies || !(locus_encoding_sites(encoding) & (LOCUS_SITE_QUERY_KEY | LOCUS_SITE_VALUE));
 }
 
 unsigned locus_encoding_traits(const locus_encoding *encoding) {

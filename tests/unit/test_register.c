@@ -70,7 +70,7 @@ static void test_parsed(void **state) {
     assert_true(locus_encoding_equal(a, b));
     assert_true(locus_encoding_hash(a) == locus_encoding_hash(b));
     assert_int_equal(locus_encoding_sites(a), LOCUS_SITE_SCORE);
-    assert_int_equal(locus_encoding_traits(a), LOCUS_TRAIT_LEARNS);
+    assert_int_equal(locus_encoding_traits(a), LOCUS_TRAIT_LEARNS | LOCUS_TRAIT_CACHED);
     locus_encoding_destroy(&a);
     locus_encoding_destroy(&b);
     assert_int_equal(locus_encoding_parse("own-brunches", &a, &failure), LOCUS_ERROR_SPEC);
@@ -217,10 +217,17 @@ static void test_turn_bits(void **state) {
 
 /* A cache gives what a plan over everything gives. */
 static void test_cached(void **state) {
-    static const char *const specs[] = {
-        "own-alibi(group=grid:2)", "own-kerple", "own-kerple(group=cycle:70) + decay(group=cycle:70)",
-        "own-rope + own-kerple",   "own-turn",   "own-turn(group=tree:2)",
-        "own-dense + own-alibi",   "own-shear"};
+    static const char *const specs[] = {"own-alibi(group=grid:2)",
+                                        "own-kerple",
+                                        "own-kerple(group=cycle:70) + decay(group=cycle:70)",
+                                        "own-rope + own-kerple",
+                                        "own-turn",
+                                        "own-turn(group=tree:2)",
+                                        "own-dense + own-alibi",
+                                        "own-wave",
+                                        "own-branches",
+                                        "own-kerple(group=seq*tree:2) + own-alibi(group=seq*tree:2)",
+                                        "own-shear"};
     (void)state;
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         cache_case c = {.spec = specs[i], .dtype = LOCUS_FLOAT32, .sequences = 2, .lengths = {150, 9}, .start = 3};
@@ -261,22 +268,6 @@ static void test_cached(void **state) {
         locus_plan_destroy(&plan);
         cache_case_close(&c);
     }
-}
-
-/* Scores of both positions have no place in a cache: its creation says so. */
-static void test_not_cached(void **state) {
-    locus_cache_options options = locus_cache_options_default();
-    locus_cache *cache = NULL;
-    locus_error error;
-    rig r;
-    (void)state;
-    options.capacity = 8;
-    rig_bind(&r, "own-wave", rig_shape(2, 4, 0, 0), 1);
-    assert_int_equal(locus_encoding_traits(r.encoding) & LOCUS_TRAIT_CACHED, 0);
-    assert_int_equal(locus_cache_create(&cache, r.binding, &options, &error), LOCUS_ERROR_UNSUPPORTED);
-    assert_non_null(strstr(error.message, "'own-wave' cannot be cached"));
-    assert_null(cache);
-    rig_close(&r);
 }
 
 /* Values are asked for once for each place, whatever the tokens. */
@@ -540,13 +531,19 @@ static void test_threads(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_listed),         cmocka_unit_test(test_parsed),
-                                       cmocka_unit_test(test_parameters),     cmocka_unit_test(test_same_bits),
-                                       cmocka_unit_test(test_same_turns),     cmocka_unit_test(test_turn_bits),
-                                       cmocka_unit_test(test_cached),         cmocka_unit_test(test_not_cached),
-                                       cmocka_unit_test(test_asked_once),     cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_newer_struct),   cmocka_unit_test(test_failing_callbacks),
-                                       cmocka_unit_test(test_too_many_pairs), cmocka_unit_test(test_plugins),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_listed),
+                                       cmocka_unit_test(test_parsed),
+                                       cmocka_unit_test(test_parameters),
+                                       cmocka_unit_test(test_same_bits),
+                                       cmocka_unit_test(test_same_turns),
+                                       cmocka_unit_test(test_turn_bits),
+                                       cmocka_unit_test(test_cached),
+                                       cmocka_unit_test(test_asked_once),
+                                       cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_newer_struct),
+                                       cmocka_unit_test(test_failing_callbacks),
+                                       cmocka_unit_test(test_too_many_pairs),
+                                       cmocka_unit_test(test_plugins),
                                        cmocka_unit_test(test_threads)};
     locus_error error;
     if (own_register(&error) != LOCUS_OK)
