@@ -467,6 +467,31 @@ static void compare_bias(attention_call *call, chooser *choices, drawn_bias *gra
     free(direction);
 }
 
+/* A few partial derivatives in double, each by differences with h and 2h, as compare_partial has them. */
+static void compare_bias_partials(attention_call *call, chooser *choices, const drawn_bias *gradient) {
+    double *values = call->bias.dense.values;
+    for (size_t n = 0; n < 4 && drawn_bias_count(&call->bias) > 0; n++) {
+        const size_t i = choose(choices, drawn_bias_count(&call->bias));
+        const double kept = values[i], step = 1e-4;
+        double sum, root, slope[2];
+        if (!may_move(call, i))
+            continue;
+        for (int more = 0; more < 2; more++) {
+            const double h = (1 + more) * step;
+            values[i] = kept + h;
+            slope[more] = loss(call);
+            values[i] = kept - h;
+            slope[more] = (slope[more] - loss(call)) / (2 * h);
+        }
+        values[i] = kept;
+        sensitivity(call, 1, &sum, &root);
+        const double rounded = 2 * drawn_rounding(gradient->view.dtype) * fabs(gradient->dense.values[i]);
+        const double noise = 16 * call->eps * root / step + score_error(call) * root;
+        trial_compare(call->result, "dL/dbias element", i, gradient->dense.values[i], (4 * slope[0] - slope[1]) / 3,
+                      fabs(slope[0] - slope[1]) + noise + rounded);
+    }
+}
+
 static double moved_loss(attention_call *call, const trial_direction *direction, double step) {
     drawn_world *world = call->world;
     const reference_operators kept = world->operators;
@@ -567,6 +592,8 @@ static void run_backward(attention_call *call, attention_tensors *t, chooser *ch
         compare_input(call, choices, input, gradient);
     if (result->state == TRIAL_FINE && !call->poisoned && b.views.bias)
         compare_bias(call, choices, &b.g_bias);
+    if (result->state == TRIAL_FINE && !call->poisoned && b.views.bias && call->dtype == LOCUS_FLOAT64)
+        compare_bias_partials(call, choices, &b.g_bias);
     if (result->state == TRIAL_FINE && !call->poisoned && b.views.parameters && call->world->tensor_count > 0)
         compare_parameters(call, choices, b.parameters);
     const bool exact = call->dtype == LOCUS_FLOAT64 && !call->options.kind;

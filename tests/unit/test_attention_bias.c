@@ -118,10 +118,11 @@ static void same_bits(const scene *a, const scene *b) {
 }
 
 static void zeros_change_no_bit(void **state) {
-    static const char *const specs[] = {"rope", "alibi + scores(sinks=on, cap=4)", "relative(window=20, values=on)"};
+    static const char *const specs[] = {"rope", "alibi + scores(sinks=on, cap=4)", "relative(window=20, values=on)",
+                                        "cope(max=9) + decay"};
     const int64_t shape[] = {LONGEST + 3, LONGEST};
     (void)state;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         scene with, without;
         begin(&without, specs[i], LOCUS_MASK_CAUSAL, LOCUS_FLOAT32, 0, NULL);
         begin(&with, specs[i], LOCUS_MASK_CAUSAL, LOCUS_FLOAT32, 2, shape);
@@ -155,6 +156,36 @@ static void an_infinite_bias_is_the_mask(void **state) {
     end(&biased);
 }
 
+/* The same for a window: keys outside of it have no gates. */
+static void an_infinite_bias_is_the_window(void **state) {
+    static const char *const specs[] = {"rope", "cope(max=9)", "relative(window=30, values=on)"};
+    const int64_t shape[] = {LONGEST, LONGEST};
+    (void)state;
+    for (size_t spec = 0; spec < 3; spec++) {
+        scene masked, biased;
+        begin(&masked, specs[spec], LOCUS_MASK_CAUSAL, LOCUS_FLOAT64, 2, shape);
+        begin(&biased, specs[spec], LOCUS_MASK_CAUSAL, LOCUS_FLOAT64, 2, shape);
+        masked.world.options.window = 12;
+        fill(&masked.bias, 3);
+        fill(&biased.bias, 3);
+        for (size_t i = 0; i < LONGEST; i++)
+            for (size_t j = 0; j + 12 <= i; j++)
+                ((double *)biased.bias.data)[i * LONGEST + j] = -INFINITY;
+        run_well(&masked);
+        run_well(&biased);
+        for (int i = GO; i < TENSORS; i++) {
+            const locus_tensor *one = i == GO ? &masked.g_bias : &masked.t[i];
+            const locus_tensor *other = i == GO ? &biased.g_bias : &biased.t[i];
+            for (size_t j = 0; j < locus_tensor_count(one); j++) {
+                const double got = ((double *)other->data)[j], want = ((double *)one->data)[j];
+                assert_true(fabs(got - want) <= 1e-13 * (1 + fabs(want)));
+            }
+        }
+        end(&masked);
+        end(&biased);
+    }
+}
+
 static void a_row_of_infinities_is_empty(void **state) {
     const int64_t shape[] = {1, 1};
     (void)state;
@@ -179,16 +210,15 @@ static double *element(const locus_tensor *bias, const size_t index[4]) {
     return (double *)bias->data + at;
 }
 
-static void shared_elements_get_sums(void **state) {
-    (void)state;
+static void check_sums(const char *spec) {
     const int64_t full[] = {4, HEADS, LONGEST, LONGEST};
     for (size_t kind = 0; kind < 16; kind++) {
         int64_t shape[4];
         for (size_t d = 0; d < 4; d++)
             shape[d] = kind >> d & 1 ? 1 : full[d];
         scene whole, shared;
-        begin(&whole, "rope", LOCUS_MASK_CAUSAL, LOCUS_FLOAT64, 4, full);
-        begin(&shared, "rope", LOCUS_MASK_CAUSAL, LOCUS_FLOAT64, 4, shape);
+        begin(&whole, spec, LOCUS_MASK_CAUSAL, LOCUS_FLOAT64, 4, full);
+        begin(&shared, spec, LOCUS_MASK_CAUSAL, LOCUS_FLOAT64, 4, shape);
         fill(&shared.bias, kind);
         double *sums = calloc(locus_tensor_count(&shared.bias), sizeof *sums);
         locus_tensor summed = shared.bias;
@@ -214,6 +244,12 @@ static void shared_elements_get_sums(void **state) {
         end(&whole);
         end(&shared);
     }
+}
+
+static void shared_elements_get_sums(void **state) {
+    (void)state;
+    check_sums("rope");
+    check_sums("cope(max=9)");
 }
 
 static void same_bits_on_any_number_of_threads(void **state) {
@@ -310,6 +346,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zeros_change_no_bit),
         cmocka_unit_test(an_infinite_bias_is_the_mask),
+        cmocka_unit_test(an_infinite_bias_is_the_window),
         cmocka_unit_test(a_row_of_infinities_is_empty),
         cmocka_unit_test(shared_elements_get_sums),
         cmocka_unit_test(same_bits_on_any_number_of_threads),

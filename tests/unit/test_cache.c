@@ -226,6 +226,54 @@ static const char *const attending[] = {
     "alibi(scaled=on)",
 };
 
+/* Element (s, h, i, j) of a bias for all tokens; some hide. */
+static float bias_number(size_t s, size_t h, size_t i, size_t j) {
+    const size_t salt = s * 5 + h * 3 + i * 7 + j * 11;
+    return salt % 13 == 0 && i != j ? -INFINITY : (float)(salt % 17) / 8 - 1;
+}
+
+enum { BIASED = 110 };
+
+/* Of the part's queries and all keys. */
+static locus_tensor bias_of_part(const cache_case *c, const cache_part *part, float *values) {
+    const int64_t shape[] = {(int64_t)c->sequences, (int64_t)c->heads, BIASED, BIASED};
+    for (size_t s = 0; s < c->sequences; s++)
+        for (size_t h = 0; h < c->heads; h++)
+            for (size_t i = 0; i < BIASED; i++)
+                for (size_t j = 0; j < BIASED; j++)
+                    values[((s * c->heads + h) * BIASED + i) * BIASED + j] = bias_number(s, h, part->first[s] + i, j);
+    return locus_tensor_view(values, LOCUS_FLOAT32, 4, shape);
+}
+
+static void attention_takes_a_bias_of_queries_and_keys(void **state) {
+    static const char *const specs[] = {"rope + alibi", "cope(max=16)", "relative(window=6, values=on)"};
+    (void)state;
+    locus_attention_options options = locus_attention_default();
+    options.mask = LOCUS_MASK_CAUSAL;
+    for (size_t i = 0; i < 3; i++) {
+        cache_case c = {.spec = specs[i], .dtype = LOCUS_FLOAT64, .sequences = 3, .lengths = {BIASED, 0, 61}};
+        cache_case_open(&c);
+        float *values = malloc(c.sequences * c.heads * BIASED * BIASED * sizeof *values);
+        assert_non_null(values);
+        const cache_part all = cache_case_all(&c);
+        cache_part part = {.first = {0}};
+        locus_tensor bias = bias_of_part(&c, &all, values);
+        options.bias = &bias;
+        locus_tensor whole = attend_whole(&c, &all, &options);
+        for (size_t at = 0; cache_case_next(&c, &part, &at);) {
+            locus_tensor output = cache_case_zeros(part.offsets[c.sequences], c.heads, c.value_dim, c.dtype);
+            bias = bias_of_part(&c, &part, values);
+            cache_case_append(&c, &part);
+            cache_case_attend(&c, &part, &options, &output);
+            compare_rows(&c, &part, &output, &whole, 1e-12);
+            cache_case_free(&output);
+        }
+        cache_case_free(&whole);
+        cache_case_close(&c);
+        free(values);
+    }
+}
+
 static void attention_gives_the_rows_of_whole_sequences(void **state) {
     (void)state;
     locus_attention_options options = locus_attention_default();
@@ -503,6 +551,7 @@ int main(void) {
         cmocka_unit_test(long_sequences_keep_their_bits),
         cmocka_unit_test(trees_keep_what_a_whole_plan_gives),
         cmocka_unit_test(attention_gives_the_rows_of_whole_sequences),
+        cmocka_unit_test(attention_takes_a_bias_of_queries_and_keys),
         cmocka_unit_test(queries_attend_without_being_kept),
         cmocka_unit_test(positions_are_counted_on),
         cmocka_unit_test(real_positions_are_kept),
