@@ -148,6 +148,8 @@ if(LOCUS_PYTHON)
                  $<TARGET_FILE:form_cases> 1 600)
   locus_register(forms.evaluated forms ${LOCUS_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/forms/rebuild.py
                  $<TARGET_FILE:form_cases> 2 300 evaluated)
+  locus_register(forms.autograd forms ${LOCUS_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/forms/autograd.py
+                 $<TARGET_FILE:form_cases> 1 400)
 endif()
 
 # ---- scripts ----

@@ -5,7 +5,9 @@
  *
  * With `evaluated` no object has a form of its own, as those that a program registers, and all are evaluated.
  *
- *   form_cases SEED CASES [evaluated]      to standard output, a stream of lines and arrays:
+ * With `gradients` the library's gradients follow, of ⟨go, attention⟩ + Σ ⟨gy, x with vectors added⟩ (autograd.py).
+ *
+ *   form_cases SEED CASES [evaluated|gradients]      to standard output, a stream of lines and arrays:
  *     names NAME…                                            of the registry
  *     case SPEC
  *     form KIND TERM ROLES FIRST COUNT MULTIPLIES [LAW]      then its arrays
@@ -150,6 +152,85 @@ static locus_execution lend(size_t bytes) {
     return locus_execution_in(workspace);
 }
 
+static void give_back(const locus_execution *execution) {
+    if (execution->workspace.data)
+        locus_release(execution->workspace.data, execution->workspace.bytes);
+}
+
+/* ---- gradients ---- */
+
+static bool gradients;
+static locus_tensor sums[REFERENCE_TENSORS]; /* of the case's parameters */
+
+static void begin_sums(const form_case *own) {
+    for (size_t i = 0; i < own->parameter_count; i++) {
+        const locus_parameter *info = &own->parameters[i];
+        sums[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info->rank, info->shape);
+        sums[i].data = reference_zeros(locus_tensor_count(&sums[i]), sizeof(double));
+    }
+}
+
+static void write_sums(const form_case *own) {
+    for (size_t i = 0; i < own->parameter_count; i++) {
+        const case_tensor sum = {.view = sums[i], .values = sums[i].data};
+        char name[32];
+        (void)snprintf(name, sizeof name, "dp%zu", i);
+        write_tensor(name, &sum);
+        free(sums[i].data);
+    }
+}
+
+static void write_attention_gradients(const form_case *own, const locus_attention_options *options,
+                                      const locus_attention_tensors *tensors) {
+    const locus_shape *shape = &own->shape;
+    locus_error error;
+    case_tensor go = tensor_of(own->queries, shape->heads, shape->value_dim, own->noise);
+    case_tensor dq = tensor_of(own->queries, shape->heads, shape->head_dim, NULL);
+    case_tensor dk = tensor_of(own->keys, shape->kv_heads, shape->head_dim, NULL);
+    case_tensor dv = tensor_of(own->keys, shape->kv_heads, shape->value_dim, NULL);
+    const locus_attention_gradients wanted = {.size = sizeof wanted,
+                                              .output = &go.view,
+                                              .query = &dq.view,
+                                              .key = &dk.view,
+                                              .value = &dv.view,
+                                              .parameters = sums,
+                                              .parameter_count = own->parameter_count};
+    const locus_execution execution =
+        lend(locus_attention_workspace(own->plan, options, LOCUS_FLOAT64, LOCUS_PASS_BACKWARD, NULL));
+    if (locus_attention_backward(own->plan, options, tensors, &wanted, &execution, &error) != LOCUS_OK)
+        fail(own->spec, error.message);
+    const char *const names[] = {"go", "dq", "dk", "dv"};
+    const case_tensor *const all[] = {&go, &dq, &dk, &dv};
+    for (size_t i = 0; i < 4; i++) {
+        write_tensor(names[i], all[i]);
+        free(all[i]->values);
+    }
+    give_back(&execution);
+}
+
+static void write_apply_gradients(const form_case *own, locus_role role, const case_tensor *x) {
+    const size_t tokens = own->queries, dim = own->shape.model_dim;
+    char name[16];
+    locus_error error;
+    case_tensor gy = tensor_of(tokens, 0, dim, own->noise), gx = tensor_of(tokens, 0, dim, NULL);
+    const locus_apply_gradients wanted = {.size = sizeof wanted,
+                                          .x = &x->view,
+                                          .gy = &gy.view,
+                                          .gx = &gx.view,
+                                          .parameters = sums,
+                                          .parameter_count = own->parameter_count};
+    const locus_execution execution = lend(locus_apply_workspace(own->plan, role, LOCUS_FLOAT64, NULL));
+    if (locus_apply_backward(own->plan, role, LOCUS_FORWARD, &wanted, &execution, &error) != LOCUS_OK)
+        fail(own->spec, error.message);
+    (void)snprintf(name, sizeof name, "gy%d", (int)role);
+    write_tensor(name, &gy);
+    give_back(&execution);
+    free(gy.values);
+    free(gx.values);
+}
+
+/* ---- results ---- */
+
 static void write_apply(const form_case *own, locus_role role, size_t tokens, size_t heads, size_t dim) {
     char name[16];
     locus_error error;
@@ -162,8 +243,9 @@ static void write_apply(const form_case *own, locus_role role, size_t tokens, si
     write_tensor(name, &x);
     (void)snprintf(name, sizeof name, "y%d", (int)role);
     write_tensor(name, &y);
-    if (execution.workspace.data)
-        locus_release(execution.workspace.data, execution.workspace.bytes);
+    if (gradients && heads == 0)
+        write_apply_gradients(own, role, &x);
+    give_back(&execution);
     free(x.values);
     free(y.values);
 }
@@ -184,6 +266,8 @@ static bool write_attention(const form_case *own) {
     const locus_execution execution =
         lend(locus_attention_workspace(own->plan, &options, LOCUS_FLOAT64, LOCUS_PASS_FORWARD, NULL));
     const bool done = locus_attention_forward(own->plan, &options, &tensors, &execution, &error) == LOCUS_OK;
+    if (done && gradients)
+        write_attention_gradients(own, &options, &tensors);
     const char *const names[] = {"q", "k", "v", "o", "lse"};
     const case_tensor *const all[] = {&q, &k, &v, &o, &lse};
     for (size_t i = 0; i < 5; i++) {
@@ -191,8 +275,7 @@ static bool write_attention(const form_case *own) {
             write_tensor(names[i], all[i]);
         free(all[i]->values);
     }
-    if (execution.workspace.data)
-        locus_release(execution.workspace.data, execution.workspace.bytes);
+    give_back(&execution);
     return done;
 }
 
@@ -219,6 +302,7 @@ static void write_case(const form_case *own) {
     write_numbers("sizes", sizes, LOCUS_FORM_INT64, 1, (const size_t[]){5});
     write_numbers("spans", own->spans, LOCUS_FORM_INT64, 2, (const size_t[]){own->sequences, 4});
     write_parameters(own);
+    begin_sums(own);
     (void)write_attention(own);
     write_apply(own, LOCUS_ROLE_QUERY, own->queries, shape->heads, shape->head_dim);
     write_apply(own, LOCUS_ROLE_KEY, own->keys, shape->kv_heads, shape->head_dim);
@@ -226,6 +310,7 @@ static void write_case(const form_case *own) {
     write_apply(own, LOCUS_ROLE_OUTPUT, own->queries, shape->heads, shape->value_dim);
     write_apply(own, LOCUS_ROLE_TOKEN, own->queries, 0, shape->model_dim);
     write_apply(own, LOCUS_ROLE_ENCODED, own->queries, 0, shape->model_dim);
+    write_sums(own);
     printf("end\n");
     while (copy_count > 0)
         free(copies[--copy_count]);
@@ -348,8 +433,9 @@ int main(int count, char **arguments) {
     if (locus_threads_set(1) != LOCUS_OK) /* small cases: threads would only wait for one another */
         fail("threads", "there is not one");
     evaluated = count == 4 && strcmp(arguments[3], "evaluated") == 0;
-    if (count != 3 && !evaluated)
-        fail("usage", "form_cases SEED CASES [evaluated]");
+    gradients = count == 4 && strcmp(arguments[3], "gradients") == 0;
+    if (count != 3 && !evaluated && !gradients)
+        fail("usage", "form_cases SEED CASES [evaluated|gradients]");
     const uint64_t seed = strtoull(arguments[1], NULL, 0), cases = strtoull(arguments[2], NULL, 0);
     printf("names");
     for (size_t i = 0; i < locus_encoding_registry_size(); i++)
@@ -357,16 +443,16 @@ int main(int count, char **arguments) {
     printf("\n");
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
         write_named(odd[i], 80, 5, 1);
-    for (size_t i = 0; i < sizeof far / sizeof far[0] && !evaluated; i++)
+    for (size_t i = 0; i < sizeof far / sizeof far[0] && count == 3; i++)
         write_named(far[i], FAR_TOKENS, 4, 1000003);
     for (uint64_t number = 0; number < cases; number++)
         write_drawn(seed, number);
     locus_error error;
     if (own_register(&error) != LOCUS_OK) /* last: nothing of it is to be drawn */
         fail("registration", error.message);
-    for (size_t i = 0; i < sizeof from_outside / sizeof from_outside[0]; i++)
+    for (size_t i = 0; i < sizeof from_outside / sizeof from_outside[0] && !gradients; i++) /* they have no laws */
         write_named(from_outside[i], 80, 5, 1);
-    for (size_t i = 0; i < 2 && !evaluated; i++)
+    for (size_t i = 0; i < 2 && count == 3; i++)
         write_named(from_outside[i], FAR_TOKENS, 4, 1000003);
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }
