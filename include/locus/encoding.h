@@ -181,7 +181,8 @@ typedef struct locus_encoding_info {
 } locus_encoding_info;
 
 LOCUS_API size_t locus_encoding_registry_size(void);
-LOCUS_API const locus_encoding_info *locus_encoding_registry_at(size_t index); /* NULL past the end; static storage */
+/* What the library has, then what was registered (extension.h). NULL past the end; lives as long as the process. */
+LOCUS_API const locus_encoding_info *locus_encoding_registry_at(size_t index);
 
 /* ---- what a spec says: the terms of its sum, at least 1, and their options ---- */
 

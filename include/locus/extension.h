@@ -128,7 +128,8 @@ typedef struct locus_encoding_description {
                                    them. RELATIVITY of scores makes plans of long sequences small: values are then
                                    asked for once for each difference of positions */
     unsigned traits;           /* mask of LOCUS_TRAIT_REALS (real positions will do), LENGTH (it reads batch->length),
-                                   CAUSAL (it needs the causal mask) */
+                                   CAUSAL (it is meant for the causal mask: locus_encoding_traits
+                         says so) */
     size_t option_count;       /* at most 32 */
     const locus_option_info *options;            /* [option_count], of all kinds but ROTATE and DECAY */
     size_t parameter_count;                      /* at most 16 */

@@ -143,6 +143,7 @@ static locus_status learn(const locus_extension_bound *bound, const locus_extens
         const size_t left = places->count - first;
         const locus_extension_batch batch = batch_of(bound, places, head, first, left < most ? left : most);
         status = learn_batch(bound, &batch, upstream + first * width, each, error);
+        status = status == LOCUS_OK ? locus_call_check(error) : status;
     }
     if (status == LOCUS_OK && !are_finite(work, bound->elements) && are_finite(upstream, places->count * width)) {
         const char *name = bound->own->class.info.name;

@@ -81,6 +81,9 @@ static bool follows(const locus_term *term, bool reals) {
 
 /* ---- parameters ---- */
 
+#define ELEMENTS_MAX ((int64_t)1 << 32) /* of a parameter */
+
+/* 0: none that a tensor can have. */
 static int64_t extent_of(const locus_term *term, const locus_shape *shape, int64_t extent) {
     switch (extent) {
     case LOCUS_EXTENT_HEADS:
@@ -90,11 +93,13 @@ static int64_t extent_of(const locus_term *term, const locus_shape *shape, int64
     case LOCUS_EXTENT_PAIRS:
         return (int64_t)(shape->head_dim / 2);
     default:
-        return extent > 0 ? extent : (int64_t)term->options[LOCUS_EXTENT_OPTION(extent)].number;
+        break;
     }
+    if (extent > 0)
+        return extent;
+    const double number = term->options[LOCUS_EXTENT_OPTION(extent)].number;
+    return number >= 1 && number <= (double)ELEMENTS_MAX ? (int64_t)number : 0;
 }
-
-#define ELEMENTS_MAX ((int64_t)1 << 32) /* of a parameter */
 
 static locus_status make_parameter(const locus_term *term, const locus_shape *shape,
                                    const locus_extension_parameter *described, locus_parameter *parameter,
@@ -106,9 +111,9 @@ static locus_status make_parameter(const locus_term *term, const locus_shape *sh
         const int64_t extent = extent_of(term, shape, described->shape[i]);
         if (extent < 1 || extent > ELEMENTS_MAX / elements)
             return locus_fail(error, LOCUS_ERROR_SHAPE, described->name,
-                              "the parameter '%s' of '%s' would have size %lld in dimension %zu: sizes are at least 1, "
-                              "and all elements at most 2^32",
-                              described->name, term->class->info.name, (long long)extent, i);
+                              "the parameter '%s' of '%s' cannot have its dimension %zu: sizes are at least 1, and all "
+                              "elements at most 2^32",
+                              described->name, term->class->info.name, i);
         parameter->shape[i] = extent;
         elements *= extent;
     }

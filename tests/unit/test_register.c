@@ -299,6 +299,33 @@ static void test_asked_once(void **state) {
     scene_close(&s);
 }
 
+/* A refreshed plan does what a new one does, to the bit. */
+static void test_refreshed(void **state) {
+    static const char *const specs[] = {"own-kerple + own-turn", "own-wave + own-spin"};
+    const size_t lengths[] = {20, 9};
+    const group_drawing drawing = {"seq", 2, lengths, 30, false};
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        scene a, b;
+        scene_open(&a, specs[i], &drawing, NULL);
+        scene_open(&b, specs[i], &drawing, NULL);
+        for (size_t p = 0; p < a.r.count; p++)
+            for (size_t j = 0; j < rig_elements(&a.r.info[p]); j++)
+                ((double *)a.r.values[p].data)[j] *= 1.25, ((double *)b.r.values[p].data)[j] *= 1.25;
+        rig_update(&a.r);
+        rig_ok(locus_binding_update(&b.r.binding, b.r.values, b.r.count, error));
+        rig_ok(locus_plan_refresh(&b.r.plan, b.r.binding, NULL, error));
+        scene_run(&a, LOCUS_FLOAT32, true);
+        scene_run(&b, LOCUS_FLOAT32, true);
+        expect_same(&a, &b, specs[i]);
+        for (size_t p = 0; p < a.r.count; p++)
+            assert_memory_equal(a.r.gradients[p].data, b.r.gradients[p].data,
+                                rig_elements(&a.r.info[p]) * sizeof(double));
+        scene_close(&a);
+        scene_close(&b);
+    }
+}
+
 /* ---- what is refused ---- */
 
 static void refuse(const locus_encoding_description *description, const char *says) {
@@ -451,6 +478,50 @@ static void test_failing_callbacks(void **state) {
     }
 }
 
+static size_t numbers_each;
+
+static locus_status ones(const locus_extension_batch *batch, double *values, locus_error *error) {
+    (void)error;
+    for (size_t i = 0; i < batch->count * numbers_each; i++)
+        values[i] = 1;
+    return LOCUS_OK;
+}
+
+/* The gradient of an operator that fails, through locus_apply_backward. */
+static void test_failing_apply(void **state) {
+    static const locus_extension_parameter w = {sizeof w, "w", 1, {1}, 0, 0, LOCUS_CONSTRAINT_NONE};
+    static const locus_extension_kind kinds[] = {LOCUS_EXTENSION_ANGLES, LOCUS_EXTENSION_MATRICES};
+    static const char *const names[] = {"own-bad-turn", "own-bad-matrix"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        locus_encoding_description description = plain(names[i]);
+        numbers_each = i == 0 ? 2 : 16;
+        description.kind = kinds[i];
+        description.values = ones;
+        description.gradient = bad_gradient;
+        description.parameters = &w;
+        description.parameter_count = 1;
+        rig_ok(locus_encoding_register(&description, error));
+        rig r;
+        double numbers[4 * 2 * 4] = {1, 2, 3}, others[4 * 2 * 4] = {4, 5, 6};
+        rig_open(&r, names[i], rig_shape(2, 4, 0, 0), NULL, 4);
+        const locus_tensor x = rig_view(&r, LOCUS_ROLE_QUERY, numbers, LOCUS_FLOAT64, 4);
+        const locus_tensor g = rig_view(&r, LOCUS_ROLE_QUERY, others, LOCUS_FLOAT64, 4);
+        locus_workspace workspace = rig_workspace(&r, LOCUS_ROLE_QUERY, LOCUS_FLOAT64);
+        const locus_apply_gradients gradients = {
+            .x = &x, .gy = &g, .gx = &g, .parameters = r.gradients, .parameter_count = r.count};
+        const locus_execution execution = locus_execution_in(workspace);
+        locus_error error = {.offset = -1};
+        way = GRADIENT_FAILS;
+        assert_int_equal(locus_apply_backward(r.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &gradients, &execution, &error),
+                         LOCUS_ERROR_NUMERIC);
+        assert_non_null(strstr(error.message, "failed: no slope"));
+        assert_true(((double *)r.gradients[0].data)[0] == 0);
+        rig_workspace_free(workspace);
+        rig_close(&r);
+    }
+}
+
 /* Tables that no workspace could hold are not begun. */
 static void test_too_many_pairs(void **state) {
     locus_plan_options options = locus_plan_options_default();
@@ -539,6 +610,8 @@ int main(void) {
                                        cmocka_unit_test(test_turn_bits),
                                        cmocka_unit_test(test_cached),
                                        cmocka_unit_test(test_asked_once),
+                                       cmocka_unit_test(test_refreshed),
+                                       cmocka_unit_test(test_failing_apply),
                                        cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_newer_struct),
                                        cmocka_unit_test(test_failing_callbacks),

@@ -234,7 +234,7 @@ static void flip_last(const locus_rotary_walk *walk, const rotary_turn *turn) {
 static void turn_rows(const locus_rotary_walk *walk, const rotary_turn *turn) {
     const locus_rotary *rotary = walk->op->rotary;
 #if LOCUS_REAL_BITS == 32
-    if (rotary->fine[0].rates.tables > 1)
+    if (rotary->fine[0].rates.tables > 1 && !walk->op->given)
         turn_by_steps(walk, turn);
     else
 #endif
