@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What examples 3 to 9 share: from a spec and positions written as text to operators on vectors. Every call of the
- * library is here once, in its order: parse, initialise, bind, paths, positions, plan, apply. */
+/* What examples 3 to 9 and 12 share: from a spec and positions written as text to operators on vectors. Every call of
+ * the library is here once, in its order: parse, initialise, bind, paths, positions, plan, apply. */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
 
