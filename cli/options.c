@@ -301,6 +301,10 @@ static int unknown_option(const cli_command *command, const char *word) {
     for (char *c = name; *c; c++) {
         *c = *c == '_' ? '-' : *c;
     }
+    if (strcmp(name, "plugin") == 0) {
+        return cli_usage_error("%s: --plugin stands before the command: locus --plugin FILE.so %s …", command->name,
+                               command->name);
+    }
     const char *near = other_name(name, names, count);
     near = near ? near : cli_nearest(name, names, count);
     if (near) {

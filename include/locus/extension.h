@@ -62,7 +62,7 @@ typedef struct locus_extension_word {
 } locus_extension_word;
 
 /* Positions, one row of coordinates for each (group.h): integers, residues, real positions; of a tree the word's
- * length. */
+ * length. Residues beyond 2^53 are rounded. */
 typedef struct locus_extension_positions {
     const double *values;              /* [count, coordinates] */
     const locus_extension_word *words; /* [count, coordinates], empty but for trees; NULL on groups without trees */

@@ -65,6 +65,18 @@ small="--dim 16 --heads 2 --layers 1 --feed-forward 32 --length 5 --symbols 6 --
 }
 grep -q wheels own.html || complain 'the report does not know wheels'
 
+# Trees, and decoding from a prompt.
+small="--dim 16 --heads 2 --layers 1 --feed-forward 32 --batch 4 --steps 10 --threads 1 --quiet"
+# shellcheck disable=SC2086
+{
+    works $both train --task tree-copy --encoding 'algebraic(group=tree:2) + window(group=tree:2)' --depth 2 \
+        --train-samples 40 --dev-samples 8 --test-samples 8 --greedy-samples 4 --evaluate-every 5 $small --name tree
+    plugged '^output' $both generate tree -n 1
+    works $both train --task addition --encoding 'wheels + window' --sequence 40 --greedy-samples 2 --digits 1 \
+        --train-samples 20 $small --name sum
+    works $both generate sum --prompt '?1+2; '
+}
+
 # Such a run without its plugin: which encoding is unknown, and what loads it.
 refuses 2 "there is no encoding 'wheels'.*locus --plugin FILE.so" eval own
 refuses 2 "there is no encoding 'window'.*locus --plugin FILE.so" eval other
@@ -82,6 +94,7 @@ echo text >text.so
     refuses 2 'built for binary interface [0-9]* of locus, this is [0-9]*: build it again' --plugin "$plugins/plugin_old.so" encodings
     refuses 2 "there is an encoding 'window' already" $window $window encodings
     refuses 2 'which file' --plugin
+    refuses 2 'stands before the command: locus --plugin FILE.so encodings' encodings $window
     refuses 2 'a command is missing' $window
     refuses 2 "unknown command '--plugins'\|stands before any command" --plugins x encodings
 }
