@@ -262,10 +262,7 @@ static locus_status check_wanted(const wanted *w, locus_dtype query, locus_error
 
 /* As much of a tensor as any sequence reaches over. */
 static locus_tensor reached(const wanted *w) {
-    locus_tensor tensor = *w->tensor;
-    if (is_apart(w))
-        tensor.shape[2] = (int64_t)locus_token_side_longest(w->side);
-    return tensor;
+    return is_apart(w) ? locus_token_side_reach(w->side, w->tensor, 2) : *w->tensor;
 }
 
 static bool overlap(const wanted *a, const wanted *b) {

@@ -56,11 +56,12 @@ static locus_status check_layout(const locus_tensor *weights, const size_t shape
         if (weights->shape[i] < 0 || (size_t)weights->shape[i] != shape[i])
             return locus_fail(error, LOCUS_ERROR_SHAPE, "weights", "dimension %zu of weights is %lld; there are %zu %s",
                               i, (long long)weights->shape[i], shape[i], of[i]);
-    for (size_t i = 0; i < 3; i++)
+    const bool any = locus_tensor_count(weights) > 0;
+    for (size_t i = 0; any && i < 3; i++)
         if (weights->shape[i] > 1 && weights->stride[i] == 0)
             return locus_fail(error, LOCUS_ERROR_SHAPE, "weights",
                               "stride %zu of weights is 0; a tensor that is written must not repeat its elements", i);
-    if (!weights->data && locus_tensor_count(weights) > 0)
+    if (!weights->data && any)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "weights", "weights has no data; its data pointer is NULL");
     return LOCUS_OK;
 }
@@ -84,6 +85,13 @@ static locus_status check_weights(const locus_plan *plan, const locus_attention_
     return check_layout(weights, shape, error);
 }
 
+/* `input` has been checked. */
+static bool overlaps(const locus_plan *plan, const locus_tensor *weights, const locus_tensor *input, bool keys) {
+    const locus_tensor reached =
+        input->rank == 4 ? locus_token_side_reach(locus_plan_side(plan, keys), input, 2) : *input;
+    return locus_tensors_overlap(weights, &reached);
+}
+
 locus_status locus_attention_choice_check(const locus_plan *plan, const locus_tensor *bias,
                                           const locus_attention_weights_call *call, locus_error *error) {
     if (call->sequence >= locus_plan_sequences(plan))
@@ -95,11 +103,13 @@ locus_status locus_attention_choice_check(const locus_plan *plan, const locus_te
                               locus_plan_span(plan, call->sequence).query_count, error);
     if (status == LOCUS_OK)
         status = check_weights(plan, call, error);
-    const locus_tensor *const read[] = {call->query, call->key, bias};
-    static const char *const names[] = {"query", "key", "the bias"};
-    for (size_t i = 0; status == LOCUS_OK && i < 3; i++)
-        if (read[i] && locus_tensors_overlap(call->weights, read[i]))
-            status = locus_fail(error, LOCUS_ERROR_ARGUMENT, "weights",
-                                "weights overlaps %s; what is written needs memory of its own", names[i]);
-    return status;
+    if (status != LOCUS_OK)
+        return status;
+    const char *what = overlaps(plan, call->weights, call->query, false)    ? "query"
+                       : overlaps(plan, call->weights, call->key, true)     ? "key"
+                       : bias && locus_tensors_overlap(call->weights, bias) ? "the bias"
+                                                                            : NULL;
+    return !what ? LOCUS_OK
+                 : locus_fail(error, LOCUS_ERROR_ARGUMENT, "weights",
+                              "weights overlaps %s; what is written needs memory of its own", what);
 }

@@ -109,8 +109,9 @@ static locus_status check_extents(const locus_apply_site *site, const locus_tens
                                   locus_error *error) {
     const bool vectors = site->rank == 2, apart = tensor->rank > site->rank;
     const size_t packed[] = {site->tokens, vectors ? site->dim : site->heads, site->dim};
-    const size_t spread[] = {site->side->sequences, site->heads, locus_token_side_longest(site->side), site->dim};
-    const size_t vector[] = {spread[0], spread[2], site->dim};
+    const size_t longest = apart ? locus_token_side_longest(site->side) : 0;
+    const size_t spread[] = {site->side->sequences, site->heads, longest, site->dim};
+    const size_t vector[] = {spread[0], longest, site->dim};
     const size_t *wanted = !apart ? packed : vectors ? vector : spread;
     for (size_t i = 0; i < tensor->rank; i++) {
         const bool length = apart && i + 2 == tensor->rank, negative = tensor->shape[i] < 0;
@@ -172,10 +173,7 @@ static locus_status check_repeats(const locus_tensor *tensor, const char *name, 
 
 /* As much of a checked tensor as any sequence reaches over. */
 static locus_tensor reached(const locus_apply_site *site, const locus_tensor *tensor) {
-    locus_tensor own = *tensor;
-    if (own.rank > site->rank)
-        own.shape[own.rank - 2] = (int64_t)locus_token_side_longest(site->side);
-    return own;
+    return tensor->rank > site->rank ? locus_token_side_reach(site->side, tensor, tensor->rank - 2) : *tensor;
 }
 
 static bool is_same(const locus_apply_site *site, const locus_tensor *a, const locus_tensor *b) {

@@ -50,6 +50,12 @@ size_t locus_token_side_longest(const locus_token_side *side) {
     return longest;
 }
 
+locus_tensor locus_token_side_reach(const locus_token_side *side, const locus_tensor *tensor, size_t length) {
+    locus_tensor reached = *tensor;
+    reached.shape[length] = (int64_t)locus_token_side_longest(side);
+    return reached;
+}
+
 locus_token_rows locus_token_rows_settle(locus_token_rows rows, const locus_token_side *side) {
     for (size_t s = 0; rows.apart && s < side->sequences; s++) {
         const locus_token_sequence sequence = sequence_at(side, s);

@@ -105,6 +105,9 @@ locus_token_sequence locus_token_side_find(const locus_token_side *side, size_t 
 /* Tokens of the longest sequence. */
 size_t locus_token_side_longest(const locus_token_side *side);
 
+/* A tensor whose sequences stand apart, as far as any of them reaches; `length`: the dimension that may be longer. */
+locus_tensor locus_token_side_reach(const locus_token_side *side, const locus_tensor *tensor, size_t length);
+
 /* The same rows, as packed ones where all sequences' shifts are 0: batches of one, [sequences, length, heads, dim]
  * transposed, all of one length. */
 locus_token_rows locus_token_rows_settle(locus_token_rows rows, const locus_token_side *side);

@@ -4,6 +4,7 @@
  * for every encoding, role, type and kind of attention; and not a byte is written between the sequences' tokens.
  * LOCUS_SEED and LOCUS_CASES as in test_differential.c. */
 #include "kind_of.h"
+#include "reference/drawn_bias.h"
 #include "reference/drawn_tensor.h"
 #include "reference/trial.h"
 
@@ -187,8 +188,32 @@ static locus_attention_options draw_options(chooser *choices) {
     return options;
 }
 
+/* The weights of one sequence, [heads, queries, keys]; none where the kind has none, or there is no sequence. */
+static double *weights_of(const drawn_world *world, const locus_attention_options *options, const tensors *all,
+                          size_t sequence, locus_error *error) {
+    if (options->kind || world->queries.tokens.sequences == 0)
+        return NULL;
+    const int64_t shape[] = {(int64_t)world->shape.heads, (int64_t)world->queries.count[sequence],
+                             (int64_t)world->keys.count[sequence]};
+    double *numbers = reference_zeros((size_t)(shape[0] * shape[1] * shape[2]), sizeof *numbers);
+    const locus_tensor weights = locus_tensor_view(numbers, LOCUS_FLOAT64, 3, shape);
+    const locus_attention_weights_call call = {.size = sizeof call,
+                                               .query = &all->of[Q].view,
+                                               .key = &all->of[K].view,
+                                               .weights = &weights,
+                                               .sequence = sequence};
+    trial_workspace workspace =
+        trial_workspace_make(locus_attention_weights_workspace(world->plan, options, all->wants[Q].dtype, NULL));
+    const locus_execution execution = locus_execution_in(workspace.lent);
+    const locus_status status = locus_attention_weights(world->plan, options, &call, &execution, error);
+    assert_true(trial_workspace_free(&workspace));
+    if (status != LOCUS_OK)
+        fail_msg("weights are refused: %s", error->message);
+    return numbers;
+}
+
 static locus_status run_attention(const drawn_world *world, const locus_attention_options *options, tensors *all,
-                                  bool learns, locus_error *error) {
+                                  const drawn_bias *bias, bool learns, locus_error *error) {
     const locus_dtype dtype = all->wants[Q].dtype;
     const drawn_tensor *of = all->of;
     const locus_attention_tensors told = {&of[Q].view, &of[K].view, &of[V].view, &of[O].view, &of[LSE].view};
@@ -199,7 +224,8 @@ static locus_status run_attention(const drawn_world *world, const locus_attentio
                                                  .value = &of[GV].view,
                                                  .parameters = learns ? all->parameters : NULL,
                                                  .parameter_count = learns ? world->tensor_count : 0,
-                                                 .log_sum_exp = options->kind ? NULL : &of[GL].view};
+                                                 .log_sum_exp = options->kind ? NULL : &of[GL].view,
+                                                 .bias = options->bias ? &bias->view : NULL};
     locus_status status = LOCUS_OK;
     for (int pass = 0; pass < 2 && status == LOCUS_OK; pass++) {
         trial_workspace workspace =
@@ -214,7 +240,7 @@ static locus_status run_attention(const drawn_world *world, const locus_attentio
 
 static bool try_attention(drawn_world *world, chooser *choices, const char *text) {
     const locus_shape *s = &world->shape;
-    const locus_attention_options options = draw_options(choices);
+    locus_attention_options options = draw_options(choices);
     const locus_dtype dtype = trial_dtype(choices), sums = dtype == LOCUS_FLOAT64 ? LOCUS_FLOAT64 : LOCUS_FLOAT32;
     const bool learns = choose_chance(choices, 80);
     tensors both[2] = {{.count = ATTENTION_TENSORS}};
@@ -232,16 +258,34 @@ static bool try_attention(drawn_world *world, chooser *choices, const char *text
     const uint64_t seed = choose(choices, 1u << 20);
     locus_status status[2];
     both[1] = both[0];
+    drawn_bias bias = drawn_bias_make(choices, LOCUS_FLOAT64, world), g_bias[2];
+    const size_t sequence = choose(choices, world->queries.tokens.sequences);
+    double *weights[2] = {NULL, NULL};
+    options.bias = !options.kind && choose_chance(choices, 40) ? &bias.view : NULL;
     for (int apart = 0; apart < 2; apart++) {
         make(&both[apart], world, choices, apart, seed);
-        status[apart] = run_attention(world, &options, &both[apart], learns, &error);
+        g_bias[apart] = drawn_bias_like(choices, LOCUS_FLOAT64, &bias);
+        status[apart] = run_attention(world, &options, &both[apart], &g_bias[apart], learns, &error);
+        if (status[apart] == LOCUS_OK)
+            weights[apart] = weights_of(world, &options, &both[apart], sequence, &error);
     }
     if (status[0] != status[1])
         fail_msg("%s: packed %d, apart %d: %s", text, (int)status[0], (int)status[1], error.message);
     if (status[0] == LOCUS_OK)
         assert_same(&both[0], &both[1], world, text);
-    drop(&both[0], world);
-    drop(&both[1], world);
+    if (weights[0])
+        assert_same_numbers(weights[0], weights[1],
+                            s->heads * world->queries.count[sequence] * world->keys.count[sequence], "weights", text);
+    for (int apart = 0; apart < 2; apart++) {
+        drawn_bias_get(&g_bias[apart]);
+        drop(&both[apart], world);
+        free(weights[apart]);
+    }
+    if (status[0] == LOCUS_OK && options.bias)
+        assert_same_numbers(g_bias[0].dense.values, g_bias[1].dense.values, drawn_bias_count(&bias), "dbias", text);
+    drawn_bias_free(&bias);
+    drawn_bias_free(&g_bias[0]);
+    drawn_bias_free(&g_bias[1]);
     return status[0] == LOCUS_OK;
 }
 
