@@ -3,6 +3,7 @@
 #include <locus/cache.h>
 #include <locus/form.h>
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -193,6 +194,45 @@ static void test_what_the_plan_keeps_is_not_copied(void **state) {
     leave(&own);
 }
 
+typedef struct reader {
+    const locus_plan *plan;
+    double sum; /* of all doubles */
+} reader;
+
+static void *read_all(void *context) {
+    reader *own = context;
+    locus_plan_forms *forms = forms_of(own->plan);
+    for (size_t i = 0; i < locus_plan_form_count(forms); i++)
+        for (size_t j = 0; j < locus_plan_form_at(forms, i)->array_count; j++) {
+            const locus_form_array *array = locus_plan_form_array(forms, i, j);
+            size_t count = array->type == LOCUS_FORM_FLOAT64;
+            for (size_t r = 0; r < array->rank; r++)
+                count *= (size_t)array->shape[r];
+            for (size_t e = 0; e < count; e++)
+                own->sum += ((const double *)array->data)[e];
+        }
+    locus_plan_forms_destroy(&forms);
+    return NULL;
+}
+
+/* What several need of the same positions is found once. */
+static void test_threads_take_forms_of_one_plan_at_once(void **state) {
+    (void)state;
+    scene own = scene_of("sinusoidal + liere(group=seq) + alibi + fire");
+    reader readers[4];
+    pthread_t threads[4];
+    for (size_t i = 0; i < 4; i++) {
+        readers[i] = (reader){.plan = own.plan};
+        assert_int_equal(pthread_create(&threads[i], NULL, read_all, &readers[i]), 0);
+    }
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_true(readers[0].sum != 0);
+    for (size_t i = 1; i < 4; i++)
+        assert_float_equal(readers[i].sum, readers[0].sum, 0);
+    leave(&own);
+}
+
 /* ---- refusals ---- */
 
 static void test_wrong_arguments_are_refused(void **state) {
@@ -267,6 +307,7 @@ int main(void) {
         cmocka_unit_test(test_what_is_not_there_is_null),
         cmocka_unit_test(test_arrays_outlive_all_but_the_forms),
         cmocka_unit_test(test_what_the_plan_keeps_is_not_copied),
+        cmocka_unit_test(test_threads_take_forms_of_one_plan_at_once),
         cmocka_unit_test(test_wrong_arguments_are_refused),
         cmocka_unit_test(test_more_bytes_than_allowed_are_refused),
         cmocka_unit_test(test_a_cancelled_call_leaves_nothing),
