@@ -4,6 +4,7 @@
  * with the rows that see them, and what cannot be answered is one clear line. Values are compared with the reference by
  * property.differential. */
 #include "kind_of.h"
+#include "threads_only.h"
 #include "unit/attention_case.h"
 
 #include <math.h>
@@ -293,5 +294,6 @@ int main(void) {
         cmocka_unit_test(bad_calls_are_refused),
         cmocka_unit_test(a_cancelled_call_says_so),
     };
+    threads_only("same_bits*");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
