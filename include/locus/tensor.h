@@ -26,7 +26,7 @@ typedef enum locus_device { LOCUS_DEVICE_HOST = 0 } locus_device;
  *
  * and likewise [tokens, model_dim] or [sequences, length, model_dim], [tokens, heads] or [sequences, heads, length].
  * `length` is at least the longest sequence's; what lies beyond a sequence's own length is neither read nor written.
- * Positions are packed in either case, and results have the same bits. */
+ * Positions and what else is given by token (documents) are packed in either case, and results have the same bits. */
 
 /* Element (i, j, …) stands at data + (i·stride[0] + j·stride[1] + …) elements. Strides may be any number except where a
  * function asks for more; the last dimension of every tensor of tokens must have stride 1. Inputs are never written. */
