@@ -8,6 +8,10 @@
 
 #define XPOS_REACH 500 /* steps of xpos=512 that stretch vectors by a small number, so that errors stay absolute */
 
+/* Callbacks say angles as doubles: product of position and frequency, rounded once. So far from the origin that is
+ * still well below the laws' tolerance; the library's own angles are carried further. */
+#define OWN_REACH 10000
+
 /* The sum of "a:b:c", or how many they are. */
 static size_t list_sum(const char *list, bool count) {
     size_t sum = 0;
@@ -42,6 +46,9 @@ int cli_natural_find(cli_natural *natural, const locus_encoding *encoding, size_
     cli_spec spec;
     const locus_group *group = locus_encoding_group(encoding);
     *natural = (cli_natural){each * (group ? locus_group_coordinates(group) : 1), reach};
+    if ((locus_encoding_traits(encoding) & LOCUS_TRAIT_OWN) != 0 && reach > OWN_REACH) {
+        natural->reach = OWN_REACH;
+    }
     int status = cli_spec_open(&spec, encoding);
     for (size_t i = 0; i < spec.count && status == 0; i++) {
         look_at_term(natural, &spec.terms[i]);

@@ -8,7 +8,8 @@
 
 typedef struct cli_natural {
     size_t head_dim; /* what lists (sections, short, split) and rotate ask for, else `each` for every coordinate */
-    int64_t reach;   /* how far from the origin positions may be: less where an encoding has an end (xpos) */
+    int64_t reach;   /* how far from the origin positions may be: less where an encoding has an end (xpos),
+                         or is not the library's */
 } cli_natural;
 
 /* 0, or 1 after a line on standard error. */

@@ -56,11 +56,12 @@ LOCUS_API unsigned locus_encoding_laws(const locus_encoding *encoding);
 
 /* What a caller has to know before it uses an encoding; a mask. */
 typedef enum locus_trait {
-    LOCUS_TRAIT_LEARNS = 1, /* it has parameters, for shapes that it can take */
-    LOCUS_TRAIT_REALS = 2,  /* real-valued positions will do */
-    LOCUS_TRAIT_LENGTH = 4, /* it depends on the length that a plan is made for (locus_plan_options.length) */
-    LOCUS_TRAIT_CAUSAL = 8, /* attention must have the causal mask */
-    LOCUS_TRAIT_CACHED = 16 /* keys and values can be kept for decoding (cache.h) */
+    LOCUS_TRAIT_LEARNS = 1,  /* it has parameters, for shapes that it can take */
+    LOCUS_TRAIT_REALS = 2,   /* real-valued positions will do */
+    LOCUS_TRAIT_LENGTH = 4,  /* it depends on the length that a plan is made for (locus_plan_options.length) */
+    LOCUS_TRAIT_CAUSAL = 8,  /* attention must have the causal mask */
+    LOCUS_TRAIT_CACHED = 16, /* keys and values can be kept for decoding (cache.h) */
+    LOCUS_TRAIT_OWN = 32     /* a term of it is not the library's, but was registered (extension.h) */
 } locus_trait;
 LOCUS_API unsigned locus_encoding_traits(const locus_encoding *encoding);
 

@@ -221,6 +221,7 @@ void locus_extension_class_fill(locus_extension *extension) {
     class->info.sites = is_score(description) ? (unsigned)LOCUS_SITE_SCORE : (unsigned)LOCUS_SITE_QUERY_KEY;
     if (acts_on_values(description))
         class->info.sites |= LOCUS_SITE_VALUE;
+    class->registered = true;
     class->laws = description->laws;
     class->reals = (description->traits & LOCUS_TRAIT_REALS) != 0;
     class->group_text = group_text;

@@ -123,6 +123,7 @@ struct locus_encoding_class {
     bool (*learns)(const locus_term *term);
     /* Of LOCUS_TRAIT_LENGTH and LOCUS_TRAIT_CAUSAL; NULL: neither. */
     unsigned (*needs)(const locus_term *term);
+    bool registered; /* it is not the library's */
     bool multiplies; /* scores have products of the query, before any operator, with a table */
     /* Whether a cache has to place it anew with every token, at whole or real positions. NULL: trees alone. */
     bool (*follows)(const locus_term *term, bool reals);

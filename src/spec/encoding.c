@@ -58,6 +58,7 @@ unsigned locus_encoding_traits(const locus_encoding *encoding) {
     unsigned traits = LOCUS_TRAIT_REALS | (can_be_cached(encoding) ? (unsigned)LOCUS_TRAIT_CACHED : 0u);
     for (size_t i = 0; i < encoding->term_count; i++) {
         const locus_term *term = &encoding->terms[i];
+        traits |= term->class->registered ? (unsigned)LOCUS_TRAIT_OWN : 0u;
         traits |= term_learns(term) ? (unsigned)LOCUS_TRAIT_LEARNS : 0u;
         traits |= term->class->needs ? term->class->needs(term) : 0u;
         traits &= term->class->reals ? ~0u : ~(unsigned)LOCUS_TRAIT_REALS;

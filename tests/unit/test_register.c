@@ -70,7 +70,7 @@ static void test_parsed(void **state) {
     assert_true(locus_encoding_equal(a, b));
     assert_true(locus_encoding_hash(a) == locus_encoding_hash(b));
     assert_int_equal(locus_encoding_sites(a), LOCUS_SITE_SCORE);
-    assert_int_equal(locus_encoding_traits(a), LOCUS_TRAIT_LEARNS | LOCUS_TRAIT_CACHED);
+    assert_int_equal(locus_encoding_traits(a), LOCUS_TRAIT_LEARNS | LOCUS_TRAIT_CACHED | LOCUS_TRAIT_OWN);
     locus_encoding_destroy(&a);
     locus_encoding_destroy(&b);
     assert_int_equal(locus_encoding_parse("own-brunches", &a, &failure), LOCUS_ERROR_SPEC);
@@ -78,7 +78,8 @@ static void test_parsed(void **state) {
     assert_int_equal(locus_encoding_parse("own-branches(most=10)", &a, &failure), LOCUS_ERROR_SPEC);
     assert_int_equal(failure.offset, 18);
     rig_ok(locus_encoding_parse("own-kerple", &a, error));
-    assert_int_equal(locus_encoding_traits(a), LOCUS_TRAIT_LEARNS | LOCUS_TRAIT_REALS | LOCUS_TRAIT_CACHED);
+    assert_int_equal(locus_encoding_traits(a),
+                     LOCUS_TRAIT_LEARNS | LOCUS_TRAIT_REALS | LOCUS_TRAIT_CACHED | LOCUS_TRAIT_OWN);
     locus_encoding_destroy(&a);
 }
 
