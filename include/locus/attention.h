@@ -97,8 +97,9 @@ typedef struct locus_attention_gradients {
                                         attentions over parts of the keys can be merged by it. What a row holds that
                                         sees nothing, and has no sink, goes nowhere */
     const locus_tensor *bias; /* dL/d(options.bias), of its shape and any element type, or NULL; overwritten. Summed up
-                                 (in double) over what one element was added to; 0 where that is nothing. Costs two of
-                                 the five matrix products of a backward once more */
+                                 (in double) over what one element was added to; 0 where that is nothing. Where no
+                                 element was added to two scores it is written as the backward goes by; else, and with
+                                 `cope`, it costs two of the five matrix products once more */
 } locus_attention_gradients;
 
 typedef enum locus_pass { LOCUS_PASS_FORWARD = 0, LOCUS_PASS_BACKWARD = 1 } locus_pass;

@@ -2,11 +2,14 @@
 /* See attention_bias.h: what a bias must be, where its elements stand, and how its gradient is cut. */
 #include "attention/attention_bias.h"
 
+#include "core/call.h"
 #include "core/error.h"
 #include "core/host.h"
 #include "core/overlap.h"
 
 #include <assert.h>
+#include <locus/parallel.h>
+#include <string.h>
 
 /* Dimensions from the last one on: keys, queries, heads, sequences. */
 enum { KEYS, QUERIES, HEADS, SEQUENCES, DIMENSIONS };
@@ -32,6 +35,44 @@ attention_bias locus_attention_bias_of(const locus_tensor *tensor) {
                             stride_of(tensor, HEADS),
                             stride_of(tensor, QUERIES),
                             stride_of(tensor, KEYS)};
+}
+
+/* ---- one element, one score ---- */
+
+bool locus_attention_bias_alone(const attention_bias *bias, size_t sequences, size_t heads, size_t queries,
+                                size_t keys) {
+    return bias->sequences == sequences && bias->heads == heads && bias->queries >= queries && bias->keys >= keys;
+}
+
+static void clear_head(void *context, size_t index, size_t worker) {
+    const attention_bias *bias = context;
+    const size_t size = locus_dtype_size(bias->dtype), sequence = index / bias->heads, head = index % bias->heads;
+    const bool dense = bias->key == 1 || bias->keys == 1;
+    (void)worker;
+    for (size_t i = 0; i < bias->queries && !locus_call_cancelled(); i++)
+        for (size_t j = 0; j < (dense ? 1 : bias->keys); j++)
+            memset(locus_attention_bias_at(bias, sequence, head, i, j), 0, dense ? bias->keys * size : size);
+}
+
+void locus_attention_bias_clear(const attention_bias *bias) {
+    attention_bias own = *bias;
+    locus_parallel_for(bias->sequences * bias->heads, clear_head, &own);
+}
+
+void locus_attention_bias_store(const attention_bias *bias, size_t sequence, size_t head, size_t query, size_t key,
+                                size_t count, locus_dtype dtype, const void *values) {
+    char *at = locus_attention_bias_at(bias, sequence, head, query, key);
+    const int64_t extent = (int64_t)count;
+    if (bias->dtype == dtype && bias->key == 1) {
+        memcpy(at, values, count * locus_dtype_size(dtype));
+        return;
+    }
+    const locus_tensor from = locus_tensor_view((void *)(uintptr_t)values, dtype, 1, &extent);
+    locus_tensor to = locus_tensor_view(at, bias->dtype, 1, &extent);
+    to.stride[0] = bias->key;
+    const locus_status status = locus_tensor_convert(&from, &to, NULL);
+    assert(status == LOCUS_OK);
+    (void)status;
 }
 
 /* ---- rectangles ---- */
@@ -83,17 +124,10 @@ static size_t until(size_t end, size_t most) {
 void locus_attention_bias_write(const attention_bias *bias, const attention_bias_rectangle *rectangle,
                                 const double *sum, size_t ld) {
     const size_t rows = until(rectangle->end_row, bias->queries) - rectangle->first_row;
-    const int64_t keys = (int64_t)(until(rectangle->end_key, bias->keys) - rectangle->first_key);
-    for (size_t i = 0; i < rows; i++) {
-        char *at = locus_attention_bias_at(bias, rectangle->sequence, rectangle->head, rectangle->first_row + i,
-                                           rectangle->first_key);
-        const locus_tensor from = locus_tensor_view((double *)(uintptr_t)(sum + i * ld), LOCUS_FLOAT64, 1, &keys);
-        locus_tensor to = locus_tensor_view(at, bias->dtype, 1, &keys);
-        to.stride[0] = bias->key;
-        const locus_status status = locus_tensor_convert(&from, &to, NULL);
-        assert(status == LOCUS_OK);
-        (void)status;
-    }
+    const size_t keys = until(rectangle->end_key, bias->keys) - rectangle->first_key;
+    for (size_t i = 0; i < rows; i++)
+        locus_attention_bias_store(bias, rectangle->sequence, rectangle->head, rectangle->first_row + i,
+                                   rectangle->first_key, keys, LOCUS_FLOAT64, sum + i * ld);
 }
 
 /* ---- checks ---- */

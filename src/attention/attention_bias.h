@@ -26,6 +26,17 @@ static inline char *locus_attention_bias_at(const attention_bias *bias, size_t s
     return (char *)bias->data + at * (ptrdiff_t)locus_dtype_size(bias->dtype);
 }
 
+/* ---- a gradient that is shared by nobody ---- */
+
+/* Whether each element was added to one score at most. */
+bool locus_attention_bias_alone(const attention_bias *bias, size_t sequences, size_t heads, size_t queries,
+                                size_t keys);
+/* All elements become 0: those of pairs that nobody sees stay so. */
+void locus_attention_bias_clear(const attention_bias *bias);
+/* Writes `count` numbers of type `dtype`, of one query and the keys from `key` on. */
+void locus_attention_bias_store(const attention_bias *bias, size_t sequence, size_t head, size_t query, size_t key,
+                                size_t count, locus_dtype dtype, const void *values);
+
 /* ---- a gradient, rectangle by rectangle ----
  *
  * ds is summed up over all that one element was added to: sequences, heads, queries, keys. Scores are not kept, so it

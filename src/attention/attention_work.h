@@ -90,6 +90,7 @@ typedef struct attention_job {
     bool wants_scores;                        /* dL/d(scores) are made: for these, or for what is learned */
     bool turned;                              /* operators do not act */
     bool biased;                              /* the options have a bias: */
+    bool stores_bias;                         /* its gradient is written as the backward goes by */
     attention_bias bias, g_bias;              /* it, once tensors are taken, and where its gradient is wanted */
     const double *sinks;                      /* [heads], or NULL */
     double scale, cap, content_scale, dropout;

@@ -143,6 +143,16 @@ static void backward_softmax(const backward_worker *w, const strip *s, size_t ro
     hide_columns(l, s, row, c, 0, g);
 }
 
+/* The bias's gradient, where an element has one score: ds at the columns of c; `g` is the row's first column. */
+static void store_bias_row(const lane *l, const strip *s, size_t row, const cut *c, const real *g) {
+    const bool gap = c->gap < c->gap_end;
+    const attention_range parts[] = {{c->from, gap ? c->gap : c->to}, {gap ? c->gap_end : c->to, c->to}};
+    for (size_t i = 0; i < 2; i++)
+        if (parts[i].low < parts[i].high)
+            locus_attention_bias_store(&l->job->g_bias, l->sequence, l->head, row, s->key + parts[i].low,
+                                       parts[i].high - parts[i].low, REAL_DTYPE, g + parts[i].low);
+}
+
 static void backward_row(backward_worker *w, const strip *s, size_t i, real *g) {
     const lane *l = &w->l;
     const size_t row = s->row + i;
@@ -152,6 +162,8 @@ static void backward_row(backward_worker *w, const strip *s, size_t i, real *g) 
         backward_weights(w, s, row, &c, weight);
         if (l->job->wants_scores)
             backward_softmax(w, s, row, &c, a, g);
+        if (l->job->stores_bias)
+            store_bias_row(l, s, row, &c, g);
         if (l->job->wants_scores && (l->job->term_count > 0 || l->job->cap != 0))
             backward_terms(w, s, row, &c, g + c.from);
         if (l->job->drop_weights)

@@ -92,11 +92,15 @@ static void backward(const locus_plan *plan, const locus_attention_options *opti
     job.wants_value = gradients->value != NULL;
     want_learned(&job);
     begin(&job, &whole, lent);
-    job.wants_scores = job.wants_scores || job.wants_query || job.wants_key;
+    job.g_bias = locus_attention_bias_of(gradients->bias);
+    job.stores_bias = job.g_bias.data && locus_attention_bias_alone(&job.g_bias, job.sequences, job.heads,
+                                                                    job.schedule.max_queries, job.schedule.max_keys);
+    job.wants_scores = job.wants_scores || job.wants_query || job.wants_key || job.stores_bias;
+    if (job.stores_bias)
+        locus_attention_bias_clear(&job.g_bias);
     const bool single = job.dtype == LOCUS_FLOAT32;
     (single ? locus_attention_backward_float32 : locus_attention_backward_float64)(&job);
-    job.g_bias = locus_attention_bias_of(gradients->bias);
-    if (job.g_bias.data)
+    if (job.g_bias.data && !job.stores_bias)
         (single ? locus_attention_bias_gradient_float32 : locus_attention_bias_gradient_float64)(&job);
     if (gradients->parameters && job.slots.bytes > 0 && !locus_call_cancelled())
         locus_attention_reduce(&job, gradients->parameters);
