@@ -327,6 +327,61 @@ static void test_refreshed(void **state) {
     }
 }
 
+/* The same bits whatever the number of threads. */
+static void test_any_number_of_threads(void **state) {
+    static const char *const specs[] = {"own-wave + own-kerple + own-turn", "own-spin + own-wave"};
+    const size_t lengths[] = {150, 90, 7};
+    const group_drawing drawing = {"seq", 3, lengths, 100, false};
+    (void)state;
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        scene a, b;
+        rig_ok(locus_threads_set(1));
+        scene_open(&a, specs[i], &drawing, NULL);
+        scene_run(&a, LOCUS_FLOAT32, true);
+        rig_ok(locus_threads_set(3));
+        scene_open(&b, specs[i], &drawing, NULL);
+        scene_run(&b, LOCUS_FLOAT32, true);
+        expect_same(&a, &b, specs[i]);
+        for (size_t p = 0; p < a.r.count; p++)
+            assert_memory_equal(a.r.gradients[p].data, b.r.gradients[p].data,
+                                rig_elements(&a.r.info[p]) * sizeof(double));
+        scene_close(&a);
+        scene_close(&b);
+    }
+    rig_ok(locus_threads_set(0));
+}
+
+/* A callback during which the call is cancelled is the last one. */
+static int32_t stop;
+static size_t stop_calls;
+
+static locus_status stopping(const locus_extension_batch *batch, double *values, locus_error *error) {
+    stop_calls++;
+    locus_flag_raise(&stop);
+    return constant(batch, values, error);
+}
+
+static void test_cancelled(void **state) {
+    locus_encoding_description description = plain("own-stopping");
+    locus_plan_options options = locus_plan_options_default();
+    locus_execution execution = locus_execution_default();
+    locus_error failure;
+    rig r;
+    (void)state;
+    description.values = stopping;
+    rig_ok(locus_encoding_register(&description, error));
+    rig_bind(&r, "own-stopping", rig_shape(4, 8, 0, 0), 1);
+    r.queries = rig_positions(NULL, 50);
+    execution.cancelled = locus_flag_raised;
+    execution.context = &stop;
+    options.execution = &execution;
+    assert_int_equal(locus_plan_create_with(&r.plan, r.binding, r.queries, NULL, &options, &failure),
+                     LOCUS_ERROR_INTERRUPTED);
+    assert_null(r.plan);
+    assert_int_equal(stop_calls, 1);
+    rig_close(&r);
+}
+
 /* ---- what is refused ---- */
 
 static void refuse(const locus_encoding_description *description, const char *says) {
@@ -612,6 +667,8 @@ int main(void) {
                                        cmocka_unit_test(test_cached),
                                        cmocka_unit_test(test_asked_once),
                                        cmocka_unit_test(test_refreshed),
+                                       cmocka_unit_test(test_any_number_of_threads),
+                                       cmocka_unit_test(test_cancelled),
                                        cmocka_unit_test(test_failing_apply),
                                        cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_newer_struct),
