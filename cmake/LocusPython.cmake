@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+# The extension module of the Python package: python/src, with liblocus inside. pip builds it (pyproject.toml); by hand:
+#
+#   cmake -DLOCUS_PYTHON_MODULE=ON -DPython_EXECUTABLE=…/bin/python …     an interpreter that has nanobind
+#   PYTHONPATH=BUILD/python …/bin/python                          BUILD/python/locus: the package, ready to import
+
+enable_language(CXX)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module OPTIONAL_COMPONENTS Development.SABIModule)
+execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_ROOT
+                OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+find_package(nanobind CONFIG REQUIRED)
+
+# One module for all interpreters from 3.12 on, one for each before.
+file(GLOB LOCUS_PYTHON_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/python/src/*.cpp)
+nanobind_add_module(locus_python STABLE_ABI NB_STATIC NOMINSIZE ${LOCUS_PYTHON_SOURCES})
+target_link_libraries(locus_python PRIVATE locus_static)
+set_target_properties(locus_python PROPERTIES OUTPUT_NAME _core
+                                              LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/python/locus)
+install(TARGETS locus_python LIBRARY DESTINATION locus COMPONENT python)
+
+# Beside the module, the package as it stands in the tree, so that what was built can be imported.
+if(SKBUILD)
+  return()
+endif()
+file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/python/locus)
+file(GLOB package CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/python/locus/*)
+foreach(file IN LISTS package)
+  get_filename_component(name ${file} NAME)
+  file(CREATE_LINK ${file} ${CMAKE_CURRENT_BINARY_DIR}/python/locus/${name} SYMBOLIC)
+endforeach()

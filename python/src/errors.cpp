@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Failures as exceptions: locus/errors.py says which class a status becomes. */
+#include "binding.hpp"
+
+[[noreturn]] static void raise_made(locus_status status, const char *message, const char *argument, ptrdiff_t offset,
+                                    ptrdiff_t length) {
+    nb::object made = nb::module_::import_("locus.errors")
+                          .attr("error_of_status")(static_cast<int>(status), message, argument, offset, length);
+    PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(made.ptr())), made.ptr());
+    throw nb::python_error();
+}
+
+void raise_error(const locus_error &error) {
+    if (PyErr_Occurred()) {
+        throw nb::python_error();
+    }
+    const char *message = error.message[0] ? error.message : locus_status_text(error.status);
+    raise_made(error.status, message, error.argument, error.offset, error.length);
+}
+
+void raise_status(locus_status status, const std::string &message) {
+    raise_made(status, message.c_str(), "", -1, 0);
+}

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""Plans against small NumPy references; gradients against central differences."""
+import numpy as np
+import pytest
+
+import locus
+from references import SPECS, apart, attended, places, rotated
+
+T, H, D = 7, 2, 8
+
+
+def drawn(draw, *shape):
+    return draw.standard_normal(shape or (3, T, H, D))
+
+
+def test_rotary_by_hand(draw):
+    q, k, v = drawn(draw)
+    plan = locus.Encoding("rope").plan(T, H, D)
+    assert np.allclose(plan.apply(q), rotated(q), atol=1e-14)
+    assert np.allclose(plan.apply(plan.apply(k, "key"), "key", inverse=True), k, atol=1e-14)
+    for causal in (False, True):
+        output, sums, weights = attended(rotated(q), rotated(k), v, causal)
+        own, own_sums = plan.attention(q, k, v, causal=causal, return_lse=True)
+        assert np.allclose(own, output, atol=1e-13) and np.allclose(own_sums, sums, atol=1e-13)
+        assert np.allclose(plan.weights(q, k, causal=causal), weights, atol=1e-13)
+        with_sequences = plan.attention(apart(q), apart(k), apart(v), causal=causal)
+        assert np.array_equal(with_sequences[0].transpose(1, 0, 2), own)
+        assert np.array_equal(plan.weights(apart(q), apart(k), causal=causal)[0], plan.weights(q, k, causal=causal))
+
+
+def test_bias_scale_and_scores(draw):
+    q, k, v = drawn(draw)
+    plan = locus.Encoding("alibi").plan(T, H, D)
+    bias = draw.standard_normal((H, T, T))
+    scores = plan.scores()
+    assert scores.shape == (H, T, T)
+    assert np.allclose(scores[0], -2.0 ** -4 * np.abs(np.arange(T)[:, None] - np.arange(T)), atol=1e-15)
+    output, _, _ = attended(q, k, v, True, scores + bias, 0.3)
+    assert np.allclose(plan.attention(q, k, v, causal=True, bias=bias, scale=0.3), output, atol=1e-13)
+    decay = locus.Encoding("decay(rate=0.9)").plan(T, H, D)
+    assert np.allclose(decay.scores(factors=True)[0], 0.9 ** np.abs(np.arange(T)[:, None] - np.arange(T)))
+
+
+def test_packed_sequences_equal_those_alone(draw):
+    q, k, v = drawn(draw)
+    plan = locus.Encoding("rope + alibi").plan(locus.positions(T, offsets=[0, 3, T]), H, D)
+    packed = plan.attention(q, k, v)
+    for first, last in ((0, 3), (3, T)):
+        one = locus.Encoding("rope + alibi").plan(last - first, H, D)
+        assert np.allclose(packed[first:last], one.attention(q[first:last], k[first:last], v[first:last]), atol=1e-14)
+    padded = np.zeros((2, H, 4, D))
+    padded[0, :, :3], padded[1] = q[:3].transpose(1, 0, 2), q[3:].transpose(1, 0, 2)
+    weights = plan.weights(padded, padded)
+    assert weights.shape == (2, H, 4, 4) and np.allclose(weights[1].sum(-1), 1) and (weights[0, :, :, 3] == 0).all()
+
+
+def test_grouped_heads_and_other_keys(draw):
+    plan = locus.Encoding("rope").plan(3, 4, D, keys=locus.positions(5), kv_heads=2, value_dim=6)
+    q, k, v = drawn(draw, 3, 4, D), drawn(draw, 5, 2, D), drawn(draw, 5, 2, 6)
+    output, _, _ = attended(rotated(q), rotated(k).repeat(2, 1), v.repeat(2, 1))
+    assert np.allclose(plan.attention(q, k, v), output, atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype, error", [("float64", 0), ("float32", 1e-5), ("float16", 5e-3), ("bfloat16", 4e-2)])
+def test_element_types(draw, dtype, error):
+    if dtype == "bfloat16":
+        dtype = pytest.importorskip("ml_dtypes").bfloat16
+    q, k, v = (x.astype(dtype) for x in drawn(draw))
+    plan = locus.Encoding("rope").plan(T, H, D)
+    output = plan.attention(q, k, v, causal=True)
+    exact = plan.attention(*(x.astype(np.float64) for x in (q, k, v)), causal=True)
+    assert output.dtype == q.dtype and np.abs(output.astype(np.float64) - exact).max() <= error
+    assert plan.apply(q).dtype == q.dtype
+    gradients = plan.attention_backward(q, k, v, output, causal=True)
+    assert all(x.dtype == q.dtype for x in gradients[:3])
+
+
+def test_inputs_of_any_layout(draw):
+    plan = locus.Encoding("rope").plan(T, H, D)
+    q, k, v = drawn(draw)
+    wanted = plan.attention(q, k, v)
+    fused = np.concatenate([q, k, v], -1)
+    parts = fused[..., :D], fused[..., D:2 * D], fused[..., 2 * D:]
+    assert np.array_equal(plan.attention(*parts), wanted)
+    assert np.array_equal(plan.attention(np.asfortranarray(q), k[:, :, ::-1][:, :, ::-1], v), wanted)
+    assert np.array_equal(plan.attention(q.tolist(), memoryview(k), v), wanted)
+    unaligned = np.frombuffer(b"\0" + q.tobytes(), np.uint8)[1:].view(np.float64).reshape(q.shape)
+    assert np.array_equal(plan.attention(unaligned, k, v), wanted)
+    q.setflags(write=False)
+    assert np.array_equal(plan.attention(q, k, v), wanted)
+
+
+class Exporter:
+    """What has DLPack and nothing else."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_dlpack(draw):
+    plan = locus.Encoding("rope").plan(T, H, D)
+    q, k, v = drawn(draw)
+    assert np.array_equal(plan.attention(*map(Exporter, (q, k, v))), plan.attention(q, k, v))
+    with pytest.raises(locus.DtypeError):
+        plan.apply(Exporter(np.zeros((T, H, D), np.int32)))
+
+
+def test_kinds_and_dropout(draw):
+    q, k, v = drawn(draw)
+    plan = locus.Encoding("rope").plan(T, H, D)
+    assert plan.attention(q, k, v, kind="linear").shape == q.shape
+    with pytest.raises(locus.SpecError) as caught:
+        plan.attention(q, k, v, kind="liner")
+    assert caught.value.suggestion == "linear"
+    one, same, other = (plan.attention(q, k, v, dropout=0.5, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(one, same) and not np.array_equal(one, other)
+    with pytest.raises(ValueError):
+        plan.attention(q, k, v, dropout=1.5)
+
+
+def operands(spec, draw):
+    e = locus.Encoding(spec)
+    sizes = {"model_dim": 16} if "embedding" in e.sites or "encoded" in e.sites else {}
+    p = {name: x + 0.1 * np.abs(draw.standard_normal(x.shape)) for name, x in e.initialise(H, D, seed=1, **sizes).items()}
+    return e, p, e.plan(places(e.group, T), H, D, p, **sizes)
+
+
+def differs(value, point, gradient, direction, step=1e-5):
+    """How far the gradient along a direction is from the central difference, relative."""
+    slope = (value(point + step * direction) - value(point - step * direction)) / (2 * step)
+    return abs(slope - (gradient * direction).sum()) / max(1.0, abs(slope))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("causal", [False, True])
+def test_gradients(draw, spec, causal):
+    e, p, plan = operands(spec, draw)
+    if e.causal and not causal:
+        pytest.skip("needs the causal mask")
+    q, k, v = drawn(draw)
+    upstream = drawn(draw, T, H, D)
+    options = {"causal": causal, "bias": draw.standard_normal((H, T, T))}
+    *inputs, parameters, dbias = plan.attention_backward(q, k, v, upstream, **options, bias_gradient=True)
+    assert set(parameters) == set(p)
+
+    def loss(own, q, k, v, **others):
+        return (own.attention(q, k, v, **{**options, **others}) * upstream).sum()
+
+    for number, gradient in enumerate(inputs):
+        def value(x, number=number):
+            return loss(plan, *[x if i == number else y for i, y in enumerate((q, k, v))])
+        assert differs(value, (q, k, v)[number], gradient, drawn(draw, T, H, D)) < 1e-7
+    assert differs(lambda x: loss(plan, q, k, v, bias=x), options["bias"], dbias, drawn(draw, H, T, T)) < 1e-7
+    for name, gradient in parameters.items():
+        def value_of(x, name=name):
+            return loss(plan.refresh({**p, name: x}), q, k, v)
+        assert differs(value_of, p[name], gradient, drawn(draw, *p[name].shape)) < 1e-6, name
+
+
+@pytest.mark.parametrize("spec", [s for s in SPECS if {"embedding", "query-key"} & set(locus.Encoding(s).sites)])
+def test_gradients_of_one_site(draw, spec):
+    e, p, plan = operands(spec, draw)
+    role, shape = ("token", (T, 16)) if "embedding" in e.sites else ("query", (T, H, D))
+    x, upstream = drawn(draw, *shape), drawn(draw, *shape)
+    dx, parameters = plan.apply_backward(x, upstream, role)
+    assert differs(lambda y: (plan.apply(y, role) * upstream).sum(), x, dx, drawn(draw, *shape)) < 1e-8
+    for name, gradient in parameters.items():
+        def value(y, name=name):
+            return (plan.refresh({**p, name: y}).apply(x, role) * upstream).sum()
+        assert differs(value, p[name], gradient, drawn(draw, *p[name].shape)) < 1e-6, name
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_operators_tables_and_forms(draw, spec):
+    e, _, plan = operands(spec, draw)
+    x = drawn(draw, T, H, D)
+    assert np.allclose(np.einsum("thij,thj->thi", plan.operators(), x), plan.apply(x), atol=1e-12)
+    if "embedding" in e.sites:
+        tokens = drawn(draw, T, 16)
+        assert np.allclose(tokens + plan.table(), plan.apply(tokens, "token"), atol=1e-14)
+    for form in plan.forms():
+        assert form.kind and form.arrays and all(not array.flags.writeable for array in form.arrays.values())

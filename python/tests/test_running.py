@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""How calls run: lifetimes, threads, memory, Ctrl-C, fork."""
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import locus
+
+H, D = 2, 8
+
+
+def test_arrays_may_die_before_the_plan(draw):
+    def make():
+        e = locus.Encoding("algebraic(group=tree:2)")
+        p = e.initialise(H, D, seed=4)
+        return e.plan(locus.positions(np.array([[0, 1], [1, -1], [-1, -1]]), "tree:2"), H, D, p), p["generators"].copy()
+
+    plan, generators = make()
+    forms = plan.forms()
+    gc.collect()
+    x = draw.standard_normal((3, H, D))
+    wanted = locus.Encoding("algebraic(group=tree:2)").plan(
+        locus.positions(["1+2", "2", "0"], "tree:2"), H, D, {"generators": generators}).apply(x)
+    assert np.allclose(plan.apply(x), wanted, atol=1e-14)
+    del plan
+    gc.collect()
+    assert all(np.isfinite(array).all() for form in forms for array in form.arrays.values())
+
+
+def test_refresh_leaves_the_old_plan(draw):
+    e = locus.Encoding("t5")
+    p, other = e.initialise(H, D, seed=1), e.initialise(H, D, seed=2)
+    plan = e.plan(5, H, D, p)
+    before, fresh = plan.scores(), plan.refresh(other)
+    assert np.array_equal(plan.scores(), before)
+    assert np.array_equal(fresh.scores(), e.plan(5, H, D, other).scores())
+
+
+@pytest.mark.parametrize("arguments, error, words", [
+    (dict(shape=(4, H, D)), locus.ShapeError, "5"), (dict(shape=(5, H)), locus.ShapeError, ""),
+    (dict(shape=(5, H, D), dtype=np.int64), locus.DtypeError, "q has elements of format"),
+    (dict(shape=(5, H, D), dtype=np.complex128), locus.DtypeError, "q has elements"),
+    (dict(shape=(5, H, D), dtype=">f8"), locus.DtypeError, "q has elements"),
+    (dict(shape=(5, H, D), dtype=np.float32), locus.DtypeError, ""),
+    (dict(shape=(1, 1, 5, H, D)), locus.ShapeError, "5 dimensions"),
+])
+def test_bad_arrays(arguments, error, words):
+    plan = locus.Encoding("rope").plan(5, H, D)
+    good = np.zeros((5, H, D))
+    with pytest.raises(error) as caught:
+        plan.attention(np.zeros(**arguments), good, good)
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+    with pytest.raises((TypeError, ValueError)):
+        plan.attention(object(), good, good)
+
+
+def test_threads(draw):
+    plan = locus.Encoding("rope + alibi").plan(256, H, D)
+    q, k, v = draw.standard_normal((3, 256, H, D))
+    wanted = plan.attention(q, k, v, causal=True)
+    before = locus.threads()
+    wrong = []
+
+    def work():
+        for _ in range(50):
+            if not np.array_equal(plan.attention(q, k, v, causal=True), wanted):
+                wrong.append(1)
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for count in (1, 2, 3):
+        locus.set_threads(count)
+        assert locus.threads() == count
+    for worker in workers:
+        worker.join()
+    assert not wrong
+    locus.set_threads(before)
+    with pytest.raises(ValueError):
+        locus.set_threads(-1)
+
+
+def test_other_threads_run_meanwhile(draw):
+    plan = locus.Encoding("rope").plan(3000, 4, 32)
+    q = draw.standard_normal((3000, 4, 32)).astype(np.float32)
+    done, counted = threading.Event(), [0]
+
+    def count():
+        while not done.is_set():
+            counted[0] += 1
+            time.sleep(0)
+
+    other = threading.Thread(target=count)
+    other.start()
+    before = counted[0]
+    plan.attention(q, q, q)
+    seen = counted[0] - before
+    done.set()
+    other.join()
+    assert seen > 1
+
+
+def resident():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memory is read from /proc")
+def test_nothing_leaks(draw):
+    e = locus.Encoding("rope + t5")
+    p = e.initialise(H, D)
+    q = draw.standard_normal((64, H, D))
+
+    def once():
+        plan = e.plan(64, H, D, p)
+        output, lse = plan.attention(q, q, q, return_lse=True)
+        plan.attention_backward(q, q, q, output, output, lse)
+        plan.forms()
+        for bad in (lambda: plan.apply(q[:3]), lambda: locus.Encoding("rop"), lambda: plan.apply(q.astype(int))):
+            with pytest.raises((ValueError, TypeError)):
+                bad()
+
+    for _ in range(300):
+        once()
+    gc.collect()
+    before = resident()
+    for _ in range(2000):
+        once()
+    gc.collect()
+    assert resident() - before < 8 << 20
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import numpy as np, locus
+plan = locus.Encoding("rope").plan(60000, 4, 64)
+q = np.ones((60000, 4, 64), np.float32)
+sent = []
+def send():
+    sent.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Timer(0.3, send).start()
+try:
+    plan.attention(q, q, q)
+except KeyboardInterrupt:
+    late = time.monotonic() - sent[0]
+    short = locus.Encoding("rope").plan(3, 1, 8)
+    assert np.isfinite(short.apply(np.ones((3, 1, 8)))).all()
+    print("interrupted", late)
+    sys.exit(0 if late < 2 else 3)
+print("not interrupted")
+sys.exit(4)
+"""
+
+
+def test_interrupt():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_fork(draw):
+    plan = locus.Encoding("rope").plan(512, H, D)
+    q = draw.standard_normal((512, H, D))
+    wanted = plan.attention(q, q, q)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(0 if np.array_equal(plan.attention(q, q, q), wanted) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_import_rope():
+    program = os.environ.get("LOCUS_PROGRAM")
+    if not program:
+        pytest.skip("LOCUS_PROGRAM does not name the program")
+    read = locus.import_rope({"model_type": "llama", "rope_theta": 500000.0, "hidden_size": 64,
+                              "num_attention_heads": 4, "max_position_embeddings": 8192})
+    assert read.spec == "rope(pairs=half, base=500000)" and read.head_dim == 16 and read.length == 8192
+    with pytest.raises(FileNotFoundError):
+        locus.import_rope("/nowhere/config.json")
+    with pytest.raises(ValueError) as caught:
+        locus.import_rope({"model_type": "llama", "rope_scaling": {"rope_type": "odd"}, "hidden_size": 64,
+                           "num_attention_heads": 4})
+    assert "odd" in str(caught.value)
