@@ -4,6 +4,9 @@
 #   cmake -DLOCUS_PYTHON_MODULE=ON -DPython_EXECUTABLE=…/bin/python …     an interpreter that has nanobind
 #   PYTHONPATH=BUILD/python …/bin/python                          BUILD/python/locus: the package, ready to import
 
+# With LOCUS_PYTHON_LIBRARY a liblocus.a that is there already is linked, and this build makes none.
+
+set(LOCUS_PYTHON_LIBRARY "" CACHE FILEPATH "A liblocus.a to link into the extension module; empty: this build's own")
 enable_language(CXX)
 set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -15,7 +18,12 @@ find_package(nanobind CONFIG REQUIRED)
 # One module for all interpreters from 3.12 on, one for each before.
 file(GLOB LOCUS_PYTHON_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/python/src/*.cpp)
 nanobind_add_module(locus_python STABLE_ABI NB_STATIC NOMINSIZE ${LOCUS_PYTHON_SOURCES})
-target_link_libraries(locus_python PRIVATE locus_static)
+if(LOCUS_PYTHON_LIBRARY)
+  target_include_directories(locus_python PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/include)
+  target_link_libraries(locus_python PRIVATE ${LOCUS_PYTHON_LIBRARY} Threads::Threads m)
+else()
+  target_link_libraries(locus_python PRIVATE locus_static)
+endif()
 set_target_properties(locus_python PROPERTIES OUTPUT_NAME _core
                                               LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/python/locus)
 install(TARGETS locus_python LIBRARY DESTINATION locus COMPONENT python)

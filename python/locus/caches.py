@@ -2,6 +2,7 @@
 """Decoding: keys and values of one attention, kept as the encoding's operators leave them."""
 from __future__ import annotations
 
+import operator
 from typing import Any, Optional
 from weakref import WeakValueDictionary
 
@@ -9,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from .arguments import whole
 from .encodings import Encoding, encoding_of
 from .errors import DtypeError
 from .parameters import Parameters, listed, shape_of
 from .places import path, positions
-from .plans import rest_of
+from .plans import rest_of, scale_of
 
 _DTYPES = {"float32": 1, "float64": 2, "float16": 3, "bfloat16": 4}
 
@@ -52,9 +54,10 @@ class Cache:
         self.encoding = encoding_of(encoding)
         shape = shape_of(heads, head_dim, value_dim, None, kv_heads)
         self._value_dim = value_dim or head_dim
-        self._sequences = sequences
+        self._sequences = whole("sequences", sequences)
         self._binding = _binding_of(self.encoding, parameters, shape)
-        self._own = _core.Cache(self._binding, sequences, capacity, _dtype_of(dtype), length or 0)
+        self._own = _core.Cache(self._binding, self._sequences, whole("capacity", capacity), _dtype_of(dtype),
+                                whole("length", length or 0))
 
     def append(self, k: Any, v: Any, x: Any = None) -> None:
         """New tokens behind those of each sequence: ``[tokens, KV, dim]`` packed by sequence, or ``[sequences, KV,
@@ -68,26 +71,27 @@ class Cache:
     def attend(self, q: Any, causal: bool = True, scale: Optional[float] = None, bias: Any = None, *,
                cap: Optional[float] = None, window: Optional[int] = None, keep: int = 0) -> NDArray[Any]:
         """Softmax attention of the tokens appended last over everything kept; `q` is packed as they were."""
-        return self._own.attend(q, self._value_dim, causal, scale or 0.0, bias,
+        return self._own.attend(q, self._value_dim, bool(causal), scale_of(scale), bias,
                                 rest_of(0.0, 0, cap, window, keep, None))
 
     def truncate(self, length: int, sequence: int = 0) -> None:
         """Keeps the first `length` tokens of a sequence."""
         self._check(sequence)
-        self._own.truncate(sequence, length)
+        self._own.truncate(sequence, whole("length", length))
 
     def evict(self, first: int, count: int, sequence: int = 0, shift: Any = None) -> None:
         """Takes `count` tokens out of a sequence, from number `first` on. `shift`, a path or a number of steps, moves
         the positions of those behind; None: they keep them."""
         self._check(sequence)
-        self._own.evict(sequence, first, count, self._path(shift))
+        self._own.evict(sequence, whole("first", first), whole("count", count), self._path(shift))
 
     def insert(self, source: Cache, first: int, count: int, sequence: int = 0, source_sequence: int = 0,
                shift: Any = None) -> None:
         """Appends tokens `first` … `first + count − 1` that `source` keeps, moved by `shift`."""
         self._check(sequence)
         source._check(source_sequence)
-        self._own.insert(sequence, source._own, source_sequence, first, count, self._path(shift))
+        self._own.insert(sequence, source._own, source_sequence, whole("first", first), whole("count", count),
+                         self._path(shift))
 
     def shift(self, steps: Any, sequence: int = 0) -> None:
         """Moves all positions of a sequence by a path or a number of steps, composed on the left."""
@@ -119,7 +123,7 @@ class Cache:
         return self._own.bytes()
 
     def _check(self, sequence: int) -> None:
-        if not 0 <= sequence < self._sequences:
+        if not 0 <= operator.index(sequence) < self._sequences:
             raise IndexError(f"there is no sequence {sequence} of {self._sequences}")
 
     def _positions(self, x: Any) -> Any:

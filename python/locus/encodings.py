@@ -7,6 +7,7 @@ from typing import Any, Dict, Optional, Tuple
 import numpy as np
 
 from . import _core
+from .arguments import text, whole
 from .errors import SpecError, with_text
 from .parameters import Arrays, Parameters, listed, shape_of
 from .places import positions
@@ -45,7 +46,7 @@ class Encoding:
 
     def __init__(self, spec: str) -> None:
         try:
-            self._own = _core.parse(spec)
+            self._own = _core.parse(text("the spec", spec))
         except SpecError as error:
             raise with_text(error, spec) from None
 
@@ -107,7 +108,7 @@ class Encoding:
         """Initial values of what it learns, drawn from `seed`."""
         shape = shape_of(heads, head_dim, value_dim, model_dim, kv_heads)
         arrays = {name: np.empty(sizes, dtype) for name, sizes, _ in self._own.parameters(shape)}
-        self._own.initialise(shape, seed, list(arrays.values()))
+        self._own.initialise(shape, whole("seed", seed), list(arrays.values()))
         return arrays
 
     def plan(self, x: Any, heads: int = 0, head_dim: int = 0, parameters: Optional[Parameters] = None, *,
@@ -126,7 +127,8 @@ class Encoding:
         binding = self._own.bind(shape, listed(described, parameters))
         queries = positions.of(x, self.group)
         others = None if keys is None else positions.of(keys, self.group)
-        own = _core.plan(binding, queries._own, None if others is None else others._own, length or 0)
+        own = _core.plan(binding, queries._own, None if others is None else others._own,
+                         whole("length", length or 0))
         sizes = {"heads": heads, "head_dim": head_dim, "kv_heads": kv_heads or heads,
                  "value_dim": value_dim or head_dim, "model_dim": model_dim or 0}
         return Plan(own, self, binding, described, dict(parameters or {}), queries, others or queries, sizes)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from .arguments import whole
 from .errors import ShapeError
 
 Parameters = Mapping[str, Any]
@@ -19,10 +20,7 @@ def shape_of(heads: int = 0, head_dim: int = 0, value_dim: Optional[int] = None,
     """Sizes for the library, which reads 0 as "not used" or "the same"."""
     sizes = {"heads": heads, "head_dim": head_dim, "value_dim": value_dim or 0, "model_dim": model_dim or 0,
              "kv_heads": kv_heads or 0}
-    for name, size in sizes.items():
-        if size < 0:
-            raise ShapeError(f"{name} must be at least 1, not {size}")
-    return _core.shape(*sizes.values())
+    return _core.shape(*(whole(name, size) for name, size in sizes.items()))
 
 
 def listed(described: List[Tuple[str, Tuple[int, ...], int]], parameters: Optional[Parameters]) -> List[Any]:

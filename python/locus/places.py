@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from .arguments import text as checked_text, whole
 from .errors import PositionError, ShapeError, SpecError, with_text
 
 _AXIS, _CYCLE, _TREE = 1, 2, 3
@@ -19,7 +20,7 @@ _AXIS, _CYCLE, _TREE = 1, 2, 3
 def group_text(group: str) -> str:
     """The canonical text of a group."""
     try:
-        return _core.group_text(group)
+        return _core.group_text(checked_text("the group", group))
     except SpecError as error:
         raise with_text(error, group) from None
 
@@ -33,7 +34,7 @@ class path:
     def __init__(self, group: str, text: str) -> None:
         group_text(group)
         try:
-            self._own = _core.parse_path(group, text)
+            self._own = _core.parse_path(group, checked_text("the path", text))
         except SpecError as error:
             raise with_text(error, text) from None
 
@@ -153,9 +154,7 @@ class positions:
         if values is None or isinstance(values, (int, np.integer)):
             if values is None and offsets is None:
                 raise ValueError("positions need values, a number of tokens, or offsets")
-            if values is not None and values < 0:
-                raise ValueError(f"the number of tokens must not be negative, as {values} is")
-            packing = _packing(offsets, None if values is None else int(values))
+            packing = _packing(offsets, None if values is None else whole("the number of tokens", values))
             self._fill(_core.positions_count(domain, packing), packing)
             return
         if isinstance(values, (list, tuple)) and values and isinstance(values[0], (str, path)):
@@ -205,7 +204,7 @@ class positions:
         above, below = np.asarray(parents), np.asarray(branches)
         if above.ndim != 1 or above.shape != below.shape or above.dtype.kind not in "iu" or below.dtype.kind not in "iu":
             raise ShapeError("parents and branches must be rows of whole numbers, as long as each other")
-        packing = _packing(offsets, above.size)
+        packing, arity = _packing(offsets, above.size), whole("arity", arity, 1)
         made = object.__new__(cls)
         node, node_branch, node_parent = _nodes(above.astype(np.int64), below.astype(np.int64), arity, packing)
         made._fill(_core.positions_nodes(f"tree:{arity}", packing, node, node_branch, node_parent), packing)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from .arguments import real, text, whole
 from .errors import ShapeError, SpecError, UnsupportedError, with_text
 from .parameters import Arrays, Parameters, listed
 from .places import positions
@@ -28,14 +29,14 @@ _FORMS = ("", "turn", "paths", "matrices", "cells", "network", "content", "conte
 
 
 @lru_cache(maxsize=64)
-def _kind_of(text: str) -> Optional[_core.Kind]:
+def _kind_of(spec: str) -> Optional[_core.Kind]:
     """The kind of attention that a text says; None is softmax."""
-    if text == "softmax":
+    if text("the kind", spec) == "softmax":
         return None
     try:
-        return _core.kind(text)
+        return _core.kind(spec)
     except SpecError as error:
-        raise with_text(error, text) from None
+        raise with_text(error, spec) from None
 
 
 def _role_of(role: str) -> int:
@@ -50,7 +51,18 @@ def rest_of(dropout: float = 0.0, seed: int = 0, cap: Optional[float] = None, wi
     """What is seldom said to attention, as the extension module reads it."""
     if dropout == 0.0 and cap is None and window is None and keep == 0 and prefix is None:
         return ()
-    return (dropout, seed, cap or 0.0, window or 0, keep, [] if prefix is None else [int(n) for n in prefix])
+    return (real("dropout", dropout), whole("seed", seed), real("cap", cap or 0.0), whole("window", window or 0),
+            whole("keep", keep), [] if prefix is None else [whole("prefix", n) for n in prefix])
+
+
+def scale_of(scale: Optional[float]) -> float:
+    """The scale of scores, for the library, which reads 0 as 1/√head_dim."""
+    if scale is None:
+        return 0.0
+    number = real("scale", scale)
+    if number == 0.0:
+        raise ValueError("scale must not be 0; None stands for 1/√head_dim")
+    return number
 
 
 @dataclass(frozen=True)
@@ -101,13 +113,13 @@ class Plan:
 
         `role` "query", "output": ``[T, H, dim]``; "key", "value": ``[N, KV, dim]``; "token", "encoded":
         ``[T, model_dim]``; or each with its sequences apart. What the encoding does not act on is copied."""
-        return self._own.apply(x, _role_of(role), inverse)
+        return self._own.apply(x, _role_of(role), bool(inverse))
 
     def apply_backward(self, x: Any, gradient: Any, role: str = "query", inverse: bool = False
                        ) -> Tuple[Array, Arrays]:
         """dx and {parameter: gradient} for dL/d(apply(x)) = `gradient`."""
         sums = self._zeros()
-        dx = self._own.apply_backward(x, gradient, _role_of(role), inverse, list(sums.values()))
+        dx = self._own.apply_backward(x, gradient, _role_of(role), bool(inverse), list(sums.values()))
         return dx, sums
 
     # ---- attention ----
@@ -124,9 +136,9 @@ class Plan:
         the log-sum-exp of each row, ``[T, H]`` or ``[batch, H, length]``. `cap`: soft cap of scores. `window`: keys at
         less than so many indices are seen, and the first `keep`. `prefix`: causal, but the first so many keys of each
         sequence are seen by all."""
-        return _core.attention(self._own, q, k, v, causal, None if kind == "softmax" else _kind_of(kind), scale or 0.0,
-                               bias, () if dropout == 0.0 and cap is None and window is None and prefix is None
-                               else rest_of(dropout, seed, cap, window, keep, prefix), return_lse)
+        return _core.attention(self._own, q, k, v, bool(causal), None if kind == "softmax" else _kind_of(kind),
+                               scale_of(scale), bias, () if dropout == 0.0 and cap is None and window is None and
+                               prefix is None else rest_of(dropout, seed, cap, window, keep, prefix), bool(return_lse))
 
     def attention_backward(self, q: Any, k: Any, v: Any, gradient: Any, output: Any = None, lse: Any = None,
                            causal: bool = False, kind: str = "softmax", scale: Optional[float] = None,
@@ -139,11 +151,11 @@ class Plan:
         they are not given. `lse_gradient`: dL/dlse. Gradients of parameters are float64."""
         own_kind, rest = _kind_of(kind), rest_of(dropout, seed, cap, window, keep, prefix)
         if output is None or lse is None:
-            output, lse = _core.attention(self._own, q, k, v, causal, own_kind, scale or 0.0, bias, rest, True)
+            output, lse = _core.attention(self._own, q, k, v, bool(causal), own_kind, scale_of(scale), bias, rest, True)
         sums = self._zeros()
         dq, dk, dv, of_bias = _core.attention_backward(
-            self._own, (q, k, v), (output, lse), (gradient, lse_gradient), causal, own_kind, scale or 0.0, bias, rest,
-            list(sums.values()), bias_gradient)
+            self._own, (q, k, v), (output, lse), (gradient, lse_gradient), bool(causal), own_kind, scale_of(scale),
+            bias, rest, list(sums.values()), bool(bias_gradient))
         return (dq, dk, dv, sums, of_bias) if bias_gradient else (dq, dk, dv, sums)
 
     def weights(self, q: Any, k: Any, causal: bool = False, scale: Optional[float] = None, bias: Any = None,
@@ -154,7 +166,7 @@ class Plan:
         rest = rest_of(0.0, 0, cap, window, keep, prefix)
 
         def one(number: int, m: int, n: int) -> Array:
-            return _core.weights(self._own, q, k, number, m, n, causal, scale or 0.0, bias, rest)
+            return _core.weights(self._own, q, k, number, m, n, bool(causal), scale_of(scale), bias, rest)
 
         lengths = list(zip(np.diff(self.queries.offsets).tolist(), np.diff(self.keys.offsets).tolist()))
         if sequence is None and len(lengths) != 1 and np.ndim(q) == 4:

@@ -119,10 +119,10 @@ void attention_open(nb::module_ &module) {
         return text_of([&](char *text, size_t size) { return locus_attention_kind_text(kind.p, text, size); });
     });
     module.def("kind", &parse_kind);
-    module.def("attention", &attention, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
-               nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+    module.def("attention", &attention, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg(),
+               nb::arg().none(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
     module.def("attention_backward", &attention_backward, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
                nb::arg().none(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
-    module.def("weights", &weights, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-               nb::arg(), nb::arg().none(), nb::arg());
+    module.def("weights", &weights, nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(),
+               nb::arg(), nb::arg(), nb::arg().none(), nb::arg());
 }

@@ -114,13 +114,6 @@ static nb::object optional_group(const Encoding &encoding) {
 
 /* ---- normal form ---- */
 
-static nb::object fold_measure(const Binding &binding) {
-    locus_fold_shape shape;
-    locus_error error{};
-    check(locus_fold_measure(binding.p, &shape, &error), error);
-    return nb::make_tuple(shape.term, shape.heads, shape.head_dim, shape.coordinates, shape.pairs);
-}
-
 static nb::object fold(const Binding &binding) {
     locus_fold_shape shape;
     locus_error error{};
@@ -160,6 +153,5 @@ void encodings_open(nb::module_ &module) {
         .def("equal", [](const Binding &a, const Binding &b) { return locus_binding_equal(a.p, b.p) != 0; })
         .def("hash", [](const Binding &a) { return locus_binding_hash(a.p); });
     module.def("parse", &parse);
-    module.def("fold_measure", &fold_measure);
     module.def("fold", &fold);
 }

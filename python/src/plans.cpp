@@ -59,6 +59,6 @@ void plans_open(nb::module_ &module) {
     nb::class_<Plan>(module, "Plan")
         .def("bytes", [](const Plan &plan) { return locus_plan_bytes(plan.p); })
         .def("refresh", &refresh)
-        .def("apply", &apply)
-        .def("apply_backward", &apply_backward);
+        .def("apply", &apply, nb::arg().none(), nb::arg(), nb::arg())
+        .def("apply_backward", &apply_backward, nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
 }

@@ -57,8 +57,31 @@ def test_bad_arrays(arguments, error, words):
     with pytest.raises(error) as caught:
         plan.attention(np.zeros(**arguments), good, good)
     assert words in str(caught.value) and "\n" not in str(caught.value)
-    with pytest.raises((TypeError, ValueError)):
-        plan.attention(object(), good, good)
+    for nothing in (object(), None, "text", good.astype(object)):
+        with pytest.raises(locus.DtypeError):
+            plan.attention(nothing, good, good)
+
+
+@pytest.mark.parametrize("call", [
+    lambda plan, x: locus.Encoding(3), lambda plan, x: locus.Encoding("ro\0pe"), lambda plan, x: locus.path(3, "1"),
+    lambda plan, x: locus.positions("abc"), lambda plan, x: locus.positions(-1),
+    lambda plan, x: plan.encoding.plan(5, 2.0, 8), lambda plan, x: plan.encoding.plan(5, -2, 8),
+    lambda plan, x: plan.encoding.initialise(2, 8, seed=-1), lambda plan, x: plan.attention(x, x, x, dropout=0.1, seed=-1),
+    lambda plan, x: plan.attention(x, x, x, window=-1), lambda plan, x: plan.attention(x, x, x, scale="x"),
+    lambda plan, x: plan.attention(x, x, x, scale=0), lambda plan, x: plan.attention(x, x, x, kind=3),
+    lambda plan, x: plan.apply(x, "queries"), lambda plan, x: locus.Cache("rope", 2, 8, capacity=-1),
+    lambda plan, x: locus.set_threads(1.5), lambda plan, x: locus.positions.parents([-1], [0], arity=0),
+])
+def test_bad_arguments(call):
+    plan = locus.Encoding("rope").plan(5, H, D)
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call(plan, np.zeros((5, H, D)))
+    assert str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_nothing_to_do():
+    empty = np.zeros((0, H, D))
+    assert locus.Encoding("rope").plan(0, H, D).attention(empty, empty, empty).shape == empty.shape
 
 
 def test_threads(draw):
