@@ -163,6 +163,25 @@ def test_gradients(draw, spec, causal):
         assert differs(value_of, p[name], gradient, drawn(draw, *p[name].shape)) < 1e-6, name
 
 
+@pytest.mark.parametrize("spec", ["rope + alibi", "algebraic(values=on)", "algebraic(group=tree:2)", "liere", "t5"])
+def test_gradients_of_packed_grouped_heads(draw, spec):
+    e = locus.Encoding(spec)
+    p = e.initialise(4, D, seed=1, kv_heads=2)
+    offsets = [0, 3, 3, T]
+    plan = e.plan(places(e.group, T, offsets), 4, D, p, kv_heads=2)
+    q, k, v, upstream = drawn(draw, T, 4, D), drawn(draw, T, 2, D), drawn(draw, T, 2, D), drawn(draw, T, 4, D)
+    *inputs, parameters = plan.attention_backward(q, k, v, upstream, causal=True)
+    for number, gradient in enumerate(inputs):
+        def value(x, number=number):
+            own = [x if i == number else y for i, y in enumerate((q, k, v))]
+            return (plan.attention(*own, causal=True) * upstream).sum()
+        assert differs(value, (q, k, v)[number], gradient, drawn(draw, *gradient.shape)) < 1e-7
+    for name, gradient in parameters.items():
+        def value_of(x, name=name):
+            return (plan.refresh({**p, name: x}).attention(q, k, v, causal=True) * upstream).sum()
+        assert differs(value_of, p[name], gradient, drawn(draw, *p[name].shape)) < 1e-6, name
+
+
 @pytest.mark.parametrize("spec", [s for s in SPECS if {"embedding", "query-key"} & set(locus.Encoding(s).sites)])
 def test_gradients_of_one_site(draw, spec):
     e, p, plan = operands(spec, draw)
