@@ -29,17 +29,19 @@ bool reference_operator(const reference_model *model, size_t head, const referen
     return false;
 }
 
+/* NULL: nothing acts, or there is nothing to act on. */
 static double *operators_of(const reference_model *model, const reference_tokens *tokens, reference_role role) {
+    bool acts = true, any = false;
     const size_t heads = model->shape.kv_heads, square = model->shape.head_dim * model->shape.head_dim;
     double *all = reference_zeros(tokens->tokens * heads * square, sizeof *all);
     for (size_t s = 0; s < tokens->sequences; s++)
-        for (size_t t = tokens->first[s]; t < tokens->first[s] + tokens->count[s]; t++)
-            for (size_t h = 0; h < heads; h++)
-                if (!reference_operator(model, h, &tokens->at[t], role, all + (t * heads + h) * square)) {
-                    free(all);
-                    return NULL;
-                }
-    return all;
+        for (size_t t = tokens->first[s]; t < tokens->first[s] + tokens->count[s]; t++, any = true)
+            for (size_t h = 0; acts && h < heads; h++)
+                acts = reference_operator(model, h, &tokens->at[t], role, all + (t * heads + h) * square);
+    if (acts && any)
+        return all;
+    free(all);
+    return NULL;
 }
 
 /* Whether a learned matrix acts there: it knows no roles, so that one set of operators serves all. */
