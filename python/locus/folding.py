@@ -45,7 +45,8 @@ class Fold:
         given = np.asarray(weight)
         heads, dim = self.basis.shape[:2]
         if given.ndim < 1 or given.shape[0] != heads * dim:
-            raise ShapeError(f"the weight must be [{heads * dim}, …] for {heads} heads of {dim}, not {list(given.shape)}")
+            raise ShapeError(f"the weight must be [{heads * dim}, …] for {heads} heads of {dim}, not "
+                             f"{list(given.shape)}")
         turned = np.einsum(formula, self.basis, given.reshape(heads, dim, *given.shape[1:]))
         result: NDArray[Any] = turned.reshape(given.shape).astype(given.dtype, copy=False)
         return result

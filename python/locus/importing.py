@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Rotary settings of a model's configuration as a spec. The program `locus` reads them (docs/import-rope.md), and has to
-be installed beside the package: on PATH, or named by LOCUS_PROGRAM."""
+"""Rotary settings of a model's configuration as a spec. The program `locus` reads them (docs/import-rope.md), and has
+to be installed beside the package: on PATH, or named by LOCUS_PROGRAM."""
 from __future__ import annotations
 
 import json

@@ -29,7 +29,8 @@ def listed(described: List[Tuple[str, Tuple[int, ...], int]], parameters: Option
     values: List[Any] = []
     for name, shape, _ in described:
         if name not in given:
-            raise ShapeError(f"parameter '{name}' {list(shape)} is missing; Encoding.initialise gives one to begin with")
+            raise ShapeError(f"parameter '{name}' {list(shape)} is missing; Encoding.initialise gives one to "
+                             "begin with")
         value = given.pop(name)
         if not hasattr(value, "shape"):
             value = np.asarray(value, np.float64)

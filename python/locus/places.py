@@ -202,7 +202,8 @@ class positions:
         within the sequence; the root has parent -1, and its branch is not read. Parents stand before children, or
         behind: any order without a circle will do."""
         above, below = np.asarray(parents), np.asarray(branches)
-        if above.ndim != 1 or above.shape != below.shape or above.dtype.kind not in "iu" or below.dtype.kind not in "iu":
+        whole_numbers = above.dtype.kind in "iu" and below.dtype.kind in "iu"
+        if above.ndim != 1 or above.shape != below.shape or not whole_numbers:
             raise ShapeError("parents and branches must be rows of whole numbers, as long as each other")
         packing, arity = _packing(offsets, above.size), whole("arity", arity, 1)
         made = object.__new__(cls)

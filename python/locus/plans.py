@@ -4,7 +4,8 @@ use one at once.
 
 Shapes: T query tokens and N key tokens, heads H, heads of keys and values KV (H of them, unless the plan was told
 otherwise). Packed, q is ``[T, H, head_dim]``, k ``[N, KV, head_dim]``, v ``[N, KV, value_dim]``; with sequences apart
-``[batch, H, length, head_dim]`` and so on. All tensors of a call have one layout and one element type."""
+``[batch, H, length, head_dim]`` and so on; what is returned is 0 beyond a sequence's end. All
+tensors of a call have one layout and one element type."""
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -2,11 +2,11 @@
 """Encodings of one's own, from Python functions.
 
     locus.register("window", score=lambda distance, width: -(distance / width) ** 2, options={"width": 16.0})
-    locus.register("slope", score=lambda distance, slope, head: -slope[head] * distance, parameters={"slope": ("heads",)},
-                   gradient=lambda upstream, distance, slope, head: …)
+    locus.register("slope", score=lambda distance, slope, head: -slope[head] * distance,
+                   parameters={"slope": ("heads",)}, gradient=lambda upstream, distance, slope, head: …)
 
-A function is given what its parameters name: ``distance`` ``[n]``; ``query`` and ``key`` ``[n, coordinates]``, positions
-(on trees the words' lengths, and ``query_words``, ``key_words``, lists of branches); ``head``, ``heads``, ``head_dim``,
+A function is given what its parameters name: ``distance`` ``[n]``; ``query`` and ``key`` ``[n, coordinates]``,
+positions (on trees the words' lengths, and ``query_words``, ``key_words``, lists of branches); ``head``, ``heads``, ``head_dim``,
 ``length``; each option; each learned array. Functions are called when plans are made, with many pairs at once."""
 from __future__ import annotations
 

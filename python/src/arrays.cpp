@@ -7,7 +7,7 @@
 
 /* What is looked up once; never let go of, because a module of this kind is not unloaded. */
 struct Numpy {
-    PyObject *empty, *asarray, *ascontiguousarray, *dtypes[4], *uint16, *bfloat16;
+    PyObject *empty, *zeros, *asarray, *ascontiguousarray, *dtypes[4], *uint16, *bfloat16;
 };
 static Numpy numpy;
 
@@ -18,6 +18,7 @@ static PyObject *keep(nb::object object) {
 void arrays_open(nb::module_ &) {
     nb::module_ np = nb::module_::import_("numpy");
     numpy.empty = keep(np.attr("empty"));
+    numpy.zeros = keep(np.attr("zeros"));
     numpy.asarray = keep(np.attr("asarray"));
     numpy.ascontiguousarray = keep(np.attr("ascontiguousarray"));
     numpy.uint16 = keep(np.attr("dtype")("uint16"));
@@ -205,14 +206,15 @@ Array Array::write(nb::handle object, const char *name) {
     return array;
 }
 
-Array Array::make(locus_dtype dtype, size_t rank, const int64_t *shape) {
+Array Array::make(locus_dtype dtype, size_t rank, const int64_t *shape, bool zeros) {
     Array array;
     nb::object sizes = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(rank)));
     for (size_t i = 0; i < rank; i++) {
         PyTuple_SetItem(sizes.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
     }
     nb::handle bfloat = dtype == LOCUS_BFLOAT16 ? bfloat16_type() : nb::handle();
-    PyObject *made = PyObject_CallFunctionObjArgs(numpy.empty, sizes.ptr(), numpy.dtypes[dtype - 1], nullptr);
+    PyObject *made =
+        PyObject_CallFunctionObjArgs(zeros ? numpy.zeros : numpy.empty, sizes.ptr(), numpy.dtypes[dtype - 1], nullptr);
     if (!made) {
         throw nb::python_error();
     }
@@ -224,14 +226,14 @@ Array Array::make(locus_dtype dtype, size_t rank, const int64_t *shape) {
     return array;
 }
 
-Array make_like(const locus_tensor &like, int64_t last, size_t rank_less, locus_dtype dtype) {
+Array make_like(const locus_tensor &like, int64_t last, size_t rank_less, locus_dtype dtype, bool zeros) {
     int64_t shape[LOCUS_MAX_RANK];
     std::memcpy(shape, like.shape, sizeof shape);
     const size_t rank = like.rank > rank_less ? like.rank - rank_less : 0;
     if (last && rank) {
         shape[rank - 1] = last;
     }
-    return Array::make(dtype, rank, shape);
+    return Array::make(dtype, rank, shape, zeros);
 }
 
 std::vector<Array> read_all(nb::handle sequence, const char *name) {

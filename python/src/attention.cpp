@@ -41,11 +41,12 @@ static locus_dtype sums_type(locus_dtype dtype) {
 static nb::object attention(const Plan &plan, nb::handle query, nb::handle key, nb::handle value, bool causal,
                             const Kind *kind, double scale, nb::handle bias, nb::tuple rest, bool with_sums) {
     const Array q = Array::read(query, "q"), k = Array::read(key, "k"), v = Array::read(value, "v");
+    const bool apart = q.tensor.rank == 4;
     const Options own(causal, kind, scale, bias, rest);
-    Array output = make_like(q.tensor, v.tensor.rank ? v.tensor.shape[v.tensor.rank - 1] : 0, 0, q.tensor.dtype);
+    Array output = make_like(q.tensor, v.tensor.rank ? v.tensor.shape[v.tensor.rank - 1] : 0, 0, q.tensor.dtype, apart);
     std::optional<Array> sums;
     if (with_sums) {
-        sums.emplace(make_like(q.tensor, 0, 1, sums_type(q.tensor.dtype)));
+        sums.emplace(make_like(q.tensor, 0, 1, sums_type(q.tensor.dtype), apart));
     }
     const locus_attention_tensors tensors = {&q.tensor, &k.tensor, &v.tensor, &output.tensor,
                                              sums ? &sums->tensor : nullptr};
@@ -69,12 +70,13 @@ static nb::object attention_backward(const Plan &plan, nb::tuple inputs, nb::tup
         upstream_sums.emplace(Array::read(gradient[1], "lse_gradient"));
     }
     if (with_bias && own.bias) {
-        of_bias.emplace(make_like(own.bias->tensor, 0, 0, own.bias->tensor.dtype));
+        of_bias.emplace(make_like(own.bias->tensor, 0, 0, own.bias->tensor.dtype, false));
     }
     const std::vector<Array> held = write_all(parameters, "parameters");
     const std::vector<locus_tensor> of_parameters = tensors_of(held);
-    Array dq = make_like(q.tensor, 0, 0, q.tensor.dtype), dk = make_like(k.tensor, 0, 0, k.tensor.dtype);
-    Array dv = make_like(v.tensor, 0, 0, v.tensor.dtype);
+    Array dq = make_like(q.tensor, 0, 0, q.tensor.dtype, q.tensor.rank == 4),
+          dk = make_like(k.tensor, 0, 0, k.tensor.dtype, k.tensor.rank == 4);
+    Array dv = make_like(v.tensor, 0, 0, v.tensor.dtype, v.tensor.rank == 4);
     const locus_attention_tensors tensors = {&q.tensor, &k.tensor, &v.tensor, &output.tensor, &sums.tensor};
     locus_attention_gradients gradients{};
     gradients.size = sizeof gradients;

@@ -65,8 +65,8 @@ class Array {
     static Array read(nb::handle object, const char *name);
     /* A NumPy array to be written to: its own memory, or an error. */
     static Array write(nb::handle object, const char *name);
-    /* A new NumPy array of this shape and type. */
-    static Array make(locus_dtype dtype, size_t rank, const int64_t *shape);
+    /* A new NumPy array of this shape and type, of zeros if it is asked for. */
+    static Array make(locus_dtype dtype, size_t rank, const int64_t *shape, bool zeros = false);
     nb::object object; /* what is returned to Python; of `make` the new array */
 
     Array() = default;
@@ -86,8 +86,10 @@ class Array {
     bool misplaced() const;
 };
 
-/* A new array shaped as `like`, its last dimension `last` (0: as it is); `rank_less` dimensions are left out behind. */
-Array make_like(const locus_tensor &like, int64_t last, size_t rank_less, locus_dtype dtype);
+/* A new array shaped as `like`, its last dimension `last` (0: as it is); `rank_less` dimensions are left out behind.
+ * `zeros`: for tensors with their sequences apart, of which the library leaves alone what is beyond the end of
+ * a sequence. */
+Array make_like(const locus_tensor &like, int64_t last, size_t rank_less, locus_dtype dtype, bool zeros);
 std::vector<Array> read_all(nb::handle sequence, const char *name);
 std::vector<Array> write_all(nb::handle sequence, const char *name);
 std::vector<locus_tensor> tensors_of(const std::vector<Array> &arrays);

@@ -64,7 +64,7 @@ static nb::object attend(Cache &cache, nb::handle query, size_t value_dim, bool 
     Use use(cache);
     const Array q = Array::read(query, "q");
     const Options own(causal, nullptr, scale, bias, rest);
-    Array output = make_like(q.tensor, static_cast<int64_t>(value_dim), 0, q.tensor.dtype);
+    Array output = make_like(q.tensor, static_cast<int64_t>(value_dim), 0, q.tensor.dtype, q.tensor.rank == 4);
     Call call;
     call.run([&] {
         return locus_cache_attend(cache.p, &own.options, &q.tensor, &output.tensor, &call.execution, &call.error);

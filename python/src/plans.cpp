@@ -21,11 +21,15 @@ static Plan refresh(const Plan &before, const Binding &binding) {
     return plan;
 }
 
+static bool is_apart(const locus_tensor &tensor, locus_role role) {
+    return tensor.rank == (role == LOCUS_ROLE_TOKEN || role == LOCUS_ROLE_ENCODED ? 3 : 4);
+}
+
 static nb::object apply(const Plan &plan, nb::handle x, int role_number, bool inverse) {
     const locus_role role = static_cast<locus_role>(role_number);
     const locus_direction direction = inverse ? LOCUS_INVERSE : LOCUS_FORWARD;
     const Array from = Array::read(x, "x");
-    Array to = make_like(from.tensor, 0, 0, from.tensor.dtype);
+    Array to = make_like(from.tensor, 0, 0, from.tensor.dtype, is_apart(from.tensor, role));
     Call call;
     call.lend(locus_apply_workspace(plan.p, role, from.tensor.dtype, &call.execution));
     call.run(
@@ -40,7 +44,7 @@ static nb::object apply_backward(const Plan &plan, nb::handle x, nb::handle grad
     const Array from = Array::read(x, "x"), gy = Array::read(gradient, "gradient");
     const std::vector<Array> own = write_all(parameters, "parameters");
     const std::vector<locus_tensor> sums = tensors_of(own);
-    Array gx = make_like(gy.tensor, 0, 0, gy.tensor.dtype);
+    Array gx = make_like(gy.tensor, 0, 0, gy.tensor.dtype, is_apart(gy.tensor, role));
     locus_apply_gradients gradients{};
     gradients.size = sizeof gradients;
     gradients.x = &from.tensor;

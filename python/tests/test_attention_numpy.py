@@ -50,6 +50,12 @@ def test_packed_sequences_equal_those_alone(draw):
         assert np.allclose(packed[first:last], one.attention(q[first:last], k[first:last], v[first:last]), atol=1e-14)
     padded = np.zeros((2, H, 4, D))
     padded[0, :, :3], padded[1] = q[:3].transpose(1, 0, 2), q[3:].transpose(1, 0, 2)
+    dirty = [np.full((2, H, 4, D), np.nan) for _ in range(8)]
+    del dirty
+    output, sums = plan.attention(padded, padded, padded, return_lse=True)
+    dq, dk, dv, _ = plan.attention_backward(padded, padded, padded, output, output, sums)
+    for beyond in (output, dq, dk, dv, plan.apply(padded), sums[..., None]):
+        assert (beyond[0, :, 3:] == 0).all()
     weights = plan.weights(padded, padded)
     assert weights.shape == (2, H, 4, 4) and np.allclose(weights[1].sum(-1), 1) and (weights[0, :, :, 3] == 0).all()
 
@@ -127,7 +133,8 @@ def test_kinds_and_dropout(draw):
 def operands(spec, draw):
     e = locus.Encoding(spec)
     sizes = {"model_dim": 16} if "embedding" in e.sites or "encoded" in e.sites else {}
-    p = {name: x + 0.1 * np.abs(draw.standard_normal(x.shape)) for name, x in e.initialise(H, D, seed=1, **sizes).items()}
+    p = e.initialise(H, D, seed=1, **sizes)
+    p = {name: x + 0.1 * np.abs(draw.standard_normal(x.shape)) for name, x in p.items()}
     return e, p, e.plan(places(e.group, T), H, D, p, **sizes)
 
 
