@@ -285,10 +285,9 @@ static bool bench_streams(size_t tokens) {
                 s.own_tables = streams[i].own_tables;
                 rate[i][round ? round - 1 : 0] = stream_rate(&s, streams[i].task);
             }
-        for (size_t i = 0; i < STREAMS; i++) {
+        for (size_t i = 0; i < STREAMS; i++)
             for (size_t round = 0; round < STREAM_ROUNDS; round++)
                 share[i][round] = rate[i][round] / rate[0][round];
-        }
         for (size_t i = 0; i < STREAMS; i++) {
             bench_row line = {streams[i].name,
                               streams[i].shape,

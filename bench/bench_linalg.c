@@ -291,14 +291,13 @@ static void bench_binding(const char *spec, size_t dim, const bench_options *opt
 
 int main(int count, char **arguments) {
     bench_options options = {false, false};
-    for (int i = 1; i < count; i++) {
+    for (int i = 1; i < count; i++)
         if (strcmp(arguments[i], "--json") == 0)
             options.json = true;
         else if (strcmp(arguments[i], "--quick") == 0)
             options.quick = true;
         else
             return fprintf(stderr, "usage: bench_linalg [--json] [--quick]\n"), 2;
-    }
     const size_t sizes[] = {8, 16, 32, 64, 128, 256};
     if (!options.json)
         printf("µs on one thread: locus, LAPACK; locus over LAPACK\n");

@@ -442,7 +442,7 @@ int main(int argc, char **argv) {
     const shape *s = &shapes[0];
     size_t count = 0, steps = 0;
     int json = 0;
-    for (int i = 1; i < argc; ++i) {
+    for (int i = 1; i < argc; ++i)
         if (strcmp(argv[i], "--json") == 0)
             json = 1;
         else if (strcmp(argv[i], "--steps") == 0 && i + 1 < argc)
@@ -453,7 +453,6 @@ int main(int argc, char **argv) {
             return usage();
         else
             wanted[count++] = argv[i];
-    }
     if (s == NULL)
         return usage();
     if (steps == 0 || steps > MOST_STEPS)

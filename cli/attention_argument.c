@@ -14,11 +14,9 @@ static const struct {
 enum { PARTS = sizeof parts / sizeof *parts };
 
 static bool has_option(const locus_attention_kind_info *kind, const char *name) {
-    for (size_t i = 0; i < kind->option_count; i++) {
-        if (strcmp(kind->options[i].name, name) == 0) {
+    for (size_t i = 0; i < kind->option_count; i++)
+        if (strcmp(kind->options[i].name, name) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -33,9 +31,8 @@ static int add_parts(const cli_arguments *arguments, const char *name, locus_att
     const char *before = "(";
     size_t used = (size_t)snprintf(text, sizeof text, "%.128s", name);
     for (size_t i = 0; i < PARTS; i++) {
-        if (!cli_given_by_user(arguments, parts[i].option)) {
+        if (!cli_given_by_user(arguments, parts[i].option))
             continue;
-        }
         if (!has_option(locus_attention_kind_entry(*kind), parts[i].option)) {
             return cli_usage_error("%s: --%s goes with --attention %s", arguments->command->name, parts[i].option,
                                    parts[i].with);
@@ -48,9 +45,8 @@ static int add_parts(const cli_arguments *arguments, const char *name, locus_att
                                  cli_number(arguments, parts[i].option));
         before = ", ";
     }
-    if (*before == '(') {
+    if (*before == '(')
         return 0;
-    }
     (void)snprintf(text + used, sizeof text - used, ")");
     locus_attention_kind_destroy(kind);
     return parse(text, kind);
@@ -63,9 +59,7 @@ int cli_attention_read(const cli_arguments *arguments, locus_attention_kind **ki
 }
 
 int cli_attention_need_scores(const cli_arguments *arguments, const locus_attention_kind *kind, const char *option) {
-    if (!cli_given_by_user(arguments, option) ||
-        (locus_attention_kind_entry(kind)->abilities & LOCUS_ATTENTION_SCORES)) {
+    if (!cli_given_by_user(arguments, option) || (locus_attention_kind_entry(kind)->abilities & LOCUS_ATTENTION_SCORES))
         return 0;
-    }
     return cli_usage_error("%s: --%s goes with --attention softmax", arguments->command->name, option);
 }

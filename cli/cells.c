@@ -72,12 +72,10 @@ static void run_child(const cli_cells *all, cli_cell *cell, int pipe) {
         .context = &pipe,
     };
     locus_status status = locus_threads_set(all->threads);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_store_open(&store, all->store_path, &error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_train(store, &request, &run, &error);
-    }
     lab_store_close(&store);
     told.last = true;
     told.status = status;
@@ -92,9 +90,8 @@ static void run_child(const cli_cells *all, cli_cell *cell, int pipe) {
 
 static int start(cli_cells *all, cli_cell *cell) {
     int ends[2];
-    if (pipe(ends) != 0) {
+    if (pipe(ends) != 0)
         return cli_failure("cannot make a pipe: %s", strerror(errno));
-    }
     fflush(stdout);
     fflush(stderr);
     cell->process = fork();
@@ -105,11 +102,9 @@ static int start(cli_cells *all, cli_cell *cell) {
     }
     if (cell->process == 0) {
         close(ends[0]);
-        for (size_t i = 0; i < all->count; i++) {
-            if (&all->cells[i] != cell && all->cells[i].process > 0) {
+        for (size_t i = 0; i < all->count; i++)
+            if (&all->cells[i] != cell && all->cells[i].process > 0)
                 close(all->cells[i].pipe);
-            }
-        }
         run_child(all, cell, ends[1]);
     }
     close(ends[1]);
@@ -140,15 +135,13 @@ static void reap(cli_cell *cell) {
     while (waitpid(cell->process, &status, 0) < 0 && errno == EINTR) {
     }
     cell->process = 0;
-    if (cell->reported) {
+    if (cell->reported)
         return;
-    }
     cell->status = LOCUS_ERROR_INTERRUPTED;
-    if (WIFSIGNALED(status)) {
+    if (WIFSIGNALED(status))
         snprintf(cell->message, sizeof cell->message, "its process was ended by signal %d", WTERMSIG(status));
-    } else {
+    else
         snprintf(cell->message, sizeof cell->message, "its process ended with status %d", WEXITSTATUS(status));
-    }
 }
 
 /* Reads what there is; false: the pipe is closed. */
@@ -157,11 +150,10 @@ static bool listen_to(cli_cell *cell) {
     size_t have = 0;
     while (have < sizeof told) {
         ssize_t got = read(cell->pipe, (char *)&told + have, sizeof told - have);
-        if (got > 0) {
+        if (got > 0)
             have += (size_t)got;
-        } else if (got == 0 || errno != EINTR) {
+        else if (got == 0 || errno != EINTR)
             return false;
-        }
     }
     take(cell, &told);
     return true;
@@ -185,9 +177,8 @@ static void wipe(screen *view) {
 
 static size_t ended(const cli_cells *all) {
     size_t count = 0;
-    for (size_t i = 0; i < all->count; i++) {
+    for (size_t i = 0; i < all->count; i++)
         count += all->cells[i].process == 0 && (all->cells[i].reported || all->cells[i].message[0] != '\0');
-    }
     return count;
 }
 
@@ -195,12 +186,10 @@ static size_t ended(const cli_cells *all) {
  * flickers. */
 static void draw(cli_cells *all, screen *view) {
     double now = seconds_now();
-    if (!view->bars || (view->lines > 0 && now - view->drawn < DRAW_SECONDS)) {
+    if (!view->bars || (view->lines > 0 && now - view->drawn < DRAW_SECONDS))
         return;
-    }
-    if (view->lines > 0) {
+    if (view->lines > 0)
         fprintf(stderr, "\033[%zuA", view->lines);
-    }
     fprintf(stderr, "\r%zu of %zu cells done\033[K\n", ended(all), all->count);
     view->drawn = now;
     view->lines = 1;
@@ -227,9 +216,8 @@ static bool same_but_for_numbers(const char *a, const char *b) {
     for (;; a++, b++) {
         a += strspn(a, number);
         b += strspn(b, number);
-        if (*a != *b || *a == '\0') {
+        if (*a != *b || *a == '\0')
             return *a == *b;
-        }
     }
 }
 
@@ -239,13 +227,11 @@ static void tell_note(const cli_cells *all, const cli_cell *cell) {
     for (size_t i = 0; i < all->count; i++) {
         const cli_cell *other = &all->cells[i];
         if (other != cell && other->finished && strcmp(other->encoding, cell->encoding) == 0 &&
-            same_but_for_numbers(other->message, cell->message)) {
+            same_but_for_numbers(other->message, cell->message))
             return;
-        }
     }
-    if (cell->message[0] != '\0') {
+    if (cell->message[0] != '\0')
         cli_note("%s: %s", cell->label, cell->message);
-    }
 }
 
 /* Why a cell cannot be trained is told once, not for every seed. */
@@ -253,9 +239,8 @@ static bool told_already(const cli_cells *all, const cli_cell *cell) {
     for (size_t i = 0; i < all->count && cell->status != LOCUS_ERROR_INTERRUPTED; i++) {
         const cli_cell *other = &all->cells[i];
         if (other != cell && other->reported && !other->finished && strcmp(other->encoding, cell->encoding) == 0 &&
-            strcmp(other->message, cell->message) == 0) {
+            strcmp(other->message, cell->message) == 0)
             return true;
-        }
     }
     return false;
 }
@@ -277,9 +262,8 @@ static void tell_end(const cli_cells *all, const cli_cell *cell, screen *view) {
 
 static void tell_progress(const cli_cells *all, screen *view) {
     double now = seconds_now();
-    if (view->bars || now - view->told < LINE_SECONDS) {
+    if (view->bars || now - view->told < LINE_SECONDS)
         return;
-    }
     view->told = now;
     for (size_t i = 0; i < all->count; i++) {
         const cli_cell *cell = &all->cells[i];
@@ -308,19 +292,16 @@ static void wait_for_news(cli_cells *all, struct pollfd *polls, size_t *owners, 
         if ((polls[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !listen_to(cell)) {
             reap(cell);
             tell_end(all, cell, view);
-            if (all->ended != NULL) {
+            if (all->ended != NULL)
                 all->ended(all->context);
-            }
         }
     }
 }
 
 static void stop_children(const cli_cells *all) {
-    for (size_t i = 0; i < all->count; i++) {
-        if (all->cells[i].process > 0) {
+    for (size_t i = 0; i < all->count; i++)
+        if (all->cells[i].process > 0)
             kill(all->cells[i].process, SIGTERM);
-        }
-    }
 }
 
 static int train_all(cli_cells *all, struct pollfd *polls, size_t *owners) {
@@ -333,9 +314,8 @@ static int train_all(cli_cells *all, struct pollfd *polls, size_t *owners) {
             status = start(all, &all->cells[next++]);
             running += status == 0;
         }
-        if (running == 0) {
+        if (running == 0)
             break;
-        }
         if ((cli_stop_asked() || status != 0) && !asked) {
             stop_children(all);
             asked = true;
@@ -344,14 +324,12 @@ static int train_all(cli_cells *all, struct pollfd *polls, size_t *owners) {
         wait_for_news(all, polls, owners, &view);
         tell_progress(all, &view);
         running = 0;
-        for (size_t i = 0; i < next; i++) {
+        for (size_t i = 0; i < next; i++)
             running += all->cells[i].process > 0;
-        }
     }
     wipe(&view);
-    for (size_t i = 0; i < all->count; i++) {
+    for (size_t i = 0; i < all->count; i++)
         status = all->cells[i].finished ? status : 1;
-    }
     return status;
 }
 
@@ -372,9 +350,8 @@ int cli_cells_run(cli_cells *cells) {
 }
 
 size_t cli_cells_threads(const cli_arguments *arguments, size_t jobs) {
-    if (cli_given_by_user(arguments, "threads")) {
+    if (cli_given_by_user(arguments, "threads"))
         return (size_t)cli_integer(arguments, "threads");
-    }
     const size_t threads = locus_threads() / jobs;
     return threads > 0 ? threads : 1;
 }
@@ -383,9 +360,8 @@ int cli_cells_data(const lab_train_config *config) {
     const lab_train_set_request request = {.which = LAB_SET_TEST, .samples = 1};
     lab_dataset set;
     locus_error error;
-    if (lab_train_set(&set, config, &request, &error) != LOCUS_OK) {
+    if (lab_train_set(&set, config, &request, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     lab_dataset_destroy(&set);
     return 0;
 }

@@ -18,9 +18,8 @@ static int transform(const cli_encoding *encoding, const cli_position_list *list
     status = status ? status : cli_workspace_open(&workspace, locus_apply_workspace(plan, role, tensor.dtype, NULL));
     const locus_execution execution = cli_workspace_execution(workspace);
     if (status == 0 && locus_apply(plan, role, inverse ? LOCUS_INVERSE : LOCUS_FORWARD, &tensor, &tensor, &execution,
-                                   &error) != LOCUS_OK) {
+                                   &error) != LOCUS_OK)
         status = cli_call_failed(&error);
-    }
     cli_workspace_close(&workspace);
     locus_plan_destroy(&plan);
     locus_positions_destroy(&positions);

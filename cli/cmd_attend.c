@@ -57,14 +57,12 @@ static int check_scores(const attend_job *job) {
     }
     for (size_t i = 0; i < sizeof of_scores / sizeof *of_scores; i++) {
         int status = cli_attention_need_scores(arguments, job->kind, of_scores[i]);
-        if (status) {
+        if (status)
             return status;
-        }
     }
     if (cli_given_by_user(arguments, "keep") && !cli_given_by_user(arguments, "window") &&
-        !strstr(arguments->operands[0], "window=")) {
+        !strstr(arguments->operands[0], "window="))
         return cli_usage_error("attend: --keep goes with --window: without one every key is seen");
-    }
     return cli_given_by_user(arguments, "key-documents") && !cli_given_by_user(arguments, "documents")
                ? cli_usage_error("attend: --key-documents goes with --documents")
                : 0;
@@ -73,18 +71,15 @@ static int check_scores(const attend_job *job) {
 static int check_options(attend_job *job) {
     const cli_arguments *arguments = job->arguments;
     job->backward = cli_text(arguments, "grad-output") != NULL;
-    if (job->backward != (cli_text(arguments, "grad-dir") != NULL)) {
+    if (job->backward != (cli_text(arguments, "grad-dir") != NULL))
         return cli_usage_error("attend: --grad-output and --grad-dir go together");
-    }
     bool prefix_mask = strcmp(cli_text(arguments, "mask"), "prefix") == 0;
-    if (prefix_mask != cli_given_by_user(arguments, "prefix")) {
+    if (prefix_mask != cli_given_by_user(arguments, "prefix"))
         return cli_usage_error("attend: --mask prefix and --prefix N go together");
-    }
     int status = cli_attention_read(arguments, &job->kind);
     status = status ? status : check_scores(job);
-    for (size_t i = QUERY; i <= VALUE && status == 0; i++) {
+    for (size_t i = QUERY; i <= VALUE && status == 0; i++)
         status = cli_require(arguments, input_options[i]);
-    }
     status = status ? status : cli_require(arguments, "positions");
     return status || job->backward || cli_text(arguments, "weights") ? status : cli_require(arguments, "output");
 }
@@ -99,18 +94,16 @@ static int read_inputs(attend_job *job) {
             wide = wide || job->inputs[i].dtype == LAB_F64;
         }
     }
-    for (size_t i = 0; i < INPUTS && wide && status == 0; i++) {
+    for (size_t i = 0; i < INPUTS && wide && status == 0; i++)
         status = job->inputs[i].data ? cli_array_promote(&job->inputs[i]) : 0;
-    }
     return status;
 }
 
 /* The dimension `axis` of two inputs must agree. */
 static int agree(const attend_job *job, size_t a, size_t b, size_t axis, const char *what) {
     int64_t left = job->inputs[a].shape[axis], right = job->inputs[b].shape[axis];
-    if (left == right) {
+    if (left == right)
         return 0;
-    }
     return cli_failure("attend: --%s has %lld %s, --%s has %lld", input_options[a], (long long)left, what,
                        input_options[b], (long long)right);
 }
@@ -141,9 +134,8 @@ static int read_positions(attend_job *job) {
     bool own = cli_text(job->arguments, "key-positions") != NULL;
     const locus_group *group = locus_encoding_group(job->encoding.encoding);
     int status = cli_positions_read(&job->query_positions, job->arguments, "positions", group);
-    if (status == 0 && own) {
+    if (status == 0 && own)
         status = cli_positions_read(&job->key_positions, job->arguments, "key-positions", group);
-    }
     const size_t counts[2] = {job->query_positions.count, own ? job->key_positions.count : job->query_positions.count};
     for (size_t i = 0; i < 2 && status == 0; i++) {
         if ((size_t)job->inputs[i].shape[0] != counts[i]) {
@@ -165,21 +157,18 @@ static int read_bias(attend_job *job) {
 /* ---- documents ---- */
 
 static int narrow_documents(const lab_array *array, const char *path, size_t tokens, int32_t **documents) {
-    if ((array->dtype != LAB_I32 && array->dtype != LAB_I64) || array->rank != 1) {
+    if ((array->dtype != LAB_I32 && array->dtype != LAB_I64) || array->rank != 1)
         return cli_failure("attend: %s: must be int32 or int64, [tokens]", path);
-    }
     if ((size_t)array->shape[0] != tokens) {
         return cli_failure("attend: %s names the documents of %lld tokens, not of %zu", path,
                            (long long)array->shape[0], tokens);
     }
-    if (!(*documents = calloc(tokens + 1, sizeof **documents))) {
+    if (!(*documents = calloc(tokens + 1, sizeof **documents)))
         return cli_failure("out of memory for the documents of %zu tokens", tokens);
-    }
     for (size_t i = 0; i < tokens; i++) {
         int64_t value = array->dtype == LAB_I32 ? ((const int32_t *)array->data)[i] : ((const int64_t *)array->data)[i];
-        if (value < INT32_MIN || value > INT32_MAX) {
+        if (value < INT32_MIN || value > INT32_MAX)
             return cli_failure("attend: %s: document %lld of token %zu is out of range", path, (long long)value, i);
-        }
         (*documents)[i] = (int32_t)value;
     }
     return 0;
@@ -189,9 +178,8 @@ static int narrow_documents(const lab_array *array, const char *path, size_t tok
 static int read_documents(attend_job *job) {
     const char *paths[2] = {cli_text(job->arguments, "documents"), cli_text(job->arguments, "key-documents")};
     int status = 0;
-    if (paths[0] && !paths[1] && cli_text(job->arguments, "key-positions")) {
+    if (paths[0] && !paths[1] && cli_text(job->arguments, "key-positions"))
         return cli_usage_error("attend: keys with positions of their own need --key-documents, too");
-    }
     for (size_t i = 0; paths[0] && i < 2 && status == 0; i++) {
         const char *path = paths[i] ? paths[i] : paths[0];
         locus_error error = {.offset = -1};
@@ -214,9 +202,8 @@ static int make_plan(attend_job *job) {
     locus_positions *queries = NULL, *keys = NULL;
     int status = cli_encoding_bind(&job->encoding, job->arguments, &shape);
     status = status ? status : cli_positions_one_sequence(&queries, &job->query_positions);
-    if (status == 0 && job->key_positions.count) {
+    if (status == 0 && job->key_positions.count)
         status = cli_positions_one_sequence(&keys, &job->key_positions);
-    }
     status = status ? status : cli_encoding_plan(&job->encoding, queries, keys, &job->plan);
     locus_positions_destroy(&queries);
     locus_positions_destroy(&keys);
@@ -250,22 +237,18 @@ static int make_outputs(attend_job *job) {
         const int64_t pairs[3] = {in[QUERY].shape[1], in[QUERY].shape[0], in[KEY].shape[0]};
         status = cli_array_like(&job->weights, LAB_F32, 3, pairs);
     }
-    if (status == 0 && job->backward && job->bias.data) {
+    if (status == 0 && job->backward && job->bias.data)
         status = cli_array_like(&job->gradients[BIAS_GRADIENT], LAB_F32, job->bias.rank, job->bias.shape);
-    }
-    for (size_t i = 0; i < 3 && status == 0 && job->backward; i++) {
+    for (size_t i = 0; i < 3 && status == 0 && job->backward; i++)
         status = cli_array_like(&job->gradients[i], in[i].dtype, 3, in[i].shape);
-    }
-    if (status || !job->backward) {
+    if (status || !job->backward)
         return status;
-    }
     job->parameter_gradients = calloc(job->encoding.count + 1, sizeof *job->parameter_gradients);
     for (size_t i = 0; job->parameter_gradients && i < job->encoding.count; i++) {
         job->parameter_gradients[i] = job->encoding.values[i];
         job->parameter_gradients[i].data = calloc(locus_tensor_count(&job->encoding.values[i]) + 1, sizeof(double));
-        if (!job->parameter_gradients[i].data) {
+        if (!job->parameter_gradients[i].data)
             return cli_failure("out of memory for the parameters' gradients");
-        }
     }
     return job->parameter_gradients ? 0 : cli_failure("out of memory for the parameters' gradients");
 }
@@ -277,12 +260,10 @@ static int compute(attend_job *job, locus_pass pass) {
     const locus_attention_options options = attention_options(job, &bias);
     locus_tensor in[INPUTS], out = cli_array_tensor(&job->output), sums = cli_array_tensor(&job->log_sum_exp);
     locus_tensor grad[GRADIENTS];
-    for (size_t i = 0; i < INPUTS; i++) {
+    for (size_t i = 0; i < INPUTS; i++)
         in[i] = cli_array_tensor(&job->inputs[i]);
-    }
-    for (size_t i = 0; i < GRADIENTS; i++) {
+    for (size_t i = 0; i < GRADIENTS; i++)
         grad[i] = cli_array_tensor(&job->gradients[i]);
-    }
     const locus_attention_tensors tensors = {&in[QUERY], &in[KEY], &in[VALUE], &out, &sums};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &in[GRAD_OUTPUT],
@@ -329,9 +310,8 @@ static int compute_weights(attend_job *job) {
 /* ---- writing ---- */
 
 static int join_path(char *path, size_t size, const char *folder, const char *name) {
-    if ((size_t)snprintf(path, size, "%s/%s", folder, name) >= size) {
+    if ((size_t)snprintf(path, size, "%s/%s", folder, name) >= size)
         return cli_failure("--grad-dir %s: the path is too long", folder);
-    }
     return 0;
 }
 
@@ -344,16 +324,13 @@ static int write_parameter_gradients(const attend_job *job, const char *path) {
         const locus_tensor *gradient = &job->parameter_gradients[i];
         status = cli_array_like(&arrays[i], LAB_F32, gradient->rank, gradient->shape);
         snprintf(arrays[i].name, sizeof arrays[i].name, "%s", job->encoding.infos[i].name);
-        for (size_t j = 0; status == 0 && j < locus_tensor_count(gradient); j++) {
+        for (size_t j = 0; status == 0 && j < locus_tensor_count(gradient); j++)
             ((float *)arrays[i].data)[j] = (float)((const double *)gradient->data)[j];
-        }
     }
-    if (status == 0 && lab_safetensors_write(path, arrays, count, NULL, 0, &error) != LOCUS_OK) {
+    if (status == 0 && lab_safetensors_write(path, arrays, count, NULL, 0, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
-    for (size_t i = 0; arrays && i < count; i++) {
+    for (size_t i = 0; arrays && i < count; i++)
         lab_array_free(&arrays[i]);
-    }
     free(arrays);
     return status;
 }
@@ -364,12 +341,10 @@ static const char *const gradient_names[GRADIENTS] = {"dq.npy", "dk.npy", "dv.np
 static int check_results(const attend_job *job) {
     const char *output = cli_text(job->arguments, "output");
     int status = cli_array_check(&job->output, output ? output : "the output");
-    if (status == 0 && job->weights.data) {
+    if (status == 0 && job->weights.data)
         status = cli_array_check(&job->weights, cli_text(job->arguments, "weights"));
-    }
-    for (size_t i = 0; i < GRADIENTS && job->backward && status == 0; i++) {
+    for (size_t i = 0; i < GRADIENTS && job->backward && status == 0; i++)
         status = job->gradients[i].data ? cli_array_check(&job->gradients[i], gradient_names[i]) : 0;
-    }
     return status;
 }
 
@@ -377,14 +352,12 @@ static int write_gradients(const attend_job *job) {
     locus_error error = {.offset = -1};
     const char *folder = cli_text(job->arguments, "grad-dir");
     char path[1024];
-    if (lab_directory_create(folder, &error) != LOCUS_OK) {
+    if (lab_directory_create(folder, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     int status = 0;
     for (size_t i = 0; i < GRADIENTS && status == 0; i++) {
-        if (!job->gradients[i].data) {
+        if (!job->gradients[i].data)
             continue;
-        }
         status = join_path(path, sizeof path, folder, gradient_names[i]);
         status = status ? status : cli_array_write(&job->gradients[i], path);
     }
@@ -395,27 +368,23 @@ static int write_gradients(const attend_job *job) {
 static int write_results(const attend_job *job) {
     const char *output = cli_text(job->arguments, "output");
     int status = output ? cli_array_write(&job->output, output) : 0;
-    if (status == 0 && job->weights.data) {
+    if (status == 0 && job->weights.data)
         status = cli_array_write(&job->weights, cli_text(job->arguments, "weights"));
-    }
     return status || !job->backward ? status : write_gradients(job);
 }
 
 static void close_job(attend_job *job) {
     locus_plan_destroy(&job->plan);
     locus_attention_kind_destroy(&job->kind);
-    for (size_t i = 0; job->parameter_gradients && i < job->encoding.count; i++) {
+    for (size_t i = 0; job->parameter_gradients && i < job->encoding.count; i++)
         free(job->parameter_gradients[i].data);
-    }
     free(job->parameter_gradients);
-    for (size_t i = 0; i < GRADIENTS; i++) {
+    for (size_t i = 0; i < GRADIENTS; i++)
         lab_array_free(&job->gradients[i]);
-    }
     lab_array_free(&job->bias);
     lab_array_free(&job->weights);
-    for (size_t i = 0; i < INPUTS; i++) {
+    for (size_t i = 0; i < INPUTS; i++)
         lab_array_free(&job->inputs[i]);
-    }
     free(job->documents[0]);
     free(job->documents[1]);
     lab_array_free(&job->log_sum_exp);

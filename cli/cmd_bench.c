@@ -52,15 +52,13 @@ static int measure(bench_call *call, void *context, size_t least, measurement *r
     double times[MOST];
     size_t count = 0;
     locus_error error = {.offset = -1};
-    if (call(context, &error) != LOCUS_OK) {
+    if (call(context, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     const double begin = now();
     for (; count < MOST && (count < least || now() - begin < 0.33); count++) {
         double start = now();
-        if (call(context, &error) != LOCUS_OK) {
+        if (call(context, &error) != LOCUS_OK)
             return cli_error(&error);
-        }
         times[count] = now() - start;
     }
     qsort(times, count, sizeof *times, by_size);
@@ -115,9 +113,8 @@ static locus_status subject_parameters(subject *s, const locus_shape *shape, loc
     locus_status status = locus_encoding_parameter_count(s->encoding, shape, &s->count, error);
     s->parameters = calloc(s->count + 1, sizeof *s->parameters);
     s->gradients = calloc(s->count + 1, sizeof *s->gradients);
-    if (status == LOCUS_OK && !(s->parameters && s->gradients)) {
+    if (status == LOCUS_OK && !(s->parameters && s->gradients))
         status = lab_fail_memory(error, "an encoding's parameters");
-    }
     for (size_t i = 0; status == LOCUS_OK && i < s->count; i++) {
         locus_parameter info;
         status = locus_encoding_parameter(s->encoding, shape, i, &info, error);
@@ -125,9 +122,8 @@ static locus_status subject_parameters(subject *s, const locus_shape *shape, loc
             s->parameters[i] = s->gradients[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info.rank, info.shape);
             s->parameters[i].data = calloc(locus_tensor_count(&s->parameters[i]) + 1, sizeof(double));
             s->gradients[i].data = calloc(locus_tensor_count(&s->gradients[i]) + 1, sizeof(double));
-            if (!s->parameters[i].data || !s->gradients[i].data) {
+            if (!s->parameters[i].data || !s->gradients[i].data)
                 status = lab_fail_memory(error, "an encoding's parameters");
-            }
         }
     }
     return status;
@@ -139,23 +135,19 @@ static int subject_open(subject *s, const char *spec, const locus_shape *shape, 
     const size_t offsets[2] = {0, tokens};
     const locus_packing packing = {.sequences = 1, .offsets = offsets};
     *s = (subject){0};
-    if (locus_encoding_parse(spec, &s->encoding, &error) != LOCUS_OK) {
+    if (locus_encoding_parse(spec, &s->encoding, &error) != LOCUS_OK)
         return cli_error_in(spec, &error);
-    }
     locus_status status = subject_parameters(s, shape, &error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_encoding_initialise(s->encoding, shape, 0, s->parameters, s->count, &error);
-    }
     if (status == LOCUS_OK) {
         /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): with &s->binding it forgets s, which subject_close frees */
         status = locus_binding_create(&s->binding, s->encoding, shape, s->parameters, s->count, &error);
     }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_positions_create(&positions, locus_encoding_group(s->encoding), &packing, NULL, &error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_plan_create(&s->plan, s->binding, positions, NULL, &error);
-    }
     locus_positions_destroy(&positions);
     return status == LOCUS_OK ? 0 : cli_error(&error);
 }
@@ -164,9 +156,8 @@ static int subject_open(subject *s, const char *spec, const locus_shape *shape, 
 static float *draw(size_t count, uint32_t step) {
     const locus_random random = {.seed = 0, .purpose = LOCUS_RANDOM_USER + 0x42u, .step = step};
     float *data = locus_allocate(count * sizeof *data);
-    for (size_t i = 0; data && i < count; i++) {
+    for (size_t i = 0; data && i < count; i++)
         data[i] = (float)locus_random_uniform(&random, i) * 2 - 1;
-    }
     return data;
 }
 
@@ -191,9 +182,8 @@ static void negate_piece(void *context, size_t index, size_t worker) {
     float *x = (float *)job->x.data + index * 16384;
     size_t count = job->elements - index * 16384;
     (void)worker;
-    for (size_t i = 0; i < (count < 16384 ? count : 16384); i++) {
+    for (size_t i = 0; i < (count < 16384 ? count : 16384); i++)
         x[i] = -x[i];
-    }
 }
 
 static locus_status call_negate(void *context, locus_error *error) {
@@ -229,9 +219,8 @@ static int bench_apply(bench *b) {
     measurement floor = {0}, m;
     job.x = locus_tensor_view(data, LOCUS_FLOAT32, 3, sizes);
     int status = data ? measure(call_negate, &job, least, &floor) : cli_failure("out of memory for %zu tokens", tokens);
-    if (status == 0) {
+    if (status == 0)
         report_apply(b, table, "(negation in place)", &job, &floor, floor.best);
-    }
     for (size_t i = 0; i < b->encoding_count && status == 0; i++) {
         subject s;
         status = subject_open(&s, b->encodings[i], &b->shape, tokens);
@@ -242,9 +231,8 @@ static int bench_apply(bench *b) {
             job.workspace.data = job.workspace.bytes ? locus_allocate(job.workspace.bytes) : NULL;
             status = measure(call_apply, &job, least, &m);
             locus_release(job.workspace.data, job.workspace.bytes);
-            if (status == 0) {
+            if (status == 0)
                 report_apply(b, table, b->encodings[i], &job, &m, floor.best);
-            }
         }
         subject_close(&s);
     }
@@ -317,13 +305,11 @@ static int attention_open(attention_job *job, const bench *b, const subject *s, 
 }
 
 static void attention_close(attention_job *job, const bench *b, size_t tokens) {
-    for (size_t i = 0; i < BUFFERS; i++) {
+    for (size_t i = 0; i < BUFFERS; i++)
         locus_release(job->buffers[i].data, buffer_elements(b, tokens) * sizeof(float));
-    }
     locus_release(job->sums.data, tokens * b->shape.heads * sizeof(float));
-    for (size_t pass = 0; pass < 2; pass++) {
+    for (size_t pass = 0; pass < 2; pass++)
         locus_release(job->workspace[pass].data, job->workspace[pass].bytes);
-    }
 }
 
 static int bench_attention_one(bench *b, cli_table *table, const char *spec, size_t tokens) {
@@ -364,11 +350,9 @@ static int bench_attention(bench *b) {
     size_t count;
     int status = cli_list_integers(b->arguments, "lengths", 1, 1 << 20, &lengths, &count);
     cli_table *table = cli_table_create(heads, 9);
-    for (size_t i = 0; i < b->encoding_count && status == 0; i++) {
-        for (size_t j = 0; j < count && status == 0; j++) {
+    for (size_t i = 0; i < b->encoding_count && status == 0; i++)
+        for (size_t j = 0; j < count && status == 0; j++)
             status = bench_attention_one(b, table, b->encodings[i], (size_t)lengths[j]);
-        }
-    }
     if (status == 0 && !b->list) {
         cli_print("causal attention, one sequence, %zu heads of %zu, float32\n", b->shape.heads, b->shape.head_dim);
         cli_table_print(table, stdout);
@@ -400,9 +384,8 @@ static int bench_step_one(bench *b, cli_table *table, const char *spec, lab_trai
     int status = 0;
     const lab_draw draw = {lab_task_find(config->task), &config->data, LAB_SET_TRAIN, config->batch, 0};
     if (lab_dataset_generate(&set, &draw, &error) != LOCUS_OK ||
-        lab_model_create(&job.model, &config->model, 0, &error) != LOCUS_OK) {
+        lab_model_create(&job.model, &config->model, 0, &error) != LOCUS_OK)
         status = error.offset >= 0 ? cli_error_in(spec, &error) : cli_error(&error);
-    }
     job.batch = (lab_batch){.samples = set.samples,
                             .input_offsets = set.input_offsets,
                             .target_offsets = set.target_offsets,
@@ -438,14 +421,12 @@ static int bench_step(bench *b) {
     locus_error error = {.offset = -1};
     lab_train_config config;
     if (lab_train_config_budget(&config, lab_task_find("copy"), cli_text(b->arguments, "budget"), LAB_SETUP_PAPER,
-                                &error) != LOCUS_OK) {
+                                &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     cli_table *table = cli_table_create(heads, 5);
     int status = 0;
-    for (size_t i = 0; i < b->encoding_count && status == 0; i++) {
+    for (size_t i = 0; i < b->encoding_count && status == 0; i++)
         status = bench_step_one(b, table, b->encodings[i], &config);
-    }
     if (status == 0 && !b->list) {
         cli_print("forward and backward of a batch, budget %s: dimension %zu, %zu + %zu layers, %zu samples of mean "
                   "length %g\n",
@@ -474,9 +455,8 @@ static int check(const bench *b, const char *wanted) {
     size_t longest = apply ? (size_t)cli_integer(b->arguments, "tokens") : 1, count;
     const int64_t *lengths;
     int status = cli_list_integers(b->arguments, "lengths", 1, 1 << 20, &lengths, &count);
-    for (size_t i = 0; status == 0 && attention && i < count; i++) {
+    for (size_t i = 0; status == 0 && attention && i < count; i++)
         longest = (size_t)lengths[i] > longest ? (size_t)lengths[i] : longest;
-    }
     for (size_t i = 0; status == 0 && i < b->encoding_count; i++) {
         subject s = {0};
         status =
@@ -495,9 +475,8 @@ static int run(cli_arguments *arguments) {
     const char *wanted = arguments->operand_count ? arguments->operands[0] : NULL;
     bench b = {.arguments = arguments};
     bool json = cli_flag(arguments, "json"), found = !wanted;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         found = found || strcmp(wanted, names[i]) == 0;
-    }
     if (!found) {
         const char *near = cli_nearest(wanted, names, 3);
         return cli_usage_error("bench: there is no bench '%s'; it is apply, attention or step%s%s%s", wanted,
@@ -507,9 +486,8 @@ static int run(cli_arguments *arguments) {
     b.shape.heads = (size_t)cli_integer(arguments, "heads");
     b.shape.head_dim = (size_t)cli_integer(arguments, "head-dim");
     int status = check(&b, wanted);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     cJSON *root = json ? cJSON_CreateObject() : NULL;
     if (json) {
         cJSON_AddStringToObject(root, "isa", locus_isa_name(locus_cpu_isa()));
@@ -525,9 +503,8 @@ static int run(cli_arguments *arguments) {
             status = parts[i].run(&b);
         }
     }
-    if (status == 0 && json) {
+    if (status == 0 && json)
         return cli_json_print(root);
-    }
     cJSON_Delete(root);
     return status;
 }

@@ -12,9 +12,8 @@
 #define FACTOR_DIM 24 /* head dimensions for each coordinate of the group, unless said */
 
 static const char *verdict(const cli_law *law) {
-    if (law->promised) {
+    if (law->promised)
         return law->holds ? "holds" : "FAILS";
-    }
     return law->holds ? "holds, though not promised" : "does not hold, and is not promised";
 }
 
@@ -77,11 +76,10 @@ static int run(cli_arguments *arguments) {
         status = spec ? cli_encoding_bind(&encoding, arguments, &shape) : 1;
     }
     status = status ? status : cli_laws_measure(&laws, &encoding, (uint64_t)cli_integer(arguments, "seed"));
-    if (status == 0 && cli_flag(arguments, "json")) {
+    if (status == 0 && cli_flag(arguments, "json"))
         status = print_json(&laws, spec);
-    } else if (status == 0) {
+    else if (status == 0)
         print_table(&laws);
-    }
     status = status ? status : judge(&laws, spec);
     free(spec);
     cli_encoding_close(&encoding);

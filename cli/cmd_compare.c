@@ -88,9 +88,8 @@ static int read_axes(axes *over, cli_arguments *arguments) {
 
 static int fill_cell(cli_cell *cell, const axes *over, const char *encoding) {
     int status = cli_train_encoding(&cell->config, encoding, cell->encoding, sizeof cell->encoding);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     const char *variant = lab_config_variant(&cell->config);
     lab_train_name(&cell->config, cell->name, sizeof cell->name);
     snprintf(cell->label, sizeof cell->label, "%s%s%s · %.400s%s · seed %" PRIu64, cell->config.task,
@@ -108,9 +107,8 @@ static int add_cell(cli_cells *all, const lab_train_config *config, const axes *
     cell->config = *config;
     int status = fill_cell(cell, over, encoding);
     bool twice = false;
-    for (size_t j = 0; status == 0 && j < all->count && !twice; j++) {
+    for (size_t j = 0; status == 0 && j < all->count && !twice; j++)
         twice = strcmp(all->cells[j].name, cell->name) == 0;
-    }
     all->count += status == 0 && !twice;
     return status;
 }
@@ -121,35 +119,30 @@ static int add_row(cli_cells *all, const axes *over, const task_axis *task, size
     config.seed = over->first_seed + seed;
     cli_train_embedding(&config, (lab_embedding_init)over->inits[init]);
     int status = 0;
-    for (size_t i = 0; status == 0 && i < encodings_of(over, task); i++) {
+    for (size_t i = 0; status == 0 && i < encodings_of(over, task); i++)
         status = add_cell(all, &config, over, encoding_of(over, task, i));
-    }
     return status;
 }
 
 /* Cells in the order in which tables fill evenly: every encoding of a seed before the next seed. */
 static int make_cells(cli_cells *all, const axes *over) {
     size_t most = 0;
-    for (size_t t = 0; t < over->task_count; t++) {
+    for (size_t t = 0; t < over->task_count; t++)
         most += encodings_of(over, &over->tasks[t]) * over->seeds * over->init_count;
-    }
     all->cells = calloc(most + 1, sizeof *all->cells);
     int status = all->cells == NULL ? cli_failure("out of memory for %zu cells", most) : 0;
     for (size_t seed = 0; seed < over->seeds; seed++) {
-        for (size_t t = 0; t < over->task_count; t++) {
-            for (size_t init = 0; status == 0 && init < over->init_count; init++) {
+        for (size_t t = 0; t < over->task_count; t++)
+            for (size_t init = 0; status == 0 && init < over->init_count; init++)
                 status = add_row(all, over, &over->tasks[t], seed, init);
-            }
-        }
     }
     return status;
 }
 
 static int check_data(const axes *over) {
     int status = 0;
-    for (size_t t = 0; status == 0 && t < over->task_count; t++) {
+    for (size_t t = 0; status == 0 && t < over->task_count; t++)
         status = cli_cells_data(&over->tasks[t].base);
-    }
     return status;
 }
 
@@ -157,9 +150,8 @@ static int check_data(const axes *over) {
 
 static char *page_path(const cli_arguments *arguments, const cli_store *store, const axes *over) {
     const char *given = cli_text(arguments, "page");
-    if (given != NULL) {
+    if (given != NULL)
         return strdup(given);
-    }
     char tasks[128] = "";
     for (size_t i = 0; i < over->task_count; i++) {
         size_t used = strlen(tasks);
@@ -167,9 +159,8 @@ static char *page_path(const cli_arguments *arguments, const cli_store *store, c
     }
     size_t size = strlen(store->folder) + sizeof tasks + 32;
     char *path = malloc(size);
-    if (path != NULL) {
+    if (path != NULL)
         snprintf(path, size, "%s/compare%s.html", store->folder, tasks);
-    }
     return path;
 }
 
@@ -183,15 +174,13 @@ static int write_page(cli_arguments *arguments, const cli_store *store, const la
 static int print_summary(cli_arguments *arguments, const lab_summary *summary, const char *page) {
     if (cli_flag(arguments, "json")) {
         cJSON *root = lab_summary_json(summary);
-        if (root != NULL && page != NULL) {
+        if (root != NULL && page != NULL)
             cJSON_AddStringToObject(root, "page", page);
-        }
         return cli_json_print(root);
     }
     cli_comparison_print(summary, stdout);
-    if (page != NULL) {
+    if (page != NULL)
         cli_print("\npage: %s\n", page);
-    }
     return 0;
 }
 
@@ -201,17 +190,14 @@ static int report(cli_arguments *arguments, const cli_cells *all, const axes *ov
     locus_error error;
     lab_summary summary;
     int status = cli_store_open(&store, arguments, false);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     int64_t *ids = calloc(all->count + 1, sizeof *ids);
     char *path = cli_flag(arguments, "no-page") ? NULL : page_path(arguments, &store, over);
     lab_summary_filter filter = {.runs = ids};
-    for (size_t i = 0; ids != NULL && i < all->count; i++) {
-        if (all->cells[i].run != 0) {
+    for (size_t i = 0; ids != NULL && i < all->count; i++)
+        if (all->cells[i].run != 0)
             ids[filter.run_count++] = all->cells[i].run;
-        }
-    }
     if (filter.run_count == 0) {
         status = 1; /* nothing was trained, and why was told */
     } else if (lab_summary_create(&summary, store.store, &filter, &error) != LOCUS_OK) {
@@ -235,9 +221,8 @@ static int train_and_report(cli_arguments *arguments, cli_cells *all, const axes
      * part. */
     cli_store store;
     int status = cli_store_open(&store, arguments, true);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     lab_store_close(&store.store);
     all->folder = store.folder;
     all->store_path = cli_text(arguments, "store");
@@ -247,9 +232,8 @@ static int train_and_report(cli_arguments *arguments, cli_cells *all, const axes
     all->restart = cli_flag(arguments, "restart");
     status = cli_cells_run(all);
     cli_store_close(&store);
-    if (cli_stop_asked()) {
+    if (cli_stop_asked())
         return cli_train_resume(arguments, "stopped; ");
-    }
     cli_stop_release();
     int reported = report(arguments, all, over);
     return status ? status : reported;

@@ -16,11 +16,9 @@ cli_value_kind cli_value_of(const char *word) {
     } kinds[] = {{"FILE", CLI_VALUE_FILE},       {"DIR", CLI_VALUE_FOLDER},    {"SPEC", CLI_VALUE_ENCODING},
                  {"[NAME]", CLI_VALUE_ENCODING}, {"TASK", CLI_VALUE_TASK},     {"[TASK", CLI_VALUE_TASK},
                  {"T,T", CLI_VALUE_TASK},        {"KIND", CLI_VALUE_ATTENTION}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strncmp(word, kinds[i].begin, strlen(kinds[i].begin)) == 0) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(word, kinds[i].begin, strlen(kinds[i].begin)) == 0)
             return kinds[i].kind;
-        }
-    }
     return strcmp(word, "P") == 0 ? CLI_VALUE_FILE : strchr(word, '|') ? CLI_VALUE_WORDS : CLI_VALUE_OTHER;
 }
 
@@ -29,15 +27,12 @@ void cli_value_names(cli_value_kind kind, const char *word, void (*put)(const ch
     const lab_task *task;
     const locus_attention_kind_info *attention;
     char name[64];
-    for (size_t i = 0; kind == CLI_VALUE_ENCODING && (info = locus_encoding_registry_at(i)) != NULL; i++) {
+    for (size_t i = 0; kind == CLI_VALUE_ENCODING && (info = locus_encoding_registry_at(i)) != NULL; i++)
         put(info->name);
-    }
-    for (size_t i = 0; kind == CLI_VALUE_ATTENTION && (attention = locus_attention_registry_at(i)) != NULL; i++) {
+    for (size_t i = 0; kind == CLI_VALUE_ATTENTION && (attention = locus_attention_registry_at(i)) != NULL; i++)
         put(attention->name);
-    }
-    for (size_t i = 0; kind == CLI_VALUE_TASK && i < lab_task_count() && (task = lab_task_at(i)) != NULL; i++) {
+    for (size_t i = 0; kind == CLI_VALUE_TASK && i < lab_task_count() && (task = lab_task_at(i)) != NULL; i++)
         put(task->name);
-    }
     for (const char *at = word + strspn(word, "["); kind == CLI_VALUE_WORDS && *at;) {
         size_t length = strcspn(at, "|]");
         snprintf(name, sizeof name, "%.*s", (int)length, at);

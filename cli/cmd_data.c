@@ -17,9 +17,8 @@
 
 static const lab_task *find_task(const char *name) {
     const lab_task *task = lab_task_find(name);
-    if (task == NULL) {
+    if (task == NULL)
         cli_usage_error("unknown task '%s'; did you mean '%s'?", name, lab_task_nearest(name));
-    }
     return task;
 }
 
@@ -50,17 +49,15 @@ static unsigned sort_of(const lab_task *task) {
                                                      [LAB_TASK_IMAGES] = IMAGES,
                                                      [LAB_TASK_TEXT] = TEXT,
                                                      [LAB_TASK_EXPRESSIONS] = EXPRESSIONS};
-    if (task->kind != LAB_TASK_PROBLEMS) {
+    if (task->kind != LAB_TASK_PROBLEMS)
         return by_kind[task->kind];
-    }
     return task->published.digits > 0 ? NUMBERS : strcmp(task->name, "substring-search") == 0 ? SEQUENCES : STRINGS;
 }
 
 static const char *plural_of(unsigned sort) {
     size_t i = 0;
-    while (sorts[i].sort != sort) {
+    while (sorts[i].sort != sort)
         i++;
-    }
     return sorts[i].plural;
 }
 
@@ -111,11 +108,9 @@ static bool takes(const cli_command *command, const char *option, unsigned sort)
 static void list_taken(char *text, size_t size, const cli_command *command, unsigned sort) {
     const char *names[sizeof option_uses / sizeof *option_uses];
     size_t count = 0, used = 0;
-    for (size_t i = 0; i < sizeof option_uses / sizeof *option_uses; i++) {
-        if (takes(command, option_uses[i].name, sort)) {
+    for (size_t i = 0; i < sizeof option_uses / sizeof *option_uses; i++)
+        if (takes(command, option_uses[i].name, sort))
             names[count++] = option_uses[i].name;
-        }
-    }
     for (size_t i = 0; i < count && used < size; i++) {
         used += (size_t)snprintf(text + used, size - used, "%s--%s",
                                  i == 0          ? ""
@@ -141,15 +136,13 @@ static int refuse_strangers(const cli_arguments *arguments, const lab_task *task
 }
 
 static void read_number(const cli_arguments *arguments, const char *name, double *value) {
-    if (cli_given_by_user(arguments, name)) {
+    if (cli_given_by_user(arguments, name))
         *value = cli_number(arguments, name);
-    }
 }
 
 static void read_count(const cli_arguments *arguments, const char *name, size_t *value) {
-    if (cli_given_by_user(arguments, name)) {
+    if (cli_given_by_user(arguments, name))
         *value = (size_t)cli_integer(arguments, name);
-    }
 }
 
 /* The task's own, and over them what is given. 0 or 2. */
@@ -176,15 +169,13 @@ static int read_options(const cli_arguments *arguments, const lab_task *task, la
 static int generate(lab_dataset *set, cli_arguments *arguments, const lab_task *task, lab_task_options *options) {
     locus_error error;
     int status = read_options(arguments, task, options);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     const lab_draw draw = {task, options, (lab_set)cli_choice(arguments, "set"), (size_t)cli_integer(arguments, "n"),
                            (uint64_t)cli_integer(arguments, "seed")};
     locus_status made = lab_dataset_generate(set, &draw, &error);
-    if (made == LOCUS_ERROR_ARGUMENT || made == LOCUS_ERROR_UNSUPPORTED) {
+    if (made == LOCUS_ERROR_ARGUMENT || made == LOCUS_ERROR_UNSUPPORTED)
         return cli_usage_error("--%s: %s", error.argument, error.message);
-    }
     return made == LOCUS_OK ? 0 : cli_error(&error);
 }
 
@@ -197,14 +188,12 @@ static int make_pairs(cli_arguments *arguments, const lab_task *task) {
     lab_dataset set;
     int status = cli_require(arguments, "output");
     status = status ? status : generate(&set, arguments, task, &options);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     const char *path = cli_text(arguments, "output");
     status = cli_data_write(&set, task, path);
-    if (status == 0 && strcmp(path, "-") != 0) {
+    if (status == 0 && strcmp(path, "-") != 0)
         cli_note("%zu samples of %s in %s", set.samples, task->name, path);
-    }
     lab_dataset_destroy(&set);
     return status;
 }
@@ -267,12 +256,10 @@ static int inspect_file(cli_arguments *arguments) {
     cli_data_subject subject = {arguments->operands[0], NULL, NULL, NULL};
     lab_dataset set;
     struct stat found;
-    if (stat(subject.name, &found) == 0 && S_ISDIR(found.st_mode)) {
+    if (stat(subject.name, &found) == 0 && S_ISDIR(found.st_mode))
         return cli_failure("'%s' is a folder: locus data inspect TASK --data %s", subject.name, subject.name);
-    }
-    if (cli_data_is_expressions(subject.name)) {
+    if (cli_data_is_expressions(subject.name))
         return cli_data_inspect_expression_file(arguments, subject.name);
-    }
     int status = cli_data_read(&set, &subject.task, subject.name);
     if (status == 0) {
         subject.set = &set;

@@ -38,12 +38,10 @@ static void describe(char *text, size_t size, const meter *now, uint64_t done, u
     double passed = seconds() - now->start;
     double rate = passed > 1.0 ? (double)(done - now->first) / passed : 0;
     cli_format_bytes(part, sizeof part, (double)done);
-    if (total > 0) {
+    if (total > 0)
         snprintf(whole, sizeof whole, " of %s", cli_format_bytes(number, sizeof number, (double)total));
-    }
-    if (rate > 0) {
+    if (rate > 0)
         snprintf(speed, sizeof speed, ", %s/s", cli_format_bytes(number, sizeof number, rate));
-    }
     if (rate > 0 && total > done) {
         cli_format_seconds(number, sizeof number, (double)(total - done) / rate);
         snprintf(left, sizeof left, ", %s left", number);
@@ -61,9 +59,8 @@ static void draw_bar(const meter *now, const char *text, uint64_t done, uint64_t
     size_t columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
     char line[512];
     snprintf(line, sizeof line, "%s: %s ▕%s▏ %s", now->name, now->phase, bar, text);
-    if (total == 0 || cli_width(line) >= columns) {
+    if (total == 0 || cli_width(line) >= columns)
         snprintf(line, sizeof line, "%s %s", now->phase, text);
-    }
     fprintf(stderr, "\r%.*s\033[K", cli_width(line) < columns ? (int)strlen(line) : (int)columns - 1, line);
     fflush(stderr);
 }
@@ -80,9 +77,8 @@ static bool tell(void *context, const char *phase, uint64_t done, uint64_t total
     meter *now = context;
     double time = seconds();
     bool terminal = isatty(STDERR_FILENO);
-    if (now->phase == NULL || strcmp(now->phase, phase) != 0 || done < now->first) {
+    if (now->phase == NULL || strcmp(now->phase, phase) != 0 || done < now->first)
         *now = (meter){now->name, phase, time, terminal ? 0 : time, done, now->open};
-    }
     if (!cli_quiet && time - now->shown >= (terminal ? REDRAW_SECONDS : LINE_SECONDS)) {
         char text[256];
         describe(text, sizeof text, now, done, total);
@@ -121,12 +117,10 @@ static void describe_part(char *text, size_t size, const request *asked) {
 static int report(const request *asked, const locus_error *error) {
     char kept[1200];
     describe_part(kept, sizeof kept, asked);
-    if (error->status == LOCUS_ERROR_INTERRUPTED) {
+    if (error->status == LOCUS_ERROR_INTERRUPTED)
         return cli_failure("%s: stopped%s", asked->set->name, kept[0] ? kept : ", nothing was changed");
-    }
-    if (strcmp(error->argument, "url") != 0) {
+    if (strcmp(error->argument, "url") != 0)
         return cli_failure("%s%s", error->message, kept);
-    }
     return cli_failure("%s%s; without a network, fetch it elsewhere and run 'locus data get %s --from FILE'",
                        error->message, kept, asked->set->name);
 }
@@ -134,13 +128,11 @@ static int report(const request *asked, const locus_error *error) {
 /* true: the set is at `to`, and right. Else says what is wrong with what is there, if something is. */
 static bool is_there(const request *asked, const lab_watch *watch, locus_error *error) {
     char *folder;
-    if (lab_published_locate(asked->set, asked->to, &folder, error) != LOCUS_OK) {
+    if (lab_published_locate(asked->set, asked->to, &folder, error) != LOCUS_OK)
         return false;
-    }
     bool right = folder != NULL && lab_published_check(asked->set, folder, watch, error) == LOCUS_OK;
-    if (folder == NULL) {
+    if (folder == NULL)
         error->status = LOCUS_OK;
-    }
     free(folder);
     return right;
 }
@@ -156,18 +148,15 @@ static int get(const request *asked) {
                   asked->set->file_count);
         return 0;
     }
-    if (error.status == LOCUS_ERROR_INTERRUPTED) {
+    if (error.status == LOCUS_ERROR_INTERRUPTED)
         return report(asked, &error);
-    }
-    if (error.status != LOCUS_OK) {
+    if (error.status != LOCUS_OK)
         cli_note("%s; it is fetched again", error.message);
-    }
     locus_status status = asked->network ? lab_published_fetch(asked->set, asked->from, asked->to, &watch, &error)
                                          : lab_published_take(asked->set, asked->from, asked->to, &watch, &error);
     wipe(&now);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return report(asked, &error);
-    }
     cli_print("%s: %zu files in %s, all as published\n", asked->set->name, asked->set->file_count, asked->to);
     return 0;
 }
@@ -176,9 +165,8 @@ static int fail_unknown(const char *name) {
     char list[512] = "";
     for (size_t i = 0; i < lab_task_count(); i++) {
         size_t used = strlen(list);
-        if (cli_data_published(lab_task_at(i)->name) != NULL) {
+        if (cli_data_published(lab_task_at(i)->name) != NULL)
             snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", lab_task_at(i)->name);
-        }
     }
     return cli_usage_error("data get: there is no set '%s' to download; there is %s", name, list);
 }
@@ -186,9 +174,8 @@ static int fail_unknown(const char *name) {
 /* Without the slashes at its end, so that names can be made of it. */
 static char *copy_folder(const char *path) {
     size_t length = strlen(path);
-    while (length > 1 && path[length - 1] == '/') {
+    while (length > 1 && path[length - 1] == '/')
         length--;
-    }
     return strndup(path, length);
 }
 
@@ -202,18 +189,15 @@ static int run(cli_arguments *arguments) {
                                               : "draws its samples from a seed");
         return 0;
     }
-    if (set == NULL) {
+    if (set == NULL)
         return fail_unknown(name);
-    }
     const char *from = cli_text(arguments, "from"), *to = cli_text(arguments, "to");
-    if (to != NULL && to[0] == '\0') {
+    if (to != NULL && to[0] == '\0')
         return cli_usage_error("--to: needs the name of a folder");
-    }
     from = from != NULL ? from : set->url;
     char *folder = copy_folder(to != NULL ? to : set->folder);
-    if (folder == NULL) {
+    if (folder == NULL)
         return cli_failure("out of memory");
-    }
     const request asked = {set, from, folder, strstr(from, "://") != NULL};
     signal(SIGPIPE, SIG_IGN); /* a connection that the other side closes is an error like others */
     cli_stop_catch();

@@ -43,9 +43,8 @@ static int apply(encode_job *job, locus_role role, locus_direction direction, co
     locus_error error = {.offset = -1};
     locus_tensor from = cli_array_tensor(x), to = cli_array_tensor(y);
     const locus_execution execution = locus_execution_in(job->workspace);
-    if (locus_apply(job->plan, role, direction, &from, &to, &execution, &error) != LOCUS_OK) {
+    if (locus_apply(job->plan, role, direction, &from, &to, &execution, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     return 0;
 }
 
@@ -75,15 +74,12 @@ static int fill_operators(encode_job *job, locus_role role, lab_array *vectors) 
     int status = 0;
     for (size_t j = 0; j < dim && status == 0; j++) {
         memset(x, 0, rows * dim * sizeof *x);
-        for (size_t row = 0; row < rows; row++) {
+        for (size_t row = 0; row < rows; row++)
             x[row * dim + j] = 1;
-        }
         status = apply(job, role, LOCUS_FORWARD, vectors, vectors);
-        for (size_t row = 0; row < rows; row++) {
-            for (size_t i = 0; i < dim; i++) {
+        for (size_t row = 0; row < rows; row++)
+            for (size_t i = 0; i < dim; i++)
                 out[(row * dim + i) * dim + j] = (float)x[row * dim + i];
-            }
-        }
     }
     return status;
 }
@@ -92,9 +88,8 @@ static int write_operators(encode_job *job) {
     int status = cli_encoding_need_site(&job->encoding, job->arguments, LOCUS_SITE_QUERY_KEY);
     status = status ? status : cli_require(job->arguments, "heads");
     status = status ? status : cli_require(job->arguments, "head-dim");
-    if (status) {
+    if (status)
         return status;
-    }
     const int64_t heads = cli_integer(job->arguments, "heads"), dim = cli_integer(job->arguments, "head-dim");
     const int64_t shape[4] = {(int64_t)job->positions.count, heads, dim, dim};
     const locus_shape sizes = {
@@ -125,9 +120,8 @@ static void score_row_close(score_row *row) {
     locus_plan_destroy(&row->plan);
     cli_workspace_close(&row->workspace);
     lab_array *const arrays[] = {&row->query, &row->key, &row->value, &row->output, &row->scores};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         lab_array_free(arrays[i]);
-    }
 }
 
 static int score_row_arrays(score_row *row, const encode_job *job) {
@@ -135,9 +129,8 @@ static int score_row_arrays(score_row *row, const encode_job *job) {
                               (int64_t)job->scored.shape.head_dim};
     lab_array *const arrays[] = {&row->query, &row->key, &row->value, &row->output};
     int status = cli_array_like(&row->scores, LAB_F64, 2, shape);
-    for (size_t i = 0; i < 4 && status == 0; i++) {
+    for (size_t i = 0; i < 4 && status == 0; i++)
         status = cli_array_like(arrays[i], LAB_F64, 3, shape);
-    }
     return status;
 }
 
@@ -157,16 +150,14 @@ static int undo_operator(const score_row *row, locus_role role, const lab_array 
     size_t rows = (size_t)(vectors->shape[0] * vectors->shape[1]), dim = (size_t)vectors->shape[2];
     double *x = vectors->data;
     memset(x, 0, rows * dim * sizeof *x);
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; i < rows; i++)
         x[i * dim] = 1;
-    }
     locus_workspace workspace;
     int status = cli_workspace_open(&workspace, locus_apply_workspace(row->plan, role, LOCUS_FLOAT64, NULL));
     locus_tensor tensor = cli_array_tensor(vectors);
     const locus_execution execution = locus_execution_in(workspace);
-    if (status == 0 && locus_apply(row->plan, role, LOCUS_INVERSE, &tensor, &tensor, &execution, &error) != LOCUS_OK) {
+    if (status == 0 && locus_apply(row->plan, role, LOCUS_INVERSE, &tensor, &tensor, &execution, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     cli_workspace_close(&workspace);
     return status;
 }
@@ -183,9 +174,8 @@ static int attend_row(score_row *row) {
     int status = cli_workspace_open(
         &row->workspace, locus_attention_workspace(row->plan, &options, LOCUS_FLOAT64, LOCUS_PASS_FORWARD, NULL));
     const locus_execution execution = locus_execution_in(row->workspace);
-    if (status == 0 && locus_attention_forward(row->plan, &options, &tensors, &execution, &error) != LOCUS_OK) {
+    if (status == 0 && locus_attention_forward(row->plan, &options, &tensors, &execution, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     cli_workspace_close(&row->workspace);
     return status;
 }
@@ -195,11 +185,9 @@ static void add_row(encode_job *job, const score_row *row, size_t query, double 
     size_t n = job->positions.count, heads = job->scored.shape.heads;
     const double *scores = row->scores.data;
     double *out = job->result.data;
-    for (size_t h = 0; h < heads; h++) {
-        for (size_t j = 0; j < n; j++) {
+    for (size_t h = 0; h < heads; h++)
+        for (size_t j = 0; j < n; j++)
             out[(h * n + query) * n + j] += sign * scores[j * heads + h];
-        }
-    }
 }
 
 /* Bias: the score of q = 0. Factor: the score of q'·k' = 1, less the bias. */
@@ -267,9 +255,8 @@ static int write_scores(encode_job *job) {
     status = status ? status : cli_require(job->arguments, "heads");
     status = status ? status : need_dimension(job);
     status = status ? status : refuse_content(job);
-    if (status) {
+    if (status)
         return status;
-    }
     const int64_t heads = cli_integer(job->arguments, "heads"), n = (int64_t)job->positions.count;
     const int64_t shape[3] = {heads, n, n}, dim = cli_integer(job->arguments, "head-dim");
     cli_natural natural;
@@ -291,12 +278,10 @@ static int write_scores(encode_job *job) {
 /* ---- command ---- */
 
 static int check_modes(const cli_arguments *arguments) {
-    if (cli_flag(arguments, "operators") && cli_flag(arguments, "scores")) {
+    if (cli_flag(arguments, "operators") && cli_flag(arguments, "scores"))
         return cli_usage_error("encode: --operators and --scores exclude each other; write one file with each");
-    }
-    if (cli_flag(arguments, "decay") && !cli_flag(arguments, "scores")) {
+    if (cli_flag(arguments, "decay") && !cli_flag(arguments, "scores"))
         return cli_usage_error("encode: --decay goes with --scores");
-    }
     int status = cli_require(arguments, "positions");
     return status ? status : cli_require(arguments, "output");
 }

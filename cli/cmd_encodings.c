@@ -59,11 +59,9 @@ static cJSON *entry_json(const locus_encoding_info *info) {
     cJSON *entry = cJSON_CreateObject(), *places = cJSON_AddArrayToObject(entry, "sites");
     cJSON_AddStringToObject(entry, "name", info->name);
     cJSON_AddStringToObject(entry, "summary", info->summary);
-    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
-        if (info->sites & (unsigned)sites[i].site) {
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
+        if (info->sites & (unsigned)sites[i].site)
             cJSON_AddItemToArray(places, cJSON_CreateString(sites[i].name));
-        }
-    }
     cJSON_AddStringToObject(entry, "learned", info->learned);
     cJSON_AddStringToObject(entry, "source", info->source);
     cJSON *options = cJSON_AddArrayToObject(entry, "options");
@@ -113,17 +111,15 @@ static void print_entry(const locus_encoding_info *info) {
     print_line("acts on", site_list(info->sites, text, sizeof text));
     print_line("learned", info->learned[0] ? info->learned : "nothing");
     print_line("source", info->source[0] ? info->source : "—");
-    if (info->option_count > 0) {
+    if (info->option_count > 0)
         print_options(info);
-    }
 }
 
 static int unknown(const char *name) {
     const char *names[128];
     size_t count = 0;
-    for (const locus_encoding_info *info; count < 128 && (info = locus_encoding_registry_at(count)) != NULL; count++) {
+    for (const locus_encoding_info *info; count < 128 && (info = locus_encoding_registry_at(count)) != NULL; count++)
         names[count] = info->name;
-    }
     const char *near = cli_nearest(name, names, count);
     return cli_usage_error("encodings: there is no encoding '%s'%s%s%s", name,
                            near ? "; did you mean '" : "; 'locus encodings' lists them", near ? near : "",
@@ -137,9 +133,8 @@ static int run(cli_arguments *arguments) {
     size_t found = 0;
     const locus_encoding_info *info;
     for (size_t i = 0; (info = locus_encoding_registry_at(i)) != NULL; i++) {
-        if (name && strcmp(name, info->name) != 0) {
+        if (name && strcmp(name, info->name) != 0)
             continue;
-        }
         if (json) {
             cJSON_AddItemToArray(list, entry_json(info));
         } else {

@@ -32,31 +32,25 @@ static int evaluate(cli_arguments *arguments, const lab_train_config *config, la
     locus_error error;
     request.set.mean = mean;
     request.set.tokenizer = config->pretrained;
-    if (cli_given_by_user(arguments, "n")) {
+    if (cli_given_by_user(arguments, "n"))
         request.set.samples = (size_t)cli_integer(arguments, "n");
-    }
-    if (cli_given_by_user(arguments, "greedy-samples")) {
+    if (cli_given_by_user(arguments, "greedy-samples"))
         request.greedy_samples = (size_t)cli_integer(arguments, "greedy-samples");
-    }
-    if (request.set.samples == 0 && lab_config_kind(config) == LAB_TASK_PROBLEMS) {
+    if (request.set.samples == 0 && lab_config_kind(config) == LAB_TASK_PROBLEMS)
         return cli_usage_error("-n: the training set of %s has no end; say how many sequences", config->task);
-    }
-    if (mean == 0) {
+    if (mean == 0)
         snprintf(out->set, sizeof out->set, "%s", names[which]);
-    } else {
+    else
         snprintf(out->set, sizeof out->set, "%s:%zu", names[which], mean);
-    }
     return lab_outcome_make(&out->outcome, model, config, &request, &error) == LOCUS_OK ? 0 : cli_error(&error);
 }
 
 static double value_of(const lab_outcome *outcome, const char *name) {
     lab_outcome_value values[LAB_OUTCOME_VALUES];
     const size_t count = lab_outcome_values(outcome, values);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(values[i].name, name) == 0) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(values[i].name, name) == 0)
             return values[i].value;
-        }
-    }
     return (double)NAN;
 }
 
@@ -67,9 +61,8 @@ static void add_json(cJSON *list, const result *r) {
     cJSON_AddStringToObject(object, "set", r->set);
     cJSON_AddNumberToObject(object, "samples", (double)r->outcome.score.samples);
     cJSON_AddNumberToObject(object, "tokens", (double)r->outcome.score.tokens);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         cJSON_AddNumberToObject(object, values[i].name, values[i].value);
-    }
     cJSON_AddItemToArray(list, object);
 }
 
@@ -79,9 +72,8 @@ static int print_json(const lab_run *trained, const result *results, size_t coun
     cJSON_AddStringToObject(root, "task", trained->task);
     cJSON_AddStringToObject(root, "encoding", trained->encoding);
     cJSON *list = cJSON_AddArrayToObject(root, "sets");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         add_json(list, &results[i]);
-    }
     return cli_json_print(root);
 }
 
@@ -95,9 +87,8 @@ static int print(const lab_run *trained, const result *results, size_t count) {
     for (size_t i = 0; i < count; i++) {
         cli_table_cell(table, "%s", results[i].set);
         cli_table_cell(table, "%zu", results[i].outcome.score.samples);
-        for (size_t c = 0; c < column_count; c++) {
+        for (size_t c = 0; c < column_count; c++)
             cli_score_cell(table, &columns[c], value_of(&results[i].outcome, columns[c].name));
-        }
     }
     cli_table_print(table, stdout);
     cli_table_free(table);
@@ -122,24 +113,19 @@ static int score_sets(cli_arguments *arguments, const lab_run *trained, const la
     size_t count = 0;
     int status = cli_list_integers(arguments, trees ? "depths" : "lengths", 1, trees ? LAB_TREE_MOST_DEPTH : 1000000,
                                    &means, &count);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     const size_t sets = count == 0 ? 1 : count;
     result *results = calloc(sets, sizeof *results);
     status = results == NULL ? cli_failure("out of memory") : 0;
-    for (size_t i = 0; status == 0 && i < sets; i++) {
+    for (size_t i = 0; status == 0 && i < sets; i++)
         status = evaluate(arguments, config, model, count == 0 ? 0 : (size_t)means[i], &results[i]);
-    }
-    if (status == 0) {
+    if (status == 0)
         tell_cut(results, sets);
-    }
-    if (status == 0) {
+    if (status == 0)
         status = cli_flag(arguments, "json") ? print_json(trained, results, sets) : print(trained, results, sets);
-    }
-    for (size_t i = 0; results != NULL && i < sets; i++) {
+    for (size_t i = 0; results != NULL && i < sets; i++)
         lab_outcome_free(&results[i].outcome);
-    }
     free(results);
     return status;
 }
@@ -156,11 +142,9 @@ static int check(const cli_arguments *arguments, const lab_run *trained) {
                                trained->name, task->name);
     }
     static const char *const of_sets[] = {"data", "set", "n"};
-    for (size_t i = 0; arguments->operand_count > 1 && i < sizeof of_sets / sizeof *of_sets; i++) {
-        if (cli_given_by_user(arguments, of_sets[i])) {
+    for (size_t i = 0; arguments->operand_count > 1 && i < sizeof of_sets / sizeof *of_sets; i++)
+        if (cli_given_by_user(arguments, of_sets[i]))
             return cli_usage_error("--%s is for a set of images: with pictures, leave it out", of_sets[i]);
-        }
-    }
     return cli_refuse_other_kinds(arguments, task);
 }
 
@@ -180,12 +164,10 @@ static int score(cli_arguments *arguments, const cli_store *store, const lab_run
     lab_model *model;
     locus_error error;
     int status = check(arguments, trained);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
-    if (lab_train_load(trained, store->folder, &config, &model, &error) != LOCUS_OK) {
+    if (lab_train_load(trained, store->folder, &config, &model, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     char *folder = lab_run_path(store->folder, trained->name, NULL);
     status = folder == NULL ? cli_failure("out of memory") : point_to_data(&config, arguments, folder);
     if (status == 0) {
@@ -201,9 +183,8 @@ static int run(cli_arguments *arguments) {
     cli_store store;
     lab_run trained;
     int status = cli_store_open(&store, arguments, false);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     status = cli_store_find(&store, arguments->operands[0], &trained);
     if (status == 0) {
         status = score(arguments, &store, &trained);

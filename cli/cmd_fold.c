@@ -44,9 +44,8 @@ static int find_layout(const fold_job *job, size_t which, fold_layout *layout) {
     /* W_o maps from heads: without --transposed its rows are the model's dimensions. */
     const bool rows_outside = cli_flag(job->arguments, "transposed") != (which == OUT);
     *layout = (fold_layout){1, 1};
-    if (array->rank == 1) {
+    if (array->rank == 1)
         return array->shape[0] == width ? 0 : wrong_shape(job, which, "a bias must be [heads*head_dim]");
-    }
     if (array->rank == 2) {
         size_t own = rows_outside ? 1 : 0;
         *(rows_outside ? &layout->outer : &layout->inner) = (size_t)array->shape[1 - own];
@@ -67,12 +66,10 @@ static int read_projection(fold_job *job, size_t which) {
     locus_error error = {.offset = -1};
     lab_array peek = {0};
     fold_layout layout;
-    if (!path) {
+    if (!path)
         return 0;
-    }
-    if (lab_npy_read(&peek, path, &error) != LOCUS_OK) {
+    if (lab_npy_read(&peek, path, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     size_t rank = peek.rank < 1 ? 1 : peek.rank > 3 ? 3 : peek.rank;
     lab_array_free(&peek);
     int status = cli_array_read(&job->projections[which], option_names[which], path, rank, kinds[rank - 1]);
@@ -82,16 +79,13 @@ static int read_projection(fold_job *job, size_t which) {
 static int check_projections(const fold_job *job) {
     const cli_arguments *arguments = job->arguments;
     bool given[PROJECTIONS];
-    for (size_t i = 0; i < PROJECTIONS; i++) {
+    for (size_t i = 0; i < PROJECTIONS; i++)
         given[i] = cli_text(arguments, option_names[i]) != NULL;
-    }
     bool values = locus_encoding_sites(job->encoding.encoding) & LOCUS_SITE_VALUE;
-    if (given[QUERY] != given[KEY]) {
+    if (given[QUERY] != given[KEY])
         return cli_usage_error("fold: --query and --key go together: scores change if one side alone is turned");
-    }
-    if (given[VALUE] != given[OUT]) {
+    if (given[VALUE] != given[OUT])
         return cli_usage_error("fold: --value and --out-projection go together: the output comes in the values' basis");
-    }
     if (!values && given[VALUE]) {
         return cli_usage_error("fold: '%s' does not act on values: their projections stay as they are",
                                arguments->operands[0]);
@@ -101,12 +95,10 @@ static int check_projections(const fold_job *job) {
             "fold: '%s' acts on values, too: give --value and --out-projection, or their basis is lost",
             arguments->operands[0]);
     }
-    if (cli_choice(arguments, "to") == CLI_FOLD_ALGEBRAIC && cli_given_by_user(arguments, "pairs")) {
+    if (cli_choice(arguments, "to") == CLI_FOLD_ALGEBRAIC && cli_given_by_user(arguments, "pairs"))
         return cli_usage_error("fold: --pairs goes with --to rotary");
-    }
-    if (cli_choice(arguments, "to") == CLI_FOLD_ROTARY && cli_given_by_user(arguments, "basis")) {
+    if (cli_choice(arguments, "to") == CLI_FOLD_ROTARY && cli_given_by_user(arguments, "basis"))
         return cli_usage_error("fold: --basis goes with --to algebraic");
-    }
     return 0;
 }
 
@@ -115,11 +107,10 @@ static double get(const lab_array *array, size_t index) {
 }
 
 static void set(lab_array *array, size_t index, double value) {
-    if (array->dtype == LAB_F32) {
+    if (array->dtype == LAB_F32)
         ((float *)array->data)[index] = (float)value;
-    } else {
+    else
         ((double *)array->data)[index] = value;
-    }
 }
 
 /* x′ = Tᵀ x for the head's dimension of every row, summed in double. */
@@ -127,14 +118,12 @@ static void turn_row(const fold_job *job, lab_array *array, fold_layout layout, 
     const size_t dim = job->dim, inner = layout.inner, head = row % job->heads;
     const double *T = job->folding.turn + head * dim * dim;
     for (size_t m = 0; m < inner; m++) {
-        for (size_t i = 0; i < dim; i++) {
+        for (size_t i = 0; i < dim; i++)
             x[i] = get(array, (row * dim + i) * inner + m);
-        }
         for (size_t j = 0; j < dim; j++) {
             double sum = 0;
-            for (size_t i = 0; i < dim; i++) {
+            for (size_t i = 0; i < dim; i++)
                 sum += T[i * dim + j] * x[i];
-            }
             set(array, (row * dim + j) * inner + m, sum);
         }
     }
@@ -147,9 +136,8 @@ static int turn_projections(fold_job *job) {
         fold_layout layout;
         if (job->projections[which].data) {
             status = find_layout(job, which, &layout);
-            for (size_t row = 0; status == 0 && row < layout.outer * job->heads; row++) {
+            for (size_t row = 0; status == 0 && row < layout.outer * job->heads; row++)
                 turn_row(job, &job->projections[which], layout, row, x);
-            }
         }
     }
     free(x);
@@ -184,28 +172,23 @@ static void list_tensors(const fold_job *job, bool projections, fold_tensors *li
         add(list, info->name, array);
     }
     add(list, "fold.basis", view(folding->turn, 3, shape->heads, shape->head_dim, shape->head_dim));
-    if (shape->pairs > 0) {
+    if (shape->pairs > 0)
         add(list, "fold.angles", view(folding->angles, 3, shape->heads, shape->coordinates, shape->pairs));
-    }
-    for (size_t i = 0; i < PROJECTIONS && projections; i++) {
-        if (job->projections[i].data) {
+    for (size_t i = 0; i < PROJECTIONS && projections; i++)
+        if (job->projections[i].data)
             add(list, tensor_names[i], job->projections[i]);
-        }
-    }
 }
 
 static int write_safetensors(const fold_job *job, const char *path, bool projections, const char *spec) {
     locus_error error = {.offset = -1};
     const lab_metadata metadata[] = {{"spec", spec}};
     fold_tensors list = {0, calloc(job->folding.target.count + 2 + PROJECTIONS, sizeof(lab_array))};
-    if (!list.items) {
+    if (!list.items)
         return cli_failure("out of memory for a list of tensors");
-    }
     list_tensors(job, projections, &list);
     int status = 0;
-    if (lab_safetensors_write(path, list.items, list.count, metadata, 1, &error) != LOCUS_OK) {
+    if (lab_safetensors_write(path, list.items, list.count, metadata, 1, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     free(list.items);
     return status;
 }
@@ -213,18 +196,16 @@ static int write_safetensors(const fold_job *job, const char *path, bool project
 static int write_folder(const fold_job *job, const char *folder, const char *spec) {
     locus_error error = {.offset = -1};
     char path[1024];
-    if (lab_directory_create(folder, &error) != LOCUS_OK) {
+    if (lab_directory_create(folder, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     int status = (size_t)snprintf(path, sizeof path, "%s/params.safetensors", folder) < sizeof path - 16
                      ? write_safetensors(job, path, false, spec)
                      : cli_failure("--output %s: the path is too long", folder);
     for (size_t i = 0; i < PROJECTIONS && status == 0; i++) {
         if (job->projections[i].data) {
             snprintf(path, sizeof path, "%s/%s.npy", folder, tensor_names[i]);
-            if (lab_npy_write(&job->projections[i], path, &error) != LOCUS_OK) {
+            if (lab_npy_write(&job->projections[i], path, &error) != LOCUS_OK)
                 status = cli_error(&error);
-            }
         }
     }
     return status;
@@ -262,11 +243,10 @@ static int write_results(const fold_job *job) {
     const bool one_file = is_safetensors(output);
     int status = !spec ? 1 : one_file ? write_safetensors(job, output, true, spec) : write_folder(job, output, spec);
     snprintf(params, sizeof params, "%s%s", output, one_file ? "" : "/params.safetensors");
-    if (status == 0 && !cli_flag(job->arguments, "json")) {
+    if (status == 0 && !cli_flag(job->arguments, "json"))
         cli_print("%s\n", spec);
-    } else if (status == 0) {
+    else if (status == 0)
         status = print_json(job, spec, params);
-    }
     free(spec);
     return status;
 }
@@ -288,15 +268,13 @@ static int run(cli_arguments *arguments) {
     status = status ? status : cli_encoding_need_site(&job.encoding, arguments, LOCUS_SITE_QUERY_KEY);
     status = status ? status : check_projections(&job);
     status = status ? status : cli_encoding_bind(&job.encoding, arguments, &shape);
-    for (size_t i = 0; i < PROJECTIONS && status == 0; i++) {
+    for (size_t i = 0; i < PROJECTIONS && status == 0; i++)
         status = read_projection(&job, i);
-    }
     status = status ? status : cli_folding_open(&job.folding, &job.encoding, &wish);
     status = status ? status : turn_projections(&job);
     status = status ? status : write_results(&job);
-    for (size_t i = 0; i < PROJECTIONS; i++) {
+    for (size_t i = 0; i < PROJECTIONS; i++)
         lab_array_free(&job.projections[i]);
-    }
     cli_folding_close(&job.folding);
     cli_encoding_close(&job.encoding);
     return status;

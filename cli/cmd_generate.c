@@ -32,9 +32,8 @@ static int read_words(lab_dataset *set, const char *text, const lab_train_config
     set->input = malloc(room * sizeof *set->input);
     set->input_offsets = calloc(2, sizeof *set->input_offsets);
     set->target_offsets = calloc(2, sizeof *set->target_offsets);
-    if (set->input == NULL || set->input_offsets == NULL || set->target_offsets == NULL) {
+    if (set->input == NULL || set->input_offsets == NULL || set->target_offsets == NULL)
         return cli_failure("out of memory");
-    }
     for (const char *at = text + strspn(text, " ,\t"); *at != '\0'; at += strspn(at, " ,\t")) {
         char *end;
         errno = 0;
@@ -54,9 +53,8 @@ static int read_words(lab_dataset *set, const char *text, const lab_train_config
     set->input_offsets[1] = n;
     set->target_offsets[1] = task->transform(n, NULL, NULL);
     set->target = malloc((set->target_offsets[1] + 1) * sizeof *set->target);
-    if (set->target == NULL) {
+    if (set->target == NULL)
         return cli_failure("out of memory");
-    }
     task->transform(n, set->input, set->target);
     return 0;
 }
@@ -68,9 +66,8 @@ static int draw_samples(lab_dataset *set, cli_arguments *arguments, const lab_tr
         options->length_deviation *= cli_number(arguments, "length") / options->length_mean;
         options->length_mean = cli_number(arguments, "length");
     }
-    if (cli_given_by_user(arguments, "depth")) {
+    if (cli_given_by_user(arguments, "depth"))
         options->depth_mean = cli_number(arguments, "depth");
-    }
     const lab_draw draw = {lab_task_find(config->task), options, LAB_SET_TEST, (size_t)cli_integer(arguments, "n"),
                            config->data_seed};
     return lab_dataset_generate(set, &draw, &error) == LOCUS_OK ? 0 : cli_error(&error);
@@ -98,11 +95,9 @@ static int allocate(decoded *out, const lab_dataset *set, bool trees) {
 /* Lets the generated trees grow once more, to know where their tokens stand. */
 static void place_nodes(lab_grower *grower, const decoded *out, size_t samples) {
     lab_grower_restart(grower);
-    for (size_t s = 0; s < samples; s++) {
-        for (size_t i = out->offsets[s]; i < out->offsets[s] + out->lengths[s]; i++) {
+    for (size_t s = 0; s < samples; s++)
+        for (size_t i = out->offsets[s]; i < out->offsets[s] + out->lengths[s]; i++)
             lab_grower_grow(grower, s, out->tokens[i], &out->nodes.parents[i], &out->nodes.branches[i]);
-        }
-    }
 }
 
 /* A sample may run 8 tokens over its target, so that one sees how it goes wrong. */
@@ -117,9 +112,8 @@ static int decode(lab_model *model, const lab_dataset *set, const lab_train_conf
                              .target_tree = {set->target_tree.parents, set->target_tree.branches}};
     locus_error error;
     int result = allocate(out, set, trees);
-    if (result != 0) {
+    if (result != 0)
         return result;
-    }
     const lab_grower_input input = {lab_task_find(config->task), &config->data, set->samples,
                                     set->input_offsets,          set->input,    out->limits};
     lab_grower *grower = NULL;
@@ -130,12 +124,10 @@ static int decode(lab_model *model, const lab_dataset *set, const lab_train_conf
                                        .output_offsets = out->offsets,
                                        .lengths = out->lengths,
                                        .growth = trees ? &growth : NULL};
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_model_generate(model, &batch, &generation, &error);
-    }
-    if (status == LOCUS_OK && trees) {
+    if (status == LOCUS_OK && trees)
         place_nodes(grower, out, set->samples);
-    }
     lab_grower_destroy(&grower);
     return status == LOCUS_OK ? 0 : cli_error(&error);
 }
@@ -162,9 +154,8 @@ static tokens tokens_of(const int32_t *ids, const lab_tree_nodes *nodes, size_t 
 static char *tree_text(const tokens *t) {
     lab_tree tree = {0};
     locus_error error;
-    if (lab_tree_from_parents(&tree, t->count, t->ids, t->parents, t->branches, &error) != LOCUS_OK) {
+    if (lab_tree_from_parents(&tree, t->count, t->ids, t->parents, t->branches, &error) != LOCUS_OK)
         exit(cli_error(&error));
-    }
     char *text = lab_tree_string(&tree);
     lab_tree_destroy(&tree);
     return text;
@@ -172,9 +163,8 @@ static char *tree_text(const tokens *t) {
 
 static char *word_text(const tokens *t) {
     char *text = calloc(t->count * 12 + 1, 1);
-    for (size_t i = 0, used = 0; text != NULL && i < t->count; i++) {
+    for (size_t i = 0, used = 0; text != NULL && i < t->count; i++)
         used += (size_t)snprintf(text + used, 13, "%s%d", i == 0 ? "" : " ", (int)t->ids[i]);
-    }
     return text;
 }
 
@@ -182,9 +172,8 @@ static char *word_text(const tokens *t) {
  * memory the program ends. */
 static char *text_of(const tokens *t) {
     char *text = t->parents != NULL ? tree_text(t) : word_text(t);
-    if (text == NULL) {
+    if (text == NULL)
         exit(cli_failure("out of memory for the text of a sample"));
-    }
     return text;
 }
 
@@ -196,9 +185,8 @@ static void print_tokens(const char *label, const tokens *t, const char *after) 
 
 static void add_tokens(cJSON *object, const char *name, const tokens *t) {
     cJSON *list = cJSON_AddArrayToObject(object, name);
-    for (size_t i = 0; i < t->count; i++) {
+    for (size_t i = 0; i < t->count; i++)
         cJSON_AddItemToArray(list, cJSON_CreateNumber(t->ids[i]));
-    }
     if (t->parents != NULL) {
         char label[32], *text = text_of(t);
         snprintf(label, sizeof label, "%s_text", name);
@@ -211,9 +199,8 @@ static void print_sample(const tokens parts[3], bool first, bool right) {
     const bool tree = parts[0].parents != NULL;
     print_tokens(first ? "input " : "\ninput ", &parts[0], "");
     print_tokens("output", &parts[1], right ? "  (right)" : tree ? "  (wrong)" : "");
-    if (!right) {
+    if (!right)
         print_tokens("target", &parts[2], "");
-    }
 }
 
 static int print(const lab_dataset *set, const decoded *out, bool json) {
@@ -254,9 +241,8 @@ static int check(const cli_arguments *arguments, const lab_run *trained) {
         return cli_failure("the run '%s' classifies expressions and generates nothing: 'locus eval' scores it",
                            trained->name);
     }
-    if (task->kind == LAB_TASK_TREES && cli_given_by_user(arguments, "input")) {
+    if (task->kind == LAB_TASK_TREES && cli_given_by_user(arguments, "input"))
         return cli_usage_error("--input is for words; trees are drawn from the test set, with -n and --depth");
-    }
     const int status = cli_generate_refuse(arguments, task);
     return status ? status : cli_refuse_other_kinds(arguments, task);
 }
@@ -274,21 +260,17 @@ static int generate(cli_arguments *arguments, const cli_store *store, const lab_
     decoded out = {0};
     char note[256];
     int status = check(arguments, trained);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
-    if (is_decoder(trained)) {
+    if (is_decoder(trained))
         return cli_generate_decoder(arguments, store, trained);
-    }
-    if (lab_train_load(trained, store->folder, &config, &model, &error) != LOCUS_OK) {
+    if (lab_train_load(trained, store->folder, &config, &model, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     const char *text = cli_text(arguments, "input");
     lab_task_options options = config.data;
     status = text != NULL ? read_words(&set, text, &config) : draw_samples(&set, arguments, &config, &options);
-    if (status == 0 && lab_cut_paths_note(&config, &set, note, sizeof note)) {
+    if (status == 0 && lab_cut_paths_note(&config, &set, note, sizeof note))
         cli_note("%s", note);
-    }
     status = status ? status : decode(model, &set, &config, &out);
     status = status ? status : print(&set, &out, cli_flag(arguments, "json"));
     free(out.limits);
@@ -312,9 +294,8 @@ static int run(cli_arguments *arguments) {
             "--input gives the word to decode; -n and --length draw words of the test set: give one of them");
     }
     int status = cli_store_open(&store, arguments, false);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     status = cli_store_find(&store, arguments->operands[0], &trained);
     if (status == 0) {
         status = generate(arguments, &store, &trained);

@@ -19,9 +19,8 @@ static int print_json(const lab_rope_config *config) {
     cJSON_AddItemToObject(root, "length",
                           config->length ? cJSON_CreateNumber((double)config->length) : cJSON_CreateNull());
     cJSON *notes = cJSON_AddArrayToObject(root, "notes");
-    for (size_t i = 0; i < config->note_count; i++) {
+    for (size_t i = 0; i < config->note_count; i++)
         cJSON_AddItemToArray(notes, cJSON_CreateString(config->notes[i].text));
-    }
     return cli_json_print(root);
 }
 
@@ -30,16 +29,13 @@ static int run(cli_arguments *arguments) {
     locus_error error = {.offset = -1};
     lab_rope_config config;
     int status = lab_rope_config_read(&config, path, &error) == LOCUS_OK ? 0 : cli_error(&error);
-    for (size_t i = 0; i < config.note_count && status == 0; i++) {
-        if (!config.notes[i].minor) {
+    for (size_t i = 0; i < config.note_count && status == 0; i++)
+        if (!config.notes[i].minor)
             cli_note("note: %s: %s", path, config.notes[i].text);
-        }
-    }
-    if (status == 0 && cli_flag(arguments, "json")) {
+    if (status == 0 && cli_flag(arguments, "json"))
         status = print_json(&config);
-    } else if (status == 0) {
+    else if (status == 0)
         cli_print("%s\n", cli_flag(arguments, "attention") ? config.attention : config.spec);
-    }
     lab_rope_config_free(&config);
     return status;
 }

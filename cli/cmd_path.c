@@ -22,9 +22,8 @@ static int read_path(const path_job *job, const char *text, locus_path **path) {
 static int read_operands(path_job *job, const cli_arguments *arguments) {
     locus_error error = {.offset = -1};
     char *const *words = arguments->operands;
-    if (locus_group_parse(words[0], &job->group, &error) != LOCUS_OK) {
+    if (locus_group_parse(words[0], &job->group, &error) != LOCUS_OK)
         return cli_error_in(words[0], &error);
-    }
     int status = read_path(job, words[1], &job->first);
     return status || arguments->operand_count < 3 ? status : read_path(job, words[2], &job->second);
 }
@@ -32,15 +31,12 @@ static int read_operands(path_job *job, const cli_arguments *arguments) {
 static int compute(path_job *job) {
     locus_error error = {.offset = -1};
     locus_status status = locus_path_inverse(job->first, &job->inverse, &error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_path_length(job->first, &job->length, &error);
-    }
-    if (status == LOCUS_OK && job->second) {
+    if (status == LOCUS_OK && job->second)
         status = locus_path_relative(job->first, job->second, &job->relative, &error);
-    }
-    if (status == LOCUS_OK && job->second) {
+    if (status == LOCUS_OK && job->second)
         status = locus_path_distance(job->first, job->second, &job->distance, &error);
-    }
     return status == LOCUS_OK ? 0 : cli_error(&error);
 }
 
@@ -48,17 +44,15 @@ static int compute(path_job *job) {
 static char *text_of(const locus_path *path) {
     size_t size = locus_path_text(path, NULL, 0) + 1;
     char *text = malloc(size);
-    if (text) {
+    if (text)
         locus_path_text(path, text, size);
-    }
     return text;
 }
 
 static int print_path(const char *label, const locus_path *path) {
     char *text = text_of(path);
-    if (!text) {
+    if (!text)
         return cli_failure("out of memory for a path's text");
-    }
     cli_print("%-8s  %s\n", label, text);
     free(text);
     return 0;
@@ -67,9 +61,8 @@ static int print_path(const char *label, const locus_path *path) {
 static int print_lines(const path_job *job) {
     int status = print_path("path", job->first);
     status = status ? status : print_path("inverse", job->inverse);
-    if (status) {
+    if (status)
         return status;
-    }
     cli_print("%-8s  %" PRId64 "\n", "length", job->length);
     if (job->second) {
         status = print_path("to", job->second);
@@ -97,9 +90,8 @@ static int print_json(const path_job *job) {
     cJSON *object = cJSON_CreateObject();
     bool whole = object && add_path(object, "path", job->first) && add_path(object, "inverse", job->inverse) &&
                  add_integer(object, "length", job->length);
-    if (whole && job->second) {
+    if (whole && job->second)
         whole = add_path(object, "relative", job->relative) && add_integer(object, "distance", job->distance);
-    }
     if (!whole) {
         cJSON_Delete(object);
         object = NULL;
@@ -111,9 +103,8 @@ static int run(cli_arguments *arguments) {
     path_job job = {0};
     int status = read_operands(&job, arguments);
     status = status ? status : compute(&job);
-    if (status == 0) {
+    if (status == 0)
         status = cli_flag(arguments, "json") ? print_json(&job) : print_lines(&job);
-    }
     locus_path_destroy(&job.relative);
     locus_path_destroy(&job.inverse);
     locus_path_destroy(&job.second);

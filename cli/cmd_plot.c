@@ -27,17 +27,14 @@ static int run_group(cli_arguments *arguments) {
     locus_path *from = NULL, *to = NULL;
     const char *from_text = cli_text(arguments, "from"), *to_text = cli_text(arguments, "to");
     int status = cli_need_picture(arguments);
-    if (status == 0 && (from_text != NULL) != (to_text != NULL)) {
+    if (status == 0 && (from_text != NULL) != (to_text != NULL))
         status = cli_usage_error("plot group: --from and --to go together: a relative path has two ends");
-    }
-    if (status == 0 && locus_group_parse(arguments->operands[0], &group, &error) != LOCUS_OK) {
+    if (status == 0 && locus_group_parse(arguments->operands[0], &group, &error) != LOCUS_OK)
         status = cli_error_in(arguments->operands[0], &error);
-    }
     status = status || !from_text ? status : parse_path(group, from_text, &from);
     status = status || !to_text ? status : parse_path(group, to_text, &to);
-    if (status == 0 && lab_figure_group(group, from, to, cli_text(arguments, "output"), &error) != LOCUS_OK) {
+    if (status == 0 && lab_figure_group(group, from, to, cli_text(arguments, "output"), &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     locus_path_destroy(&from);
     locus_path_destroy(&to);
     locus_group_destroy(&group);
@@ -79,13 +76,11 @@ static int open_job(plot_job *job, cli_arguments *arguments) {
     *job = (plot_job){.arguments = arguments};
     int status = cli_need_picture(arguments);
     status = status ? status : cli_encoding_read(&job->encoding, arguments);
-    if (status) {
+    if (status)
         return status;
-    }
     job->group = locus_encoding_group(job->encoding.encoding);
-    if (!job->group && locus_group_parse("seq", &job->own, &error) != LOCUS_OK) {
+    if (!job->group && locus_group_parse("seq", &job->own, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     job->group = job->group ? job->group : job->own;
     locus_encoding_text(job->encoding.encoding, job->title, sizeof job->title);
     const size_t dim = cli_given_by_user(arguments, "head-dim") ? (size_t)cli_integer(arguments, "head-dim")
@@ -124,11 +119,9 @@ static int take_paths(const plot_job *job, const cli_position_list *list, locus_
     int status = *paths ? cli_positions_one_sequence(&positions, list)
                         : cli_failure("out of memory for %zu positions", list->count);
     (void)job;
-    for (size_t i = 0; i < list->count && status == 0; i++) {
-        if (locus_positions_path(positions, i, &(*paths)[i], &error) != LOCUS_OK) {
+    for (size_t i = 0; i < list->count && status == 0; i++)
+        if (locus_positions_path(positions, i, &(*paths)[i], &error) != LOCUS_OK)
             status = cli_error(&error);
-        }
-    }
     locus_positions_destroy(&positions);
     return status;
 }
@@ -148,9 +141,8 @@ static int draw_similarity(plot_job *job, const cli_position_list *list, const l
         }
         status = done == LOCUS_OK ? 0 : cli_error(&error);
     }
-    for (size_t i = 0; paths && i < list->count; i++) {
+    for (size_t i = 0; paths && i < list->count; i++)
         locus_path_destroy(&paths[i]);
-    }
     free(paths);
     lab_similarity_free(&similarity);
     return status;
@@ -208,14 +200,12 @@ static int run_spectrum(cli_arguments *arguments) {
     plot_job job;
     int status = open_job(&job, arguments);
     status = status ? status : cli_encoding_need_site(&job.encoding, arguments, LOCUS_SITE_QUERY_KEY);
-    if (status == 0 && !(locus_encoding_sites(job.encoding.encoding) & LOCUS_SITE_QUERY_KEY)) {
+    if (status == 0 && !(locus_encoding_sites(job.encoding.encoding) & LOCUS_SITE_QUERY_KEY))
         status = cli_usage_error("plot spectrum: '%s' has no generators", arguments->operands[0]);
-    }
     const lab_figure_subject subject = subject_of(&job);
     if (status == 0 && (lab_spectrum_compute(&spectrum, &subject, MOST_GENERATORS, &error) != LOCUS_OK ||
-                        lab_figure_spectrum(&spectrum, job.title, cli_text(arguments, "output"), &error) != LOCUS_OK)) {
+                        lab_figure_spectrum(&spectrum, job.title, cli_text(arguments, "output"), &error) != LOCUS_OK))
         status = cli_error(&error);
-    }
     lab_spectrum_free(&spectrum);
     close_job(&job);
     return status;

@@ -35,14 +35,12 @@ static int add_curve(frequencies_job *job, cli_arguments *arguments, const char 
     const locus_shape shape = {.heads = 1, .head_dim = (size_t)cli_integer(arguments, "head-dim")};
     status = status ? status : cli_encoding_bind(&encoding, arguments, &shape);
     const lab_figure_subject subject = {encoding.encoding, encoding.binding, &encoding.shape, encoding.length};
-    if (status == 0 && lab_spectrum_compute(spectrum, &subject, 1, &error) != LOCUS_OK) {
+    if (status == 0 && lab_spectrum_compute(spectrum, &subject, 1, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     if (status == 0) {
         char *name = job->names[job->count];
-        if (locus_encoding_text(encoding.encoding, name, sizeof job->names[0]) >= sizeof job->names[0]) {
+        if (locus_encoding_text(encoding.encoding, name, sizeof job->names[0]) >= sizeof job->names[0])
             memcpy(name + sizeof job->names[0] - 4, "…", sizeof "…");
-        }
         job->curves[job->count++] = (lab_curve){name, spectrum->panels[0].count, spectrum->panels[0].angles};
     }
     cli_encoding_close(&encoding);
@@ -58,16 +56,13 @@ static int run_frequencies(cli_arguments *arguments) {
         status = cli_usage_error("plot frequencies: %zu specs: a picture takes at most %d", arguments->operand_count,
                                  CURVES_MAX);
     }
-    for (size_t i = 0; i < arguments->operand_count && status == 0; i++) {
+    for (size_t i = 0; i < arguments->operand_count && status == 0; i++)
         status = add_curve(job, arguments, arguments->operands[i]);
-    }
     if (status == 0 &&
-        lab_figure_curves(job->curves, job->count, &labels, cli_text(arguments, "output"), &error) != LOCUS_OK) {
+        lab_figure_curves(job->curves, job->count, &labels, cli_text(arguments, "output"), &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
-    for (size_t i = 0; job && i < CURVES_MAX; i++) {
+    for (size_t i = 0; job && i < CURVES_MAX; i++)
         lab_spectrum_free(&job->spectra[i]);
-    }
     free(job);
     return status;
 }
@@ -108,9 +103,8 @@ static int compute_table(const cli_encoding *encoding, const cli_position_list *
     status = status ? status : cli_encoding_plan(encoding, positions, NULL, &plan);
     status = status ? status : cli_workspace_open(&workspace, locus_apply_workspace(plan, role, LOCUS_FLOAT64, NULL));
     const locus_execution execution = locus_execution_in(workspace);
-    if (status == 0 && locus_apply(plan, role, LOCUS_FORWARD, &table, &table, &execution, &error) != LOCUS_OK) {
+    if (status == 0 && locus_apply(plan, role, LOCUS_FORWARD, &table, &table, &execution, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     cli_workspace_close(&workspace);
     locus_plan_destroy(&plan);
     locus_positions_destroy(&positions);
@@ -124,9 +118,8 @@ static int draw_table(cli_arguments *arguments, const cli_encoding *encoding, co
     int status = values ? compute_table(encoding, list, values) : cli_failure("out of memory for a table");
     const lab_table_values table = {list->count, encoding->shape.model_dim, values};
     locus_encoding_text(encoding->encoding, title, sizeof title);
-    if (status == 0 && lab_figure_table(&table, title, cli_text(arguments, "output"), &error) != LOCUS_OK) {
+    if (status == 0 && lab_figure_table(&table, title, cli_text(arguments, "output"), &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     free(values);
     return status;
 }
@@ -137,9 +130,8 @@ static int run_table(cli_arguments *arguments) {
     int status = cli_need_picture(arguments);
     status = status ? status : cli_require(arguments, "positions");
     status = status ? status : cli_encoding_read(&encoding, arguments);
-    if (status == 0 && !(locus_encoding_sites(encoding.encoding) & (LOCUS_SITE_EMBEDDING | LOCUS_SITE_ENCODED))) {
+    if (status == 0 && !(locus_encoding_sites(encoding.encoding) & (LOCUS_SITE_EMBEDDING | LOCUS_SITE_ENCODED)))
         status = cli_usage_error("plot table: '%s' adds no vectors to tokens", arguments->operands[0]);
-    }
     const locus_shape shape = {.model_dim = (size_t)cli_integer(arguments, "dim")};
     status = status ? status : cli_encoding_bind(&encoding, arguments, &shape);
     status =

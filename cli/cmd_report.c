@@ -12,21 +12,18 @@ static int write_page(const cli_arguments *arguments, const cli_store *store, co
                                         .title = cli_text(arguments, "title"),
                                         .command = arguments->command_line,
                                         .folder = store->folder};
-    if (lab_report_write(store->store, &options, path, &error) != LOCUS_OK) {
+    if (lab_report_write(store->store, &options, path, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
-    if (!cli_quiet && !cli_flag(arguments, "json")) {
+    if (!cli_quiet && !cli_flag(arguments, "json"))
         cli_print("%s\n", path);
-    }
     return 0;
 }
 
 static int print_json(lab_store *store, const lab_summary_filter *filter) {
     locus_error error = {.offset = -1};
     lab_summary summary;
-    if (lab_summary_create(&summary, store, filter, &error) != LOCUS_OK) {
+    if (lab_summary_create(&summary, store, filter, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     int status = cli_json_print(lab_summary_json(&summary));
     lab_summary_free(&summary);
     return status;
@@ -35,18 +32,16 @@ static int print_json(lab_store *store, const lab_summary_filter *filter) {
 static int run(cli_arguments *arguments) {
     cli_store store;
     int status = cli_store_open(&store, arguments, false);
-    if (status) {
+    if (status)
         return status;
-    }
     const lab_summary_filter filter = {.task = cli_text(arguments, "task"),
                                        .budget = cli_text(arguments, "budget"),
                                        .setup = cli_text(arguments, "setup"),
                                        .embedding_init = cli_text(arguments, "embedding-init")};
     bool json = cli_flag(arguments, "json");
     status = json ? print_json(store.store, &filter) : 0;
-    if (status == 0 && (!json || cli_given_by_user(arguments, "output"))) {
+    if (status == 0 && (!json || cli_given_by_user(arguments, "output")))
         status = write_page(arguments, &store, &filter);
-    }
     cli_store_close(&store);
     return status;
 }

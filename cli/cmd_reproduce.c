@@ -37,9 +37,8 @@ enum { PART = 120 };
 
 static size_t add_choice(char text[PART], size_t used, const char *chosen) {
     text[used++] = '-';
-    for (; *chosen != '\0' && used + 2 < PART; chosen++) {
+    for (; *chosen != '\0' && used + 2 < PART; chosen++)
         text[used++] = (char)(isalnum((unsigned char)*chosen) ? *chosen : *chosen == ',' ? '+' : '-');
-    }
     return used;
 }
 
@@ -47,15 +46,12 @@ static size_t add_choice(char text[PART], size_t used, const char *chosen) {
 static void name_part(const reproduce *job, char text[PART]) {
     static const char *const choices[] = {"columns", "rows"};
     size_t used = 0;
-    for (size_t c = 0; job->table.part && c < sizeof choices / sizeof *choices; c++) {
-        if (cli_given_by_user(job->arguments, choices[c]) && used + 2 < PART) {
+    for (size_t c = 0; job->table.part && c < sizeof choices / sizeof *choices; c++)
+        if (cli_given_by_user(job->arguments, choices[c]) && used + 2 < PART)
             used = add_choice(text, used, cli_text(job->arguments, choices[c]));
-        }
-    }
     text[used] = '\0';
-    if (job->table.part && (used == 0 || used + 2 >= PART)) {
+    if (job->table.part && (used == 0 || used + 2 >= PART))
         snprintf(text, PART, "-part");
-    }
 }
 
 static char *file_name(const reproduce *job, const char *end) {
@@ -68,9 +64,8 @@ static char *file_name(const reproduce *job, const char *end) {
     char seed[32] = "", part[PART];
     size_t size = strlen(job->folder) + 160 + PART;
     char *path = malloc(size);
-    if (table->first_seed > 0) {
+    if (table->first_seed > 0)
         snprintf(seed, sizeof seed, "-seed-%" PRIu64, table->first_seed);
-    }
     name_part(job, part);
     if (path != NULL) {
         snprintf(path, size, "%s/reproduce-%s-%s%s%s%s%s%s%s%s%s%s%s%s", job->folder, table->name, table->budget,
@@ -89,9 +84,8 @@ static char *file_name(const reproduce *job, const char *end) {
 static int fill_cell(const lab_reproduction *table, lab_reproduction_place place, cli_cell *cell) {
     locus_error error;
     char scheme[80];
-    if (lab_reproduction_config(table, place, &cell->config, cell->encoding, &error) != LOCUS_OK) {
+    if (lab_reproduction_config(table, place, &cell->config, cell->encoding, &error) != LOCUS_OK)
         return cli_error_in(table->columns[place.column].rows[place.row].spec, &error);
-    }
     const lab_reproduction_column *column = &table->columns[place.column];
     lab_train_name(&cell->config, cell->name, sizeof cell->name);
     lab_reproduction_row_name(table, place.row, scheme, sizeof scheme);
@@ -107,20 +101,17 @@ static int make_cells(reproduce *job) {
     const lab_reproduction *table = &job->table;
     size_t most = lab_reproduction_trainings(table);
     job->cells.cells = calloc(most + 1, sizeof *job->cells.cells);
-    if (job->cells.cells == NULL) {
+    if (job->cells.cells == NULL)
         return cli_failure("out of memory for %zu trainings", most);
-    }
     for (size_t seed = 0; seed < table->seeds; seed++) {
         for (size_t column = 0; column < table->column_count; column++) {
             for (size_t row = 0; row < table->row_count; row++) {
                 const lab_reproduction_place place = {row, column, seed};
-                if (!lab_reproduction_begins(table, row, column)) {
+                if (!lab_reproduction_begins(table, row, column))
                     continue;
-                }
                 int status = fill_cell(table, place, &job->cells.cells[job->cells.count]);
-                if (status != 0) {
+                if (status != 0)
                     return status;
-                }
                 job->cells.count++;
             }
         }
@@ -131,11 +122,9 @@ static int make_cells(reproduce *job) {
 /* Missing data would fail every training of a column: told once, before the first. */
 static int check_data(const reproduce *job) {
     int status = 0;
-    for (size_t i = 0; status == 0 && i < job->table.column_count; i++) {
-        if (lab_reproduction_leads(&job->table, i)) {
+    for (size_t i = 0; status == 0 && i < job->table.column_count; i++)
+        if (lab_reproduction_leads(&job->table, i))
             status = cli_cells_data(&job->table.columns[i].config);
-        }
-    }
     return status;
 }
 
@@ -144,9 +133,8 @@ static int check_data(const reproduce *job) {
 static int read_result(reproduce *job, lab_store *store, lab_findings *findings) {
     locus_error error;
     if (lab_result_read(&job->result, &job->table, store, &error) != LOCUS_OK ||
-        lab_findings_make(findings, &job->table, &job->result, &error) != LOCUS_OK) {
+        lab_findings_make(findings, &job->table, &job->result, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     return 0;
 }
 
@@ -175,12 +163,10 @@ static void rewrite(void *context) {
     reproduce *job = context;
     cli_store store;
     lab_findings findings = {0};
-    if (cli_store_open(&store, job->arguments, false) != 0) {
+    if (cli_store_open(&store, job->arguments, false) != 0)
         return;
-    }
-    if (read_result(job, store.store, &findings) == 0) {
+    if (read_result(job, store.store, &findings) == 0)
         write_markdown(job, &findings);
-    }
     lab_findings_free(&findings);
     cli_store_close(&store);
 }
@@ -212,15 +198,12 @@ static int print(const reproduce *job, const lab_findings *findings) {
     const lab_reproduction_view view = view_of(job, findings);
     if (cli_flag(job->arguments, "json")) {
         cJSON *root = lab_reproduction_json(&view);
-        if (root != NULL) {
+        if (root != NULL)
             cJSON_AddStringToObject(root, "markdown", job->markdown);
-        }
-        if (root != NULL && job->page != NULL) {
+        if (root != NULL && job->page != NULL)
             cJSON_AddStringToObject(root, "page", job->page);
-        }
-        if (root != NULL && job->runs != NULL) {
+        if (root != NULL && job->runs != NULL)
             cJSON_AddStringToObject(root, "runs", job->runs);
-        }
         return cli_json_print(root);
     }
     cli_reproduce_print(&view, stdout);
@@ -244,9 +227,8 @@ static int report(reproduce *job) {
     cli_store store;
     lab_findings findings = {0};
     int status = cli_store_open(&store, job->arguments, false);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     status = read_result(job, store.store, &findings);
     if (status == 0) {
         int written = write_markdown(job, &findings);
@@ -298,9 +280,8 @@ static int list_json(const reproduce *job, lab_store *store) {
         cJSON_AddNumberToObject(object, "seed", (double)cell->config.seed);
         cJSON_AddStringToObject(object, "state", state);
         char *config = lab_config_json(&cell->config);
-        if (config != NULL) {
+        if (config != NULL)
             cJSON_AddRawToObject(object, "config", config);
-        }
         cJSON_free(config);
     }
     return cli_json_print(root);
@@ -311,9 +292,8 @@ static int list(reproduce *job) {
     static const char *const heads[] = {"training", "encoding", "state"};
     if (access(cli_text(job->arguments, "store"), F_OK) == 0) {
         int status = cli_store_open(&store, job->arguments, false);
-        if (status != 0) {
+        if (status != 0)
             return status;
-        }
     }
     if (cli_flag(job->arguments, "json")) {
         int status = list_json(job, store.store);
@@ -329,9 +309,8 @@ static int list(reproduce *job) {
         cli_table_cell(table, "%s", job->cells.cells[i].encoding);
         cli_table_cell(table, "%s", state);
     }
-    if (status == 0) {
+    if (status == 0)
         cli_table_print(table, stdout);
-    }
     cli_table_free(table);
     cli_store_close(&store);
     return status;
@@ -352,18 +331,15 @@ static int train(reproduce *job) {
     all->command = job->arguments->command_line;
     all->ended = rewrite;
     all->context = job;
-    if (locus_threads_set(1) != LOCUS_OK) {
+    if (locus_threads_set(1) != LOCUS_OK)
         return cli_failure("cannot compute with one thread");
-    }
-    if (lab_result_chance(&job->result, &job->table, &error) != LOCUS_OK) {
+    if (lab_result_chance(&job->result, &job->table, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     int status = cli_cells_run(all);
     bool stopped = cli_stop_asked();
     cli_stop_release();
-    if (locus_threads_set(own) != LOCUS_OK) {
+    if (locus_threads_set(own) != LOCUS_OK)
         return cli_failure("cannot use %zu threads again", own);
-    }
     int reported = report(job);
     if (stopped) {
         return cli_failure("stopped with %zu of %zu trainings done; to go on: %s", job->result.done, job->result.of,
@@ -377,9 +353,8 @@ static int train(reproduce *job) {
 static int prepare_files(reproduce *job) {
     cli_store store;
     int status = cli_store_open(&store, job->arguments, true);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     job->folder = strdup(store.folder);
     cli_store_close(&store);
     job->markdown = job->folder == NULL ? NULL : file_name(job, ".md");
@@ -389,19 +364,15 @@ static int prepare_files(reproduce *job) {
 }
 
 static int run(cli_arguments *arguments) {
-    if (cli_given_by_user(arguments, "from")) {
+    if (cli_given_by_user(arguments, "from"))
         return cli_reproduce_from(arguments);
-    }
-    if (cli_flag(arguments, "check")) {
+    if (cli_flag(arguments, "check"))
         return cli_usage_error("reproduce --check: of which file? --from names it");
-    }
-    if (arguments->operand_count == 0) {
+    if (arguments->operand_count == 0)
         return cli_usage_error("reproduce: which table? %s; or --from FILE", arguments->command->operands);
-    }
     reproduce *job = calloc(1, sizeof *job);
-    if (job == NULL) {
+    if (job == NULL)
         return cli_failure("out of memory");
-    }
     job->arguments = arguments;
     int status = cli_reproduce_request(arguments, NULL, &job->table);
     status = status ? status : make_cells(job);

@@ -22,11 +22,9 @@ static locus_status test_accuracy(const cli_store *store, const lab_run *run, do
     size_t count;
     *accuracy = (double)NAN;
     const locus_status status = lab_store_finals(store->store, run->id, &finals, &count, error);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(finals[i].set, "test") == 0 && strcmp(finals[i].name, "accuracy") == 0) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(finals[i].set, "test") == 0 && strcmp(finals[i].name, "accuracy") == 0)
             *accuracy = finals[i].value;
-        }
-    }
     free(finals);
     return status;
 }
@@ -54,9 +52,8 @@ static int add_row(cli_table *table, const cli_store *store, const lab_run *run)
     char seconds[32], peak[32];
     double accuracy;
     locus_error error;
-    if (test_accuracy(store, run, &accuracy, &error) != LOCUS_OK) {
+    if (test_accuracy(store, run, &accuracy, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     lab_train_config config;
     const bool read = lab_config_parse(&config, run->config, run, run->name, &error) == LOCUS_OK;
     cli_table_cell(table, "%" PRId64, run->id);
@@ -68,11 +65,10 @@ static int add_row(cli_table *table, const cli_store *store, const lab_run *run)
     cli_table_cell(table, "%" PRIu64, run->seed);
     cli_table_cell(table, "%s", run->imported ? "imported" : lab_run_state_name(run->state));
     cli_table_cell(table, "%" PRIu64 "/%" PRIu64, run->steps_done, run->steps_total);
-    if (isnan(accuracy)) {
+    if (isnan(accuracy))
         cli_table_cell(table, "–");
-    } else {
+    else
         cli_table_cell(table, "%.2f %%", 100 * accuracy);
-    }
     cli_table_cell(table, "%s", cli_format_seconds(seconds, sizeof seconds, run->wall_seconds));
     cli_table_cell(table, "%s",
                    run->peak_bytes > 0 ? cli_format_bytes(peak, sizeof peak, (double)run->peak_bytes) : "–");
@@ -81,9 +77,8 @@ static int add_row(cli_table *table, const cli_store *store, const lab_run *run)
 }
 
 static void free_runs(lab_run *runs, size_t count) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         lab_run_free(&runs[i]);
-    }
     free(runs);
 }
 
@@ -106,14 +101,12 @@ static int list_table(const cli_store *store, const lab_run *runs, size_t count)
                                         ">time",      ">peak memory", "name"};
     cli_table *table = cli_table_create(heads, sizeof heads / sizeof *heads);
     int status = 0;
-    for (size_t i = 0; status == 0 && i < count; i++) {
+    for (size_t i = 0; status == 0 && i < count; i++)
         status = add_row(table, store, &runs[i]);
-    }
-    if (status == 0 && count > 0) {
+    if (status == 0 && count > 0)
         cli_table_print(table, stdout);
-    } else if (status == 0) {
+    else if (status == 0)
         cli_print("no runs\n");
-    }
     cli_table_free(table);
     return status;
 }
@@ -123,9 +116,8 @@ static int list(const cli_store *store, cli_arguments *arguments) {
     lab_run *runs;
     size_t count;
     locus_error error;
-    if (lab_store_runs(store->store, &filter, &runs, &count, &error) != LOCUS_OK) {
+    if (lab_store_runs(store->store, &filter, &runs, &count, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     const int status = (cli_flag(arguments, "json") ? list_json : list_table)(store, runs, count);
     free_runs(runs, count);
     return status;
@@ -136,14 +128,12 @@ static int list(const cli_store *store, cli_arguments *arguments) {
 static int show(const cli_store *store, const char *operand, bool json) {
     lab_run run;
     int status = cli_store_find(store, operand, &run);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     cJSON *root = cli_run_json(store, &run);
     lab_run_free(&run);
-    if (json && root != NULL) {
+    if (json && root != NULL)
         return cli_json_print(root);
-    }
     for (cJSON *item = root != NULL ? root->child : NULL; item != NULL && status == 0; item = item->next) {
         if (cJSON_IsString(item) && item->valuestring[0] != '\0') {
             lab_printable(item->valuestring, ""); /* one line for each */
@@ -152,11 +142,10 @@ static int show(const cli_store *store, const char *operand, bool json) {
             cli_print("%-18s %.10g\n", item->string, item->valuedouble);
         } else if (cJSON_IsObject(item)) {
             char *text = cJSON_PrintUnformatted(item);
-            if (text == NULL) {
+            if (text == NULL)
                 status = cli_failure("out of memory while writing JSON");
-            } else {
+            else
                 cli_print("%-18s %s\n", item->string, text);
-            }
             cJSON_free(text);
         }
     }
@@ -171,9 +160,8 @@ static int lock_run(const cli_store *store, const lab_run *run, int *lock) {
     locus_error error;
     char *path = lab_run_path(store->folder, run->name, "lock");
     *lock = -1;
-    if (path == NULL) {
+    if (path == NULL)
         return cli_failure("out of memory");
-    }
     const bool there = lab_run_has_folder(store->folder, run->name);
     const int status = there && lab_run_lock(path, lock, &error) != LOCUS_OK ? cli_error(&error) : 0;
     free(path);
@@ -184,9 +172,8 @@ static int delete_run(const cli_store *store, const char *operand) {
     lab_run run;
     locus_error error;
     int lock, status = cli_store_find(store, operand, &run);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     status = lock_run(store, &run, &lock);
     if (status == 0 && lab_store_run_delete(store->store, run.id, &error) != LOCUS_OK) {
         status = cli_error(&error);
@@ -194,29 +181,24 @@ static int delete_run(const cli_store *store, const char *operand) {
         lab_run_remove(store->folder, run.name); /* a folder that holds more stays */
         cli_note("deleted run %" PRId64 " (%s)", run.id, run.name);
     }
-    if (lock >= 0) {
+    if (lock >= 0)
         close(lock);
-    }
     lab_run_free(&run);
     return status;
 }
 
 static int act(const cli_store *store, cli_arguments *arguments) {
     size_t count = arguments->operand_count;
-    if (count == 0) {
+    if (count == 0)
         return list(store, arguments);
-    }
     const char *word = arguments->operands[0];
-    if (strcmp(word, "export") == 0) {
+    if (strcmp(word, "export") == 0)
         return cli_runs_export(store, arguments);
-    }
     bool shows = strcmp(word, "show") == 0;
-    if (!shows && strcmp(word, "delete") != 0) {
+    if (!shows && strcmp(word, "delete") != 0)
         return cli_usage_error("runs: '%s' is none of 'show', 'delete', 'export', 'import'", word);
-    }
-    if (count < 2) {
+    if (count < 2)
         return cli_usage_error("runs %s: which run? 'locus runs' lists them", word);
-    }
     int status = 0;
     for (size_t i = 1; status == 0 && i < count; i++) {
         status = shows ? show(store, arguments->operands[i], cli_flag(arguments, "json"))
@@ -228,9 +210,8 @@ static int act(const cli_store *store, cli_arguments *arguments) {
 static int run(cli_arguments *arguments) {
     cli_store store;
     const bool imports = arguments->operand_count > 0 && strcmp(arguments->operands[0], "import") == 0;
-    if (imports) {
+    if (imports)
         return cli_runs_import(arguments);
-    }
     int status = cli_store_open(&store, arguments, false);
     if (status == 0) {
         status = act(&store, arguments);

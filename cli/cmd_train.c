@@ -50,16 +50,14 @@ static void print_scores(const lab_final *finals, size_t count, lab_task_kind ki
         const char *set = finals[i].set;
         if (strncmp(set, "test", 4) == 0 && (i == 0 || strcmp(set, finals[i - 1].set) != 0)) {
             cli_table_cell(table, "%s", set);
-            for (size_t c = 0; c < column_count; c++) {
+            for (size_t c = 0; c < column_count; c++)
                 cli_score_cell(table, &columns[c], cli_final(finals, count, set, columns[c].name));
-            }
         }
     }
     cli_table_print(table, stdout);
     cli_table_free(table);
-    if (*cli_score_legend(kind) != '\0') {
+    if (*cli_score_legend(kind) != '\0')
         cli_print("%s\n", cli_score_legend(kind));
-    }
 }
 
 static int print_run(const cli_store *store, const lab_run *run, bool json) {
@@ -71,9 +69,8 @@ static int print_run(const cli_store *store, const lab_run *run, bool json) {
     size_t count;
     locus_error error;
     char seconds[32], speed[32], peak[32], parameters[32];
-    if (lab_store_finals(store->store, run->id, &finals, &count, &error) != LOCUS_OK) {
+    if (lab_store_finals(store->store, run->id, &finals, &count, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     const lab_task *task = lab_task_find(run->task);
     const lab_task_kind kind = task == NULL ? LAB_TASK_WORDS : task->kind;
     const bool images = kind == LAB_TASK_IMAGES; /* these have no embedding */
@@ -85,14 +82,11 @@ static int print_run(const cli_store *store, const lab_run *run, bool json) {
               cli_format_count(parameters, sizeof parameters, (double)run->parameters),
               cli_format_bytes(peak, sizeof peak, (double)run->peak_bytes));
     print_scores(finals, count, kind);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(finals[i].name, "steps_to_99") == 0) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(finals[i].name, "steps_to_99") == 0)
             cli_print("99 %% of the development tokens right after %.0f steps\n", finals[i].value);
-        }
-    }
-    if (run->message[0] != '\0') {
+    if (run->message[0] != '\0')
         cli_print("note: %s\n", run->message);
-    }
     free(finals);
     return 0;
 }
@@ -117,14 +111,12 @@ static int train(cli_arguments *arguments, const cli_store *store, const lab_tra
     locus_status status = lab_train(store->store, &request, &run, &error);
     cli_progress_end(&eye.progress);
     int exit_status = 0;
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         exit_status = cli_error(&error);
-    }
-    if (status == LOCUS_ERROR_INTERRUPTED) {
+    if (status == LOCUS_ERROR_INTERRUPTED)
         cli_train_resume(arguments, "");
-    } else if (status == LOCUS_OK && (!cli_quiet || cli_flag(arguments, "json"))) {
+    else if (status == LOCUS_OK && (!cli_quiet || cli_flag(arguments, "json")))
         exit_status = print_run(store, &run, cli_flag(arguments, "json"));
-    }
     lab_run_free(&run);
     return exit_status;
 }
@@ -136,12 +128,10 @@ static int run(cli_arguments *arguments) {
     status = status ? status : cli_require(arguments, "encoding");
     status = status ? status : cli_train_config(&config, arguments, cli_text(arguments, "task"));
     status = status ? status : cli_train_encoding(&config, cli_text(arguments, "encoding"), encoding, sizeof encoding);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
-    if (cli_choice(arguments, "position-scale") != (size_t)config.model.position_scale) {
+    if (cli_choice(arguments, "position-scale") != (size_t)config.model.position_scale)
         cli_note("--position-scale: '%s' adds nothing to tokens, there is nothing to scale", encoding);
-    }
     config.seed = (uint64_t)cli_integer(arguments, "seed");
     cli_train_embedding(&config, (lab_embedding_init)cli_choice(arguments, "embedding-init"));
     cli_store store;

@@ -10,41 +10,36 @@
 
 /* "99.98 ±0.02" in percent; the deviation only over several seeds. */
 static void cell_share(cli_table *table, const lab_statistic *share) {
-    if (share->count == 0) {
+    if (share->count == 0)
         cli_table_cell(table, "–");
-    } else if (share->count == 1) {
+    else if (share->count == 1)
         cli_table_cell(table, "%.2f", 100 * share->mean);
-    } else {
+    else
         cli_table_cell(table, "%.2f ±%.2f", 100 * share->mean, 100 * share->deviation);
-    }
 }
 
 static bool any_published(const lab_summary_section *section) {
-    for (size_t i = 0; i < section->row_count; i++) {
-        if (section->rows[i].has_published) {
+    for (size_t i = 0; i < section->row_count; i++)
+        if (section->rows[i].has_published)
             return true;
-        }
-    }
     return false;
 }
 
 static void cell_published(cli_table *table, bool known, double mean, double deviation) {
-    if (!known) {
+    if (!known)
         cli_table_cell(table, "–");
-    } else if (deviation < 0) {
+    else if (deviation < 0)
         cli_table_cell(table, "%.2f", 100 * mean);
-    } else {
+    else
         cli_table_cell(table, "%.2f ±%.1f", 100 * mean, 100 * deviation);
-    }
 }
 
 static void cell_seeds(cli_table *table, const lab_summary_row *row) {
     cli_table_cell(table, "%s", row->encoding);
-    if (row->done == row->run_count) {
+    if (row->done == row->run_count)
         cli_table_cell(table, "%zu", row->done);
-    } else {
+    else
         cli_table_cell(table, "%zu of %zu", row->done, row->run_count);
-    }
 }
 
 /* Where the published numbers are from. */
@@ -79,9 +74,8 @@ static void print_image_scores(const lab_summary_section *section, FILE *stream)
     cli_table_print(table, stream);
     cli_table_free(table);
     fputs("Shares of the test images in %: the best epoch up to half of them, of all, and the last", stream);
-    if (section->epochs > 0) {
+    if (section->epochs > 0)
         cli_write(stream, " of %g", section->epochs);
-    }
     fputs(".\n", stream);
     print_source(section, "up to epoch 150 and 300", stream);
 }
@@ -103,9 +97,8 @@ static void print_pair_scores(const lab_summary_section *section, FILE *stream) 
     const char *heads[6 + 2 * LAB_SUMMARY_MAX_LENGTHS] = {"encoding", ">seeds", ">accuracy", ">exact", ">greedy exact"};
     size_t columns = 5 + name_lengths(section, names, heads + 5);
     const bool published = any_published(section), trees = section->kind == LAB_TASK_TREES;
-    if (published) {
+    if (published)
         heads[columns++] = ">published*";
-    }
     cli_table *table = cli_table_create(heads, columns);
     for (size_t i = 0; i < section->row_count; i++) {
         const lab_summary_row *row = &section->rows[i];
@@ -117,9 +110,8 @@ static void print_pair_scores(const lab_summary_section *section, FILE *stream) 
             cell_share(table, &row->at_length[l]);
             cell_share(table, &row->greedy_at_length[l]);
         }
-        if (published) {
+        if (published)
             cell_published(table, row->has_published, row->published, row->published_deviation);
-        }
     }
     cli_table_print(table, stream);
     cli_table_free(table);
@@ -138,20 +130,18 @@ static void print_pair_scores(const lab_summary_section *section, FILE *stream) 
 
 /* Numbers that are no shares: "1.2345 ±0.0012". */
 static void cell_number(cli_table *table, const lab_statistic *number, int decimals) {
-    if (number->count == 0) {
+    if (number->count == 0)
         cli_table_cell(table, "–");
-    } else if (number->count == 1) {
+    else if (number->count == 1)
         cli_table_cell(table, "%.*f", decimals, number->mean);
-    } else {
+    else
         cli_table_cell(table, "%.*f ±%.*f", decimals, number->mean, decimals, number->deviation);
-    }
 }
 
 static bool any_solved(const lab_summary_section *section) {
     bool any = false;
-    for (size_t i = 0; i < section->row_count; i++) {
+    for (size_t i = 0; i < section->row_count; i++)
         any = any || section->rows[i].greedy_exact.count > 0;
-    }
     return any;
 }
 
@@ -164,9 +154,8 @@ static void print_problem_scores(const lab_summary_section *section, FILE *strea
         cell_seeds(table, row);
         cell_share(table, &row->accuracy);
         cell_number(table, &row->loss, 4);
-        if (solved) {
+        if (solved)
             cell_share(table, &row->greedy_exact);
-        }
     }
     cli_table_print(table, stream);
     cli_table_free(table);
@@ -200,9 +189,8 @@ static void print_expression_scores(const lab_summary_section *section, FILE *st
         cell_seeds(table, row);
         cell_share(table, &row->accuracy);
         cell_number(table, &row->loss, 4);
-        if (published) {
+        if (published)
             cell_published(table, row->has_published, row->published, row->published_deviation);
-        }
     }
     cli_table_print(table, stream);
     cli_table_free(table);
@@ -239,15 +227,14 @@ static void print_scores(const lab_summary_section *section, FILE *stream) {
 /* Steps are means over the seeds that got there. */
 static void cell_steps(cli_table *table, const lab_summary_row *row) {
     const lab_statistic *steps = &row->steps_to_99;
-    if (steps->count == 0) {
+    if (steps->count == 0)
         cli_table_cell(table, row->done > 0 ? "never" : "–");
-    } else if (steps->count < row->done) {
+    else if (steps->count < row->done)
         cli_table_cell(table, "%.0f (%zu of %zu)", steps->mean, steps->count, row->done);
-    } else if (steps->count == 1) {
+    else if (steps->count == 1)
         cli_table_cell(table, "%.0f", steps->mean);
-    } else {
+    else
         cli_table_cell(table, "%.0f ±%.0f", steps->mean, steps->deviation);
-    }
 }
 
 static void print_costs(const lab_summary *summary, const lab_summary_section *section, FILE *stream) {
@@ -260,13 +247,11 @@ static void print_costs(const lab_summary *summary, const lab_summary_section *s
         const lab_summary_row *row = &section->rows[i];
         char speed[32], seconds[32], parameters[32], peak[32];
         cli_table_cell(table, "%s", row->encoding);
-        if (steps) {
+        if (steps)
             cell_steps(table, row);
-        }
         if (row->done == 0) {
-            for (int k = 0; k < 4; k++) {
+            for (int k = 0; k < 4; k++)
                 cli_table_cell(table, "–");
-            }
             continue;
         }
         cli_table_cell(table, "%s", cli_format_count(speed, sizeof speed, row->tokens_per_second.mean));
@@ -276,9 +261,8 @@ static void print_costs(const lab_summary *summary, const lab_summary_section *s
     }
     cli_table_print(table, stream);
     cli_table_free(table);
-    if (lab_summary_shared_machine(summary, section)) {
+    if (lab_summary_shared_machine(summary, section))
         fputs("Runs shared the machine: speeds and times are not those of a run that has it alone.\n", stream);
-    }
 }
 
 void cli_comparison_print(const lab_summary *summary, FILE *stream) {

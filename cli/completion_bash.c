@@ -15,9 +15,8 @@ static void put_commands(void) {
     for (const cli_command *const *command = cli_commands; *command; command++) {
         size_t length = strcspn((*command)->name, " ");
         if (strlen(last) < length || strncmp(last, (*command)->name, length) != 0 ||
-            (last[length] && last[length] != ' ')) {
+            (last[length] && last[length] != ' '))
             printf(" %.*s", (int)length, (*command)->name);
-        }
         last = (*command)->name;
     }
 }
@@ -34,9 +33,8 @@ static void put_families(void) {
         const char *space = strchr((*command)->name, ' ');
         size_t length = space ? (size_t)(space - (*command)->name) : 0;
         if (space && (length != last_length || strncmp(last, (*command)->name, length) != 0)) {
-            if (last_length) {
+            if (last_length)
                 end_family();
-            }
             printf("    %.*s)\n        if [ \"$at\" -eq 2 ]; then words=\"", (int)length, (*command)->name);
         }
         if (space) {
@@ -45,18 +43,16 @@ static void put_families(void) {
             last_length = length;
         }
     }
-    if (last_length) {
+    if (last_length)
         end_family();
-    }
 }
 
 static void put_values(const cli_option *option) {
     cli_value_kind kind = option->kind == CLI_CHOICE ? CLI_VALUE_WORDS : cli_value_of(option->value);
-    if (option->letter) {
+    if (option->letter)
         printf("        -%c|--%s) ", option->letter, option->name);
-    } else {
+    else
         printf("        --%s) ", option->name);
-    }
     if (kind == CLI_VALUE_FILE || kind == CLI_VALUE_FOLDER) {
         printf("return ;;\n");
         return;
@@ -69,9 +65,8 @@ static void put_values(const cli_option *option) {
 static void put_command(const cli_command *command) {
     const cli_option *option;
     printf("    \"%s\")\n        options=\"", command->name);
-    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
+    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++)
         printf(" --%s", option->name);
-    }
     printf("\"\n        operands=\"");
     for (const char *at = command->operands; *at;) {
         char word[64];
@@ -82,11 +77,9 @@ static void put_command(const cli_command *command) {
         at += strspn(at, " ");
     }
     printf("\"\n        case $previous in\n");
-    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
-        if (option->kind != CLI_FLAG) {
+    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++)
+        if (option->kind != CLI_FLAG)
             put_values(option);
-        }
-    }
     printf("        esac ;;\n");
 }
 
@@ -104,9 +97,8 @@ void cli_completion_bash(void) {
     printf(" --plugin --help --version\" -- \"$current\"))\n        return\n    fi\n    case $command in\n");
     put_families();
     printf("    esac\n    case $command in\n");
-    for (const cli_command *const *command = cli_commands; *command; command++) {
+    for (const cli_command *const *command = cli_commands; *command; command++)
         put_command(*command);
-    }
     printf("    esac\n    if [ -z \"$value\" ]; then\n        case $current in\n        -*) words=$options ;;\n"
            "        *) words=\"$words $operands\" ;;\n        esac\n    fi\n"
            "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n}\n\ncomplete -o default -F _locus locus\n");

@@ -23,23 +23,21 @@ static uint32_t decode(const unsigned char **text) {
 static void put_roff(const char *text, size_t length) {
     bool line_start = true;
     for (const unsigned char *c = (const unsigned char *)text; c < (const unsigned char *)text + length; c++) {
-        if (line_start && (*c == '.' || *c == '\'')) {
+        if (line_start && (*c == '.' || *c == '\''))
             fputs("\\&", stdout);
-        }
         line_start = *c == '\n';
-        if (*c == '\\') {
+        if (*c == '\\')
             fputs("\\e", stdout);
-        } else if (*c == '-') {
+        else if (*c == '-')
             fputs("\\-", stdout);
-        } else if (*c == '\'') {
+        else if (*c == '\'')
             fputs("\\(aq", stdout);
-        } else if (*c == '"') {
+        else if (*c == '"')
             fputs("\\(dq", stdout);
-        } else if (*c >= 0x80) {
+        else if (*c >= 0x80)
             printf("\\[u%04X]", (unsigned)decode(&c));
-        } else {
+        else
             putchar(*c);
-        }
     }
 }
 
@@ -60,9 +58,8 @@ static void put_paragraphs(const char *text) {
 
 static void put_option(const cli_option *option) {
     printf(".TP\n");
-    if (option->letter) {
+    if (option->letter)
         printf("\\fB\\-%c\\fR, ", option->letter);
-    }
     printf("\\fB\\-\\-");
     put_text(option->name);
     printf("\\fR");
@@ -103,9 +100,8 @@ static void put_command(const cli_command *command) {
     put_text(command->summary);
     printf(".\n");
     put_paragraphs(command->details);
-    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
+    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++)
         put_option(option);
-    }
     put_examples(command->examples);
 }
 
@@ -132,9 +128,8 @@ void cli_completion_man(void) {
            "as there are some. It runs with all rights of the program.\n"
            ".SH COMMANDS\n",
            LOCUS_VERSION_TEXT);
-    for (const cli_command *const *command = cli_commands; *command; command++) {
+    for (const cli_command *const *command = cli_commands; *command; command++)
         put_command(*command);
-    }
     printf(
         ".SH EXIT STATUS\n.TP\n.B 0\ndone\n.TP\n.B 1\nfailed while running\n.TP\n.B 2\nbad usage\n.PP\n"
         "An error is one line on standard error that begins with\n.BR locus: .\n"

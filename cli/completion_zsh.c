@@ -7,15 +7,13 @@
 
 /* A text inside single quotes, inside _arguments' brackets: quotes, brackets, colons and backslashes are escaped. */
 static void put_quoted(const char *text) {
-    for (; *text; text++) {
-        if (*text == '\'') {
+    for (; *text; text++)
+        if (*text == '\'')
             fputs("'\\''", stdout);
-        } else if (strchr("[]:\\", *text)) {
+        else if (strchr("[]:\\", *text))
             printf("\\%c", *text);
-        } else {
+        else
             putchar(*text);
-        }
-    }
 }
 
 static void put_word(const char *name) {
@@ -47,11 +45,10 @@ static void put_action(cli_value_kind kind, const char *word) {
 
 static void put_option(const cli_option *option) {
     fputs(" \\\n            ", stdout);
-    if (option->letter) {
+    if (option->letter)
         printf("'(-%c --%s)'{-%c,--%s}'[", option->letter, option->name, option->letter, option->name);
-    } else {
+    else
         printf("'--%s[", option->name);
-    }
     put_quoted(option->help);
     putchar(']');
     if (option->kind != CLI_FLAG) {
@@ -69,11 +66,10 @@ static void put_operands(const char *operands) {
         char word[64];
         size_t length = strcspn(at, " ");
         snprintf(word, sizeof word, "%.*s", (int)length, at);
-        if (strstr(word, "…")) {
+        if (strstr(word, "…"))
             printf(" \\\n            '*:");
-        } else {
+        else
             printf(" \\\n            '%zu:", number);
-        }
         put_quoted(word);
         putchar(':');
         put_action(cli_value_of(word), word);
@@ -86,9 +82,8 @@ static void put_operands(const char *operands) {
 static void put_command(const cli_command *command) {
     const cli_option *option;
     printf("    '%s')\n        _arguments -s -S", command->name);
-    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
+    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++)
         put_option(option);
-    }
     put_operands(command->operands);
     printf(" ;;\n");
 }
@@ -147,8 +142,7 @@ void cli_completion_zsh(void) {
     printf("        )\n        _describe -t commands 'locus command' choices\n        return\n    fi\n");
     put_families();
     printf("    shift words\n    (( CURRENT-- ))\n    case $command in\n");
-    for (const cli_command *const *command = cli_commands; *command; command++) {
+    for (const cli_command *const *command = cli_commands; *command; command++)
         put_command(*command);
-    }
     printf("    esac\n}\n\n_locus \"$@\"\n");
 }

@@ -40,9 +40,8 @@ typedef struct look {
 } look;
 
 static void count_classes(const lab_images *images, size_t counts[UINT8_MAX + 1]) {
-    for (size_t i = 0; i < images->count; i++) {
+    for (size_t i = 0; i < images->count; i++)
         counts[images->labels[i]]++;
-    }
 }
 
 static void measure_channel(look *at, size_t channel) {
@@ -117,9 +116,8 @@ static void print_channels(const look *at) {
 /* The classes of the first images. */
 static void print_first(const lab_images *images, const char *set, size_t shown) {
     for (size_t i = 0; i < shown && i < images->count; i++) {
-        if (i == 0) {
+        if (i == 0)
             cli_print("\nfirst %s images:", set);
-        }
         cli_print("%s %s", i == 0 ? "" : ",", images->class_names[images->labels[i]]);
     }
     fputs(shown > 0 ? "\n" : "", stdout);
@@ -146,9 +144,8 @@ static int inspect(const cli_arguments *arguments, const lab_task *task, const l
     at.chance = lab_dataset_chance(test, 0);
     count_classes(at.train, at.train_counts);
     count_classes(at.test, at.test_counts);
-    for (size_t c = 0; c < CHANNELS; c++) {
+    for (size_t c = 0; c < CHANNELS; c++)
         measure_channel(&at, c);
-    }
     int status = cli_flag(arguments, "json") ? print_json(&at) : print_text(&at, arguments);
     return status != 0 || at.published ? status : cli_error(&error);
 }
@@ -156,9 +153,8 @@ static int inspect(const cli_arguments *arguments, const lab_task *task, const l
 int cli_data_inspect_images(const cli_arguments *arguments, const lab_task *task) {
     lab_dataset train, test;
     int status = read_set(&train, arguments, task, LAB_SET_TRAIN);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     status = read_set(&test, arguments, task, LAB_SET_TEST);
     if (status == 0) {
         status = inspect(arguments, task, &train, &test);
@@ -176,14 +172,11 @@ static int write_image(const lab_images *images, size_t index, const char *path)
     const uint8_t *pixels = images->pixels + index * CHANNELS * plane;
     lab_picture picture = {images->side, images->side, malloc(CHANNELS * plane)};
     locus_error error;
-    if (picture.rgb == NULL) {
+    if (picture.rgb == NULL)
         return cli_failure("out of memory for a picture");
-    }
-    for (size_t p = 0; p < plane; p++) {
-        for (size_t c = 0; c < CHANNELS; c++) {
+    for (size_t p = 0; p < plane; p++)
+        for (size_t c = 0; c < CHANNELS; c++)
             picture.rgb[p * CHANNELS + c] = pixels[c * plane + p];
-        }
-    }
     int status = lab_picture_write(&picture, path, &error) == LOCUS_OK ? 0 : cli_error(&error);
     lab_picture_free(&picture);
     return status;
@@ -193,9 +186,8 @@ static int make_image(const cli_arguments *arguments, const lab_images *images) 
     static const char *const names[] = {"training", "development", "test"};
     const char *set = names[cli_choice(arguments, "set")], *path = cli_text(arguments, "output");
     size_t index = (size_t)cli_integer(arguments, "image");
-    if (index >= images->count) {
+    if (index >= images->count)
         return cli_usage_error("--image: %zu; the %s set has images 0 to %zu", index, set, images->count - 1);
-    }
     int status = write_image(images, index, path);
     if (status == 0) {
         cli_note("image %zu of the %s set, class %s, in %s", index, set, images->class_names[images->labels[index]],

@@ -25,9 +25,8 @@ typedef struct side {
 } side;
 
 static void write_ids(FILE *out, const side *row, const char *between) {
-    for (size_t i = row->offsets[0]; i < row->offsets[1]; i++) {
+    for (size_t i = row->offsets[0]; i < row->offsets[1]; i++)
         fprintf(out, "%s%d", i == row->offsets[0] ? "" : between, (int)row->tokens[i]);
-    }
 }
 
 char *cli_data_tree_text(const int32_t *tokens, const lab_tree_nodes *nodes, const size_t offsets[2]) {
@@ -36,20 +35,18 @@ char *cli_data_tree_text(const int32_t *tokens, const lab_tree_nodes *nodes, con
     char *text = NULL;
     size_t start = offsets[0];
     if (lab_tree_from_parents(&tree, offsets[1] - start, tokens + start, nodes->parents + start,
-                              nodes->branches + start, &error) != LOCUS_OK) {
+                              nodes->branches + start, &error) != LOCUS_OK)
         cli_error(&error);
-    } else if ((text = lab_tree_string(&tree)) == NULL) {
+    else if ((text = lab_tree_string(&tree)) == NULL)
         cli_failure("out of memory for the text of a tree");
-    }
     lab_tree_destroy(&tree);
     return text;
 }
 
 /* No task has a quotation mark or a backslash. */
 static void write_characters(FILE *out, const side *row) {
-    for (size_t i = row->offsets[0]; i < row->offsets[1]; i++) {
+    for (size_t i = row->offsets[0]; i < row->offsets[1]; i++)
         putc(row->problems->characters[row->tokens[i]], out);
-    }
 }
 
 static int write_text(FILE *out, const side *row) {
@@ -60,9 +57,8 @@ static int write_text(FILE *out, const side *row) {
         write_ids(out, row, " ");
     } else {
         char *text = cli_data_tree_text(row->tokens, row->nodes, row->offsets);
-        if (text == NULL) {
+        if (text == NULL)
             return 1;
-        }
         fputs(text, out);
         free(text);
     }
@@ -89,9 +85,8 @@ static int write_sample(FILE *out, const side rows[2]) {
     }
     int status = write_text(out, &rows[0]);
     status = status ? status : write_text(out, &rows[1]);
-    for (size_t r = 0; r < 2 && rows[r].nodes->parents != NULL; r++) {
+    for (size_t r = 0; r < 2 && rows[r].nodes->parents != NULL; r++)
         write_paths(out, &rows[r]);
-    }
     return status;
 }
 
@@ -102,9 +97,8 @@ static int write_samples(FILE *out, const lab_dataset *set, const lab_task *task
         const side rows[] = {{"input", problems, set->input, &set->input_tree, set->input_offsets + s},
                              {"target", problems, set->target, &set->target_tree, set->target_offsets + s}};
         putc('{', out);
-        if (problems != NULL) {
+        if (problems != NULL)
             fprintf(out, "\"task\": \"%s\", ", problems->name);
-        }
         status = write_sample(out, rows);
         fputs("}\n", out);
     }
@@ -112,18 +106,15 @@ static int write_samples(FILE *out, const lab_dataset *set, const lab_task *task
 }
 
 int cli_data_write(const lab_dataset *set, const lab_task *task, const char *path) {
-    if (strcmp(path, "-") == 0) {
+    if (strcmp(path, "-") == 0)
         return write_samples(stdout, set, task);
-    }
     lab_output output;
     locus_error error;
-    if (lab_output_open(&output, path, &error) != LOCUS_OK) {
+    if (lab_output_open(&output, path, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     int status = write_samples(output.stream, set, task);
-    if (status == 0 && lab_output_commit(&output, &error) != LOCUS_OK) {
+    if (status == 0 && lab_output_commit(&output, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     lab_output_discard(&output);
     return status;
 }
@@ -141,9 +132,8 @@ static bool push_sample(tokens *list) {
     if (list->samples + 2 > list->sample_room) {
         size_t room = list->sample_room == 0 ? 64 : 2 * list->sample_room;
         size_t *grown = realloc(list->offsets, room * sizeof *grown);
-        if (grown == NULL) {
+        if (grown == NULL)
             return false;
-        }
         list->offsets = grown;
         list->sample_room = room;
         list->offsets[0] = 0;
@@ -159,14 +149,12 @@ static bool enlarge(int32_t **numbers, size_t room) {
 }
 
 static bool make_room(tokens *list) {
-    if (list->count < list->room) {
+    if (list->count < list->room)
         return true;
-    }
     size_t room = list->room == 0 ? 1024 : 2 * list->room;
     if (!enlarge(&list->ids, room) ||
-        (list->trees && (!enlarge(&list->nodes.parents, room) || !enlarge(&list->nodes.branches, room)))) {
+        (list->trees && (!enlarge(&list->nodes.parents, room) || !enlarge(&list->nodes.branches, room))))
         return false;
-    }
     list->room = room;
     return true;
 }
@@ -174,17 +162,14 @@ static bool make_room(tokens *list) {
 /* Appends one array of ids; "memory", or what is wrong with it. */
 static const char *push_ids(tokens *list, const cJSON *array) {
     const cJSON *item;
-    if (!cJSON_IsArray(array)) {
+    if (!cJSON_IsArray(array))
         return "an array of token ids";
-    }
     cJSON_ArrayForEach(item, array) {
         if (!cJSON_IsNumber(item) || item->valuedouble < 0 || item->valuedouble > 1e9 ||
-            floor(item->valuedouble) != item->valuedouble) {
+            floor(item->valuedouble) != item->valuedouble)
             return "whole numbers from 0";
-        }
-        if (!make_room(list)) {
+        if (!make_room(list))
             return "memory";
-        }
         list->ids[list->count++] = (int32_t)item->valuedouble;
     }
     return push_sample(list) ? NULL : "memory";
@@ -238,20 +223,17 @@ static int read_side(const place *at, const cJSON *root, const char *name, token
     locus_error error;
     snprintf(field, sizeof field, "%s_paths", name);
     const cJSON *paths = cJSON_GetObjectItemCaseSensitive(root, field);
-    if (list->samples == 0) {
+    if (list->samples == 0)
         list->trees = paths != NULL;
-    }
     const char *wrong = push_ids(list, cJSON_GetObjectItemCaseSensitive(root, name));
-    if (wrong != NULL) {
+    if (wrong != NULL)
         return cli_failure("%s, line %zu: \"%s\" needs %s", at->path, at->line, name, wrong);
-    }
     if (list->trees != (paths != NULL)) {
         return cli_failure("%s, line %zu: \"%s\" is %s, unlike the lines before: a file holds words or trees", at->path,
                            at->line, field, paths == NULL ? "missing" : "there");
     }
-    if (paths != NULL && push_nodes(list, paths, &error) != LOCUS_OK) {
+    if (paths != NULL && push_nodes(list, paths, &error) != LOCUS_OK)
         return cli_failure("%s, line %zu: \"%s\": %s", at->path, at->line, field, error.message);
-    }
     return 0;
 }
 
@@ -265,9 +247,8 @@ typedef struct reading {
 static int read_task(const place *at, const cJSON *root, reading *into) {
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(root, "task");
     const lab_task *task = cJSON_IsString(name) ? lab_task_find(name->valuestring) : NULL;
-    if (name != NULL && (task == NULL || task->kind != LAB_TASK_PROBLEMS)) {
+    if (name != NULL && (task == NULL || task->kind != LAB_TASK_PROBLEMS))
         return cli_failure("%s, line %zu: \"task\" is none of characters", at->path, at->line);
-    }
     if (into->input.samples > 0 && task != into->task) {
         return cli_failure("%s, line %zu: \"task\" is %s, unlike the lines before: a file is of one task", at->path,
                            at->line, task == NULL ? "missing" : task->name);
@@ -288,15 +269,12 @@ static int check_characters(const place *at, const lab_task *task, const tokens 
 }
 
 static int check_sides(const place *at, const reading *into) {
-    if (into->input.trees != into->target.trees) {
+    if (into->input.trees != into->target.trees)
         return cli_failure("%s, line %zu: input and target must both have paths, or none", at->path, at->line);
-    }
-    if (into->task == NULL) {
+    if (into->task == NULL)
         return 0;
-    }
-    if (into->input.trees) {
+    if (into->input.trees)
         return cli_failure("%s, line %zu: problems of %s have no paths", at->path, at->line, into->task->name);
-    }
     int status = check_characters(at, into->task, &into->input);
     return status ? status : check_characters(at, into->task, &into->target);
 }
@@ -305,11 +283,10 @@ static int read_line(const place *at, const char *line, reading *into) {
     bool out_of_memory;
     cJSON *root = lab_json_parse(line, strlen(line), false, NULL, &out_of_memory);
     int status = 0;
-    if (out_of_memory) {
+    if (out_of_memory)
         status = cli_failure("out of memory for a line of %s", at->path);
-    } else if (!cJSON_IsObject(root)) {
+    else if (!cJSON_IsObject(root))
         status = cli_failure("%s, line %zu: this is no JSON object", at->path, at->line);
-    }
     status = status ? status : read_task(at, root, into);
     status = status ? status : read_side(at, root, "input", &into->input);
     status = status ? status : read_side(at, root, "target", &into->target);
@@ -323,13 +300,11 @@ static int read_lines(char *text, const char *path, reading *into) {
     int status = 0;
     for (char *line = text, *next; status == 0 && line != NULL && *line != '\0'; line = next) {
         next = strchr(line, '\n');
-        if (next != NULL) {
+        if (next != NULL)
             *next++ = '\0';
-        }
         at.line++;
-        if (line[strspn(line, " \t\r")] != '\0') {
+        if (line[strspn(line, " \t\r")] != '\0')
             status = read_line(&at, line, into);
-        }
     }
     return status == 0 && into->input.samples == 0 ? cli_failure("%s: there is no sample in it", path) : status;
 }
@@ -341,9 +316,8 @@ int cli_data_read(lab_dataset *set, const lab_task **task, const char *path) {
     locus_error error;
     reading into = {0};
     memset(set, 0, sizeof *set);
-    if (lab_file_read(path, &text, &bytes, &error) != LOCUS_OK) {
+    if (lab_file_read(path, &text, &bytes, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     int status = strlen(text) == bytes ? read_lines(text, path, &into)
                                        : cli_failure("%s: this is no text (it holds a zero byte)", path);
     free(text);
@@ -355,8 +329,7 @@ int cli_data_read(lab_dataset *set, const lab_task **task, const char *path) {
     set->target = into.target.ids;
     set->input_tree = into.input.nodes;
     set->target_tree = into.target.nodes;
-    if (status != 0) {
+    if (status != 0)
         lab_dataset_destroy(set);
-    }
     return status;
 }

@@ -50,12 +50,10 @@ static int measure_side(side *row, size_t samples) {
     lab_tree tree = {0};
     locus_error error;
     locus_status status = LOCUS_OK;
-    if (values == NULL) {
+    if (values == NULL)
         return cli_failure("out of memory for statistics");
-    }
-    for (size_t i = 0; i < samples; i++) {
+    for (size_t i = 0; i < samples; i++)
         values[i] = row->offsets[i + 1] - row->offsets[i];
-    }
     row->length = measure(values, samples);
     for (size_t i = 0; row->nodes->parents != NULL && status == LOCUS_OK && i < samples; i++) {
         size_t start = row->offsets[i];
@@ -71,9 +69,8 @@ static int measure_side(side *row, size_t samples) {
 
 static size_t largest(const int32_t *ids, size_t count) {
     int32_t most = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         most = ids[i] > most ? ids[i] : most;
-    }
     return (size_t)most;
 }
 
@@ -81,9 +78,8 @@ static size_t largest(const int32_t *ids, size_t count) {
 static size_t distinct(const lab_dataset *set, size_t most) {
     size_t found = 0;
     bool *seen = calloc(most + 1, sizeof *seen);
-    if (seen == NULL) {
+    if (seen == NULL)
         return 0;
-    }
     for (size_t i = 0; i < set->input_offsets[set->samples]; i++) {
         found += !seen[set->input[i]];
         seen[set->input[i]] = true;
@@ -142,9 +138,8 @@ static int take_portrait(portrait *of, const cli_data_subject *subject) {
         (side){.name = "input", .offsets = set->input_offsets, .tokens = set->input, .nodes = &set->input_tree};
     of->sides[1] =
         (side){.name = "target", .offsets = set->target_offsets, .tokens = set->target, .nodes = &set->target_tree};
-    if (of->form == PROBLEMS && subject->options != NULL && set->input_offsets[set->samples] > 0) {
+    if (of->form == PROBLEMS && subject->options != NULL && set->input_offsets[set->samples] > 0)
         of->sequence = subject->options->sequence;
-    }
     int status = measure_side(&of->sides[0], set->samples);
     return status ? status : measure_side(&of->sides[1], set->samples);
 }
@@ -165,9 +160,8 @@ static int print_json(const portrait *of) {
     cJSON_AddNumberToObject(root, "samples", (double)of->of->set->samples);
     for (size_t i = 0; i < 2; i++) {
         add_spread(root, of->sides[i].name, "length", &of->sides[i].length);
-        if (of->form == TREES) {
+        if (of->form == TREES)
             add_spread(root, of->sides[i].name, "depth", &of->sides[i].depth);
-        }
     }
     cJSON_AddNumberToObject(root, "symbols_seen", (double)of->kinds);
     cJSON_AddNumberToObject(root, "vocabulary", (double)of->vocabulary);
@@ -182,9 +176,8 @@ static void print_spread(const char *label, const char *what, const spread *foun
 
 static void print_word(const side *row, size_t sample) {
     size_t start = row->offsets[sample], count = row->offsets[sample + 1] - start;
-    for (size_t i = 0; i < count && i < 40; i++) {
+    for (size_t i = 0; i < count && i < 40; i++)
         cli_print(" %d", (int)row->tokens[start + i]);
-    }
     cli_print("%s\n", count > 40 ? " …" : "");
 }
 
@@ -216,13 +209,12 @@ static int print_sample(const portrait *of, size_t sample) {
     putchar('\n');
     for (size_t i = has_inputs(of) ? 0 : 1; status == 0 && i < 2; i++) {
         cli_print("%-6s", of->sides[i].name);
-        if (of->form == TREES) {
+        if (of->form == TREES)
             status = print_tree(&of->sides[i], sample);
-        } else if (of->form == PROBLEMS) {
+        else if (of->form == PROBLEMS)
             status = print_characters(of->of->task, &of->sides[i], sample);
-        } else {
+        else
             print_word(&of->sides[i], sample);
-        }
     }
     return status;
 }
@@ -241,9 +233,8 @@ static int print_portrait(const portrait *of, size_t shown) {
     cli_print("%s: %zu samples\n", of->of->name, samples);
     for (size_t i = has_inputs(of) ? 0 : 1; i < 2; i++) {
         print_spread(of->sides[i].name, form_words[of->form].length, &of->sides[i].length);
-        if (of->form == TREES) {
+        if (of->form == TREES)
             print_spread("", "depth", &of->sides[i].depth);
-        }
     }
     if (of->sequence > 0) {
         cli_print("%-8s %zu characters, %.1f problems on the average\n", "sequence", of->sequence,
@@ -253,17 +244,15 @@ static int print_portrait(const portrait *of, size_t shown) {
               of->vocabulary, form_words[of->form].with);
     cli_print("%-8s %.2f %% of target %s%s are the most common one\n", "chance", 100 * of->chance,
               form_words[of->form].tokens, form_words[of->form].counting);
-    for (size_t s = 0; status == 0 && s < shown && s < samples; s++) {
+    for (size_t s = 0; status == 0 && s < shown && s < samples; s++)
         status = print_sample(of, s);
-    }
     return status;
 }
 
 int cli_data_describe(const cli_data_subject *subject, const cli_arguments *arguments) {
     portrait of = {0};
     int status = take_portrait(&of, subject);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     return cli_flag(arguments, "json") ? print_json(&of) : print_portrait(&of, (size_t)cli_integer(arguments, "show"));
 }

@@ -68,9 +68,8 @@ static locus_status make(const char *folder, const lab_text_source *source, lab_
     cli_stop_catch();
     const locus_status status = lab_text_make(folder, source, &watch, facts, error);
     cli_stop_release();
-    if (told) {
+    if (told)
         fputs("\r\033[K", stderr);
-    }
     return status;
 }
 
@@ -82,24 +81,18 @@ int cli_data_make_text(const cli_arguments *arguments) {
         .model = cli_text(arguments, "model")};
     lab_text_facts facts;
     locus_error error;
-    if (source.texts[0] == NULL) {
+    if (source.texts[0] == NULL)
         return cli_usage_error("data make text: give --train-text FILE, any text in UTF-8");
-    }
-    if (source.vocabulary > 0 && source.model != NULL) {
+    if (source.vocabulary > 0 && source.model != NULL)
         return cli_usage_error("--model: its vocabulary is as it is; leave out --vocabulary, or --model to train one");
-    }
-    if (strcmp(folder, "-") == 0) {
+    if (strcmp(folder, "-") == 0)
         return cli_usage_error("--output: token files are written to a folder, not to standard output");
-    }
-    if (make(folder, &source, &facts, &error) != LOCUS_OK) {
+    if (make(folder, &source, &facts, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
-    if (cli_flag(arguments, "json")) {
+    if (cli_flag(arguments, "json"))
         return print_json(folder, &facts);
-    }
-    if (!cli_quiet) {
+    if (!cli_quiet)
         print_facts(folder, &facts);
-    }
     return 0;
 }
 
@@ -132,13 +125,11 @@ static int print_text(const char *folder, int set, size_t lines) {
     lab_token_file file = {0};
     locus_error error;
     char *path = lab_token_file_path(folder, lab_text_set_names[set]);
-    if (path == NULL) {
+    if (path == NULL)
         return cli_failure("out of memory for a file name");
-    }
     locus_status status = lab_tokenizer_open_folder(&tokenizer, folder, &error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_token_file_open(&file, path, &error);
-    }
     if (status == LOCUS_OK) {
         cli_print("\n%s:\n", lab_text_set_names[set]);
         print_lines(&file, tokenizer, lines);
@@ -155,12 +146,10 @@ int cli_data_inspect_text(const cli_arguments *arguments) {
     lab_task_options options = {0};
     lab_text_facts facts;
     locus_error error;
-    if (lab_text_describe(folder, &options, &error) != LOCUS_OK || lab_text_look(folder, &facts, &error) != LOCUS_OK) {
+    if (lab_text_describe(folder, &options, &error) != LOCUS_OK || lab_text_look(folder, &facts, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
-    if (cli_flag(arguments, "json")) {
+    if (cli_flag(arguments, "json"))
         return print_json(folder, &facts);
-    }
     print_facts(folder, &facts);
     return lines > 0 ? print_text(folder, (int)cli_choice(arguments, "set"), lines) : 0;
 }

@@ -22,9 +22,8 @@ static int reserve(element_text *out, size_t bytes) {
     if (out->length + bytes + 1 > out->size) {
         size_t size = 2 * (out->length + bytes + 1);
         char *text = realloc(out->text, size);
-        if (!text) {
+        if (!text)
             return cli_failure("out of memory for a path of %zu bytes", size);
-        }
         out->text = text;
         out->size = size;
     }
@@ -33,9 +32,8 @@ static int reserve(element_text *out, size_t bytes) {
 
 static int put_integer(element_text *out, const char *before, int64_t value) {
     int status = reserve(out, LETTER_BYTES + strlen(before));
-    if (status == 0) {
+    if (status == 0)
         out->length += (size_t)snprintf(out->text + out->length, out->size - out->length, "%s%" PRId64, before, value);
-    }
     return status;
 }
 
@@ -48,9 +46,8 @@ static uint64_t below(cli_elements *elements, uint64_t bound) {
 /* Every magnitude is as likely as another: an upper bound of 1, 10, 100 … first. */
 static int64_t draw_integer(cli_elements *elements, cli_element_kind kind) {
     int64_t most = elements->reach < SHORT_STEPS ? elements->reach : SHORT_STEPS;
-    for (uint64_t i = kind == CLI_ELEMENT_ANY ? below(elements, 7) : 0; i > 0 && most < elements->reach; i--) {
+    for (uint64_t i = kind == CLI_ELEMENT_ANY ? below(elements, 7) : 0; i > 0 && most < elements->reach; i--)
         most = most > elements->reach / 10 ? elements->reach : 10 * most;
-    }
     int64_t value = (int64_t)below(elements, (uint64_t)most + 1);
     return !elements->forward && below(elements, 2) ? -value : value;
 }
@@ -67,12 +64,10 @@ static int put_word(cli_elements *elements, uint64_t branches, size_t letters, b
 
 static int put_coordinate(cli_elements *elements, cli_element_kind kind, locus_coordinate coordinate,
                           element_text *out) {
-    if (coordinate.kind == LOCUS_COORDINATE_AXIS) {
+    if (coordinate.kind == LOCUS_COORDINATE_AXIS)
         return put_integer(out, "", draw_integer(elements, kind));
-    }
-    if (coordinate.kind == LOCUS_COORDINATE_CYCLE) {
+    if (coordinate.kind == LOCUS_COORDINATE_CYCLE)
         return put_integer(out, "", (int64_t)below(elements, (uint64_t)coordinate.size));
-    }
     size_t most = kind == CLI_ELEMENT_SHORT && elements->depth > SHORT_STEPS ? SHORT_STEPS : elements->depth;
     return put_word(elements, (uint64_t)coordinate.size, (size_t)below(elements, most + 1), elements->forward, out);
 }
@@ -88,9 +83,8 @@ static int put_mark(element_text *out, const char *mark) {
 
 static int parse(const cli_elements *elements, element_text *text, int status, locus_path **path) {
     locus_error error = {.offset = -1};
-    if (status == 0 && locus_path_parse(elements->group, text->text, path, &error) != LOCUS_OK) {
+    if (status == 0 && locus_path_parse(elements->group, text->text, path, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     free(text->text);
     return status ? 1 : 0;
 }
@@ -114,15 +108,13 @@ static int put_far(cli_elements *elements, int64_t steps, size_t letters, locus_
     const uint64_t part = below(elements, (uint64_t)steps + 1);
     const size_t word = (size_t)((double)letters * (double)part / (double)steps);
     int status = 0;
-    for (size_t i = 0; i < 2 && status == 0; i++) {
-        if (coordinate.kind == LOCUS_COORDINATE_TREE) {
+    for (size_t i = 0; i < 2 && status == 0; i++)
+        if (coordinate.kind == LOCUS_COORDINATE_TREE)
             status = put_word(elements, (uint64_t)coordinate.size, i ? letters - word : word, true, &texts[i]);
-        } else if (coordinate.kind == LOCUS_COORDINATE_CYCLE) {
+        else if (coordinate.kind == LOCUS_COORDINATE_CYCLE)
             status = put_integer(&texts[i], "", (int64_t)below(elements, (uint64_t)coordinate.size));
-        } else {
+        else
             status = put_integer(&texts[i], "", i ? steps - (int64_t)part : (int64_t)part);
-        }
-    }
     return status;
 }
 
@@ -152,9 +144,8 @@ int cli_paths_open(cli_paths *paths, size_t count) {
 }
 
 void cli_paths_close(cli_paths *paths) {
-    for (size_t i = 0; paths->items && i < paths->count; i++) {
+    for (size_t i = 0; paths->items && i < paths->count; i++)
         locus_path_destroy(&paths->items[i]);
-    }
     free(paths->items);
     *paths = (cli_paths){0};
 }
@@ -166,12 +157,10 @@ locus_status cli_paths_positions(const cli_paths *paths, const locus_group *grou
     size_t *offsets = calloc(sequences + 1, sizeof *offsets);
     locus_status status = LOCUS_ERROR_MEMORY;
     if (each && offsets) {
-        for (size_t i = 0; i < tokens; i++) {
+        for (size_t i = 0; i < tokens; i++)
             each[i] = paths->items[i / repeat];
-        }
-        for (size_t i = 0; i <= sequences; i++) {
+        for (size_t i = 0; i <= sequences; i++)
             offsets[i] = apart ? i : i * tokens;
-        }
         const locus_packing packing = {.sequences = sequences, .offsets = offsets};
         status = locus_positions_create_paths(positions, group, &packing, each, error);
     } else {

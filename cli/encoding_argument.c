@@ -16,19 +16,17 @@
 char *cli_encoding_text(const locus_encoding *encoding) {
     const size_t size = locus_encoding_text(encoding, NULL, 0) + 1;
     char *text = malloc(size);
-    if (text) {
+    if (text)
         locus_encoding_text(encoding, text, size);
-    } else {
+    else
         cli_failure("out of memory for a spec of %zu bytes", size);
-    }
     return text;
 }
 
 static int look_at_side(cli_encoding *encoding) {
     char *text = cli_encoding_text(encoding->encoding);
-    if (!text) {
+    if (!text)
         return 1;
-    }
     encoding->keys_only = strstr(text, "side=key") != NULL;
     free(text);
     return 0;
@@ -37,9 +35,8 @@ static int look_at_side(cli_encoding *encoding) {
 int cli_encoding_parse(cli_encoding *encoding, const char *spec) {
     locus_error error = {.offset = -1};
     *encoding = (cli_encoding){0};
-    if (locus_encoding_parse(spec, &encoding->encoding, &error) != LOCUS_OK) {
+    if (locus_encoding_parse(spec, &encoding->encoding, &error) != LOCUS_OK)
         return cli_error_in(spec, &error);
-    }
     return look_at_side(encoding);
 }
 
@@ -50,9 +47,8 @@ static bool is_pattern(const char *text) {
     for (const char *at = text; *at; at++) {
         depth += *at == '(';
         depth -= *at == ')' && depth > 0;
-        if (*at == '/' && depth == 0) {
+        if (*at == '/' && depth == 0)
             return true;
-        }
     }
     return digits > 0 && text[digits] == '*';
 }
@@ -78,12 +74,10 @@ int cli_encoding_read_spec(cli_encoding *encoding, const cli_arguments *argument
     locus_error error = {.offset = -1};
     locus_pattern *pattern = NULL;
     *encoding = (cli_encoding){0};
-    if (!is_pattern(spec)) {
+    if (!is_pattern(spec))
         return cli_encoding_parse(encoding, spec);
-    }
-    if (locus_pattern_parse(spec, &pattern, &error) != LOCUS_OK) {
+    if (locus_pattern_parse(spec, &pattern, &error) != LOCUS_OK)
         return cli_error_in(spec, &error);
-    }
     int status = take_layer(encoding, arguments, pattern);
     locus_pattern_destroy(&pattern);
     return status;
@@ -102,9 +96,8 @@ int cli_encoding_plan(const cli_encoding *encoding, const locus_positions *queri
 }
 
 void cli_encoding_close(cli_encoding *encoding) {
-    for (size_t i = 0; encoding->values && i < encoding->count; i++) {
+    for (size_t i = 0; encoding->values && i < encoding->count; i++)
         free(encoding->values[i].data);
-    }
     free(encoding->values);
     free(encoding->infos);
     locus_binding_destroy(&encoding->binding);
@@ -114,9 +107,8 @@ void cli_encoding_close(cli_encoding *encoding) {
 
 int cli_encoding_need_site(const cli_encoding *encoding, const cli_arguments *arguments, locus_site site) {
     unsigned sites = locus_encoding_sites(encoding->encoding);
-    if (sites == 0 || (sites & (unsigned)site)) {
+    if (sites == 0 || (sites & (unsigned)site))
         return 0;
-    }
     const char *place = site == LOCUS_SITE_EMBEDDING   ? "the embedding"
                         : site == LOCUS_SITE_ENCODED   ? "what the encoder gives"
                         : site == LOCUS_SITE_QUERY_KEY ? "queries and keys"
@@ -138,20 +130,17 @@ int cli_encoding_list(cli_encoding *encoding) {
     }
     encoding->infos = calloc(encoding->count + 1, sizeof *encoding->infos);
     encoding->values = calloc(encoding->count + 1, sizeof *encoding->values);
-    if (!encoding->infos || !encoding->values) {
+    if (!encoding->infos || !encoding->values)
         return cli_failure("out of memory for the encoding's parameters");
-    }
     for (size_t i = 0; i < encoding->count; i++) {
         locus_parameter *info = &encoding->infos[i];
-        if (locus_encoding_parameter(encoding->encoding, &encoding->shape, i, info, &error) != LOCUS_OK) {
+        if (locus_encoding_parameter(encoding->encoding, &encoding->shape, i, info, &error) != LOCUS_OK)
             return cli_error(&error);
-        }
         locus_tensor view = locus_tensor_view(NULL, LOCUS_FLOAT64, info->rank, info->shape);
         size_t elements = locus_tensor_count(&view);
         double *data = calloc(elements ? elements : 1, sizeof *data);
-        if (!data) {
+        if (!data)
             return cli_failure("out of memory for the encoding's parameters");
-        }
         encoding->values[i] = locus_tensor_view(data, LOCUS_FLOAT64, info->rank, info->shape);
     }
     return 0;
@@ -159,9 +148,8 @@ int cli_encoding_list(cli_encoding *encoding) {
 
 static char *format_shape(char *text, size_t size, size_t rank, const int64_t *shape) {
     size_t used = (size_t)snprintf(text, size, "[");
-    for (size_t i = 0; i < rank && used + 24 < size; i++) {
+    for (size_t i = 0; i < rank && used + 24 < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%" PRId64, i ? ", " : "", shape[i]);
-    }
     snprintf(text + used, size - used, "]");
     return text;
 }
@@ -181,9 +169,8 @@ static int take_parameter(const lab_safetensors *file, const char *path, const l
         return cli_failure("%s: has no tensor '%s', which the encoding needs (%s)", path, info->name,
                            format_shape(wanted, sizeof wanted, info->rank, info->shape));
     }
-    if (array->dtype != LAB_F32 && array->dtype != LAB_F64) {
+    if (array->dtype != LAB_F32 && array->dtype != LAB_F64)
         return cli_failure("%s: tensor '%s' holds integers; floating-point numbers are needed", path, info->name);
-    }
     if (array->rank != info->rank || memcmp(array->shape, info->shape, info->rank * sizeof *info->shape) != 0) {
         return cli_failure("%s: tensor '%s' has shape %s, the encoding needs %s", path, info->name,
                            format_shape(found, sizeof found, array->rank, array->shape),
@@ -192,18 +179,16 @@ static int take_parameter(const lab_safetensors *file, const char *path, const l
     for (size_t i = 0; i < lab_array_count(array); i++) {
         values[i] =
             array->dtype == LAB_F32 ? (double)((const float *)array->data)[i] : ((const double *)array->data)[i];
-        if (!isfinite(values[i])) {
+        if (!isfinite(values[i]))
             return cli_failure("%s: tensor '%s' has an element that is not finite (number %zu)", path, info->name, i);
-        }
     }
     return 0;
 }
 
 static int read_parameters(cli_encoding *encoding, const lab_safetensors *file, const char *path) {
     int status = 0;
-    for (size_t i = 0; i < encoding->count && status == 0; i++) {
+    for (size_t i = 0; i < encoding->count && status == 0; i++)
         status = take_parameter(file, path, &encoding->infos[i], encoding->values[i].data);
-    }
     return status;
 }
 
@@ -211,9 +196,8 @@ int cli_encoding_rebind(cli_encoding *encoding) {
     locus_error error = {.offset = -1};
     locus_binding_destroy(&encoding->binding);
     if (locus_binding_create(&encoding->binding, encoding->encoding, &encoding->shape, encoding->values,
-                             encoding->count, &error) != LOCUS_OK) {
+                             encoding->count, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     return 0;
 }
 
@@ -225,9 +209,8 @@ static size_t table_dim(const lab_safetensors *file) {
         size_t length = strlen(array->name), tail = sizeof name - 1;
         bool named = length >= tail && !strcmp(array->name + length - tail, name) &&
                      (length == tail || array->name[length - tail - 1] == '.');
-        if (named && array->rank == 2) {
+        if (named && array->rank == 2)
             return (size_t)array->shape[1];
-        }
     }
     return 0;
 }
@@ -249,9 +232,8 @@ int cli_encoding_bind(cli_encoding *encoding, const cli_arguments *arguments, co
     locus_error error = {.offset = -1};
     lab_safetensors file = {0};
     const char *path = cli_text(arguments, "params");
-    if (path && lab_safetensors_read(&file, path, &error) != LOCUS_OK) {
+    if (path && lab_safetensors_read(&file, path, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     encoding->shape = *shape;
     encoding->length = (size_t)cli_integer(arguments, "length");
     complete_shape(&encoding->shape, &file);
@@ -281,9 +263,8 @@ static bool all_within(const lab_array *array, double most, double *value, char 
         if (!(fabs(*value) <= most)) {
             int64_t place[LAB_MAX_RANK];
             size_t rest = i;
-            for (size_t d = array->rank; d-- > 0; rest /= (size_t)array->shape[d]) {
+            for (size_t d = array->rank; d-- > 0; rest /= (size_t)array->shape[d])
                 place[d] = (int64_t)(rest % (size_t)array->shape[d]);
-            }
             format_shape(text, size, array->rank, place);
             return false;
         }
@@ -314,21 +295,18 @@ int cli_array_check(const lab_array *array, const char *path) {
 int cli_array_read(lab_array *array, const char *option, const char *path, size_t rank, const char *layout) {
     locus_error error = {.offset = -1};
     char shape[160];
-    if (lab_npy_read(array, path, &error) != LOCUS_OK) {
+    if (lab_npy_read(array, path, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     format_shape(shape, sizeof shape, array->rank, array->shape);
     int status = 0;
-    if (array->dtype != LAB_F32 && array->dtype != LAB_F64) {
+    if (array->dtype != LAB_F32 && array->dtype != LAB_F64)
         status = cli_failure("--%s %s: holds integers; floating-point numbers are needed", option, path);
-    } else if (array->rank != rank || lab_array_count(array) == 0) {
+    else if (array->rank != rank || lab_array_count(array) == 0)
         status = cli_failure("--%s %s: has shape %s; it must be %s", option, path, shape, layout);
-    } else {
+    else
         status = check_finite(array, option, path);
-    }
-    if (status) {
+    if (status)
         lab_array_free(array);
-    }
     return status;
 }
 
@@ -336,13 +314,11 @@ int cli_array_like(lab_array *array, lab_dtype dtype, size_t rank, const int64_t
     *array = (lab_array){.dtype = dtype, .rank = rank};
     memcpy(array->shape, shape, rank * sizeof *shape);
     double bytes = (double)lab_dtype_size(dtype);
-    for (size_t i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++)
         bytes *= (double)shape[i];
-    }
     char size[32], text[160];
-    if (bytes < 0x1p46) {
+    if (bytes < 0x1p46)
         array->data = calloc(lab_array_count(array) + 1, lab_dtype_size(dtype));
-    }
     if (!array->data) {
         return cli_failure("out of memory: an array of shape %s takes %s", format_shape(text, sizeof text, rank, shape),
                            cli_format_bytes(size, sizeof size, bytes));
@@ -351,15 +327,13 @@ int cli_array_like(lab_array *array, lab_dtype dtype, size_t rank, const int64_t
 }
 
 int cli_array_promote(lab_array *array) {
-    if (array->dtype == LAB_F64) {
+    if (array->dtype == LAB_F64)
         return 0;
-    }
     lab_array wide;
     int status = cli_array_like(&wide, LAB_F64, array->rank, array->shape);
     if (status == 0) {
-        for (size_t i = 0; i < lab_array_count(array); i++) {
+        for (size_t i = 0; i < lab_array_count(array); i++)
             ((double *)wide.data)[i] = element(array, i);
-        }
         lab_array_free(array);
         *array = wide;
     }
@@ -375,21 +349,17 @@ int cli_array_write(const lab_array *array, const char *path) {
     locus_error error = {.offset = -1};
     lab_array narrow = *array;
     int status = cli_array_check(array, path);
-    if (status) {
+    if (status)
         return status;
-    }
     if (array->dtype != LAB_F32) {
         status = cli_array_like(&narrow, LAB_F32, array->rank, array->shape);
-        for (size_t i = 0; status == 0 && i < lab_array_count(array); i++) {
+        for (size_t i = 0; status == 0 && i < lab_array_count(array); i++)
             ((float *)narrow.data)[i] = (float)element(array, i);
-        }
     }
-    if (status == 0 && lab_npy_write(&narrow, path, &error) != LOCUS_OK) {
+    if (status == 0 && lab_npy_write(&narrow, path, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
-    if (array->dtype != LAB_F32) {
+    if (array->dtype != LAB_F32)
         lab_array_free(&narrow);
-    }
     return status;
 }
 
@@ -397,9 +367,8 @@ int cli_array_write(const lab_array *array, const char *path) {
 
 int cli_workspace_open(locus_workspace *workspace, size_t bytes) {
     *workspace = (locus_workspace){.bytes = bytes};
-    if (bytes > 0 && !(workspace->data = locus_allocate(bytes))) {
+    if (bytes > 0 && !(workspace->data = locus_allocate(bytes)))
         return cli_failure("out of memory for a workspace of %zu bytes", bytes);
-    }
     return 0;
 }
 

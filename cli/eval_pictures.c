@@ -13,9 +13,8 @@ enum { SHOWN = 3 }; /* classes of a picture */
 static int read_picture(const char *path, size_t side, uint8_t *planes, float *image) {
     lab_picture picture;
     locus_error error;
-    if (lab_picture_read(&picture, path, &error) != LOCUS_OK) {
+    if (lab_picture_read(&picture, path, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     int status = 0;
     if (picture.width != side || picture.height != side) {
         status = cli_failure("'%s' is %zu×%zu pixels: scale or cut it to the %zu×%zu that the model was trained on",
@@ -33,9 +32,8 @@ static int read_pictures(const cli_pictures *pictures, size_t side, float *image
     const size_t size = LAB_IMAGE_CHANNELS * side * side;
     uint8_t *planes = malloc(size);
     int status = planes == NULL ? cli_failure("out of memory") : 0;
-    for (size_t i = 0; status == 0 && i < pictures->count; i++) {
+    for (size_t i = 0; status == 0 && i < pictures->count; i++)
         status = read_picture(pictures->paths[i], side, planes, images + i * size);
-    }
     free(planes);
     return status;
 }
@@ -47,9 +45,8 @@ static size_t best_classes(const float *probabilities, size_t classes, size_t be
         size_t largest = classes;
         for (size_t c = 0; c < classes; c++) {
             bool taken = false;
-            for (size_t k = 0; k < count; k++) {
+            for (size_t k = 0; k < count; k++)
                 taken = taken || best[k] == c;
-            }
             largest = !taken && (largest == classes || probabilities[c] > probabilities[largest]) ? c : largest;
         }
         best[count] = largest;
@@ -77,13 +74,11 @@ static void add_row(cli_table *table, const char *path, const char *const *names
                     size_t classes) {
     size_t best[SHOWN] = {0}, count = best_classes(probabilities, classes, best);
     cli_table_cell(table, "%s", path);
-    for (size_t k = 0; k < SHOWN; k++) {
-        if (k < count) {
+    for (size_t k = 0; k < SHOWN; k++)
+        if (k < count)
             cli_table_cell(table, "%s %.1f %%", names[best[k]], 100.0 * (double)probabilities[best[k]]);
-        } else {
+        else
             cli_table_cell(table, "–");
-        }
-    }
 }
 
 static int print(const cli_pictures *pictures, const char *const *names, const float *probabilities, size_t classes,
@@ -91,16 +86,13 @@ static int print(const cli_pictures *pictures, const char *const *names, const f
     static const char *const heads[] = {"picture", "class", "or", "or"};
     cJSON *list = json ? cJSON_CreateArray() : NULL;
     cli_table *table = json ? NULL : cli_table_create(heads, 1 + SHOWN);
-    for (size_t i = 0; i < pictures->count; i++) {
-        if (json) {
+    for (size_t i = 0; i < pictures->count; i++)
+        if (json)
             add_json(list, pictures->paths[i], names, probabilities + i * classes, classes);
-        } else {
+        else
             add_row(table, pictures->paths[i], names, probabilities + i * classes, classes);
-        }
-    }
-    if (json) {
+    if (json)
         return cli_json_print(list);
-    }
     cli_table_print(table, stdout);
     cli_table_free(table);
     return 0;
@@ -113,12 +105,10 @@ int cli_eval_pictures(lab_model *model, const lab_train_config *config, const cl
     locus_error error;
     int status = images == NULL || probabilities == NULL ? cli_failure("out of memory") : 0;
     status = status ? status : read_pictures(pictures, side, images);
-    if (status == 0 && lab_model_classify(model, images, pictures->count, probabilities, &error) != LOCUS_OK) {
+    if (status == 0 && lab_model_classify(model, images, pictures->count, probabilities, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
-    if (status == 0) {
+    if (status == 0)
         status = print(pictures, lab_task_find(config->task)->class_names, probabilities, classes, json);
-    }
     free(images);
     free(probabilities);
     return status;

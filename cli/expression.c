@@ -14,9 +14,8 @@ cli_expression cli_expression_at(const lab_dataset *set, size_t index) {
 
 char *cli_expression_text(const cli_expression *expression) {
     char *text = lab_listops_string(expression->count, expression->tokens, expression->parents, expression->branches);
-    if (text == NULL) {
+    if (text == NULL)
         cli_failure("out of memory for an expression's text");
-    }
     return text;
 }
 

@@ -43,9 +43,8 @@ static bool same_tokens(const cJSON *array, const lab_listops_reader *reader) {
     const cJSON *item;
     size_t t = 0;
     cJSON_ArrayForEach(item, array) {
-        if (t >= reader->count || !cJSON_IsNumber(item) || item->valueint != reader->tokens[t++]) {
+        if (t >= reader->count || !cJSON_IsNumber(item) || item->valueint != reader->tokens[t++])
             return false;
-        }
     }
     return t == reader->count;
 }
@@ -55,24 +54,20 @@ static int read_object(const place *at, const cJSON *root, lab_listops_builder *
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, "input_text"));
     locus_error error;
     if (!cJSON_IsNumber(target) || target->valuedouble < 0 || target->valuedouble > 9 ||
-        target->valuedouble > target->valueint) {
+        target->valuedouble > target->valueint)
         return cli_failure("%s, line %zu: \"target\" is no class from 0 to 9", at->path, at->line);
-    }
-    if (text == NULL) {
+    if (text == NULL)
         return cli_failure("%s, line %zu: \"input_text\" is missing: the expression as text", at->path, at->line);
-    }
-    if (lab_listops_append(builder, text, target->valueint, &error) != LOCUS_OK) {
+    if (lab_listops_append(builder, text, target->valueint, &error) != LOCUS_OK)
         return cli_failure("%s, line %zu: %s", at->path, at->line, error.message);
-    }
     return same_tokens(cJSON_GetObjectItemCaseSensitive(root, "input"), &builder->reader)
                ? 0
                : cli_failure("%s, line %zu: \"input\" is not the tokens of \"input_text\"", at->path, at->line);
 }
 
 static int read_line(const place *at, const char *line, lab_listops_builder *builder) {
-    if (line[strspn(line, " \t\r\n")] == '\0') {
+    if (line[strspn(line, " \t\r\n")] == '\0')
         return 0;
-    }
     bool out_of_memory;
     cJSON *root = lab_json_parse(line, strlen(line), false, NULL, &out_of_memory);
     const int status = cJSON_IsObject(root) ? read_object(at, root, builder)
@@ -90,17 +85,15 @@ static int read_json(lab_dataset *set, const char *path, lab_asked asked) {
     locus_error error;
     char *line = NULL;
     size_t room = 0;
-    if (lab_input_open(&input, path, &error) != LOCUS_OK) {
+    if (lab_input_open(&input, path, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     int status = 0;
     while (status == 0 && getline(&line, &room, input.stream) >= 0) {
         at.line++;
         status = read_line(&at, line, &builder);
     }
-    if (status == 0 && set->samples == 0) {
+    if (status == 0 && set->samples == 0)
         status = cli_failure("%s: there is no expression in it", path);
-    }
     free(line);
     lab_input_close(&input);
     lab_listops_builder_destroy(&builder);
@@ -122,9 +115,8 @@ int cli_data_inspect_expression_file(cli_arguments *arguments, const char *path)
     const lab_asked asked = (lab_asked)cli_choice(arguments, "target");
     lab_dataset set = {0};
     int status = cli_expressions_are_tabbed(path) ? read_tabbed(&set, path, asked) : read_json(&set, path, asked);
-    if (status == 0) {
+    if (status == 0)
         status = cli_data_describe_expressions(path, &set, asked, arguments);
-    }
     lab_dataset_destroy(&set);
     return status;
 }

@@ -47,9 +47,8 @@ static void look_at(look *at, const cli_expression *s, size_t index, size_t *lev
         deepest = levels[t] > deepest ? levels[t] : deepest;
         arguments[t] = 0;
         arguments[parent] += s->branches[t] > 0;
-        if (s->tokens[t] == LAB_LISTOPS_END) {
+        if (s->tokens[t] == LAB_LISTOPS_END)
             add(&at->arguments, at->operator_count++, arguments[parent]);
-        }
         at->digit_count += s->tokens[t] >= LAB_LISTOPS_ZERO && s->tokens[t] < LAB_LISTOPS_MIN;
     }
     add(&at->length, index, s->count - 1);
@@ -65,17 +64,15 @@ static int look_around(look *at) {
         longest = s.count > longest ? s.count : longest;
     }
     size_t *levels = calloc(2 * (longest + 1), sizeof *levels);
-    if (levels == NULL) {
+    if (levels == NULL)
         return cli_failure("out of memory for statistics");
-    }
     for (size_t i = 0; i < at->set->samples; i++) {
         const cli_expression s = cli_expression_at(at->set, i);
         look_at(at, &s, i, levels, levels + longest + 1);
     }
     free(levels);
-    for (size_t c = 0; c < at->class_count; c++) {
+    for (size_t c = 0; c < at->class_count; c++)
         at->majority = at->classes[c] > at->classes[at->majority] ? c : at->majority;
-    }
     return 0;
 }
 
@@ -103,9 +100,8 @@ static int print_json(const look *at) {
     cJSON_AddNumberToObject(root, "digits", (double)at->digit_count);
     cJSON_AddNumberToObject(root, "vocabulary", LAB_LISTOPS_TOKENS);
     cJSON *classes = cJSON_AddArrayToObject(root, "classes");
-    for (size_t c = 0; c < at->class_count; c++) {
+    for (size_t c = 0; c < at->class_count; c++)
         cJSON_AddItemToArray(classes, cJSON_CreateNumber((double)at->classes[c]));
-    }
     cJSON_AddNumberToObject(root, "chance", 1.0 / (double)at->class_count);
     cJSON_AddNumberToObject(root, "majority", share_of(at, at->majority));
     return cli_json_print(root);
@@ -142,9 +138,8 @@ static int print_text(const look *at, size_t shown) {
     for (size_t i = 0; i < shown && i < at->set->samples; i++) {
         const cli_expression s = cli_expression_at(at->set, i);
         char *text = cli_expression_text(&s);
-        if (text == NULL) {
+        if (text == NULL)
             return 1;
-        }
         cli_print("\ninput  %.*s%s\ntarget %d\n", SHOWN_TEXT, text, strlen(text) > SHOWN_TEXT ? " …" : "",
                   (int)s.label);
         free(text);
@@ -159,8 +154,7 @@ int cli_data_describe_expressions(const char *subject, const lab_dataset *set, l
                .set = set,
                .class_count = asked == LAB_ASKED_PARITY ? 2 : DIGITS};
     const int status = look_around(&at);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     return cli_flag(arguments, "json") ? print_json(&at) : print_text(&at, (size_t)cli_integer(arguments, "show"));
 }

@@ -21,11 +21,9 @@ static cli_term *folded_term(cli_folding *folding) {
 static size_t axis_of(const cli_folding *folding, size_t pair, size_t before) {
     const locus_fold_shape *shape = &folding->shape;
     for (size_t h = 0; h < shape->heads; h++) {
-        for (size_t c = 0; c < shape->coordinates; c++) {
-            if (folding->angles[(h * shape->coordinates + c) * shape->pairs + pair] != 0) {
+        for (size_t c = 0; c < shape->coordinates; c++)
+            if (folding->angles[(h * shape->coordinates + c) * shape->pairs + pair] != 0)
                 return c;
-            }
-        }
     }
     return before;
 }
@@ -36,9 +34,8 @@ static int set_axes(cli_folding *folding, cli_term *term) {
     const locus_fold_shape *shape = &folding->shape;
     size_t pairs[AXES_MOST] = {0}, used = 0;
     char group[24], split[AXES_MOST * 8];
-    if (shape->coordinates == 1) {
+    if (shape->coordinates == 1)
         return 0;
-    }
     if (2 * shape->pairs < shape->head_dim) {
         return cli_failure(
             "fold: %zu of %zu head dimensions stand still, and blocks of 'algebraic' fill the head; fold "
@@ -68,11 +65,10 @@ static int set_axes(cli_folding *folding, cli_term *term) {
 static int drop_rope(cli_term *term) {
     for (size_t i = 0; i < term->count;) {
         const char *key = term->options[i].key;
-        if (strcmp(key, "side") == 0 || strcmp(key, "values") == 0) {
+        if (strcmp(key, "side") == 0 || strcmp(key, "values") == 0)
             i++;
-        } else if (cli_term_set(term, key, NULL)) {
+        else if (cli_term_set(term, key, NULL))
             return 1;
-        }
     }
     return 0;
 }
@@ -102,17 +98,15 @@ int cli_folding_algebraic_spec(cli_folding *folding) {
 static void standard_basis(const cli_folding *folding, double *B) {
     const size_t dim = folding->shape.head_dim;
     size_t pair = 0, alone = 0;
-    for (size_t c = 0; c < folding->shape.coordinates; c++) {
+    for (size_t c = 0; c < folding->shape.coordinates; c++)
         pair += cli_folding_block(folding, c).dim / 2;
-    }
     alone = 2 * pair;
     for (size_t c = 0, column = 0; c < folding->shape.coordinates; c++) {
         const cli_fold_block block = cli_folding_block(folding, c);
         for (size_t i = 0; i < block.dim; i++) {
             size_t at = i < block.dim / 2 * 2 ? column++ : alone++;
-            for (size_t h = 0; h < folding->shape.heads; h++) {
+            for (size_t h = 0; h < folding->shape.heads; h++)
                 B[(h * dim + block.first + i) * dim + at] = 1;
-            }
         }
     }
 }
@@ -126,13 +120,11 @@ static int random_basis(cli_folding *folding, uint64_t seed, double *B) {
     drawn.spec = folding->spec;
     status = status ? status : cli_folding_parse(&drawn);
     if (status == 0 && locus_encoding_initialise(drawn.target.encoding, &drawn.target.shape, seed, drawn.target.values,
-                                                 drawn.target.count, &error) != LOCUS_OK) {
+                                                 drawn.target.count, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     status = status ? status : cli_encoding_rebind(&drawn.target);
-    if (status == 0 && locus_fold(drawn.target.binding, B, NULL, NULL, &error) != LOCUS_OK) {
+    if (status == 0 && locus_fold(drawn.target.binding, B, NULL, NULL, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     for (size_t i = 0; status == 0 && i < drawn.target.count; i++) {
         if (cli_folding_own(folding, i)) { /* of which cycles keep theirs */
             memcpy(folding->target.values[i].data, drawn.target.values[i].data,
@@ -171,9 +163,8 @@ static void fill_generators(const cli_folding *folding, const char *name, const 
         size_t generator = 0;
         for (size_t c = 0; c < folding->shape.coordinates; c++) {
             const cli_fold_block block = cli_folding_block(folding, c);
-            if (one && c != only) {
+            if (one && c != only)
                 continue;
-            }
             double *A = (double *)tensor->data + (table * generators + generator++) * square;
             if (block.coordinate.kind != LOCUS_COORDINATE_CYCLE) {
                 fill_generator(folding, &block, B + table * dim * dim,
@@ -188,9 +179,8 @@ static void fill_turn(const cli_folding *folding, const double *B) {
     for (size_t i = 0; i < folding->shape.heads * dim * dim; i++) {
         const double *u = folding->basis + i / dim * dim, *b = B + (i / dim / dim * dim + i % dim) * dim;
         double sum = 0;
-        for (size_t k = 0; k < dim; k++) {
+        for (size_t k = 0; k < dim; k++)
             sum += u[k] * b[k];
-        }
         folding->turn[i] = sum;
     }
 }
@@ -199,16 +189,14 @@ int cli_folding_algebraic_fill(cli_folding *folding, const cli_folding_wish *wis
     const size_t dim = folding->shape.head_dim;
     double *B = calloc(folding->shape.heads * dim * dim, sizeof *B);
     int status = B ? 0 : cli_failure("out of memory for a basis");
-    if (status == 0 && wish->random_basis) {
+    if (status == 0 && wish->random_basis)
         status = random_basis(folding, wish->seed, B);
-    } else if (status == 0) {
+    else if (status == 0)
         standard_basis(folding, B);
-    }
     for (size_t i = 0; status == 0 && i < folding->target.count; i++) {
         const char *name = cli_folding_own(folding, i);
-        if (name && strncmp(name, "generators", 10) == 0) {
+        if (name && strncmp(name, "generators", 10) == 0)
             fill_generators(folding, name, B, &folding->target.values[i]);
-        }
     }
     if (status == 0) {
         fill_turn(folding, B);

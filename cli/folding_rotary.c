@@ -23,14 +23,12 @@ static cli_term *folded_term(cli_folding *folding) {
 static int keep_options(cli_term *term, const char *const *kept) {
     for (size_t i = 0; i < term->count;) {
         const char *const *name = kept;
-        while (*name && strcmp(*name, term->options[i].key) != 0) {
+        while (*name && strcmp(*name, term->options[i].key) != 0)
             name++;
-        }
-        if (*name) {
+        if (*name)
             i++;
-        } else if (cli_term_set(term, term->options[i].key, NULL)) {
+        else if (cli_term_set(term, term->options[i].key, NULL))
             return 1;
-        }
     }
     return 0;
 }
@@ -50,9 +48,8 @@ static int rope_spec(cli_term *term, bool half) {
 /* decay=c of a term becomes a term of its own. */
 static int split_decay(cli_folding *folding, const char *decay) {
     cli_term *term = NULL;
-    if (!decay) {
+    if (!decay)
         return 0;
-    }
     const bool learned = strncmp(decay, "learned:", 8) == 0;
     char copy[64];
     snprintf(copy, sizeof copy, "%s", learned ? decay + 8 : decay);
@@ -66,9 +63,8 @@ static int single_rope_spec(cli_folding *folding, bool half) {
     cli_term *term = folded_term(folding);
     const locus_fold_shape *shape = &folding->shape;
     char rotate[24], decay[64] = "";
-    if (shape->pairs == 0) {
+    if (shape->pairs == 0)
         return cli_failure("fold: a head of one dimension has no pair to turn");
-    }
     if (shape->coordinates != 1 ||
         locus_group_coordinate(locus_encoding_group(folding->source->encoding), 0).kind != LOCUS_COORDINATE_AXIS) {
         return cli_failure(
@@ -94,16 +90,14 @@ static int single_rope_spec(cli_folding *folding, bool half) {
 
 int cli_folding_rotary_spec(cli_folding *folding, bool half) {
     cli_term *term = folded_term(folding);
-    if (strcmp(term->name, "rope") == 0 || strcmp(term->name, "roper") == 0) {
+    if (strcmp(term->name, "rope") == 0 || strcmp(term->name, "roper") == 0)
         return rope_spec(term, half);
-    }
     if (strcmp(term->name, "mixed") == 0 || strcmp(term->name, "string") == 0) {
         return half ? cli_failure("fold: half pairs are rope's; '%s' turns pairs (2i, 2i + 1)", term->name)
                     : cli_term_rename(term, "mixed");
     }
-    if (half || 2 * folding->shape.pairs < folding->shape.head_dim) {
+    if (half || 2 * folding->shape.pairs < folding->shape.head_dim)
         return single_rope_spec(folding, half);
-    }
     int status = cli_term_set(term, "init", NULL);
     return status ? status : cli_term_set(term, "generator", "angles");
 }
@@ -118,9 +112,8 @@ static const double *angles_of(const cli_folding *folding, size_t head, size_t c
 static void fill_frequencies(const cli_folding *folding, const locus_tensor *tensor) {
     const size_t pairs = folding->shape.pairs, axes = tensor->rank == 3 ? (size_t)tensor->shape[1] : 1;
     double *out = tensor->data;
-    for (size_t i = 0; i < locus_tensor_count(tensor); i++) {
+    for (size_t i = 0; i < locus_tensor_count(tensor); i++)
         out[i] = angles_of(folding, i / pairs / axes, i / pairs % axes)[i % pairs];
-    }
 }
 
 /* angles [tables, generators, b/2], or angles.F of coordinate F alone; cycles have none */
@@ -133,9 +126,8 @@ static void fill_angles(const cli_folding *folding, const char *name, const locu
         size_t generator = 0;
         for (size_t c = 0; c < folding->shape.coordinates; c++) {
             const cli_fold_block block = cli_folding_block(folding, c);
-            if ((one && c != only) || block.coordinate.kind == LOCUS_COORDINATE_CYCLE) {
+            if ((one && c != only) || block.coordinate.kind == LOCUS_COORDINATE_CYCLE)
                 continue;
-            }
             memcpy(out + (table * generators + generator++) * pairs, angles_of(folding, table, c) + block.pair,
                    pairs * sizeof *out);
         }
@@ -151,9 +143,8 @@ static void fill_turn(const cli_folding *folding, const double *V) {
         for (size_t i = 0; i < dim; i++) {
             for (size_t j = 0; j < dim; j++) {
                 double sum = 0;
-                for (size_t k = 0; k < dim; k++) {
+                for (size_t k = 0; k < dim; k++)
                     sum += u[i * dim + k] * v[j * dim + k];
-                }
                 t[i * dim + j] = sum;
             }
         }
@@ -163,9 +154,8 @@ static void fill_turn(const cli_folding *folding, const double *V) {
 /* The target must turn its pairs as the source does: what follows rests on it. */
 static int check_angles(const cli_folding *folding, const locus_fold_shape *shape, const double *angles) {
     bool same = shape->pairs == folding->shape.pairs && shape->coordinates == folding->shape.coordinates;
-    for (size_t i = 0; same && i < shape->heads * shape->coordinates * shape->pairs; i++) {
+    for (size_t i = 0; same && i < shape->heads * shape->coordinates * shape->pairs; i++)
         same = fabs(angles[i] - folding->angles[i]) <= 1e-12 * fmax(1, fabs(angles[i]));
-    }
     return same ? 0 : cli_failure("fold: the rotary form does not turn as the encoding does; please report the spec");
 }
 
@@ -174,19 +164,16 @@ int cli_folding_rotary_fill(cli_folding *folding) {
     locus_fold_shape shape;
     for (size_t i = 0; i < folding->target.count; i++) {
         const char *name = cli_folding_own(folding, i);
-        if (name && strcmp(name, "frequencies") == 0) {
+        if (name && strcmp(name, "frequencies") == 0)
             fill_frequencies(folding, &folding->target.values[i]);
-        } else if (name && strncmp(name, "angles", 6) == 0) {
+        else if (name && strncmp(name, "angles", 6) == 0)
             fill_angles(folding, name, &folding->target.values[i]);
-        }
     }
     int status = cli_encoding_rebind(&folding->target);
-    if (status) {
+    if (status)
         return status;
-    }
-    if (locus_fold_measure(folding->target.binding, &shape, &error) != LOCUS_OK) {
+    if (locus_fold_measure(folding->target.binding, &shape, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     double *V = calloc(shape.heads * shape.head_dim * shape.head_dim, sizeof *V);
     double *angles = calloc(shape.heads * shape.coordinates * shape.pairs + 1, sizeof *angles);
     if (!V || !angles) {

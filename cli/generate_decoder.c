@@ -64,12 +64,10 @@ int cli_generate_refuse(const cli_arguments *arguments, const lab_task *task) {
 
 static int check(const cli_arguments *arguments, const lab_task *task) {
     const bool given = cli_given_by_user(arguments, "prompt") || cli_given_by_user(arguments, "prompts");
-    if (cli_given_by_user(arguments, "prompt") && cli_given_by_user(arguments, "prompts")) {
+    if (cli_given_by_user(arguments, "prompt") && cli_given_by_user(arguments, "prompts"))
         return cli_usage_error("--prompt is one, --prompts are many in a file: give one of them");
-    }
-    if (given && cli_given_by_user(arguments, "n")) {
+    if (given && cli_given_by_user(arguments, "n"))
         return cli_usage_error("-n draws problems of the test set; with a prompt, leave it out");
-    }
     if (!given && !task->solved) {
         return cli_usage_error("a prompt is missing: --prompt TEXT, or --prompts FILE with one to a line; %s has no "
                                "problems to answer",
@@ -85,20 +83,15 @@ static int read_sampling(lab_sampling *sampling, const cli_arguments *arguments,
                                .top_k = (size_t)cli_integer(arguments, "top-k"),
                                .top_p = text ? 0.95 : 1.0,
                                .seed = (uint64_t)cli_integer(arguments, "seed")};
-    if (cli_given_by_user(arguments, "temperature")) {
+    if (cli_given_by_user(arguments, "temperature"))
         sampling->temperature = cli_number(arguments, "temperature");
-    }
-    if (cli_given_by_user(arguments, "top-p")) {
+    if (cli_given_by_user(arguments, "top-p"))
         sampling->top_p = cli_number(arguments, "top-p");
-    }
-    if (!(sampling->top_p > 0.0)) {
+    if (!(sampling->top_p > 0.0))
         return cli_usage_error("--top-p: no token is left at 0; it lies above 0, up to 1");
-    }
-    for (size_t i = 0; !(sampling->temperature > 0.0) && i < sizeof of_draws / sizeof *of_draws; i++) {
-        if (cli_given_by_user(arguments, of_draws[i])) {
+    for (size_t i = 0; !(sampling->temperature > 0.0) && i < sizeof of_draws / sizeof *of_draws; i++)
+        if (cli_given_by_user(arguments, of_draws[i]))
             return cli_usage_error("--%s: nothing is drawn at temperature 0; give --temperature, too", of_draws[i]);
-        }
-    }
     return 0;
 }
 
@@ -141,9 +134,8 @@ static bool append(answer *to, const char *piece, size_t bytes) {
     if (to->used + bytes + 1 > to->room) {
         const size_t room = 2 * to->room + bytes + 64;
         char *text = realloc(to->text, room);
-        if (text == NULL) {
+        if (text == NULL)
             return false;
-        }
         to->text = text;
         to->room = room;
     }
@@ -200,9 +192,8 @@ static int decode(job *j) {
                                        .sampling = sampling.temperature > 0.0 ? &sampling : NULL};
     j->started = now();
     int status = output_offsets == NULL ? cli_failure("out of memory") : 0;
-    if (status == 0 && lab_model_generate(j->model, &batch, &generation, &error) != LOCUS_OK) {
+    if (status == 0 && lab_model_generate(j->model, &batch, &generation, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     j->ended = now();
     free(output_offsets);
     for (size_t s = 0; s < j->count && status == 0; s++) {
@@ -218,9 +209,8 @@ static int decode(job *j) {
 /* The last token that a prompt gets is not read. Nothing begins that cannot be finished. */
 static int check_length(const job *j, size_t prompt, size_t limit) {
     locus_error error;
-    if (lab_model_reaches(j->model, prompt + limit - 1, &error) == LOCUS_OK) {
+    if (lab_model_reaches(j->model, prompt + limit - 1, &error) == LOCUS_OK)
         return 0;
-    }
     return prompt > 1 && lab_model_reaches(j->model, prompt, &error) != LOCUS_OK
                ? cli_failure("the prompt's %zu tokens are too many: %s", prompt, error.message)
                : cli_failure("the prompt has %zu tokens and %zu may follow: %s; or give fewer --tokens", prompt, limit,
@@ -233,15 +223,12 @@ static size_t limit_of(const job *j, size_t p) {
     const size_t prompt = j->prompts.offsets[p + 1] - j->prompts.offsets[p], sequence = j->config.data.sequence;
     const size_t left = sequence > prompt ? sequence - prompt : 1;
     locus_error error;
-    if (cli_given_by_user(j->arguments, "tokens")) {
+    if (cli_given_by_user(j->arguments, "tokens"))
         return (size_t)cli_integer(j->arguments, "tokens");
-    }
-    if (!j->given) {
+    if (!j->given)
         return j->prompts.drawn.target_offsets[p + 1] - j->prompts.drawn.target_offsets[p] + OVERRUN;
-    }
-    if (j->writing.task->kind == LAB_TASK_PROBLEMS) {
+    if (j->writing.task->kind == LAB_TASK_PROBLEMS)
         return left;
-    }
     return left >= TEXT_TOKENS || lab_model_reaches(j->model, prompt + TEXT_TOKENS - 1, &error) == LOCUS_OK
                ? TEXT_TOKENS
                : left;
@@ -296,9 +283,8 @@ static double token_rate(const job *j) {
 
 static void target_text(const job *j, size_t p, char *text) {
     const lab_dataset *set = &j->prompts.drawn;
-    for (size_t t = set->target_offsets[p]; t < set->target_offsets[p + 1]; t++) {
+    for (size_t t = set->target_offsets[p]; t < set->target_offsets[p + 1]; t++)
         *text++ = j->writing.task->characters[set->target[t]];
-    }
     *text = '\0';
 }
 
@@ -312,9 +298,8 @@ static cJSON *answer_json(const job *j, size_t p, const int32_t *tokens) {
     cJSON_AddNumberToObject(object, "tokens_per_second", token_rate(j));
     cJSON_AddNumberToObject(object, "first_token_seconds", a->tokens > 0 ? a->first - j->started : 0.0);
     ids = cJSON_AddArrayToObject(object, "token_ids");
-    for (size_t t = 0; t < a->tokens; t++) {
+    for (size_t t = 0; t < a->tokens; t++)
         cJSON_AddItemToArray(ids, cJSON_CreateNumber(tokens[t]));
-    }
     return object;
 }
 
@@ -323,9 +308,8 @@ static int print_drawn(job *j, size_t p, const int32_t *tokens) {
     const lab_dataset *set = &j->prompts.drawn;
     const bool right = is_right(j, p, tokens);
     char *target = malloc(set->target_offsets[p + 1] - set->target_offsets[p] + 1);
-    if (target == NULL) {
+    if (target == NULL)
         return cli_failure("out of memory");
-    }
     target_text(j, p, target);
     if (j->list != NULL) {
         cJSON *object = answer_json(j, p, tokens);
@@ -335,9 +319,8 @@ static int print_drawn(job *j, size_t p, const int32_t *tokens) {
     } else {
         cli_print("%sinput  %s\noutput %s%s\n", p == 0 ? "" : "\n", j->prompts.texts[p],
                   j->answers[p].text ? j->answers[p].text : "", right ? "  (right)" : "  (wrong)");
-        if (!right) {
+        if (!right)
             cli_print("target %s\n", target);
-        }
     }
     free(target);
     return 0;
@@ -345,13 +328,12 @@ static int print_drawn(job *j, size_t p, const int32_t *tokens) {
 
 /* What streams stands there already. */
 static int print_given(job *j, size_t p, const int32_t *tokens) {
-    if (j->list != NULL) {
+    if (j->list != NULL)
         cJSON_AddItemToArray(j->list, answer_json(j, p, tokens));
-    } else if (j->streams) {
+    else if (j->streams)
         putchar('\n');
-    } else {
+    else
         cli_print("%s%s\n", cli_quiet ? "" : j->prompts.texts[p], j->answers[p].text ? j->answers[p].text : "");
-    }
     return 0;
 }
 
@@ -394,9 +376,8 @@ static int answer_all(job *j) {
         status = status ? status : print(j);
     }
     status = status || !json ? status : print_json(j);
-    for (size_t p = 0; p < j->prompts.count; p++) {
+    for (size_t p = 0; p < j->prompts.count; p++)
         tokens += j->answers[p].tokens;
-    }
     return status || !j->stopped ? status : cli_failure("stopped after %zu tokens", tokens);
 }
 
@@ -406,9 +387,8 @@ static int32_t end_of(const lab_task *task, size_t vocabulary) {
 }
 
 static void job_free(job *j) {
-    for (size_t p = 0; j->answers != NULL && p < j->prompts.count; p++) {
+    for (size_t p = 0; j->answers != NULL && p < j->prompts.count; p++)
         free(j->answers[p].text);
-    }
     free(j->answers);
     free(j->limits);
     free(j->offsets);
@@ -424,9 +404,8 @@ static int open_job(job *j, const cli_store *store, const lab_run *trained) {
     locus_error error;
     char *folder = lab_run_path(store->folder, trained->name, NULL);
     int status = folder == NULL ? cli_failure("out of memory") : 0;
-    if (status == 0 && lab_train_load(trained, store->folder, &j->config, &j->model, &error) != LOCUS_OK) {
+    if (status == 0 && lab_train_load(trained, store->folder, &j->config, &j->model, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     status = status ? status : cli_writing_open(&j->writing, &j->config, folder);
     free(folder);
     return status;
@@ -438,9 +417,8 @@ int cli_generate_decoder(const cli_arguments *arguments, const cli_store *store,
              .given = cli_given_by_user(arguments, "prompt") || cli_given_by_user(arguments, "prompts")};
     int status = check(arguments, task);
     status = status ? status : read_sampling(&j.sampling, arguments, task->kind == LAB_TASK_TEXT);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     status = open_job(&j, store, trained);
     j.end = end_of(task, j.writing.vocabulary);
     status = status    ? status

@@ -21,15 +21,12 @@ int cli_writing_open(cli_writing *writing, const lab_train_config *config, const
     locus_error error;
     *writing = (cli_writing){
         .task = lab_task_find(config->task), .options = config->data, .vocabulary = config->model.vocabulary};
-    if (writing->task->kind == LAB_TASK_PROBLEMS) {
+    if (writing->task->kind == LAB_TASK_PROBLEMS)
         return 0;
-    }
-    if (lab_tokenizer_open_folder(&writing->tokenizer, folder, &error) != LOCUS_OK) {
+    if (lab_tokenizer_open_folder(&writing->tokenizer, folder, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
-    if (lab_tokenizer_vocabulary(writing->tokenizer) == writing->vocabulary) {
+    if (lab_tokenizer_vocabulary(writing->tokenizer) == writing->vocabulary)
         return 0;
-    }
     return cli_failure(
         "the tokenizer in '%s' has %zu tokens, the model %zu: put back the files that the training wrote", folder,
         lab_tokenizer_vocabulary(writing->tokenizer), writing->vocabulary);
@@ -42,16 +39,14 @@ void cli_writing_close(cli_writing *writing) {
 cli_writer cli_writer_begin(const cli_writing *writing, const int32_t *prompt, size_t count) {
     cli_writer writer = {.writing = writing, .detokenizer = {.tokenizer = writing->tokenizer}};
     char ignored[CLI_PIECE];
-    for (size_t t = 0; t < count; t++) {
+    for (size_t t = 0; t < count; t++)
         cli_writer_add(&writer, prompt[t], ignored);
-    }
     return writer;
 }
 
 size_t cli_writer_add(cli_writer *writer, int32_t token, char text[CLI_PIECE]) {
-    if (writer->writing->tokenizer != NULL) {
+    if (writer->writing->tokenizer != NULL)
         return lab_detokenizer_add(&writer->detokenizer, token, text, CLI_PIECE);
-    }
     text[0] = writer->writing->task->characters[token];
     return 1;
 }
@@ -68,9 +63,8 @@ typedef struct prompt_source {
 } prompt_source;
 
 static const char *place_text(prompt_source *source) {
-    if (source->line == 0) {
+    if (source->line == 0)
         return source->name;
-    }
     snprintf(source->text, sizeof source->text, "'%.256s', line %zu", source->name, source->line);
     return source->text;
 }
@@ -100,9 +94,8 @@ static int prompt_tokens(const cli_writing *writing, const char *text, size_t by
         *tokens = malloc((bytes + 1) * sizeof **tokens);
         return *tokens == NULL ? no_memory() : problem_tokens(writing, text, source, *tokens);
     }
-    if (lab_tokenizer_encode(writing->tokenizer, text, bytes, tokens, count, &error) != LOCUS_OK) {
+    if (lab_tokenizer_encode(writing->tokenizer, text, bytes, tokens, count, &error) != LOCUS_OK)
         return cli_failure("%s: %s", place_text(source), error.message);
-    }
     return *count > 0
                ? 0
                : cli_failure("%s: the text has no tokens; a decoder needs one to begin with", place_text(source));
@@ -118,9 +111,8 @@ static int grow(cli_prompts *prompts, size_t more) {
     prompts->offsets = offsets ? offsets : prompts->offsets;
     int32_t *tokens = realloc(prompts->tokens, (used + more + 1) * sizeof *tokens);
     prompts->tokens = tokens ? tokens : prompts->tokens;
-    if (texts == NULL || offsets == NULL || tokens == NULL) {
+    if (texts == NULL || offsets == NULL || tokens == NULL)
         return no_memory();
-    }
     prompts->offsets[0] = 0;
     prompts->offsets[count + 1] = used + more;
     return 0;
@@ -138,9 +130,8 @@ static int add(cli_prompts *prompts, const cli_writing *writing, const char *tex
         prompts->texts[prompts->count] = malloc(bytes + 1);
         status = prompts->texts[prompts->count] == NULL ? no_memory() : 0;
     }
-    if (status == 0) {
+    if (status == 0)
         memcpy(prompts->texts[prompts->count++], text, bytes + 1);
-    }
     free(tokens);
     return status;
 }
@@ -152,17 +143,15 @@ static int read_standard_input(char **text, size_t *bytes) {
     for (*text = malloc(room); *text != NULL; room *= 2) {
         got = fread(*text + *bytes, 1, room - 1 - *bytes, stdin);
         *bytes += got;
-        if (ferror(stdin)) {
+        if (ferror(stdin))
             return cli_failure("cannot read standard input: %s", strerror(errno));
-        }
         if (*bytes < room - 1) {
             (*text)[*bytes] = '\0';
             return 0;
         }
         char *larger = realloc(*text, 2 * room);
-        if (larger == NULL) {
+        if (larger == NULL)
             break;
-        }
         *text = larger;
     }
     return no_memory();
@@ -189,9 +178,8 @@ static int read_lines(cli_prompts *prompts, const cli_writing *writing, const ch
     locus_error error;
     char *text;
     size_t bytes;
-    if (lab_file_read(path, &text, &bytes, &error) != LOCUS_OK) {
+    if (lab_file_read(path, &text, &bytes, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     int status = bytes == 0 ? cli_failure("'%s' is empty; it holds prompts, one to a line", path) : 0;
     for (size_t at = 0, end; status == 0 && at < bytes; at = end + 1) {
         const char *line_end = memchr(text + at, '\n', bytes - at);
@@ -210,15 +198,12 @@ int cli_prompts_read(cli_prompts *prompts, const cli_arguments *arguments, const
     prompt_source source = {.name = "--prompt"};
     const char *text = cli_text(arguments, "prompt"), *path = cli_text(arguments, "prompts");
     *prompts = (cli_prompts){0};
-    if (path != NULL) {
+    if (path != NULL)
         return read_lines(prompts, writing, path);
-    }
-    if (strcmp(text, "-") == 0) {
+    if (strcmp(text, "-") == 0)
         return read_piped(prompts, writing);
-    }
-    if (text[0] == '\0') {
+    if (text[0] == '\0')
         return cli_usage_error("--prompt is empty: a decoder needs a token to begin with");
-    }
     return add(prompts, writing, text, strlen(text), &source);
 }
 
@@ -229,9 +214,8 @@ int cli_prompts_draw(cli_prompts *prompts, const cli_arguments *arguments, const
     locus_error error;
     int status = 0;
     *prompts = (cli_prompts){0};
-    if (lab_dataset_generate(&set, &draw, &error) != LOCUS_OK) {
+    if (lab_dataset_generate(&set, &draw, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     for (size_t s = 0; s < set.samples && status == 0; s++) {
         const size_t first = set.input_offsets[s], count = set.input_offsets[s + 1] - first;
         status = grow(prompts, count);
@@ -252,9 +236,8 @@ int cli_prompts_draw(cli_prompts *prompts, const cli_arguments *arguments, const
 }
 
 void cli_prompts_free(cli_prompts *prompts) {
-    for (size_t p = 0; p < prompts->count; p++) {
+    for (size_t p = 0; p < prompts->count; p++)
         free(prompts->texts[p]);
-    }
     free(prompts->texts);
     free(prompts->offsets);
     free(prompts->tokens);

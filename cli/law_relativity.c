@@ -20,9 +20,8 @@ typedef struct law_pairs {
 
 static void pairs_close(law_pairs *pairs) {
     lab_array *const arrays[] = {&pairs->query, &pairs->key, &pairs->value, &pairs->output, &pairs->score};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         lab_array_free(arrays[i]);
-    }
     locus_plan_destroy(&pairs->plan);
     locus_plan_destroy(&pairs->swapped);
     cli_paths_close(&pairs->queries);
@@ -41,9 +40,8 @@ static int draw_pairs(law_job *job, law_pairs *pairs) {
         status = status ? status : cli_element_draw(&job->elements, kind, q);
         status = status ? status : cli_element_draw(&job->elements, kind, k);
         if (status == 0 && (locus_path_compose(shift, *q, &q[PAIRS], &error) != LOCUS_OK ||
-                            locus_path_compose(shift, *k, &k[PAIRS], &error) != LOCUS_OK)) {
+                            locus_path_compose(shift, *k, &k[PAIRS], &error) != LOCUS_OK))
             status = cli_error(&error);
-        }
         locus_path_destroy(&shift);
     }
     return status;
@@ -55,15 +53,12 @@ static locus_status plan_pairs(const law_job *job, law_pairs *pairs, locus_error
     options.length = job->encoding->length;
     locus_positions *queries = NULL, *keys = NULL;
     locus_status status = cli_paths_positions(&pairs->queries, job->group, 1, true, &queries, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = cli_paths_positions(&pairs->keys, job->group, 1, true, &keys, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_plan_create_with(&pairs->plan, binding, queries, keys, &options, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_plan_create_with(&pairs->swapped, binding, keys, queries, &options, error);
-    }
     locus_positions_destroy(&queries);
     locus_positions_destroy(&keys);
     return status;
@@ -112,9 +107,8 @@ static int attend_pairs(const law_job *job, law_pairs *pairs) {
                     : cli_workspace_open(&workspace, locus_attention_workspace(pairs->plan, &options, LOCUS_FLOAT64,
                                                                                LOCUS_PASS_FORWARD, NULL));
     const locus_execution execution = locus_execution_in(workspace);
-    if (status == 0 && locus_attention_forward(pairs->plan, &options, &tensors, &execution, &error) != LOCUS_OK) {
+    if (status == 0 && locus_attention_forward(pairs->plan, &options, &tensors, &execution, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     cli_workspace_close(&workspace);
     return status;
 }
@@ -123,9 +117,8 @@ static int attend_pairs(const law_job *job, law_pairs *pairs) {
 static void compare_pairs(const lab_array *array, double *most) {
     size_t half = lab_array_count(array) / 2;
     const double *x = array->data;
-    for (size_t i = 0; i < half; i++) {
+    for (size_t i = 0; i < half; i++)
         law_raise(most, (x[half + i] - x[i]) / fmax(1, fabs(x[i])));
-    }
 }
 
 /* Tables have an end, and only one side of the origin: elements are drawn ever smaller until all positions exist. */

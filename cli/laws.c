@@ -51,9 +51,8 @@ static void add(law_job *job, const char *name, const char *meaning, double erro
 
 void law_raise(double *most, double value) {
     value = fabs(value);
-    if (!(value <= *most)) {
+    if (!(value <= *most))
         *most = value;
-    }
 }
 
 /* ---- operators as matrices ---- */
@@ -87,9 +86,8 @@ int law_apply(const locus_plan *plan, locus_role role, const lab_array *x) {
     locus_tensor tensor = cli_array_tensor(x);
     int status = cli_workspace_open(&workspace, locus_apply_workspace(plan, role, tensor.dtype, NULL));
     const locus_execution execution = locus_execution_in(workspace);
-    if (status == 0 && locus_apply(plan, role, LOCUS_FORWARD, &tensor, &tensor, &execution, &error) != LOCUS_OK) {
+    if (status == 0 && locus_apply(plan, role, LOCUS_FORWARD, &tensor, &tensor, &execution, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     cli_workspace_close(&workspace);
     return status;
 }
@@ -99,11 +97,10 @@ static double value_at(const lab_array *array, size_t index) {
 }
 
 static void set_at(lab_array *array, size_t index, double value) {
-    if (array->dtype == LAB_F32) {
+    if (array->dtype == LAB_F32)
         ((float *)array->data)[index] = (float)value;
-    } else {
+    else
         ((double *)array->data)[index] = value;
-    }
 }
 
 /* Token e·dim + j carries the unit vector j at the position of element e. */
@@ -115,19 +112,16 @@ static int fill_matrices(law_matrices *m, const law_job *job, lab_dtype dtype) {
     locus_plan *plan = NULL;
     lab_array x = {0};
     int status = cli_array_like(&x, dtype, 3, shape);
-    for (size_t i = 0; status == 0 && i < tokens * m->heads; i++) {
+    for (size_t i = 0; status == 0 && i < tokens * m->heads; i++)
         set_at(&x, i * dim + i / m->heads % dim, 1);
-    }
-    if (status == 0 && cli_paths_positions(&m->paths, job->group, dim, false, &positions, &error) != LOCUS_OK) {
+    if (status == 0 && cli_paths_positions(&m->paths, job->group, dim, false, &positions, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     status = status ? status : cli_encoding_plan(job->encoding, positions, NULL, &plan);
     status = status ? status : law_apply(plan, job->role, &x);
     for (size_t i = 0; status == 0 && i < tokens * m->heads; i++) {
         size_t element = i / m->heads / dim, column = i / m->heads % dim, head = i % m->heads;
-        for (size_t row = 0; row < dim; row++) {
+        for (size_t row = 0; row < dim; row++)
             matrix(m, element, head)[row * dim + column] = value_at(&x, i * dim + row);
-        }
     }
     locus_plan_destroy(&plan);
     locus_positions_destroy(&positions);
@@ -141,23 +135,20 @@ static void multiply(size_t n, const double *A, bool transposed, const double *B
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < n; k++) {
             double a = transposed ? A[k * n + i] : A[i * n + k];
-            for (size_t j = 0; j < n; j++) {
+            for (size_t j = 0; j < n; j++)
                 C[i * n + j] += a * B[k * n + j];
-            }
         }
     }
 }
 
 static void raise_to_difference(double *most, size_t count, const double *a, const double *b) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         law_raise(most, a[i] - b[i]);
-    }
 }
 
 static void raise_to_identity(double *most, size_t n, const double *A) {
-    for (size_t i = 0; i < n * n; i++) {
+    for (size_t i = 0; i < n * n; i++)
         law_raise(most, A[i] - (i / n == i % n));
-    }
 }
 
 /* ---- laws of operators ---- */
@@ -172,9 +163,8 @@ typedef struct operator_errors {
 static int complete_paths(cli_paths *paths) {
     locus_error error = {.offset = -1};
     if (locus_path_compose(paths->items[A], paths->items[B], &paths->items[SUM], &error) != LOCUS_OK ||
-        locus_path_inverse(paths->items[A], &paths->items[INVERSE], &error) != LOCUS_OK) {
+        locus_path_inverse(paths->items[A], &paths->items[INVERSE], &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     return 0;
 }
 
@@ -198,9 +188,8 @@ static int measure_sample(law_job *job, const law_matrices *m, lab_dtype dtype, 
     double *product = calloc(2 * m->dim * m->dim, sizeof *product);
     int status = product ? complete_paths(&own.paths) : cli_failure("out of memory for an operator");
     status = status ? status : fill_matrices(&own, job, dtype);
-    if (status == 0) {
+    if (status == 0)
         compare_matrices(m, product, product + m->dim * m->dim, errors);
-    }
     free(product);
     return status;
 }
@@ -240,9 +229,8 @@ static int measure_long(law_job *job, operator_errors *errors) {
 
 void law_draw_vectors(lab_array *x, uint64_t seed, uint32_t step) {
     const locus_random random = {.seed = seed, .purpose = PURPOSE_VECTORS, .step = step};
-    for (size_t i = 0; i < lab_array_count(x); i++) {
+    for (size_t i = 0; i < lab_array_count(x); i++)
         set_at(x, i, locus_random_normal(&random, i));
-    }
 }
 
 static void compare_norms(const lab_array *before, const lab_array *after, size_t dim, double *error) {
@@ -266,12 +254,10 @@ static int measure_norm(law_job *job, double *most) {
     int status = cli_paths_open(&paths, NORMS);
     status = status ? status : cli_array_like(&x, LAB_F64, 3, shape);
     status = status ? status : cli_array_like(&y, LAB_F64, 3, shape);
-    for (size_t i = 0; i < NORMS && status == 0; i++) {
+    for (size_t i = 0; i < NORMS && status == 0; i++)
         status = cli_element_draw(&job->elements, CLI_ELEMENT_ANY, &paths.items[i]);
-    }
-    if (status == 0 && cli_paths_positions(&paths, job->group, 1, false, &positions, &error) != LOCUS_OK) {
+    if (status == 0 && cli_paths_positions(&paths, job->group, 1, false, &positions, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     status = status ? status : cli_encoding_plan(job->encoding, positions, NULL, &plan);
     if (status == 0) {
         law_draw_vectors(&x, job->elements.random.seed, 0);
@@ -335,13 +321,11 @@ static int compare_halves(law_job *job, const locus_plan *plan, lab_dtype dtype,
     int status = cli_array_like(&x, dtype, 3, shape);
     if (status == 0) {
         law_draw_vectors(&x, job->elements.random.seed, 1);
-        for (size_t i = 0; i < half; i++) {
+        for (size_t i = 0; i < half; i++)
             set_at(&x, half + i, value_at(&x, i));
-        }
         status = law_apply(plan, job->role, &x);
-        for (size_t i = 0; i < half; i++) {
+        for (size_t i = 0; i < half; i++)
             law_raise(most, value_at(&x, half + i) - value_at(&x, i));
-        }
     }
     lab_array_free(&x);
     return status;
@@ -353,9 +337,8 @@ static int measure_period(law_job *job, double *most) {
     locus_plan *plan = NULL;
     int64_t *values = calloc(locus_group_coordinates(job->group) * 2 * PERIODS, sizeof *values);
     int status = values ? 0 : cli_failure("out of memory for positions");
-    if (status == 0 && period_positions(job, values, &positions, &error) != LOCUS_OK) {
+    if (status == 0 && period_positions(job, values, &positions, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
     status = status ? status : cli_encoding_plan(job->encoding, positions, NULL, &plan);
     status = status ? status : compare_halves(job, plan, LAB_F64, most);
     status = status ? status : compare_halves(job, plan, LAB_F32, most);
@@ -394,9 +377,8 @@ static int laws_of_operators(law_job *job) {
     add(job, "commutators", "⌈a⌉⌈b⌉ = ⌈b⌉⌈a⌉", exact.commutators, TOLERANCE_EXACT, homomorphism && job->abelian);
     add(job, "long_homomorphism", "⌈a+b⌉ = ⌈a⌉⌈b⌉, long, float32", far.homomorphism, words, homomorphism);
     add(job, "drift", "⌈a⌉ᵀ⌈a⌉ = I, long, float32", far.orthogonality, words, orthogonal);
-    if (job->cycles) {
+    if (job->cycles)
         add(job, "period", "⌈p+n⌉ = ⌈p⌉, every bit", period, TOLERANCE_PERIOD, homomorphism);
-    }
     return status;
 }
 
@@ -410,9 +392,8 @@ int cli_laws_measure(cli_laws *laws, const cli_encoding *encoding, uint64_t seed
                    .dim = encoding->shape.head_dim,
                    .laws = laws};
     *laws = (cli_laws){0};
-    if (!job.group && locus_group_parse("seq", &job.own, &error) != LOCUS_OK) {
+    if (!job.group && locus_group_parse("seq", &job.own, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     job.group = job.group ? job.group : job.own;
     job.elements = (cli_elements){
         .group = job.group, .random = {.seed = seed, .purpose = PURPOSE_ELEMENTS}, .reach = REACH, .depth = DEPTH};

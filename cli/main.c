@@ -18,12 +18,10 @@
 static int match(const char *name, int argc, char **argv) {
     const char *space = strchr(name, ' ');
     size_t length = space ? (size_t)(space - name) : strlen(name);
-    if (argc < 1 || strlen(argv[0]) != length || strncmp(argv[0], name, length) != 0) {
+    if (argc < 1 || strlen(argv[0]) != length || strncmp(argv[0], name, length) != 0)
         return 0;
-    }
-    if (!space) {
+    if (!space)
         return 1;
-    }
     return argc > 1 && strcmp(argv[1], space + 1) == 0 ? 2 : 0;
 }
 
@@ -42,11 +40,9 @@ static size_t list_commands(const char *word) {
 
 static bool is_family(const char *word) {
     size_t length = strlen(word);
-    for (const cli_command *const *command = cli_commands; *command; command++) {
-        if (strncmp((*command)->name, word, length) == 0 && (*command)->name[length] == ' ') {
+    for (const cli_command *const *command = cli_commands; *command; command++)
+        if (strncmp((*command)->name, word, length) == 0 && (*command)->name[length] == ' ')
             return true;
-        }
-    }
     return false;
 }
 
@@ -55,9 +51,8 @@ static int help(const char *family) {
            "[options]\n\ncommands:\n",
            locus_version(), family ? "" : "[--plugin FILE.so] ", family ? family : "", family ? " " : "");
     list_commands(family);
-    if (!family) {
+    if (!family)
         printf("\n--plugin FILE.so, once or more before a command, loads encodings of one's own.\n");
-    }
     printf("\n'locus COMMAND --help' explains a command and shows an example. Exit status: 0 done, 1 failed while\n"
            "running, 2 bad usage. Set NO_COLOR for plain output, LOCUS_ISA=scalar|avx2|avx512|neon to limit the "
            "kernels.\n");
@@ -69,17 +64,14 @@ static int unknown_command(int argc, char **argv) {
     size_t count = 0;
     char word[128];
     bool family = is_family(argv[0]);
-    for (; cli_commands[count] && count < 64; count++) {
+    for (; cli_commands[count] && count < 64; count++)
         names[count] = cli_commands[count]->name;
-    }
-    if (family && argc < 2) {
+    if (family && argc < 2)
         return cli_usage_error("%s: which one? 'locus %s --help' lists what it can do", argv[0], argv[0]);
-    }
     snprintf(word, sizeof word, "%s%s%s", argv[0], family ? " " : "", family ? argv[1] : "");
     const char *near = cli_nearest(word, names, count);
-    if (near) {
+    if (near)
         return cli_usage_error("unknown command '%s'; did you mean '%s'?", word, near);
-    }
     return cli_usage_error("unknown command '%s'; 'locus --help' lists the commands", word);
 }
 
@@ -87,13 +79,11 @@ static int unknown_command(int argc, char **argv) {
 static char *quote_line(int argc, char **argv) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
     size_t bytes = 16;
-    for (int i = 1; i < argc; i++) {
+    for (int i = 1; i < argc; i++)
         bytes += 4 * strlen(argv[i]) + 3;
-    }
     char *line = malloc(bytes), *at = line;
-    if (!line) {
+    if (!line)
         exit(cli_failure("out of memory while reading the command line"));
-    }
     at += sprintf(at, "locus");
     for (int i = 1; i < argc; i++) {
         *at++ = ' ';
@@ -102,9 +92,8 @@ static char *quote_line(int argc, char **argv) {
             continue;
         }
         *at++ = '\'';
-        for (const char *c = argv[i]; *c; c++) {
+        for (const char *c = argv[i]; *c; c++)
             at += *c == '\'' ? sprintf(at, "'\\''") : sprintf(at, "%c", *c);
-        }
         *at++ = '\'';
     }
     *at = '\0';
@@ -129,11 +118,10 @@ static int run(const cli_command *command, const char *line, int argc, char **ar
         arguments.command_line = line;
         cli_quiet = (command->shared & CLI_QUIET) && cli_flag(&arguments, "quiet");
         if ((command->shared & CLI_THREADS) && cli_given_by_user(&arguments, "threads") &&
-            locus_threads_set((size_t)cli_integer(&arguments, "threads")) != LOCUS_OK) {
+            locus_threads_set((size_t)cli_integer(&arguments, "threads")) != LOCUS_OK)
             status = cli_failure("cannot start %s threads", cli_text(&arguments, "threads"));
-        } else {
+        else
             status = command->run(&arguments);
-        }
     }
     cli_arguments_free(&arguments);
     return status;
@@ -143,32 +131,27 @@ int main(int argc, char **argv) {
     cli_memory_watch();
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of the write, which then cleans up */
     locus_error error;
-    if (locus_environment_check(&error) != LOCUS_OK) {
+    if (locus_environment_check(&error) != LOCUS_OK)
         return cli_usage_error("%s", error.message);
-    }
     const int given = argc;
     char **const words_given = argv;
     int plugin_words = 0;
     const int loaded = cli_plugins_load(argc, argv, &plugin_words);
-    if (loaded != 0) {
+    if (loaded != 0)
         return loaded;
-    }
     argc -= plugin_words;
     argv += plugin_words;
-    if (argc < 2) {
+    if (argc < 2)
         return cli_usage_error("a command is missing; 'locus --help' lists the commands");
-    }
     if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
         printf("locus %s (%s)\n", locus_version(), locus_isa_name(locus_cpu_isa()));
         return close_output(0);
     }
     bool wants_help = !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help");
-    if (wants_help && argc == 2) {
+    if (wants_help && argc == 2)
         return close_output(help(NULL));
-    }
-    if (is_family(argv[1]) && argc == 3 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h"))) {
+    if (is_family(argv[1]) && argc == 3 && (!strcmp(argv[2], "--help") || !strcmp(argv[2], "-h")))
         return close_output(help(argv[1]));
-    }
     int shift = !strcmp(argv[1], "help") ? 2 : 1; /* "locus help train" */
     for (const cli_command *const *command = cli_commands; *command; command++) {
         int words = match((*command)->name, argc - shift, argv + shift);
@@ -183,8 +166,7 @@ int main(int argc, char **argv) {
             return close_output(status);
         }
     }
-    if (argv[1][0] == '-') {
+    if (argv[1][0] == '-')
         return cli_usage_error("'%s' stands before any command; 'locus --help' lists the commands", argv[1]);
-    }
     return unknown_command(argc - shift, argv + shift);
 }

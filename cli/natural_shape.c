@@ -17,9 +17,8 @@ static size_t list_sum(const char *list, bool count) {
     size_t sum = 0;
     for (char *end; *list; list = end + (*end == ':')) {
         const double value = strtod(list, &end);
-        if (end == list) {
+        if (end == list)
             break;
-        }
         sum += count ? 1 : (size_t)value;
     }
     return sum;
@@ -31,11 +30,10 @@ static void look_at_term(cli_natural *natural, const cli_term *term) {
     const size_t split = list_sum(cli_term_option(term, "split", ""), false);
     const size_t rotate = (size_t)strtoull(cli_term_option(term, "rotate", "0"), NULL, 10);
     const size_t exact = sections ? sections : factors ? factors : split;
-    if (rotate) {
+    if (rotate)
         natural->head_dim = natural->head_dim > rotate ? natural->head_dim : rotate;
-    } else if (exact) {
+    else if (exact)
         natural->head_dim = exact;
-    }
     if (!cli_term_has(term, "xpos", "off", "off")) {
         const double steps = strtod(cli_term_option(term, "xpos", "512"), NULL), most = XPOS_REACH * steps / 512;
         natural->reach = most >= (double)natural->reach ? natural->reach : most > 1 ? (int64_t)most : 1;
@@ -46,13 +44,11 @@ int cli_natural_find(cli_natural *natural, const locus_encoding *encoding, size_
     cli_spec spec;
     const locus_group *group = locus_encoding_group(encoding);
     *natural = (cli_natural){each * (group ? locus_group_coordinates(group) : 1), reach};
-    if ((locus_encoding_traits(encoding) & LOCUS_TRAIT_OWN) != 0 && reach > OWN_REACH) {
+    if ((locus_encoding_traits(encoding) & LOCUS_TRAIT_OWN) != 0 && reach > OWN_REACH)
         natural->reach = OWN_REACH;
-    }
     int status = cli_spec_open(&spec, encoding);
-    for (size_t i = 0; i < spec.count && status == 0; i++) {
+    for (size_t i = 0; i < spec.count && status == 0; i++)
         look_at_term(natural, &spec.terms[i]);
-    }
     cli_spec_close(&spec);
     return status;
 }

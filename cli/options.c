@@ -20,9 +20,8 @@ static const cli_option option_threads = {
 static const cli_option option_help = {"help", 'h', CLI_FLAG, NULL, NULL, "this text", 0, 0};
 
 const cli_option *cli_option_at(const cli_command *command, size_t index) {
-    if (index < command->option_count) {
+    if (index < command->option_count)
         return &command->options[index];
-    }
     const struct {
         bool taken;
         const cli_option *option;
@@ -31,11 +30,9 @@ const cli_option *cli_option_at(const cli_command *command, size_t index) {
                   {(command->shared & CLI_THREADS) != 0, &option_threads},
                   {true, &option_help}};
     index -= command->option_count;
-    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
-        if (shared[i].taken && index-- == 0) {
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+        if (shared[i].taken && index-- == 0)
             return shared[i].option;
-        }
-    }
     return NULL;
 }
 
@@ -43,9 +40,8 @@ const cli_option *cli_option_at(const cli_command *command, size_t index) {
 
 static void *allocate(size_t bytes) {
     void *block = calloc(1, bytes ? bytes : 1);
-    if (!block) {
+    if (!block)
         exit(cli_failure("out of memory while reading the command line"));
-    }
     return block;
 }
 
@@ -64,9 +60,8 @@ static size_t edit_distance(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
     n = n > LONGEST ? LONGEST : n;
     m = m > LONGEST ? LONGEST : m;
-    for (size_t j = 0; j <= m; j++) {
+    for (size_t j = 0; j <= m; j++)
         distance[0][j] = j;
-    }
     for (size_t i = 1; i <= n; i++) {
         size_t *row = distance[i % 3], *above = distance[(i + 2) % 3], *above2 = distance[(i + 1) % 3];
         row[0] = i;
@@ -74,9 +69,8 @@ static size_t edit_distance(const char *a, const char *b) {
             size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
             best = above[j] + 1 < best ? above[j] + 1 : best;
             best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && above2[j - 2] + 1 < best) {
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && above2[j - 2] + 1 < best)
                 best = above2[j - 2] + 1;
-            }
             row[j] = best;
         }
     }
@@ -89,9 +83,8 @@ const char *cli_nearest(const char *word, const char *const *known, size_t count
     best = best > 3 ? 3 : best;
     for (size_t i = 0; i < count; i++) {
         size_t distance = edit_distance(word, known[i]);
-        if (length >= 3 && strncmp(word, known[i], length) == 0) {
+        if (length >= 3 && strncmp(word, known[i], length) == 0)
             distance = 1; /* the beginning of a name is near, however long the name */
-        }
         if (distance < best || (distance == best && !nearest)) {
             best = distance;
             nearest = known[i];
@@ -106,12 +99,10 @@ const char *cli_nearest(const char *word, const char *const *known, size_t count
 static const char *choice_at(const char *choices, size_t index, size_t *length) {
     for (;; index--) {
         *length = strcspn(choices, "|");
-        if (index == 0) {
+        if (index == 0)
             return choices;
-        }
-        if (choices[*length] == '\0') {
+        if (choices[*length] == '\0')
             return NULL;
-        }
         choices += *length + 1;
     }
 }
@@ -120,9 +111,8 @@ static bool find_choice(const char *choices, const char *word, size_t *index) {
     size_t length = 0;
     for (size_t i = 0;; i++) {
         const char *choice = choice_at(choices, i, &length);
-        if (!choice) {
+        if (!choice)
             return false;
-        }
         if (strlen(word) == length && strncmp(choice, word, length) == 0) {
             *index = i;
             return true;
@@ -191,9 +181,8 @@ static size_t item_length(const char *text) {
 }
 
 static void free_items(cli_given *given) {
-    for (size_t i = 0; i < given->item_count; i++) {
+    for (size_t i = 0; i < given->item_count; i++)
         free(given->items[i]);
-    }
     free(given->items);
     free(given->integers);
     given->items = NULL;
@@ -208,20 +197,16 @@ static int split_list(const cli_command *command, const cli_option *option, cli_
         size_t length = item_length(at), space = strspn(at, " ");
         space = space > length ? length : space;
         size_t end = length;
-        while (end > space && at[end - 1] == ' ') {
+        while (end > space && at[end - 1] == ' ')
             end--;
-        }
-        if (end == space) {
+        if (end == space)
             return cli_usage_error("%s: --%s has an empty item in '%s'", command->name, option->name, given->text);
-        }
-        if (given->item_count == CLI_MAX_LIST) {
+        if (given->item_count == CLI_MAX_LIST)
             return cli_usage_error("%s: --%s has more than %d items", command->name, option->name, CLI_MAX_LIST);
-        }
         given->items[given->item_count++] = copy_text(at + space, end - space);
         at += length;
-        if (*at == '\0') {
+        if (*at == '\0')
             return 0;
-        }
     }
 }
 
@@ -266,28 +251,24 @@ static int set_defaults(cli_arguments *arguments) {
 
 /* A word such as -3, -.5, -5:10 or -2+1 is a value, never an option; so is "-" alone. */
 static bool is_option_word(const char *word) {
-    if (word[0] != '-' || word[1] == '\0') {
+    if (word[0] != '-' || word[1] == '\0')
         return false;
-    }
     return !isdigit((unsigned char)word[1]) && !(word[1] == '.' && isdigit((unsigned char)word[2]));
 }
 
 static size_t option_names(const cli_command *command, const char *names[CLI_MAX_OPTIONS]) {
     size_t count = 0;
-    for (const cli_option *option; (option = cli_option_at(command, count)) != NULL; count++) {
+    for (const cli_option *option; (option = cli_option_at(command, count)) != NULL; count++)
         names[count] = option->name;
-    }
     return count;
 }
 
 /* The command's option for what another tool calls `name`; NULL: none is known. */
 static const char *other_name(const char *name, const char *const *names, size_t count) {
     for (size_t i = 0; i < cli_foreign_option_count; i++) {
-        for (size_t k = 0; strcmp(cli_foreign_options[i].theirs, name) == 0 && k < count; k++) {
-            if (strcmp(cli_foreign_options[i].ours, names[k]) == 0) {
+        for (size_t k = 0; strcmp(cli_foreign_options[i].theirs, name) == 0 && k < count; k++)
+            if (strcmp(cli_foreign_options[i].ours, names[k]) == 0)
                 return names[k];
-            }
-        }
     }
     return NULL;
 }
@@ -298,9 +279,8 @@ static int unknown_option(const cli_command *command, const char *word) {
     char name[64];
     const char *start = word + strspn(word, "-");
     snprintf(name, sizeof name, "%.*s", (int)strcspn(start, "="), start);
-    for (char *c = name; *c; c++) {
+    for (char *c = name; *c; c++)
         *c = *c == '_' ? '-' : *c;
-    }
     if (strcmp(name, "plugin") == 0) {
         return cli_usage_error("%s: --plugin stands before the command: locus --plugin FILE.so %s …", command->name,
                                command->name);
@@ -335,25 +315,22 @@ static int take_option(cli_arguments *arguments, int argc, char **argv, int *at)
     const char *word = argv[*at], *value = word[1] == '-' ? strchr(word, '=') : NULL;
     size_t index = 0;
     const cli_option *option = find_option(command, word, &index);
-    if (!option) {
+    if (!option)
         return unknown_option(command, word);
-    }
     cli_given *given = &arguments->values[index];
     if (option->kind == CLI_FLAG) {
-        if (value) {
+        if (value)
             return cli_usage_error("%s: --%s takes no value", command->name, option->name);
-        }
         given->given = true;
         given->text = "on";
         return 0;
     }
-    if (value) {
+    if (value)
         value++;
-    } else if (*at + 1 < argc && !is_option_word(argv[*at + 1])) {
+    else if (*at + 1 < argc && !is_option_word(argv[*at + 1]))
         value = argv[++*at];
-    } else {
+    else
         return cli_usage_error("%s: --%s needs a value (%s)", command->name, option->name, option->value);
-    }
     given->given = true;
     return set_value(command, option, given, value);
 }
@@ -366,9 +343,8 @@ static int check_operands(const cli_arguments *arguments) {
     for (const char *word = command->operands; *word; word += strspn(word, " ")) {
         size_t length = strcspn(word, " ");
         bool optional = word[0] == '[', many = length > 3 && strstr(word, "…") && strstr(word, "…") < word + length;
-        if (!optional && least++ == arguments->operand_count) {
+        if (!optional && least++ == arguments->operand_count)
             snprintf(missing, sizeof missing, "%.*s", (int)length, word);
-        }
         most = many ? SIZE_MAX : most + (most < SIZE_MAX);
         word += length;
     }
@@ -390,25 +366,21 @@ int cli_arguments_parse(cli_arguments *arguments, const cli_command *command, in
     arguments->operands = allocate(((size_t)argc + 1) * sizeof *arguments->operands);
     int status = set_defaults(arguments);
     bool options_end = false;
-    for (int i = 0; i < argc && status == 0; i++) {
-        if (options_end || !is_option_word(argv[i])) {
+    for (int i = 0; i < argc && status == 0; i++)
+        if (options_end || !is_option_word(argv[i]))
             arguments->operands[arguments->operand_count++] = argv[i];
-        } else if (strcmp(argv[i], "--") == 0) {
+        else if (strcmp(argv[i], "--") == 0)
             options_end = true;
-        } else {
+        else
             status = take_option(arguments, argc, argv, &i);
-        }
-    }
-    if (status == 0 && !cli_flag(arguments, "help")) {
+    if (status == 0 && !cli_flag(arguments, "help"))
         status = check_operands(arguments);
-    }
     return status;
 }
 
 void cli_arguments_free(cli_arguments *arguments) {
-    for (size_t i = 0; i < CLI_MAX_OPTIONS; i++) {
+    for (size_t i = 0; i < CLI_MAX_OPTIONS; i++)
         free_items(&arguments->values[i]);
-    }
     free(arguments->operands);
     memset(arguments, 0, sizeof *arguments);
 }
@@ -417,11 +389,9 @@ void cli_arguments_free(cli_arguments *arguments) {
 
 static size_t index_of(const cli_arguments *arguments, const char *name) {
     const cli_option *option;
-    for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++) {
-        if (strcmp(option->name, name) == 0) {
+    for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++)
+        if (strcmp(option->name, name) == 0)
             return i;
-        }
-    }
     assert(option && "an option that the command's table does not have");
     return CLI_MAX_OPTIONS - 1;
 }
@@ -464,9 +434,8 @@ size_t cli_list(const cli_arguments *arguments, const char *name, char ***items)
 }
 
 int cli_require(const cli_arguments *arguments, const char *name) {
-    if (cli_text(arguments, name)) {
+    if (cli_text(arguments, name))
         return 0;
-    }
     const cli_option *option = cli_option_at(arguments->command, index_of(arguments, name));
     return cli_usage_error("%s: --%s %s is missing; 'locus %s --help' shows an example", arguments->command->name, name,
                            option->value, arguments->command->name);

@@ -16,9 +16,8 @@ typedef new_handler *set_new_handler(new_handler *);
 /* May run in any thread, and nothing can be allocated. */
 static void give_up(void) {
     static const char line[] = "locus: out of memory in a library (oneDNN)\n";
-    if (write(STDERR_FILENO, line, sizeof line - 1) < 0) {
+    if (write(STDERR_FILENO, line, sizeof line - 1) < 0)
         _exit(1); /* nobody listens */
-    }
     _exit(1);
 }
 
@@ -30,8 +29,7 @@ void cli_memory_watch(void) {
         memcpy(&set, &found, sizeof set);
         set(give_up);
     }
-    if (program != NULL) {
+    if (program != NULL)
         dlclose(program);
-    }
     (void)lab_json_losses(); /* trees of JSON that are built from here on are watched */
 }

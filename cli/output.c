@@ -18,9 +18,8 @@ bool cli_quiet = false;
 
 static void *grow(void *block, size_t bytes) {
     block = realloc(block, bytes);
-    if (!block) {
+    if (!block)
         exit(cli_failure("out of memory"));
-    }
     return block;
 }
 
@@ -30,11 +29,10 @@ void cli_write_bytes(FILE *stream, const char *text, size_t bytes) {
     for (size_t at = 0, length; at < bytes; at += length) {
         bool shown;
         length = lab_printable_at(text + at, bytes - at, &shown);
-        if (shown || text[at] == '\n' || text[at] == '\t') {
+        if (shown || text[at] == '\n' || text[at] == '\t')
             fwrite(text + at, 1, length, stream);
-        } else {
+        else
             fputc('?', stream);
-        }
     }
 }
 
@@ -69,9 +67,8 @@ void cli_print(const char *format, ...) {
 static void mark_cut(char *text, size_t size) {
     static const char mark[] = "…";
     size_t end = size - sizeof mark;
-    while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80) {
+    while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80)
         end--;
-    }
     memcpy(text + end, mark, sizeof mark);
 }
 
@@ -82,9 +79,8 @@ static void print_line(const char *format, va_list list) {
      * name of a file is. */
     char line[2048];
     int length = snprintf(line, sizeof line, "locus: ");
-    if (vsnprintf(line + length, sizeof line - (size_t)length, format, list) >= (int)sizeof line - length) {
+    if (vsnprintf(line + length, sizeof line - (size_t)length, format, list) >= (int)sizeof line - length)
         mark_cut(line, sizeof line);
-    }
     lab_printable(line, "");
     fflush(stdout);
     fprintf(stderr, "%s\n", line);
@@ -128,9 +124,8 @@ int cli_error(const locus_error *error) {
 static bool can_be_shown(const char *text) {
     const size_t length = strlen(text);
     bool shown = length <= 1000;
-    for (size_t at = 0; shown && at < length;) {
+    for (size_t at = 0; shown && at < length;)
         at += lab_printable_at(text + at, length - at, &shown);
-    }
     return shown;
 }
 
@@ -143,9 +138,8 @@ int cli_error_in(const char *text, const locus_error *error) {
         snprintf(place, sizeof place, "%.*s", (int)(error->length > 0 ? error->length : 1), text + error->offset);
         size_t marks = cli_width(place);
         fprintf(stderr, "  %s\n  %*s^", text, (int)cli_width(before), "");
-        for (size_t i = 1; i < marks; i++) {
+        for (size_t i = 1; i < marks; i++)
             fputc('~', stderr);
-        }
         fputc('\n', stderr);
     }
     return status;
@@ -185,9 +179,8 @@ void cli_table_cell(cli_table *table, const char *format, ...) {
     char text[1024];
     va_list list;
     va_start(list, format);
-    if (vsnprintf(text, sizeof text, format, list) >= (int)sizeof text) {
+    if (vsnprintf(text, sizeof text, format, list) >= (int)sizeof text)
         mark_cut(text, sizeof text);
-    }
     va_end(list);
     lab_printable(text, "");
     if (table->cells == table->capacity) {
@@ -202,11 +195,10 @@ static void print_row(const cli_table *table, char *const *cells, const size_t *
     for (size_t i = 0; i < table->columns; i++) {
         size_t fill = widths[i] - cli_width(cells[i]);
         const char *gap = i ? "  " : "";
-        if (table->align[i] == CLI_RIGHT) {
+        if (table->align[i] == CLI_RIGHT)
             fprintf(stream, "%s%*s%s", gap, (int)fill, "", cells[i]);
-        } else {
+        else
             fprintf(stream, "%s%s%*s", gap, cells[i], i + 1 < table->columns ? (int)fill : 0, "");
-        }
     }
 }
 
@@ -232,12 +224,10 @@ void cli_table_print(const cli_table *table, FILE *stream) {
 
 void cli_table_free(cli_table *table) {
     if (table) {
-        for (size_t i = 0; i < table->columns; i++) {
+        for (size_t i = 0; i < table->columns; i++)
             free(table->heads[i]);
-        }
-        for (size_t i = 0; i < table->cells; i++) {
+        for (size_t i = 0; i < table->cells; i++)
             free(table->text[i]);
-        }
         free(table->heads);
         free(table->text);
         free(table->align);
@@ -258,9 +248,8 @@ size_t cli_width(const char *text) {
 /* ---- text ---- */
 
 void cli_print_wrapped(const char *text, size_t column, size_t indent) {
-    for (; column < indent; column++) {
+    for (; column < indent; column++)
         putchar(' ');
-    }
     bool first = true;
     while (*text) {
         size_t length = strcspn(text, " \n");
@@ -289,9 +278,8 @@ void cli_print_wrapped(const char *text, size_t column, size_t indent) {
 static unsigned code_of(const char *text, size_t bytes) {
     const unsigned char *at = (const unsigned char *)text;
     unsigned code = bytes == 1 ? at[0] : at[0] & (0x7FU >> bytes);
-    for (size_t i = 1; i < bytes; i++) {
+    for (size_t i = 1; i < bytes; i++)
         code = code << 6 | (at[i] & 0x3FU);
-    }
     return code;
 }
 
@@ -303,11 +291,10 @@ static void put_json(const char *text) {
         bool shown;
         length = lab_printable_at(text + at, end - at, &shown);
         const unsigned code = code_of(text + at, length);
-        if (shown || text[at] == '\n' || text[at] == '\t') {
+        if (shown || text[at] == '\n' || text[at] == '\t')
             fwrite(text + at, 1, length, stdout);
-        } else {
+        else
             printf("\\u%04x", length == 1 && code >= 0x80 ? 0xFFFDU : code);
-        }
     }
     putchar('\n');
 }
@@ -346,9 +333,8 @@ static void format_bar(char *text, double share, size_t columns) {
 }
 
 void cli_progress_show(cli_progress *progress, const lab_progress *now) {
-    if (cli_quiet || !isatty(STDERR_FILENO)) {
+    if (cli_quiet || !isatty(STDERR_FILENO))
         return;
-    }
     char bar[64], details[256], speed[32], left[32], line[512];
     double share = now->steps ? (double)now->step / (double)now->steps : 0;
     format_bar(bar, share, 16);
@@ -371,15 +357,13 @@ void cli_progress_show(cli_progress *progress, const lab_progress *now) {
                            now->dev_accuracy > 0};
     for (size_t i = 0; i < 3; i++) {
         const size_t length = strlen(line);
-        if (known[i] && cli_width(line) + cli_width(more[i]) < columns && length + sizeof more[i] < sizeof line) {
+        if (known[i] && cli_width(line) + cli_width(more[i]) < columns && length + sizeof more[i] < sizeof line)
             snprintf(line + length, sizeof line - length, "%s", more[i]);
-        }
     }
-    if (cli_width(line) < columns) {
+    if (cli_width(line) < columns)
         fprintf(stderr, "\r%s\033[K", line);
-    } else {
+    else
         fprintf(stderr, "\r%.*s\033[K", (int)(columns - 1 < strlen(details) ? columns - 1 : strlen(details)), details);
-    }
     fflush(stderr);
     progress->shown = true;
 }

@@ -13,9 +13,8 @@ static double element(const lab_array *array, size_t i) {
 static bool fits(const lab_array *bias, const int64_t *wanted) {
     for (size_t i = 0; i < bias->rank; i++) {
         const int64_t extent = bias->shape[i], full = wanted[3 - bias->rank + i];
-        if (extent != 1 && extent != full) {
+        if (extent != 1 && extent != full)
             return false;
-        }
     }
     return true;
 }
@@ -34,12 +33,10 @@ static int check_numbers(const lab_array *bias, const char *path) {
 int cli_bias_read(lab_array *bias, const char *path, int64_t heads, int64_t queries, int64_t keys) {
     const int64_t wanted[3] = {heads, queries, keys};
     locus_error error = {.offset = -1};
-    if (lab_npy_read(bias, path, &error) != LOCUS_OK) {
+    if (lab_npy_read(bias, path, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
-    if (bias->dtype != LAB_F32 && bias->dtype != LAB_F64) {
+    if (bias->dtype != LAB_F32 && bias->dtype != LAB_F64)
         return cli_failure("--bias %s: holds integers; floating-point numbers are needed", path);
-    }
     if ((bias->rank != 2 && bias->rank != 3) || !fits(bias, wanted)) {
         return cli_failure("--bias %s: must be [heads, queries, keys] or [queries, keys], here %lld, %lld and %lld, or "
                            "1 where one number serves all",

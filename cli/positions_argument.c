@@ -26,9 +26,8 @@ typedef struct reader {
 } reader;
 
 void cli_positions_free(cli_position_list *list) {
-    for (size_t i = 0; list->paths && i < list->count; i++) {
+    for (size_t i = 0; list->paths && i < list->count; i++)
         locus_path_destroy(&list->paths[i]);
-    }
     free(list->paths);
     free(list->values);
     free(list->reals);
@@ -37,9 +36,8 @@ void cli_positions_free(cli_position_list *list) {
 
 static int reserve_values(reader *r, size_t count) {
     size_t bytes = sizeof *r->list->values;
-    if (count <= SIZE_MAX / bytes / r->coordinates) {
+    if (count <= SIZE_MAX / bytes / r->coordinates)
         r->list->values = calloc(count * r->coordinates, bytes);
-    }
     r->list->count = count;
     return r->list->values ? 0 : cli_failure("out of memory for %zu positions", count);
 }
@@ -54,9 +52,8 @@ static int reserve_paths(reader *r, size_t count) {
 /* An integer at *text; moves *text behind it. */
 static bool take_integer(const char **text, int64_t *value) {
     char *end;
-    if (isspace((unsigned char)**text)) {
+    if (isspace((unsigned char)**text))
         return false;
-    }
     errno = 0;
     long long number = strtoll(*text, &end, 10);
     bool good = end != *text && errno == 0;
@@ -68,36 +65,31 @@ static bool take_integer(const char **text, int64_t *value) {
 /* "grid:4x6 or a file", with a size for each coordinate. */
 static void example_box(size_t coordinates, char *text, size_t size) {
     size_t used = (size_t)snprintf(text, size, "grid:4");
-    for (size_t c = 1; c < coordinates && c < 8; c++) {
+    for (size_t c = 1; c < coordinates && c < 8; c++)
         used += (size_t)snprintf(text + used, size - used, "x%zu", 4 + 2 * c);
-    }
     snprintf(text + used, size - used, "%s or a file", coordinates > 8 ? "x…" : "");
 }
 
 static int read_range(reader *r) {
     const char *at = r->text;
     int64_t first = 0, end = 0;
-    if (!take_integer(&at, &first) || *at++ != ':' || !take_integer(&at, &end) || *at) {
+    if (!take_integer(&at, &first) || *at++ != ':' || !take_integer(&at, &end) || *at)
         return cli_usage_error("--%s %s: not a range (0:100) nor a list of paths (0,5,7)", r->option, r->text);
-    }
     if (r->trees || r->coordinates > 1) {
         char box[64] = "paths, such as 0,1,1+2, or a file";
-        if (!r->trees) {
+        if (!r->trees)
             example_box(r->coordinates, box, sizeof box);
-        }
         return cli_usage_error("--%s %s: '%s' has no ranges; give %s", r->option, r->text, r->group, box);
     }
     if (first >= end) {
         return cli_usage_error("--%s %s: the range is empty; it goes from its first number up to, without, its second",
                                r->option, r->text);
     }
-    if (first < INT64_MIN / 4 || end > INT64_MAX / 4 || end - first > MOST_POSITIONS) {
+    if (first < INT64_MIN / 4 || end > INT64_MAX / 4 || end - first > MOST_POSITIONS)
         return cli_usage_error("--%s %s: more than %" PRId64 " positions", r->option, r->text, MOST_POSITIONS);
-    }
     int status = reserve_values(r, (size_t)(end - first));
-    for (size_t i = 0; status == 0 && i < r->list->count; i++) {
+    for (size_t i = 0; status == 0 && i < r->list->count; i++)
         r->list->values[i] = first + (int64_t)i;
-    }
     return status;
 }
 
@@ -106,16 +98,13 @@ static size_t take_sizes(const char *text, int64_t *sizes, size_t room) {
     size_t count = 0;
     for (const char *at = text + strlen("grid:");; at++) {
         int64_t size = 0;
-        if (!isdigit((unsigned char)*at) || !take_integer(&at, &size) || size == 0) {
+        if (!isdigit((unsigned char)*at) || !take_integer(&at, &size) || size == 0)
             return 0;
-        }
-        if (count < room) {
+        if (count < room)
             sizes[count] = size;
-        }
         count++;
-        if (*at != 'x') {
+        if (*at != 'x')
             return *at ? 0 : count;
-        }
     }
 }
 
@@ -124,9 +113,8 @@ static void fill_box(reader *r, const int64_t *sizes) {
     int64_t *values = r->list->values;
     for (size_t i = 0; i < r->list->count; i++) {
         size_t rest = i;
-        for (size_t c = r->coordinates; c-- > 0; rest /= (size_t)sizes[c]) {
+        for (size_t c = r->coordinates; c-- > 0; rest /= (size_t)sizes[c])
             values[i * r->coordinates + c] = (int64_t)(rest % (size_t)sizes[c]);
-        }
     }
 }
 
@@ -134,9 +122,8 @@ static int read_box(reader *r) {
     enum { MOST_SIZES = 64 };
     int64_t sizes[MOST_SIZES], total = 1;
     size_t count = take_sizes(r->text, sizes, MOST_SIZES);
-    if (count == 0) {
+    if (count == 0)
         return cli_usage_error("--%s %s: not a box; write its sizes, each from 1, as in grid:4x6", r->option, r->text);
-    }
     if (r->trees) {
         return cli_usage_error("--%s %s: '%s' has a tree, which no box describes; give paths or a text file", r->option,
                                r->text, r->group);
@@ -147,15 +134,13 @@ static int read_box(reader *r) {
                                r->coordinates == 1 ? "" : "s");
     }
     for (size_t c = 0; c < count; c++) {
-        if (sizes[c] > MOST_POSITIONS / total) {
+        if (sizes[c] > MOST_POSITIONS / total)
             return cli_usage_error("--%s %s: more than %" PRId64 " positions", r->option, r->text, MOST_POSITIONS);
-        }
         total *= sizes[c];
     }
     int status = reserve_values(r, (size_t)total);
-    if (status == 0) {
+    if (status == 0)
         fill_box(r, sizes);
-    }
     return status;
 }
 
@@ -181,9 +166,8 @@ static const char *item_end(const char *text) {
 
 static int read_list(reader *r) {
     size_t count = 1;
-    for (const char *c = item_end(r->text); *c; c = item_end(c + 1)) {
+    for (const char *c = item_end(r->text); *c; c = item_end(c + 1))
         count++;
-    }
     char *copy = malloc(strlen(r->text) + 1);
     int status = copy ? reserve_paths(r, count) : cli_failure("out of memory for %zu positions", count);
     for (const char *at = r->text; status == 0; at++) {
@@ -198,9 +182,8 @@ static int read_list(reader *r) {
         }
         r->list->count++;
         at = end;
-        if (!*at) {
+        if (!*at)
             break;
-        }
     }
     free(copy);
     return status;
@@ -213,9 +196,8 @@ static int64_t element(const lab_array *array, size_t index) {
 }
 
 static int check_rank(const reader *r, const lab_array *array, size_t rank, const char *layout) {
-    if (array->rank == rank) {
+    if (array->rank == rank)
         return 0;
-    }
     return cli_failure("--%s %s: has %zu dimension%s; positions on '%s' have %s", r->option, r->text, array->rank,
                        array->rank == 1 ? "" : "s", r->group, layout);
 }
@@ -228,9 +210,8 @@ static int read_integers(reader *r, const lab_array *array) {
                              array->shape[1], r->group, r->coordinates);
     }
     status = status ? status : reserve_values(r, (size_t)array->shape[0]);
-    for (size_t i = 0; status == 0 && i < lab_array_count(array); i++) {
+    for (size_t i = 0; status == 0 && i < lab_array_count(array); i++)
         r->list->values[i] = element(array, i);
-    }
     return status;
 }
 
@@ -240,9 +221,8 @@ static int row_text(const reader *r, const lab_array *array, size_t row, int64_t
     memcpy(text, "0", sizeof "0");
     for (size_t i = 0; i < depth; i++) {
         int64_t index = element(array, row * depth + i);
-        if (index == -1) {
+        if (index == -1)
             continue;
-        }
         if (letters < i) {
             return cli_failure("--%s %s, row %zu: branch %" PRId64
                                " stands behind a -1; only the end of a row is padded",
@@ -262,9 +242,8 @@ static int row_text(const reader *r, const lab_array *array, size_t row, int64_t
 static int read_branches(reader *r, const lab_array *array) {
     enum { MOST_DIGITS = 20 };
     int status = check_rank(r, array, 2, "two ([tokens, depth], branches from 0, padded with -1)");
-    if (status) {
+    if (status)
         return status;
-    }
     size_t rows = (size_t)array->shape[0];
     char *text = malloc((size_t)array->shape[1] * (MOST_DIGITS + 1) + 2);
     status = text ? reserve_paths(r, rows) : cli_failure("out of memory for %zu positions", rows);
@@ -272,9 +251,8 @@ static int read_branches(reader *r, const lab_array *array) {
     for (size_t row = 0; status == 0 && row < rows; row++) {
         locus_error error = {.offset = -1};
         status = row_text(r, array, row, branches, text);
-        if (status == 0 && locus_path_parse(r->list->group, text, &r->list->paths[row], &error) != LOCUS_OK) {
+        if (status == 0 && locus_path_parse(r->list->group, text, &r->list->paths[row], &error) != LOCUS_OK)
             status = cli_error(&error);
-        }
         r->list->count += status == 0;
     }
     free(text);
@@ -284,9 +262,8 @@ static int read_branches(reader *r, const lab_array *array) {
 static int read_npy(reader *r) {
     lab_array array = {0};
     locus_error error = {.offset = -1};
-    if (lab_npy_read(&array, r->text, &error) != LOCUS_OK) {
+    if (lab_npy_read(&array, r->text, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     int status = 0;
     if (array.rank > 0 && array.shape[0] == 0) {
         status = cli_failure("--%s %s: is empty", r->option, r->text);
@@ -306,9 +283,8 @@ static int read_npy(reader *r) {
 /* ---- text files ---- */
 
 static int bad_line(const reader *r, size_t number, const char *line, const locus_error *error) {
-    if (line[strspn(line, " \t")] == '\0') {
+    if (line[strspn(line, " \t")] == '\0')
         return cli_failure("--%s %s, line %zu: is empty; every line holds one path", r->option, r->text, number);
-    }
     return cli_failure("--%s %s, line %zu: %s", r->option, r->text, number, error->message);
 }
 
@@ -321,20 +297,17 @@ static int read_lines(reader *r, char *data) {
         size_t length = strcspn(line, "\n");
         bool last = line[length] == '\0';
         line[length] = '\0';
-        if (length > 0 && line[length - 1] == '\r') {
+        if (length > 0 && line[length - 1] == '\r')
             line[length - 1] = '\0';
-        }
         number++;
-        if (locus_path_parse(r->list->group, line, &r->list->paths[r->list->count], &error) != LOCUS_OK) {
+        if (locus_path_parse(r->list->group, line, &r->list->paths[r->list->count], &error) != LOCUS_OK)
             status = bad_line(r, number, line, &error);
-        } else {
+        else
             r->list->count++;
-        }
         line += length + !last;
     }
-    if (status == 0 && r->list->count == 0) {
+    if (status == 0 && r->list->count == 0)
         status = cli_failure("--%s %s: is empty", r->option, r->text);
-    }
     return status;
 }
 
@@ -350,9 +323,8 @@ static int read_text(reader *r) {
         return cli_failure("--%s %s: no range (0:100), list (0,5,7) or box (grid:4x6), and no file: %s", r->option,
                            r->text, error.message);
     }
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < bytes; i++)
         lines += data[i] == '\n';
-    }
     int status = strlen(data) != bytes ? cli_failure("--%s %s: is not a text file", r->option, r->text) : 0;
     if (status == 0 && cli_reals_are_lines(data)) {
         status = cli_reals_read_lines(r->list, r->option, r->text, data);
@@ -374,12 +346,10 @@ static bool ends_with(const char *text, const char *end) {
 static int describe_group(reader *r) {
     r->coordinates = locus_group_coordinates(r->list->group);
     locus_group_text(r->list->group, r->group, sizeof r->group);
-    if (r->coordinates == SIZE_MAX) {
+    if (r->coordinates == SIZE_MAX)
         return cli_failure("--%s %s: '%s' has more axes than memory can hold", r->option, r->text, r->group);
-    }
-    for (size_t c = 0; c < r->coordinates && !r->trees; c++) {
+    for (size_t c = 0; c < r->coordinates && !r->trees; c++)
         r->trees = locus_group_coordinate(r->list->group, c).kind == LOCUS_COORDINATE_TREE;
-    }
     return 0;
 }
 
@@ -387,29 +357,25 @@ int cli_positions_read(cli_position_list *list, const cli_arguments *arguments, 
                        const locus_group *group) {
     *list = (cli_position_list){.group = group};
     int status = cli_require(arguments, option);
-    if (status) {
+    if (status)
         return status;
-    }
     const char *text = cli_text(arguments, option);
     reader r = {.list = list, .option = option, .text = text};
     status = describe_group(&r);
-    if (status) {
+    if (status)
         return status;
-    }
-    if (ends_with(text, ".npy")) {
+    if (ends_with(text, ".npy"))
         status = read_npy(&r);
-    } else if (strncmp(text, "grid:", 5) == 0) {
+    else if (strncmp(text, "grid:", 5) == 0)
         status = read_box(&r);
-    } else if (cli_reals_are_meant(text)) {
+    else if (cli_reals_are_meant(text))
         status = cli_reals_read_list(list, option, text);
-    } else if (text[0] && text[strspn(text, "+-0123456789,:() ")] == '\0') {
+    else if (text[0] && text[strspn(text, "+-0123456789,:() ")] == '\0')
         status = strchr(text, ':') ? read_range(&r) : read_list(&r);
-    } else {
+    else
         status = read_text(&r);
-    }
-    if (status) {
+    if (status)
         cli_positions_free(list);
-    }
     return status;
 }
 
@@ -423,12 +389,10 @@ static int make(locus_positions **positions, const cli_position_list *list, cons
     const void *rows = list->paths ? (const void *)list->paths : list->reals ? (const void *)list->reals : list->values;
     const size_t bytes = width * (list->paths ? sizeof *list->paths : list->reals ? sizeof(double) : sizeof(int64_t));
     char *copies = index ? malloc(list->count * bytes + 1) : NULL;
-    if (index && !copies) {
+    if (index && !copies)
         return cli_failure("out of memory for %zu positions", list->count);
-    }
-    for (size_t i = 0; copies && i < list->count; i++) {
+    for (size_t i = 0; copies && i < list->count; i++)
         memcpy(copies + i * bytes, (const char *)rows + *index * bytes, bytes);
-    }
     rows = copies ? copies : rows;
     locus_status status = list->paths   ? locus_positions_create_paths(positions, list->group, packing, rows, &error)
                           : list->reals ? locus_positions_create_real(positions, list->group, packing, rows, &error)
@@ -439,12 +403,10 @@ static int make(locus_positions **positions, const cli_position_list *list, cons
 
 static int make_apart(locus_positions **positions, const cli_position_list *list, const size_t *index) {
     size_t *offsets = malloc((list->count + 1) * sizeof *offsets);
-    if (!offsets) {
+    if (!offsets)
         return cli_failure("out of memory for %zu positions", list->count);
-    }
-    for (size_t i = 0; i <= list->count; i++) {
+    for (size_t i = 0; i <= list->count; i++)
         offsets[i] = i;
-    }
     const locus_packing packing = {.sequences = list->count, .offsets = offsets};
     int status = make(positions, list, &packing, index);
     free(offsets);

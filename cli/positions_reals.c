@@ -31,9 +31,8 @@ static int check_axes(const cli_position_list *list, const char *option, const c
 
 static int reserve(cli_position_list *list, size_t count) {
     const size_t coordinates = locus_group_coordinates(list->group);
-    if (count <= SIZE_MAX / sizeof *list->reals / coordinates) {
+    if (count <= SIZE_MAX / sizeof *list->reals / coordinates)
         list->reals = calloc(count * coordinates + 1, sizeof *list->reals);
-    }
     return list->reals ? 0 : cli_failure("out of memory for %zu positions", count);
 }
 
@@ -60,18 +59,16 @@ static bool take_number(const char **at, double *value) {
 
 static bool take_position(const char **at, double *values, size_t coordinates) {
     bool good = coordinates == 1 || take_mark(at, '(');
-    for (size_t c = 0; c < coordinates && good; c++) {
+    for (size_t c = 0; c < coordinates && good; c++)
         good = (c == 0 || take_mark(at, ',')) && take_number(at, &values[c]);
-    }
     return good && (coordinates == 1 || take_mark(at, ')'));
 }
 
 int cli_reals_read_list(cli_position_list *list, const char *option, const char *text) {
     const size_t coordinates = locus_group_coordinates(list->group);
     size_t most = 1;
-    for (const char *c = text; *c; c++) {
+    for (const char *c = text; *c; c++)
         most += *c == ',';
-    }
     int status = check_axes(list, option, text, false);
     status = status ? status : reserve(list, most);
     const char *at = text;
@@ -102,9 +99,8 @@ static int bad_line(const char *option, const char *path, size_t number, size_t 
 int cli_reals_read_lines(cli_position_list *list, const char *option, const char *path, char *data) {
     const size_t coordinates = locus_group_coordinates(list->group);
     size_t most = 1;
-    for (const char *c = data; *c; c++) {
+    for (const char *c = data; *c; c++)
         most += *c == '\n';
-    }
     int status = check_axes(list, option, path, true);
     status = status ? status : reserve(list, most);
     for (char *line = data; *line && status == 0;) {
@@ -112,11 +108,10 @@ int cli_reals_read_lines(cli_position_list *list, const char *option, const char
         const size_t ending = line[length] == '\r' && line[length + 1] == '\n' ? 2 : line[length] != '\0';
         const char *at = line;
         line[length] = '\0';
-        if (take_position(&at, list->reals + list->count * coordinates, coordinates) && at[strspn(at, " \t")] == '\0') {
+        if (take_position(&at, list->reals + list->count * coordinates, coordinates) && at[strspn(at, " \t")] == '\0')
             list->count++;
-        } else {
+        else
             status = bad_line(option, path, list->count + 1, coordinates);
-        }
         line += length + ending;
     }
     return status;

@@ -22,11 +22,9 @@
 static bool is_of_the_table(const char *name) {
     static const char *const others[] = {"store", "jobs",  "threads", "list", "no-page",
                                          "json",  "quiet", "help",    "from", "check"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (strcmp(name, others[i]) == 0) {
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name, others[i]) == 0)
             return false;
-        }
-    }
     return true;
 }
 
@@ -45,11 +43,9 @@ static cJSON *make_head(const cli_arguments *arguments) {
     cJSON *head = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(head, "arguments");
     const cli_option *option;
     cJSON_AddItemToArray(list, cJSON_CreateString(arguments->operands[0]));
-    for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++) {
-        if (arguments->values[i].given && is_of_the_table(option->name)) {
+    for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++)
+        if (arguments->values[i].given && is_of_the_table(option->name))
             add_option(list, option, arguments->values[i].text);
-        }
-    }
     lab_version_text(version, sizeof version);
     cJSON_AddStringToObject(head, "command", arguments->command_line);
     cJSON_AddStringToObject(head, "page_by", version);
@@ -74,12 +70,10 @@ static int write_file(lab_store *store, const cJSON *head, const lab_result *res
     size_t count;
     locus_error error;
     locus_status status = lab_store_runs(store, NULL, &runs, &count, &error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_run_file_write(store, runs, choose(runs, count, result), head, path, &error);
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         lab_run_free(&runs[i]);
-    }
     free(runs);
     return status == LOCUS_OK ? 0 : cli_error(&error);
 }
@@ -123,20 +117,17 @@ static int read_arguments(record *from, const cli_command *command) {
                            from->path);
     }
     from->words = calloc(CLI_MAX_OPTIONS, sizeof *from->words);
-    if (from->words == NULL) {
+    if (from->words == NULL)
         return cli_failure("out of memory");
-    }
     cJSON_ArrayForEach(item, list) {
-        if (!cJSON_IsString(item) || (count > 0 && strncmp(item->valuestring, "--", 2) != 0)) {
+        if (!cJSON_IsString(item) || (count > 0 && strncmp(item->valuestring, "--", 2) != 0))
             return cli_failure("'%s': an argument of its table is no option", from->path);
-        }
         from->words[count++] = item->valuestring;
     }
     const int status = cli_arguments_parse(&from->arguments, command, count, from->words);
     from->arguments.command_line = head_text(from, "command");
-    if (status == 0 && from->arguments.operand_count != 1) {
+    if (status == 0 && from->arguments.operand_count != 1)
         return cli_failure("'%s': the arguments of its table name none", from->path);
-    }
     return status == 0 ? 0 : 1;
 }
 
@@ -145,9 +136,8 @@ static char *markdown_path(const char *path) {
     const size_t length = strlen(path);
     const bool json = length > 5 && strcmp(path + length - 5, ".json") == 0;
     char *made = malloc(length + 4);
-    if (made != NULL) {
+    if (made != NULL)
         snprintf(made, length + 4, "%.*s.md", (int)(json ? length - 5 : length), path);
-    }
     return made;
 }
 
@@ -155,13 +145,11 @@ static int read_runs(record *from) {
     lab_run_file_content content = {0};
     locus_error error;
     from->markdown = markdown_path(from->path);
-    if (from->markdown == NULL) {
+    if (from->markdown == NULL)
         return cli_failure("out of memory");
-    }
     if (lab_store_open(&from->store, ":memory:", &error) != LOCUS_OK ||
-        lab_run_file_read(from->store, from->path, &content, &error) != LOCUS_OK) {
+        lab_run_file_read(from->store, from->path, &content, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     from->head = content.table;
     return 0;
 }
@@ -169,15 +157,13 @@ static int read_runs(record *from) {
 static int make_table(record *from) {
     locus_error error;
     const int status = cli_reproduce_request(&from->arguments, from->store, &from->table);
-    if (status != 0) {
+    if (status != 0)
         return 1;
-    }
     if (lab_reproduction_check(&from->table, from->store, &error) != LOCUS_OK ||
         lab_result_chance(&from->result, &from->table, &error) != LOCUS_OK ||
         lab_result_read(&from->result, &from->table, from->store, &error) != LOCUS_OK ||
-        lab_findings_make(&from->findings, &from->table, &from->result, &error) != LOCUS_OK) {
+        lab_findings_make(&from->findings, &from->table, &from->result, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     return 0;
 }
 
@@ -213,9 +199,8 @@ static size_t generated_bytes(const char *page) {
 static size_t first_difference(const char *a, size_t bytes, const char *b) {
     size_t line = 1;
     for (size_t i = 0; i < bytes || b[i] != '\0'; i++) {
-        if (i >= bytes || a[i] != b[i]) {
+        if (i >= bytes || a[i] != b[i])
             return line;
-        }
         line += a[i] == '\n';
     }
     return 0;
@@ -231,12 +216,10 @@ static int look_at_page(const record *from, page *seen, locus_error *error) {
     const lab_reproduction_view view = view_of(from, head_text(from, "page_by"));
     size_t bytes;
     *seen = (page){.made = lab_reproduction_markdown_text(&view), .line = 1};
-    if (seen->made == NULL) {
+    if (seen->made == NULL)
         return cli_failure("out of memory for a page");
-    }
-    if (lab_file_read(from->markdown, &seen->there, &bytes, error) == LOCUS_OK) {
+    if (lab_file_read(from->markdown, &seen->there, &bytes, error) == LOCUS_OK)
         seen->line = first_difference(seen->there, generated_bytes(seen->there), seen->made);
-    }
     return 0;
 }
 
@@ -250,15 +233,13 @@ static int write_page(record *from) {
     char version[96];
     locus_error error;
     const lab_reproduction_view view = view_of(from, NULL);
-    if (lab_reproduction_markdown(&view, from->markdown, &error) != LOCUS_OK) {
+    if (lab_reproduction_markdown(&view, from->markdown, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     lab_version_text(version, sizeof version);
     const size_t losses = lab_json_losses();
     cJSON_ReplaceItemInObjectCaseSensitive(from->head, "page_by", cJSON_CreateString(version));
-    if (lab_json_losses() != losses) {
+    if (lab_json_losses() != losses)
         return cli_failure("out of memory for the runs as JSON");
-    }
     return write_file(from->store, from->head, &from->result, from->path);
 }
 
@@ -266,9 +247,8 @@ static int show(const record *from, const cli_arguments *asked) {
     const lab_reproduction_view view = view_of(from, NULL);
     if (cli_flag(asked, "json")) {
         cJSON *root = lab_reproduction_json(&view);
-        if (root != NULL) {
+        if (root != NULL)
             cJSON_AddStringToObject(root, "markdown", from->markdown);
-        }
         return cli_json_print(root);
     }
     cli_reproduce_print(&view, stdout);
@@ -282,9 +262,8 @@ static void tell(void *context, size_t line, const char *text) {
 
 static size_t line_of(const char *text, const char *at) {
     size_t line = 1;
-    for (; text < at; text++) {
+    for (; text < at; text++)
         line += *text == '\n';
-    }
     return line;
 }
 
@@ -300,20 +279,17 @@ static int check_page(record *from, const page *seen) {
         .first_line = line_of(seen->there, own),
         .runs = slash != NULL ? slash + 1 : from->path,
     };
-    if (seen->line > 0) {
+    if (seen->line > 0)
         cli_failure("%s: line %zu is not what the runs in '%s' give", from->markdown, seen->line, from->path);
-    }
     return lab_written_check(&written, tell, from) + seen->line > 0;
 }
 
 static int show_and_write(record *from, const cli_arguments *asked, const page *seen) {
     int status = show(from, asked);
-    if (status == 0 && seen->line > 0) {
+    if (status == 0 && seen->line > 0)
         status = write_page(from);
-    }
-    if (status == 0) {
+    if (status == 0)
         cli_note(seen->line > 0 ? "written: %s" : "%s stands as it is", from->markdown);
-    }
     return status;
 }
 
@@ -321,11 +297,10 @@ static int make(record *from, const cli_arguments *asked) {
     page seen;
     locus_error error;
     int status = look_at_page(from, &seen, &error);
-    if (status == 0 && cli_flag(asked, "check")) {
+    if (status == 0 && cli_flag(asked, "check"))
         status = seen.there != NULL ? check_page(from, &seen) : cli_error(&error);
-    } else if (status == 0) {
+    else if (status == 0)
         status = show_and_write(from, asked, &seen);
-    }
     free_page(&seen);
     return status;
 }
@@ -340,25 +315,21 @@ static int refuse_others(const cli_arguments *asked) {
     }
     for (size_t i = 0; (option = cli_option_at(asked->command, i)) != NULL; i++) {
         bool fits = !asked->values[i].given;
-        for (size_t j = 0; j < sizeof fitting / sizeof *fitting; j++) {
+        for (size_t j = 0; j < sizeof fitting / sizeof *fitting; j++)
             fits = fits || strcmp(option->name, fitting[j]) == 0;
-        }
-        if (!fits) {
+        if (!fits)
             return cli_usage_error("reproduce --from: the file says what was asked for: leave --%s out", option->name);
-        }
     }
     return 0;
 }
 
 int cli_reproduce_from(const cli_arguments *asked) {
     int status = refuse_others(asked);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     record *from = calloc(1, sizeof *from);
-    if (from == NULL) {
+    if (from == NULL)
         return cli_failure("out of memory");
-    }
     from->path = cli_text(asked, "from");
     status = read_runs(from);
     status = status ? status : read_arguments(from, asked->command);

@@ -18,12 +18,10 @@ static int refuse_strangers(const cli_arguments *arguments) {
     const char *table = arguments->operand_count > 0 ? arguments->operands[0] : "";
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         bool known = false;
-        for (size_t j = 0; j < 3 && options[i].tables[j] != NULL; j++) {
+        for (size_t j = 0; j < 3 && options[i].tables[j] != NULL; j++)
             known = known || strcmp(options[i].tables[j], table) == 0;
-        }
-        if (!known && cli_given_by_user(arguments, options[i].option)) {
+        if (!known && cli_given_by_user(arguments, options[i].option))
             return cli_usage_error("--%s: %s %s", options[i].option, table, options[i].why);
-        }
     }
     return 0;
 }
@@ -32,9 +30,8 @@ int cli_reproduce_request(const cli_arguments *arguments, lab_store *recorded, l
     static const char *const budgets[] = {"smoke", "quick", "paper"};
     char **columns, **rows;
     const int strange = refuse_strangers(arguments);
-    if (strange != 0) {
+    if (strange != 0)
         return strange;
-    }
     lab_reproduction_request request = {
         .table = arguments->operands[0],
         .budget = budgets[cli_choice(arguments, "budget")],
@@ -54,19 +51,16 @@ int cli_reproduce_request(const cli_arguments *arguments, lab_store *recorded, l
         request.inits = inits[cli_choice(arguments, "embedding-init")];
     }
     request.paths_given = cli_given_by_user(arguments, "tree-paths");
-    if (request.paths_given) {
+    if (request.paths_given)
         request.tree_paths = (lab_tree_paths)cli_choice(arguments, "tree-paths");
-    }
     request.column_count = cli_list(arguments, "columns", &columns);
     request.row_count = cli_list(arguments, "rows", &rows);
     request.columns = columns;
     request.rows = rows;
     locus_error error;
-    if (lab_reproduction_make(table, &request, &error) != LOCUS_OK) {
+    if (lab_reproduction_make(table, &request, &error) != LOCUS_OK)
         return error.status == LOCUS_ERROR_ARGUMENT ? cli_usage_error("%s", error.message) : cli_error(&error);
-    }
-    if (table->left_out[0] != '\0') {
+    if (table->left_out[0] != '\0')
         cli_note("%s", table->left_out);
-    }
     return 0;
 }

@@ -49,20 +49,16 @@ typedef struct part {
 static void print_guess(const lab_reproduction_view *view, cli_table *block, const char *name, const double *shares,
                         const size_t *columns, size_t count) {
     bool any = false;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         any = any || view->result->uniform[columns[i]] > 0;
-    }
-    if (!any) {
+    if (!any)
         return;
-    }
     cli_table_cell(block, "%s", name);
-    for (size_t i = 0; i < count; i++) {
-        if (view->result->uniform[columns[i]] > 0) {
+    for (size_t i = 0; i < count; i++)
+        if (view->result->uniform[columns[i]] > 0)
             cli_table_cell(block, "%.2f", 100 * shares[columns[i]]);
-        } else {
+        else
             cli_table_cell(block, "%s", "");
-        }
-    }
 }
 
 static void print_rows(const lab_reproduction_view *view, cli_table *block, const part *what, const size_t *columns,
@@ -71,9 +67,8 @@ static void print_rows(const lab_reproduction_view *view, cli_table *block, cons
     for (size_t row = 0; row < table->row_count; row++) {
         char name[80], text[160];
         if ((what->pairs && lab_view_without_decay(view, row) == SIZE_MAX) ||
-            (what->columns != NULL && !lab_view_row_is_in(view, row, what->columns))) {
+            (what->columns != NULL && !lab_view_row_is_in(view, row, what->columns)))
             continue;
-        }
         lab_reproduction_row_name(table, row, name, sizeof name);
         cli_table_cell(block, "%s", what->pairs ? table->columns[0].rows[row].name : name);
         for (size_t i = 0; i < count; i++) {
@@ -105,9 +100,8 @@ static void print_block(const lab_reproduction_view *view, const part *what, con
 static void print_blocks(const lab_reproduction_view *view, const part *what, FILE *stream) {
     size_t columns[BLOCK], count = 0;
     for (size_t column = 0; column < view->table->column_count; column++) {
-        if (what->columns == NULL || what->columns(view, column)) {
+        if (what->columns == NULL || what->columns(view, column))
             columns[count++] = column;
-        }
         if (count == BLOCK || (count > 0 && column + 1 == view->table->column_count)) {
             print_block(view, what, columns, count, stream);
             count = 0;
@@ -128,9 +122,8 @@ static void print_head(const lab_reproduction_view *view, FILE *stream) {
 static void print_whole(const lab_reproduction_view *view, FILE *stream) {
     for (size_t column = 0; column < view->table->column_count; column++) {
         const lab_train_config *config = &view->table->columns[column].config;
-        if (!lab_view_is_whole(view, column)) {
+        if (!lab_view_is_whole(view, column))
             continue;
-        }
         cli_write(stream,
                   "\nWhole outputs right, %%: of %zu under teacher forcing / of the first %zu by greedy decoding\n\n",
                   config->test_samples, config->greedy_samples);

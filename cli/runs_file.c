@@ -7,9 +7,8 @@
 #include <stdlib.h>
 
 static void free_runs(lab_run *runs, size_t count) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         lab_run_free(&runs[i]);
-    }
     free(runs);
 }
 
@@ -19,24 +18,19 @@ static void free_runs(lab_run *runs, size_t count) {
 static int find_named(const cli_store *store, const cli_arguments *arguments, lab_run **runs, size_t *count) {
     *count = 0;
     *runs = calloc(arguments->operand_count, sizeof **runs);
-    if (*runs == NULL) {
+    if (*runs == NULL)
         return cli_failure("out of memory");
-    }
     for (size_t i = 1; i < arguments->operand_count; i++) {
         lab_run *run = &(*runs)[*count];
         const int status = cli_store_find(store, arguments->operands[i], run);
-        if (status != 0) {
+        if (status != 0)
             return status;
-        }
         (*count)++;
-        if (run->state != LAB_RUN_DONE) {
+        if (run->state != LAB_RUN_DONE)
             return cli_failure("the run '%s' is not finished: only finished runs are exported", run->name);
-        }
-        for (size_t j = 0; j + 1 < *count; j++) {
-            if ((*runs)[j].id == run->id) {
+        for (size_t j = 0; j + 1 < *count; j++)
+            if ((*runs)[j].id == run->id)
                 return cli_usage_error("runs export: '%s' is named twice", arguments->operands[i]);
-            }
-        }
     }
     return 0;
 }
@@ -44,9 +38,8 @@ static int find_named(const cli_store *store, const cli_arguments *arguments, la
 static int find_runs(const cli_store *store, const cli_arguments *arguments, lab_run **runs, size_t *count) {
     const lab_run_filter filter = {.task = cli_text(arguments, "task"), .encoding = cli_text(arguments, "encoding")};
     locus_error error;
-    if (arguments->operand_count > 1) {
+    if (arguments->operand_count > 1)
         return find_named(store, arguments, runs, count);
-    }
     return lab_store_runs(store->store, &filter, runs, count, &error) == LOCUS_OK ? 0 : cli_error(&error);
 }
 
@@ -55,22 +48,17 @@ int cli_runs_export(const cli_store *store, const cli_arguments *arguments) {
     lab_run *runs = NULL;
     size_t count = 0, done = 0;
     locus_error error;
-    if (path == NULL) {
+    if (path == NULL)
         return cli_usage_error("runs export: where to? -o FILE is missing");
-    }
     int status = find_runs(store, arguments, &runs, &count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         done += runs[i].state == LAB_RUN_DONE;
-    }
-    if (status == 0 && done == 0) {
+    if (status == 0 && done == 0)
         status = cli_failure("there is no finished run to export");
-    }
-    if (status == 0 && lab_run_file_write(store->store, runs, count, NULL, path, &error) != LOCUS_OK) {
+    if (status == 0 && lab_run_file_write(store->store, runs, count, NULL, path, &error) != LOCUS_OK)
         status = cli_error(&error);
-    }
-    if (status == 0) {
+    if (status == 0)
         cli_note("exported %zu run%s to %s", done, done == 1 ? "" : "s", path);
-    }
     if (status == 0 && done < count) {
         cli_note("%zu that %s not finished %s left out", count - done, count - done == 1 ? "is" : "are",
                  count - done == 1 ? "is" : "are");
@@ -84,9 +72,8 @@ int cli_runs_export(const cli_store *store, const cli_arguments *arguments) {
 static int import_file(const cli_store *store, const char *path) {
     lab_run_file_content content;
     locus_error error;
-    if (lab_run_file_read(store->store, path, &content, &error) != LOCUS_OK) {
+    if (lab_run_file_read(store->store, path, &content, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     cJSON_Delete(content.table);
     cli_note("%s: imported %zu run%s%s", path, content.added, content.added == 1 ? "" : "s",
              content.known > 0 ? "; the others were there already" : "");
@@ -95,16 +82,13 @@ static int import_file(const cli_store *store, const char *path) {
 
 int cli_runs_import(const cli_arguments *arguments) {
     cli_store store;
-    if (arguments->operand_count < 2) {
+    if (arguments->operand_count < 2)
         return cli_usage_error("runs import: which file? 'locus runs export' and 'locus reproduce' write them");
-    }
     int status = cli_store_open(&store, arguments, true);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
-    for (size_t i = 1; status == 0 && i < arguments->operand_count; i++) {
+    for (size_t i = 1; status == 0 && i < arguments->operand_count; i++)
         status = import_file(&store, arguments->operands[i]);
-    }
     cli_store_close(&store);
     return status;
 }

@@ -66,12 +66,10 @@ cli_table *cli_score_table(const char *const *first, size_t first_count, const c
                            size_t count) {
     const char *heads[CLI_MOST_COLUMNS];
     size_t used = 0;
-    for (size_t i = 0; i < first_count && used < CLI_MOST_COLUMNS; i++) {
+    for (size_t i = 0; i < first_count && used < CLI_MOST_COLUMNS; i++)
         heads[used++] = first[i];
-    }
-    for (size_t i = 0; i < count && used < CLI_MOST_COLUMNS; i++) {
+    for (size_t i = 0; i < count && used < CLI_MOST_COLUMNS; i++)
         heads[used++] = columns[i].head;
-    }
     return cli_table_create(heads, used);
 }
 
@@ -97,11 +95,9 @@ void cli_score_cell(cli_table *table, const cli_score_column *column, double val
 }
 
 double cli_final(const lab_final *finals, size_t count, const char *set, const char *name) {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(finals[i].set, set) == 0 && strcmp(finals[i].name, name) == 0) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(finals[i].set, set) == 0 && strcmp(finals[i].name, name) == 0)
             return finals[i].value;
-        }
-    }
     return (double)NAN;
 }
 

@@ -33,14 +33,12 @@ static int read_options(cli_term *term, const char *at, const char *end) {
     while (at < end) {
         at += strspn(at, " ");
         size_t length = span(at, ",)"), key = strcspn(at, "=");
-        if (term->count == CLI_TERM_OPTIONS_MAX) {
+        if (term->count == CLI_TERM_OPTIONS_MAX)
             return cli_failure("'%s' has more than %d options", term->name, CLI_TERM_OPTIONS_MAX);
-        }
         term->options[term->count].key = piece(at, key);
         term->options[term->count++].value = piece(at + key + 1, length - key - 1);
-        if (!term->options[term->count - 1].key || !term->options[term->count - 1].value) {
+        if (!term->options[term->count - 1].key || !term->options[term->count - 1].value)
             return no_memory();
-        }
         at += length + 1;
     }
     return 0;
@@ -56,9 +54,8 @@ static int read_term(cli_term *term, const char *at, size_t length) {
         free(text);
         return no_memory();
     }
-    if (locus_encoding_parse(text, &own, NULL) == LOCUS_OK) {
+    if (locus_encoding_parse(text, &own, NULL) == LOCUS_OK)
         term->sites = locus_encoding_sites(own);
-    }
     locus_encoding_destroy(&own);
     free(text);
     return name < length && at[name] == '(' ? read_options(term, at + name + 1, at + length - 1) : 0;
@@ -68,16 +65,14 @@ int cli_spec_open(cli_spec *spec, const locus_encoding *encoding) {
     *spec = (cli_spec){0};
     size_t bytes = locus_encoding_text(encoding, NULL, 0) + 1;
     char *text = malloc(bytes);
-    if (!text) {
+    if (!text)
         return no_memory();
-    }
     locus_encoding_text(encoding, text, bytes);
     int status = 0;
     for (const char *at = text; *at && status == 0 && spec->count < CLI_TERMS_MAX;) {
         size_t length = span(at, "+"), trimmed = length;
-        while (trimmed > 0 && at[trimmed - 1] == ' ') {
+        while (trimmed > 0 && at[trimmed - 1] == ' ')
             trimmed--;
-        }
         status = read_term(&spec->terms[spec->count++], at, trimmed);
         at += length + (at[length] == '+');
         at += strspn(at, " ");
@@ -95,9 +90,8 @@ static void drop_option(cli_term *term, size_t index) {
 
 void cli_spec_close(cli_spec *spec) {
     for (size_t i = 0; i < spec->count; i++) {
-        while (spec->terms[i].count) {
+        while (spec->terms[i].count)
             drop_option(&spec->terms[i], spec->terms[i].count - 1);
-        }
         free(spec->terms[i].name);
     }
     *spec = (cli_spec){0};
@@ -105,9 +99,8 @@ void cli_spec_close(cli_spec *spec) {
 
 static size_t find(const cli_term *term, const char *key) {
     size_t i = 0;
-    while (i < term->count && strcmp(term->options[i].key, key) != 0) {
+    while (i < term->count && strcmp(term->options[i].key, key) != 0)
         i++;
-    }
     return i;
 }
 
@@ -123,9 +116,8 @@ bool cli_term_has(const cli_term *term, const char *key, const char *value, cons
 int cli_term_set(cli_term *term, const char *key, const char *value) {
     size_t i = find(term, key);
     if (!value) {
-        if (i < term->count) {
+        if (i < term->count)
             drop_option(term, i);
-        }
         return 0;
     }
     char *copy = piece(value, strlen(value));
@@ -149,9 +141,8 @@ int cli_term_rename(cli_term *term, const char *name) {
 }
 
 int cli_spec_append(cli_spec *spec, const char *name, cli_term **term) {
-    if (spec->count == CLI_TERMS_MAX) {
+    if (spec->count == CLI_TERMS_MAX)
         return cli_failure("a spec has at most %d terms: '%s' does not fit", CLI_TERMS_MAX, name);
-    }
     *term = &spec->terms[spec->count++];
     return cli_term_rename(*term, name);
 }
@@ -175,9 +166,8 @@ static void put(joined *out, const char *text) {
 
 size_t cli_spec_text(const cli_spec *spec, char *text, size_t size) {
     joined out = {text, size, 0};
-    if (size > 0) {
+    if (size > 0)
         text[0] = '\0';
-    }
     for (size_t i = 0; i < spec->count; i++) {
         const cli_term *term = &spec->terms[i];
         put(&out, i ? " + " : "");
@@ -196,11 +186,10 @@ size_t cli_spec_text(const cli_spec *spec, char *text, size_t size) {
 char *cli_spec_string(const cli_spec *spec) {
     const size_t size = cli_spec_text(spec, NULL, 0) + 1;
     char *text = malloc(size);
-    if (text) {
+    if (text)
         cli_spec_text(spec, text, size);
-    } else {
+    else
         no_memory();
-    }
     return text;
 }
 

@@ -46,9 +46,8 @@ void cli_stop_catch(void) {
 
 bool cli_stop_asked(void) {
     sigset_t pending;
-    if (asked || sigpending(&pending) != 0) {
+    if (asked || sigpending(&pending) != 0)
         return asked != 0;
-    }
     for (int i = 0; i < STOP_SIGNALS; i++) {
         sigset_t one;
         int taken;

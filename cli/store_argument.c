@@ -14,13 +14,11 @@ int cli_store_open(cli_store *store, const cli_arguments *arguments, bool make) 
     const char *path = cli_text(arguments, "store");
     locus_error error;
     *store = (cli_store){0};
-    if (!make && access(path, F_OK) != 0) {
+    if (!make && access(path, F_OK) != 0)
         return cli_failure("there is no run store '%s': 'locus train' makes one, --store names another", path);
-    }
     store->folder = lab_folder_of(path);
-    if (store->folder == NULL) {
+    if (store->folder == NULL)
         return cli_failure("out of memory");
-    }
     const locus_status status =
         make ? lab_store_open(&store->store, path, &error) : lab_store_open_reading(&store->store, path, &error);
     if (status != LOCUS_OK) {
@@ -37,9 +35,8 @@ void cli_store_close(cli_store *store) {
 }
 
 static void free_runs(lab_run *runs, size_t count) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         lab_run_free(&runs[i]);
-    }
     free(runs);
 }
 
@@ -52,11 +49,10 @@ typedef struct beginning {
 static void note_name(beginning *b, const char *name) {
     enum { NAMED = 3 };
     size_t used = strlen(b->names);
-    if (b->found <= NAMED) {
+    if (b->found <= NAMED)
         snprintf(b->names + used, sizeof b->names - used, "%s%.60s", b->found == 1 ? "" : ", ", name);
-    } else if (b->found == NAMED + 1) {
+    else if (b->found == NAMED + 1)
         snprintf(b->names + used, sizeof b->names - used, ", …");
-    }
 }
 
 static locus_status find_beginning(const cli_store *store, const char *operand, beginning *b, lab_run *run,
@@ -83,15 +79,12 @@ static locus_status find_beginning(const cli_store *store, const char *operand, 
 int cli_store_find(const cli_store *store, const char *operand, lab_run *run) {
     locus_error error, other;
     beginning b;
-    if (lab_store_run_find(store->store, operand, run, &error) == LOCUS_OK) {
+    if (lab_store_run_find(store->store, operand, run, &error) == LOCUS_OK)
         return 0;
-    }
-    if (error.status != LOCUS_ERROR_ARGUMENT) {
+    if (error.status != LOCUS_ERROR_ARGUMENT)
         return cli_error(&error);
-    }
-    if (find_beginning(store, operand, &b, run, &other) != LOCUS_OK) {
+    if (find_beginning(store, operand, &b, run, &other) != LOCUS_OK)
         return cli_error(&other);
-    }
     if (b.found > 1) {
         return cli_failure("%zu runs begin with '%s': %s; give more of the name, or a number of 'locus runs'", b.found,
                            operand, b.names);
@@ -103,9 +96,8 @@ static void add_finals(cJSON *root, const lab_final *finals, size_t count) {
     cJSON *sets = cJSON_AddObjectToObject(root, "scores");
     for (size_t i = 0; i < count; i++) {
         cJSON *set = cJSON_GetObjectItemCaseSensitive(sets, finals[i].set);
-        if (set == NULL) {
+        if (set == NULL)
             set = cJSON_AddObjectToObject(sets, finals[i].set);
-        }
         cJSON_AddNumberToObject(set, finals[i].name, finals[i].value);
     }
 }
@@ -140,18 +132,15 @@ static cJSON *make_run_json(const lab_run *run, const lab_final *finals, size_t 
                    {"peak_bytes", (double)run->peak_bytes},
                    {"parameters", (double)run->parameters}};
     cJSON_AddNumberToObject(root, "id", (double)run->id);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         cJSON_AddStringToObject(root, texts[i].name, texts[i].value);
-    }
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         cJSON_AddNumberToObject(root, numbers[i].name, numbers[i].value);
-    }
     cJSON *config = cJSON_Parse(run->config);
-    if (config != NULL) {
+    if (config != NULL)
         cJSON_AddItemToObject(root, "config", config);
-    } else { /* what cannot be read is shown as it is */
+    else /* what cannot be read is shown as it is */
         cJSON_AddStringToObject(root, "config", run->config);
-    }
     add_finals(root, finals, count);
     return root;
 }

@@ -60,11 +60,9 @@ static const kind_option kind_options[] = {
 
 static bool has_option(const cli_command *command, const char *name) {
     const cli_option *option;
-    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
-        if (strcmp(option->name, name) == 0) {
+    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++)
+        if (strcmp(option->name, name) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -97,21 +95,17 @@ static const char *useless(const cli_arguments *arguments, const lab_task *task)
         {"length", !(has->length_mean > 0.0)}, {"length-deviation", !(has->length_mean > 0.0)},
         {"greedy-samples", !task->solved},
     };
-    for (size_t i = 0; task->kind == LAB_TASK_PROBLEMS && i < sizeof options / sizeof *options; i++) {
-        if (options[i].useless && given(arguments, options[i].name)) {
+    for (size_t i = 0; task->kind == LAB_TASK_PROBLEMS && i < sizeof options / sizeof *options; i++)
+        if (options[i].useless && given(arguments, options[i].name))
             return options[i].name;
-        }
-    }
     return NULL;
 }
 
 /* What another kind has in an option's place, if this is that kind. */
 static const char *instead_of(const char *name, unsigned kind) {
-    for (size_t i = 0; i < sizeof kind_options / sizeof *kind_options; i++) {
-        if (strcmp(kind_options[i].name, name) == 0 && kind_options[i].instead_kind == kind) {
+    for (size_t i = 0; i < sizeof kind_options / sizeof *kind_options; i++)
+        if (strcmp(kind_options[i].name, name) == 0 && kind_options[i].instead_kind == kind)
             return kind_options[i].instead;
-        }
-    }
     return NULL;
 }
 
@@ -120,9 +114,8 @@ int cli_refuse_other_kinds(const cli_arguments *arguments, const lab_task *task)
     char whose[96], own[96];
     for (size_t i = 0; i < sizeof kind_options / sizeof *kind_options; i++) {
         const kind_option *option = &kind_options[i];
-        if ((option->kinds & kind) != 0 || !given(arguments, option->name)) {
+        if ((option->kinds & kind) != 0 || !given(arguments, option->name))
             continue;
-        }
         const char *instead = instead_of(option->name, kind);
         return instead != NULL ? cli_usage_error("--%s is for %s; %s has --%s", option->name,
                                                  list_kinds(option->kinds, whose), task->name, instead)
@@ -137,13 +130,10 @@ int cli_refuse_pretrained(const cli_arguments *arguments, const lab_task *task) 
     static const char *const names[] = {"dim",           "heads",   "kv-heads", "attention",      "layers",
                                         "feed-forward",  "dropout", "norm",     "embedding-init", "setup",
                                         "position-scale"};
-    for (size_t i = 0; given(arguments, "pretrained") && i < sizeof names / sizeof *names; i++) {
-        if (given(arguments, names[i])) {
+    for (size_t i = 0; given(arguments, "pretrained") && i < sizeof names / sizeof *names; i++)
+        if (given(arguments, names[i]))
             return cli_usage_error("--%s: the pretrained encoder says it itself; leave it out", names[i]);
-        }
-    }
-    if (task->kind == LAB_TASK_EXPRESSIONS && given(arguments, "sequence") && !given(arguments, "pretrained")) {
+    if (task->kind == LAB_TASK_EXPRESSIONS && given(arguments, "sequence") && !given(arguments, "pretrained"))
         return cli_usage_error("--sequence: expressions are read whole; it is for --pretrained, whose pieces are cut");
-    }
     return 0;
 }

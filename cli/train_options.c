@@ -50,9 +50,8 @@ static void put_shared_heads(override *o, lab_model_config *model) {
 static int put_attention(override *o, lab_model_config *model) {
     locus_error error = {.offset = -1};
     const char *text = cli_text(o->arguments, "attention");
-    if (text && lab_model_attention(model, text, &error) != LOCUS_OK) {
+    if (text && lab_model_attention(model, text, &error) != LOCUS_OK)
         return cli_error_in(text, &error);
-    }
     o->changed = o->changed || *model->attention != '\0';
     return 0;
 }
@@ -95,9 +94,8 @@ static void put_model(override *o, lab_train_config *config) {
         config->model.encoder_layers = config->model.encoder_layers > 0 ? layers : 0;
         config->model.decoder_layers = config->model.decoder_layers > 0 ? layers : 0;
     }
-    if (cli_given_by_user(o->arguments, "dropout")) {
+    if (cli_given_by_user(o->arguments, "dropout"))
         config->model.attention_dropout = config->model.dropout;
-    }
     put_parts(o, &config->model);
 }
 
@@ -116,9 +114,8 @@ static void put_trees(override *o, lab_train_config *config) {
     put_real(o, "depth-deviation", &data->depth_deviation);
     put_size(o, "arity", &data->arity);
     data->order = (lab_order)cli_choice(o->arguments, "order");
-    if (cli_given_by_user(o->arguments, "tree-paths")) {
+    if (cli_given_by_user(o->arguments, "tree-paths"))
         config->model.tree_paths = (lab_tree_paths)cli_choice(o->arguments, "tree-paths");
-    }
 }
 
 /* The development set is the test set. */
@@ -151,17 +148,15 @@ static void put_expressions(override *o, lab_train_config *config) {
         o->changed = o->changed || before.expression_depth != data->expression_depth || before.arity != data->arity ||
                      before.shortest != data->shortest || before.longest != data->longest;
         if (strcmp(config->budget, "paper") == 0 && !cli_given_by_user(o->arguments, "train-samples") &&
-            config->pretrained == NULL) {
+            config->pretrained == NULL)
             config->train_samples = preset->samples[LAB_SET_TRAIN];
-        }
     }
     put_size(o, "expression-depth", &data->expression_depth);
     put_size(o, "arguments", &data->arity);
     put_size(o, "shortest", &data->shortest);
     put_size(o, "longest", &data->longest);
-    if (config->pretrained != NULL) {
+    if (config->pretrained != NULL)
         put_size(o, "sequence", &data->sequence);
-    }
     data->asked = (lab_asked)cli_choice(o->arguments, "target");
     data->path = cli_text(o->arguments, "data");
 }
@@ -228,15 +223,12 @@ static int put_test_sets(cli_arguments *arguments, lab_train_config *config) {
     const int64_t *means;
     size_t count;
     int status = cli_list_integers(arguments, option, 1, trees ? LAB_TREE_MOST_DEPTH : 1000000, &means, &count);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
-    if (count > LAB_MAX_TEST_LENGTHS) {
+    if (count > LAB_MAX_TEST_LENGTHS)
         return cli_usage_error("--%s: %zu are given, at most %d can be", option, count, LAB_MAX_TEST_LENGTHS);
-    }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         config->test_lengths[config->test_length_count++] = (size_t)means[i];
-    }
     return 0;
 }
 
@@ -245,11 +237,9 @@ static int put_test_sets(cli_arguments *arguments, lab_train_config *config) {
 /* The option that a field of the data comes from. */
 static const char *option_of(const lab_task *task, const char *argument) {
     static const char *const names[][2] = {{"arity", "arguments"}, {"depth", "expression-depth"}};
-    for (size_t i = 0; task->kind == LAB_TASK_EXPRESSIONS && i < 2; i++) {
-        if (strcmp(argument, names[i][0]) == 0) {
+    for (size_t i = 0; task->kind == LAB_TASK_EXPRESSIONS && i < 2; i++)
+        if (strcmp(argument, names[i][0]) == 0)
             return names[i][1];
-        }
-    }
     return argument;
 }
 
@@ -271,9 +261,8 @@ static int try_draw(const lab_draw *draw, draw_function *function) {
 /* What the task cannot draw from is bad usage; nothing is drawn. */
 static int check_data(const lab_task *task, const lab_task_options *data) {
     const lab_draw draw = {.task = task, .options = data};
-    if (task->kind == LAB_TASK_IMAGES || (task->kind == LAB_TASK_EXPRESSIONS && data->path != NULL)) {
+    if (task->kind == LAB_TASK_IMAGES || (task->kind == LAB_TASK_EXPRESSIONS && data->path != NULL))
         return 0; /* they are read, not drawn */
-    }
     const int status = task->open_sequences != NULL ? try_draw(&draw, lab_dataset_sequences) : 0;
     return status != 0 || task->generate == NULL ? status : try_draw(&draw, lab_dataset_generate);
 }
@@ -281,9 +270,8 @@ static int check_data(const lab_task *task, const lab_task_options *data) {
 /* Pieces of a pretrained encoder are no options of what is drawn. */
 static int check_draws(const lab_task *task, const lab_train_config *config) {
     lab_task_options data = config->data;
-    if (config->pretrained_digest != 0) {
+    if (config->pretrained_digest != 0)
         data.symbols = data.sequence = 0;
-    }
     return check_data(task, &data);
 }
 
@@ -296,12 +284,10 @@ static int check_model(const lab_train_config *config) {
         return cli_usage_error("--kv-heads: %zu heads cannot share %zu key and value heads: it must divide them",
                                config->model.heads, config->model.kv_heads);
     }
-    if (config->model.logit_scale != LAB_LOGITS_AS_THEY_ARE && config->model.output == LAB_OUTPUT_OWN) {
+    if (config->model.logit_scale != LAB_LOGITS_AS_THEY_ARE && config->model.output == LAB_OUTPUT_OWN)
         return cli_usage_error("--logit-scale: an output with weights of its own is not scaled; add --output tied");
-    }
-    if (config->train_samples == 0 && config->steps == 0) {
+    if (config->train_samples == 0 && config->steps == 0)
         return cli_usage_error("--epochs: sequences without a number have no epochs; give --steps, or --train-samples");
-    }
     return 0;
 }
 
@@ -312,9 +298,8 @@ static int begin(lab_train_config *config, const cli_arguments *arguments, const
     locus_error error;
     locus_status status = lab_train_config_budget(config, task, budgets[cli_choice(arguments, "budget")],
                                                   (lab_setup)cli_choice(arguments, "setup"), &error);
-    if (status == LOCUS_OK && pretrained != NULL) {
+    if (status == LOCUS_OK && pretrained != NULL)
         status = lab_train_config_pretrained(config, pretrained, &error);
-    }
     return status == LOCUS_OK ? 0 : cli_error(&error);
 }
 
@@ -322,41 +307,34 @@ int cli_train_config(lab_train_config *config, cli_arguments *arguments, const c
     const lab_task *task = lab_task_find(name);
     override o = {arguments, false};
     locus_error error;
-    if (task == NULL) {
+    if (task == NULL)
         return cli_usage_error("unknown task '%s'; did you mean '%s'?", name, lab_task_nearest(name));
-    }
     int status = cli_refuse_other_kinds(arguments, task);
     status = status ? status : cli_refuse_pretrained(arguments, task);
-    if (status == 0 && cli_given_by_user(arguments, "steps") && cli_given_by_user(arguments, "epochs")) {
+    if (status == 0 && cli_given_by_user(arguments, "steps") && cli_given_by_user(arguments, "epochs"))
         return cli_usage_error("--steps and --epochs say the same: give one of them");
-    }
     status = status ? status : begin(config, arguments, task);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     status = put_attention(&o, &config->model);
-    if (status != 0) {
+    if (status != 0)
         return status;
-    }
     put_model(&o, config);
     put_scales(arguments, &config->model);
     put_data(&o, config);
     put_training(&o, config);
-    if (o.changed) {
+    if (o.changed)
         config->budget = "custom";
-    }
     status = check_model(config);
-    if (status == 0 && lab_train_look(config, &error) != LOCUS_OK) {
+    if (status == 0 && lab_train_look(config, &error) != LOCUS_OK)
         return cli_error(&error);
-    }
     status = status ? status : check_draws(task, config);
     return status ? status : put_test_sets(arguments, config);
 }
 
 void cli_train_embedding(lab_train_config *config, lab_embedding_init init) {
-    if (config->pretrained == NULL) {
+    if (config->pretrained == NULL)
         config->model.embedding_init = init;
-    }
 }
 
 int cli_train_encoding(lab_train_config *config, const char *encoding, char *text, size_t size) {
@@ -364,9 +342,8 @@ int cli_train_encoding(lab_train_config *config, const char *encoding, char *tex
     const locus_status status = config->pretrained != NULL
                                     ? lab_train_pretrained_encoding(config->pretrained, encoding, text, size, &error)
                                     : lab_train_encoding(encoding, config, text, size, &error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return cli_error_in(encoding, &error);
-    }
     config->encoding = config->model.encoding = text;
     lab_config_settle(config);
     return 0;
@@ -375,8 +352,7 @@ int cli_train_encoding(lab_train_config *config, const char *encoding, char *tex
 int cli_train_resume(const cli_arguments *arguments, const char *before) {
     static const char word[] = " --restart";
     const char *line = arguments->command_line, *at = strstr(line, word);
-    if (at == NULL) {
+    if (at == NULL)
         return cli_failure("%sto go on: %s", before, line);
-    }
     return cli_failure("%sto go on: %.*s%s", before, (int)(at - line), line, at + sizeof word - 1);
 }

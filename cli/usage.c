@@ -11,23 +11,20 @@
 /* ": copy, reverse, …" */
 static void list_tasks(char *text, size_t size) {
     size_t used = 0;
-    for (size_t i = 0; i < lab_task_count() && used < size; i++) {
+    for (size_t i = 0; i < lab_task_count() && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%s", i == 0 ? ": " : ", ", lab_task_at(i)->name);
-    }
 }
 
 static void print_option(const cli_option *option) {
     enum { HELP_COLUMN = 30 };
     char left[160], help[512], tasks[256] = "";
     char letter[8] = "    ";
-    if (option->letter) {
+    if (option->letter)
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    }
     snprintf(left, sizeof left, "  %s--%s%s%s", letter, option->name, option->kind == CLI_FLAG ? "" : " ",
              option->kind == CLI_FLAG ? "" : option->value);
-    if (option->kind != CLI_FLAG && strncmp(option->value, CLI_TASK_VALUE, strlen(CLI_TASK_VALUE)) == 0) {
+    if (option->kind != CLI_FLAG && strncmp(option->value, CLI_TASK_VALUE, strlen(CLI_TASK_VALUE)) == 0)
         list_tasks(tasks, sizeof tasks);
-    }
     snprintf(help, sizeof help, "%s%s%s%s%s", option->help, tasks, option->initial ? " (default: " : "",
              option->initial ? option->initial : "", option->initial ? ")" : "");
     fputs(left, stdout);
@@ -61,9 +58,8 @@ void cli_usage(const cli_command *command) {
     }
     printf("\noptions:\n");
     const cli_option *option;
-    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++) {
+    for (size_t i = 0; (option = cli_option_at(command, i)) != NULL; i++)
         print_option(option);
-    }
     if (command->examples[0]) {
         printf("\nexample%s:\n", strchr(command->examples, '\n') == strrchr(command->examples, '\n') ? "" : "s");
         for (const char *line = command->examples; *line;) {

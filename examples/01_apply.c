@@ -13,9 +13,8 @@
 
 /* An example's way with errors: say what the library says, and stop. */
 static int failed(locus_status status, const locus_error *error) {
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         (void)fprintf(stderr, "%s\n", error->message);
-    }
     return status != LOCUS_OK;
 }
 
@@ -34,23 +33,20 @@ int main(void) {
     if (failed(locus_encoding_parse("rope(base=10000, pairs=half)", &encoding, &error), &error) ||
         failed(locus_binding_create(&binding, encoding, &shape, NULL, 0, &error), &error) ||
         failed(locus_positions_create(&positions, NULL, &packing, NULL, &error), &error) ||
-        failed(locus_plan_create(&plan, binding, positions, NULL, &error), &error)) {
+        failed(locus_plan_create(&plan, binding, positions, NULL, &error), &error))
         return 1;
-    }
 
     float x[TOKENS][HEADS][HEAD_DIM], y[TOKENS][HEADS][HEAD_DIM];
-    for (int i = 0; i < TOKENS * HEADS * HEAD_DIM; i++) {
+    for (int i = 0; i < TOKENS * HEADS * HEAD_DIM; i++)
         (&x[0][0][0])[i] = 1;
-    }
     const int64_t extents[] = {TOKENS, HEADS, HEAD_DIM};
     const locus_tensor in = locus_tensor_view(x, LOCUS_FLOAT32, 3, extents);
     const locus_tensor out = locus_tensor_view(y, LOCUS_FLOAT32, 3, extents);
     locus_workspace workspace = {NULL, locus_apply_workspace(plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32, NULL)};
     workspace.data = workspace.bytes > 0 ? locus_allocate(workspace.bytes) : NULL;
     const locus_execution execution = locus_execution_in(workspace);
-    if (failed(locus_apply(plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &in, &out, &execution, &error), &error)) {
+    if (failed(locus_apply(plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &in, &out, &execution, &error), &error))
         return 1;
-    }
 
     int wrong = 0;
     for (int t = 0; t < TOKENS; t++) {

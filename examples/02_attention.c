@@ -38,18 +38,14 @@ static locus_status prepare(example *e, locus_error *error) {
     const locus_packing packing = {2, offsets, NULL};
     const locus_tensor generators = generators_of(e->generators);
     locus_status status = locus_encoding_parse("algebraic(group=seq, decay=0.98)", &e->encoding, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_encoding_initialise(e->encoding, &shape, 0, &generators, 1, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_binding_create(&e->binding, e->encoding, &shape, &generators, 1, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_positions_create(&e->positions, NULL, &packing, NULL, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_plan_create(&e->plan, e->binding, e->positions, NULL, error);
-    }
     return status;
 }
 
@@ -77,32 +73,28 @@ static locus_status attend(example *e, locus_error *error) {
     size_t forward = locus_attention_workspace(e->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);
     workspace.bytes = workspace.bytes > forward ? workspace.bytes : forward;
     workspace.data = locus_allocate(workspace.bytes);
-    if (workspace.data == NULL) {
+    if (workspace.data == NULL)
         return LOCUS_ERROR_MEMORY;
-    }
     const locus_execution execution = locus_execution_in(workspace);
     locus_status status = locus_attention_forward(e->plan, &options, &tensors, &execution, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_attention_backward(e->plan, &options, &tensors, &gradients, &execution, error);
-    }
     locus_release(workspace.data, workspace.bytes);
     return status;
 }
 
 static double norm_of(const float *x, size_t n) {
     double sum = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         sum += (double)x[i] * (double)x[i];
-    }
     return sqrt(sum);
 }
 
 int main(void) {
     locus_error error = {0};
     example *e = calloc(1, sizeof *e);
-    if (e == NULL) {
+    if (e == NULL)
         return 1;
-    }
     const locus_random random = {1, LOCUS_RANDOM_USER, 0};
     for (size_t i = 0; i < NUMBERS; i++) {
         e->query[i] = (float)locus_random_normal(&random, 4 * i);
@@ -111,9 +103,8 @@ int main(void) {
         e->output_gradient[i] = (float)locus_random_normal(&random, 4 * i + 3);
     }
     locus_status status = prepare(e, &error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = attend(e, &error);
-    }
     if (status != LOCUS_OK) {
         (void)fprintf(stderr, "%s\n", error.message);
     } else {

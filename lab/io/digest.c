@@ -23,16 +23,14 @@ locus_status lab_digest_open(lab_digest *digest, lab_digest_kind kind, locus_err
     const EVP_MD *algorithm = kind == LAB_DIGEST_MD5 ? EVP_md5() : EVP_sha256();
     EVP_MD_CTX *state = is_ready() ? EVP_MD_CTX_new() : NULL;
     digest->state = state;
-    if (state == NULL) {
+    if (state == NULL)
         return lab_fail_memory(error, "a check sum");
-    }
     errno = 0;
     if (EVP_DigestInit_ex(state, algorithm, NULL) != 1) {
         const bool out_of_memory = errno == ENOMEM; /* OpenSSL does not say which it was */
         lab_digest_discard(digest);
-        if (out_of_memory) {
+        if (out_of_memory)
             return lab_fail_memory(error, "a check sum");
-        }
         return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, NULL, "this system's OpenSSL computes no %s sums",
                         kind == LAB_DIGEST_MD5 ? "MD5" : "SHA-256");
     }
@@ -40,21 +38,18 @@ locus_status lab_digest_open(lab_digest *digest, lab_digest_kind kind, locus_err
 }
 
 void lab_digest_add(lab_digest *digest, const void *bytes, size_t count) {
-    if (digest->state != NULL && EVP_DigestUpdate(digest->state, bytes, count) != 1) {
+    if (digest->state != NULL && EVP_DigestUpdate(digest->state, bytes, count) != 1)
         lab_digest_discard(digest);
-    }
 }
 
 locus_status lab_digest_add_file(lab_digest *digest, const char *path, locus_error *error) {
     unsigned char block[1 << 16];
     lab_input input;
     locus_status status = lab_input_open(&input, path, error);
-    for (size_t got; status == LOCUS_OK && (got = fread(block, 1, sizeof block, input.stream)) > 0;) {
+    for (size_t got; status == LOCUS_OK && (got = fread(block, 1, sizeof block, input.stream)) > 0;)
         lab_digest_add(digest, block, got);
-    }
-    if (status == LOCUS_OK && ferror(input.stream)) {
+    if (status == LOCUS_OK && ferror(input.stream))
         status = lab_fail_system(error, "read", path, errno);
-    }
     lab_input_close(&input);
     return status;
 }
@@ -64,9 +59,8 @@ locus_status lab_digest_close(lab_digest *digest, char text[LAB_DIGEST_TEXT], lo
     unsigned bytes = 0;
     bool done = digest->state != NULL && EVP_DigestFinal_ex(digest->state, sum, &bytes) == 1;
     text[0] = '\0';
-    for (unsigned i = 0; done && i < bytes && 2 * i + 2 < LAB_DIGEST_TEXT; i++) {
+    for (unsigned i = 0; done && i < bytes && 2 * i + 2 < LAB_DIGEST_TEXT; i++)
         snprintf(text + 2 * (size_t)i, 3, "%02x", (unsigned)sum[i]);
-    }
     lab_digest_discard(digest);
     return done ? LOCUS_OK : lab_fail_memory(error, "a check sum");
 }
@@ -74,9 +68,8 @@ locus_status lab_digest_close(lab_digest *digest, char text[LAB_DIGEST_TEXT], lo
 locus_status lab_digest_close_number(lab_digest *digest, uint64_t *number, locus_error *error) {
     char text[LAB_DIGEST_TEXT];
     const locus_status status = lab_digest_close(digest, text, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     text[2 * sizeof *number] = '\0';
     *number = strtoull(text, NULL, 16);
     *number += *number == 0;

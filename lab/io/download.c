@@ -35,18 +35,16 @@ typedef struct transfer {
 /* Two processes must not write to one file: the second is told so. */
 static locus_status lock(transfer *now, locus_error *error) {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(now->descriptor, F_SETLK, &whole) == 0 || (errno != EACCES && errno != EAGAIN)) {
+    if (fcntl(now->descriptor, F_SETLK, &whole) == 0 || (errno != EACCES && errno != EAGAIN))
         return LOCUS_OK; /* file systems without locks must do */
-    }
     return lab_fail_file(error, now->path, "is being downloaded by another process");
 }
 
 static locus_status open_file(transfer *now, locus_error *error) {
     struct stat facts;
     now->descriptor = open(now->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (now->descriptor < 0 || fstat(now->descriptor, &facts) != 0 || lseek(now->descriptor, 0, SEEK_END) < 0) {
+    if (now->descriptor < 0 || fstat(now->descriptor, &facts) != 0 || lseek(now->descriptor, 0, SEEK_END) < 0)
         return lab_fail_system(error, "write", now->path, errno);
-    }
     now->had = (uint64_t)facts.st_size;
     return lock(now, error);
 }
@@ -60,9 +58,8 @@ static bool begin_again(transfer *now) {
 static bool write_all(transfer *now, const char *bytes, size_t count) {
     while (count > 0) {
         ssize_t written = write(now->descriptor, bytes, count);
-        if (written < 0 && errno != EINTR) {
+        if (written < 0 && errno != EINTR)
             return false;
-        }
         bytes += written > 0 ? written : 0;
         count -= written > 0 ? (size_t)written : 0;
     }
@@ -137,18 +134,14 @@ static bool nothing_left(const transfer *now, CURLcode code, long answer) {
 }
 
 static locus_status fail_transfer(transfer *now, CURLcode code, long answer, locus_error *error) {
-    if (code == CURLE_ABORTED_BY_CALLBACK) {
+    if (code == CURLE_ABORTED_BY_CALLBACK)
         return lab_fail(error, LOCUS_ERROR_INTERRUPTED, NULL, "stopped; '%s' keeps what has come", now->path);
-    }
-    if (code == CURLE_OUT_OF_MEMORY) {
+    if (code == CURLE_OUT_OF_MEMORY)
         return lab_fail_memory(error, "a download");
-    }
-    if (code == CURLE_WRITE_ERROR && now->code != 0) {
+    if (code == CURLE_WRITE_ERROR && now->code != 0)
         return lab_fail_system(error, "write", now->path, now->code);
-    }
-    if (code == CURLE_HTTP_RETURNED_ERROR) {
+    if (code == CURLE_HTTP_RETURNED_ERROR)
         return lab_fail(error, LOCUS_ERROR_IO, "url", "cannot download %s: the server answers %ld", now->url, answer);
-    }
     return lab_fail(error, LOCUS_ERROR_IO, "url", "cannot download %s: %s", now->url,
                     now->reason[0] ? now->reason : curl_easy_strerror(code));
 }
@@ -160,26 +153,22 @@ static locus_status perform(transfer *now, locus_error *error) {
         code = curl_easy_perform(now->handle);
         curl_easy_getinfo(now->handle, CURLINFO_RESPONSE_CODE, &answer);
     }
-    if (code != CURLE_OK && !nothing_left(now, code, answer)) {
+    if (code != CURLE_OK && !nothing_left(now, code, answer))
         return fail_transfer(now, code, answer, error);
-    }
     return fsync(now->descriptor) == 0 || errno == EINVAL ? LOCUS_OK
                                                           : lab_fail_system(error, "write", now->path, errno);
 }
 
 locus_status lab_download(const char *url, const char *path, const lab_watch *watch, locus_error *error) {
     transfer now = {.url = url, .path = path, .watch = watch, .descriptor = -1};
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return lab_fail_memory(error, "a download");
-    }
     now.handle = curl_easy_init();
     locus_status status = now.handle != NULL ? open_file(&now, error) : lab_fail_memory(error, "a download");
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = perform(&now, error);
-    }
-    if (now.descriptor >= 0) {
+    if (now.descriptor >= 0)
         close(now.descriptor);
-    }
     curl_easy_cleanup(now.handle);
     curl_global_cleanup();
     return status;

@@ -24,9 +24,8 @@ static bool is_space(unsigned char c) {
 static void skip_space(scanner *text) {
     while (text->at < text->end && (is_space(*text->at) || *text->at == '#')) {
         bool comment = *text->at++ == '#';
-        while (comment && text->at < text->end && *text->at != '\n' && *text->at != '\r') {
+        while (comment && text->at < text->end && *text->at != '\n' && *text->at != '\r')
             text->at++;
-        }
     }
 }
 
@@ -52,18 +51,14 @@ static locus_status read_header(anymap *map, scanner *text, const char *path, lo
     map->plain = kind == '2' || kind == '3';
     map->channels = kind == '3' || kind == '6' ? 3 : 1;
     text->at += 2;
-    if (!scan(text, &map->width) || !scan(text, &map->height) || !scan(text, &map->most)) {
+    if (!scan(text, &map->width) || !scan(text, &map->height) || !scan(text, &map->most))
         return lab_fail_file(error, path, "is cut or damaged: a P%c needs width, height and largest value", kind);
-    }
-    if (map->most == 0 || map->most > 65535) {
+    if (map->most == 0 || map->most > 65535)
         return lab_fail_file(error, path, "is damaged: its largest value is not in 1 to 65535");
-    }
-    if (map->plain) {
+    if (map->plain)
         return LOCUS_OK;
-    }
-    if (text->at == text->end || !is_space(*text->at)) {
+    if (text->at == text->end || !is_space(*text->at))
         return lab_fail_file(error, path, "is cut or damaged: no space ends its head");
-    }
     text->at++;
     return LOCUS_OK;
 }
@@ -78,29 +73,25 @@ static locus_status check_length(const anymap *map, const scanner *text, const c
 }
 
 static bool next_value(const anymap *map, scanner *text, size_t *value) {
-    if (map->plain) {
+    if (map->plain)
         return scan(text, value);
-    }
     *value = *text->at++;
-    if (map->most > 255) {
+    if (map->most > 255)
         *value = *value << 8 | *text->at++;
-    }
     return true;
 }
 
 static locus_status read_raster(uint8_t *rgb, const anymap *map, scanner *text, const char *path, locus_error *error) {
     size_t values = map->width * map->height * map->channels, copies = 3 / map->channels, value;
     for (size_t i = 0; i < values; i++) {
-        if (!next_value(map, text, &value)) {
+        if (!next_value(map, text, &value))
             return lab_fail_file(error, path, "is cut or damaged: value %zu of %zu is no number", i + 1, values);
-        }
         if (value > map->most) {
             return lab_fail_file(error, path, "is damaged: value %zu of %zu is above its largest value, %zu", i + 1,
                                  values, map->most);
         }
-        for (size_t c = 0; c < copies; c++) {
+        for (size_t c = 0; c < copies; c++)
             *rgb++ = (uint8_t)((value * 255 + map->most / 2) / map->most);
-        }
     }
     return LOCUS_OK;
 }
@@ -109,15 +100,12 @@ locus_status lab_picture_read_anymap(lab_picture *picture, const lab_picture_byt
     anymap map;
     scanner text = {bytes->data, bytes->data + bytes->count};
     locus_status status = read_header(&map, &text, bytes->path, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_picture_check_size(map.width, map.height, bytes->path, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = check_length(&map, &text, bytes->path, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_picture_allocate(picture, map.width, map.height, error);
-    }
     return status == LOCUS_OK ? read_raster(picture->rgb, &map, &text, bytes->path, error) : status;
 }
 

@@ -28,9 +28,8 @@ typedef struct source {
 
 static void give(png_structp reader, png_bytep target, size_t count) {
     source *from = png_get_io_ptr(reader);
-    if (count > from->left) {
+    if (count > from->left)
         png_error(reader, "the file ends too early");
-    }
     memcpy(target, from->at, count);
     from->at += count;
     from->left -= count;
@@ -57,13 +56,11 @@ static size_t read_size(const unsigned char *at) {
 
 /* Everything between the setjmp and its return works on `reader` and memory behind pointers: no variable changes. */
 static bool decode(png_structp reader, png_infop info, const lab_picture *into) {
-    if (setjmp(png_jmpbuf(reader)) != 0) {
+    if (setjmp(png_jmpbuf(reader)) != 0)
         return false;
-    }
     png_read_info(reader, info);
-    if (png_get_image_width(reader, info) != into->width || png_get_image_height(reader, info) != into->height) {
+    if (png_get_image_width(reader, info) != into->width || png_get_image_height(reader, info) != into->height)
         png_error(reader, "its head does not come first");
-    }
     png_set_expand(reader);
     png_set_scale_16(reader);
     png_set_gray_to_rgb(reader);
@@ -71,14 +68,11 @@ static bool decode(png_structp reader, png_infop info, const lab_picture *into) 
     const int passes = png_set_interlace_handling(reader);
     png_read_update_info(reader, info);
     const size_t stride = png_get_rowbytes(reader, info);
-    if (stride != into->width * 4) {
+    if (stride != into->width * 4)
         png_error(reader, "of an unknown kind");
-    }
-    for (int pass = 0; pass < passes; pass++) {
-        for (size_t y = 0; y < into->height; y++) {
+    for (int pass = 0; pass < passes; pass++)
+        for (size_t y = 0; y < into->height; y++)
             png_read_row(reader, into->rgb + y * stride, NULL);
-        }
-    }
     png_read_end(reader, NULL);
     return true;
 }
@@ -87,9 +81,8 @@ static bool decode(png_structp reader, png_infop info, const lab_picture *into) 
 static void lay_on_white(uint8_t *pixels, size_t count) {
     for (size_t i = 0; i < count; i++) {
         unsigned alpha = pixels[4 * i + 3];
-        for (size_t c = 0; c < 3; c++) {
+        for (size_t c = 0; c < 3; c++)
             pixels[3 * i + c] = (uint8_t)((alpha * pixels[4 * i + c] + (255 - alpha) * 255 + 127) / 255);
-        }
     }
 }
 
@@ -104,9 +97,8 @@ static locus_status read_pixels(const lab_picture *into, const lab_picture_bytes
     } else {
         png_set_read_fn(reader, &from, give);
         png_set_keep_unknown_chunks(reader, PNG_HANDLE_CHUNK_NEVER, unused, (int)(sizeof unused / 5));
-        if (!decode(reader, info, into)) {
+        if (!decode(reader, info, into))
             status = lab_fail_file(error, bytes->path, "is cut or damaged: %s", from.reason);
-        }
     }
     png_destroy_read_struct(&reader, &info, NULL);
     return status;
@@ -129,21 +121,17 @@ static locus_status check_length(size_t width, size_t height, const lab_picture_
 }
 
 locus_status lab_picture_read_png(lab_picture *picture, const lab_picture_bytes *bytes, locus_error *error) {
-    if (bytes->count < HEAD) {
+    if (bytes->count < HEAD)
         return lab_fail_file(error, bytes->path, "is cut or damaged: the file ends too early");
-    }
     size_t width = read_size(bytes->data + SIZE_AT), height = read_size(bytes->data + SIZE_AT + 4);
     locus_status status = lab_picture_check_size(width, height, bytes->path, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = check_length(width, height, bytes, error);
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     *picture = (lab_picture){width, height, malloc(width * height * 4)};
-    if (picture->rgb == NULL) {
+    if (picture->rgb == NULL)
         return lab_fail_memory(error, "a picture");
-    }
     status = read_pixels(picture, bytes, error);
     if (status == LOCUS_OK) {
         lay_on_white(picture->rgb, width * height);

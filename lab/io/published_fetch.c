@@ -30,11 +30,10 @@ static locus_status sum_file(const char *path, lab_digest *digest, const lab_wat
         got = fread(block, 1, sizeof block, input.stream);
         lab_digest_add(digest, block, got);
         done += got;
-        if (ferror(input.stream)) {
+        if (ferror(input.stream))
             status = lab_fail_system(error, "read", path, errno);
-        } else if (!lab_watch_tell(watch, "checking", done, total)) {
+        else if (!lab_watch_tell(watch, "checking", done, total))
             status = lab_fail(error, LOCUS_ERROR_INTERRUPTED, NULL, "stopped; '%s' keeps what has come", path);
-        }
     }
     lab_input_close(&input);
     return status;
@@ -46,17 +45,14 @@ static locus_status check_archive(const lab_published_set *set, const char *path
     char sum[LAB_DIGEST_TEXT];
     lab_digest digest;
     locus_status status = lab_digest_open(&digest, LAB_DIGEST_MD5, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = sum_file(path, &digest, watch, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_digest_close(&digest, sum, error);
-    }
     lab_digest_discard(&digest);
     *right = status == LOCUS_OK && strcmp(sum, set->archive_md5) == 0;
-    if (status == LOCUS_OK && !*right) {
+    if (status == LOCUS_OK && !*right)
         lab_fail(error, LOCUS_ERROR_IO, NULL, "its MD5 is %s, and %s as published", sum, set->archive_md5);
-    }
     return status;
 }
 
@@ -86,19 +82,16 @@ static locus_status get_archive(const lab_published_set *set, const char *url, c
         bool continued = has_bytes(part), right;
         locus_status status = lab_download(url, part, watch, error);
         if (status != LOCUS_OK) {
-            if (!has_bytes(part)) {
+            if (!has_bytes(part))
                 unlink(part);
-            }
             return status;
         }
         status = is_public_archive(set, url) ? check_archive(set, part, watch, &right, &wrong)
                                              : check_content(set, part, watch, &right, &wrong);
-        if (status != LOCUS_OK || right) {
+        if (status != LOCUS_OK || right)
             return status == LOCUS_OK ? LOCUS_OK : lab_fail(error, status, NULL, "%s", wrong.message);
-        }
-        if (unlink(part) != 0) {
+        if (unlink(part) != 0)
             return lab_fail_system(error, "remove", part, errno);
-        }
         if (!continued) {
             return lab_fail(error, LOCUS_ERROR_IO, "url", "what came from %s is not %s and was thrown away: %s", url,
                             set->name, wrong.message);
@@ -119,24 +112,19 @@ locus_status lab_published_fetch(const lab_published_set *set, const char *url, 
                                  locus_error *error) {
     size_t size = strlen(to) + sizeof ".part";
     char *part = malloc(size);
-    if (part == NULL) {
+    if (part == NULL)
         return lab_fail_memory(error, "a file name");
-    }
     snprintf(part, size, "%s.part", to);
     bool exists; /* what cannot be unpacked need not be downloaded */
     locus_status status = lab_published_check_target(to, &exists, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = create_parents(to, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = get_archive(set, url, part, watch, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_published_take(set, part, to, watch, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         unlink(part);
-    }
     free(part);
     return status;
 }

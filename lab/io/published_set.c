@@ -24,9 +24,8 @@
 static char *join(const char *folder, const char *between, const char *name) {
     size_t size = strlen(folder) + strlen(between) + strlen(name) + 1;
     char *path = malloc(size);
-    if (path != NULL) {
+    if (path != NULL)
         snprintf(path, size, "%s%s%s", folder, between, name);
-    }
     return path;
 }
 
@@ -42,9 +41,8 @@ typedef struct file_job {
 } file_job;
 
 static locus_status check_size(const lab_published_file *file, const lab_published_source *from, locus_error *error) {
-    if (from->bytes == file->bytes) {
+    if (from->bytes == file->bytes)
         return LOCUS_OK;
-    }
     return lab_fail_file(error, from->path, "is %s: it has %zu bytes, and %zu as published",
                          from->bytes < file->bytes ? "truncated" : "altered", from->bytes, file->bytes);
 }
@@ -55,18 +53,15 @@ static locus_status pass_bytes(file_job *job, const lab_published_source *from, 
     for (size_t left = from->bytes; left > 0;) {
         size_t now = left < BLOCK ? left : BLOCK;
         locus_status status = lab_published_read(from, job->block, now, error);
-        if (status != LOCUS_OK) {
+        if (status != LOCUS_OK)
             return status;
-        }
         lab_digest_add(digest, job->block, now);
-        if (output != NULL && fwrite(job->block, 1, now, output) != now) {
+        if (output != NULL && fwrite(job->block, 1, now, output) != now)
             return LOCUS_OK; /* the commit says why */
-        }
         left -= now;
         job->done += now;
-        if (!lab_watch_tell(job->watch, job->phase, job->done, job->total)) {
+        if (!lab_watch_tell(job->watch, job->phase, job->done, job->total))
             return lab_fail(error, LOCUS_ERROR_INTERRUPTED, NULL, "stopped while %s", job->phase);
-        }
     }
     return LOCUS_OK;
 }
@@ -75,9 +70,8 @@ static locus_status check_sum(const lab_published_file *file, const lab_publishe
                               locus_error *error) {
     char sum[LAB_DIGEST_TEXT];
     locus_status status = lab_digest_close(digest, sum, error);
-    if (status != LOCUS_OK || strcmp(sum, file->sha256) == 0) {
+    if (status != LOCUS_OK || strcmp(sum, file->sha256) == 0)
         return status;
-    }
     return lab_fail_file(error, from->path, "is altered: its SHA-256 is %s, and %s as published", sum, file->sha256);
 }
 
@@ -85,16 +79,13 @@ static locus_status check_file(file_job *job, const lab_published_file *file, co
                                FILE *output, locus_error *error) {
     lab_digest digest;
     locus_status status = check_size(file, from, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     status = lab_digest_open(&digest, LAB_DIGEST_SHA256, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = pass_bytes(job, from, &digest, output, error);
-    }
-    if (status == LOCUS_OK && (output == NULL || !ferror(output))) {
+    if (status == LOCUS_OK && (output == NULL || !ferror(output)))
         status = check_sum(file, from, &digest, error);
-    }
     lab_digest_discard(&digest);
     return status;
 }
@@ -106,9 +97,8 @@ static locus_status copy_file(file_job *job, const lab_published_file *file, con
     locus_status status = path != NULL ? lab_output_open(&output, path, error) : lab_fail_memory(error, "a file name");
     if (status == LOCUS_OK) {
         status = check_file(job, file, from, output.stream, error);
-        if (status == LOCUS_OK) {
+        if (status == LOCUS_OK)
             status = lab_output_commit(&output, error);
-        }
         lab_output_discard(&output);
     }
     free(path);
@@ -123,9 +113,8 @@ static locus_status visit(void *context, size_t index, const lab_published_sourc
 
 static locus_status run(file_job *job, const char *path, locus_error *error) {
     const lab_published_visitor visitor = {0, job->set->file_count, visit, job};
-    for (size_t i = 0; i < job->set->file_count; i++) {
+    for (size_t i = 0; i < job->set->file_count; i++)
         job->total += job->set->files[i].bytes;
-    }
     job->block = malloc(BLOCK);
     locus_status status = job->block != NULL ? lab_published_visit(job->set, path, &visitor, error)
                                              : lab_fail_memory(error, "a block of a file");
@@ -161,16 +150,13 @@ static void remove_folder(const lab_published_set *set, const char *folder, bool
         return;
     }
     DIR *entries = descriptor < 0 ? NULL : fdopendir(descriptor);
-    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        if (is_copy(set, entry->d_name)) {
+    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;)
+        if (is_copy(set, entry->d_name))
             unlinkat(descriptor, entry->d_name, 0);
-        }
-    }
-    if (entries != NULL) {
+    if (entries != NULL)
         closedir(entries);
-    } else if (descriptor >= 0) {
+    else if (descriptor >= 0)
         close(descriptor);
-    }
     rmdir(folder);
 }
 
@@ -178,14 +164,12 @@ static void remove_left_over(const lab_published_set *set, const char *parent, c
     DIR *entries = opendir(parent);
     for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
         char *path = lab_temporary_folder_named(entry->d_name, start) ? join(parent, "/", entry->d_name) : NULL;
-        if (path != NULL) {
+        if (path != NULL)
             remove_folder(set, path, false);
-        }
         free(path);
     }
-    if (entries != NULL) {
+    if (entries != NULL)
         closedir(entries);
-    }
 }
 
 /* Makes the folders above `to`, and removes what killed processes left there and in it. */
@@ -206,11 +190,10 @@ static locus_status move_files(const lab_published_set *set, const char *from, c
     locus_status status = LOCUS_OK;
     for (size_t i = 0; status == LOCUS_OK && i < set->file_count; i++) {
         char *old = join(from, "/", set->files[i].name), *new = join(to, "/", set->files[i].name);
-        if (old == NULL || new == NULL) {
+        if (old == NULL || new == NULL)
             status = lab_fail_memory(error, "a file name");
-        } else if (rename(old, new) != 0) {
+        else if (rename(old, new) != 0)
             status = lab_fail_system(error, "write", new, errno);
-        }
         free(old);
         free(new);
     }
@@ -225,9 +208,8 @@ typedef struct way {
 
 /* `to` may have come into being meanwhile, by another process. */
 static locus_status move_in(const lab_published_set *set, const way *by, locus_error *error) {
-    if (!by->exists && rename(by->folder, by->to) == 0) {
+    if (!by->exists && rename(by->folder, by->to) == 0)
         return LOCUS_OK;
-    }
     return by->exists || errno == EEXIST || errno == ENOTEMPTY ? move_files(set, by->folder, by->to, error)
                                                                : lab_fail_system(error, "write", by->to, errno);
 }
@@ -236,9 +218,8 @@ static locus_status take_by_way_of(const lab_published_set *set, const way *by, 
                                    locus_error *error) {
     file_job copying = {.set = set, .to = by->folder, .phase = "unpacking", .watch = watch};
     locus_status status = run(&copying, by->path, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = move_in(set, by, error);
-    }
     remove_folder(set, by->folder, true);
     return status;
 }
@@ -253,12 +234,10 @@ locus_status lab_published_take(const lab_published_set *set, const char *path, 
                                 locus_error *error) {
     bool exists;
     locus_status status = lab_published_check_target(to, &exists, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = clean(set, to, error);
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     char *folder = NULL, *start = join(to, exists ? "/" : "", "");
     const int held = start != NULL ? lab_temporary_folder(start, &folder) : -1;
     const int code = errno;

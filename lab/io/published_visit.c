@@ -14,9 +14,8 @@
 static char *join(const char *folder, const char *name) {
     size_t size = strlen(folder) + strlen(name) + 2;
     char *path = malloc(size);
-    if (path != NULL) {
+    if (path != NULL)
         snprintf(path, size, "%s/%s", folder, name);
-    }
     return path;
 }
 
@@ -32,9 +31,8 @@ static locus_status holds_any(const lab_published_set *set, const char *folder, 
     for (size_t i = 0; i < set->file_count && !*found; i++) {
         struct stat facts;
         char *path = join(folder, set->files[i].name);
-        if (path == NULL) {
+        if (path == NULL)
             return lab_fail_memory(error, "a file name");
-        }
         *found = stat(path, &facts) == 0;
         free(path);
     }
@@ -48,14 +46,12 @@ locus_status lab_published_locate(const lab_published_set *set, const char *path
     *folder = NULL;
     for (size_t i = 0; i < 2; i++) {
         bool found = false;
-        if (status == LOCUS_OK && *folder == NULL) {
+        if (status == LOCUS_OK && *folder == NULL)
             status = holds_any(set, candidates[i], &found, error);
-        }
-        if (found) {
+        if (found)
             *folder = candidates[i];
-        } else {
+        else
             free(candidates[i]);
-        }
     }
     return status;
 }
@@ -97,18 +93,16 @@ static locus_status visit_folder(const lab_published_set *set, const char *folde
 
 static size_t find_file(const lab_published_set *set, const lab_published_visitor *visitor, const char *name) {
     size_t i = 0;
-    while (i < visitor->count && strcmp(set->files[visitor->first + i].name, name) != 0) {
+    while (i < visitor->count && strcmp(set->files[visitor->first + i].name, name) != 0)
         i++;
-    }
     return i;
 }
 
 static locus_status visit_member(lab_archive *archive, const char *path, const lab_member *member, size_t index,
                                  const lab_published_visitor *visitor, locus_error *error) {
     char *name = join(path, member->name);
-    if (name == NULL) {
+    if (name == NULL)
         return lab_fail_memory(error, "a file name");
-    }
     const lab_published_source from = {name, member->bytes, NULL, archive};
     locus_status status = visitor->visit(visitor->context, index, &from, error);
     free(name);
@@ -118,9 +112,8 @@ static locus_status visit_member(lab_archive *archive, const char *path, const l
 static locus_status fail_missing_member(const lab_published_set *set, const char *path, size_t first, uint64_t met,
                                         locus_error *error) {
     size_t missing = 0;
-    while ((met >> missing & 1) != 0) {
+    while ((met >> missing & 1) != 0)
         missing++;
-    }
     return lab_fail_file(error, path, "holds no %s, so it is no archive of %s", set->files[first + missing].name,
                          set->name);
 }
@@ -134,19 +127,15 @@ static locus_status visit_members(const lab_published_set *set, lab_archive *arc
     while (status == LOCUS_OK && met != all) {
         lab_member member;
         status = lab_archive_next(archive, &member, error);
-        if (status != LOCUS_OK) {
+        if (status != LOCUS_OK)
             return status;
-        }
-        if (member.name == NULL) {
+        if (member.name == NULL)
             return fail_missing_member(set, path, visitor->first, met, error);
-        }
         size_t i = find_file(set, visitor, member.name);
-        if (i == visitor->count) {
+        if (i == visitor->count)
             continue;
-        }
-        if ((met >> i & 1) != 0) {
+        if ((met >> i & 1) != 0)
             return lab_fail_file(error, path, "holds %s twice", member.name);
-        }
         status = visit_member(archive, path, &member, i, visitor, error);
         met |= (uint64_t)1 << i;
     }
@@ -157,18 +146,16 @@ static locus_status visit_archive(const lab_published_set *set, const char *path
                                   locus_error *error) {
     lab_archive *archive;
     locus_status status = lab_archive_open(&archive, path, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = visit_members(set, archive, path, visitor, error);
-    }
     lab_archive_close(&archive);
     return status;
 }
 
 locus_status lab_published_visit(const lab_published_set *set, const char *path, const lab_published_visitor *visitor,
                                  locus_error *error) {
-    if (!is_folder(path)) {
+    if (!is_folder(path))
         return visit_archive(set, path, visitor, error);
-    }
     char *folder;
     locus_status status = lab_published_locate(set, path, &folder, error);
     if (status == LOCUS_OK) {

@@ -26,14 +26,13 @@ static const char *type_text(lab_dtype dtype) {
 
 static void print_text(FILE *stream, const char *text) {
     putc('"', stream);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
         if (*c == '"' || *c == '\\')
             fprintf(stream, "\\%c", *c);
         else if (*c < 0x20)
             fprintf(stream, "\\u%04x", *c);
         else
             putc(*c, stream);
-    }
     putc('"', stream);
 }
 

@@ -26,9 +26,8 @@ enum { DIGITS = 16, MOST_NAME = 200, ATTEMPTS = 100 };
 static uint64_t random_bits(void) {
     uint64_t bits;
     struct timespec now;
-    if (getentropy(&bits, sizeof bits) == 0) {
+    if (getentropy(&bits, sizeof bits) == 0)
         return bits;
-    }
     clock_gettime(CLOCK_REALTIME, &now);
     return ((uint64_t)now.tv_sec * 1000000007U + (uint64_t)now.tv_nsec) * UINT64_C(0x9E3779B97F4A7C15) ^
            (uint64_t)getpid() << 40;
@@ -42,9 +41,8 @@ static const char *name_of(const char *path) {
 /* Locks a file that was just made. False: it was taken for left over, or removed. */
 static bool hold(int descriptor) {
     struct stat facts;
-    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return false;
-    }
     return fstat(descriptor, &facts) != 0 || facts.st_nlink > 0;
 }
 
@@ -136,9 +134,8 @@ static bool is_temporary(const char *entry, const char *name) {
     size_t length = strlen(name);
     length = length < MOST_NAME ? length : MOST_NAME;
     if (entry[0] != '.' || strncmp(entry + 1, name, length) != 0 ||
-        strncmp(entry + 1 + length, MARK, sizeof MARK - 1) != 0) {
+        strncmp(entry + 1 + length, MARK, sizeof MARK - 1) != 0)
         return false;
-    }
     return ends_in_digits(entry + length + sizeof MARK);
 }
 
@@ -146,9 +143,8 @@ static bool is_temporary(const char *entry, const char *name) {
 static void remove_idle(int folder, const char *entry) {
     const int descriptor = openat(folder, entry, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (descriptor >= 0) {
-        if (lab_temporary_idle(descriptor)) {
+        if (lab_temporary_idle(descriptor))
             unlinkat(folder, entry, 0);
-        }
         close(descriptor);
     }
 }
@@ -156,13 +152,10 @@ static void remove_idle(int folder, const char *entry) {
 void lab_temporary_clean(const char *path) {
     char *folder = lab_folder_of(path);
     DIR *entries = folder != NULL ? opendir(folder) : NULL;
-    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        if (is_temporary(entry->d_name, name_of(path))) {
+    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;)
+        if (is_temporary(entry->d_name, name_of(path)))
             remove_idle(dirfd(entries), entry->d_name);
-        }
-    }
-    if (entries != NULL) {
+    if (entries != NULL)
         closedir(entries);
-    }
     free(folder);
 }

@@ -123,12 +123,11 @@ static locus_status columns_make(locus_positions **positions, const locus_group 
     if (coordinates > MOST_COORDINATES)
         return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "encoding", "the encoding's group has more than %d coordinates",
                         MOST_COORDINATES);
-    for (size_t c = 0; c < coordinates; ++c) {
+    for (size_t c = 0; c < coordinates; ++c)
         if (locus_group_coordinate(group, c).kind == LOCUS_COORDINATE_TREE)
             columns[c] = values->tree;
         else
             columns[c].values = values->indices;
-    }
     return locus_positions_create_columns(positions, group, packing, columns, error);
 }
 

@@ -51,10 +51,9 @@ LAB_CLONES static void relu_back_sum(size_t count, const float *restrict h, floa
 void lab_relu_backward(lab_rows rows, size_t columns, const float *h, const lab_dropout *dropout, float *g,
                        float *bias_sum) {
     float scale = dropout->threshold == 0 ? 1.0f : dropout->scale;
-    for (size_t r = rows.first; r < rows.first + rows.count; ++r) {
+    for (size_t r = rows.first; r < rows.first + rows.count; ++r)
         if (bias_sum)
             relu_back_sum(columns, h + r * columns, scale, g + r * columns, bias_sum);
         else
             relu_back(columns, h + r * columns, scale, g + r * columns);
-    }
 }

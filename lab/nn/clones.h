@@ -47,10 +47,9 @@ LAB_INLINE void lab_lanes_store(const lab_lanes *lanes, float *target) {
 LAB_INLINE float lab_lanes_sum(const lab_lanes *lanes) {
     float part[LAB_LANES];
     memcpy(part, lanes, sizeof part);
-    for (size_t half = LAB_LANES / 2; half > 0; half /= 2) {
+    for (size_t half = LAB_LANES / 2; half > 0; half /= 2)
         for (size_t i = 0; i < half; ++i)
             part[i] += part[i + half];
-    }
     return part[0];
 }
 

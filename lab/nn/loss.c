@@ -9,10 +9,9 @@ size_t lab_argmax(size_t count, const float *x) {
     size_t best = 0;
     if (count >= LAB_WIDE_CLASSES)
         return lab_wide_argmax(count, x);
-    for (size_t j = 1; j < count; ++j) {
+    for (size_t j = 1; j < count; ++j)
         if (x[j] > x[best])
             best = j;
-    }
     return best;
 }
 

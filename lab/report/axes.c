@@ -33,11 +33,10 @@ static void format_tick(double value, double step, char *text, size_t size) {
 static void format_power(int power, char *text, size_t size) {
     static const char *const digits[10] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
     unsigned rest = (unsigned)(power < 0 ? -power : power) % 100;
-    if (rest <= 3) {
+    if (rest <= 3)
         snprintf(text, size, "%g", pow(10, power));
-    } else {
+    else
         snprintf(text, size, "10%s%s%s", power < 0 ? "⁻" : "", rest > 9 ? digits[rest / 10] : "", digits[rest % 10]);
-    }
 }
 
 static void tick_x(const lab_axes *axes, lab_drawing *drawing, double x, const char *text) {

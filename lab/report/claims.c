@@ -43,20 +43,17 @@ static const lab_scheme *scheme_of(const scene *of, size_t row) {
 }
 
 static bool named(const char *const names[LAB_CLAIM_NAMES], const char *name) {
-    for (size_t i = 0; i < LAB_CLAIM_NAMES && names[i] != NULL; i++) {
-        if (strcmp(names[i], name) == 0) {
+    for (size_t i = 0; i < LAB_CLAIM_NAMES && names[i] != NULL; i++)
+        if (strcmp(names[i], name) == 0)
             return true;
-        }
-    }
     return false;
 }
 
 /* Ablations speak neither for nor against a claim; schemes beyond the paper only where they are named. */
 static bool is_one(const lab_scheme *scheme, const char *const own[LAB_CLAIM_NAMES],
                    const char *const others[LAB_CLAIM_NAMES]) {
-    if (own[0] != NULL) {
+    if (own[0] != NULL)
         return scheme->place != LAB_SCHEME_ABLATION && named(own, scheme->name);
-    }
     return scheme->place == LAB_SCHEME_PUBLISHED && !named(others, scheme->name);
 }
 
@@ -72,11 +69,9 @@ static bool is_rival(const scene *of, size_t row, size_t column) {
 static bool has_word(const char *name, const char *words) {
     while (words != NULL && *words != '\0') {
         size_t length = strcspn(words, "|");
-        for (const char *at = name; strlen(at) >= length; at++) {
-            if (memcmp(at, words, length) == 0) {
+        for (const char *at = name; strlen(at) >= length; at++)
+            if (memcmp(at, words, length) == 0)
                 return true;
-            }
-        }
         words += length + (words[length] == '|');
     }
     return false;
@@ -92,28 +87,23 @@ static bool is_column(const scene *of, size_t column) {
 /* ---- comparisons ---- */
 
 static void add(comparisons *list, comparison one) {
-    if (list->count < LAB_MOST_ITEMS) {
+    if (list->count < LAB_MOST_ITEMS)
         list->list[list->count++] = one;
-    }
 }
 
 /* Each subject with each rival. */
 static void add_pairs(const scene *of, size_t column, size_t other, comparisons *list) {
     for (size_t subject = 0; subject < of->table->row_count; subject++) {
-        for (size_t rival = 0; rival < of->table->row_count; rival++) {
-            if (is_subject(of, subject, column) && is_rival(of, rival, column) && subject != rival) {
+        for (size_t rival = 0; rival < of->table->row_count; rival++)
+            if (is_subject(of, subject, column) && is_rival(of, rival, column) && subject != rival)
                 add(list, (comparison){column, other, subject, rival});
-            }
-        }
     }
 }
 
 static void add_subjects(const scene *of, size_t column, comparisons *list) {
-    for (size_t row = 0; row < of->table->row_count; row++) {
-        if (is_subject(of, row, column) && of->table->columns[column].measure == LAB_MEASURE_ACCURACY) {
+    for (size_t row = 0; row < of->table->row_count; row++)
+        if (is_subject(of, row, column) && of->table->columns[column].measure == LAB_MEASURE_ACCURACY)
             add(list, (comparison){column, SIZE_MAX, row, SIZE_MAX});
-        }
-    }
 }
 
 /* The breadth-first column of the task whose depth-first column this is; SIZE_MAX: there is none. */
@@ -123,9 +113,8 @@ static size_t breadth_of(const scene *of, size_t depth) {
     for (size_t i = 0; trees && i < of->table->column_count; i++) {
         const lab_reproduction_column *other = &of->table->columns[i];
         if (other->config.data.order == LAB_ORDER_BREADTH && strcmp(other->config.task, one->config.task) == 0 &&
-            other->config.model.embedding_init == one->config.model.embedding_init) {
+            other->config.model.embedding_init == one->config.model.embedding_init)
             return i;
-        }
     }
     return SIZE_MAX;
 }
@@ -134,9 +123,8 @@ static void add_decays(const scene *of, size_t column, comparisons *list) {
     for (size_t with = 0; with < of->table->row_count; with++) {
         for (size_t without = 0; without < of->table->row_count; without++) {
             const lab_scheme *a = scheme_of(of, with), *b = scheme_of(of, without);
-            if (a->decay && !b->decay && strcmp(a->name, b->name) == 0 && takes_part(of, with, column)) {
+            if (a->decay && !b->decay && strcmp(a->name, b->name) == 0 && takes_part(of, with, column))
                 add(list, (comparison){column, SIZE_MAX, with, without});
-            }
         }
     }
 }
@@ -144,9 +132,8 @@ static void add_decays(const scene *of, size_t column, comparisons *list) {
 static void list_comparisons(const scene *of, comparisons *list) {
     list->count = 0;
     for (size_t column = 0; column < of->table->column_count; column++) {
-        if (!is_column(of, column)) {
+        if (!is_column(of, column))
             continue;
-        }
         switch (of->claim->kind) {
         case LAB_CLAIM_CHANCE:
             add_subjects(of, column, list);
@@ -155,9 +142,8 @@ static void list_comparisons(const scene *of, comparisons *list) {
             add_decays(of, column, list);
             break;
         case LAB_CLAIM_LESS:
-            if (breadth_of(of, column) != SIZE_MAX) {
+            if (breadth_of(of, column) != SIZE_MAX)
                 add_pairs(of, column, breadth_of(of, column), list);
-            }
             break;
         case LAB_CLAIM_BEST:
         case LAB_CLAIM_ABOVE:
@@ -235,9 +221,8 @@ static lab_case against_chance(const judge *by, const comparison *one) {
 }
 
 static lab_case make_case(const judge *by, const comparison *one) {
-    if (one->rival == SIZE_MAX) {
+    if (one->rival == SIZE_MAX)
         return against_chance(by, one);
-    }
     const lab_measure measure = by->of.table->columns[one->column].measure;
     const double sign = lab_measure_sign(measure);
     const lab_statistic *fields[LAB_MOST_SIDES];
@@ -267,9 +252,8 @@ static lab_case make_case(const judge *by, const comparison *one) {
 /* How much a comparison weighs for a subject: a contradiction over what is open over support; then the smaller lead. */
 static bool weighs_more(const lab_claim_item *a, const lab_claim_item *b) {
     static const int weight[] = {[LAB_SUPPORTED] = 0, [LAB_OPEN] = 1, [LAB_CONTRADICTED] = 2};
-    if (a->verdict != b->verdict) {
+    if (a->verdict != b->verdict)
         return weight[a->verdict] > weight[b->verdict];
-    }
     return a->contrast.missing < b->contrast.missing ||
            (a->contrast.missing == b->contrast.missing && a->lead < b->lead);
 }
@@ -277,12 +261,10 @@ static bool weighs_more(const lab_claim_item *a, const lab_claim_item *b) {
 /* A subject that is no row of this part of the table might be the best. */
 static bool lacks_subject(const scene *of, size_t column) {
     size_t names = 0, rows = 0;
-    while (names < LAB_CLAIM_NAMES && of->claim->subjects[names] != NULL) {
+    while (names < LAB_CLAIM_NAMES && of->claim->subjects[names] != NULL)
         names++;
-    }
-    for (size_t row = 0; row < of->table->row_count; row++) {
+    for (size_t row = 0; row < of->table->row_count; row++)
         rows += is_subject(of, row, column);
-    }
     return rows < names;
 }
 
@@ -292,9 +274,8 @@ static const lab_claim_item *worst_of(const lab_case *cases, size_t count, size_
     const lab_claim_item *worst = NULL;
     for (size_t i = 0; i < count; i++) {
         const lab_claim_item *item = &cases[i].item;
-        if (item->column == column && item->subject == subject && (worst == NULL || weighs_more(item, worst))) {
+        if (item->column == column && item->subject == subject && (worst == NULL || weighs_more(item, worst)))
             worst = item;
-        }
     }
     return worst;
 }
@@ -323,12 +304,10 @@ static void add_best(const judge *by, const lab_case *cases, size_t count, size_
 
 static void add_items(const judge *by, const lab_case *cases, size_t count) {
     lab_finding *finding = by->finding;
-    for (size_t i = 0; i < count && by->of.claim->kind != LAB_CLAIM_BEST; i++) {
+    for (size_t i = 0; i < count && by->of.claim->kind != LAB_CLAIM_BEST; i++)
         add_item(finding, &cases[i].item);
-    }
-    for (size_t i = 0; i < by->of.table->column_count && by->of.claim->kind == LAB_CLAIM_BEST; i++) {
+    for (size_t i = 0; i < by->of.table->column_count && by->of.claim->kind == LAB_CLAIM_BEST; i++)
         add_best(by, cases, count, i);
-    }
     finding->verdict = finding->counts[LAB_CONTRADICTED] > 0 ? LAB_CONTRADICTED
                        : finding->counts[LAB_OPEN] > 0       ? LAB_OPEN
                                                              : LAB_SUPPORTED;
@@ -344,12 +323,10 @@ static size_t variants_of(const lab_reproduction *table, const char *variants[LA
     for (size_t i = 0; i < table->column_count && (kind == LAB_TASK_WORDS || kind == LAB_TASK_TREES); i++) {
         const char *variant = lab_reproduction_variant(&table->columns[i]);
         bool known = false;
-        for (size_t j = 0; j < count && !known; j++) {
+        for (size_t j = 0; j < count && !known; j++)
             known = strcmp(variants[j], variant) == 0;
-        }
-        if (!known) {
+        if (!known)
             variants[count++] = variant;
-        }
     }
     return count;
 }
@@ -372,9 +349,8 @@ static void find(lab_findings *findings, const scene *of, room *in, const lab_re
     list_comparisons(&of_whole, &in->list);
     finding->comparisons = in->list.count;
     list_comparisons(of, &in->list);
-    for (size_t i = 0; i < in->list.count; i++) {
+    for (size_t i = 0; i < in->list.count; i++)
         in->cases[i] = make_case(&by, &in->list.list[i]);
-    }
     lab_verdicts_decide(in->cases, in->list.count, finding->comparisons, of->claim);
     add_items(&by, in->cases, in->list.count);
     findings->count += finding->item_count > 0;
@@ -394,17 +370,15 @@ locus_status lab_findings_make(lab_findings *findings, const lab_reproduction *t
     locus_status status = lab_reproduction_whole(&in->whole, table, error);
     for (size_t i = 0; i < lab_claim_count() && status == LOCUS_OK; i++) {
         const lab_claim *claim = lab_claim_at(i);
-        if (claim->table != NULL && strcmp(claim->table, table->name) != 0) {
+        if (claim->table != NULL && strcmp(claim->table, table->name) != 0)
             continue;
-        }
         scene of = {table, claim, NULL};
         for (size_t v = 0; v < variant_count; v++) {
             of.variant = variants[v];
             find(findings, &of, in, result);
         }
-        if (variant_count == 0) {
+        if (variant_count == 0)
             find(findings, &of, in, result);
-        }
     }
     free(in);
     return status;
@@ -421,9 +395,8 @@ bool lab_column_at_chance(const lab_reproduction *table, const lab_result *resul
     for (size_t row = 0; row < table->row_count; row++) {
         const lab_statistic *share = lab_field_score(&result->fields[row][column], measure);
         measured += share->count > 0;
-        if (share->count > 0 && !lab_is_at_chance(share, measure, result->chance[column])) {
+        if (share->count > 0 && !lab_is_at_chance(share, measure, result->chance[column]))
             return false;
-        }
     }
     return measured > 0;
 }

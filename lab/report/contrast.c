@@ -26,9 +26,8 @@ lab_contrast lab_contrast_of(const lab_statistic *const *fields, const double *w
             spread += own * own / (double)(seeds - 1);
         }
     }
-    if (contrast.seeds == 0) {
+    if (contrast.seeds == 0)
         return (lab_contrast){.error = INFINITY, .half_width = INFINITY, .missing = true};
-    }
     contrast.error = contrast.seeds < 2 ? INFINITY : sqrt(variance);
     contrast.degrees = spread > 0 ? variance * variance / spread : 1;
     lab_contrast_widen(&contrast, miss);
@@ -56,9 +55,8 @@ void lab_contrast_widen(lab_contrast *contrast, double miss) {
 }
 
 double lab_contrast_p(const lab_contrast *contrast, double distance) {
-    if (contrast->missing || !isfinite(contrast->error)) {
+    if (contrast->missing || !isfinite(contrast->error))
         return 1;
-    }
     return contrast->error > 0 ? lab_student_tails(distance / contrast->error, contrast->degrees) : !(distance > 0);
 }
 
@@ -76,9 +74,8 @@ static int compare(const void *a, const void *b) {
 
 static size_t count_rows(lab_row_at *at, const void *context, size_t count) {
     size_t rows = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         rows += at(context, i) != NULL;
-    }
     return rows;
 }
 
@@ -87,25 +84,19 @@ bool lab_contrast_tells(lab_row_at *at, const void *context, size_t count, size_
     const double own = pair_p(at(context, i), at(context, j));
     const size_t rows = count_rows(at, context, count), pairs = rows * (rows - 1) / 2;
     size_t used = 0;
-    if (!(own < LAB_MISS)) {
+    if (!(own < LAB_MISS))
         return false; /* a row and itself, too */
-    }
-    if (pairs > MOST_PAIRS) {
+    if (pairs > MOST_PAIRS)
         return own < LAB_MISS / (double)pairs; /* all of them by the first step: right, though told more rarely */
-    }
     for (size_t a = 0; a < count; a++) {
-        for (size_t b = a + 1; b < count; b++) {
-            if (at(context, a) != NULL && at(context, b) != NULL) {
+        for (size_t b = a + 1; b < count; b++)
+            if (at(context, a) != NULL && at(context, b) != NULL)
                 p[used++] = pair_p(at(context, a), at(context, b));
-            }
-        }
     }
     qsort(p, used, sizeof *p, compare);
-    for (size_t k = 0; k < used && p[k] <= own; k++) {
-        if (!(p[k] < LAB_MISS / (double)(used - k))) {
+    for (size_t k = 0; k < used && p[k] <= own; k++)
+        if (!(p[k] < LAB_MISS / (double)(used - k)))
             return false;
-        }
-    }
     return true;
 }
 

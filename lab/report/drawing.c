@@ -39,9 +39,8 @@ void lab_drawing_lacks(lab_drawing *drawing) {
 /* ---- the list ---- */
 
 static bool grow(lab_drawing *drawing, void **block, size_t *room, size_t needed, size_t size) {
-    if (drawing->broken || needed <= *room) {
+    if (drawing->broken || needed <= *room)
         return !drawing->broken;
-    }
     size_t more = 2 * needed + 64;
     void *larger = realloc(*block, more * size);
     drawing->broken = !larger;
@@ -54,13 +53,11 @@ static bool grow(lab_drawing *drawing, void **block, size_t *room, size_t needed
 
 static lab_shape *add_shape(lab_drawing *drawing, lab_shape_kind kind, const lab_point *points, size_t count) {
     void *shapes = drawing->shapes, *all = drawing->points;
-    if (!grow(drawing, &shapes, &drawing->shape_room, drawing->shape_count + 1, sizeof(lab_shape))) {
+    if (!grow(drawing, &shapes, &drawing->shape_room, drawing->shape_count + 1, sizeof(lab_shape)))
         return NULL;
-    }
     drawing->shapes = shapes;
-    if (!grow(drawing, &all, &drawing->point_room, drawing->point_count + count, sizeof(lab_point))) {
+    if (!grow(drawing, &all, &drawing->point_room, drawing->point_count + count, sizeof(lab_point)))
         return NULL;
-    }
     drawing->points = all;
     memcpy(drawing->points + drawing->point_count, points, count * sizeof *points);
     lab_shape *shape = &drawing->shapes[drawing->shape_count++];
@@ -84,32 +81,27 @@ static void draw_head(lab_drawing *drawing, lab_point behind, lab_point tip, lab
 }
 
 void lab_draw_line(lab_drawing *drawing, const lab_point *points, size_t count, lab_stroke stroke) {
-    if (count < 2) {
+    if (count < 2)
         return;
-    }
     lab_shape *shape = add_shape(drawing, LAB_SHAPE_LINE, points, count);
-    if (!shape) {
+    if (!shape)
         return;
-    }
     shape->stroke = stroke;
-    if (!stroke.arrow) {
+    if (!stroke.arrow)
         return;
-    }
     /* The line ends inside the head: its square end must not stick out of the point. */
     lab_point *last = &drawing->points[shape->first + count - 1], tip = *last;
     double size = 0.7 * fmax(HEAD_LEAST, HEAD_LENGTH * stroke.width);
     size_t i = count - 1;
-    while (i > 0 && hypot(tip.x - points[i - 1].x, tip.y - points[i - 1].y) < size) {
+    while (i > 0 && hypot(tip.x - points[i - 1].x, tip.y - points[i - 1].y) < size)
         i--;
-    }
     lab_point behind = points[i ? i - 1 : 0];
     double length = hypot(tip.x - behind.x, tip.y - behind.y);
     if (length > size) {
         last->x = tip.x - (tip.x - behind.x) * size / length;
         last->y = tip.y - (tip.y - behind.y) * size / length;
-        for (size_t j = i; i > 0 && j + 1 < count; j++) { /* points within the head are dropped onto its base */
+        for (size_t j = i; i > 0 && j + 1 < count; j++) /* points within the head are dropped onto its base */
             drawing->points[shape->first + j] = *last;
-        }
     }
     draw_head(drawing, behind, tip, stroke);
 }
@@ -121,9 +113,8 @@ void lab_draw_segment(lab_drawing *drawing, lab_point from, lab_point to, lab_st
 
 void lab_draw_polygon(lab_drawing *drawing, const lab_point *points, size_t count, unsigned fill) {
     lab_shape *shape = add_shape(drawing, LAB_SHAPE_POLYGON, points, count);
-    if (shape) {
+    if (shape)
         shape->fill = fill;
-    }
 }
 
 void lab_draw_box(lab_drawing *drawing, lab_point corner, lab_point opposite, unsigned fill) {
@@ -143,9 +134,8 @@ void lab_draw_disc(lab_drawing *drawing, lab_point centre, double radius, unsign
 void lab_draw_text(lab_drawing *drawing, lab_point at, lab_label label, const char *text) {
     size_t bytes = strlen(text) + 1;
     void *texts = drawing->texts;
-    if (!grow(drawing, &texts, &drawing->text_room, drawing->text_bytes + bytes, 1)) {
+    if (!grow(drawing, &texts, &drawing->text_room, drawing->text_bytes + bytes, 1))
         return;
-    }
     drawing->texts = texts;
     lab_shape *shape = add_shape(drawing, LAB_SHAPE_TEXT, &at, 1);
     if (shape) {
@@ -172,17 +162,15 @@ static void put_text(const lab_drawing *drawing, const lab_shape *shape, FILE *o
     const lab_label *label = &shape->label;
     fprintf(out, "<text x=\"%.2f\" y=\"%.2f\" font-size=\"%.4g\" fill=\"#%06x\" text-anchor=\"%s\"%s", p->x, p->y,
             label->size, label->colour, anchors[label->anchor], label->bold ? " font-weight=\"bold\"" : "");
-    if (label->upright) {
+    if (label->upright)
         fprintf(out, " transform=\"rotate(-90 %.2f %.2f)\"", p->x, p->y);
-    }
     fputc('>', out);
     for (const char *c = drawing->texts + shape->text; *c; c++) {
         const char *entity = *c == '&' ? "&amp;" : *c == '<' ? "&lt;" : *c == '>' ? "&gt;" : NULL;
-        if (entity) {
+        if (entity)
             fputs(entity, out);
-        } else {
+        else
             fputc(*c, out);
-        }
     }
     fputs("</text>\n", out);
 }
@@ -203,9 +191,8 @@ static void put_shape(const lab_drawing *drawing, const lab_shape *shape, FILE *
     case LAB_SHAPE_DISC:
         fprintf(out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%.3g\" fill=\"#%06x\"", drawing->points[shape->first].x,
                 drawing->points[shape->first].y, shape->radius, shape->fill);
-        if (shape->stroke.width > 0) {
+        if (shape->stroke.width > 0)
             fprintf(out, " stroke=\"#%06x\" stroke-width=\"%.3g\"", shape->stroke.colour, shape->stroke.width);
-        }
         fputs("/>\n", out);
         break;
     case LAB_SHAPE_TEXT:
@@ -220,9 +207,8 @@ void lab_drawing_svg(const lab_drawing *drawing, FILE *out) {
             "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" stroke-linejoin=\"round\">\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#%06x\"/>\n",
             drawing->width, drawing->height, drawing->width, drawing->height, LAB_PAPER);
-    for (size_t i = 0; i < drawing->shape_count; i++) {
+    for (size_t i = 0; i < drawing->shape_count; i++)
         put_shape(drawing, &drawing->shapes[i], out);
-    }
     fputs("</svg>\n", out);
 }
 
@@ -237,12 +223,10 @@ locus_status lab_drawing_write(const lab_drawing *drawing, const char *path, loc
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "output", "'%s' must end in .svg or .png: its name is its format",
                         path);
     }
-    if (drawing->broken) {
+    if (drawing->broken)
         return lab_fail_memory(error, "a drawing");
-    }
-    if (png) {
+    if (png)
         return lab_drawing_png(drawing, path, error);
-    }
     lab_output output;
     locus_status status = lab_output_open(&output, path, error);
     if (status == LOCUS_OK) {

@@ -40,11 +40,10 @@ static void put_element(const lab_drawing *drawing, size_t index, FILE *script) 
         break;
     case LAB_SHAPE_DISC:
         fprintf(script, "$p index %zu using 1:2:3 with circles fs solid ", index);
-        if (shape->stroke.width > 0) { /* a colour after `lc` would fill the disc, too */
+        if (shape->stroke.width > 0) /* a colour after `lc` would fill the disc, too */
             fprintf(script, "border rgb '#%06x' lw %.3g", shape->stroke.colour, SCALE * shape->stroke.width);
-        } else {
+        else
             fputs("noborder", script);
-        }
         fprintf(script, " fc rgb '#%06x' notitle", shape->fill);
         break;
     case LAB_SHAPE_TEXT: { /* labels are centred in height: lowered to the baseline by a third of the font */
@@ -85,9 +84,8 @@ locus_status lab_drawing_png(const lab_drawing *drawing, const char *path, locus
         write_script(drawing, plot.script);
         status = lab_gnuplot_run(&plot, &picture, &bytes, error);
     }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_output_open(&output, path, error);
-    }
     if (status == LOCUS_OK) {
         fwrite(picture, 1, bytes, output.stream);
         status = lab_output_commit(&output, error);

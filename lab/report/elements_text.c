@@ -10,9 +10,8 @@
 char *lab_path_text(const locus_path *path) {
     size_t bytes = locus_path_text(path, NULL, 0) + 1;
     char *text = malloc(bytes);
-    if (text) {
+    if (text)
         locus_path_text(path, text, bytes);
-    }
     return text;
 }
 
@@ -27,12 +26,10 @@ static const char *read_word(const char *at, lab_part *part, int64_t *letters) {
     while (*at && *at != ',' && *at != ')') {
         char *end;
         int64_t letter = strtoll(at, &end, 10);
-        if (end == at) {
+        if (end == at)
             break;
-        }
-        if (letter != 0) {
+        if (letter != 0)
             letters[part->first + part->letters++] = letter;
-        }
         at = end;
     }
     return at;

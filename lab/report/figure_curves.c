@@ -38,12 +38,10 @@ static lab_axes axes_of(const lab_curve *curves, size_t count, const lab_curve_l
 static locus_status draw_curve(lab_drawing *drawing, const lab_axes *axes, const lab_curve *curve, unsigned colour,
                                locus_error *error) {
     lab_point *points = calloc(curve->count + 1, sizeof *points);
-    if (!points) {
+    if (!points)
         return lab_fail_memory(error, "a curve");
-    }
-    for (size_t i = 0; i < curve->count; i++) {
+    for (size_t i = 0; i < curve->count; i++)
         points[i] = lab_axes_point(axes, (double)i, fmax(curve->values[i], axes->y_low));
-    }
     lab_draw_line(drawing, points, curve->count, (lab_stroke){.colour = colour, .width = 1.8});
     free(points);
     return LOCUS_OK;
@@ -69,12 +67,10 @@ locus_status lab_figure_curves(const lab_curve *curves, size_t count, const lab_
                       labels->title);
         draw_legend(drawing, curves, count);
     }
-    for (size_t c = 0; c < count && status == LOCUS_OK; c++) {
+    for (size_t c = 0; c < count && status == LOCUS_OK; c++)
         status = draw_curve(drawing, &axes, &curves[c], lab_series_colour(c), error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_drawing_write(drawing, path, error);
-    }
     lab_drawing_free(drawing);
     return status;
 }

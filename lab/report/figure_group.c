@@ -42,9 +42,8 @@ static void route_add(route *r, const lab_layout *layout) {
         size_t room = 2 * r->room + 256;
         lab_point *points = realloc(r->points, room * sizeof *points);
         r->broken = r->broken || !points;
-        if (!points) {
+        if (!points)
             return;
-        }
         r->points = points;
         r->room = room;
     }
@@ -71,9 +70,8 @@ static void route_to(route *r, const lab_layout *layout, size_t coordinate, doub
     for (size_t i = 1; i <= pieces; i++) {
         r->at[coordinate] = start + (target - start) * (double)i / (double)pieces;
         route_add(r, layout);
-        if (coordinate < layout->outer && !r->broken) {
+        if (coordinate < layout->outer && !r->broken)
             bow_last(r, begin, distance * (double)i / (double)pieces);
-        }
     }
     r->at[coordinate] = target;
 }
@@ -83,9 +81,8 @@ static void label_step(const group_figure *figure, lab_point from, lab_point to,
     char text[32];
     double dx = to.x - from.x, dy = to.y - from.y, length = hypot(dx, dy), side = dx > 0 ? 12 : -12;
     snprintf(text, sizeof text, branch > 0 ? "+%" PRId64 : "−%" PRId64, branch > 0 ? branch : -branch);
-    if (figure->layout.step < 16 || length < 1) {
+    if (figure->layout.step < 16 || length < 1)
         return;
-    }
     lab_point at = {(from.x + to.x) / 2 + side * dy / length, (from.y + to.y) / 2 - side * dx / length + 4};
     lab_draw_text(figure->drawing, at,
                   (lab_label){.size = 12, .colour = LAB_ACCENT, .anchor = LAB_MIDDLE, .bold = true}, text);
@@ -97,9 +94,8 @@ static void route_words(route *r, const group_figure *figure, size_t coordinate)
     const lab_part *a = &figure->from.parts[coordinate], *b = &figure->to.parts[coordinate];
     const int64_t *x = figure->from.letters + a->first, *y = figure->to.letters + b->first;
     size_t common = 0;
-    while (common < a->letters && common < b->letters && x[common] == y[common]) {
+    while (common < a->letters && common < b->letters && x[common] == y[common])
         common++;
-    }
     for (size_t i = 0; i < a->letters + b->letters - 2 * common; i++) {
         bool up = i < a->letters - common;
         lab_point before = lab_layout_point(&figure->layout, r->at, NULL);
@@ -108,9 +104,8 @@ static void route_words(route *r, const group_figure *figure, size_t coordinate)
                          : lab_range_node(range, y, i - (a->letters - common) + common + 1);
         r->at[coordinate] = (double)node;
         route_add(r, &figure->layout);
-        if (coordinate >= figure->layout.outer && r->count > 0) {
+        if (coordinate >= figure->layout.outer && r->count > 0)
             label_step(figure, before, r->points[r->count - 1], branch);
-        }
     }
 }
 
@@ -135,10 +130,8 @@ static void route_coordinate(route *r, const group_figure *figure, size_t coordi
 /* The arrow's point must not lie under the mark of its end. */
 static void shorten(route *r) {
     lab_point end = r->count ? r->points[r->count - 1] : (lab_point){0, 0};
-    while (r->count > 2 &&
-           hypot(end.x - r->points[r->count - 2].x, end.y - r->points[r->count - 2].y) < END_RADIUS + 1) {
+    while (r->count > 2 && hypot(end.x - r->points[r->count - 2].x, end.y - r->points[r->count - 2].y) < END_RADIUS + 1)
         r->count--;
-    }
     if (r->count > 1) {
         lab_point *last = &r->points[r->count - 1], before = r->points[r->count - 2];
         double dx = end.x - before.x, dy = end.y - before.y, length = hypot(dx, dy);
@@ -185,9 +178,8 @@ static locus_status draw_route(const group_figure *figure, locus_error *error) {
     lab_layout_values(&figure->layout, &figure->from, r.at);
     lab_layout_values(&figure->layout, &figure->to, target);
     route_add(&r, &figure->layout);
-    for (size_t i = 0; i < figure->layout.count; i++) {
+    for (size_t i = 0; i < figure->layout.count; i++)
         route_coordinate(&r, figure, i, target[i]);
-    }
     shorten(&r);
     if (!r.broken) {
         lab_draw_line(figure->drawing, r.points, r.count,
@@ -221,9 +213,8 @@ static void draw_end(const group_figure *figure, const lab_element *element, uns
 /* The texts of a path, cut to what a line holds. */
 static void put_path(const group_figure *figure, const locus_path *path, char *text, size_t size) {
     char *whole = lab_path_text(path);
-    if (!whole) {
+    if (!whole)
         lab_drawing_lacks(figure->drawing);
-    }
     snprintf(text, size, "%.60s", whole ? whole : "");
     free(whole);
 }
@@ -234,12 +225,10 @@ static locus_status put_caption(const group_figure *figure, const locus_path *fr
     locus_path *relative = NULL;
     int64_t length = 0, distance = 0;
     locus_status status = locus_path_relative(from, to, &relative, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_path_length(relative, &length, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_path_distance(from, to, &distance, error);
-    }
     if (status == LOCUS_OK) {
         double y = TOP + lab_layout_height(&figure->layout) + 26;
         put_path(figure, from, a, sizeof a);
@@ -266,18 +255,14 @@ static void put_title(const group_figure *figure, const locus_group *group) {
 static locus_status lay_out(group_figure *figure, const locus_group *group, const locus_path *from,
                             const locus_path *to, locus_error *error) {
     locus_status status = lab_layout_open(&figure->layout, group, error);
-    if (status == LOCUS_OK && figure->route) {
+    if (status == LOCUS_OK && figure->route)
         status = lab_element_read(&figure->from, from, error);
-    }
-    if (status == LOCUS_OK && figure->route) {
+    if (status == LOCUS_OK && figure->route)
         status = lab_element_read(&figure->to, to, error);
-    }
-    if (status == LOCUS_OK && figure->route) {
+    if (status == LOCUS_OK && figure->route)
         status = lab_layout_show(&figure->layout, &figure->from, error);
-    }
-    if (status == LOCUS_OK && figure->route) {
+    if (status == LOCUS_OK && figure->route)
         status = lab_layout_show(&figure->layout, &figure->to, error);
-    }
     if (status == LOCUS_OK) {
         bool many = figure->layout.outer > 0;
         status = lab_layout_fill(&figure->layout, many ? 3 : STEPS, many ? 7 : NODES, error);
@@ -290,9 +275,8 @@ static locus_status draw_all(group_figure *figure, const locus_group *group, con
     double width = fmax(lab_layout_width(&figure->layout) + 2 * LEFT, figure->route ? 560 : 260);
     figure->drawing =
         lab_drawing_create(width, TOP + lab_layout_height(&figure->layout) + (figure->route ? CAPTION : 14));
-    if (!figure->drawing) {
+    if (!figure->drawing)
         return lab_fail_memory(error, "a drawing");
-    }
     figure->layout.origin = (lab_point){(width - lab_layout_width(&figure->layout)) / 2, TOP};
     put_title(figure, group);
     lab_panels_edges(&figure->layout, figure->drawing);
@@ -300,9 +284,8 @@ static locus_status draw_all(group_figure *figure, const locus_group *group, con
     lab_panels_labels(&figure->layout, figure->drawing, lab_panels_radius(&figure->layout));
     const bool line = figure->layout.kind == LAB_PANEL_LINE && figure->layout.count == 1;
     locus_status status = figure->route && !line ? draw_route(figure, error) : LOCUS_OK;
-    if (figure->route && line) {
+    if (figure->route && line)
         draw_arcs(figure);
-    }
     if (status == LOCUS_OK && figure->route) {
         draw_end(figure, &figure->from, LAB_FROM, "a");
         draw_end(figure, &figure->to, LAB_TO, "b");
@@ -315,12 +298,10 @@ locus_status lab_figure_group(const locus_group *group, const locus_path *from, 
                               locus_error *error) {
     group_figure figure = {.route = from && to};
     locus_status status = lay_out(&figure, group, from, to, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = draw_all(&figure, group, from, to, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_drawing_write(figure.drawing, path, error);
-    }
     lab_drawing_free(figure.drawing);
     lab_layout_close(&figure.layout);
     lab_element_free(&figure.from);

@@ -28,9 +28,8 @@ typedef struct similarity_figure {
 static void put_title(lab_drawing *drawing, const lab_similarity *similarity, const locus_path *origin,
                       const char *title) {
     char text[400], *at = lab_path_text(origin);
-    if (!at) {
+    if (!at)
         lab_drawing_lacks(drawing);
-    }
     snprintf(text, sizeof text, "%.90s", title);
     lab_draw_text(drawing, (lab_point){LEFT, 26}, (lab_label){.size = 15, .colour = LAB_INK, .bold = true}, text);
     snprintf(text, sizeof text,
@@ -64,18 +63,15 @@ static void draw_curve(lab_drawing *drawing, const lab_axes *axes, const curve_p
         line[i] = lab_axes_point(axes, points[i].x, points[i].mean + points[i].deviation);
         line[2 * count - 1 - i] = lab_axes_point(axes, points[i].x, points[i].mean - points[i].deviation);
     }
-    if (band) {
+    if (band)
         lab_draw_polygon(drawing, line, 2 * count, 0xdbe6fb);
-    }
     lab_draw_segment(drawing, lab_axes_point(axes, origin, axes->y_low), lab_axes_point(axes, origin, axes->y_high),
                      (lab_stroke){.colour = LAB_ACCENT, .width = 1, .dashed = true});
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         line[i] = lab_axes_point(axes, points[i].x, points[i].mean);
-    }
     lab_draw_line(drawing, line, count, (lab_stroke){.colour = LAB_TO, .width = 2});
-    for (size_t i = 0; i < count && count <= 80; i++) {
+    for (size_t i = 0; i < count && count <= 80; i++)
         lab_draw_disc(drawing, line[i], 2.6, LAB_TO, LAB_PAPER, 0.8);
-    }
     free(line);
 }
 
@@ -124,9 +120,8 @@ static locus_status draw_line(similarity_figure *figure, const locus_path *origi
 
 static unsigned colour_of(const similarity_figure *figure, double value) {
     double range = figure->high - figure->low;
-    if (figure->both) {
+    if (figure->both)
         return lab_diverging_colour(value / figure->high);
-    }
     return lab_diverging_colour(range > 0 ? (value - figure->low) / range : 1);
 }
 
@@ -195,21 +190,18 @@ static void draw_bar(const similarity_figure *figure, double x, double y, double
 
 static locus_status show_all(similarity_figure *figure, const locus_path *origin, locus_error *error) {
     locus_status status = lab_layout_open(&figure->layout, locus_path_group(origin), error);
-    if (figure->layout.kind == LAB_PANEL_TORUS || figure->layout.kind == LAB_PANEL_TUBE) {
+    if (figure->layout.kind == LAB_PANEL_TORUS || figure->layout.kind == LAB_PANEL_TUBE)
         figure->layout.kind = LAB_PANEL_GRID; /* unrolled: nothing lies behind */
-    }
     for (size_t i = 0; i <= figure->similarity->count && status == LOCUS_OK; i++) {
         lab_element element = {0};
         status = lab_element_read(&element, i < figure->similarity->count ? figure->paths[i] : origin, error);
         for (size_t c = 0; i == 0 && status == LOCUS_OK && c < figure->layout.count; c++) {
             lab_range *range = &figure->layout.ranges[c]; /* axes begin where the positions do */
-            if (range->coordinate.kind == LOCUS_COORDINATE_AXIS) {
+            if (range->coordinate.kind == LOCUS_COORDINATE_AXIS)
                 range->low = range->high = element.parts[c].value;
-            }
         }
-        if (status == LOCUS_OK) {
+        if (status == LOCUS_OK)
             status = lab_layout_show(&figure->layout, &element, error);
-        }
         lab_element_free(&element);
     }
     return status == LOCUS_OK ? lab_layout_measure(&figure->layout, WIDTH, error) : status;
@@ -217,27 +209,23 @@ static locus_status show_all(similarity_figure *figure, const locus_path *origin
 
 static locus_status draw_points(similarity_figure *figure, const locus_path *origin, locus_error *error) {
     locus_status status = show_all(figure, origin, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     const double width = fmax(lab_layout_width(&figure->layout), 420), height = lab_layout_height(&figure->layout);
     figure->drawing = lab_drawing_create(width + LEFT + BAR, TOP + fmax(height, 200) + 16);
-    if (!figure->drawing) {
+    if (!figure->drawing)
         return lab_fail_memory(error, "a drawing");
-    }
     figure->layout.origin = (lab_point){LEFT + (width - lab_layout_width(&figure->layout)) / 2 - 8, TOP};
-    if (figure->layout.kind != LAB_PANEL_GRID) {
+    if (figure->layout.kind != LAB_PANEL_GRID)
         lab_panels_edges(&figure->layout, figure->drawing);
-    }
     for (size_t i = 0; i <= figure->similarity->count && status == LOCUS_OK; i++) {
         lab_element element = {0};
         bool last = i == figure->similarity->count;
         status = lab_element_read(&element, last ? origin : figure->paths[i], error);
-        if (status == LOCUS_OK && last) {
+        if (status == LOCUS_OK && last)
             mark_origin(figure, &element);
-        } else if (status == LOCUS_OK) {
+        else if (status == LOCUS_OK)
             draw_mark(figure, &element, figure->similarity->mean[i]);
-        }
         lab_element_free(&element);
     }
     lab_panels_labels(&figure->layout, figure->drawing, disc_radius(&figure->layout));

@@ -25,11 +25,9 @@
 static bool heads_agree(const lab_spectrum *spectrum) {
     for (size_t i = 0; i < spectrum->count; i++) {
         const lab_spectrum_panel *panel = &spectrum->panels[i];
-        for (size_t j = panel->count; j < panel->heads * panel->count; j++) {
-            if (fabs(panel->angles[j] - panel->angles[j % panel->count]) > 1e-6 * panel->angles[j]) {
+        for (size_t j = panel->count; j < panel->heads * panel->count; j++)
+            if (fabs(panel->angles[j] - panel->angles[j % panel->count]) > 1e-6 * panel->angles[j])
                 return false;
-            }
-        }
     }
     return true;
 }
@@ -57,9 +55,8 @@ static void draw_rope(lab_drawing *drawing, const lab_axes *axes, size_t count) 
     for (size_t i = 0; i < shown; i++) {
         double at = shown > 1 ? (double)i * (double)(count - 1) / (double)(shown - 1) : 0;
         double angle = pow(ROPE_BASE, -at / (double)count);
-        if (angle >= axes->y_low) {
+        if (angle >= axes->y_low)
             points[used++] = lab_axes_point(axes, 1 + at, angle);
-        }
     }
     lab_draw_line(drawing, points, used, (lab_stroke){.colour = LAB_MUTED, .width = 1.2, .dashed = true});
 }
@@ -67,17 +64,14 @@ static void draw_rope(lab_drawing *drawing, const lab_axes *axes, size_t count) 
 static locus_status draw_heads(lab_drawing *drawing, const lab_axes *axes, const lab_spectrum_panel *panel,
                                size_t heads, locus_error *error) {
     lab_point *points = calloc(panel->count + 1, sizeof *points);
-    if (!points) {
+    if (!points)
         return lab_fail_memory(error, "a spectrum");
-    }
     for (size_t h = 0; h < heads; h++) {
-        for (size_t i = 0; i < panel->count; i++) {
+        for (size_t i = 0; i < panel->count; i++)
             points[i] = lab_axes_point(axes, (double)i + 1, fmax(panel->angles[h * panel->count + i], axes->y_low));
-        }
         lab_draw_line(drawing, points, panel->count, (lab_stroke){.colour = lab_series_colour(h), .width = 1.5});
-        for (size_t i = 0; i < panel->count && panel->count <= 64; i++) {
+        for (size_t i = 0; i < panel->count && panel->count <= 64; i++)
             lab_draw_disc(drawing, points[i], 2.4, lab_series_colour(h), LAB_PAPER, 0.6);
-        }
     }
     free(points);
     return LOCUS_OK;

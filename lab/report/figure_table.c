@@ -17,9 +17,8 @@
 
 static double extreme(const double *values, size_t count) {
     double most = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         most = fmax(most, fabs(values[i]));
-    }
     return most > 0 ? most : 1;
 }
 
@@ -29,9 +28,8 @@ static void draw_row(lab_drawing *drawing, const double *row, size_t columns, do
     for (size_t first = 0, next = 0; first < columns; first = next) {
         const unsigned colour = lab_diverging_colour(row[first] / most);
         next = first + 1;
-        while (next < columns && lab_diverging_colour(row[next] / most) == colour) {
+        while (next < columns && lab_diverging_colour(row[next] / most) == colour)
             next++;
-        }
         lab_draw_box(drawing, (lab_point){LEFT + step * (double)first, y[0]},
                      (lab_point){LEFT + step * (double)next + 0.25, y[1] + 0.25}, colour);
     }
@@ -55,9 +53,8 @@ static void draw_bar(lab_drawing *drawing, double most) {
 
 locus_status lab_figure_table(const lab_table_values *table, const char *title, const char *path, locus_error *error) {
     lab_drawing *drawing = lab_drawing_create(LEFT + WIDTH + 96, TOP + HEIGHT + 56);
-    if (!drawing) {
+    if (!drawing)
         return lab_fail_memory(error, "a drawing");
-    }
     const double most = extreme(table->values, table->rows * table->columns);
     const lab_axes axes = {.corner = {LEFT, TOP},
                            .opposite = {LEFT + WIDTH, TOP + HEIGHT},

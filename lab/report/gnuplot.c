@@ -41,9 +41,8 @@ static void put_text(FILE *script, const char *text, bool tick) {
     while (text < end) {
         bool shown;
         const size_t length = lab_printable_at(text, (size_t)(end - text), &shown);
-        for (size_t i = 0; (shown || *text == '\n') && i < length; i++) {
+        for (size_t i = 0; (shown || *text == '\n') && i < length; i++)
             after = put_character(script, text[i], after);
-        }
         after = shown || *text == '\n' ? after : put_character(script, '?', after);
         fputs(tick && *text == '%' ? "%" : "", script);
         text += length;
@@ -75,9 +74,8 @@ void lab_gnuplot_end_data(FILE *script, const char *name, size_t lines) {
 static FILE *open_nameless(locus_error *error) {
     const char *base = getenv("TMPDIR");
     char path[512];
-    if (!base || !base[0] || strlen(base) > 400) {
+    if (!base || !base[0] || strlen(base) > 400)
         base = "/tmp";
-    }
     snprintf(path, sizeof path, "%s/locus-plot-XXXXXX", base);
     const int first = mkstemp(path);
     if (first < 0) {
@@ -91,9 +89,8 @@ static FILE *open_nameless(locus_error *error) {
     const int code = errno;
     close(first);
     if (!file) {
-        if (descriptor >= 0) {
+        if (descriptor >= 0)
             close(descriptor);
-        }
         (void)lab_fail_system(error, "make a file in", base, code);
     }
     return file;
@@ -104,9 +101,8 @@ locus_status lab_gnuplot_open(lab_gnuplot *plot, locus_error *error) {
     *plot = (lab_gnuplot){0};
     plot->script = open_nameless(&local);
     plot->log = plot->script ? open_nameless(&local) : NULL;
-    if (!plot->log && error) {
+    if (!plot->log && error)
         *error = local;
-    }
     return plot->log ? LOCUS_OK : local.status;
 }
 
@@ -119,15 +115,13 @@ static locus_status read_whole(int file, char **text, size_t *bytes, locus_error
         if (*bytes + 1 >= room) {
             room = 2 * room + 65536;
             char *more = realloc(*text, room);
-            if (!more) {
+            if (!more)
                 return lab_fail_memory(error, "a picture");
-            }
             *text = more;
         }
         got = read(file, *text + *bytes, room - *bytes - 1);
-        if (got < 0 && errno != EINTR) {
+        if (got < 0 && errno != EINTR)
             return lab_fail_system(error, "read", "a picture of gnuplot", errno);
-        }
     }
     (*text)[*bytes] = '\0';
     return LOCUS_OK;
@@ -143,9 +137,8 @@ static bool ends_with(const char *text, size_t bytes, const char *end, size_t en
 /* A picture without its end is a broken picture, though gnuplot may end well. */
 static bool is_whole(const char *picture, size_t bytes) {
     static const char svg[] = "</svg>", png[] = "IEND\xAE\x42\x60\x82";
-    while (bytes > 0 && isspace((unsigned char)picture[bytes - 1])) {
+    while (bytes > 0 && isspace((unsigned char)picture[bytes - 1]))
         bytes--;
-    }
     return ends_with(picture, bytes, svg, sizeof svg - 1) || ends_with(picture, bytes, png, sizeof png - 1);
 }
 
@@ -156,9 +149,8 @@ static locus_status complaint(const char *log, int state, locus_error *error) {
     char line[200] = "";
     for (const char *at = log; *at; at += strcspn(at, "\n"), at += *at == '\n') {
         const size_t length = strcspn(at, "\n");
-        if (length > 3 && strspn(at, " \t^") < length && strncmp(at, END_MARK, length) != 0) {
+        if (length > 3 && strspn(at, " \t^") < length && strncmp(at, END_MARK, length) != 0)
             snprintf(line, sizeof line, "%.*s", (int)length, at);
-        }
     }
     return lab_fail(error, LOCUS_ERROR_IO, "gnuplot", "gnuplot %s (status %d)%s%s",
                     state ? "failed" : "did not draw its picture to the end", state, line[0] ? ": " : "", line);
@@ -170,9 +162,8 @@ static locus_status judge(const lab_gnuplot *plot, int state, bool whole, locus_
     locus_status status = lseek(fileno(plot->log), 0, SEEK_SET) == 0
                               ? read_whole(fileno(plot->log), &log, &bytes, error)
                               : lab_fail_system(error, "read", "the messages of gnuplot", errno);
-    if (status == LOCUS_OK && (state != 0 || !whole || !strstr(log, END_MARK))) {
+    if (status == LOCUS_OK && (state != 0 || !whole || !strstr(log, END_MARK)))
         status = complaint(log, state, error);
-    }
     free(log);
     return status;
 }
@@ -180,9 +171,8 @@ static locus_status judge(const lab_gnuplot *plot, int state, bool whole, locus_
 static int connect_to(posix_spawn_file_actions_t *actions, const lab_gnuplot *plot, int picture) {
     const int from[] = {fileno(plot->script), picture, fileno(plot->log)};
     int code = 0;
-    for (int to = STDIN_FILENO; code == 0 && to <= STDERR_FILENO; to++) {
+    for (int to = STDIN_FILENO; code == 0 && to <= STDERR_FILENO; to++)
         code = posix_spawn_file_actions_adddup2(actions, from[to], to);
-    }
     return code;
 }
 
@@ -190,9 +180,8 @@ static int connect_to(posix_spawn_file_actions_t *actions, const lab_gnuplot *pl
 static locus_status start(const lab_gnuplot *plot, int picture, pid_t *child, locus_error *error) {
     posix_spawn_file_actions_t actions;
     char *words[] = {(char *)"gnuplot", (char *)"--default-settings", NULL};
-    if (posix_spawn_file_actions_init(&actions) != 0) {
+    if (posix_spawn_file_actions_init(&actions) != 0)
         return lab_fail_memory(error, "starting gnuplot");
-    }
     int code = connect_to(&actions, plot, picture);
     code = code ? code : posix_spawnp(child, "gnuplot", &actions, NULL, words, environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -206,9 +195,8 @@ static locus_status start(const lab_gnuplot *plot, int picture, pid_t *child, lo
 /* A pipe whose ends are above the standard ones, even if these are closed here, and are not inherited. */
 static locus_status open_pipe(int ends[2], locus_error *error) {
     int first[2];
-    if (pipe(first) != 0) {
+    if (pipe(first) != 0)
         return lab_fail_system(error, "make", "a pipe for gnuplot", errno);
-    }
     int code = 0;
     for (int i = 0; i < 2; i++) {
         ends[i] = fcntl(first[i], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -216,9 +204,8 @@ static locus_status open_pipe(int ends[2], locus_error *error) {
     }
     for (int i = 0; i < 2; i++) {
         close(first[i]);
-        if (code != 0 && ends[i] >= 0) {
+        if (code != 0 && ends[i] >= 0)
             close(ends[i]);
-        }
     }
     return code ? lab_fail_system(error, "make", "a pipe for gnuplot", code) : LOCUS_OK;
 }
@@ -228,15 +215,13 @@ static locus_status run_script(const lab_gnuplot *plot, char **picture, size_t *
     int ends[2] = {-1, -1}, state = 0;
     pid_t child = 0;
     locus_status status = open_pipe(ends, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     status = start(plot, ends[1], &child, error);
     close(ends[1]);
     const bool started = status == LOCUS_OK;
-    if (started) {
+    if (started)
         status = read_whole(ends[0], picture, bytes, error);
-    }
     close(ends[0]);
     while (started && waitpid(child, &state, 0) < 0 && errno == EINTR) {
     }
@@ -247,9 +232,8 @@ locus_status lab_gnuplot_run(lab_gnuplot *plot, char **picture, size_t *bytes, l
     *picture = NULL;
     *bytes = 0;
     fputs("\nprint '" END_MARK "'\n", plot->script);
-    if (fflush(plot->script) != 0 || ferror(plot->script) || lseek(fileno(plot->script), 0, SEEK_SET) != 0) {
+    if (fflush(plot->script) != 0 || ferror(plot->script) || lseek(fileno(plot->script), 0, SEEK_SET) != 0)
         return lab_fail_system(error, "write", "a script of gnuplot", errno);
-    }
     locus_status status = run_script(plot, picture, bytes, error);
     if (status != LOCUS_OK) {
         free(*picture);
@@ -260,10 +244,8 @@ locus_status lab_gnuplot_run(lab_gnuplot *plot, char **picture, size_t *bytes, l
 
 void lab_gnuplot_close(lab_gnuplot *plot) {
     FILE *const files[] = {plot->script, plot->log};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        if (files[i]) {
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (files[i])
             fclose(files[i]);
-        }
-    }
     *plot = (lab_gnuplot){0};
 }

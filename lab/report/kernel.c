@@ -21,17 +21,15 @@ void lab_kernel_free(lab_kernel *kernel) {
 static locus_status make_room(lab_kernel *kernel, size_t reach, locus_error *error) {
     size_t count = 2 * reach + 1;
     double *block = calloc(4 * count, sizeof *block);
-    if (!block) {
+    if (!block)
         return lab_fail_memory(error, "a score kernel");
-    }
     kernel->count = count;
     kernel->distance = block;
     kernel->mean = block + count;
     kernel->low = block + 2 * count;
     kernel->high = block + 3 * count;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         block[i] = (double)i - (double)reach;
-    }
     return LOCUS_OK;
 }
 
@@ -59,20 +57,16 @@ static locus_status plan_pairs(pairs *p, const lab_kernel *kernel, const locus_b
     locus_status status = offsets && here && there ? LOCUS_OK : lab_fail_memory(error, "a score kernel");
     for (size_t i = 0; status == LOCUS_OK && i <= p->count; i++) {
         offsets[i] = i;
-        if (i < p->count) {
+        if (i < p->count)
             there[i] = (int64_t)kernel->distance[i / DIRECTIONS];
-        }
     }
     const locus_packing packing = {.sequences = p->count, .offsets = offsets};
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_positions_create(&queries, locus_binding_group(binding), &packing, here, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_positions_create(&keys, locus_binding_group(binding), &packing, there, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_plan_create(&p->plan, binding, queries, keys, error);
-    }
     locus_positions_destroy(&queries);
     locus_positions_destroy(&keys);
     free(offsets);
@@ -99,9 +93,8 @@ static void draw_directions(float *vectors, size_t count, const locus_shape *sha
                 row[j] = (float)x;
                 norm += x * x;
             }
-            for (size_t j = 0; j < dim; j++) {
+            for (size_t j = 0; j < dim; j++)
                 row[j] = (float)(row[j] / sqrt(norm));
-            }
         }
     }
 }
@@ -158,9 +151,8 @@ static locus_status compute_scores(lab_kernel *kernel, const locus_binding *bind
         draw_directions(p.vectors, p.count, shape);
         status = score_pairs(&p, shape, error);
     }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         gather(kernel, &p, shape->heads);
-    }
     pairs_free(&p);
     return status;
 }
@@ -177,9 +169,8 @@ static locus_status table_rows(double *rows, size_t count, const locus_binding *
     locus_plan *plan = NULL;
     locus_workspace workspace = {0};
     locus_status status = locus_positions_create(&positions, locus_binding_group(binding), &packing, NULL, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_plan_create(&plan, binding, positions, NULL, error);
-    }
     if (status == LOCUS_OK) {
         workspace.bytes = locus_apply_workspace(plan, LOCUS_ROLE_TOKEN, LOCUS_FLOAT64, NULL);
         workspace.data = workspace.bytes ? locus_allocate(workspace.bytes) : NULL;
@@ -211,9 +202,8 @@ static locus_status compute_table(lab_kernel *kernel, const locus_binding *bindi
     double *rows = calloc(count * dim, sizeof *rows);
     locus_status status =
         rows ? table_rows(rows, count, binding, dim, error) : lab_fail_memory(error, "a score kernel");
-    for (size_t i = 0; status == LOCUS_OK && i < count; i++) {
+    for (size_t i = 0; status == LOCUS_OK && i < count; i++)
         kernel->mean[i] = kernel->low[i] = kernel->high[i] = cosine(rows + (count / 2) * dim, rows + i * dim, dim);
-    }
     free(rows);
     return status;
 }
@@ -233,8 +223,7 @@ locus_status lab_kernel_compute(lab_kernel *kernel, const locus_binding *binding
                                : compute_scores(kernel, binding, shape, error);
         }
     }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         lab_kernel_free(kernel);
-    }
     return status;
 }

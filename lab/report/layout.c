@@ -37,9 +37,8 @@ static locus_status add_node(lab_range *range, size_t parent, int64_t branch, lo
         range->depth = depths ? depths : range->depth;
         int64_t *branches = realloc(range->branch, room * sizeof *branches);
         range->branch = branches ? branches : range->branch;
-        if (!parents || !depths || !branches) {
+        if (!parents || !depths || !branches)
             return lab_fail_memory(error, "the nodes of a tree");
-        }
         if (room / 4 > MOST_POINTS) {
             return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "group",
                             "the tree is too large to be drawn: at most %d nodes", MOST_POINTS);
@@ -56,19 +55,16 @@ static locus_status add_node(lab_range *range, size_t parent, int64_t branch, lo
 }
 
 static size_t child_of(const lab_range *range, size_t parent, int64_t branch) {
-    for (size_t i = parent + 1; i < range->nodes; i++) {
-        if (range->parent[i] == parent && range->branch[i] == branch) {
+    for (size_t i = parent + 1; i < range->nodes; i++)
+        if (range->parent[i] == parent && range->branch[i] == branch)
             return i;
-        }
-    }
     return SIZE_MAX;
 }
 
 size_t lab_range_node(const lab_range *range, const int64_t *letters, size_t count) {
     size_t node = 0;
-    for (size_t i = 0; i < count && node != SIZE_MAX; i++) {
+    for (size_t i = 0; i < count && node != SIZE_MAX; i++)
         node = child_of(range, node, letters[i]);
-    }
     return node;
 }
 
@@ -78,9 +74,8 @@ static locus_status show_word(lab_range *range, const int64_t *letters, size_t c
         size_t next = child_of(range, node, letters[i]);
         if (next == SIZE_MAX) {
             locus_status status = add_node(range, node, letters[i], error);
-            if (status != LOCUS_OK) {
+            if (status != LOCUS_OK)
                 return status;
-            }
             next = range->nodes - 1;
         }
         node = next;
@@ -108,9 +103,8 @@ static locus_status fill_tree(lab_range *range, size_t nodes, locus_error *error
     locus_status status = LOCUS_OK;
     for (size_t depth = 0; status == LOCUS_OK; depth++) {
         size_t level = 0, before = range->nodes;
-        for (size_t i = 0; i < before; i++) {
+        for (size_t i = 0; i < before; i++)
             level += range->depth[i] == depth;
-        }
         if (level == 0 || (double)before + (double)level * (double)range->coordinate.size > (double)nodes) {
             if (before == 1) {
                 return lab_fail(
@@ -121,11 +115,9 @@ static locus_status fill_tree(lab_range *range, size_t nodes, locus_error *error
             }
             break;
         }
-        for (size_t i = 0; i < before && status == LOCUS_OK; i++) {
-            for (int64_t b = 1; range->depth[i] == depth && b <= range->coordinate.size && status == LOCUS_OK; b++) {
+        for (size_t i = 0; i < before && status == LOCUS_OK; i++)
+            for (int64_t b = 1; range->depth[i] == depth && b <= range->coordinate.size && status == LOCUS_OK; b++)
                 status = child_of(range, i, b) == SIZE_MAX ? add_node(range, i, b, error) : LOCUS_OK;
-            }
-        }
     }
     return status;
 }
@@ -139,23 +131,20 @@ locus_status lab_layout_fill(lab_layout *layout, int64_t steps, size_t nodes, lo
     locus_status status = LOCUS_OK;
     for (size_t i = 0; i < layout->count && status == LOCUS_OK; i++) {
         lab_range *range = &layout->ranges[i];
-        if (range->coordinate.kind == LOCUS_COORDINATE_TREE) {
+        if (range->coordinate.kind == LOCUS_COORDINATE_TREE)
             status = fill_tree(range, nodes, error);
-        } else if (range->coordinate.kind == LOCUS_COORDINATE_AXIS && extent(range) < (double)steps) {
+        else if (range->coordinate.kind == LOCUS_COORDINATE_AXIS && extent(range) < (double)steps)
             range->high = range->low + steps - 1;
-        }
     }
     return status;
 }
 
 static locus_status open_range(lab_range *range, locus_coordinate coordinate, locus_error *error) {
     *range = (lab_range){.coordinate = coordinate};
-    if (coordinate.kind == LOCUS_COORDINATE_TREE) {
+    if (coordinate.kind == LOCUS_COORDINATE_TREE)
         return add_node(range, 0, 0, error);
-    }
-    if (coordinate.kind == LOCUS_COORDINATE_CYCLE) {
+    if (coordinate.kind == LOCUS_COORDINATE_CYCLE)
         range->high = coordinate.size - 1;
-    }
     return LOCUS_OK;
 }
 
@@ -216,9 +205,8 @@ static size_t next_child(const lab_range *range, size_t parent, int64_t after) {
 static locus_status spread_tree(lab_range *range, locus_error *error) {
     range->across = calloc(range->nodes, sizeof *range->across);
     double leaves = 0;
-    if (!range->across) {
+    if (!range->across)
         return lab_fail_memory(error, "a tree");
-    }
     size_t node = 0;
     int64_t after = INT64_MIN;
     for (bool done = false; !done;) {
@@ -233,9 +221,8 @@ static locus_status spread_tree(lab_range *range, locus_error *error) {
         } else {
             size_t first = next_child(range, node, INT64_MIN);
             double low = range->across[first], high = low;
-            for (size_t i = first; i != SIZE_MAX; i = next_child(range, node, range->branch[i])) {
+            for (size_t i = first; i != SIZE_MAX; i = next_child(range, node, range->branch[i]))
                 high = range->across[i];
-            }
             range->across[node] = (low + high) / 2;
         }
         done = node == 0;
@@ -306,9 +293,8 @@ locus_status lab_layout_measure(lab_layout *layout, double across, locus_error *
         panels *= i < layout->outer ? extent(range) : 1;
         if (range->coordinate.kind == LOCUS_COORDINATE_TREE) {
             locus_status status = spread_tree(range, error);
-            if (status != LOCUS_OK) {
+            if (status != LOCUS_OK)
                 return status;
-            }
         }
     }
     if (points > MOST_POINTS || panels > MOST_PANELS) {
@@ -360,9 +346,8 @@ static lab_point torus_point(const lab_layout *layout, const double *values, dou
     double small = 2 * PI * values[1] / extent(inner_range(layout, 1));
     double R = 0.70 * layout->step, r = 0.30 * layout->step, ring = R + r * cos(small);
     double depth = ring * sin(big) / (R + r), up = r * sin(small);
-    if (nearness) {
+    if (nearness)
         *nearness = clamp(0.5 + 0.30 * depth + 0.35 * sin(small) + 0.12 * cos(small) * sin(big), 0, 1);
-    }
     return (lab_point){layout->width / 2 + ring * cos(big),
                        layout->height / 2 + TORUS_TILT * ring * sin(big) - 0.83 * up};
 }
@@ -372,9 +357,8 @@ static lab_point tube_point(const lab_layout *layout, const double *values, doub
     const lab_range *range = inner_range(layout, axis);
     double round = 2 * PI * values[1 - axis] / extent(inner_range(layout, 1 - axis)) - PI / 2;
     double radius = (layout->height - 2 * MARGIN) / 2;
-    if (nearness) {
+    if (nearness)
         *nearness = 0.5 + 0.5 * cos(round);
-    }
     return (lab_point){MARGIN + 0.3 * radius + (values[axis] - (double)range->low) * layout->step +
                            0.3 * radius * cos(round),
                        layout->height / 2 + radius * sin(round)};
@@ -404,9 +388,8 @@ static lab_point panel_point(const lab_layout *layout, const double *values, dou
 }
 
 lab_point lab_layout_point(const lab_layout *layout, const double *values, double *nearness) {
-    if (nearness) {
+    if (nearness)
         *nearness = 1;
-    }
     lab_point point = panel_point(layout, values + layout->outer, nearness);
     size_t outer = layout->outer;
     double column = outer ? values[outer - 1] - (double)layout->ranges[outer - 1].low : 0;

@@ -15,9 +15,8 @@ double lab_chance_bound(double chance) {
 }
 
 bool lab_is_at_chance(const lab_statistic *score, lab_measure measure, double chance) {
-    if (score->count == 0 || !lab_measure_is_share(measure)) {
+    if (score->count == 0 || !lab_measure_is_share(measure))
         return false;
-    }
     return measure == LAB_MEASURE_SOLVED ? score->mean <= 0 : chance > 0 && score->mean < lab_chance_bound(chance);
 }
 
@@ -32,24 +31,20 @@ double lab_learning_longer_gain(const lab_learning *learning, const lab_statisti
 }
 
 static lab_convergence rises(const lab_learning *learning, lab_measure measure) {
-    if (learning->curves == 0 || learning->curves < learning->runs) {
+    if (learning->curves == 0 || learning->curves < learning->runs)
         return LAB_CONVERGENCE_UNKNOWN;
-    }
     return learning->gain > lab_measure_margin(measure) ? LAB_STILL_LEARNING : LAB_CONVERGED;
 }
 
 lab_convergence lab_learning_judge(const lab_learning *learning, const lab_statistic *score, lab_measure measure,
                                    double chance) {
     const double margin = lab_measure_margin(measure);
-    if (score->count == 0) {
+    if (score->count == 0)
         return LAB_CONVERGENCE_UNKNOWN;
-    }
-    if (lab_measure_is_share(measure) && score->mean >= 1 - margin) {
+    if (lab_measure_is_share(measure) && score->mean >= 1 - margin)
         return LAB_CONVERGED;
-    }
-    if (learning->longer.count >= LAB_LEARNING_SEEDS) {
+    if (learning->longer.count >= LAB_LEARNING_SEEDS)
         return lab_learning_longer_gain(learning, score, measure) < margin ? LAB_CONVERGED : LAB_STILL_LEARNING;
-    }
     return lab_is_at_chance(score, measure, chance) ? LAB_NOT_BEGUN : rises(learning, measure);
 }
 
@@ -73,9 +68,8 @@ bool lab_learning_gain(const lab_metric *metrics, size_t count, double end, lab_
     const double rounding = 1e-9 * end; /* a score at two thirds of the steps belongs to them */
     double before, after;
     if (!mean_between(metrics, count, end / 2 + rounding, end * 2 / 3 + rounding, &before) ||
-        !mean_between(metrics, count, end * 5 / 6 + rounding, end + rounding, &after)) {
+        !mean_between(metrics, count, end * 5 / 6 + rounding, end + rounding, &after))
         return false;
-    }
     *gain = lab_measure_sign(measure) * (after - before);
     return true;
 }
@@ -91,9 +85,8 @@ locus_status lab_learning_add(lab_learning *learning, lab_store *store, int64_t 
     size_t count = 0;
     double gain;
     learning->runs++;
-    if (curve_name(measure) == NULL) {
+    if (curve_name(measure) == NULL)
         return LOCUS_OK;
-    }
     locus_status status = lab_store_metrics(store, run, curve_name(measure), &metrics, &count, error);
     if (status == LOCUS_OK && count > 0) {
         const double end = (double)metrics[count - 1].step * (span == LAB_SPAN_HALF ? 0.5 : 1);
@@ -130,18 +123,16 @@ static locus_status steps_of_longer(const lab_run *run, const lab_train_config *
     *steps = 0;
     locus_status status =
         run->state == LAB_RUN_DONE ? lab_config_parse(&other, run->config, run, run->name, &unread) : LOCUS_ERROR_IO;
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status == LOCUS_ERROR_MEMORY ? lab_fail_memory(error, "the longer trainings") : LOCUS_OK;
-    }
     const uint64_t own = lab_config_steps(&other);
     other.budget = config->budget; /* custom, since the steps are */
     other.seed = config->seed;
     other.steps = config->steps;
     other.epochs = config->epochs;
     other.evaluate_every = config->evaluate_every;
-    if (own >= 2 * lab_config_steps(config) && lab_config_difference(config, &other) == NULL) {
+    if (own >= 2 * lab_config_steps(config) && lab_config_difference(config, &other) == NULL)
         *steps = own;
-    }
     return LOCUS_OK;
 }
 
@@ -190,21 +181,18 @@ locus_status lab_learning_look(lab_learning *learning, lab_store *store, const l
     longer *found = calloc(1, sizeof *found);
     lab_run *runs = NULL;
     size_t count = 0;
-    if (found == NULL) {
+    if (found == NULL)
         return lab_fail_memory(error, "the longer trainings");
-    }
     locus_status status = lab_store_runs(store, &filter, &runs, &count, error);
     for (size_t i = 0; i < count; i++) {
         uint64_t steps = 0;
         status = status == LOCUS_OK ? steps_of_longer(&runs[i], config, &steps, error) : status;
-        if (status == LOCUS_OK && steps > 0) {
+        if (status == LOCUS_OK && steps > 0)
             status = take(found, store, &runs[i], steps, lab_final_name(measure, span), error);
-        }
         lab_run_free(&runs[i]);
     }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         choose(learning, found);
-    }
     free(runs);
     free(found);
     return status;

@@ -36,11 +36,9 @@ static angle_axes axes_of(const lab_spectrum *spectrum) {
 
 /* All heads turn by the same angles: one line stands for them. */
 static bool heads_agree(const lab_spectrum_panel *panel) {
-    for (size_t j = panel->count; j < panel->heads * panel->count; j++) {
-        if (fabs(panel->angles[j] - panel->angles[j % panel->count]) > 1e-6 * panel->angles[j]) {
+    for (size_t j = panel->count; j < panel->heads * panel->count; j++)
+        if (fabs(panel->angles[j] - panel->angles[j % panel->count]) > 1e-6 * panel->angles[j])
             return false;
-        }
-    }
     return true;
 }
 
@@ -57,9 +55,8 @@ static locus_status draw_panel(lab_page *page, const lab_spectrum_panel *panel, 
     for (size_t i = 0; i < count; i++) {
         x[i] = (double)i + 1;
         ladder[i] = fmax(pow(ROPE_BASE, -(double)i / (double)panel->count), axes->low);
-        for (size_t h = 0; h < heads; h++) {
+        for (size_t h = 0; h < heads; h++)
             y[h][i] = fmax(panel->angles[h * panel->count + i], axes->low);
-        }
     }
     series[0] = (lab_series){.name = "rope", .count = count, .x = x, .y = ladder, .reference = true};
     for (size_t h = 0; h < heads; h++) {
@@ -121,9 +118,8 @@ static void put_heads(lab_page *page, const lab_spectrum *spectrum, const lab_su
 /* Tokens of an image stand at (row, column). */
 static void name_axes(lab_spectrum *spectrum) {
     static const char *const names[] = {"axis 1: down the rows", "axis 2: along a row"};
-    for (size_t i = 0; i < spectrum->count && spectrum->count == 2; i++) {
+    for (size_t i = 0; i < spectrum->count && spectrum->count == 2; i++)
         snprintf(spectrum->panels[i].title, sizeof spectrum->panels[i].title, "%s", names[i]);
-    }
 }
 
 static locus_status draw_encoding(lab_page *page, const lab_spectrum *spectrum, const lab_summary_row *row,
@@ -138,9 +134,8 @@ static locus_status draw_encoding(lab_page *page, const lab_spectrum *spectrum, 
     for (size_t i = 0; i < spectrum->count && status == LOCUS_OK; i++) {
         char own[80];
         snprintf(own, sizeof own, "%s_%zu", id, i);
-        if (spectrum->panels[i].count > 0) {
+        if (spectrum->panels[i].count > 0)
             status = draw_panel(page, &spectrum->panels[i], row, &axes, own, error);
-        }
     }
     fputs("</div>\n", page->file);
     return status;
@@ -155,9 +150,8 @@ static locus_status trained_angles(lab_spectrum *spectrum, const lab_model *mode
                                .model_dim = sizes->dim,
                                .kv_heads = sizes->kv_heads};
     const lab_figure_subject subject = {encoding, lab_model_binding(model), &shape, 0};
-    if (!(locus_encoding_sites(encoding) & LOCUS_SITE_QUERY_KEY) || !locus_encoding_group(encoding)) {
+    if (!(locus_encoding_sites(encoding) & LOCUS_SITE_QUERY_KEY) || !locus_encoding_group(encoding))
         return LOCUS_OK;
-    }
     return lab_spectrum_compute(spectrum, &subject, MOST_PANELS, error);
 }
 
@@ -169,16 +163,14 @@ static locus_status put_row(lab_page *page, const lab_summary_row *row, const ch
     locus_status drawn = LOCUS_OK;
     locus_error reason;
     locus_status status = row->done > 0 ? lab_page_model(page, row, &model, &reason) : LOCUS_ERROR_IO;
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = trained_angles(&spectrum, model, &reason);
-    }
     if (status == LOCUS_ERROR_MEMORY) {
         drawn = lab_fail(error, status, NULL, "%s", reason.message);
     } else if (status == LOCUS_OK && spectrum.count > 0) {
         fputs((*shown)++ == 0 ? "<figure>\n" : "", page->file);
-        if (lab_model_get_config(model)->architecture == LAB_IMAGE_CLASSIFIER) {
+        if (lab_model_get_config(model)->architecture == LAB_IMAGE_CLASSIFIER)
             name_axes(&spectrum);
-        }
         drawn = draw_encoding(page, &spectrum, row, id, error);
     }
     lab_spectrum_free(&spectrum);
@@ -189,9 +181,8 @@ static locus_status put_row(lab_page *page, const lab_summary_row *row, const ch
 locus_status lab_page_angles(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error) {
     locus_status status = LOCUS_OK;
     size_t shown = 0;
-    if (section->kind == LAB_TASK_WORDS) {
+    if (section->kind == LAB_TASK_WORDS)
         return LOCUS_OK;
-    }
     for (size_t i = 0; i < section->row_count && status == LOCUS_OK; i++) {
         char id[40];
         snprintf(id, sizeof id, "angles%zu_%zu", number, i);

@@ -59,13 +59,12 @@ static const lab_summary_bin_score *scores_of(const lab_summary_row *row, const 
 
 /* "5", "17–32", "65+". */
 static void bin_text(const lab_summary_bin *bin, char *text, size_t size) {
-    if (bin->high == bin->low) {
+    if (bin->high == bin->low)
         snprintf(text, size, "%zu", bin->low);
-    } else if (bin->high == SIZE_MAX) {
+    else if (bin->high == SIZE_MAX)
         snprintf(text, size, "%zu+", bin->low);
-    } else {
+    else
         snprintf(text, size, "%zu–%zu", bin->low, bin->high);
-    }
 }
 
 /* ---- figure ---- */
@@ -80,9 +79,8 @@ static void gather_line(bin_line *line, const bin_axis *axis, const lab_summary_
                         double shift) {
     for (size_t i = 0; scores && i < axis->bins->count; i++) {
         const lab_statistic *s = measure_of(&scores[i], measure);
-        if (s->count == 0) {
+        if (s->count == 0)
             continue;
-        }
         line->x[line->count] = (double)i + 0.4 * shift;
         line->y[line->count] = 100 * s->mean;
         line->low[line->count] = 100 * fmax(s->mean - s->deviation, 0);
@@ -139,9 +137,8 @@ static locus_status draw_panel(lab_page *page, const lab_summary_section *sectio
                                                         .points = true};
         }
     }
-    if (chart.series_count == 0) {
+    if (chart.series_count == 0)
         return LOCUS_OK;
-    }
     fputs("<div class=\"cell\">", page->file);
     locus_status status = lab_chart_draw(&chart, page->file, error);
     fputs("</div>\n", page->file);
@@ -151,23 +148,20 @@ static locus_status draw_panel(lab_page *page, const lab_summary_section *sectio
 /* ---- tables ---- */
 
 static void put_score(lab_page *page, const lab_statistic *s) {
-    if (s->count == 0) {
+    if (s->count == 0)
         fputs("<td>—</td>", page->file);
-    } else if (s->count == 1) {
+    else if (s->count == 1)
         fprintf(page->file, "<td>%.2f</td>", 100 * s->mean);
-    } else {
+    else
         fprintf(page->file, "<td>%.2f <small>±%.2f</small></td>", 100 * s->mean, 100 * s->deviation);
-    }
 }
 
 static bool any_scores(const lab_summary_section *section, const bin_axis *axis, size_t measure) {
     for (size_t i = 0; i < section->row_count; i++) {
         const lab_summary_bin_score *scores = scores_of(&section->rows[i], axis);
-        for (size_t b = 0; scores && b < axis->bins->count; b++) {
-            if (measure_of(&scores[b], measure)->count > 0) {
+        for (size_t b = 0; scores && b < axis->bins->count; b++)
+            if (measure_of(&scores[b], measure)->count > 0)
                 return true;
-            }
-        }
     }
     return false;
 }
@@ -179,9 +173,8 @@ static void put_head(lab_page *page, const bin_axis *axis) {
     for (size_t b = 0; b < axis->bins->count; b++) {
         bin_text(&axis->bins->bins[b], text, sizeof text);
         fprintf(page->file, "<th>%s", text);
-        if (axis->bins->bins[b].samples > 0) {
+        if (axis->bins->bins[b].samples > 0)
             fprintf(page->file, "<small>n = %zu</small>", axis->bins->bins[b].samples);
-        }
         fputs("</th>", page->file);
     }
     fputs("</tr></thead>\n", page->file);
@@ -194,15 +187,13 @@ static void put_table(lab_page *page, const lab_summary_section *section, const 
     for (size_t i = 0; i < section->row_count; i++) {
         const lab_summary_bin_score *scores = scores_of(&section->rows[i], axis);
         for (size_t m = 0; scores && section->rows[i].done > 0 && m < MEASURES; m++) {
-            if (!any_scores(section, axis, m)) {
+            if (!any_scores(section, axis, m))
                 continue;
-            }
             fputs("<tr><th scope=\"row\"><code>", page->file);
             lab_page_text(page, section->rows[i].encoding);
             fprintf(page->file, "</code></th><td class=\"left\">%s</td>", measure_names[m]);
-            for (size_t b = 0; b < axis->bins->count; b++) {
+            for (size_t b = 0; b < axis->bins->count; b++)
                 put_score(page, measure_of(&scores[b], m));
-            }
             fputs("</tr>\n", page->file);
         }
     }
@@ -216,9 +207,8 @@ locus_status lab_page_bins(lab_page *page, const lab_summary_section *section, s
     const bin_axis axes[2] = {{&section->depths, false, words}, {&section->nodes, true, words}};
     static const size_t drawn[] = {0, 2}; /* accuracy and greedy exact */
     locus_status status = LOCUS_OK;
-    if (section->depths.count == 0 && section->nodes.count == 0) {
+    if (section->depths.count == 0 && section->nodes.count == 0)
         return LOCUS_OK;
-    }
     fputs("<figure>", page->file);
     lab_page_legend(page, section);
     fputs("<div class=\"grid\">\n", page->file);
@@ -232,11 +222,9 @@ locus_status lab_page_bins(lab_page *page, const lab_summary_section *section, s
             "%zu%s</summary>\n",
             page->figures + 1, words->caption, page->figures + 1, words->summary);
     page->figures++;
-    for (size_t i = 0; i < 2; i++) {
-        if (axes[i].bins->count > 0) {
+    for (size_t i = 0; i < 2; i++)
+        if (axes[i].bins->count > 0)
             put_table(page, section, &axes[i]);
-        }
-    }
     fputs("</details></figure>\n", page->file);
     return status;
 }

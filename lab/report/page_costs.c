@@ -17,21 +17,19 @@ static void format_large(char *text, size_t size, double value) {
 }
 
 static void format_time(char *text, size_t size, double value) {
-    if (value < 100) {
+    if (value < 100)
         snprintf(text, size, "%.1f s", value);
-    } else if (value < 6000) {
+    else if (value < 6000)
         snprintf(text, size, "%.1f min", value / 60);
-    } else {
+    else
         snprintf(text, size, "%.1f h", value / 3600);
-    }
 }
 
 static void format_memory(char *text, size_t size, double value) {
-    if (value < 0x1p30) {
+    if (value < 0x1p30)
         snprintf(text, size, "%.0f MiB", value / 0x1p20);
-    } else {
+    else
         snprintf(text, size, "%.2f GiB", value / 0x1p30);
-    }
 }
 
 static void put_bars(lab_page *page, const lab_summary_section *section, const char *title, size_t offset,
@@ -41,15 +39,13 @@ static void put_bars(lab_page *page, const lab_summary_section *section, const c
         const lab_statistic *s = (const lab_statistic *)(const void *)((const char *)&section->rows[i] + offset);
         most = fmax(most, s->mean);
     }
-    if (most <= 0) {
+    if (most <= 0)
         return;
-    }
     fprintf(page->file, "<div><h4>%s</h4>\n", title);
     for (size_t i = 0; i < section->row_count; i++) {
         const lab_statistic *s = (const lab_statistic *)(const void *)((const char *)&section->rows[i] + offset);
-        if (s->count == 0) {
+        if (s->count == 0)
             continue;
-        }
         char text[40], spread[40];
         format(text, sizeof text, s->mean);
         fputs("<div class=\"bar\"><span title=\"", page->file);
@@ -111,9 +107,8 @@ static void put_notes(lab_page *page, const lab_summary_section *section, const 
         for (size_t j = 0; j < section->rows[i].run_count; j++) {
             const lab_run *run = section->rows[i].runs[j];
             bool has_message = run->message && run->message[0];
-            if ((run->state == LAB_RUN_DONE) != done || (done && !has_message)) {
+            if ((run->state == LAB_RUN_DONE) != done || (done && !has_message))
                 continue;
-            }
             fputs(found++ ? "" : heading, page->file);
             fputs("<li><code>", page->file);
             lab_page_text(page, run->name ? run->name : "?");
@@ -137,9 +132,8 @@ void lab_page_unfinished(lab_page *page, const lab_summary_section *section) {
 
 void lab_page_runs(lab_page *page, const lab_summary_section *section) {
     size_t count = 0;
-    for (size_t i = 0; i < section->row_count; i++) {
+    for (size_t i = 0; i < section->row_count; i++)
         count += section->rows[i].run_count;
-    }
     fprintf(
         page->file,
         "<details><summary>The %zu run%s of this section, with memory and commands</summary><div class=\"wide\"><table>"
@@ -152,9 +146,8 @@ void lab_page_runs(lab_page *page, const lab_summary_section *section) {
             const lab_run *run = section->rows[i].runs[j];
             char time[40], memory[40] = "—";
             format_time(time, sizeof time, run->wall_seconds);
-            if (run->peak_bytes > 0) {
+            if (run->peak_bytes > 0)
                 format_memory(memory, sizeof memory, (double)run->peak_bytes);
-            }
             fputs("<tr><td><code>", page->file);
             lab_page_text(page, run->name ? run->name : "?");
             fprintf(page->file,

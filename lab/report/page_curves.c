@@ -40,9 +40,8 @@ static locus_status gather_curve(curve *c, lab_store *store, const lab_summary_r
     for (size_t i = 0; i < row->run_count && status == LOCUS_OK; i++) {
         lab_metric *points = NULL;
         size_t count = 0;
-        if (row->runs[i]->state != LAB_RUN_DONE) {
+        if (row->runs[i]->state != LAB_RUN_DONE)
             continue;
-        }
         status = lab_store_metrics(store, row->runs[i]->id, metric, &points, &count, error);
         if (status == LOCUS_OK && !c->x) {
             c->x = calloc(4 * count + 1, sizeof *c->x);
@@ -58,9 +57,8 @@ static locus_status gather_curve(curve *c, lab_store *store, const lab_summary_r
         }
         for (size_t j = 0, at = 0; status == LOCUS_OK && j < count; j++) {
             double step = (double)points[j].step, value = factor * points[j].value;
-            while (at < c->count && c->x[at] < step && seeds[at] > 0) {
+            while (at < c->count && c->x[at] < step && seeds[at] > 0)
                 at++;
-            }
             if (at < c->count && isfinite(value) && (seeds[at] == 0 || c->x[at] == step)) {
                 c->low[at] = seeds[at] > 0 ? fmin(c->low[at], value) : value;
                 c->high[at] = seeds[at] > 0 ? fmax(c->high[at], value) : value;
@@ -128,9 +126,8 @@ static locus_status draw_curves(lab_page *page, const lab_summary_section *secti
     for (size_t i = 0; i < section->row_count && i < MOST_ROWS && status == LOCUS_OK; i++) {
         const lab_summary_row *row = &section->rows[i];
         status = gather_curve(&curves[i], page->store, row, metric, factor, error);
-        for (size_t j = 0; j < curves[i].count; j++) {
+        for (size_t j = 0; j < curves[i].count; j++)
             curves[i].x[j] /= steps;
-        }
         if (status == LOCUS_OK && curves[i].count > 0) {
             series[chart.series_count++] = (lab_series){
                 .name = row->encoding,
@@ -152,9 +149,8 @@ static locus_status draw_curves(lab_page *page, const lab_summary_section *secti
         status = lab_chart_draw(&chart, page->file, error);
         fputs("</div>\n", page->file);
     }
-    for (size_t i = 0; i < MOST_ROWS; i++) {
+    for (size_t i = 0; i < MOST_ROWS; i++)
         free(curves[i].x);
-    }
     return status;
 }
 
@@ -225,9 +221,8 @@ locus_status lab_page_curves(lab_page *page, const lab_summary_section *section,
     chart.y_label = words->y_labels[1];
     chart.y_high = 0;
     chart.log_y = true;
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = draw_curves(page, section, &chart, "train.loss", 1, error);
-    }
     fprintf(page->file, "</div><figcaption><b>Figure %zu.</b> %s</figcaption></figure>\n", ++page->figures,
             words->caption);
     return status;

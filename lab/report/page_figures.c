@@ -26,9 +26,8 @@ typedef struct length_line {
 
 static void add_length(length_line *line, double length, const lab_statistic *s) {
     size_t at = line->count;
-    if (s->count == 0 || !(length > 0)) {
+    if (s->count == 0 || !(length > 0))
         return;
-    }
     while (at > 0 && line->x[at - 1] > length) { /* the trained length comes first, wherever it belongs */
         line->x[at] = line->x[at - 1];
         line->y[at] = line->y[at - 1];
@@ -51,16 +50,14 @@ static bool length_panel(lab_chart *chart, length_line *lines, lab_series *serie
     for (size_t i = 0; i < count; i++) {
         const lab_summary_row *row = &section->rows[i];
         add_length(&lines[i], section->trained_length, greedy ? &row->greedy_exact : &row->accuracy);
-        for (size_t j = 0; j < section->length_count; j++) {
+        for (size_t j = 0; j < section->length_count; j++)
             add_length(&lines[i], (double)section->lengths[j], greedy ? &row->greedy_at_length[j] : &row->at_length[j]);
-        }
         last = lines[i].count > 0 ? fmax(last, lines[i].x[lines[i].count - 1]) : last;
     }
     for (size_t i = 0; i < count; i++) {
         length_line *line = &lines[i];
-        for (size_t j = 0; j < line->count; j++) { /* bars side by side, not on top of each other */
+        for (size_t j = 0; j < line->count; j++) /* bars side by side, not on top of each other */
             line->x[j] += 0.006 * last * ((double)i - 0.5 * (double)(count - 1));
-        }
         if (line->count > 0) {
             series[chart->series_count++] = (lab_series){.name = section->rows[i].encoding,
                                                          .colour = section->rows[i].colour,
@@ -84,9 +81,8 @@ locus_status lab_page_lengths(lab_page *page, const lab_summary_section *section
     static const char *const labels[] = {"test accuracy, %", "greedy exact matches, %"};
     const bool trees = section->kind == LAB_TASK_TREES;
     locus_status status = LOCUS_OK;
-    if (section->length_count == 0 || !(section->trained_length > 0)) {
+    if (section->length_count == 0 || !(section->trained_length > 0))
         return LOCUS_OK;
-    }
     fputs("<figure>", page->file);
     lab_page_legend(page, section);
     fputs("<div class=\"grid\">\n", page->file);
@@ -126,9 +122,8 @@ static void describe_terms(lab_page *page, const locus_pattern *pattern) {
         const locus_encoding *encoding = locus_pattern_encoding(pattern, i);
         for (size_t t = 0; t < locus_encoding_term_count(encoding); t++) {
             const char *summary = locus_encoding_term(encoding, t)->summary;
-            if (summary == told) {
+            if (summary == told)
                 continue;
-            }
             const char first[2] = {(char)toupper((unsigned char)summary[0]), '\0'};
             fputs(told != NULL ? ". " : "", page->file);
             lab_page_text(page, first);
@@ -141,25 +136,21 @@ static void describe_terms(lab_page *page, const locus_pattern *pattern) {
 /* A fixed factor for each step of distance, of the first layer's encoding. */
 static void describe_decay(lab_page *page, const locus_encoding *encoding) {
     char decay[32];
-    for (size_t t = 0; t < locus_encoding_term_count(encoding); t++) {
-        if (locus_encoding_option(encoding, t, "decay", decay, sizeof decay) != SIZE_MAX && strtod(decay, NULL) > 0) {
+    for (size_t t = 0; t < locus_encoding_term_count(encoding); t++)
+        if (locus_encoding_option(encoding, t, "decay", decay, sizeof decay) != SIZE_MAX && strtod(decay, NULL) > 0)
             fprintf(page->file, "The score is multiplied by %s to the power of the distance. ", decay);
-        }
-    }
 }
 
 /* A spec that a later version wrote is left alone. */
 static locus_status describe_encoding(lab_page *page, const char *spec, locus_error *error) {
     locus_pattern *pattern = NULL;
     const locus_status status = locus_pattern_parse(spec, &pattern, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status == LOCUS_ERROR_MEMORY ? status : LOCUS_OK;
-    }
     describe_terms(page, pattern);
     fputs(". ", page->file);
-    if (locus_pattern_size(pattern) > 1) {
+    if (locus_pattern_size(pattern) > 1)
         fputs("Drawn is the first layer's encoding. ", page->file);
-    }
     describe_decay(page, locus_pattern_encoding(pattern, 0));
     locus_pattern_destroy(&pattern);
     return LOCUS_OK;
@@ -169,17 +160,14 @@ static locus_status describe_kernel(lab_page *page, const lab_kernel *kernel, co
     size_t middle = kernel->count / 2, half = 0;
     fputs("<p>", page->file);
     const locus_status status = describe_encoding(page, spec, error);
-    if (kernel->embedding) {
+    if (kernel->embedding)
         fputs("Acts on the embedding only: drawn is the cosine between two rows of its table. ", page->file);
-    }
-    for (size_t i = middle; i < kernel->count && !half; i++) {
+    for (size_t i = middle; i < kernel->count && !half; i++)
         half = kernel->mean[i] < 0.5 * kernel->mean[middle] ? i - middle : 0;
-    }
-    if (half > 0) {
+    if (half > 0)
         fprintf(page->file, "Falls below half at distance %zu.", half);
-    } else {
+    else
         fprintf(page->file, "Stays above half up to distance %zu.", kernel->count - 1 - middle);
-    }
     fputs("</p>", page->file);
     return status;
 }
@@ -216,9 +204,8 @@ static locus_status draw_kernel(lab_page *page, const lab_summary_row *row, cons
     lab_page_text(page, row->encoding);
     fputs("</code></h4>\n", page->file);
     locus_status status = lab_chart_draw(&chart, page->file, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = describe_kernel(page, kernel, row->encoding, error);
-    }
     fputs("</div>\n", page->file);
     return status;
 }
@@ -227,9 +214,8 @@ locus_status lab_page_model(lab_page *page, const lab_summary_row *row, lab_mode
     const lab_run *run = row->runs[0];
     lab_train_config config;
     *model = NULL;
-    for (size_t i = 0; i < row->run_count && run->state != LAB_RUN_DONE; i++) {
+    for (size_t i = 0; i < row->run_count && run->state != LAB_RUN_DONE; i++)
         run = row->runs[i];
-    }
     return page->options->folder ? lab_train_load(run, page->options->folder, &config, model, error)
                                  : lab_fail(error, LOCUS_ERROR_IO, "folder", "no folder of checkpoints was given");
 }
@@ -267,12 +253,10 @@ static locus_status put_kernel(lab_page *page, const lab_summary_row *row, kerne
     locus_error reason = {0};
     locus_status status = lab_page_model(page, row, &model, &reason), drawn = LOCUS_OK;
     const bool shown = status != LOCUS_OK || on_sequence(model);
-    if (shown && cells->shown++ == 0) {
+    if (shown && cells->shown++ == 0)
         fputs(cells->opening, page->file);
-    }
-    if (status == LOCUS_OK && shown) {
+    if (status == LOCUS_OK && shown)
         status = trained_kernel(&kernel, model, cells->reach, &reason);
-    }
     if (status == LOCUS_ERROR_MEMORY) {
         drawn = lab_fail(error, status, NULL, "%s", reason.message);
     } else if (status == LOCUS_OK && shown) {
@@ -300,13 +284,11 @@ locus_status lab_page_kernels(lab_page *page, const lab_summary_section *section
     for (size_t i = 0; i < section->row_count && status == LOCUS_OK; i++) {
         char id[32];
         snprintf(id, sizeof id, "kernel%zu_%zu", number, i);
-        if (section->rows[i].done > 0) {
+        if (section->rows[i].done > 0)
             status = put_kernel(page, &section->rows[i], &cells, id, error);
-        }
     }
-    if (cells.shown == 0) {
+    if (cells.shown == 0)
         return status;
-    }
     fprintf(
         page->file,
         "</div><figcaption><b>Figure %zu.</b> The score kernel <i>q</i>ᵀ⌈−<i>m</i>+<i>n</i>⌉<i>k</i> of the trained "

@@ -16,9 +16,8 @@ static void put_number(lab_page *page, lab_measure measure, const lab_statistic 
         return;
     }
     fprintf(page->file, "<td%s>%.*f", best ? " class=\"best\"" : "", decimals, scale * s->mean);
-    if (s->count > 1) {
+    if (s->count > 1)
         fprintf(page->file, " <small>±%.*f</small>", decimals, scale * s->deviation);
-    }
     fputs("</td>", page->file);
 }
 
@@ -51,12 +50,10 @@ static void put_steps(lab_page *page, const lab_summary_row *row) {
         return;
     }
     fprintf(page->file, "<td>%.0f", s->mean);
-    if (s->count > 1) {
+    if (s->count > 1)
         fprintf(page->file, " <small>±%.0f</small>", s->deviation);
-    }
-    if (s->count < row->done) {
+    if (s->count < row->done)
         fprintf(page->file, " <small>(%zu of %zu)</small>", s->count, row->done);
-    }
     fputs("</td>", page->file);
 }
 
@@ -67,11 +64,9 @@ static const lab_published *published_of(const lab_summary_section *section, con
 }
 
 static bool any_published(const lab_summary_section *section) {
-    for (size_t i = 0; i < section->row_count; i++) {
-        if (section->rows[i].has_published) {
+    for (size_t i = 0; i < section->row_count; i++)
+        if (section->rows[i].has_published)
             return true;
-        }
-    }
     return false;
 }
 
@@ -81,9 +76,8 @@ static void put_published(lab_page *page, const lab_published *published) {
         return;
     }
     fprintf(page->file, "<td class=\"pub\">%.2f%s", 100 * published->accuracy, published->doubt ? "†" : "");
-    if (published->deviation >= 0) {
+    if (published->deviation >= 0)
         fprintf(page->file, " <small>±%.1f</small>", 100 * published->deviation);
-    }
     fputs("</td>", page->file);
 }
 
@@ -93,14 +87,12 @@ static void put_pair_row(lab_page *page, const lab_summary_section *section, con
     put_share(page, &row->accuracy, is_best(section, &row->accuracy, 0));
     put_share(page, &row->exact, false);
     put_share(page, &row->greedy_exact, false);
-    for (size_t i = 0; i < section->length_count; i++) {
+    for (size_t i = 0; i < section->length_count; i++)
         put_share(page, &row->at_length[i], is_best(section, &row->at_length[i], i + 1));
-    }
     put_steps(page, row);
     fprintf(page->file, "<td>%zu</td>", row->done);
-    if (any_published(section)) {
+    if (any_published(section))
         put_published(page, published_of(section, row, LAB_SPAN_FULL));
-    }
 }
 
 static void put_image_row(lab_page *page, const lab_summary_section *section, const lab_summary_row *row) {
@@ -117,9 +109,8 @@ static void put_image_row(lab_page *page, const lab_summary_section *section, co
 /* What a decoder says of sequences: problems solved, or how well it predicts. */
 static void put_sequence_row(lab_page *page, const lab_summary_section *section, const lab_summary_row *row) {
     const bool solved = section->measure == LAB_MEASURE_SOLVED;
-    if (solved) {
+    if (solved)
         put_number(page, LAB_MEASURE_SOLVED, &row->greedy_exact, is_best(section, &row->greedy_exact, 0));
-    }
     put_number(page, LAB_MEASURE_LOSS, &row->loss, !solved && is_best(section, &row->loss, 0));
     if (section->kind == LAB_TASK_TEXT) {
         put_number(page, LAB_MEASURE_PERPLEXITY, &row->perplexity, false);
@@ -171,9 +162,8 @@ static void put_pair_head(lab_page *page, const lab_summary_section *section) {
                 section->lengths[i]);
     }
     fputs("<th>steps<small>to 99 %</small></th><th>seeds</th>", page->file);
-    if (any_published(section)) {
+    if (any_published(section))
         fputs("<th>published<small>budget paper</small></th>", page->file);
-    }
 }
 
 static void put_image_head(lab_page *page, const lab_summary_section *section) {
@@ -196,9 +186,8 @@ static void put_image_head(lab_page *page, const lab_summary_section *section) {
 
 static void put_sequence_head(lab_page *page, const lab_summary_section *section) {
     const char *token = section->kind == LAB_TASK_TEXT ? "token" : "character";
-    if (section->measure == LAB_MEASURE_SOLVED) {
+    if (section->measure == LAB_MEASURE_SOLVED)
         fputs("<th>solved<small>problems, %</small></th>", page->file);
-    }
     fprintf(page->file, "<th>loss<small>nats a %s, lower is better</small></th>", token);
     if (section->kind == LAB_TASK_TEXT) {
         fputs("<th>perplexity<small>lower is better</small></th><th>bits per byte<small>lower is better</small></th>",
@@ -261,9 +250,8 @@ static void put_meaning(lab_page *page, const lab_summary_section *section) {
 
 static void put_source(lab_page *page, const lab_summary_section *section) {
     const lab_published *source = NULL;
-    for (size_t i = 0; i < section->row_count && !source; i++) {
+    for (size_t i = 0; i < section->row_count && !source; i++)
         source = published_of(section, &section->rows[i], LAB_SPAN_FULL);
-    }
     if (source) {
         fputs(" Published: accuracy of ", page->file);
         lab_page_text(page, source->source);
@@ -299,9 +287,8 @@ void lab_page_scores(lab_page *page, const lab_summary_section *section) {
     fputs("<figure>", page->file);
     put_score_caption(page, section);
     put_head(page, section);
-    for (size_t i = 0; i < section->row_count; i++) {
+    for (size_t i = 0; i < section->row_count; i++)
         put_score_row(page, section, &section->rows[i]);
-    }
     put_guess_row(page, "majority", section->majority);
     put_guess_row(page, "chance", section->chance);
     fputs("</tbody></table></div></figure>\n", page->file);

@@ -39,11 +39,10 @@ static bool field_text(const cJSON *config, const char *field, char *text, size_
     const char *otherwise = field[length] == '|' ? field + length + 1 : "?";
     snprintf(name, sizeof name, "%.*s", (int)length, field);
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(config, name);
-    if (cJSON_IsNumber(item)) {
+    if (cJSON_IsNumber(item))
         snprintf(text, size, "%.10g%s", (percent ? 100 : 1) * item->valuedouble, percent ? " %" : "");
-    } else {
+    else
         snprintf(text, size, "%s", cJSON_IsString(item) ? item->valuestring : otherwise);
-    }
     return cJSON_IsNumber(item) || cJSON_IsString(item);
 }
 
@@ -62,9 +61,8 @@ static void put_filled(lab_page *page, const cJSON *config, const char *name, co
         at = close;
     }
     text[used] = '\0';
-    if (known > 0) {
+    if (known > 0)
         put_item(page, name, text);
-    }
 }
 
 /* ---- the configuration ---- */
@@ -72,9 +70,8 @@ static void put_filled(lab_page *page, const cJSON *config, const char *name, co
 /* What is written only where it differs from what models usually have. */
 static void put_attention(lab_page *page, const cJSON *config) {
     const double shared = number_or(config, "kv_heads", 0);
-    if (has(config, "attention")) {
+    if (has(config, "attention"))
         put_filled(page, config, "Attention", "{attention}, where it can be");
-    }
     if (shared > 0) {
         char text[128];
         snprintf(text, sizeof text, "%g, shared by groups of %g heads of queries", shared,
@@ -94,9 +91,8 @@ static void put_image_model(lab_page *page, const cJSON *config) {
     put_filled(page, config, "Regularisation",
                "stochastic depth {stochastic_depth|0} times the layer from 0, survivors {survivors|rescaled}, label "
                "smoothing {label_smoothing|0}, weight decay {weight_decay}");
-    if (has(config, "augment")) {
+    if (has(config, "augment"))
         put_filled(page, config, "Augmentation", "{augment}, crop, flip");
-    }
 }
 
 static void put_pair_model(lab_page *page, const cJSON *config) {
@@ -132,9 +128,8 @@ static void put_sequences(lab_page *page, const lab_summary_section *section, co
     snprintf(text, sizeof text, "%s / %s / %s for training, development and test%s", counts[0], counts[1], counts[2],
              endless ? "; endless ones are drawn anew in every step" : "");
     put_item(page, section->kind == LAB_TASK_TEXT ? "Windows" : "Sequences", text);
-    if (section->measure == LAB_MEASURE_SOLVED) {
+    if (section->measure == LAB_MEASURE_SOLVED)
         put_filled(page, config, "Solved", "of {greedy_samples} problems of the test set, decoded greedily");
-    }
 }
 
 static void put_decoder(lab_page *page, const lab_summary_section *section, const cJSON *config) {
@@ -234,9 +229,8 @@ static locus_status put_chance(lab_page *page, const lab_summary_section *sectio
         put_item(page, "Chance", text);
     }
     const bool pairs = section->kind == LAB_TASK_WORDS || section->kind == LAB_TASK_TREES;
-    if (!task || !pairs || !data_options(section, task, config, &options)) {
+    if (!task || !pairs || !data_options(section, task, config, &options))
         return LOCUS_OK;
-    }
     lab_dataset set;
     const lab_draw draw = {task, &options, LAB_SET_TEST, 500, 0};
     const locus_status status = lab_dataset_generate(&set, &draw, error);
@@ -254,11 +248,10 @@ static locus_status put_chance(lab_page *page, const lab_summary_section *sectio
 
 /* What stands before value `index` of a list. */
 static void put_part(lab_page *page, const char *name, const char *between, size_t index) {
-    if (index == 0) {
+    if (index == 0)
         fprintf(page->file, "<dt>%s</dt><dd>", name);
-    } else {
+    else
         fputs(between, page->file);
-    }
 }
 
 typedef char *const *text_column(const lab_run *run);
@@ -269,9 +262,8 @@ static bool came_before(const lab_summary_section *section, text_column *column,
     for (size_t i = 0; i <= row; i++) {
         for (size_t j = 0; j < (i < row ? section->rows[i].run_count : run); j++) {
             const char *other = *column(section->rows[i].runs[j]);
-            if (other && strstr(other, value)) {
+            if (other && strstr(other, value))
                 return true;
-            }
         }
     }
     return false;
@@ -302,11 +294,9 @@ static char *const *version_of(const lab_run *run) {
 static bool seed_came_before(const lab_summary_section *section, size_t row, size_t run) {
     const uint64_t seed = section->rows[row].runs[run]->seed;
     for (size_t i = 0; i <= row; i++) {
-        for (size_t j = 0; j < (i < row ? section->rows[i].run_count : run); j++) {
-            if (section->rows[i].runs[j]->seed == seed) {
+        for (size_t j = 0; j < (i < row ? section->rows[i].run_count : run); j++)
+            if (section->rows[i].runs[j]->seed == seed)
                 return true;
-            }
-        }
     }
     return false;
 }
@@ -358,9 +348,8 @@ static void put_embeddings(lab_page *page, const lab_summary_section *section, c
                             : "");
         }
     }
-    if (section->kind != LAB_TASK_IMAGES && !(config && has(config, "pretrained_digest"))) {
+    if (section->kind != LAB_TASK_IMAGES && !(config && has(config, "pretrained_digest")))
         put_item(page, "Embeddings", text);
-    }
 }
 
 locus_status lab_page_setting(lab_page *page, const lab_summary_section *section, locus_error *error) {

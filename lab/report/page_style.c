@@ -75,7 +75,6 @@ static const char *const style[] = {
 };
 
 void lab_page_style(lab_page *page) {
-    for (size_t i = 0; i < sizeof style / sizeof *style; i++) {
+    for (size_t i = 0; i < sizeof style / sizeof *style; i++)
         fputs(style[i], page->file);
-    }
 }

@@ -14,33 +14,28 @@ void lab_page_text(lab_page *page, const char *text) {
     for (size_t length; text < end; text += length) {
         bool shown;
         length = lab_printable_at(text, (size_t)(end - text), &shown);
-        if (entity_of(*text) != NULL) {
+        if (entity_of(*text) != NULL)
             fputs(entity_of(*text), page->file);
-        } else if (shown || *text == '\n' || *text == '\t') {
+        else if (shown || *text == '\n' || *text == '\t')
             fwrite(text, 1, length, page->file);
-        } else {
+        else
             fputc('?', page->file);
-        }
     }
 }
 
 bool lab_page_has_scores(const lab_summary_section *section) {
-    for (size_t i = 0; i < section->row_count; i++) {
-        if (section->rows[i].done > 0) {
+    for (size_t i = 0; i < section->row_count; i++)
+        if (section->rows[i].done > 0)
             return true;
-        }
-    }
     return false;
 }
 
 /* ---- what the numbers separate ---- */
 
 static bool any_single_seed(const lab_summary_section *section) {
-    for (size_t i = 0; i < section->row_count; i++) {
-        if (lab_summary_score(section, &section->rows[i])->count == 1) {
+    for (size_t i = 0; i < section->row_count; i++)
+        if (lab_summary_score(section, &section->rows[i])->count == 1)
             return true;
-        }
-    }
     return false;
 }
 
@@ -67,9 +62,8 @@ static void list_unseparated(lab_page *page, const lab_summary_section *section,
         for (size_t j = i + 1; j < section->row_count; j++) {
             const lab_statistic *a = lab_page_statistic(section, &section->rows[i], which);
             const lab_statistic *b = lab_page_statistic(section, &section->rows[j], which);
-            if (a->count == 0 || b->count == 0 || lab_summary_tells(section, i, j, which)) {
+            if (a->count == 0 || b->count == 0 || lab_summary_tells(section, i, j, which))
                 continue;
-            }
             fputs(listed++ ? " · " : "", page->file);
             fputs("<span class=\"pair\">", page->file);
             lab_page_text(page, section->rows[i].encoding);
@@ -104,11 +98,9 @@ static int told_apart(const lab_summary_section *section, size_t i, size_t j, si
 /* The same pairs are separated on two test sets: they can share a sentence. */
 static bool same_pairs(const lab_summary_section *section, size_t one, size_t other) {
     for (size_t i = 0; i < section->row_count; i++) {
-        for (size_t j = i + 1; j < section->row_count; j++) {
-            if (told_apart(section, i, j, one) != told_apart(section, i, j, other)) {
+        for (size_t j = i + 1; j < section->row_count; j++)
+            if (told_apart(section, i, j, one) != told_apart(section, i, j, other))
                 return false;
-            }
-        }
     }
     return true;
 }
@@ -117,44 +109,38 @@ static bool same_pairs(const lab_summary_section *section, size_t one, size_t ot
 static void put_test_sets(lab_page *page, const lab_summary_section *section, size_t which) {
     const char *size = section->kind == LAB_TASK_TREES ? "depth" : "length";
     size_t named = 0;
-    if (which > 0) {
+    if (which > 0)
         fprintf(page->file, "At mean %s ", size);
-    } else if (section->kind == LAB_TASK_IMAGES) {
+    else if (section->kind == LAB_TASK_IMAGES)
         fputs("Best test accuracy over all epochs", page->file);
-    } else if (section->measure == LAB_MEASURE_SOLVED) {
+    else if (section->measure == LAB_MEASURE_SOLVED)
         fputs("Problems solved", page->file);
-    } else if (section->measure == LAB_MEASURE_LOSS) {
+    else if (section->measure == LAB_MEASURE_LOSS)
         fputs("Test loss", page->file);
-    } else if (section->kind == LAB_TASK_EXPRESSIONS ||
-               (section->length_count == 0 && section->kind == LAB_TASK_TREES)) {
+    else if (section->kind == LAB_TASK_EXPRESSIONS || (section->length_count == 0 && section->kind == LAB_TASK_TREES))
         fputs("Test accuracy", page->file);
-    } else {
+    else
         fprintf(page->file, "Test accuracy at the trained %s", size);
-    }
     for (size_t i = which; i <= section->length_count; i++) {
-        if (i == 0 || !same_pairs(section, which, i)) {
+        if (i == 0 || !same_pairs(section, which, i))
             continue;
-        }
-        if (named++ > 0) {
+        if (named++ > 0)
             fputs(", ", page->file);
-        } else if (which == 0) {
+        else if (which == 0)
             fprintf(page->file, " and at mean %s ", size);
-        }
         fprintf(page->file, "%zu", section->lengths[i - 1]);
     }
     fputs(", ", page->file);
 }
 
 void lab_page_findings(lab_page *page, const lab_summary_section *section) {
-    if (section->row_count < 2 || !lab_page_has_scores(section)) {
+    if (section->row_count < 2 || !lab_page_has_scores(section))
         return;
-    }
     fputs("<div class=\"finding\">\n", page->file);
     for (size_t which = 0; which <= section->length_count; which++) {
         bool told = false;
-        for (size_t before = 0; before < which; before++) {
+        for (size_t before = 0; before < which; before++)
             told = told || same_pairs(section, before, which);
-        }
         if (!told) {
             fputs("<p>", page->file);
             put_test_sets(page, section, which);
@@ -165,8 +151,7 @@ void lab_page_findings(lab_page *page, const lab_summary_section *section) {
     fputs("<p class=\"small\">Two encodings count as separated when Welch’s interval of the difference of their means "
           "over seeds does not hold 0; all pairs together miss with 5 % at most.",
           page->file);
-    if (any_single_seed(section)) {
+    if (any_single_seed(section))
         fputs(" One seed gives no interval: it separates nothing.", page->file);
-    }
     fputs("</p></div>\n", page->file);
 }

@@ -15,15 +15,13 @@
 void lab_panels_walk(const lab_layout *layout, lab_panels_visit *visit, void *context) {
     double values[LAB_COORDINATES_MAX] = {0};
     size_t at = 0;
-    for (size_t i = 0; i < layout->count; i++) {
+    for (size_t i = 0; i < layout->count; i++)
         values[i] = (double)layout->ranges[i].low;
-    }
     while (at != SIZE_MAX) {
         visit(context, values);
         for (at = layout->count - 1; at != SIZE_MAX; at--) {
-            if (++values[at] <= (double)layout->ranges[at].high) {
+            if (++values[at] <= (double)layout->ranges[at].high)
                 break;
-            }
             values[at] = (double)layout->ranges[at].low;
         }
     }
@@ -72,13 +70,11 @@ static void draw_step(const edge_job *job, const double *values) {
     bool cycle = range->coordinate.kind == LOCUS_COORDINATE_CYCLE;
     double at[LAB_COORDINATES_MAX], near = 1, sum = 0;
     lab_point points[SAMPLES + 1];
-    if (values[job->axis] >= (double)range->high && (!cycle || range->high == 0)) {
+    if (values[job->axis] >= (double)range->high && (!cycle || range->high == 0))
         return;
-    }
     size_t pieces = job->layout->kind == LAB_PANEL_LINE || job->layout->kind == LAB_PANEL_GRID ? 1 : SAMPLES;
-    for (size_t i = 0; i < job->layout->count; i++) {
+    for (size_t i = 0; i < job->layout->count; i++)
         at[i] = values[i];
-    }
     for (size_t i = 0; i <= pieces; i++) {
         at[job->axis] = values[job->axis] + (double)i / (double)pieces;
         points[i] = lab_layout_point(job->layout, at, &near);
@@ -93,12 +89,10 @@ static void draw_branch(const edge_job *job, const double *values) {
     const lab_range *range = &job->layout->ranges[job->axis];
     size_t node = (size_t)values[job->axis];
     double parent[LAB_COORDINATES_MAX];
-    if (node == 0) {
+    if (node == 0)
         return;
-    }
-    for (size_t i = 0; i < job->layout->count; i++) {
+    for (size_t i = 0; i < job->layout->count; i++)
         parent[i] = values[i];
-    }
     parent[job->axis] = (double)range->parent[node];
     lab_draw_segment(job->drawing, lab_layout_point(job->layout, parent, NULL),
                      lab_layout_point(job->layout, values, NULL),
@@ -107,11 +101,10 @@ static void draw_branch(const edge_job *job, const double *values) {
 
 static void draw_edge(void *context, const double *values) {
     const edge_job *job = context;
-    if (is_tree(&job->layout->ranges[job->axis])) {
+    if (is_tree(&job->layout->ranges[job->axis]))
         draw_branch(job, values);
-    } else {
+    else
         draw_step(job, values);
-    }
 }
 
 /* A sequence goes on in one direction, and in both if negative positions are shown. */
@@ -121,19 +114,16 @@ static void draw_ends(const lab_layout *layout, lab_drawing *drawing) {
     double first = (double)range->low, last = (double)range->high;
     lab_point low = lab_layout_point(layout, &first, NULL), high = lab_layout_point(layout, &last, NULL);
     lab_draw_segment(drawing, high, (lab_point){high.x + 28, high.y}, stroke);
-    if (range->low < 0) {
+    if (range->low < 0)
         lab_draw_segment(drawing, low, (lab_point){low.x - 28, low.y}, stroke);
-    }
 }
 
 void lab_panels_edges(const lab_layout *layout, lab_drawing *drawing) {
     edge_job job = {layout, drawing, 0};
-    for (job.axis = layout->outer; job.axis < layout->count; job.axis++) {
+    for (job.axis = layout->outer; job.axis < layout->count; job.axis++)
         lab_panels_walk(layout, draw_edge, &job);
-    }
-    if (layout->kind == LAB_PANEL_LINE && layout->outer == 0) {
+    if (layout->kind == LAB_PANEL_LINE && layout->outer == 0)
         draw_ends(layout, drawing);
-    }
 }
 
 /* ---- labels ---- */
@@ -144,9 +134,8 @@ static int64_t label_every(double step, double wanted) {
     int64_t power = 1;
     for (size_t i = 0;; i++) {
         int64_t every = factors[i % 3] * power;
-        if ((double)every * step >= wanted || every > 1000000) {
+        if ((double)every * step >= wanted || every > 1000000)
             return every;
-        }
         power *= i % 3 == 2 ? 10 : 1;
     }
 }
@@ -161,12 +150,10 @@ static void put_number(lab_drawing *drawing, lab_point at, lab_anchor anchor, in
 static bool node_text(const lab_range *range, size_t node, char *text, size_t size) {
     int64_t letters[LETTERS_MOST];
     size_t count = 0, used = 0;
-    if (range->depth[node] > LETTERS_MOST) {
+    if (range->depth[node] > LETTERS_MOST)
         return false;
-    }
-    for (size_t at = node; at != 0; at = range->parent[at]) {
+    for (size_t at = node; at != 0; at = range->parent[at])
         letters[count++] = range->branch[at];
-    }
     snprintf(text, size, "0");
     for (size_t i = count; i-- > 0 && used + 24 < size;) {
         used +=
@@ -185,11 +172,9 @@ typedef struct label_job {
 /* Pixels from a node to the nearest of its level. */
 static double node_room(const lab_layout *layout, const lab_range *range, size_t node) {
     double nearest = 4;
-    for (size_t i = 0; i < range->nodes; i++) {
-        if (i != node && range->depth[i] == range->depth[node]) {
+    for (size_t i = 0; i < range->nodes; i++)
+        if (i != node && range->depth[i] == range->depth[node])
             nearest = fmin(nearest, fabs(range->across[i] - range->across[node]));
-        }
-    }
     return nearest * layout->step;
 }
 
@@ -202,14 +187,12 @@ static void label_node(const label_job *job, const double *values) {
     const double clear = job->radius > 4 ? job->radius : 4;
     bool leaf = true, right = node > 0 && range->across[node] > range->across[range->parent[node]];
     char text[160];
-    for (size_t i = node + 1; i < range->nodes; i++) {
+    for (size_t i = node + 1; i < range->nodes; i++)
         leaf = leaf && range->parent[i] != node;
-    }
     double room = node_room(layout, range, node);
     if (!node_text(range, node, text, sizeof text) ||
-        LETTER_WIDTH * (double)strlen(text) > (leaf ? room - 3 : room / 2 - clear - 5)) {
+        LETTER_WIDTH * (double)strlen(text) > (leaf ? room - 3 : room / 2 - clear - 5))
         return;
-    }
     const lab_label label = {.size = LABEL_SIZE - 0.5,
                              .colour = LAB_MUTED,
                              .anchor = leaf    ? LAB_MIDDLE
@@ -223,9 +206,8 @@ static void label_node(const label_job *job, const double *values) {
 static void label_ring(const label_job *job, const double *values) {
     const lab_layout *layout = job->layout;
     double centre[LAB_COORDINATES_MAX], n = (double)layout->ranges[layout->outer].high + 1;
-    for (size_t i = 0; i < layout->count; i++) {
+    for (size_t i = 0; i < layout->count; i++)
         centre[i] = values[i];
-    }
     centre[layout->outer] = fmod(values[layout->outer] + n / 2, n);
     lab_point at = lab_layout_point(layout, values, NULL), other = lab_layout_point(layout, centre, NULL);
     double dx = at.x - other.x, dy = at.y - other.y, length = hypot(dx, dy), out = job->radius + 12;
@@ -244,21 +226,18 @@ static void label_point(void *context, const double *values) {
     double gap = job->radius + 7;
     switch (layout->kind) {
     case LAB_PANEL_LINE:
-        if ((int64_t)inner[0] % job->every[0] == 0) {
+        if ((int64_t)inner[0] % job->every[0] == 0)
             put_number(job->drawing, (lab_point){at.x, at.y + job->radius + 14}, LAB_MIDDLE, (int64_t)inner[0]);
-        }
         break;
     case LAB_PANEL_RING:
         label_ring(job, values);
         break;
     case LAB_PANEL_GRID:
         gap = fmax(gap, layout->step * 0.5 + 6);
-        if (inner[1] <= (double)ranges[1].low && (int64_t)inner[0] % job->every[0] == 0) {
+        if (inner[1] <= (double)ranges[1].low && (int64_t)inner[0] % job->every[0] == 0)
             put_number(job->drawing, (lab_point){at.x - gap, at.y + 4}, LAB_END, (int64_t)inner[0]);
-        }
-        if (inner[0] <= (double)ranges[0].low && (int64_t)inner[1] % job->every[1] == 0) {
+        if (inner[0] <= (double)ranges[0].low && (int64_t)inner[1] % job->every[1] == 0)
             put_number(job->drawing, (lab_point){at.x, at.y - gap}, LAB_MIDDLE, (int64_t)inner[1]);
-        }
         break;
     case LAB_PANEL_TREE:
         label_node(job, values);
@@ -277,13 +256,11 @@ static void label_panels(const lab_layout *layout, lab_drawing *drawing) {
         for (int64_t column = 0; column <= along->high - along->low; column++) {
             char text[256], last[160];
             size_t used = 0;
-            if (layout->outer > 1) {
+            if (layout->outer > 1)
                 used = (size_t)snprintf(text, sizeof text, "%" PRId64 ", ", layout->ranges[0].low + row);
-            }
             if (is_tree(along)) {
-                if (!node_text(along, (size_t)column, last, sizeof last)) {
+                if (!node_text(along, (size_t)column, last, sizeof last))
                     snprintf(last, sizeof last, "…");
-                }
             } else {
                 snprintf(last, sizeof last, "%" PRId64, along->low + column);
             }
@@ -299,13 +276,11 @@ static void label_panels(const lab_layout *layout, lab_drawing *drawing) {
 
 void lab_panels_labels(const lab_layout *layout, lab_drawing *drawing, double radius) {
     double step = layout->step;
-    if (layout->kind == LAB_PANEL_RING) {
+    if (layout->kind == LAB_PANEL_RING)
         step = 2 * 3.14159 * layout->step / (double)(layout->ranges[layout->outer].high + 1);
-    }
     label_job job = {
         layout, drawing, {label_every(step, layout->kind == LAB_PANEL_GRID ? 15 : 22), label_every(step, 22)}, radius};
     lab_panels_walk(layout, label_point, &job);
-    if (layout->outer > 0) {
+    if (layout->outer > 0)
         label_panels(layout, drawing);
-    }
 }

@@ -54,9 +54,8 @@ static void put_decades(FILE *script, const lab_chart *chart) {
     for (int decade = -9; decade <= 3; decade++) {
         for (size_t i = 0; i < count; i++) {
             fputs(decade > -9 || i > 0 ? ", " : "", script);
-            if (many && decade < -3) {
+            if (many && decade < -3)
                 fprintf(script, "'1e%d' ", decade);
-            }
             fprintf(script, "%ge%d", ticks[i], decade);
         }
     }
@@ -74,18 +73,14 @@ static void put_axes(FILE *script, const lab_chart *chart) {
     fprintf(script, " textcolor rgb '#808003' offset 0,0.3\nset ylabel ");
     lab_gnuplot_text(script, chart->y_label);
     fprintf(script, " textcolor rgb '#808003' offset 0.6,0\n");
-    if (chart->x_low < chart->x_high) {
+    if (chart->x_low < chart->x_high)
         fprintf(script, "set xrange [%.9g:%.9g]\n", chart->x_low, chart->x_high);
-    }
-    if (chart->y_low < chart->y_high) {
+    if (chart->y_low < chart->y_high)
         fprintf(script, "set yrange [%.9g:%.9g]\n", chart->y_low, chart->y_high);
-    }
-    if (chart->log_y) {
+    if (chart->log_y)
         put_decades(script, chart);
-    }
-    if (chart->whole_x && chart->x_high - chart->x_low <= 13) { /* gnuplot halves such steps */
+    if (chart->whole_x && chart->x_high - chart->x_low <= 13) /* gnuplot halves such steps */
         fputs("set xtics 1\n", script);
-    }
     put_names(script, chart);
     fputs(chart->count_x ? "set format x '%.0f'\n" : "", script);
 }
@@ -130,9 +125,8 @@ static void put_plots(FILE *script, const lab_chart *chart) {
             comma = ", \\\n ";
         }
         fprintf(script, "%s$d%zu using 1:2 with %s lw 2", comma, i, s->points ? "linespoints pt 7 ps 0.55" : "lines");
-        if (s->dash % LAB_PLOT_DASHES > 0) {
+        if (s->dash % LAB_PLOT_DASHES > 0)
             fprintf(script, " dt (%s)", lab_plot_dash(s->dash));
-        }
         fprintf(script, " lc rgb '#c0%02x01' title ", colour);
         lab_gnuplot_text(script, s->name);
         comma = ", \\\n ";
@@ -154,13 +148,12 @@ static void write_script(const lab_chart *chart, FILE *script) {
 /* The role of a colour that write_script chose. */
 static const char *colour_role(unsigned red, unsigned green, unsigned blue, char *text, size_t size) {
     static const char *const roles[] = {"axis", "grid", "text"};
-    if (red == 192 && blue == 1 && green >= 1 && green <= LAB_PLOT_COLOURS) {
+    if (red == 192 && blue == 1 && green >= 1 && green <= LAB_PLOT_COLOURS)
         snprintf(text, size, "var(--s%u)", green);
-    } else if (red == 128 && green == 128 && blue >= 1 && blue <= 3) {
+    else if (red == 128 && green == 128 && blue >= 1 && blue <= 3)
         snprintf(text, size, "var(--%s)", roles[blue - 1]);
-    } else {
+    else
         snprintf(text, size, "currentColor");
-    }
     return text;
 }
 
@@ -203,9 +196,8 @@ static void drop_empty_groups(char *svg) {
 
 static locus_status copy_svg(const lab_chart *chart, char *svg, FILE *page, locus_error *error) {
     char *begin = strstr(svg, "</defs>"), *end = begin ? strstr(begin, "</g>\n</svg>") : NULL;
-    if (!begin || !end) {
+    if (!begin || !end)
         return lab_fail(error, LOCUS_ERROR_IO, "gnuplot", "gnuplot wrote no picture that can be read");
-    }
     *end = '\0';
     drop_empty_groups(begin);
     fprintf(page, "<svg viewBox=\"0 0 %zu %zu\" role=\"img\" aria-label=\"%s\">", chart->width, chart->height,
@@ -224,9 +216,8 @@ locus_status lab_chart_draw(const lab_chart *chart, FILE *page, locus_error *err
         write_script(chart, plot.script);
         status = lab_gnuplot_run(&plot, &svg, &bytes, error);
     }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = copy_svg(chart, svg, page, error);
-    }
     free(svg);
     lab_gnuplot_close(&plot);
     return status;

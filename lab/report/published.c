@@ -139,12 +139,10 @@ static bool ends_with(const char *text, size_t used, const char *end) {
 static bool normal(const char *spec, char *text, size_t size) {
     size_t used = 0;
     for (; *spec != '\0'; spec++) {
-        if (isspace((unsigned char)*spec)) {
+        if (isspace((unsigned char)*spec))
             continue;
-        }
-        if (used + 2 >= size) {
+        if (used + 2 >= size)
             return false;
-        }
         text[used++] = *spec;
         size_t digits = strspn(spec + 1, "0123456789");
         bool any =
@@ -160,19 +158,16 @@ static bool normal(const char *spec, char *text, size_t size) {
 
 const lab_published *lab_published_look(const char *task, lab_order order, lab_span span, const char *encoding) {
     char text[64];
-    if (task == NULL || encoding == NULL || !normal(encoding, text, sizeof text)) {
+    if (task == NULL || encoding == NULL || !normal(encoding, text, sizeof text))
         return NULL;
-    }
     for (size_t i = 0; i < COUNT(schemes); i++) {
-        if (strcmp(schemes[i].spec, text) != 0) {
+        if (strcmp(schemes[i].spec, text) != 0)
             continue;
-        }
         for (size_t j = 0; j < COUNT(published); j++) {
             const lab_published *one = &published[j];
             if (strcmp(one->task, task) == 0 && one->order == order && one->span == span &&
-                strcmp(one->scheme, schemes[i].scheme) == 0) {
+                strcmp(one->scheme, schemes[i].scheme) == 0)
                 return one;
-            }
         }
     }
     return NULL;

@@ -17,12 +17,10 @@ static void put_list(lab_page *page, const char *(*column)(const lab_summary *, 
     size_t distinct[256], found = 0;
     for (size_t i = 0; i < count && found < 256; i++) {
         size_t j = 0;
-        while (j < found && strcmp(column(page->summary, distinct[j]), column(page->summary, i)) != 0) {
+        while (j < found && strcmp(column(page->summary, distinct[j]), column(page->summary, i)) != 0)
             j++;
-        }
-        if (j == found) {
+        if (j == found)
             distinct[found++] = i;
-        }
     }
     for (size_t i = 0; i < found; i++) {
         fputs(i == 0 ? "" : i + 1 == found ? " and " : ", ", page->file);
@@ -51,9 +49,8 @@ static void put_title(lab_page *page) {
 
 static void put_lede(lab_page *page) {
     size_t done = 0, count = page->summary->run_count;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         done += page->summary->runs[i].state == LAB_RUN_DONE;
-    }
     fprintf(
         page->file,
         "<p class=\"lede\">%sTransformers trained to the same recipe that differ in their positional encoding only: ",
@@ -78,9 +75,8 @@ static void put_heading(lab_page *page, const lab_summary_section *section) {
 }
 
 static void put_contents(lab_page *page) {
-    if (page->summary->section_count < 2) {
+    if (page->summary->section_count < 2)
         return;
-    }
     fputs("<nav>", page->file);
     for (size_t i = 0; i < page->summary->section_count; i++) {
         const lab_summary_section *section = &page->summary->sections[i];
@@ -106,13 +102,11 @@ static locus_status put_results(lab_page *page, const lab_summary_section *secti
     lab_page_scores(page, section);
     lab_page_findings(page, section);
     lab_page_unfinished(page, section);
-    for (size_t i = 0; i < sizeof figures / sizeof *figures && status == LOCUS_OK; i++) {
+    for (size_t i = 0; i < sizeof figures / sizeof *figures && status == LOCUS_OK; i++)
         status = figures[i](page, section, number, error);
-    }
     lab_page_costs(page, section);
-    for (size_t i = 0; i < sizeof encodings / sizeof *encodings && status == LOCUS_OK; i++) {
+    for (size_t i = 0; i < sizeof encodings / sizeof *encodings && status == LOCUS_OK; i++)
         status = encodings[i](page, section, number, error);
-    }
     return status;
 }
 
@@ -129,9 +123,8 @@ static locus_status put_section(lab_page *page, size_t number, locus_error *erro
         lab_page_unfinished(page, section);
     }
     fputs("<h3>What was run</h3>\n", page->file);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_page_setting(page, section, error);
-    }
     lab_page_runs(page, section);
     fputs("</section>\n", page->file);
     return status;
@@ -141,9 +134,8 @@ static void put_footer(lab_page *page) {
     char date[40] = "";
     time_t now = time(NULL);
     struct tm utc;
-    if (gmtime_r(&now, &utc)) {
+    if (gmtime_r(&now, &utc))
         strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &utc);
-    }
     fprintf(page->file, "<footer><h3>How this page was made</h3><p>By locus %s on %s", locus_version(), date);
     if (page->options->command) {
         fputs(", with</p><pre>", page->file);
@@ -175,9 +167,8 @@ static locus_status put_page(lab_page *page, locus_error *error) {
     put_lede(page);
     put_contents(page);
     fputs("</header>\n", page->file);
-    for (size_t i = 0; i < page->summary->section_count && status == LOCUS_OK; i++) {
+    for (size_t i = 0; i < page->summary->section_count && status == LOCUS_OK; i++)
         status = put_section(page, i, error);
-    }
     put_footer(page);
     fputs("</main>\n</body>\n</html>\n", page->file);
     return status;
@@ -189,9 +180,8 @@ locus_status lab_report_write(lab_store *store, const lab_report_options *option
     lab_output output;
     const size_t losses = lab_json_losses();
     locus_status status = lab_summary_create(&summary, store, &options->filter, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     if (summary.run_count == 0) {
         lab_summary_free(&summary);
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "filter", "no run matches: 'locus runs' lists what the store has");
@@ -200,12 +190,10 @@ locus_status lab_report_write(lab_store *store, const lab_report_options *option
     if (status == LOCUS_OK) {
         lab_page page = {.file = output.stream, .store = store, .options = options, .summary = &summary};
         status = put_page(&page, error);
-        if (status == LOCUS_OK && lab_json_losses() != losses) { /* a configuration that is not shown */
+        if (status == LOCUS_OK && lab_json_losses() != losses) /* a configuration that is not shown */
             status = lab_fail_memory(error, "a page");
-        }
-        if (status == LOCUS_OK) {
+        if (status == LOCUS_OK)
             status = lab_output_commit(&output, error);
-        }
         lab_output_discard(&output);
     }
     lab_summary_free(&summary);

@@ -77,9 +77,8 @@ static bool means(const char *word, const char *name) {
 
 static bool is_meant(const char *name, char *const *words, size_t count) {
     bool found = false;
-    for (size_t i = 0; i < count && !found; i++) {
+    for (size_t i = 0; i < count && !found; i++)
         found = means(words[i], name);
-    }
     return found;
 }
 
@@ -109,14 +108,12 @@ static size_t factor_variants(const column_pattern *from, variant *list) {
 static size_t tree_and_word_variants(const column_pattern *from, lab_task_kind kind, lab_inits inits, variant *list) {
     const lab_embedding_init both[2] = {LAB_EMBEDDING_SCALED, LAB_EMBEDDING_UNIT};
     const bool trees = kind == LAB_TASK_TREES;
-    if (inits == LAB_INITS_AS_PUBLISHED_TABLE) {
+    if (inits == LAB_INITS_AS_PUBLISHED_TABLE)
         inits = trees ? LAB_INITS_SCALED : LAB_INITS_BOTH;
-    }
     size_t first = inits == LAB_INITS_UNIT, last = inits == LAB_INITS_SCALED ? 0 : 1, count = 0;
     for (size_t i = first; i <= last; i++) {
-        if (!from->beyond) {
+        if (!from->beyond)
             list[count++] = (variant){.init = both[i], .measure = from->measure, .word = trees ? "breadth" : ""};
-        }
         if (trees) {
             list[count++] =
                 (variant){.order = LAB_ORDER_DEPTH, .init = both[i], .measure = from->measure, .word = "depth"};
@@ -153,9 +150,8 @@ static size_t variants_of(const column_pattern *from, lab_task_kind kind, const 
 }
 
 static void dash(char *text) {
-    while ((text = strchr(text, ' ')) != NULL) {
+    while ((text = strchr(text, ' ')) != NULL)
         *text = '-';
-    }
 }
 
 static void name_column(lab_reproduction_column *column, const column_pattern *from, const variant *as,
@@ -172,9 +168,8 @@ static void name_column(lab_reproduction_column *column, const column_pattern *f
         break;
     case LAB_TASK_IMAGES:
         column->epochs = (size_t)column->config.epochs / (as->span == LAB_SPAN_HALF ? 2 : 1);
-        if (column->epochs > 0) {
+        if (column->epochs > 0)
             snprintf(column->head, sizeof column->head, "%s @%zu", from->head, column->epochs);
-        }
         break;
     case LAB_TASK_PROBLEMS:
     case LAB_TASK_TEXT:
@@ -210,11 +205,9 @@ static size_t fill_rows(lab_reproduction_column *column, const maker *of) {
                                                .pretrained = request->pretrained != NULL,
                                                .gaps = true};
     size_t count = lab_schemes(&scheme_request, all), kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (of->whole || request->row_count == 0 || is_meant(all[i].key, request->rows, request->row_count)) {
+    for (size_t i = 0; i < count; i++)
+        if (of->whole || request->row_count == 0 || is_meant(all[i].key, request->rows, request->row_count))
             column->rows[kept++] = all[i];
-        }
-    }
     return kept;
 }
 
@@ -223,9 +216,8 @@ static locus_status fill_column(lab_reproduction_column *column, const maker *of
     const lab_reproduction_request *request = of->request;
     lab_train_config *config = &column->config;
     locus_status status = lab_train_config_budget(config, task, request->budget, request->setup, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     column->kind = task->kind;
     column->measure = as->measure;
     column->span = as->span;
@@ -236,12 +228,10 @@ static locus_status fill_column(lab_reproduction_column *column, const maker *of
         config->model.position_scale = as->positions;
         config->model.logit_scale = as->logits;
     }
-    if (task->kind == LAB_TASK_TREES && request->paths_given) {
+    if (task->kind == LAB_TASK_TREES && request->paths_given)
         config->model.tree_paths = request->tree_paths;
-    }
-    if (task->kind == LAB_TASK_IMAGES || task->kind == LAB_TASK_TEXT || task->kind == LAB_TASK_EXPRESSIONS) {
+    if (task->kind == LAB_TASK_IMAGES || task->kind == LAB_TASK_TEXT || task->kind == LAB_TASK_EXPRESSIONS)
         config->data.path = request->data_path;
-    }
     lab_config_fill(config);
     return LOCUS_OK;
 }
@@ -249,9 +239,8 @@ static locus_status fill_column(lab_reproduction_column *column, const maker *of
 /* The training of the rows that begin from a pretrained encoder, and the encoding that they have in common. */
 static locus_status look_at_encoder(lab_reproduction_column *column, const char *folder, locus_error *error) {
     bool asked = false;
-    for (size_t row = 0; row < LAB_MOST_SCHEMES; row++) {
+    for (size_t row = 0; row < LAB_MOST_SCHEMES; row++)
         asked = asked || column->rows[row].pretrained;
-    }
     column->pretrained = column->config;
     locus_status status = asked ? lab_train_config_pretrained(&column->pretrained, folder, error) : LOCUS_OK;
     return asked && status == LOCUS_OK ? lab_train_pretrained_encoding(folder, "none", column->pretrained_own,
@@ -277,9 +266,8 @@ static locus_status look_at_data(lab_reproduction_column *column, const maker *o
             return lab_fail(error, LOCUS_ERROR_IO, "runs", "no recorded run says what %s took from files",
                             column->name);
         }
-        if (status == LOCUS_OK && !*there) {
+        if (status == LOCUS_OK && !*there)
             note_left_out(of->table, path);
-        }
         return status;
     }
     *there = true;
@@ -306,21 +294,17 @@ static void add_column(lab_reproduction *table, const lab_reproduction_column *c
     lab_reproduction_column *to = &table->columns[table->column_count];
     *to = *column;
     to->training = table->training_count;
-    for (size_t i = 0; i < table->column_count; i++) {
-        if (same_training(to, &table->columns[i])) {
+    for (size_t i = 0; i < table->column_count; i++)
+        if (same_training(to, &table->columns[i]))
             to->training = table->columns[i].training;
-        }
-    }
     table->training_count += to->training == table->training_count;
     table->column_count++;
 }
 
 static bool is_empty_column(const lab_reproduction_column *column, size_t rows) {
-    for (size_t row = 0; row < rows; row++) {
-        if (column->rows[row].spec[0] != '\0') {
+    for (size_t row = 0; row < rows; row++)
+        if (column->rows[row].spec[0] != '\0')
             return false;
-        }
-    }
     return true;
 }
 
@@ -330,15 +314,13 @@ static locus_status make_column(const maker *of, const column_pattern *from, con
     const lab_reproduction_request *request = of->request;
     bool there = true;
     locus_status status = fill_column(&column, of, task, as, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     name_column(&column, from, as, task->kind == LAB_TASK_WORDS || request->inits >= LAB_INITS_UNIT);
     of->table->row_count = fill_rows(&column, of);
     if (!of->whole && ((request->column_count > 0 && !is_meant(column.name, request->columns, request->column_count)) ||
-                       is_empty_column(&column, of->table->row_count))) {
+                       is_empty_column(&column, of->table->row_count)))
         return LOCUS_OK;
-    }
     status = of->whole ? LOCUS_OK : look_at_data(&column, of, &there, error);
     if (status == LOCUS_OK && there) {
         of->table->row_count = fill_rows(&column, of); /* with the sizes of its data */
@@ -352,18 +334,15 @@ static locus_status make_columns(const maker *of, locus_error *error) {
         const column_pattern *from = &of->from->columns[i];
         const lab_task *task = lab_task_find(from->task);
         variant variants[MOST_VARIANTS];
-        if (from->beyond && !of->request->more) {
+        if (from->beyond && !of->request->more)
             continue;
-        }
-        if (task == NULL) {
+        if (task == NULL)
             return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "table", "there is no task '%s'", from->task);
-        }
         size_t count = variants_of(from, task->kind, of->request, variants);
         for (size_t v = 0; v < count; v++) {
             locus_status status = make_column(of, from, task, &variants[v], error);
-            if (status != LOCUS_OK) {
+            if (status != LOCUS_OK)
                 return status;
-            }
         }
     }
     return LOCUS_OK;
@@ -374,12 +353,10 @@ static void drop_empty_rows(lab_reproduction *table) {
     size_t kept = 0;
     for (size_t row = 0; row < table->row_count; row++) {
         bool any = false;
-        for (size_t column = 0; column < table->column_count; column++) {
+        for (size_t column = 0; column < table->column_count; column++)
             any = any || lab_reproduction_has(table, row, column);
-        }
-        for (size_t column = 0; any && column < table->column_count; column++) {
+        for (size_t column = 0; any && column < table->column_count; column++)
             table->columns[column].rows[kept] = table->columns[column].rows[row];
-        }
         kept += any;
     }
     table->row_count = kept;
@@ -435,9 +412,8 @@ static locus_status make_part(const maker *of, locus_error *error) {
     table->asked.recorded = NULL;
     table->asked.column_count = table->asked.row_count = 0;
     locus_status status = make_columns(of, error);
-    if (status != LOCUS_OK || table->column_count == 0) {
+    if (status != LOCUS_OK || table->column_count == 0)
         return status;
-    }
     drop_empty_rows(table);
     const bool paper = strcmp(request->budget, "paper") == 0, roper = strcmp(table->name, "roper") == 0;
     table->budget = table->columns[0].config.budget;
@@ -467,9 +443,8 @@ static locus_status check_request(const table_pattern *from, const lab_reproduct
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "seeds", "%zu seeds: a table has at most %d", request->seeds,
                         LAB_MOST_SEEDS);
     }
-    if (request->inits != LAB_INITS_AS_PUBLISHED_TABLE && strcmp(from->name, "table3") == 0) {
+    if (request->inits != LAB_INITS_AS_PUBLISHED_TABLE && strcmp(from->name, "table3") == 0)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "embedding-init", "%s has no token embedding", from->name);
-    }
     if (request->inits != LAB_INITS_AS_PUBLISHED_TABLE && !from->setups) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "embedding-init",
                         "--embedding-init: %s has one; it is a choice "
@@ -489,9 +464,8 @@ static locus_status check_request(const table_pattern *from, const lab_reproduct
                         "--drop-worst: the means of %s are published over all seeds; it is an option of roper",
                         from->name);
     }
-    if (request->drop_worst && request->seeds == 1) {
+    if (request->drop_worst && request->seeds == 1)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "drop-worst", "--drop-worst leaves nothing of one seed");
-    }
     return LOCUS_OK;
 }
 
@@ -508,9 +482,8 @@ locus_status lab_reproduction_make(lab_reproduction *table, const lab_reproducti
     }
     of.whole = false;
     status = status == LOCUS_OK ? make_part(&of, error) : status;
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     if (table->column_count == 0 || table->row_count == 0) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "columns",
                         "%s: none of these rows makes sense in one of these "

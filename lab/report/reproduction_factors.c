@@ -21,9 +21,8 @@ enum { EFFECTS = sizeof effects / sizeof *effects };
 static size_t column_of(const lab_reproduction *table, const char *task, const char *variant) {
     size_t column = 0;
     while (column < table->column_count && (strcmp(table->columns[column].config.task, task) != 0 ||
-                                            strcmp(lab_reproduction_variant(&table->columns[column]), variant) != 0)) {
+                                            strcmp(lab_reproduction_variant(&table->columns[column]), variant) != 0))
         column++;
-    }
     return column;
 }
 
@@ -60,11 +59,9 @@ static size_t count_compared(const lab_reproduction *table, const char *task) {
 }
 
 static bool begins_task(const lab_reproduction *table, size_t column) {
-    for (size_t i = 0; i < column; i++) {
-        if (strcmp(table->columns[i].config.task, table->columns[column].config.task) == 0) {
+    for (size_t i = 0; i < column; i++)
+        if (strcmp(table->columns[i].config.task, table->columns[column].config.task) == 0)
             return false;
-        }
-    }
     return true;
 }
 
@@ -89,27 +86,21 @@ static void write_effect(const lab_reproduction_view *view, const char *task, si
 void lab_factors_write(const lab_reproduction_view *view, FILE *stream) {
     const lab_reproduction *table = view->table;
     size_t count = 0;
-    for (size_t column = 0; column < table->column_count; column++) {
+    for (size_t column = 0; column < table->column_count; column++)
         count += begins_task(table, column) ? count_compared(table, table->columns[column].config.task) : 0;
-    }
-    if (!lab_reproduction_has_scales(table) || count == 0) {
+    if (!lab_reproduction_has_scales(table) || count == 0)
         return;
-    }
     fprintf(stream,
             "\n## What each scale does\n\nOf embeddings of variance 1: with less without, in points, with intervals "
             "that all %zu together hold with 95 %%. Empty: the two are one training, or it stands above.\n\n| |",
             count);
-    for (size_t row = 0; row < table->row_count; row++) {
+    for (size_t row = 0; row < table->row_count; row++)
         fprintf(stream, " %s |", table->columns[0].rows[row].name);
-    }
     fputs("\n|---|", stream);
-    for (size_t row = 0; row < table->row_count; row++) {
+    for (size_t row = 0; row < table->row_count; row++)
         fputs("---|", stream);
-    }
     fputc('\n', stream);
-    for (size_t column = 0; column < table->column_count; column++) {
-        for (size_t which = 0; begins_task(table, column) && which < EFFECTS; which++) {
+    for (size_t column = 0; column < table->column_count; column++)
+        for (size_t which = 0; begins_task(table, column) && which < EFFECTS; which++)
             write_effect(view, table->columns[column].config.task, which, lab_contrast_miss(count), stream);
-        }
-    }
 }

@@ -13,20 +13,17 @@ bool lab_reproduction_has(const lab_reproduction *table, size_t row, size_t colu
 
 size_t lab_reproduction_trainings(const lab_reproduction *table) {
     size_t count = 0;
-    for (size_t column = 0; column < table->column_count; column++) {
-        for (size_t row = 0; row < table->row_count; row++) {
+    for (size_t column = 0; column < table->column_count; column++)
+        for (size_t row = 0; row < table->row_count; row++)
             count += lab_reproduction_begins(table, row, column);
-        }
-    }
     return count * table->seeds;
 }
 
 /* A pretrained encoder has positions of its own, which the row's are added to. */
 static const char *spec_of(const lab_reproduction_column *column, const lab_scheme *scheme, char *text, size_t size) {
     const bool adds = strcmp(scheme->spec, "none") != 0;
-    if (!scheme->pretrained) {
+    if (!scheme->pretrained)
         return scheme->spec;
-    }
     snprintf(text, size, "%s%s%s", column->pretrained_own, adds ? " + " : "", adds ? scheme->spec : "");
     return text;
 }
@@ -55,18 +52,15 @@ const char *lab_reproduction_encoding(const lab_reproduction *table, size_t row,
 
 const char *lab_reproduction_row_encoding(const lab_reproduction *table, size_t row, char encoding[LAB_SPEC_SIZE]) {
     size_t column = 0;
-    while (column + 1 < table->column_count && !lab_reproduction_has(table, row, column)) {
+    while (column + 1 < table->column_count && !lab_reproduction_has(table, row, column))
         column++;
-    }
     return lab_reproduction_encoding(table, row, column, encoding);
 }
 
 bool lab_reproduction_leads(const lab_reproduction *table, size_t column) {
-    for (size_t i = 0; i < column; i++) {
-        if (table->columns[i].training == table->columns[column].training) {
+    for (size_t i = 0; i < column; i++)
+        if (table->columns[i].training == table->columns[column].training)
             return false;
-        }
-    }
     return true;
 }
 
@@ -79,9 +73,8 @@ const char *lab_reproduction_variant(const lab_reproduction_column *column) {
 bool lab_reproduction_has_scales(const lab_reproduction *table) {
     for (size_t i = 0; i < table->column_count; i++) {
         const lab_model_config *model = &table->columns[i].config.model;
-        if (model->position_scale != LAB_POSITIONS_AS_THEY_ARE || model->logit_scale != LAB_LOGITS_AS_THEY_ARE) {
+        if (model->position_scale != LAB_POSITIONS_AS_THEY_ARE || model->logit_scale != LAB_LOGITS_AS_THEY_ARE)
             return true;
-        }
     }
     return false;
 }
@@ -100,9 +93,8 @@ bool lab_reproduction_alike(const lab_reproduction *table, size_t row, size_t a,
 bool lab_reproduction_begins(const lab_reproduction *table, size_t row, size_t column) {
     bool first = lab_reproduction_has(table, row, column) && lab_reproduction_leads(table, column);
     const bool scaled = table->columns[column].config.model.position_scale != LAB_POSITIONS_AS_THEY_ARE;
-    for (size_t i = 0; first && scaled && i < column; i++) {
+    for (size_t i = 0; first && scaled && i < column; i++)
         first = !lab_reproduction_alike(table, row, column, i);
-    }
     return first;
 }
 

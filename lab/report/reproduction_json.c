@@ -9,11 +9,10 @@
 #include <math.h>
 
 static void add_number(cJSON *object, const char *name, double value) {
-    if (isfinite(value)) {
+    if (isfinite(value))
         cJSON_AddNumberToObject(object, name, value);
-    } else {
+    else
         cJSON_AddNullToObject(object, name);
-    }
 }
 
 static void add_statistic(cJSON *object, const char *name, const lab_statistic *statistic) {
@@ -38,9 +37,8 @@ static void add_published(cJSON *object, const lab_published *found) {
     cJSON_AddNumberToObject(entry, "mean", found->accuracy);
     add_number(entry, "deviation", found->deviation < 0 ? INFINITY : found->deviation);
     cJSON_AddStringToObject(entry, "source", found->source);
-    if (found->doubt != NULL) {
+    if (found->doubt != NULL)
         cJSON_AddStringToObject(entry, "doubt", found->doubt);
-    }
 }
 
 /* What decides whether a field is still learning. */
@@ -86,12 +84,10 @@ static cJSON *field_json(const lab_reproduction_view *view, size_t row, size_t c
 
 /* Only of columns that are scaled. */
 static void add_scales(cJSON *object, const lab_model_config *model) {
-    if (model->position_scale != LAB_POSITIONS_AS_THEY_ARE) {
+    if (model->position_scale != LAB_POSITIONS_AS_THEY_ARE)
         cJSON_AddStringToObject(object, "position_scale", lab_position_scale_name(model->position_scale));
-    }
-    if (model->logit_scale != LAB_LOGITS_AS_THEY_ARE) {
+    if (model->logit_scale != LAB_LOGITS_AS_THEY_ARE)
         cJSON_AddStringToObject(object, "logit_scale", lab_logit_scale_name(model->logit_scale));
-    }
 }
 
 static void add_columns(cJSON *root, const lab_reproduction_view *view) {
@@ -104,12 +100,10 @@ static void add_columns(cJSON *root, const lab_reproduction_view *view) {
         cJSON_AddStringToObject(object, "task", column->config.task);
         cJSON_AddStringToObject(object, "measure", lab_measure_name(column->measure));
         cJSON_AddStringToObject(object, "better", lab_measure_is_share(column->measure) ? "higher" : "lower");
-        if (column->kind == LAB_TASK_TREES) {
+        if (column->kind == LAB_TASK_TREES)
             cJSON_AddStringToObject(object, "order", lab_order_name(column->config.data.order));
-        }
-        if (column->config.model.tree_paths != LAB_PATHS_OWN) {
+        if (column->config.model.tree_paths != LAB_PATHS_OWN)
             cJSON_AddStringToObject(object, "tree_paths", lab_tree_paths_name(column->config.model.tree_paths));
-        }
         if (column->kind == LAB_TASK_IMAGES) {
             cJSON_AddNumberToObject(object, "epochs", (double)column->epochs);
         } else {
@@ -138,11 +132,9 @@ static void add_rows(cJSON *root, const lab_reproduction_view *view) {
         cJSON_AddStringToObject(object, "place", places[scheme->place]);
         cJSON_AddBoolToObject(object, "decay", scheme->decay);
         cJSON *fields = cJSON_AddArrayToObject(object, "fields");
-        for (size_t column = 0; column < view->table->column_count; column++) {
-            if (lab_reproduction_has(view->table, row, column)) {
+        for (size_t column = 0; column < view->table->column_count; column++)
+            if (lab_reproduction_has(view->table, row, column))
                 cJSON_AddItemToArray(fields, field_json(view, row, column));
-            }
-        }
     }
 }
 
@@ -161,13 +153,11 @@ static cJSON *item_json(const lab_reproduction_view *view, const lab_claim_item 
             object, column->kind == LAB_TASK_IMAGES ? "half_width_95_of_test_images" : "half_width_95_of_test_samples",
             item->binomial);
     }
-    if (item->margin > 0) {
+    if (item->margin > 0)
         cJSON_AddNumberToObject(object, "margin", item->margin);
-    }
     cJSON_AddStringToObject(object, "verdict", lab_verdict_name(item->verdict));
-    if (item->reason != LAB_REASON_NONE) {
+    if (item->reason != LAB_REASON_NONE)
         cJSON_AddStringToObject(object, "reason", lab_reason_name(item->reason));
-    }
     if (item->reason >= LAB_REASON_LEARNING && item->reason <= LAB_REASON_NO_CURVE) {
         cJSON_AddStringToObject(object, "learner", column->rows[item->learner].key);
         cJSON_AddStringToObject(object, "learner_column", view->table->columns[item->learner_column].name);
@@ -190,15 +180,13 @@ static void add_claims(cJSON *root, const lab_reproduction_view *view) {
         cJSON_AddStringToObject(object, "source", finding->claim->source);
         cJSON_AddStringToObject(object, "kind", kinds[finding->claim->kind]);
         cJSON_AddBoolToObject(object, "after_the_same_steps", finding->claim->after_steps);
-        if (finding->variant[0] != '\0') {
+        if (finding->variant[0] != '\0')
             cJSON_AddStringToObject(object, "embedding_init", finding->variant);
-        }
         cJSON_AddNumberToObject(object, "m", (double)finding->comparisons);
         cJSON_AddStringToObject(object, "verdict", lab_verdict_name(finding->verdict));
         items = cJSON_AddArrayToObject(object, "comparisons");
-        for (size_t j = 0; j < finding->item_count; j++) {
+        for (size_t j = 0; j < finding->item_count; j++)
             cJSON_AddItemToArray(items, item_json(view, &finding->items[j]));
-        }
     }
 }
 
@@ -224,23 +212,20 @@ struct cJSON *lab_reproduction_json(const lab_reproduction_view *view) {
     static const char *const decays[] = {"on", "off", "both"};
     const lab_reproduction *table = view->table;
     cJSON *root = cJSON_CreateObject();
-    if (root == NULL) {
+    if (root == NULL)
         return NULL;
-    }
     cJSON_AddStringToObject(root, "table", table->name);
     cJSON_AddStringToObject(root, "budget", table->budget);
     cJSON_AddStringToObject(root, "setup", lab_setup_name(table->setup));
     cJSON_AddStringToObject(root, "decay", decays[table->decay]);
     cJSON_AddBoolToObject(root, "part", table->part);
-    if (table->left_out[0] != '\0') {
+    if (table->left_out[0] != '\0')
         cJSON_AddStringToObject(root, "left_out", table->left_out);
-    }
     cJSON_AddBoolToObject(root, "drop_worst", table->drop_worst);
     cJSON_AddNumberToObject(root, "first_seed", (double)table->first_seed);
     cJSON_AddNumberToObject(root, "seeds", (double)table->seeds);
-    if (view->result->asked[0] != '\0') {
+    if (view->result->asked[0] != '\0')
         cJSON_AddStringToObject(root, "seeds_asked", view->result->asked);
-    }
     cJSON_AddNumberToObject(root, "done", (double)view->result->done);
     cJSON_AddNumberToObject(root, "of", (double)view->result->of);
     cJSON_AddNumberToObject(root, "failed", (double)view->result->failed);

@@ -20,15 +20,12 @@ static bool every_column(const lab_reproduction_view *view, size_t column) {
 
 static void put_head(const lab_reproduction_view *view, FILE *file, const char *first, column_choice *chosen) {
     fprintf(file, "| %s |", first);
-    for (size_t i = 0; i < view->table->column_count; i++) {
-        if (chosen(view, i)) {
+    for (size_t i = 0; i < view->table->column_count; i++)
+        if (chosen(view, i))
             fprintf(file, " %s |", view->table->columns[i].head);
-        }
-    }
     fputs("\n|---|", file);
-    for (size_t i = 0; i < view->table->column_count; i++) {
+    for (size_t i = 0; i < view->table->column_count; i++)
         fputs(chosen(view, i) ? "---|" : "", file);
-    }
     fputc('\n', file);
 }
 
@@ -41,16 +38,13 @@ static void put_row_name(const lab_reproduction_view *view, size_t row, FILE *fi
 /* Rows of what needs no training. */
 static void put_guesses(const lab_reproduction_view *view, FILE *file, const char *name, const double *shares) {
     bool any = false;
-    for (size_t column = 0; column < view->table->column_count; column++) {
+    for (size_t column = 0; column < view->table->column_count; column++)
         any = any || view->result->uniform[column] > 0;
-    }
-    if (!any) {
+    if (!any)
         return;
-    }
     fprintf(file, "| *%s* |", name);
-    for (size_t column = 0; column < view->table->column_count; column++) {
+    for (size_t column = 0; column < view->table->column_count; column++)
         fprintf(file, view->result->uniform[column] > 0 ? " *%.2f* |" : " |", 100 * shares[column]);
-    }
     fputc('\n', file);
 }
 
@@ -79,12 +73,10 @@ static void put_scores(const lab_reproduction_view *view, FILE *file) {
 
 static void put_whole(const lab_reproduction_view *view, FILE *file) {
     size_t first = 0;
-    if (!lab_view_has_exact(view)) {
+    if (!lab_view_has_exact(view))
         return;
-    }
-    while (!lab_view_is_whole(view, first)) {
+    while (!lab_view_is_whole(view, first))
         first++;
-    }
     const lab_train_config *config = &view->table->columns[first].config;
     fprintf(file,
             "\n## Whole outputs right\n\nOf %zu outputs under teacher forcing / of the first %zu by greedy decoding, "
@@ -92,9 +84,8 @@ static void put_whole(const lab_reproduction_view *view, FILE *file) {
             config->test_samples, config->greedy_samples);
     put_head(view, file, "scheme", lab_view_is_whole);
     for (size_t row = 0; row < view->table->row_count; row++) {
-        if (!lab_view_row_is_in(view, row, lab_view_is_whole)) {
+        if (!lab_view_row_is_in(view, row, lab_view_is_whole))
             continue;
-        }
         put_row_name(view, row, file);
         for (size_t column = 0; column < view->table->column_count; column++) {
             char exact[64], greedy[64];
@@ -110,18 +101,16 @@ static void put_whole(const lab_reproduction_view *view, FILE *file) {
 }
 
 static void put_pairs(const lab_reproduction_view *view, FILE *file) {
-    if (view->table->decay != LAB_DECAY_BOTH) {
+    if (view->table->decay != LAB_DECAY_BOTH)
         return;
-    }
     fputs("\n## With decay less without\n\nDifference of shares in points, of losses in nats, with the "
           "interval that decides the claim on decay.\n\n",
           file);
     put_head(view, file, "scheme", every_column);
     for (size_t row = 0; row < view->table->row_count; row++) {
         size_t without = lab_view_without_decay(view, row);
-        if (without == SIZE_MAX) {
+        if (without == SIZE_MAX)
             continue;
-        }
         fprintf(file, "| %s |", view->table->columns[0].rows[row].name);
         for (size_t column = 0; column < view->table->column_count; column++) {
             char text[64];
@@ -134,9 +123,8 @@ static void put_pairs(const lab_reproduction_view *view, FILE *file) {
 /* A text inside a row: | would end its field. */
 static void put_field(const char *text, FILE *file) {
     for (; *text != '\0'; text++) {
-        if (*text == '|') {
+        if (*text == '|')
             fputc('\\', file);
-        }
         fputc(*text, file);
     }
 }
@@ -146,9 +134,8 @@ static void put_facts(const lab_reproduction_view *view, FILE *file) {
     const lab_result *result = view->result;
     char version[256];
     lab_version_text(version, sizeof version);
-    if (view->version != NULL) {
+    if (view->version != NULL)
         snprintf(version, sizeof version, "%s", view->version);
-    }
     fputs("| | |\n|---|---|\n", file);
     if (view->command != NULL) {
         fputs("| command | `", file);
@@ -166,9 +153,8 @@ static void put_facts(const lab_reproduction_view *view, FILE *file) {
         fprintf(file, "| **seeds were added** | the trainings' own commands ask for different numbers of seeds: %s |\n",
                 result->asked);
     }
-    if (result->failed > 0) {
+    if (result->failed > 0)
         fprintf(file, "| failed | %zu |\n", result->failed);
-    }
     if (result->done > 0) {
         fputs("| machine | ", file);
         put_field(result->machine, file);
@@ -208,9 +194,8 @@ char *lab_reproduction_markdown_text(const lab_reproduction_view *view) {
     char *text = NULL;
     size_t bytes;
     FILE *file = open_memstream(&text, &bytes);
-    if (file == NULL) {
+    if (file == NULL)
         return NULL;
-    }
     put_page(view, file);
     const bool whole = ferror(file) == 0;
     if (fclose(file) != 0 || !whole) {

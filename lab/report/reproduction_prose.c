@@ -55,9 +55,8 @@ static void write_difference(const lab_reproduction_view *view, const lab_claim_
         lab_contrast_text(&bare, measure, text, sizeof text);
         fprintf(stream, " − %s = %.*s, one seed: no interval between seeds", rival, (int)strcspn(text, " "), text);
     }
-    if (item->margin > 0) {
+    if (item->margin > 0)
         fprintf(stream, ", the margin is %s", lab_number_text(measure, item->margin, text, sizeof text));
-    }
     if (item->binomial > 0) {
         const lab_reproduction_column *column = &view->table->columns[item->column];
         fprintf(stream, "; of the %zu %s alone ±%.2f", lab_claim_samples(view->table, view->result, item),
@@ -145,9 +144,8 @@ static void write_item(const lab_reproduction_view *view, const lab_finding *fin
         write_reason(view, finding, item, stream);
         return;
     }
-    if (finding->claim->kind == LAB_CLAIM_LESS) {
+    if (finding->claim->kind == LAB_CLAIM_LESS)
         fputs("what flattening costs, more than breadth-first: ", stream);
-    }
     fprintf(stream, "%s", subject);
     write_difference(view, item, stream);
     write_reason(view, finding, item, stream);
@@ -160,9 +158,8 @@ static void write_items(const lab_reproduction_view *view, const lab_finding *fi
     const lab_claim_item *least = NULL;
     for (size_t i = 0; i < finding->item_count; i++) {
         const lab_claim_item *item = &finding->items[i];
-        if (item->verdict != verdict) {
+        if (item->verdict != verdict)
             continue;
-        }
         if (verdict != LAB_SUPPORTED) {
             fprintf(stream, "%s%s: ", indent, words[verdict]);
             write_item(view, finding, item, stream);
@@ -197,12 +194,10 @@ static void write_finding(const lab_reproduction_view *view, const lab_finding *
 }
 
 void lab_claims_write(const lab_reproduction_view *view, FILE *stream, bool markdown) {
-    for (size_t i = 0; i < view->findings->count; i++) {
+    for (size_t i = 0; i < view->findings->count; i++)
         write_finding(view, &view->findings->findings[i], stream, markdown);
-    }
-    if (view->findings->count == 0) {
+    if (view->findings->count == 0)
         fputs("Nothing: this part of the table has no fields that a claim is about.\n", stream);
-    }
 }
 
 /* ---- what the numbers do not tell apart ---- */
@@ -214,9 +209,8 @@ static size_t write_pairs(const lab_reproduction_view *view, size_t column, FILE
     for (size_t i = 0; i < table->row_count; i++) {
         for (size_t j = i + 1; j < table->row_count; j++) {
             if (score_of(view, i, column)->count == 0 || score_of(view, j, column)->count == 0 ||
-                lab_view_tells(view, i, j, column)) {
+                lab_view_tells(view, i, j, column))
                 continue;
-            }
             char a[80], b[80];
             row_name(view, i, a);
             row_name(view, j, b);
@@ -228,9 +222,8 @@ static size_t write_pairs(const lab_reproduction_view *view, size_t column, FILE
 
 static size_t measured_rows(const lab_reproduction_view *view, size_t column) {
     size_t count = 0;
-    for (size_t row = 0; row < view->table->row_count; row++) {
+    for (size_t row = 0; row < view->table->row_count; row++)
         count += score_of(view, row, column)->count > 0;
-    }
     return count;
 }
 
@@ -238,9 +231,8 @@ void lab_separation_write(const lab_reproduction_view *view, FILE *stream, bool 
     const lab_reproduction *table = view->table;
     bool measured = false;
     for (size_t column = 0; column < table->column_count; column++) {
-        if (measured_rows(view, column) == 0) {
+        if (measured_rows(view, column) == 0)
             continue;
-        }
         measured = true;
         fprintf(stream, "%s%s: ", markdown ? "- " : "  ", table->columns[column].head);
         if (lab_column_at_chance(table, view->result, column) && table->columns[column].measure == LAB_MEASURE_SOLVED) {
@@ -258,7 +250,6 @@ void lab_separation_write(const lab_reproduction_view *view, FILE *stream, bool 
             fputs(write_pairs(view, column, stream) == 0 ? "none, all schemes are told apart\n" : "\n", stream);
         }
     }
-    if (!measured) {
+    if (!measured)
         fputs("Nothing is measured yet.\n", stream);
-    }
 }

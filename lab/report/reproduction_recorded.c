@@ -44,9 +44,8 @@ static locus_status look(lab_reproduction_column *column, lab_store *recorded, b
         if (!*there && status == LOCUS_OK) {
             status = lab_config_parse(&config, runs[i].config, &runs[i], runs[i].name, error);
             *there = status == LOCUS_OK && fits(column, &config, pretrained);
-            if (*there) {
+            if (*there)
                 take(column, &config, pretrained ? runs[i].encoding : NULL);
-            }
         }
         lab_run_free(&runs[i]);
     }
@@ -65,12 +64,10 @@ locus_status lab_reproduction_recall(lab_reproduction_column *column, lab_store 
                         "cannot be said without them",
                         column->config.data.path);
     }
-    if (column->kind == LAB_TASK_TEXT) {
+    if (column->kind == LAB_TASK_TEXT)
         status = look(column, recorded, false, there, error);
-    }
-    if (status == LOCUS_OK && *there && expressions && pretrained) {
+    if (status == LOCUS_OK && *there && expressions && pretrained)
         status = look(column, recorded, true, there, error);
-    }
     return status;
 }
 
@@ -84,9 +81,8 @@ static locus_status check_run(const lab_train_config *wanted, lab_store *store, 
     lab_train_name(wanted, name, sizeof name);
     locus_status status = lab_store_run_find(store, name, &run, &local);
     if (status != LOCUS_OK) {
-        if (status != LOCUS_ERROR_ARGUMENT && error != NULL) {
+        if (status != LOCUS_ERROR_ARGUMENT && error != NULL)
             *error = local;
-        }
         return status == LOCUS_ERROR_ARGUMENT ? LOCUS_OK : status; /* not recorded */
     }
     status = lab_config_parse(&config, run.config, &run, name, error);

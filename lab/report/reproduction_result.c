@@ -28,11 +28,9 @@ static void take_finals(field_values *to, lab_span span, const lab_final *finals
     double *values = to->values[to->count];
     for (size_t s = 0; s < SCORES; s++) {
         values[s] = NAN;
-        for (size_t i = 0; i < count; i++) {
-            if (strcmp(finals[i].set, "test") == 0 && strcmp(finals[i].name, names[s]) == 0) {
+        for (size_t i = 0; i < count; i++)
+            if (strcmp(finals[i].set, "test") == 0 && strcmp(finals[i].name, names[s]) == 0)
                 values[s] = finals[i].value;
-            }
-        }
     }
     to->count++;
 }
@@ -46,16 +44,13 @@ static void drop_worst(lab_field *field, field_values *from, lab_measure measure
     const score by = score_of(measure);
     size_t worst = 0;
     for (size_t i = 0; i < from->count; i++) {
-        if (!isfinite(from->values[i][by])) {
+        if (!isfinite(from->values[i][by]))
             return;
-        }
-        if (lab_measure_sign(measure) * (from->values[i][by] - from->values[worst][by]) < 0) {
+        if (lab_measure_sign(measure) * (from->values[i][by] - from->values[worst][by]) < 0)
             worst = i;
-        }
     }
-    if (from->count < field->of || from->count < 2) {
+    if (from->count < field->of || from->count < 2)
         return;
-    }
     memmove(from->values[worst], from->values[worst + 1], (from->count - worst - 1) * sizeof *from->values);
     from->count--;
     field->dropped = true;
@@ -66,9 +61,8 @@ static lab_statistic over_seeds(const field_values *from, score which, double (*
     size_t count = 0;
     for (size_t i = 0; i < from->count; i++) {
         const double value = of != NULL ? of(from->values[i][which]) : from->values[i][which];
-        if (isfinite(value)) {
+        if (isfinite(value))
             values[count++] = value;
-        }
     }
     return lab_statistic_of(values, count);
 }
@@ -102,9 +96,8 @@ static bool is_listed(const char *list, const char *text) {
     const size_t length = strlen(text);
     for (const char *at = list; *at != '\0'; at += strspn(at, "; ")) {
         const size_t own = strcspn(at, ";");
-        if (own == length && memcmp(at, text, length) == 0) {
+        if (own == length && memcmp(at, text, length) == 0)
             return true;
-        }
         at += own;
     }
     return false;
@@ -113,9 +106,8 @@ static bool is_listed(const char *list, const char *text) {
 /* Adds a text to a list unless it is there. */
 static void add_distinct(char *list, size_t size, const char *text) {
     size_t used = strlen(list);
-    if (text != NULL && text[0] != '\0' && !is_listed(list, text)) {
+    if (text != NULL && text[0] != '\0' && !is_listed(list, text))
         snprintf(list + used, size - used, "%s%s", used > 0 ? "; " : "", text);
-    }
 }
 
 /* The number of seeds that a command names, "not said" where it names none; "" for what is no table's command. */
@@ -135,9 +127,8 @@ static void seeds_of(const char *command, char *text, size_t size) {
 
 /* A table that was asked for with several numbers of seeds has been looked at before some of them were there. */
 static void finish_asked(lab_result *result) {
-    if (strstr(result->asked, "; ") == NULL) {
+    if (strstr(result->asked, "; ") == NULL)
         result->asked[0] = '\0';
-    }
 }
 
 /* Counted once for a training, though it may fill several columns. */
@@ -147,20 +138,17 @@ static void count_run(lab_result *result, const lab_run *run) {
     add_distinct(result->asked, sizeof result->asked, seeds);
     result->runs[result->run_count++] = run->id;
     result->failed += run->state == LAB_RUN_FAILED;
-    if (run->state != LAB_RUN_DONE) {
+    if (run->state != LAB_RUN_DONE)
         return;
-    }
     result->done++;
     result->wall_seconds += run->wall_seconds;
     result->peak_bytes = fmax(result->peak_bytes, (double)run->peak_bytes);
     add_distinct(result->machine, sizeof result->machine, run->machine);
     add_distinct(result->version, sizeof result->version, run->version);
-    if (run->started != NULL && (result->began[0] == '\0' || strcmp(run->started, result->began) < 0)) {
+    if (run->started != NULL && (result->began[0] == '\0' || strcmp(run->started, result->began) < 0))
         snprintf(result->began, sizeof result->began, "%.20s", run->started);
-    }
-    if (run->ended != NULL && strcmp(run->ended, result->ended) > 0) {
+    if (run->ended != NULL && strcmp(run->ended, result->ended) > 0)
         snprintf(result->ended, sizeof result->ended, "%.20s", run->ended);
-    }
 }
 
 /* One run of a field; there may be none. */
@@ -173,20 +161,17 @@ static locus_status read_run(lab_result *result, const lab_reproduction *table, 
     lab_run run;
     locus_error missing;
     locus_status status = lab_reproduction_config(table, place, &config, encoding, error);
-    if (status != LOCUS_OK || store == NULL) {
+    if (status != LOCUS_OK || store == NULL)
         return status;
-    }
     lab_train_name(&config, name, sizeof name);
     status = lab_store_run_find(store, name, &run, &missing);
     if (status != LOCUS_OK) {
-        if (status != LOCUS_ERROR_ARGUMENT && error != NULL) {
+        if (status != LOCUS_ERROR_ARGUMENT && error != NULL)
             *error = missing;
-        }
         return status == LOCUS_ERROR_ARGUMENT ? LOCUS_OK : status;
     }
-    if (lab_reproduction_begins(table, place.row, place.column)) {
+    if (lab_reproduction_begins(table, place.row, place.column))
         count_run(result, &run);
-    }
     if (run.state == LAB_RUN_DONE) {
         lab_final *finals = NULL;
         size_t count = 0;
@@ -222,13 +207,11 @@ static locus_status read_field(lab_result *result, const lab_reproduction *table
     field->of = table->seeds;
     for (place.repetition = 0; place.repetition < table->seeds; place.repetition++) {
         locus_status status = read_run(result, table, place, store, &values, error);
-        if (status != LOCUS_OK) {
+        if (status != LOCUS_OK)
             return status;
-        }
     }
-    if (table->drop_worst) {
+    if (table->drop_worst)
         drop_worst(field, &values, table->columns[place.column].measure);
-    }
     finish_field(field, &values);
     return field->done > 0 ? look_for_longer(field, table, place, store, error) : LOCUS_OK;
 }
@@ -248,12 +231,10 @@ locus_status lab_result_read(lab_result *result, const lab_reproduction *table, 
         for (size_t row = 0; row < table->row_count; row++) {
             const lab_reproduction_place place = {row, column, 0};
             locus_status status = LOCUS_OK;
-            if (lab_reproduction_has(table, row, column)) {
+            if (lab_reproduction_has(table, row, column))
                 status = read_field(result, table, place, store, error);
-            }
-            if (status != LOCUS_OK) {
+            if (status != LOCUS_OK)
                 return status;
-            }
         }
     }
     finish_asked(result);
@@ -262,20 +243,17 @@ locus_status lab_result_read(lab_result *result, const lab_reproduction *table, 
 
 static bool has_longer(const lab_learning *learning, int64_t run) {
     bool found = false;
-    for (size_t i = 0; i < learning->longer.count && !found; i++) {
+    for (size_t i = 0; i < learning->longer.count && !found; i++)
         found = learning->longer_runs[i] == run;
-    }
     return found;
 }
 
 bool lab_result_uses(const lab_result *result, int64_t run) {
     bool found = false;
-    for (size_t i = 0; i < result->run_count && !found; i++) {
+    for (size_t i = 0; i < result->run_count && !found; i++)
         found = result->runs[i] == run;
-    }
-    for (size_t i = 0; i < LAB_MOST_SCHEMES * LAB_MOST_COLUMNS && !found; i++) {
+    for (size_t i = 0; i < LAB_MOST_SCHEMES * LAB_MOST_COLUMNS && !found; i++)
         found = has_longer(&result->fields[i / LAB_MOST_COLUMNS][i % LAB_MOST_COLUMNS].learning, run);
-    }
     return found;
 }
 

@@ -106,9 +106,8 @@ static void expand(const char *pattern, const lab_scheme_request *request, char 
     size_t used = 0;
     while (*pattern != '\0' && used + 1 < size) {
         size_t i = 0;
-        while (i < COUNT(sizes) && strncmp(pattern, sizes[i].name, strlen(sizes[i].name)) != 0) {
+        while (i < COUNT(sizes) && strncmp(pattern, sizes[i].name, strlen(sizes[i].name)) != 0)
             i++;
-        }
         if (i == COUNT(sizes)) {
             text[used++] = *pattern++;
             continue;
@@ -126,14 +125,12 @@ static lab_scheme make_scheme(const scheme_pattern *from, const lab_scheme_reque
                          .orthogonal = from->decayed != NULL,
                          .decay = decay,
                          .place = from->beyond ? LAB_SCHEME_BEYOND : LAB_SCHEME_PUBLISHED};
-    if ((from->kinds & 1u << request->kind) != 0) {
+    if ((from->kinds & 1u << request->kind) != 0)
         expand(decay ? from->decayed : from->plain, request, scheme.spec, sizeof scheme.spec);
-    }
     bool varied = decay != from->published_with;
     snprintf(scheme.key, sizeof scheme.key, "%s%s", from->key, !varied ? "" : decay ? "-decay" : "-plain");
-    if (varied && request->decay == LAB_DECAY_BOTH) {
+    if (varied && request->decay == LAB_DECAY_BOTH)
         scheme.place = LAB_SCHEME_ABLATION;
-    }
     return scheme;
 }
 
@@ -147,14 +144,12 @@ size_t lab_schemes(const lab_scheme_request *request, lab_scheme schemes[LAB_MOS
     size_t count = 0;
     for (size_t i = 0; i < COUNT(patterns); i++) {
         const scheme_pattern *from = &patterns[i];
-        if (!is_asked_for(from, request)) {
+        if (!is_asked_for(from, request))
             continue;
-        }
         bool decay = request->decay != LAB_DECAY_NOBODY && from->published_with && from->decayed != NULL;
         schemes[count++] = make_scheme(from, request, decay);
-        if (request->decay == LAB_DECAY_BOTH && from->decayed != NULL) {
+        if (request->decay == LAB_DECAY_BOTH && from->decayed != NULL)
             schemes[count++] = make_scheme(from, request, !decay);
-        }
     }
     return count;
 }

@@ -18,21 +18,17 @@ static bool is_table(const lab_reproduction *table, const char *name) {
 }
 
 static bool has_kind(const lab_reproduction *table, lab_task_kind kind) {
-    for (size_t i = 0; i < table->column_count; i++) {
-        if (table->columns[i].kind == kind) {
+    for (size_t i = 0; i < table->column_count; i++)
+        if (table->columns[i].kind == kind)
             return true;
-        }
-    }
     return false;
 }
 
 const char *lab_decay_name(const lab_reproduction *table) {
-    if (table->decay == LAB_DECAY_BOTH) {
+    if (table->decay == LAB_DECAY_BOTH)
         return "each orthogonal scheme with and without";
-    }
-    if (table->decay == LAB_DECAY_AS_PUBLISHED && is_table(table, "roper") && has_kind(table, LAB_TASK_TREES)) {
+    if (table->decay == LAB_DECAY_AS_PUBLISHED && is_table(table, "roper") && has_kind(table, LAB_TASK_TREES))
         return "nobody has it but, as published, the algebraic schemes on trees";
-    }
     const bool algebra = !is_table(table, "roper") && !is_table(table, "listops");
     return table->decay == LAB_DECAY_AS_PUBLISHED && algebra ? "as published (the algebraic schemes have it)"
                                                              : "nobody has it";
@@ -45,20 +41,17 @@ static bool is_size(const char *name) {
         "task",   "encoding",           "budget",         "seed",    "data_seed", "steps",
         "epochs", "checkpoint_seconds", "evaluate_every", "order",   "asked",     "classes",
         "digest", "pretrained_digest",  "tree_paths",     "numerics"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        if (strcmp(name, others[i]) == 0) {
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name, others[i]) == 0)
             return false;
-        }
-    }
     return true;
 }
 
 /* A field's name in words. */
 static const char *words_of(const char *field, char text[40]) {
     snprintf(text, 40, "%s", field);
-    for (char *dash = text; (dash = strchr(dash, '_')) != NULL;) {
+    for (char *dash = text; (dash = strchr(dash, '_')) != NULL;)
         *dash = ' ';
-    }
     return text;
 }
 
@@ -77,13 +70,12 @@ static void add(differences *list, const char *field, const char *here, const ch
 }
 
 static void value_text(const cJSON *value, char text[64]) {
-    if (cJSON_IsString(value)) {
+    if (cJSON_IsString(value))
         snprintf(text, 64, "%.60s", value->valuestring);
-    } else if (cJSON_IsNumber(value)) {
+    else if (cJSON_IsNumber(value))
         snprintf(text, 64, "%g", value->valuedouble);
-    } else {
+    else
         snprintf(text, 64, "0");
-    }
 }
 
 /* The sizes in which two configurations differ, each as "dim 64 (paper: 512)", with whose the other is. */
@@ -95,9 +87,8 @@ static void compare_sizes(const lab_train_config *here, const lab_train_config *
         char one[64], other[64];
         value_text(item, one);
         value_text(cJSON_GetObjectItemCaseSensitive(b, item->string), other);
-        if (is_size(item->string) && strcmp(one, other) != 0) {
+        if (is_size(item->string) && strcmp(one, other) != 0)
             add(list, item->string, one, other);
-        }
     }
     if (lab_config_steps(here) != lab_config_steps(there)) {
         char one[32], other[32];
@@ -123,9 +114,8 @@ static void write_sizes(const lab_reproduction_view *view, FILE *stream, const c
         const lab_train_config *here = &view->table->columns[i].config;
         lab_train_config there;
         if (view->table->columns[i].kind == LAB_TASK_TEXT || (told != NULL && strcmp(told, here->task) == 0) ||
-            lab_train_config_budget(&there, lab_task_find(here->task), "paper", here->setup, NULL) != LOCUS_OK) {
+            lab_train_config_budget(&there, lab_task_find(here->task), "paper", here->setup, NULL) != LOCUS_OK)
             continue;
-        }
         if (view->table->columns[i].kind == LAB_TASK_WORDS || view->table->columns[i].kind == LAB_TASK_TREES) {
             there.model.embedding_init = here->model.embedding_init; /* the paper does not mention them */
             there.model.position_scale = here->model.position_scale;
@@ -143,9 +133,8 @@ static void write_sizes(const lab_reproduction_view *view, FILE *stream, const c
         snprintf(tasks + used, sizeof tasks - used, "%s%s", used > 0 ? ", " : "", here->task);
         snprintf(last, sizeof last, "%s", list.text);
     }
-    if (tasks[0] != '\0') {
+    if (tasks[0] != '\0')
         write_size_line(stream, bullet, tasks, last);
-    }
 }
 
 /* The fields that budget paper has from one source; false: none. */
@@ -155,9 +144,8 @@ static bool list_source(lab_task_kind kind, lab_setup setup, const char *source,
     text[0] = '\0';
     for (size_t i = 0; (field = lab_setting_at(kind, i)) != NULL; i++) {
         char name[40];
-        if (strcmp(lab_setting_source(kind, setup, field), source) == 0 && used < size) {
+        if (strcmp(lab_setting_source(kind, setup, field), source) == 0 && used < size)
             used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", words_of(field, name));
-        }
     }
     return used > 0;
 }
@@ -168,15 +156,12 @@ static void write_sources(const lab_reproduction *table, FILE *stream, const cha
     static const char *const sources[] = {"paper", "code of 2024", "Long Range Arena"};
     for (size_t kind = 0; kind < LAB_TASK_KINDS; kind++) {
         char text[600];
-        if (!has_kind(table, (lab_task_kind)kind) || lab_setting_at((lab_task_kind)kind, 0) == NULL) {
+        if (!has_kind(table, (lab_task_kind)kind) || lab_setting_at((lab_task_kind)kind, 0) == NULL)
             continue;
-        }
         fprintf(stream, "%sof budget paper, %s: ", bullet, kinds[kind]);
-        for (size_t i = 0; i < COUNT(sources); i++) {
-            if (list_source((lab_task_kind)kind, table->setup, sources[i], text, sizeof text)) {
+        for (size_t i = 0; i < COUNT(sources); i++)
+            if (list_source((lab_task_kind)kind, table->setup, sources[i], text, sizeof text))
                 fprintf(stream, "%s%s has %s; ", i < 2 ? "the " : "", sources[i], text);
-            }
-        }
         fputs("what is not named is ours (docs/budgets.md).\n", stream);
     }
 }
@@ -222,9 +207,8 @@ static void write_text_note(const lab_train_config *here, FILE *stream, const ch
 
 static void write_paths_note(const lab_reproduction *table, FILE *stream, const char *bullet) {
     size_t column = 0;
-    while (column + 1 < table->column_count && table->columns[column].kind != LAB_TASK_TREES) {
+    while (column + 1 < table->column_count && table->columns[column].kind != LAB_TASK_TREES)
         column++;
-    }
     const lab_tree_paths paths = table->columns[column].config.model.tree_paths;
     if (paths != LAB_PATHS_OWN) {
         fprintf(stream,
@@ -239,9 +223,8 @@ static void write_paths_note(const lab_reproduction *table, FILE *stream, const 
 static void write_notes(const lab_reproduction_view *view, FILE *stream, const char *bullet) {
     const lab_reproduction *table = view->table;
     write_sources(table, stream, bullet);
-    if (table->decay == LAB_DECAY_NOBODY && !is_table(table, "roper") && !is_table(table, "listops")) {
+    if (table->decay == LAB_DECAY_NOBODY && !is_table(table, "roper") && !is_table(table, "listops"))
         fprintf(stream, "%sno scheme has a decay; the published algebraic schemes have 0.98.\n", bullet);
-    }
     write_paths_note(table, stream, bullet);
     if (lab_reproduction_has_scales(table)) {
         fprintf(
@@ -267,14 +250,11 @@ static void write_notes(const lab_reproduction_view *view, FILE *stream, const c
                 "intervals of those that remain are too small.\n",
                 bullet);
     }
-    for (size_t i = 0; i < table->column_count; i++) {
-        if (table->columns[i].kind == LAB_TASK_TEXT && lab_reproduction_leads(table, i)) {
+    for (size_t i = 0; i < table->column_count; i++)
+        if (table->columns[i].kind == LAB_TASK_TEXT && lab_reproduction_leads(table, i))
             write_text_note(&table->columns[i].config, stream, bullet);
-        }
-    }
-    if (is_table(table, "listops")) {
+    if (is_table(table, "listops"))
         write_listops_notes(table, stream, bullet);
-    }
 }
 
 void lab_deviations_write(const lab_reproduction_view *view, FILE *stream, bool markdown) {
@@ -282,9 +262,8 @@ void lab_deviations_write(const lab_reproduction_view *view, FILE *stream, bool 
     write_sizes(view, stream, bullet);
     write_notes(view, stream, bullet);
     write_doubts(view, stream, bullet);
-    if (view->table->left_out[0] != '\0') {
+    if (view->table->left_out[0] != '\0')
         fprintf(stream, "%s%s.\n", bullet, view->table->left_out);
-    }
 }
 
 /* ---- how to read the numbers ---- */
@@ -317,11 +296,9 @@ static void write_measures(const lab_reproduction *table, FILE *stream) {
         {LAB_MEASURE_ACCURACY, false, "test expressions right, %; higher is better"},
     };
     char names[256];
-    for (size_t i = 0; i < COUNT(words); i++) {
-        if (name_columns(table, words[i].measure, words[i].trees, names, sizeof names) > 0) {
+    for (size_t i = 0; i < COUNT(words); i++)
+        if (name_columns(table, words[i].measure, words[i].trees, names, sizeof names) > 0)
             fprintf(stream, "%s: %s.\n", names, words[i].text);
-        }
-    }
 }
 
 static void write_table_legend(const lab_reproduction *table, FILE *stream) {
@@ -334,11 +311,9 @@ static void write_table_legend(const lab_reproduction *table, FILE *stream) {
 }
 
 static bool has_gaps(const lab_reproduction *table) {
-    for (size_t i = 0; i < table->column_count * table->row_count; i++) {
-        if (!lab_reproduction_has(table, i % table->row_count, i / table->row_count)) {
+    for (size_t i = 0; i < table->column_count * table->row_count; i++)
+        if (!lab_reproduction_has(table, i % table->row_count, i / table->row_count))
             return true;
-        }
-    }
     return false;
 }
 
@@ -352,24 +327,21 @@ void lab_legend_write(const lab_reproduction_view *view, FILE *stream) {
     fprintf(stream, "Mean ± standard deviation over %zu seed%s at budget %s%s.%s\n", table->seeds,
             table->seeds == 1 ? "" : "s", table->budget, table->drop_worst ? ", the worst of them dropped" : "",
             has_gaps(table) ? " Empty: the scheme makes no sense there." : "");
-    if (is_table(table, "roper")) {
+    if (is_table(table, "roper"))
         fputs("Harik and Jayasiri 2022 print curves only: there are no published numbers to stand beside.\n", stream);
-    } else {
+    else
         fputs("Majority: always the most common class of the test set. Chance: any class, at random.\n", stream);
-    }
 }
 
 /* ---- published numbers of no row ---- */
 
 void lab_others_write(const lab_reproduction_view *view, FILE *stream, bool markdown) {
-    if (!is_table(view->table, "listops")) {
+    if (!is_table(view->table, "listops"))
         return;
-    }
-    if (markdown) {
+    if (markdown)
         fputs("\n## Published, not measured here\n\n| model | ListOps, % |\n|---|---|\n", stream);
-    } else {
+    else
         fputs("\nPublished, not measured here: ListOps, %\n\n", stream);
-    }
     for (size_t i = 0; i < lab_published_listops_count(); i++) {
         const lab_published_model *model = lab_published_listops_at(i);
         fprintf(stream, markdown ? "| %s | %.2f%s |\n" : "  %-16s %.2f%s\n", model->name, 100 * model->accuracy,
@@ -378,8 +350,7 @@ void lab_others_write(const lab_reproduction_view *view, FILE *stream, bool mark
     fprintf(stream, "%s%s.\n", markdown ? "\n" : "  ", lab_published_listops_at(0)->source);
     for (size_t i = 0; i < lab_published_listops_count(); i++) {
         const lab_published_model *model = lab_published_listops_at(i);
-        if (model->doubt != NULL) {
+        if (model->doubt != NULL)
             fprintf(stream, "%s† %s: %s.\n", markdown ? "\n" : "  ", model->name, model->doubt);
-        }
     }
 }

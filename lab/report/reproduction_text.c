@@ -13,11 +13,10 @@ char *lab_number_text(lab_measure measure, double value, char *text, size_t size
 char *lab_mean_text(lab_measure measure, const lab_statistic *score, char *text, size_t size) {
     const int decimals = lab_measure_decimals(measure);
     const double scale = lab_measure_scale(measure);
-    if (score->count > 1) {
+    if (score->count > 1)
         snprintf(text, size, "%.*f ±%.*f", decimals, scale * score->mean, decimals, scale * score->deviation);
-    } else {
+    else
         snprintf(text, size, "%.*f", decimals, scale * score->mean);
-    }
     return text;
 }
 
@@ -29,9 +28,8 @@ char *lab_measured_text(const lab_field *field, const lab_statistic *score, lab_
     }
     lab_mean_text(measure, score, text, size);
     const size_t used = strlen(text);
-    if (score->count + field->dropped < field->of && used < size) {
+    if (score->count + field->dropped < field->of && used < size)
         snprintf(text + used, size - used, " [%zu of %zu]", score->count, field->of);
-    }
     return text;
 }
 
@@ -55,15 +53,13 @@ const lab_published *lab_view_published(const lab_reproduction_view *view, size_
 char *lab_published_text(const lab_reproduction_view *view, size_t row, size_t column, char *text, size_t size) {
     const lab_published *found = lab_view_published(view, row, column);
     text[0] = '\0';
-    if (found == NULL) {
+    if (found == NULL)
         return text;
-    }
     const char *doubt = found->doubt != NULL ? "†" : "";
-    if (found->deviation < 0) {
+    if (found->deviation < 0)
         snprintf(text, size, "(%.2f)%s", 100 * found->accuracy, doubt);
-    } else {
+    else
         snprintf(text, size, "(%.2f ±%.1f)%s", 100 * found->accuracy, 100 * found->deviation, doubt);
-    }
     return text;
 }
 
@@ -87,9 +83,8 @@ static const lab_claim_item *decay_item(const lab_reproduction_view *view, size_
         const lab_finding *finding = &view->findings->findings[i];
         for (size_t j = 0; j < finding->item_count && finding->claim->kind == LAB_CLAIM_DECAY; j++) {
             const lab_claim_item *item = &finding->items[j];
-            if (item->subject == with && item->rival == without && item->column == column) {
+            if (item->subject == with && item->rival == without && item->column == column)
                 return item;
-            }
         }
     }
     return NULL;
@@ -110,21 +105,17 @@ char *lab_pair_text(const lab_reproduction_view *view, size_t first, size_t seco
 }
 
 bool lab_view_has_published(const lab_reproduction_view *view) {
-    for (size_t i = 0; i < view->table->row_count * view->table->column_count; i++) {
-        if (lab_view_published(view, i / view->table->column_count, i % view->table->column_count) != NULL) {
+    for (size_t i = 0; i < view->table->row_count * view->table->column_count; i++)
+        if (lab_view_published(view, i / view->table->column_count, i % view->table->column_count) != NULL)
             return true;
-        }
-    }
     return false;
 }
 
 bool lab_view_row_is_in(const lab_reproduction_view *view, size_t row,
                         bool (*chosen)(const lab_reproduction_view *view, size_t column)) {
-    for (size_t column = 0; column < view->table->column_count; column++) {
-        if (chosen(view, column) && lab_reproduction_has(view->table, row, column)) {
+    for (size_t column = 0; column < view->table->column_count; column++)
+        if (chosen(view, column) && lab_reproduction_has(view->table, row, column))
             return true;
-        }
-    }
     return false;
 }
 
@@ -132,19 +123,16 @@ bool lab_view_is_whole(const lab_reproduction_view *view, size_t column) {
     const lab_task_kind kind = view->table->columns[column].kind;
     for (size_t row = 0; row < view->table->row_count && (kind == LAB_TASK_WORDS || kind == LAB_TASK_TREES); row++) {
         const lab_field *field = &view->result->fields[row][column];
-        if (field->exact.count > 0 || field->greedy_exact.count > 0) {
+        if (field->exact.count > 0 || field->greedy_exact.count > 0)
             return true;
-        }
     }
     return false;
 }
 
 bool lab_view_has_exact(const lab_reproduction_view *view) {
-    for (size_t column = 0; column < view->table->column_count; column++) {
-        if (lab_view_is_whole(view, column)) {
+    for (size_t column = 0; column < view->table->column_count; column++)
+        if (lab_view_is_whole(view, column))
             return true;
-        }
-    }
     return false;
 }
 
@@ -174,24 +162,20 @@ bool lab_view_is_best(const lab_reproduction_view *view, size_t row, size_t colu
         const lab_statistic *other = lab_field_score(&view->result->fields[i][column], measure);
         const lab_statistic *known =
             best == SIZE_MAX ? NULL : lab_field_score(&view->result->fields[best][column], measure);
-        if (other->count > 0 && (known == NULL || lab_measure_sign(measure) * (other->mean - known->mean) > 0)) {
+        if (other->count > 0 && (known == NULL || lab_measure_sign(measure) * (other->mean - known->mean) > 0))
             best = i;
-        }
         rivals += other->count > 1 && i != row;
     }
     if (best == SIZE_MAX || lab_field_score(&view->result->fields[row][column], measure)->count < 2 ||
-        lab_field_score(&view->result->fields[best][column], measure)->count < 2 || rivals == 0) {
+        lab_field_score(&view->result->fields[best][column], measure)->count < 2 || rivals == 0)
         return false;
-    }
     return row == best || !lab_view_tells(view, row, best, column);
 }
 
 size_t lab_view_without_decay(const lab_reproduction_view *view, size_t with) {
     const lab_scheme *rows = view->table->columns[0].rows;
-    for (size_t i = 0; rows[with].decay && i < view->table->row_count; i++) {
-        if (!rows[i].decay && strcmp(rows[i].name, rows[with].name) == 0) {
+    for (size_t i = 0; rows[with].decay && i < view->table->row_count; i++)
+        if (!rows[i].decay && strcmp(rows[i].name, rows[with].name) == 0)
             return i;
-        }
-    }
     return SIZE_MAX;
 }

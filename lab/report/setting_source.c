@@ -81,27 +81,22 @@ static const setting of_code[] = {
 };
 
 static const char *find(const setting *list, size_t count, lab_task_kind kind, const char *field) {
-    for (size_t i = 0; i < count; i++) {
-        if ((list[i].kinds & 1u << kind) != 0 && strcmp(list[i].field, field) == 0) {
+    for (size_t i = 0; i < count; i++)
+        if ((list[i].kinds & 1u << kind) != 0 && strcmp(list[i].field, field) == 0)
             return list[i].source;
-        }
-    }
     return NULL;
 }
 
 const char *lab_setting_source(lab_task_kind kind, lab_setup setup, const char *field) {
     const char *source = setup == LAB_SETUP_CODE ? find(of_code, sizeof of_code / sizeof *of_code, kind, field) : NULL;
-    if (source == NULL) {
+    if (source == NULL)
         source = find(settings, SETTINGS, kind, field);
-    }
     return source != NULL ? source : ours;
 }
 
 const char *lab_setting_at(lab_task_kind kind, size_t index) {
-    for (size_t i = 0; i < SETTINGS; i++) {
-        if ((settings[i].kinds & 1u << kind) != 0 && index-- == 0) {
+    for (size_t i = 0; i < SETTINGS; i++)
+        if ((settings[i].kinds & 1u << kind) != 0 && index-- == 0)
             return settings[i].field;
-        }
-    }
     return NULL;
 }

@@ -55,12 +55,10 @@ static locus_status place(similarity_job *job, const locus_path *const *paths, c
         same[i] = origin;
     }
     const locus_packing packing = {.sequences = job->count, .offsets = offsets};
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_positions_create_paths(&job->origins, group, &packing, same, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_positions_create_paths(&job->positions, group, &packing, paths, error);
-    }
     free(offsets);
     free(same);
     return status;
@@ -88,13 +86,11 @@ static void draw_direction(similarity_job *job, size_t direction) {
             job->vectors[h * dim + i] = (float)x;
             norm += x * x;
         }
-        for (size_t i = 0; i < dim; i++) {
+        for (size_t i = 0; i < dim; i++)
             job->vectors[h * dim + i] = (float)(job->vectors[h * dim + i] / sqrt(norm));
-        }
     }
-    for (size_t i = width; i < job->count * width; i++) {
+    for (size_t i = width; i < job->count * width; i++)
         job->vectors[i] = job->vectors[i - width];
-    }
 }
 
 static locus_status score_direction(similarity_job *job, size_t direction, locus_error *error) {
@@ -131,13 +127,11 @@ static locus_status compute_scores(similarity_job *job, locus_error *error) {
     job->vectors = calloc(elements, sizeof *job->vectors);
     job->output = calloc(elements, sizeof *job->output);
     job->scores = calloc(job->count * heads, sizeof *job->scores);
-    if (!job->vectors || !job->output || !job->scores) {
+    if (!job->vectors || !job->output || !job->scores)
         return lab_fail_memory(error, "vectors");
-    }
     locus_status status = lab_figure_plan(&job->plan, job->subject, job->origins, job->positions, error);
-    for (size_t i = 0; i < DIRECTIONS && status == LOCUS_OK; i++) {
+    for (size_t i = 0; i < DIRECTIONS && status == LOCUS_OK; i++)
         status = score_direction(job, i, error);
-    }
     for (size_t i = 0; i < job->count; i++) {
         double mean = job->result->mean[i] / (double)(DIRECTIONS * heads);
         double square = job->result->deviation[i] / (double)(DIRECTIONS * heads);
@@ -159,9 +153,8 @@ static locus_status table_rows(similarity_job *job, const locus_positions *posit
     locus_release(job->workspace.data, job->workspace.bytes);
     job->workspace = (locus_workspace){0};
     locus_status status = lab_figure_plan(&job->plan, job->subject, positions, NULL, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = take_workspace(job, locus_apply_workspace(job->plan, role, LOCUS_FLOAT64, NULL), error);
-    }
     if (status == LOCUS_OK) {
         const locus_execution execution = locus_execution_in(job->workspace);
         status = locus_apply(job->plan, role, LOCUS_FORWARD, &x, &x, &execution, error);
@@ -173,9 +166,8 @@ static locus_status compute_table(similarity_job *job, locus_error *error) {
     const size_t dim = job->shape->model_dim;
     double *rows = calloc(2 * job->count * dim, sizeof *rows), *origin = rows ? rows + job->count * dim : NULL;
     locus_status status = rows ? table_rows(job, job->positions, rows, error) : lab_fail_memory(error, "a table");
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = table_rows(job, job->origins, origin, error);
-    }
     for (size_t i = 0; status == LOCUS_OK && i < job->count; i++) {
         double xy = 0, xx = 0, yy = 0;
         for (size_t j = 0; j < dim; j++) {
@@ -197,18 +189,15 @@ locus_status lab_similarity_compute(lab_similarity *similarity, const lab_figure
     const unsigned sites = locus_encoding_sites(subject->encoding);
     *similarity = (lab_similarity){.count = count, .embedding = (sites & vectors) && !(sites & at_scores)};
     similarity->mean = calloc(2 * count + 1, sizeof *similarity->mean);
-    if (!similarity->mean) {
+    if (!similarity->mean)
         return lab_fail_memory(error, "a similarity");
-    }
     similarity->deviation = similarity->mean + count;
     similarity_job job = {.result = similarity, .subject = subject, .shape = subject->shape, .count = count};
     locus_status status = place(&job, paths, origin, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = similarity->embedding ? compute_table(&job, error) : compute_scores(&job, error);
-    }
     close_job(&job);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         lab_similarity_free(similarity);
-    }
     return status;
 }

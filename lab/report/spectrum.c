@@ -16,9 +16,8 @@
 #define STANDS_STILL 1e-9 /* what of W − I is rounding */
 
 void lab_spectrum_free(lab_spectrum *spectrum) {
-    for (size_t i = 0; spectrum->panels && i < spectrum->count; i++) {
+    for (size_t i = 0; spectrum->panels && i < spectrum->count; i++)
         free(spectrum->panels[i].angles);
-    }
     free(spectrum->panels);
     *spectrum = (lab_spectrum){0};
 }
@@ -40,9 +39,8 @@ static size_t list_generators(const locus_group *group, size_t most, generator *
     for (size_t c = 0; c < locus_group_coordinates(group); c++) {
         locus_coordinate coordinate = locus_group_coordinate(group, c);
         int64_t branches = coordinate.kind == LOCUS_COORDINATE_TREE ? coordinate.size : 1;
-        for (int64_t b = 1; b <= branches && count < most; b++) {
+        for (int64_t b = 1; b <= branches && count < most; b++)
             list[count++] = (generator){c, b};
-        }
     }
     return count;
 }
@@ -51,16 +49,14 @@ static void title_of(const locus_group *group, generator own, char *title, size_
     const size_t count = locus_group_coordinates(group);
     const locus_coordinate coordinate = locus_group_coordinate(group, own.coordinate);
     char where[40] = "";
-    if (count > 1) {
+    if (count > 1)
         snprintf(where, sizeof where, "coordinate %zu: ", own.coordinate + 1);
-    }
-    if (coordinate.kind == LOCUS_COORDINATE_TREE) {
+    if (coordinate.kind == LOCUS_COORDINATE_TREE)
         snprintf(title, size, "%sbranch %" PRId64, where, own.branch);
-    } else if (coordinate.kind == LOCUS_COORDINATE_CYCLE) {
+    else if (coordinate.kind == LOCUS_COORDINATE_CYCLE)
         snprintf(title, size, "%scycle of %" PRId64, where, coordinate.size);
-    } else {
+    else
         snprintf(title, size, "%s%s", where, count > 1 ? "axis" : "sequence");
-    }
 }
 
 /* ---- from the normal form ---- */
@@ -71,23 +67,19 @@ static locus_status take_angles(lab_spectrum_panel *panel, const locus_fold_shap
     const size_t row = shape->coordinates * shape->pairs;
     panel->heads = shape->heads;
     panel->angles = calloc(shape->heads * shape->pairs + 1, sizeof *panel->angles);
-    if (!panel->angles) {
+    if (!panel->angles)
         return lab_fail_memory(error, "a spectrum");
-    }
     bool *follows = calloc(shape->pairs + 1, sizeof *follows);
     for (size_t i = 0; follows && i < shape->pairs; i++) {
-        for (size_t h = 0; h < shape->heads; h++) {
+        for (size_t h = 0; h < shape->heads; h++)
             follows[i] = follows[i] || angles[h * row + coordinate * shape->pairs + i] != 0;
-        }
         panel->count += follows[i];
     }
     for (size_t h = 0; follows && h < shape->heads; h++) {
         double *out = panel->angles + h * panel->count;
-        for (size_t i = 0; i < shape->pairs; i++) {
-            if (follows[i]) {
+        for (size_t i = 0; i < shape->pairs; i++)
+            if (follows[i])
                 *out++ = fabs(angles[h * row + coordinate * shape->pairs + i]);
-            }
-        }
         qsort(panel->angles + h * panel->count, panel->count, sizeof *out, falling);
     }
     locus_status status = follows ? LOCUS_OK : lab_fail_memory(error, "a spectrum");
@@ -99,12 +91,10 @@ static locus_status from_normal_form(lab_spectrum *spectrum, const locus_binding
                                      const locus_fold_shape *shape, const generator *generators, locus_error *error) {
     double *angles = calloc(shape->heads * shape->coordinates * shape->pairs + 1, sizeof *angles);
     locus_status status = angles ? LOCUS_OK : lab_fail_memory(error, "a spectrum");
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_fold(binding, NULL, angles, NULL, error);
-    }
-    for (size_t i = 0; i < spectrum->count && status == LOCUS_OK; i++) {
+    for (size_t i = 0; i < spectrum->count && status == LOCUS_OK; i++)
         status = take_angles(&spectrum->panels[i], shape, angles, generators[i].coordinate, error);
-    }
     free(angles);
     return status;
 }
@@ -114,9 +104,8 @@ static locus_status from_normal_form(lab_spectrum *spectrum, const locus_binding
 /* Turns rows and columns p and q of C so that C[p][q] = 0; V gathers the turns in its rows. */
 static void jacobi_turn(size_t n, double *C, double *V, size_t p, size_t q) {
     double apart = C[q * n + q] - C[p * n + p], t, c, s;
-    if (C[p * n + q] == 0) {
+    if (C[p * n + q] == 0)
         return;
-    }
     double ratio = apart / (2 * C[p * n + q]);
     t = (ratio < 0 ? -1 : 1) / (fabs(ratio) + sqrt(1 + ratio * ratio));
     c = 1 / sqrt(1 + t * t);
@@ -137,9 +126,8 @@ static void jacobi_turn(size_t n, double *C, double *V, size_t p, size_t q) {
 
 static double off_diagonal(size_t n, const double *C) {
     double most = 0;
-    for (size_t i = 0; i < n * n; i++) {
+    for (size_t i = 0; i < n * n; i++)
         most = i / n != i % n && fabs(C[i]) > most ? fabs(C[i]) : most;
-    }
     return most;
 }
 
@@ -151,27 +139,23 @@ static void angles_of(size_t n, const double *W, size_t stride, double *angles, 
         V[i] = i / n == i % n;
     }
     for (size_t sweep = 0; sweep < SWEEPS && off_diagonal(n, C) > 1e-15; sweep++) {
-        for (size_t p = 0; p < n; p++) {
-            for (size_t q = p + 1; q < n; q++) {
+        for (size_t p = 0; p < n; p++)
+            for (size_t q = p + 1; q < n; q++)
                 jacobi_turn(n, C, V, p, q);
-            }
-        }
     }
     for (size_t v = 0; v < n; v++) {
         double sine = 0;
         for (size_t i = 0; i < n; i++) {
             double sum = 0;
-            for (size_t j = 0; j < n; j++) {
+            for (size_t j = 0; j < n; j++)
                 sum += (W[i * stride + j] - W[j * stride + i]) / 2 * V[v * n + j];
-            }
             sine += sum * sum;
         }
         all[v] = atan2(sqrt(sine), C[v * n + v]);
     }
     qsort(all, n, sizeof *all, falling);
-    for (size_t i = 0; i < n; i += 2) {
+    for (size_t i = 0; i < n; i += 2)
         angles[i / 2] = all[i];
-    }
 }
 
 /* One step of a generator as a path: "(0,1,0)". */
@@ -200,19 +184,15 @@ static locus_status operator_of(const lab_figure_subject *subject, const locus_p
     locus_workspace workspace = {0};
     locus_tensor x = locus_tensor_view(columns, LOCUS_FLOAT64, 3, sizes);
     locus_status status = same ? LOCUS_OK : lab_fail_memory(error, "an operator");
-    for (size_t i = 0; status == LOCUS_OK && i < dim; i++) {
+    for (size_t i = 0; status == LOCUS_OK && i < dim; i++)
         same[i] = path;
-    }
     memset(columns, 0, dim * heads * dim * sizeof *columns);
-    for (size_t i = 0; i < dim * heads; i++) {
+    for (size_t i = 0; i < dim * heads; i++)
         columns[i * dim + i / heads] = 1;
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = locus_positions_create_paths(&positions, locus_path_group(path), &packing, same, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_figure_plan(&plan, subject, positions, NULL, error);
-    }
     if (status == LOCUS_OK) {
         workspace.bytes = locus_apply_workspace(plan, LOCUS_ROLE_KEY, LOCUS_FLOAT64, NULL);
         workspace.data = workspace.bytes ? locus_allocate(workspace.bytes) : NULL;
@@ -257,9 +237,8 @@ static locus_status take_eigenvalues(lab_spectrum_panel *panel, const locus_shap
     }
     for (size_t h = 0; h < heads; h++) {
         double *W = work + 2 * dim * dim + dim;
-        for (size_t i = 0; i < block * block; i++) {
+        for (size_t i = 0; i < block * block; i++)
             W[i] = columns[((first + i % block) * heads + h) * dim + first + i / block];
-        }
         angles_of(block, W, block, panel->angles + h * panel->count, work);
     }
     free(work);
@@ -275,12 +254,10 @@ static locus_status from_operators(lab_spectrum *spectrum, const lab_figure_subj
     for (size_t i = 0; i < spectrum->count && status == LOCUS_OK; i++) {
         locus_path *path = NULL;
         status = step_path(group, generators[i], &path, error);
-        if (status == LOCUS_OK) {
+        if (status == LOCUS_OK)
             status = operator_of(subject, path, columns, error);
-        }
-        if (status == LOCUS_OK) {
+        if (status == LOCUS_OK)
             status = take_eigenvalues(&spectrum->panels[i], shape, columns, error);
-        }
         locus_path_destroy(&path);
     }
     free(columns);
@@ -298,15 +275,13 @@ locus_status lab_spectrum_compute(lab_spectrum *spectrum, const lab_figure_subje
         return lab_fail_memory(error, "a spectrum");
     }
     spectrum->count = list_generators(group, most, generators);
-    for (size_t i = 0; i < spectrum->count; i++) {
+    for (size_t i = 0; i < spectrum->count; i++)
         title_of(group, generators[i], spectrum->panels[i].title, sizeof spectrum->panels[i].title);
-    }
     locus_status status = locus_fold_measure(subject->binding, &normal, NULL) == LOCUS_OK
                               ? from_normal_form(spectrum, subject->binding, &normal, generators, error)
                               : from_operators(spectrum, subject, generators, error);
     free(generators);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         lab_spectrum_free(spectrum);
-    }
     return status;
 }

@@ -32,9 +32,8 @@ static double fraction(double x, double a, double b) {
             factor = c * d;
             value *= factor;
         }
-        if (fabs(factor - 1) < DBL_EPSILON) {
+        if (fabs(factor - 1) < DBL_EPSILON)
             break;
-        }
     }
     return value;
 }
@@ -46,20 +45,17 @@ static double beta_below(double x, double rest, double a, double b) {
 
 double lab_student_tails(double t, double degrees) {
     const double square = t * t, a = degrees / 2, b = 0.5;
-    if (!(square > 0)) {
+    if (!(square > 0))
         return 1;
-    }
-    if (!isfinite(square)) {
+    if (!isfinite(square))
         return 0;
-    }
     const double x = degrees / (degrees + square), rest = square / (degrees + square);
     return x < (a + 1) / (a + b + 2) ? beta_below(x, rest, a, b) : 1 - beta_below(rest, x, b, a);
 }
 
 double lab_student(double miss, double degrees) {
-    if (!(degrees > 0)) {
+    if (!(degrees > 0))
         return INFINITY;
-    }
     double low = 0, high = 1;
     while (lab_student_tails(high, degrees) > miss) {
         low = high;

@@ -16,11 +16,9 @@
 /* ---- which runs ---- */
 
 static bool is_wanted(const lab_run *run, const lab_summary_filter *filter) {
-    for (size_t i = 0; i < filter->run_count; i++) {
-        if (filter->runs[i] == run->id) {
+    for (size_t i = 0; i < filter->run_count; i++)
+        if (filter->runs[i] == run->id)
             return true;
-        }
-    }
     return filter->run_count == 0;
 }
 
@@ -68,15 +66,13 @@ static locus_status take_runs(lab_summary *summary, lab_store *store, const lab_
 static char *section_key(const lab_run *run) {
     static const char *const free_fields[] = {"seed", "encoding", "checkpoint_seconds", "test_lengths"};
     cJSON *config = cJSON_Parse(run->config ? run->config : "");
-    for (size_t i = 0; i < sizeof free_fields / sizeof *free_fields; i++) {
+    for (size_t i = 0; i < sizeof free_fields / sizeof *free_fields; i++)
         cJSON_DeleteItemFromObjectCaseSensitive(config, free_fields[i]);
-    }
     char *text = config ? cJSON_PrintUnformatted(config) : NULL;
     const bool lacks = config && !text;
     cJSON_Delete(config);
-    if (lacks) {
+    if (lacks)
         return NULL;
-    }
     size_t bytes = (text ? strlen(text) : 0) + strlen(run->task) + strlen(run->budget) + strlen(run->setup) +
                    strlen(run->embedding_init) + 8;
     char *key = malloc(bytes);
@@ -96,9 +92,8 @@ static lab_summary_section *find_section(lab_summary *summary, char **keys, cons
             return &summary->sections[i];
         }
     }
-    if (!key) {
+    if (!key)
         return NULL;
-    }
     lab_summary_section *section = &summary->sections[summary->section_count];
     keys[summary->section_count++] = key;
     *section = (lab_summary_section){.task = run->task,
@@ -112,11 +107,9 @@ static lab_summary_section *find_section(lab_summary *summary, char **keys, cons
 }
 
 static lab_summary_row *find_row(const lab_summary *summary, lab_summary_section *section, const lab_run *run) {
-    for (size_t i = 0; i < section->row_count; i++) {
-        if (strcmp(section->rows[i].encoding, run->encoding) == 0) {
+    for (size_t i = 0; i < section->row_count; i++)
+        if (strcmp(section->rows[i].encoding, run->encoding) == 0)
             return &section->rows[i];
-        }
-    }
     lab_summary_row *row = &section->rows[section->row_count++];
     row->encoding = run->encoding;
     row->runs = calloc(summary->run_count, sizeof *row->runs);
@@ -152,9 +145,8 @@ static locus_status sort_runs(lab_summary *summary, locus_error *error) {
             row->done += summary->runs[i].state == LAB_RUN_DONE;
         }
     }
-    for (size_t i = 0; keys && i < summary->section_count; i++) {
+    for (size_t i = 0; keys && i < summary->section_count; i++)
         free(keys[i]);
-    }
     free(keys);
     return good ? LOCUS_OK : lab_fail(error, LOCUS_ERROR_MEMORY, "summary", "out of memory while reading the runs");
 }
@@ -166,9 +158,8 @@ static size_t encoding_rank(const lab_summary *summary, const char *encoding) {
     size_t rank = 0;
     for (size_t i = 0; i < summary->run_count && strcmp(summary->runs[i].encoding, encoding) != 0; i++) {
         size_t j = 0;
-        while (j < i && strcmp(summary->runs[j].encoding, summary->runs[i].encoding) != 0) {
+        while (j < i && strcmp(summary->runs[j].encoding, summary->runs[i].encoding) != 0)
             j++;
-        }
         rank += j == i;
     }
     return rank;
@@ -179,19 +170,16 @@ static void order_rows(const lab_summary *summary, lab_summary_section *section)
     for (size_t i = 1; i < section->row_count; i++) {
         lab_summary_row row = section->rows[i];
         size_t at = i, rank = encoding_rank(summary, row.encoding);
-        for (; at > 0 && encoding_rank(summary, section->rows[at - 1].encoding) > rank; at--) {
+        for (; at > 0 && encoding_rank(summary, section->rows[at - 1].encoding) > rank; at--)
             section->rows[at] = section->rows[at - 1];
-        }
         section->rows[at] = row;
     }
 }
 
 static lab_summary_row *row_of(const lab_summary_section *section, const char *encoding) {
-    for (size_t i = 0; i < section->row_count; i++) {
-        if (strcmp(section->rows[i].encoding, encoding) == 0) {
+    for (size_t i = 0; i < section->row_count; i++)
+        if (strcmp(section->rows[i].encoding, encoding) == 0)
             return &section->rows[i];
-        }
-    }
     return NULL;
 }
 
@@ -200,16 +188,13 @@ static size_t free_colour(const lab_summary *summary, const char *encoding, size
     bool taken[LAB_SUMMARY_COLOURS] = {false};
     for (size_t s = 0; s < summary->section_count; s++) {
         const lab_summary_section *section = &summary->sections[s];
-        for (size_t i = 0; row_of(section, encoding) && i < section->row_count; i++) {
-            if (encoding_rank(summary, section->rows[i].encoding) < rank) {
+        for (size_t i = 0; row_of(section, encoding) && i < section->row_count; i++)
+            if (encoding_rank(summary, section->rows[i].encoding) < rank)
                 taken[section->rows[i].colour] = true;
-            }
-        }
     }
     size_t colour = 0;
-    while (colour < LAB_SUMMARY_COLOURS && taken[colour]) {
+    while (colour < LAB_SUMMARY_COLOURS && taken[colour])
         colour++;
-    }
     return colour < LAB_SUMMARY_COLOURS ? colour : rank % LAB_SUMMARY_COLOURS;
 }
 
@@ -217,15 +202,13 @@ static size_t free_colour(const lab_summary *summary, const char *encoding, size
 static void colour_rows(lab_summary *summary) {
     for (size_t i = 0, rank = 0; i < summary->run_count; i++) {
         const char *encoding = summary->runs[i].encoding;
-        if (encoding_rank(summary, encoding) != rank) {
+        if (encoding_rank(summary, encoding) != rank)
             continue; /* it came before */
-        }
         const size_t colour = free_colour(summary, encoding, rank++);
         for (size_t s = 0; s < summary->section_count; s++) {
             lab_summary_row *row = row_of(&summary->sections[s], encoding);
-            if (row) {
+            if (row)
                 row->colour = colour;
-            }
         }
     }
 }
@@ -241,11 +224,9 @@ bool lab_summary_shared_machine(const lab_summary *summary, const lab_summary_se
     for (size_t i = 0; i < section->row_count; i++) {
         for (size_t j = 0; j < section->rows[i].run_count; j++) {
             const lab_run *run = section->rows[i].runs[j];
-            for (size_t k = 0; run->state == LAB_RUN_DONE && k < summary->run_count; k++) {
-                if (ran_together(run, &summary->runs[k])) {
+            for (size_t k = 0; run->state == LAB_RUN_DONE && k < summary->run_count; k++)
+                if (ran_together(run, &summary->runs[k]))
                     return true;
-                }
-            }
         }
     }
     return false;
@@ -256,22 +237,18 @@ locus_status lab_summary_create(lab_summary *summary, lab_store *store, const la
     const size_t losses = lab_json_losses();
     *summary = (lab_summary){0};
     locus_status status = take_runs(summary, store, filter, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = sort_runs(summary, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         colour_rows(summary);
-    }
     for (size_t i = 0; i < summary->section_count && status == LOCUS_OK; i++) {
         order_rows(summary, &summary->sections[i]);
         status = lab_summary_score_section(&summary->sections[i], store, error);
     }
-    if (status == LOCUS_OK && lab_json_losses() != losses) { /* sections may have been mixed */
+    if (status == LOCUS_OK && lab_json_losses() != losses) /* sections may have been mixed */
         status = lab_fail_memory(error, "the configurations of runs");
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         lab_summary_free(summary);
-    }
     return status;
 }
 
@@ -284,9 +261,8 @@ void lab_summary_free(lab_summary *summary) {
         }
         free(summary->sections[i].rows);
     }
-    for (size_t i = 0; i < summary->run_count; i++) {
+    for (size_t i = 0; i < summary->run_count; i++)
         lab_run_free(&summary->runs[i]);
-    }
     free(summary->sections);
     free(summary->runs);
     *summary = (lab_summary){0};

@@ -24,9 +24,8 @@ static const char *grouped(double value, char *text, size_t size) {
     const int count = snprintf(digits, sizeof digits, "%.0f", value);
     size_t used = 0;
     for (int i = 0; i < count && used + 2 < size; i++) {
-        if (i > 0 && (count - i) % 3 == 0) {
+        if (i > 0 && (count - i) % 3 == 0)
             text[used++] = ',';
-        }
         text[used++] = digits[i];
     }
     text[used] = '\0';
@@ -51,9 +50,8 @@ static void describe_trees(lab_summary_section *section, const cJSON *config) {
     snprintf(section->title, sizeof section->title, "%.40s, %s first", section->task,
              section->order == LAB_ORDER_DEPTH ? "depth" : "breadth");
     section->other_trees = arity > 0 && arity != 2;
-    if (section->other_trees) {
+    if (section->other_trees)
         snprintf(kind, sizeof kind, "trees with %g children to a node,", arity);
-    }
     if (mean > 0) {
         section->trained_length = mean;
         snprintf(section->data, sizeof section->data, "%s of depth N(%g, %g), %g symbols%s", kind, mean,
@@ -91,9 +89,8 @@ static void describe_problems(lab_summary_section *section, const cJSON *config)
                  strcmp(section->task, "substring-search") == 0 ? "pieces" : "strings", mean,
                  number_of(config, "length_deviation"), number_of(config, "symbols"));
     }
-    if (what[0] != '\0') {
+    if (what[0] != '\0')
         snprintf(section->data, sizeof section->data, "%s, sequences of %g characters", what, sequence);
-    }
 }
 
 static void describe_text(lab_summary_section *section, const cJSON *config) {

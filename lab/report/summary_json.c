@@ -17,11 +17,10 @@ static void add_statistic(cJSON *object, const char *name, const lab_statistic *
     cJSON_AddNumberToObject(entry, "mean", statistic->mean);
     cJSON_AddNumberToObject(entry, "deviation", statistic->deviation);
     cJSON_AddNumberToObject(entry, "seeds", (double)statistic->count);
-    if (isfinite(statistic->half_width)) {
+    if (isfinite(statistic->half_width))
         cJSON_AddNumberToObject(entry, "half_width_95", statistic->half_width);
-    } else {
+    else
         cJSON_AddNullToObject(entry, "half_width_95");
-    }
 }
 
 static void add_published(cJSON *object, const char *name, bool known, double mean, double deviation) {
@@ -32,11 +31,10 @@ static void add_published(cJSON *object, const char *name, bool known, double me
     cJSON *entry = cJSON_AddObjectToObject(object, name);
     cJSON_AddStringToObject(entry, "budget", "paper");
     cJSON_AddNumberToObject(entry, "mean", mean);
-    if (deviation >= 0) {
+    if (deviation >= 0)
         cJSON_AddNumberToObject(entry, "deviation", deviation);
-    } else {
+    else
         cJSON_AddNullToObject(entry, "deviation");
-    }
 }
 
 static void add_runs(cJSON *object, const lab_summary_row *row) {
@@ -61,11 +59,10 @@ static void add_bins(cJSON *object, const char *name, const lab_summary_bins *bi
         cJSON *entry = cJSON_CreateObject();
         cJSON_AddItemToArray(list, entry);
         cJSON_AddNumberToObject(entry, "low", (double)bin->low);
-        if (bin->high < SIZE_MAX) {
+        if (bin->high < SIZE_MAX)
             cJSON_AddNumberToObject(entry, "high", (double)bin->high);
-        } else {
+        else
             cJSON_AddNullToObject(entry, "high");
-        }
         cJSON_AddNumberToObject(entry, "samples", (double)bin->samples);
         add_statistic(entry, "accuracy", &scores[i].accuracy);
         add_statistic(entry, "exact", &scores[i].exact);
@@ -100,9 +97,8 @@ static cJSON *row_json(const lab_summary_section *section, const lab_summary_row
                       {"steps_to_99", &row->steps_to_99},   {"tokens_per_second", &row->tokens_per_second},
                       {"wall_seconds", &row->wall_seconds}, {"peak_bytes", &row->peak_bytes},
                       {"parameters", &row->parameters}};
-    for (size_t i = 0; i < sizeof statistics / sizeof *statistics; i++) {
+    for (size_t i = 0; i < sizeof statistics / sizeof *statistics; i++)
         add_statistic(object, statistics[i].name, statistics[i].value);
-    }
     cJSON *lengths = cJSON_AddArrayToObject(object, "lengths");
     for (size_t i = 0; i < section->length_count; i++) {
         cJSON *entry = cJSON_CreateObject();
@@ -135,9 +131,8 @@ static void add_unseparated(cJSON *object, const lab_summary_section *section) {
 static void add_scale(cJSON *object, const lab_summary_section *section, const char *name) {
     cJSON *config = cJSON_Parse(section->config ? section->config : "");
     const char *scale = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, name));
-    if (scale) {
+    if (scale)
         cJSON_AddStringToObject(object, name, scale);
-    }
     cJSON_Delete(config);
 }
 
@@ -155,18 +150,16 @@ struct cJSON *lab_summary_json(const lab_summary *summary) {
         add_scale(object, section, "logit_scale");
         cJSON_AddStringToObject(object, "data", section->data);
         cJSON_AddStringToObject(object, "measure", lab_measure_name(section->measure));
-        if (section->kind == LAB_TASK_TREES) {
+        if (section->kind == LAB_TASK_TREES)
             cJSON_AddStringToObject(object, "order", section->order == LAB_ORDER_DEPTH ? "depth" : "breadth");
-        }
         if (section->kind == LAB_TASK_EXPRESSIONS) {
             cJSON_AddNumberToObject(object, "chance", section->chance);
             cJSON_AddNumberToObject(object, "majority", section->majority);
         }
         cJSON_AddBoolToObject(object, "shared_machine", lab_summary_shared_machine(summary, section));
         cJSON *rows = cJSON_AddArrayToObject(object, "rows");
-        for (size_t j = 0; j < section->row_count; j++) {
+        for (size_t j = 0; j < section->row_count; j++)
             cJSON_AddItemToArray(rows, row_json(section, &section->rows[j]));
-        }
         add_unseparated(object, section);
     }
     return root;

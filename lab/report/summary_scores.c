@@ -47,9 +47,8 @@ static bool find_final(const run_finals *run, const char *set, const char *name,
 static lab_statistic over_finals(const row_finals *finals, const char *set, const char *name) {
     double *values = finals->room[0];
     size_t have = 0;
-    for (size_t i = 0; i < finals->count; i++) {
+    for (size_t i = 0; i < finals->count; i++)
         have += find_final(&finals->runs[i], set, name, &values[have]);
-    }
     return lab_statistic_of(values, have);
 }
 
@@ -72,9 +71,8 @@ static lab_statistic over_runs(const row_finals *finals, run_number *number) {
     size_t have = 0;
     for (size_t i = 0; i < finals->count; i++) {
         const double value = number(finals->runs[i].run);
-        if (value > 0) {
+        if (value > 0)
             values[have++] = value;
-        }
     }
     return lab_statistic_of(values, have);
 }
@@ -85,13 +83,11 @@ static lab_statistic over_runs(const row_finals *finals, run_number *number) {
 static void add_lengths(lab_summary_section *section, const run_finals *run) {
     for (size_t i = 0; i < run->count; i++) {
         unsigned long length;
-        if (strncmp(run->finals[i].set, "test:", 5) != 0 || (length = strtoul(run->finals[i].set + 5, NULL, 10)) == 0) {
+        if (strncmp(run->finals[i].set, "test:", 5) != 0 || (length = strtoul(run->finals[i].set + 5, NULL, 10)) == 0)
             continue;
-        }
         size_t at = 0;
-        while (at < section->length_count && section->lengths[at] < length) {
+        while (at < section->length_count && section->lengths[at] < length)
             at++;
-        }
         bool known = at < section->length_count && section->lengths[at] == length;
         if (!known && section->length_count < LAB_SUMMARY_MAX_LENGTHS) {
             memmove(&section->lengths[at + 1], &section->lengths[at],
@@ -117,14 +113,12 @@ static void score_lengths(lab_summary_row *row, const lab_summary_section *secti
 static bool read_bin(const char *set, const char *prefix, lab_summary_bin *bin) {
     const size_t start = strlen(prefix);
     char *end;
-    if (strncmp(set, prefix, start) != 0 || set[start] < '0' || set[start] > '9') {
+    if (strncmp(set, prefix, start) != 0 || set[start] < '0' || set[start] > '9')
         return false;
-    }
     *bin = (lab_summary_bin){.low = strtoul(set + start, &end, 10)};
     bin->high = bin->low;
-    if (*end == '-' || *end == '+') {
+    if (*end == '-' || *end == '+')
         bin->high = end[1] >= '0' && end[1] <= '9' ? strtoul(end + 1, &end, 10) : SIZE_MAX;
-    }
     return bin->high >= bin->low;
 }
 
@@ -140,12 +134,10 @@ static void add_bins(lab_summary_bins *bins, const char *prefix, const run_final
     for (size_t i = 0; i < run->count; i++) {
         lab_summary_bin bin;
         size_t at = 0;
-        if (!read_bin(run->finals[i].set, prefix, &bin)) {
+        if (!read_bin(run->finals[i].set, prefix, &bin))
             continue;
-        }
-        while (at < bins->count && bin_before(&bins->bins[at], &bin)) {
+        while (at < bins->count && bin_before(&bins->bins[at], &bin))
             at++;
-        }
         if ((at == bins->count || !same_bin(&bins->bins[at], &bin)) && bins->count < LAB_SUMMARY_MAX_BINS) {
             memmove(&bins->bins[at + 1], &bins->bins[at], (bins->count - at) * sizeof *bins->bins);
             bins->bins[at] = bin;
@@ -178,13 +170,11 @@ static lab_statistic weighted(const double *values, const double *weights, size_
         total += weights[i];
         sum += weights[i] * values[i];
     }
-    if (count == 0) {
+    if (count == 0)
         return statistic;
-    }
     statistic.mean = sum / total;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         squares += weights[i] * (values[i] - statistic.mean) * (values[i] - statistic.mean);
-    }
     const double n = (double)count;
     statistic.deviation = count > 1 ? sqrt(squares / total * n / (n - 1)) : 0;
     statistic.half_width =
@@ -205,9 +195,8 @@ static lab_statistic over_bin(const bin_job *job, const lab_summary_bin *bin, co
         const run_finals *run = &job->finals->runs[i];
         double samples = 1;
         const bool known = find_in_bin(run, job->prefix, bin, "samples", &samples);
-        if ((!known || samples > 0) && find_in_bin(run, job->prefix, bin, name, &values[have])) {
+        if ((!known || samples > 0) && find_in_bin(run, job->prefix, bin, name, &values[have]))
             weights[have++] = known ? samples : 1;
-        }
     }
     return weighted(values, weights, have);
 }
@@ -215,9 +204,8 @@ static lab_statistic over_bin(const bin_job *job, const lab_summary_bin *bin, co
 static locus_status score_bins(lab_summary_bin_score **scores, const lab_summary_bins *bins, const bin_job *job,
                                locus_error *error) {
     *scores = calloc(bins->count + 1, sizeof **scores);
-    if (!*scores) {
+    if (!*scores)
         return lab_fail_memory(error, "a summary");
-    }
     for (size_t i = 0; i < bins->count; i++) {
         (*scores)[i] =
             (lab_summary_bin_score){over_bin(job, &bins->bins[i], "accuracy"), over_bin(job, &bins->bins[i], "exact"),
@@ -247,23 +235,19 @@ static locus_status score_trees(lab_summary_row *row, const lab_summary_section 
 /* All runs of a section have one test set. */
 static void add_guesses(lab_summary_section *section, const run_finals *run) {
     double value;
-    if (section->kind == LAB_TASK_EXPRESSIONS && find_final(run, "test", "chance", &value)) {
+    if (section->kind == LAB_TASK_EXPRESSIONS && find_final(run, "test", "chance", &value))
         section->chance = value;
-    }
-    if (section->kind == LAB_TASK_EXPRESSIONS && find_final(run, "test", "majority", &value)) {
+    if (section->kind == LAB_TASK_EXPRESSIONS && find_final(run, "test", "majority", &value))
         section->majority = value;
-    }
 }
 
 /* Problems that are decoded are about the share solved; the others, whose next letters are random, about the loss. */
 static void choose_measure(lab_summary_section *section) {
     section->measure =
         section->kind == LAB_TASK_TEXT || section->kind == LAB_TASK_PROBLEMS ? LAB_MEASURE_LOSS : LAB_MEASURE_ACCURACY;
-    for (size_t i = 0; section->kind == LAB_TASK_PROBLEMS && i < section->row_count; i++) {
-        if (section->rows[i].greedy_exact.count > 0) {
+    for (size_t i = 0; section->kind == LAB_TASK_PROBLEMS && i < section->row_count; i++)
+        if (section->rows[i].greedy_exact.count > 0)
             section->measure = LAB_MEASURE_SOLVED;
-        }
-    }
 }
 
 const lab_statistic *lab_summary_score(const lab_summary_section *section, const lab_summary_row *row) {
@@ -313,9 +297,8 @@ static locus_status steps_to_99(lab_summary_row *row, const row_finals *finals, 
             }
         }
         free(curve);
-        if (status != LOCUS_OK) {
+        if (status != LOCUS_OK)
             return status;
-        }
     }
     row->steps_to_99 = lab_statistic_of(values, have);
     return LOCUS_OK;
@@ -356,9 +339,8 @@ static locus_status score_images(lab_summary_row *row, const row_finals *finals,
         lab_metric *curve = NULL;
         size_t points = 0;
         status = lab_store_metrics(store, finals->runs[i].run->id, "dev.accuracy", &curve, &points, error);
-        if (status == LOCUS_OK) {
+        if (status == LOCUS_OK)
             add_image_scores(&scores, &finals->runs[i], curve, points);
-        }
         free(curve);
     }
     row->accuracy_half = lab_statistic_of(scores.half, scores.halves);
@@ -383,12 +365,10 @@ static locus_status score_row(lab_summary_row *row, const lab_summary_section *s
     row->parameters = over_runs(finals, run_parameters);
     score_lengths(row, section, finals);
     locus_status status = steps_to_99(row, finals, store, error);
-    if (status == LOCUS_OK && has_bins(section)) {
+    if (status == LOCUS_OK && has_bins(section))
         status = score_trees(row, section, finals, error);
-    }
-    if (status == LOCUS_OK && section->kind == LAB_TASK_IMAGES) {
+    if (status == LOCUS_OK && section->kind == LAB_TASK_IMAGES)
         status = score_images(row, finals, store, error);
-    }
     return status;
 }
 
@@ -398,9 +378,8 @@ static locus_status read_finals(const lab_summary_row *row, lab_store *store, ro
     locus_status status = LOCUS_OK;
     finals->runs = calloc(most, sizeof *finals->runs);
     finals->room[0] = calloc(3 * most, sizeof **finals->room);
-    if (!finals->runs || !finals->room[0]) {
+    if (!finals->runs || !finals->room[0])
         return lab_fail_memory(error, "a summary");
-    }
     finals->room[1] = finals->room[0] + most;
     finals->room[2] = finals->room[1] + most;
     for (size_t i = 0; i < row->run_count && status == LOCUS_OK; i++) {
@@ -414,9 +393,8 @@ static locus_status read_finals(const lab_summary_row *row, lab_store *store, ro
 }
 
 static void free_finals(row_finals *finals) {
-    for (size_t i = 0; i < finals->count; i++) {
+    for (size_t i = 0; i < finals->count; i++)
         free(finals->runs[i].finals);
-    }
     free(finals->runs);
     free(finals->room[0]);
 }
@@ -442,13 +420,11 @@ static locus_status read_section(lab_summary_section *section, lab_store *store,
 locus_status lab_summary_score_section(lab_summary_section *section, lab_store *store, locus_error *error) {
     row_finals *finals = calloc(section->row_count + 1, sizeof *finals);
     locus_status status = finals ? read_section(section, store, finals, error) : lab_fail_memory(error, "a summary");
-    for (size_t i = 0; i < section->row_count && status == LOCUS_OK; i++) {
+    for (size_t i = 0; i < section->row_count && status == LOCUS_OK; i++)
         status = score_row(&section->rows[i], section, &finals[i], store, error);
-    }
     choose_measure(section);
-    for (size_t i = 0; finals && i < section->row_count; i++) {
+    for (size_t i = 0; finals && i < section->row_count; i++)
         free_finals(&finals[i]);
-    }
     free(finals);
     return status;
 }

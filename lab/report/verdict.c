@@ -47,9 +47,8 @@ static lab_verdict by_interval(const lab_claim_item *item, lab_claim_kind kind) 
 /* Whether a side that learns more could overturn the verdict: one that the lead grows with if the verdict is against
  * the subject, one that it shrinks with if it is for it, and each if it is that they are alike. */
 static bool could_overturn(const lab_side *side, const lab_claim_item *item, lab_claim_kind kind) {
-    if (kind == LAB_CLAIM_SIMILAR) {
+    if (kind == LAB_CLAIM_SIMILAR)
         return item->verdict == LAB_SUPPORTED || (item->lead > 0 ? side->weight < 0 : side->weight > 0);
-    }
     return item->verdict == LAB_SUPPORTED ? side->weight < 0 : side->weight > 0;
 }
 
@@ -64,9 +63,8 @@ static lab_reason learning_reason(lab_convergence convergence) {
 /* Nobody has left chance: of four fields, in one of the orders, which are two after the other. */
 static bool all_at_chance(const lab_side *sides, size_t count) {
     bool any = false;
-    for (size_t i = 0; i + 1 < count; i += 2) {
+    for (size_t i = 0; i + 1 < count; i += 2)
         any = any || (sides[i].at_chance && sides[i + 1].at_chance);
-    }
     return any;
 }
 
@@ -81,9 +79,8 @@ static void decide(lab_case *one, const lab_claim *claim) {
     lab_claim_item *item = &one->item;
     item->verdict = LAB_OPEN;
     item->reason = before_interval(item, one->sides, one->side_count);
-    if (item->reason != LAB_REASON_NONE) {
+    if (item->reason != LAB_REASON_NONE)
         return;
-    }
     item->verdict = by_interval(item, claim->kind);
     item->reason = item->verdict == LAB_OPEN ? LAB_REASON_INTERVAL : LAB_REASON_NONE;
     for (size_t i = 0; i < one->side_count && item->verdict != LAB_OPEN && !claim->after_steps; i++) {
@@ -118,9 +115,8 @@ static lab_claim_item *next_of(lab_case *cases, size_t count) {
     lab_claim_item *next = NULL;
     for (size_t i = 0; i < count; i++) {
         lab_claim_item *item = &cases[i].item;
-        if (!(item->miss > 0) && (next == NULL || item->p < next->p)) {
+        if (!(item->miss > 0) && (next == NULL || item->p < next->p))
             next = item;
-        }
     }
     return next;
 }
@@ -139,7 +135,6 @@ void lab_verdicts_decide(lab_case *cases, size_t count, size_t m, const lab_clai
         item->miss = miss;
         lab_contrast_widen(&item->contrast, miss);
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         decide(&cases[i], claim);
-    }
 }

@@ -29,9 +29,8 @@ static void complain(checker *check, const char *format, ...) {
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    for (const char *c = check->page->own; c < check->at; c++) {
+    for (const char *c = check->page->own; c < check->at; c++)
         line += *c == '\n';
-    }
     check->told++;
     check->tell(check->context, line, text);
 }
@@ -43,18 +42,14 @@ static bool is_counted(const checker *check, const lab_written_number *first, co
     const size_t part = strtoul(first->digits, NULL, 10), whole = strtoul(second->digits, NULL, 10);
     lab_written_number one, other;
     const char *start = check->page->generated;
-    for (const char *at = start; lab_written_number_next(start, at, &one); at = one.end) {
+    for (const char *at = start; lab_written_number_next(start, at, &one); at = one.end)
         if (lab_written_number_counts(start, &one, &other) && strcmp(one.digits, first->digits) == 0 &&
-            strcmp(other.digits, second->digits) == 0) {
+            strcmp(other.digits, second->digits) == 0)
             return true;
-        }
-    }
     for (size_t i = 0; i < findings->count; i++) {
-        for (size_t v = 0; v < 3; v++) {
-            if (findings->findings[i].item_count == whole && findings->findings[i].counts[v] == part) {
+        for (size_t v = 0; v < 3; v++)
+            if (findings->findings[i].item_count == whole && findings->findings[i].counts[v] == part)
                 return true;
-            }
-        }
     }
     return false;
 }
@@ -66,19 +61,16 @@ static int verdict_at(const char *text, bool any_case) {
     for (int verdict = 0; verdict < 3; verdict++) {
         const char *name = lab_verdict_name((lab_verdict)verdict);
         const size_t length = strlen(name);
-        if ((any_case ? strncasecmp : strncmp)(text, name, length) == 0 && !lab_written_is_word(text[length])) {
+        if ((any_case ? strncasecmp : strncmp)(text, name, length) == 0 && !lab_written_is_word(text[length]))
             return verdict;
-        }
     }
     return -1;
 }
 
 static bool is_everywhere(const lab_findings *findings, int verdict) {
-    for (size_t i = 0; i < findings->count; i++) {
-        if ((int)findings->findings[i].verdict != verdict) {
+    for (size_t i = 0; i < findings->count; i++)
+        if ((int)findings->findings[i].verdict != verdict)
             return false;
-        }
-    }
     return findings->count > 0;
 }
 
@@ -97,13 +89,11 @@ typedef struct link {
 static bool read_link(const char *at, link *found) {
     const size_t text = strcspn(at + 1, "]["), longest_text = sizeof found->text - 1;
     const char *middle = at + 1 + text;
-    if (text > longest_text || !begins_with(middle, "](")) {
+    if (text > longest_text || !begins_with(middle, "]("))
         return false;
-    }
     const size_t target = strcspn(middle + 2, ") \n");
-    if (target >= sizeof found->target || middle[2 + target] != ')') {
+    if (target >= sizeof found->target || middle[2 + target] != ')')
         return false;
-    }
     snprintf(found->text, sizeof found->text, "%.*s", (int)text, at + 1);
     snprintf(found->target, sizeof found->target, "%.*s", (int)target, middle + 2);
     found->end = middle + 2 + target + 1;
@@ -129,9 +119,8 @@ static void check_link(checker *check, const link *seen) {
     char why[160];
     lab_written_value value;
     lab_written_number written, second;
-    if (path == NULL) {
+    if (path == NULL)
         return; /* from elsewhere, and it says where */
-    }
     path = strchr(path, '#') + 1;
     if (strncmp(seen->target, check->page->runs, (size_t)(path - 1 - seen->target)) != 0 ||
         strlen(check->page->runs) != (size_t)(path - 1 - seen->target)) {
@@ -140,12 +129,10 @@ static void check_link(checker *check, const link *seen) {
         complain(check, "'%s': %s", path, why);
     } else if (value.word != NULL) {
         const char *at = seen->text;
-        while (*at != '\0' && verdict_at(at, true) < 0) {
+        while (*at != '\0' && verdict_at(at, true) < 0)
             at++;
-        }
-        if (*at == '\0' || strncasecmp(at, value.word, strlen(value.word)) != 0) {
+        if (*at == '\0' || strncasecmp(at, value.word, strlen(value.word)) != 0)
             complain(check, "'%s' is said of '%s', whose verdict is %s", seen->text, path, value.word);
-        }
     } else if (!lab_written_number_next(seen->text, seen->text, &written)) {
         complain(check, "'%s' says no number of '%s', which is %g", seen->text, path, value.value);
     } else if (!(lab_written_number_counts(seen->text, &written, &second) ? says_count(&written, &second, value.value)
@@ -159,13 +146,11 @@ static void check_link(checker *check, const link *seen) {
 /* The paragraph, item of a list or row of a table that a number stands in. */
 static char *passage_of(const char *start, const char *at) {
     const char *begin = at, *end = at;
-    while (begin > start && !(begin[-1] == '\n' && (*begin == '\n' || *begin == '-' || *begin == '|'))) {
+    while (begin > start && !(begin[-1] == '\n' && (*begin == '\n' || *begin == '-' || *begin == '|')))
         begin--;
-    }
     end += strcspn(end, "\n");
-    while (*end == '\n' && end[1] != '\n' && end[1] != '-' && end[1] != '|' && end[1] != '\0') {
+    while (*end == '\n' && end[1] != '\n' && end[1] != '-' && end[1] != '|' && end[1] != '\0')
         end += 1 + strcspn(end + 1, "\n");
-    }
     return strndup(begin, (size_t)(end - begin));
 }
 
@@ -205,9 +190,8 @@ static const char *check_word(checker *check) {
         complain(check, "%s is not the verdict of every claim: link it to the one that is meant",
                  lab_verdict_name((lab_verdict)verdict));
     }
-    while (lab_written_is_word(*at)) {
+    while (lab_written_is_word(*at))
         at++;
-    }
     return at;
 }
 

@@ -13,15 +13,13 @@ static bool begins_with(const char *text, const char *word) {
 
 /* Behind spaces of any kind and the end of a line. */
 static const char *skip_space(const char *text) {
-    for (;;) {
-        if (*text == ' ' || *text == '\n') {
+    for (;;)
+        if (*text == ' ' || *text == '\n')
             text++;
-        } else if (begins_with(text, "\xc2\xa0") || begins_with(text, "\xe2\x80\xaf")) {
+        else if (begins_with(text, "\xc2\xa0") || begins_with(text, "\xe2\x80\xaf"))
             text += *text == '\xc2' ? 2 : 3;
-        } else {
+        else
             return text;
-        }
-    }
 }
 
 bool lab_written_is_word(char c) {
@@ -49,14 +47,12 @@ bool lab_written_number_read(const char *start, const char *text, lab_written_nu
         const bool group = *at == ',' && dots == 0 && isdigit((unsigned char)at[1]) && isdigit((unsigned char)at[2]) &&
                            isdigit((unsigned char)at[3]) && !isdigit((unsigned char)at[4]);
         const bool dot = *at == '.' && isdigit((unsigned char)at[1]);
-        if (!isdigit((unsigned char)*at) && !group && !dot) {
+        if (!isdigit((unsigned char)*at) && !group && !dot)
             break;
-        }
         dots += dot;
         found->decimals += dots > 0 && !dot;
-        if (!group && used + 1 < sizeof found->digits) {
+        if (!group && used + 1 < sizeof found->digits)
             found->digits[used++] = *at;
-        }
     }
     found->digits[used] = '\0';
     found->end = at;
@@ -68,9 +64,8 @@ bool lab_written_number_read(const char *start, const char *text, lab_written_nu
 bool lab_written_number_next(const char *start, const char *at, lab_written_number *found) {
     for (; *at != '\0'; at++) {
         if (isdigit((unsigned char)*at) && (at == start || (!lab_written_is_word(at[-1]) && at[-1] != '.'))) {
-            if (lab_written_number_read(start, at, found)) {
+            if (lab_written_number_read(start, at, found))
                 return true;
-            }
             at = found->end - 1;
         }
     }
@@ -82,12 +77,10 @@ static void shorten(const char *digits, char text[32]) {
     snprintf(text, 32, "%s", digits);
     if (strchr(text, '.') != NULL) {
         size_t length = strlen(text);
-        while (text[length - 1] == '0') {
+        while (text[length - 1] == '0')
             text[--length] = '\0';
-        }
-        if (text[length - 1] == '.') {
+        if (text[length - 1] == '.')
             text[length - 1] = '\0';
-        }
     }
 }
 
@@ -103,26 +96,21 @@ bool lab_written_number_is_percent(const char *start, const lab_written_number *
     lab_written_number last = *one;
     while (!last.percent) {
         size_t i = 0, count = sizeof joints / sizeof *joints;
-        while (i < count &&
-               !(begins_with(last.end, joints[i]) && isdigit((unsigned char)last.end[strlen(joints[i])]))) {
+        while (i < count && !(begins_with(last.end, joints[i]) && isdigit((unsigned char)last.end[strlen(joints[i])])))
             i++;
-        }
-        if (i == count || !lab_written_number_read(start, last.end + strlen(joints[i]), &last)) {
+        if (i == count || !lab_written_number_read(start, last.end + strlen(joints[i]), &last))
             return false;
-        }
     }
     return true;
 }
 
 bool lab_written_number_counts(const char *start, const lab_written_number *first, lab_written_number *second) {
     const char *at = skip_space(first->end);
-    if (first->decimals > 0 || !begins_with(at, "of") || lab_written_is_word(at[2])) {
+    if (first->decimals > 0 || !begins_with(at, "of") || lab_written_is_word(at[2]))
         return false;
-    }
     at = skip_space(at + 2);
-    if (begins_with(at, "the ") || begins_with(at, "all ")) {
+    if (begins_with(at, "the ") || begins_with(at, "all "))
         at = skip_space(at + 4);
-    }
     return isdigit((unsigned char)*at) && lab_written_number_read(start, at, second) && second->decimals == 0 &&
            !second->percent;
 }

@@ -48,9 +48,8 @@ void lab_image_crop(const uint8_t *pixels, size_t side, size_t across, size_t do
     memset(out, 0, LAB_IMAGE_CHANNELS * side * side);
     for (size_t row = 0; width > 0 && row < LAB_IMAGE_CHANNELS * side; row++) {
         const size_t at = row % side + down; /* in the padded image */
-        if (at >= padding && at < side + padding) {
+        if (at >= padding && at < side + padding)
             memcpy(out + row * side + left, pixels + (row - row % side + at - padding) * side + skipped, width);
-        }
     }
 }
 
@@ -69,9 +68,8 @@ void lab_image_normalise(const uint8_t *pixels, size_t side, float *out) {
     for (size_t channel = 0; channel < LAB_IMAGE_CHANNELS; channel++) {
         const float mean = lab_image_mean[channel], deviation = lab_image_deviation[channel];
         const size_t first = channel * side * side;
-        for (size_t i = first; i < first + side * side; i++) {
+        for (size_t i = first; i < first + side * side; i++)
             out[i] = ((float)pixels[i] / 255.0f - mean) / deviation;
-        }
     }
 }
 
@@ -87,21 +85,18 @@ void lab_image_augment(const uint8_t *pixels, size_t side, const locus_random *k
     const uint8_t *image = pixels;
     for (size_t i = 0; i < 2; i++) {
         const lab_policy_step *step = &lab_policy[draw.sub_policy][i];
-        if (!draw.done[i]) {
+        if (!draw.done[i])
             continue;
-        }
         double value = lab_image_operation_value(step->operation, step->level, side);
-        if (draw.mirrored[i] && lab_image_operation_signed(step->operation)) {
+        if (draw.mirrored[i] && lab_image_operation_signed(step->operation))
             value = -value;
-        }
         lab_image_operate(step->operation, value, image, side, free_half);
         uint8_t *swapped = used_half;
         image = used_half = free_half;
         free_half = swapped;
     }
     lab_image_crop(image, side, draw.across, draw.down, free_half);
-    if (draw.flip) {
+    if (draw.flip)
         lab_image_flip(free_half, side);
-    }
     lab_image_normalise(free_half, side, out);
 }

@@ -71,13 +71,11 @@ static void map_pixels(const mapping *map, const uint8_t *pixels, size_t side, u
     for (size_t i = 0; i < plane; row_x += fixed(m[1]), row_y += fixed(m[4])) {
         int64_t x = row_x, y = row_y;
         for (const size_t stop = i + side; i < stop; i++, x += fixed(m[0]), y += fixed(m[3])) {
-            if (x < 0 || y < 0 || x >= end || y >= end) {
+            if (x < 0 || y < 0 || x >= end || y >= end)
                 continue;
-            }
             const uint8_t *source = pixels + (size_t)(y >> 16) * side + (size_t)(x >> 16);
-            for (size_t channel = 0; channel < LAB_IMAGE_CHANNELS; channel++) {
+            for (size_t channel = 0; channel < LAB_IMAGE_CHANNELS; channel++)
                 out[channel * plane + i] = source[channel * plane];
-            }
         }
     }
 }
@@ -91,19 +89,16 @@ static mapping rotation(double degrees, size_t side) {
 /* ---- tables: one new value for each value of a channel ---- */
 
 static void look_up(const uint8_t table[256], const uint8_t *pixels, size_t count, uint8_t *out) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         out[i] = table[pixels[i]];
-    }
 }
 
 static void table_contrast(const size_t counts[256], uint8_t table[256]) {
     int low = 0, high = 255;
-    while (low < 255 && counts[low] == 0) {
+    while (low < 255 && counts[low] == 0)
         low++;
-    }
-    while (high > 0 && counts[high] == 0) {
+    while (high > 0 && counts[high] == 0)
         high--;
-    }
     for (int v = 0; v < 256; v++) {
         table[v] = (uint8_t)v;
         if (high > low) {
@@ -133,9 +128,8 @@ static void by_histogram(lab_image_operation operation, const uint8_t *pixels, s
     for (size_t first = 0; first < LAB_IMAGE_CHANNELS * plane; first += plane) {
         size_t counts[256] = {0};
         uint8_t table[256];
-        for (size_t i = first; i < first + plane; i++) {
+        for (size_t i = first; i < first + plane; i++)
             counts[pixels[i]]++;
-        }
         (operation == LAB_EQUALISE ? table_equalise : table_contrast)(counts, table);
         look_up(table, pixels + first, plane, out + first);
     }
@@ -143,13 +137,11 @@ static void by_histogram(lab_image_operation operation, const uint8_t *pixels, s
 
 static void by_value(lab_image_operation operation, double value, const uint8_t *pixels, size_t side, uint8_t *out) {
     uint8_t table[256];
-    for (int v = 0; v < 256; v++) {
-        if (operation == LAB_POSTERISE) {
+    for (int v = 0; v < 256; v++)
+        if (operation == LAB_POSTERISE)
             table[v] = (uint8_t)(v & ~((1 << (8 - (int)value)) - 1));
-        } else {
+        else
             table[v] = (uint8_t)(operation == LAB_SOLARISE && v < value ? v : 255 - v);
-        }
-    }
     look_up(table, pixels, LAB_IMAGE_CHANNELS * side * side, out);
 }
 
@@ -165,17 +157,15 @@ static int grey(const uint8_t *pixel, size_t plane) {
 }
 
 static void blend_level(int level, float share, const uint8_t *pixels, size_t count, uint8_t *out) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         out[i] = blend(level, pixels[i], share);
-    }
 }
 
 static int mean_grey(const uint8_t *pixels, size_t side) {
     const size_t plane = side * side;
     int64_t sum = 0;
-    for (size_t i = 0; i < plane; i++) {
+    for (size_t i = 0; i < plane; i++)
         sum += grey(pixels + i, plane);
-    }
     return (int)((double)sum / (double)plane + 0.5);
 }
 
@@ -183,9 +173,8 @@ static void blend_grey(float share, const uint8_t *pixels, size_t side, uint8_t 
     const size_t plane = side * side;
     for (size_t i = 0; i < plane; i++) {
         const int level = grey(pixels + i, plane);
-        for (size_t channel = 0; channel < LAB_IMAGE_CHANNELS; channel++) {
+        for (size_t channel = 0; channel < LAB_IMAGE_CHANNELS; channel++)
             out[channel * plane + i] = blend(level, pixels[channel * plane + i], share);
-        }
     }
 }
 
@@ -200,12 +189,10 @@ static int smooth(const uint8_t *middle, size_t side) {
 static void blend_smooth(float share, const uint8_t *pixels, size_t side, uint8_t *out) {
     memcpy(out, pixels, LAB_IMAGE_CHANNELS * side * side);
     for (size_t row = 0; row < LAB_IMAGE_CHANNELS * side; row++) {
-        if (row % side == 0 || row % side == side - 1) {
+        if (row % side == 0 || row % side == side - 1)
             continue;
-        }
-        for (size_t i = row * side + 1; i + 1 < (row + 1) * side; i++) {
+        for (size_t i = row * side + 1; i + 1 < (row + 1) * side; i++)
             out[i] = blend(smooth(pixels + i, side), pixels[i], share);
-        }
     }
 }
 

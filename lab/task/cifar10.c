@@ -47,9 +47,8 @@ static const char *const class_names[LAB_CIFAR10_CLASSES] = {
 /* ---- one file of records ---- */
 
 static locus_status check_size(const lab_published_source *from, locus_error *error) {
-    if (from->bytes > 0 && from->bytes % LAB_CIFAR10_RECORD == 0) {
+    if (from->bytes > 0 && from->bytes % LAB_CIFAR10_RECORD == 0)
         return LOCUS_OK;
-    }
     return lab_fail_file(error, from->path,
                          "is truncated: %zu bytes are not whole records of %d (the public file has %zu); fetch it "
                          "again with 'locus data get cifar10'",
@@ -85,19 +84,16 @@ static locus_status push(lab_images *images, const lab_published_source *from, c
 static locus_status read_records(lab_images *images, const lab_published_source *from, locus_error *error) {
     locus_status status = check_size(from, error);
     size_t count = from->bytes / LAB_CIFAR10_RECORD;
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = grow(images, images->count + count, error);
-    }
     uint8_t *buffer = status == LOCUS_OK ? malloc((size_t)CHUNK * LAB_CIFAR10_RECORD) : NULL;
-    if (status == LOCUS_OK && buffer == NULL) {
+    if (status == LOCUS_OK && buffer == NULL)
         status = lab_fail_memory(error, "records of CIFAR-10");
-    }
     for (size_t done = 0; status == LOCUS_OK && done < count; done += CHUNK) {
         size_t now = count - done < CHUNK ? count - done : CHUNK;
         status = lab_published_read(from, buffer, now * LAB_CIFAR10_RECORD, error);
-        if (status == LOCUS_OK) {
+        if (status == LOCUS_OK)
             status = push(images, from, buffer, done, now, error);
-        }
     }
     free(buffer);
     return status;
@@ -142,9 +138,8 @@ static void put_in_order(lab_images *images, block *blocks, size_t count) {
             rotate(images->pixels + front * PIXELS, head * PIXELS, tail * PIXELS);
             rotate(images->labels + front, head, tail);
         }
-        for (size_t j = i + 1; j < count; j++) {
+        for (size_t j = i + 1; j < count; j++)
             blocks[j].start += blocks[j].start < blocks[i].start ? tail : 0;
-        }
     }
 }
 
@@ -188,17 +183,14 @@ static locus_status read_set(lab_images *images, const char *path, lab_set which
         locus_status located = lab_published_locate(&lab_cifar10_published, path, &folder, error);
         exists = folder != NULL;
         free(folder);
-        if (located != LOCUS_OK) {
+        if (located != LOCUS_OK)
             return located;
-        }
     }
-    if (!exists) {
+    if (!exists)
         return fail_missing(path, error);
-    }
     locus_status status = lab_published_visit(&lab_cifar10_published, path, &visitor, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         put_in_order(images, now.blocks, wanted.count);
-    }
     return status;
 }
 

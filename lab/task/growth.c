@@ -27,9 +27,8 @@ struct lab_grower {
 
 locus_status lab_grower_create(lab_grower **grower, const lab_grower_input *input, locus_error *error) {
     *grower = NULL;
-    if (input->task == NULL || input->task->children == NULL) {
+    if (input->task == NULL || input->task->children == NULL)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "task", "only outputs that are trees grow");
-    }
     lab_grower *made = calloc(1, sizeof *made);
     size_t total = 0;
     for (size_t s = 0; s < input->samples; s++) {
@@ -59,9 +58,8 @@ locus_status lab_grower_create(lab_grower **grower, const lab_grower_input *inpu
 }
 
 void lab_grower_destroy(lab_grower **grower) {
-    if (grower == NULL || *grower == NULL) {
+    if (grower == NULL || *grower == NULL)
         return;
-    }
     free((*grower)->sprouts);
     free((*grower)->nodes);
     free(*grower);
@@ -81,11 +79,10 @@ static void take_place(sprout *sample, lab_order order, int32_t *parent, int32_t
     *parent = open->token;
     *branch = (int32_t)++open->filled;
     if (open->filled == open->children) {
-        if (order == LAB_ORDER_DEPTH) {
+        if (order == LAB_ORDER_DEPTH)
             sample->last--;
-        } else {
+        else
             sample->first++;
-        }
     }
 }
 
@@ -95,17 +92,14 @@ bool lab_grower_grow(void *context, size_t sample, int32_t token, int32_t *paren
     sprout *now = &grower->sprouts[sample];
     *parent = -1;
     *branch = 0;
-    if (now->tokens >= input->limits[sample] || (now->tokens > 0 && now->first == now->last)) {
+    if (now->tokens >= input->limits[sample] || (now->tokens > 0 && now->first == now->last))
         return false;
-    }
-    if (now->tokens > 0) {
+    if (now->tokens > 0)
         take_place(now, input->options->order, parent, branch);
-    }
     const size_t *offsets = input->input_offsets + sample;
     size_t children = input->task->children(input->options, offsets[1] - offsets[0], input->input + offsets[0], token);
-    if (children > 0) {
+    if (children > 0)
         now->window[now->last++] = (open_node){(int32_t)now->tokens, children, 0};
-    }
     now->tokens++;
     return now->first < now->last && now->tokens < input->limits[sample];
 }

@@ -30,9 +30,8 @@ void lab_listops_preset_apply(const lab_listops_preset *preset, lab_task_options
 /* The longest expression whose digits stand at depth `depth` at most, cut to `most`. */
 static size_t longest_possible(size_t depth, size_t arguments, size_t most) {
     size_t length = 1;
-    while (--depth > 0 && length < most) {
+    while (--depth > 0 && length < most)
         length = 2 + arguments * length;
-    }
     return length < most ? length : most;
 }
 
@@ -40,9 +39,8 @@ static size_t longest_possible(size_t depth, size_t arguments, size_t most) {
 static locus_status check_bounds(const lab_task_options *options, locus_error *error) {
     const size_t largest = longest_possible(options->expression_depth, options->arity, options->longest);
     const size_t first = options->shortest < 1 ? 1 : options->shortest < 4 ? 4 : options->shortest + 1;
-    if (first < options->longest && first <= largest) {
+    if (first < options->longest && first <= largest)
         return LOCUS_OK;
-    }
     if (options->longest < 2 || options->shortest >= options->longest - 1) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "longest", "no length lies between %zu and %zu, both excluded",
                         options->shortest, options->longest);
@@ -59,9 +57,8 @@ static locus_status check(const lab_task_options *options, locus_error *error) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "arguments", "%zu arguments: an operator has up to 2 … %d",
                         options->arity, LAB_LISTOPS_MOST_ARGUMENTS);
     }
-    if (options->path != NULL) {
+    if (options->path != NULL)
         return LOCUS_OK;
-    }
     if (options->expression_depth < 1 || options->expression_depth > LAB_LISTOPS_MOST_DEPTH) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "expression-depth", "expressions of depth %zu: there are 1 … %d",
                         options->expression_depth, LAB_LISTOPS_MOST_DEPTH);
@@ -90,9 +87,8 @@ static size_t last_of(const drawing *d, size_t task) {
 static void draw_task(void *context, size_t task, size_t worker) {
     (void)worker;
     drawing *d = context;
-    for (size_t i = task * SAMPLES_OF_A_TASK; i < last_of(d, task); i++) {
+    for (size_t i = task * SAMPLES_OF_A_TASK; i < last_of(d, task); i++)
         d->shapes[i] = lab_listops_shape_draw(&d->sizes, d->draw->seed, d->draw->which, (uint32_t)i);
-    }
 }
 
 static void fill_task(void *context, size_t task, size_t worker) {
@@ -126,14 +122,12 @@ static locus_status fail_rare(const drawing *d, const lab_listops_shape *shape, 
 static locus_status draw_shapes(drawing *d, locus_error *error) {
     const lab_listops_shape first = lab_listops_shape_draw(&d->sizes, d->draw->seed, d->draw->which, 0);
     size_t *offsets = d->set->input_offsets;
-    if (first.length == 0) {
+    if (first.length == 0)
         return fail_rare(d, &first, error);
-    }
     locus_parallel_for(tasks_of(d), draw_task, d);
     for (size_t i = 0; i < d->draw->samples; i++) {
-        if (d->shapes[i].length == 0) {
+        if (d->shapes[i].length == 0)
             return fail_rare(d, &d->shapes[i], error);
-        }
         offsets[i + 1] = offsets[i] + d->shapes[i].length + 1;
         if (offsets[i + 1] > MOST_TOKENS) {
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, "n", "the set has more than %zu tokens: give fewer samples",
@@ -149,20 +143,17 @@ static locus_status draw_set(drawing *d, locus_error *error) {
     set->input_offsets = calloc(set->samples + 1, sizeof *set->input_offsets);
     set->labels = calloc(set->samples + 1, sizeof *set->labels);
     d->shapes = calloc(set->samples + 1, sizeof *d->shapes);
-    if (set->input_offsets == NULL || set->labels == NULL || d->shapes == NULL) {
+    if (set->input_offsets == NULL || set->labels == NULL || d->shapes == NULL)
         return lab_fail_memory(error, "a data set");
-    }
     const locus_status status = draw_shapes(d, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     const size_t tokens = set->input_offsets[set->samples] + 1;
     set->input = calloc(tokens, sizeof *set->input);
     set->input_tree.parents = calloc(tokens, sizeof *set->input_tree.parents);
     set->input_tree.branches = calloc(tokens, sizeof *set->input_tree.branches);
-    if (set->input == NULL || set->input_tree.parents == NULL || set->input_tree.branches == NULL) {
+    if (set->input == NULL || set->input_tree.parents == NULL || set->input_tree.branches == NULL)
         return lab_fail_memory(error, "the tokens of a data set");
-    }
     locus_parallel_for(tasks_of(d), fill_task, d);
     return LOCUS_OK;
 }
@@ -170,13 +161,11 @@ static locus_status draw_set(drawing *d, locus_error *error) {
 /* A digest that is given is of what was read before. */
 static locus_status check_digest(const lab_task_options *options, locus_error *error) {
     uint64_t now = 0;
-    if (options->digest == 0) {
+    if (options->digest == 0)
         return LOCUS_OK;
-    }
     const locus_status status = lab_listops_digest(options->path, &now, error);
-    if (status != LOCUS_OK || now == options->digest) {
+    if (status != LOCUS_OK || now == options->digest)
         return status;
-    }
     return lab_fail(error, LOCUS_ERROR_IO, "data", "'%s' holds other expressions than the run was made for",
                     options->path);
 }
@@ -184,9 +173,8 @@ static locus_status check_digest(const lab_task_options *options, locus_error *e
 static locus_status generate(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     const lab_task_options *options = draw->options;
     locus_status status = check(options, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     if (options->path != NULL) {
         status = check_digest(options, error);
         return status == LOCUS_OK ? lab_listops_load(set, draw, error) : status;

@@ -42,9 +42,8 @@ static void stream_seek(stream *s, uint64_t word) {
 }
 
 static inline uint32_t stream_next(stream *s) {
-    if (s->at == WORDS) {
+    if (s->at == WORDS)
         stream_load(s, s->begin / 4 + BLOCKS);
-    }
     return s->words[s->at++];
 }
 
@@ -55,13 +54,11 @@ static uint64_t stream_place(const stream *s) {
 /* Arguments of the next node; 0: it is a digit. */
 static inline size_t draw_arguments(stream *s, uint32_t choices) {
     uint32_t word = stream_next(s);
-    if (word > MASK) {
+    if (word > MASK)
         return 0;
-    }
     uint64_t product = (uint64_t)word * choices;
-    while ((product & MASK) < (MASK + 1) % choices) {
+    while ((product & MASK) < (MASK + 1) % choices)
         product = (uint64_t)(stream_next(s) & MASK) * choices;
-    }
     return 2 + (size_t)(product >> 30);
 }
 
@@ -73,15 +70,13 @@ static size_t draw_length(stream *s, const lab_listops_sizes *sizes) {
         const size_t arguments = level < sizes->depth ? draw_arguments(s, (uint32_t)sizes->arguments - 1) : 0;
         if (arguments > 0) {
             length += arguments + 1;
-            if (length >= sizes->longest) {
+            if (length >= sizes->longest)
                 return length;
-            }
             left[++level] = arguments;
             continue;
         }
-        while (level > 0 && --left[level] == 0) {
+        while (level > 0 && --left[level] == 0)
             level--;
-        }
     }
     return length;
 }
@@ -94,9 +89,8 @@ lab_listops_shape lab_listops_shape_draw(const lab_listops_sizes *sizes, uint64_
         shape.first = stream_place(&s);
         shape.length = draw_length(&s, sizes);
         shape.trees++;
-        if (shape.length > sizes->shortest && shape.length < sizes->longest) {
+        if (shape.length > sizes->shortest && shape.length < sizes->longest)
             return shape;
-        }
     } while (stream_place(&s) < MOST_WORDS && sizes->depth > 1);
     shape.length = 0;
     return shape;
@@ -107,9 +101,8 @@ lab_listops_shape lab_listops_shape_draw(const lab_listops_sizes *sizes, uint64_
 /* ⌊word · bound / 2³²⌋ without bias; where a word would favour some numbers, another stream decides. */
 static int32_t below(const stream *s, uint32_t word, uint64_t token, uint32_t bound) {
     const uint64_t product = (uint64_t)word * bound;
-    if ((uint32_t)product < (0u - bound) % bound) {
+    if ((uint32_t)product < (0u - bound) % bound)
         return (int32_t)locus_random_below(&s->random, ((uint64_t)1 << 40) + token, bound);
-    }
     return (int32_t)(product >> 32);
 }
 
@@ -135,10 +128,8 @@ void lab_listops_shape_fill(const lab_listops_sizes *sizes, const lab_listops_sh
             left[++level] = arguments;
             continue;
         }
-        while (level > 0 && --left[level] == 0) {
-            if (--level > 0) {
+        while (level > 0 && --left[level] == 0)
+            if (--level > 0)
                 tokens[at++] = LAB_LISTOPS_END;
-            }
-        }
     }
 }

@@ -17,14 +17,12 @@ static bool enlarge(int32_t **numbers, size_t room) {
 
 static bool fit_samples(lab_listops_builder *builder) {
     lab_dataset *set = builder->set;
-    if (set->samples + 1 < builder->sample_room) {
+    if (set->samples + 1 < builder->sample_room)
         return true;
-    }
     const size_t room = builder->sample_room == 0 ? 1024 : 2 * builder->sample_room;
     size_t *offsets = realloc(set->input_offsets, room * sizeof *offsets);
-    if (offsets == NULL) {
+    if (offsets == NULL)
         return false;
-    }
     set->input_offsets = offsets;
     offsets[0] = 0;
     const bool good = enlarge(&set->labels, room);
@@ -34,9 +32,8 @@ static bool fit_samples(lab_listops_builder *builder) {
 
 static bool fit_tokens(lab_listops_builder *builder, size_t tokens) {
     lab_dataset *set = builder->set;
-    if (tokens <= builder->token_room) {
+    if (tokens <= builder->token_room)
         return true;
-    }
     const size_t room = tokens + tokens / 2 + 65536;
     const bool good = enlarge(&set->input, room) && enlarge(&set->input_tree.parents, room) &&
                       enlarge(&set->input_tree.branches, room);
@@ -49,12 +46,10 @@ static locus_status append(lab_listops_builder *builder, int32_t label, locus_er
     lab_dataset *set = builder->set;
     const lab_listops_reader *from = &builder->reader;
     const size_t start = set->samples > 0 ? set->input_offsets[set->samples] : 0, end = start + from->count;
-    if (end > MOST_TOKENS) {
+    if (end > MOST_TOKENS)
         return lab_fail(error, LOCUS_ERROR_IO, "data", "the set has more than %zu tokens", MOST_TOKENS);
-    }
-    if (!fit_samples(builder) || !fit_tokens(builder, end)) {
+    if (!fit_samples(builder) || !fit_tokens(builder, end))
         return lab_fail_memory(error, "a data set");
-    }
     memcpy(set->input + start, from->tokens, from->count * sizeof *from->tokens);
     memcpy(set->input_tree.parents + start, from->parents, from->count * sizeof *from->parents);
     memcpy(set->input_tree.branches + start, from->branches, from->count * sizeof *from->branches);
@@ -67,9 +62,8 @@ locus_status lab_listops_append(lab_listops_builder *builder, const char *text, 
     const locus_status status = lab_listops_read(&builder->reader, text, error);
     const lab_listops_findings *found = &builder->reader.found;
     const bool parity = builder->asked == LAB_ASKED_PARITY;
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     if (found->arguments > builder->arguments) {
         return lab_fail(error, LOCUS_ERROR_IO, "arguments", "an operator has %zu arguments, the most expected is %zu",
                         found->arguments, builder->arguments);

@@ -30,15 +30,13 @@ char *lab_listops_string(size_t n, const int32_t *tokens, const int32_t *parents
         free(arguments);
         return NULL;
     }
-    for (size_t t = 1; t < n; t++) {
+    for (size_t t = 1; t < n; t++)
         arguments[parents[t]] += branches[t] > 0;
-    }
     for (size_t t = 1; t < n; t++) {
         const bool end = tokens[t] == LAB_LISTOPS_END;
         to = put(to, end || branches[t] > 0 ? " " : "");
-        for (int32_t pair = 0; lab_listops_is_operator(tokens[t]) && pair <= arguments[t]; pair++) {
+        for (int32_t pair = 0; lab_listops_is_operator(tokens[t]) && pair <= arguments[t]; pair++)
             to = put(to, "( ");
-        }
         to = put(to, lab_listops_texts[tokens[t]]);
         to = put(to, end ? " )" : "");
         const bool argument = branches[end ? (size_t)parents[t] : t] > 0;
@@ -60,9 +58,8 @@ static bool enlarge(int32_t **numbers, size_t room) {
 static bool push(lab_listops_reader *reader, int32_t token) {
     if (reader->count == reader->room) {
         const size_t room = reader->room == 0 ? 1024 : 2 * reader->room;
-        if (!enlarge(&reader->tokens, room) || !enlarge(&reader->parents, room) || !enlarge(&reader->branches, room)) {
+        if (!enlarge(&reader->tokens, room) || !enlarge(&reader->parents, room) || !enlarge(&reader->branches, room))
             return false;
-        }
         reader->room = room;
     }
     reader->tokens[reader->count++] = token;
@@ -71,9 +68,8 @@ static bool push(lab_listops_reader *reader, int32_t token) {
 
 /* The frames of a walk: as many operators as are in the text. */
 static bool fit_frames(lab_listops_reader *reader, size_t operators) {
-    if (operators < reader->frame_room) {
+    if (operators < reader->frame_room)
         return true;
-    }
     const size_t room = 2 * operators + 16;
     lab_listops_frame *grown = realloc(reader->frames, room * sizeof *grown);
     reader->frames = grown == NULL ? reader->frames : grown;
@@ -91,26 +87,21 @@ void lab_listops_reader_destroy(lab_listops_reader *reader) {
 
 /* The token of a word; −1: it is none. */
 static int32_t find_token(const char *word, size_t length) {
-    if (length == 1) {
+    if (length == 1)
         return *word >= '0' && *word <= '9' ? LAB_LISTOPS_ZERO + (*word - '0') : *word == ']' ? LAB_LISTOPS_END : -1;
-    }
-    for (int32_t token = LAB_LISTOPS_MIN; token <= LAB_LISTOPS_SM; token++) {
-        if (strncmp(lab_listops_texts[token], word, length) == 0 && lab_listops_texts[token][length] == '\0') {
+    for (int32_t token = LAB_LISTOPS_MIN; token <= LAB_LISTOPS_SM; token++)
+        if (strncmp(lab_listops_texts[token], word, length) == 0 && lab_listops_texts[token][length] == '\0')
             return token;
-        }
-    }
     return -1;
 }
 
 /* The next word at *at, of *length characters: 0 at the end. */
 static const char *next_word(const char *at, size_t *length) {
-    while (*at == ' ') {
+    while (*at == ' ')
         at++;
-    }
     const char *end = at;
-    while (*end != ' ' && *end != '\0') {
+    while (*end != ' ' && *end != '\0')
         end++;
-    }
     *length = (size_t)(end - at);
     return at;
 }
@@ -146,13 +137,11 @@ static locus_status read_words(lab_listops_reader *reader, const char *text, cou
             continue;
         }
         const int32_t token = find_token(word, length);
-        if (token < 0) {
+        if (token < 0)
             return fail_word(error, text, word, length);
-        }
         seen->operators += lab_listops_is_operator(token);
-        if (!push(reader, token)) {
+        if (!push(reader, token))
             return lab_fail_memory(error, "an expression");
-        }
     }
     return LOCUS_OK;
 }
@@ -161,11 +150,9 @@ static locus_status read_words(lab_listops_reader *reader, const char *text, cou
 static const char *place_of(const char *text, size_t index) {
     size_t length;
     const char *word = next_word(text, &length);
-    for (; length > 0; word = next_word(word + length, &length)) {
-        if (*word != '(' && *word != ')' && --index == 0) {
+    for (; length > 0; word = next_word(word + length, &length))
+        if (*word != '(' && *word != ')' && --index == 0)
             break;
-        }
-    }
     return word;
 }
 
@@ -187,9 +174,8 @@ static locus_status fail_flaw(const lab_listops_reader *reader, const char *text
 /* Word by word against the text as it should be. */
 static locus_status check_pairs(const lab_listops_reader *reader, const char *text, locus_error *error) {
     char *wanted = lab_listops_string(reader->count, reader->tokens, reader->parents, reader->branches);
-    if (wanted == NULL) {
+    if (wanted == NULL)
         return lab_fail_memory(error, "an expression's text");
-    }
     size_t length, other;
     const char *word = next_word(text, &length), *good = next_word(wanted, &other);
     while (length > 0 && length == other && memcmp(word, good, length) == 0) {
@@ -212,19 +198,15 @@ static locus_status check_pairs(const lab_listops_reader *reader, const char *te
 locus_status lab_listops_read(lab_listops_reader *reader, const char *text, locus_error *error) {
     counts seen = {0};
     reader->count = 0;
-    if (!push(reader, LAB_LISTOPS_START)) {
+    if (!push(reader, LAB_LISTOPS_START))
         return lab_fail_memory(error, "an expression");
-    }
     locus_status status = read_words(reader, text, &seen, error);
-    if (status == LOCUS_OK && !fit_frames(reader, seen.operators)) {
+    if (status == LOCUS_OK && !fit_frames(reader, seen.operators))
         status = lab_fail_memory(error, "an expression");
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     reader->found = lab_listops_walk(reader->count, reader->tokens, reader->parents, reader->branches, reader->frames);
-    if (reader->found.flaw != LAB_LISTOPS_FINE) {
+    if (reader->found.flaw != LAB_LISTOPS_FINE)
         return fail_flaw(reader, text, error);
-    }
     return seen.opened + seen.closed > 0 ? check_pairs(reader, text, error) : LOCUS_OK;
 }

@@ -22,9 +22,8 @@ locus_status lab_listops_write(FILE *stream, const lab_dataset *set, locus_error
         const size_t start = set->input_offsets[s];
         char *text = lab_listops_string(set->input_offsets[s + 1] - start, set->input + start,
                                         set->input_tree.parents + start, set->input_tree.branches + start);
-        if (text == NULL) {
+        if (text == NULL)
             return lab_fail_memory(error, "an expression's text");
-        }
         fprintf(stream, "%s\t%d\r\n", text, (int)set->labels[s]);
         free(text);
     }
@@ -40,14 +39,12 @@ bool lab_listops_has_sets(const char *path) {
 
 /* The file of a set, from malloc; NULL: out of memory. */
 static char *path_of(const char *path, lab_set which) {
-    if (!lab_listops_has_sets(path)) {
+    if (!lab_listops_has_sets(path))
         return strdup(path);
-    }
     const size_t size = strlen(path) + strlen(set_files[which]) + 2;
     char *joined = malloc(size);
-    if (joined != NULL) {
+    if (joined != NULL)
         snprintf(joined, size, "%s/%s", path, set_files[which]);
-    }
     return joined;
 }
 
@@ -62,9 +59,8 @@ locus_status lab_listops_digest(const char *path, uint64_t *digest, locus_error 
         status = file == NULL ? lab_fail_memory(error, "a path") : lab_digest_add_file(&sum, file, error);
         free(file);
     }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_digest_close_number(&sum, digest, error);
-    }
     lab_digest_discard(&sum);
     return status;
 }
@@ -92,25 +88,21 @@ static locus_status fail_target(const loading *l, const char *target, locus_erro
 static locus_status read_sample(loading *l, char *line, locus_error *error) {
     char *tab = strchr(line, '\t'), *target = tab != NULL ? tab + 1 : NULL;
     locus_error what;
-    if (tab == NULL) {
+    if (tab == NULL)
         return fail_line(l, "there is no tab: expected an expression, a tab and its value", error);
-    }
-    if (strlen(target) != 1 || *target < '0' || *target > '9') {
+    if (strlen(target) != 1 || *target < '0' || *target > '9')
         return fail_target(l, target, error);
-    }
     *tab = '\0';
     const locus_status status = lab_listops_append(&l->builder, line, *target - '0', &what);
-    if (status == LOCUS_ERROR_MEMORY) {
+    if (status == LOCUS_ERROR_MEMORY)
         return lab_fail_memory(error, "a data set");
-    }
     return status == LOCUS_OK ? LOCUS_OK : fail_line(l, what.message, error);
 }
 
 /* `length` characters with their line end, which goes. */
 static locus_status read_line(loading *l, char *line, size_t length, locus_error *error) {
-    if (strlen(line) != length) {
+    if (strlen(line) != length)
         return fail_line(l, "this is no text (it holds a zero byte)", error);
-    }
     length -= length > 0 && line[length - 1] == '\n';
     length -= length > 0 && line[length - 1] == '\r';
     line[length] = '\0';
@@ -132,9 +124,8 @@ static locus_status read_lines(loading *l, locus_error *error) {
         l->line++;
         status = read_line(l, line, (size_t)length, error);
     }
-    if (status == LOCUS_OK && ferror(input.stream)) {
+    if (status == LOCUS_OK && ferror(input.stream))
         status = lab_fail_file(error, l->path, "cannot be read to its end");
-    }
     free(line);
     lab_input_close(&input);
     return status;
@@ -142,16 +133,14 @@ static locus_status read_lines(loading *l, locus_error *error) {
 
 locus_status lab_listops_load(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     char *path = path_of(draw->options->path, draw->which);
-    if (path == NULL) {
+    if (path == NULL)
         return lab_fail_memory(error, "a path");
-    }
     loading l = {.path = path,
                  .draw = draw,
                  .builder = {.set = set, .asked = draw->options->asked, .arguments = draw->options->arity}};
     locus_status status = read_lines(&l, error);
-    if (status == LOCUS_OK && set->samples == 0) {
+    if (status == LOCUS_OK && set->samples == 0)
         status = lab_fail(error, LOCUS_ERROR_IO, "data", "%s: there is no expression in it", path);
-    }
     if (status == LOCUS_OK && set->samples < draw->samples) {
         status = lab_fail(error, LOCUS_ERROR_IO, "data", "%s: %zu expressions are asked for, and it has %zu", path,
                           draw->samples, set->samples);

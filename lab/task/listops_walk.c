@@ -9,9 +9,8 @@
 /* The value whose place in the sorted arguments is `place`. */
 static int32_t sorted_at(const lab_listops_frame *frame, int32_t place) {
     int32_t value = 0;
-    for (int32_t behind = frame->counts[0]; behind <= place; behind += frame->counts[value]) {
+    for (int32_t behind = frame->counts[0]; behind <= place; behind += frame->counts[value])
         value++;
-    }
     return value;
 }
 
@@ -53,30 +52,26 @@ static void place(walker *w, int32_t *parent, int32_t *branch) {
     lab_listops_frame *frame = w->open > 0 ? &w->frames[w->open - 1] : NULL;
     *parent = frame != NULL ? frame->operator_at : 0;
     *branch = frame != NULL ? ++frame->arguments : 0;
-    if (frame != NULL && (size_t)frame->arguments > w->found.arguments) {
+    if (frame != NULL && (size_t)frame->arguments > w->found.arguments)
         w->found.arguments = (size_t)frame->arguments;
-    }
 }
 
 static lab_listops_flaw step(walker *w, size_t at, int32_t token, int32_t *parent, int32_t *branch) {
     if (token == LAB_LISTOPS_END) {
-        if (w->open == 0) {
+        if (w->open == 0)
             return LAB_LISTOPS_STRAY_END;
-        }
         const lab_listops_frame *frame = &w->frames[w->open - 1];
         *parent = frame->operator_at;
         *branch = 0;
-        if (frame->arguments == 0) {
+        if (frame->arguments == 0)
             return LAB_LISTOPS_NO_ARGUMENT;
-        }
         const int32_t value = evaluate(frame, frame->operation);
         w->open--;
         take(w, value);
         return LAB_LISTOPS_FINE;
     }
-    if (w->complete) {
+    if (w->complete)
         return LAB_LISTOPS_BEHIND;
-    }
     place(w, parent, branch);
     if (lab_listops_is_operator(token)) {
         w->frames[w->open++] = (lab_listops_frame){.operator_at = (int32_t)at, .operation = token};
@@ -103,12 +98,10 @@ lab_listops_findings lab_listops_walk(size_t n, const int32_t *tokens, int32_t *
     }
     for (size_t t = 1; t < n; t++) {
         const lab_listops_flaw flaw = step(&w, t, tokens[t], &parents[t], &branches[t]);
-        if (flaw != LAB_LISTOPS_FINE) {
+        if (flaw != LAB_LISTOPS_FINE)
             return flawed(&w, flaw, t);
-        }
     }
-    if (w.open > 0) {
+    if (w.open > 0)
         return flawed(&w, LAB_LISTOPS_UNCLOSED, (size_t)frames[w.open - 1].operator_at);
-    }
     return w.complete ? w.found : flawed(&w, LAB_LISTOPS_EMPTY, 0);
 }

@@ -49,9 +49,8 @@ typedef void draw_problem(lab_problem *problem, stream *numbers, const lab_task_
 
 static uint64_t draw_number(stream *numbers, size_t digits) {
     uint64_t least = 1;
-    for (uint64_t more = below(numbers, digits); more > 0; more--) {
+    for (uint64_t more = below(numbers, digits); more > 0; more--)
         least *= 10;
-    }
     return least + below(numbers, 9 * least);
 }
 
@@ -65,9 +64,8 @@ static void draw_index(lab_problem *problem, stream *numbers, const lab_task_opt
     double drawn = floor(options->length_mean +
                          options->length_deviation * locus_random_normal(&numbers->random, numbers->next++));
     size_t length = drawn < 1.0 ? 1 : drawn > LAB_PROBLEM_MOST_STRING ? LAB_PROBLEM_MOST_STRING : (size_t)drawn;
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++)
         string[i] = (char)('a' + (int)below(numbers, options->symbols));
-    }
     string[length] = '\0';
     lab_problem_index(problem, string, (size_t)below(numbers, length));
 }
@@ -84,9 +82,8 @@ typedef struct source {
 } source;
 
 static void tokenise(const source *from, const char *text, size_t count, int32_t *tokens) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         tokens[i] = from->tokens[(unsigned char)text[i] & 0x7F];
-    }
 }
 
 static size_t read_problems(const lab_sequences *sequences, uint64_t index, int32_t *tokens) {
@@ -194,9 +191,8 @@ static locus_status check_search(const lab_draw *draw, locus_error *error) {
 
 static void fill_source(source *from, const lab_draw *draw, draw_problem *draws) {
     *from = (source){.options = *draw->options, .seed = draw->seed, .which = draw->which, .draw = draws};
-    for (size_t t = 0; draw->task->characters[t] != '\0'; t++) {
+    for (size_t t = 0; draw->task->characters[t] != '\0'; t++)
         from->tokens[(unsigned char)draw->task->characters[t] & 0x7F] = (int32_t)t;
-    }
 }
 
 static void release_source(lab_sequences *sequences) {
@@ -205,9 +201,8 @@ static void release_source(lab_sequences *sequences) {
 
 static locus_status open_source(lab_dataset *set, const lab_draw *draw, draw_problem *draws, locus_error *error) {
     source *from = malloc(sizeof *from);
-    if (from == NULL) {
+    if (from == NULL)
         return lab_fail_memory(error, "sequences");
-    }
     fill_source(from, draw, draws);
     set->samples = draw->samples;
     set->sequences = (lab_sequences){.count = draw->samples > 0 ? draw->samples : UINT64_MAX,
@@ -249,9 +244,8 @@ static locus_status generate_problems(lab_dataset *set, const lab_draw *draw, dr
     lab_problem problem;
     fill_source(&from, draw, draws);
     locus_status status = allocate_offsets(set, draw, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     for (size_t i = 0; i < set->samples; i++) {
         draw_sample(&problem, &from, i);
         set->input_offsets[i + 1] = set->input_offsets[i] + problem.prompt;
@@ -283,16 +277,13 @@ static locus_status generate_search(lab_dataset *set, const lab_draw *draw, locu
     const lab_sequences sequences = {.length = draw->options->sequence, .source = &from};
     locus_status status = check_search(draw, error);
     status = status == LOCUS_OK ? allocate_offsets(set, draw, error) : status;
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
-    for (size_t i = 0; i < set->samples; i++) {
+    for (size_t i = 0; i < set->samples; i++)
         set->target_offsets[i + 1] = (i + 1) * sequences.length;
-    }
     status = allocate_tokens(set, error);
-    for (size_t i = 0; status == LOCUS_OK && i < set->samples; i++) {
+    for (size_t i = 0; status == LOCUS_OK && i < set->samples; i++)
         read_search(&sequences, i, set->target + set->target_offsets[i]);
-    }
     return status;
 }
 

@@ -55,11 +55,9 @@ int32_t lab_problem_token(const lab_task *task, const lab_task_options *options,
 static size_t character_bytes(const char *text) {
     const unsigned char first = (unsigned char)text[0];
     size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC0 ? 2 : 1;
-    for (size_t i = 1; i < bytes; i++) {
-        if (((unsigned char)text[i] & 0xC0) != 0x80) {
+    for (size_t i = 1; i < bytes; i++)
+        if (((unsigned char)text[i] & 0xC0) != 0x80)
             return 1;
-        }
-    }
     return bytes;
 }
 
@@ -67,20 +65,18 @@ static size_t character_bytes(const char *text) {
 static void name_character(char *name, size_t size, const char *text) {
     const unsigned char first = (unsigned char)text[0];
     size_t bytes = character_bytes(text);
-    if (first < 0x20 || first == 0x7F || (bytes == 1 && first >= 0x80)) {
+    if (first < 0x20 || first == 0x7F || (bytes == 1 && first >= 0x80))
         snprintf(name, size, "byte 0x%02X", first);
-    } else {
+    else
         snprintf(name, size, "'%.*s'", (int)bytes, text);
-    }
 }
 
 static locus_status fail_character(const lab_task *task, const lab_task_options *options, const char *text, size_t at,
                                    locus_error *error) {
     char name[16];
     size_t place = 1; /* among characters, not bytes */
-    for (size_t i = 0; i < at; i += character_bytes(text + i)) {
+    for (size_t i = 0; i < at; i += character_bytes(text + i))
         place++;
-    }
     name_character(name, sizeof name, text + at);
     return lab_fail(error, LOCUS_ERROR_ARGUMENT, "prompt", "%s, character %zu of the text: %s knows only \"%.*s\"",
                     name, place, task->name, (int)task->vocabulary(options), task->characters);
@@ -90,17 +86,15 @@ locus_status lab_problem_encode(const lab_task *task, const lab_task_options *op
                                 int32_t *tokens, locus_error *error) {
     for (size_t i = 0; text[i] != '\0'; i++) {
         tokens[i] = lab_problem_token(task, options, text[i]);
-        if (tokens[i] < 0) {
+        if (tokens[i] < 0)
             return fail_character(task, options, text, i, error);
-        }
     }
     return LOCUS_OK;
 }
 
 void lab_problem_decode(const lab_task *task, const int32_t *tokens, size_t count, char *text) {
     const size_t known = strlen(task->characters);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         text[i] = tokens[i] >= 0 && (size_t)tokens[i] < known ? task->characters[tokens[i]] : '?';
-    }
     text[count] = '\0';
 }

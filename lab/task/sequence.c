@@ -15,16 +15,14 @@
 #define MOST_TOKENS ((size_t)1 << 31)
 
 static size_t transform_copy(size_t n, const int32_t *input, int32_t *target) {
-    if (target != NULL) {
+    if (target != NULL)
         memcpy(target, input, n * sizeof *input);
-    }
     return n;
 }
 
 static size_t transform_reverse(size_t n, const int32_t *input, int32_t *target) {
-    for (size_t i = 0; target != NULL && i < n; i++) {
+    for (size_t i = 0; target != NULL && i < n; i++)
         target[i] = input[n - 1 - i];
-    }
     return n;
 }
 
@@ -48,9 +46,8 @@ static locus_status check(const lab_task_options *options, locus_error *error) {
                         "the deviation of lengths %g is not between 0 and the mean %g", options->length_deviation,
                         options->length_mean);
     }
-    if (options->symbols < 1 || options->symbols > 1000000) {
+    if (options->symbols < 1 || options->symbols > 1000000)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "symbols", "%zu symbols: give 1 to 1000000", options->symbols);
-    }
     return LOCUS_OK;
 }
 
@@ -69,9 +66,8 @@ static locus_status allocate(lab_dataset *set, const lab_draw *draw, locus_error
     set->samples = draw->samples;
     set->input_offsets = calloc(set->samples + 1, sizeof *set->input_offsets);
     set->target_offsets = calloc(set->samples + 1, sizeof *set->target_offsets);
-    if (set->input_offsets == NULL || set->target_offsets == NULL) {
+    if (set->input_offsets == NULL || set->target_offsets == NULL)
         return lab_fail_memory(error, "the offsets of a data set");
-    }
     for (size_t i = 0; i < set->samples; i++) {
         locus_random random = sample_stream(draw, i);
         size_t n = sample_length(&random, draw->options);
@@ -89,16 +85,14 @@ static locus_status allocate(lab_dataset *set, const lab_draw *draw, locus_error
 
 static locus_status generate(lab_dataset *set, const lab_draw *draw, locus_error *error) {
     locus_status status = check(draw->options, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = allocate(set, draw, error);
-    }
     for (size_t i = 0; status == LOCUS_OK && i < set->samples; i++) {
         locus_random random = sample_stream(draw, i);
         int32_t *word = set->input + set->input_offsets[i];
         size_t n = set->input_offsets[i + 1] - set->input_offsets[i];
-        for (size_t j = 0; j < n; j++) {
+        for (size_t j = 0; j < n; j++)
             word[j] = 1 + (int32_t)locus_random_below(&random, 1 + j, draw->options->symbols);
-        }
         draw->task->transform(n, word, set->target + set->target_offsets[i]);
     }
     return status;

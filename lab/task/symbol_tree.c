@@ -18,23 +18,20 @@ void lab_tree_destroy(lab_tree *tree) {
 }
 
 static bool make_room(lab_tree *tree) {
-    if (tree->count < tree->room) {
+    if (tree->count < tree->room)
         return true;
-    }
     size_t room = tree->room == 0 ? 64 : 2 * tree->room;
     lab_tree_node *grown = tree->count >= MOST_NODES ? NULL : realloc(tree->nodes, room * sizeof *grown);
-    if (grown == NULL) {
+    if (grown == NULL)
         return false;
-    }
     tree->nodes = grown;
     tree->room = room;
     return true;
 }
 
 int32_t lab_tree_add(lab_tree *tree, int32_t parent, int32_t symbol) {
-    if (!make_room(tree)) {
+    if (!make_room(tree))
         return LAB_TREE_NONE;
-    }
     int32_t index = (int32_t)tree->count++, branch = 0;
     if (parent >= 0) {
         lab_tree_node *above = &tree->nodes[parent];
@@ -56,9 +53,8 @@ bool lab_tree_graft(lab_tree *tree, int32_t parent, const lab_tree *from, int32_
     for (;;) {
         int32_t leaf = cut == NULL ? LAB_TREE_NONE : cut->leaf(cut->context, from, node);
         int32_t made = lab_tree_add(tree, above, leaf >= 0 ? leaf : from->nodes[node].symbol);
-        if (made < 0) {
+        if (made < 0)
             return false;
-        }
         if (leaf < 0 && from->nodes[node].first >= 0) {
             node = from->nodes[node].first;
             above = made;
@@ -68,9 +64,8 @@ bool lab_tree_graft(lab_tree *tree, int32_t parent, const lab_tree *from, int32_
             node = from->nodes[node].parent;
             above = tree->nodes[above].parent;
         }
-        if (node == top) {
+        if (node == top)
             return true;
-        }
         node = from->nodes[node].next;
     }
 }
@@ -106,22 +101,18 @@ static int32_t follow(const lab_tree *tree, int32_t node, size_t *level) {
 
 /* Two trees are equal if their nodes in depth order have the same symbols and stand on the same levels. */
 bool lab_tree_equal(const lab_tree *a, const lab_tree *b) {
-    if (a->count != b->count) {
+    if (a->count != b->count)
         return false;
-    }
     size_t level_a = 0, level_b = 0;
-    for (int32_t i = 0, j = 0; a->count > 0 && i >= 0; i = follow(a, i, &level_a), j = follow(b, j, &level_b)) {
-        if (a->nodes[i].symbol != b->nodes[j].symbol || level_a != level_b) {
+    for (int32_t i = 0, j = 0; a->count > 0 && i >= 0; i = follow(a, i, &level_a), j = follow(b, j, &level_b))
+        if (a->nodes[i].symbol != b->nodes[j].symbol || level_a != level_b)
             return false;
-        }
-    }
     return true;
 }
 
 size_t lab_tree_depth(const lab_tree *tree) {
     size_t level = 0, most = 0;
-    for (int32_t i = 0; tree->count > 0 && i >= 0; i = follow(tree, i, &level)) {
+    for (int32_t i = 0; tree->count > 0 && i >= 0; i = follow(tree, i, &level))
         most = level > most ? level : most;
-    }
     return most;
 }

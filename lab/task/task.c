@@ -16,40 +16,34 @@ static const lab_task_family *const families[] = {
 
 size_t lab_task_count(void) {
     size_t count = 0;
-    for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
+    for (size_t f = 0; f < sizeof families / sizeof *families; f++)
         count += families[f]->count;
-    }
     return count;
 }
 
 const lab_task *lab_task_at(size_t index) {
     for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
-        if (index < families[f]->count) {
+        if (index < families[f]->count)
             return &families[f]->tasks[index];
-        }
         index -= families[f]->count;
     }
     return NULL;
 }
 
 const lab_task *lab_task_find(const char *name) {
-    for (size_t i = 0; name != NULL && i < lab_task_count(); i++) {
-        if (strcmp(lab_task_at(i)->name, name) == 0) {
+    for (size_t i = 0; name != NULL && i < lab_task_count(); i++)
+        if (strcmp(lab_task_at(i)->name, name) == 0)
             return lab_task_at(i);
-        }
-    }
     return NULL;
 }
 
 /* Levenshtein's distance of two words; words that are longer than any name are as far as can be. */
 static size_t edits(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b), row[MOST_NAME + 1];
-    if (n > MOST_NAME || m > MOST_NAME) {
+    if (n > MOST_NAME || m > MOST_NAME)
         return n > m ? n : m;
-    }
-    for (size_t j = 0; j <= m; j++) {
+    for (size_t j = 0; j <= m; j++)
         row[j] = j;
-    }
     for (size_t i = 1; i <= n; i++) {
         size_t corner = row[0];
         row[0] = i;
@@ -99,9 +93,8 @@ size_t lab_task_vocabulary(const lab_task *task, const lab_task_options *options
 }
 
 size_t lab_task_classes(const lab_task *task, const lab_task_options *options) {
-    if (task->kind == LAB_TASK_EXPRESSIONS) {
+    if (task->kind == LAB_TASK_EXPRESSIONS)
         return options->asked == LAB_ASKED_PARITY ? 2 : 10;
-    }
     return task->kind == LAB_TASK_IMAGES ? 10 : 0;
 }
 
@@ -118,17 +111,15 @@ typedef locus_status draw_function(lab_dataset *set, const lab_draw *draw, locus
 
 static locus_status draw_set(lab_dataset *set, const lab_draw *draw, draw_function *function, locus_error *error) {
     memset(set, 0, sizeof *set);
-    if ((unsigned)draw->which > LAB_SET_TEST) {
+    if ((unsigned)draw->which > LAB_SET_TEST)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "set", "set %d: there are train, dev and test", (int)draw->which);
-    }
     if (draw->samples > UINT32_MAX) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "n", "%zu samples: a set has at most %lu", draw->samples,
                         (unsigned long)UINT32_MAX);
     }
     locus_status status = function(set, draw, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         lab_dataset_destroy(set);
-    }
     return status;
 }
 
@@ -150,9 +141,8 @@ locus_status lab_dataset_sequences(lab_dataset *set, const lab_draw *draw, locus
 }
 
 void lab_dataset_destroy(lab_dataset *set) {
-    if (set == NULL) {
+    if (set == NULL)
         return;
-    }
     free(set->input_offsets);
     free(set->target_offsets);
     free(set->input);
@@ -164,9 +154,8 @@ void lab_dataset_destroy(lab_dataset *set) {
     free(set->images.pixels);
     free(set->images.labels);
     free(set->labels);
-    if (set->sequences.release != NULL) {
+    if (set->sequences.release != NULL)
         set->sequences.release(&set->sequences);
-    }
     memset(set, 0, sizeof *set);
 }
 
@@ -197,12 +186,10 @@ static size_t most_common(const lab_dataset *set, size_t tokens, size_t first, s
 }
 
 double lab_dataset_chance(const lab_dataset *set, size_t vocabulary) {
-    if (set->images.pixels != NULL || set->labels != NULL) {
+    if (set->images.pixels != NULL || set->labels != NULL)
         return class_chance(set);
-    }
-    if (set->target_offsets == NULL || set->samples == 0) {
+    if (set->target_offsets == NULL || set->samples == 0)
         return 0.0;
-    }
     size_t ends = set->target_tree.parents == NULL ? set->samples : 0; /* words have one end token each */
     size_t tokens = set->target_offsets[set->samples], most = ends;
     for (size_t first = 0; first < vocabulary; first += COUNTED) {

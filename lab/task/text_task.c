@@ -28,9 +28,8 @@ enum { SETS = LAB_TEXT_SETS, MOST_SEQUENCE = 1 << 24 };
 static locus_status open_set(lab_token_file *file, const char *folder, lab_set which, locus_error *error) {
     char *path = lab_token_file_path(folder, lab_text_set_names[which]);
     *file = (lab_token_file){0};
-    if (path == NULL) {
+    if (path == NULL)
         return lab_fail_memory(error, "a file name");
-    }
     locus_status status = LOCUS_OK;
     if (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
         status = lab_fail_file(error, folder,
@@ -40,12 +39,10 @@ static locus_status open_set(lab_token_file *file, const char *folder, lab_set w
     } else {
         status = lab_token_file_open(file, path, error);
     }
-    if (status == LOCUS_OK && file->tokens < LAB_TOKEN_FILE_LEAST) {
+    if (status == LOCUS_OK && file->tokens < LAB_TOKEN_FILE_LEAST)
         status = lab_fail_file(error, path, "has %zu tokens: one to read and one to predict are needed", file->tokens);
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         lab_token_file_close(file);
-    }
     free(path);
     return status;
 }
@@ -53,9 +50,8 @@ static locus_status open_set(lab_token_file *file, const char *folder, lab_set w
 static locus_status join_digests(const uint64_t *numbers, size_t count, uint64_t *joined, locus_error *error) {
     lab_digest sum;
     const locus_status status = lab_digest_open(&sum, LAB_DIGEST_SHA256, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     for (size_t i = 0; i < count; i++) {
         char number[24];
         snprintf(number, sizeof number, "%llu\n", (unsigned long long)numbers[i]);
@@ -76,9 +72,8 @@ locus_status lab_text_describe(const char *folder, lab_task_options *options, lo
         numbers[s] = file.digest;
         numbers[SETS] = file.vocabulary;
         lab_token_file_close(&file);
-        if (status != LOCUS_OK) {
+        if (status != LOCUS_OK)
             return status;
-        }
     }
     options->path = folder;
     options->symbols = (size_t)numbers[SETS];
@@ -114,9 +109,8 @@ static locus_status check_options(const lab_task_options *options, const char *f
                         MOST_SEQUENCE);
     }
     const locus_status status = lab_text_describe(folder, &found, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     if (options->symbols != 0 && options->symbols != found.symbols) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "data", "'%s' has a vocabulary of %zu, and %zu are wanted", folder,
                         found.symbols, options->symbols);

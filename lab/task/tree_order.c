@@ -45,14 +45,12 @@ static void write_depth(const lab_tree *tree, int32_t *tokens, int32_t *parents,
 }
 
 void lab_tree_write(const lab_tree *tree, lab_order order, int32_t *tokens, int32_t *parents, int32_t *branches) {
-    if (tree->count == 0) {
+    if (tree->count == 0)
         return;
-    }
-    if (order == LAB_ORDER_DEPTH) {
+    if (order == LAB_ORDER_DEPTH)
         write_depth(tree, tokens, parents, branches);
-    } else {
+    else
         write_breadth(tree, tokens, parents, branches);
-    }
 }
 
 static int32_t next_branch(const lab_tree *tree, int32_t node) {
@@ -73,9 +71,8 @@ locus_status lab_tree_from_parents(lab_tree *tree, size_t n, const int32_t *toke
             return lab_fail(error, LOCUS_ERROR_ARGUMENT, "branches", "token %zu: it is child %d where %d comes next", i,
                             (int)branches[i], (int)wanted);
         }
-        if (lab_tree_add(tree, parents[i], tokens[i]) < 0) {
+        if (lab_tree_add(tree, parents[i], tokens[i]) < 0)
             return lab_fail_memory(error, "a tree");
-        }
     }
     return LOCUS_OK;
 }
@@ -83,17 +80,15 @@ locus_status lab_tree_from_parents(lab_tree *tree, size_t n, const int32_t *toke
 /* One step of a path, at *text, which then points behind it; 0: there is no branch. */
 static int32_t read_branch(const char **text) {
     int32_t branch = 0;
-    for (; **text >= '0' && **text <= '9'; ++*text) {
+    for (; **text >= '0' && **text <= '9'; ++*text)
         branch = branch > (INT32_MAX - 9) / 10 ? INT32_MAX : 10 * branch + (**text - '0');
-    }
     return branch;
 }
 
 static int32_t child_at(const lab_tree *tree, int32_t node, int32_t branch) {
     int32_t child = tree->nodes[node].first;
-    while (child >= 0 && tree->nodes[child].branch != branch) {
+    while (child >= 0 && tree->nodes[child].branch != branch)
         child = tree->nodes[child].next;
-    }
     return child;
 }
 
@@ -124,17 +119,15 @@ locus_status lab_tree_from_paths(lab_tree *tree, size_t n, const int32_t *tokens
                                  locus_error *error) {
     locus_status status = LOCUS_OK;
     lab_tree_clear(tree);
-    for (size_t i = 0; status == LOCUS_OK && i < n; i++) {
+    for (size_t i = 0; status == LOCUS_OK && i < n; i++)
         status = add_at(tree, i, tokens[i], paths[i], error);
-    }
     return status;
 }
 
 static size_t level_of(const int32_t *parents, size_t i) {
     size_t level = 0;
-    for (int32_t node = parents[i]; node >= 0; node = parents[node]) {
+    for (int32_t node = parents[i]; node >= 0; node = parents[node])
         level++;
-    }
     return level;
 }
 

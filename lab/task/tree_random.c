@@ -37,23 +37,19 @@ static outcome draw_shape(lab_tree *tree, const lab_tree_plan *plan, lab_draws *
     size_t inner = plan->depth > 0, leaves = !inner;
     int32_t depths[LAB_TREE_MOST_ARITY];
     lab_tree_clear(tree);
-    if (lab_tree_add(tree, LAB_TREE_NONE, (int32_t)plan->depth) < 0) {
+    if (lab_tree_add(tree, LAB_TREE_NONE, (int32_t)plan->depth) < 0)
         return NO_MEMORY;
-    }
     for (size_t i = 0; i < tree->count; i++) {
-        if (tree->nodes[i].symbol == 0) {
+        if (tree->nodes[i].symbol == 0)
             continue;
-        }
         draw_depths(tree->nodes[i].symbol, plan->arity, draws, depths);
         for (size_t c = 0; c < plan->arity; c++) {
-            if (lab_tree_add(tree, (int32_t)i, depths[c]) < 0) {
+            if (lab_tree_add(tree, (int32_t)i, depths[c]) < 0)
                 return NO_MEMORY;
-            }
             *(depths[c] > 0 ? &inner : &leaves) += 1;
         }
-        if (limits != NULL && (inner > limits->operators || leaves > limits->leaves)) {
+        if (limits != NULL && (inner > limits->operators || leaves > limits->leaves))
             return TOO_LARGE;
-        }
     }
     return limits != NULL && (inner > limits->operators || leaves > limits->leaves) ? TOO_LARGE : DRAWN;
 }
@@ -77,12 +73,10 @@ static int32_t take(int32_t *pool, size_t *left, lab_draws *draws) {
 static bool label_uniquely(lab_tree *tree, const lab_tree_alphabet *alphabet, lab_draws *draws) {
     size_t leaves = alphabet->leaves, operators = alphabet->operators;
     int32_t *pool = malloc((leaves + operators + 1) * sizeof *pool);
-    if (pool == NULL) {
+    if (pool == NULL)
         return false;
-    }
-    for (size_t i = 0; i < leaves + operators; i++) {
+    for (size_t i = 0; i < leaves + operators; i++)
         pool[i] = 1 + (int32_t)i;
-    }
     for (size_t i = 0; i < tree->count; i++) {
         bool leaf = tree->nodes[i].first < 0;
         tree->nodes[i].symbol = take(leaf ? pool : pool + alphabet->leaves, leaf ? &leaves : &operators, draws);
@@ -93,9 +87,8 @@ static bool label_uniquely(lab_tree *tree, const lab_tree_alphabet *alphabet, la
 
 locus_status lab_tree_draw(lab_tree *tree, const lab_tree_plan *plan, lab_draws *draws, locus_error *error) {
     outcome drawn = TOO_LARGE;
-    for (size_t tries = 0; drawn == TOO_LARGE && tries < MOST_TRIES; tries++) {
+    for (size_t tries = 0; drawn == TOO_LARGE && tries < MOST_TRIES; tries++)
         drawn = draw_shape(tree, plan, draws, plan->unique ? &plan->alphabet : NULL);
-    }
     if (drawn == TOO_LARGE) {
         return lab_fail(
             error, LOCUS_ERROR_UNSUPPORTED, "depth",
@@ -103,12 +96,10 @@ locus_status lab_tree_draw(lab_tree *tree, const lab_tree_plan *plan, lab_draws 
             "differ: give a smaller depth",
             plan->depth, plan->alphabet.leaves, plan->alphabet.operators);
     }
-    if (drawn == NO_MEMORY || (plan->unique && !label_uniquely(tree, &plan->alphabet, draws))) {
+    if (drawn == NO_MEMORY || (plan->unique && !label_uniquely(tree, &plan->alphabet, draws)))
         return lab_fail_memory(error, "a tree");
-    }
-    if (!plan->unique) {
+    if (!plan->unique)
         label(tree, &plan->alphabet, draws);
-    }
     return LOCUS_OK;
 }
 
@@ -118,9 +109,8 @@ double lab_tree_expected_nodes(size_t depth, size_t arity) {
     double nodes = 1.0, sum = 0.0;
     for (size_t d = 1; d <= depth; d++) {
         double none = 1.0;
-        for (size_t c = 1; c < arity; c++) {
+        for (size_t c = 1; c < arity; c++)
             none *= 1.0 - 1.0 / (double)d;
-        }
         sum += nodes;
         double mean = sum / (double)d;
         nodes = 1.0 + (double)(arity - 1) * mean + none * nodes + (1.0 - none) * mean;

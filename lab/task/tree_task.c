@@ -52,9 +52,8 @@ static locus_status draw_input(workshop *shop, size_t leaves, size_t operators, 
 static locus_status make_copy(workshop *shop, locus_error *error) {
     size_t half = shop->options->symbols / 2;
     locus_status status = draw_input(shop, half, half, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     return lab_tree_graft(&shop->target, LAB_TREE_NONE, &shop->input, 0, NULL) ? LOCUS_OK : memory(error);
 }
 
@@ -69,9 +68,8 @@ static int32_t c3_value(const void *context, const lab_tree *from, int32_t node)
     int32_t exponent = 0;
     (void)context;
     for (int32_t child = from->nodes[node].first; child >= 0; child = from->nodes[child].next) {
-        if (from->nodes[child].first >= 0) {
+        if (from->nodes[child].first >= 0)
             return LAB_TREE_NONE;
-        }
         exponent += from->nodes[child].symbol - 1;
     }
     return from->nodes[node].first < 0 ? LAB_TREE_NONE : 1 + exponent % C3_ELEMENTS;
@@ -80,9 +78,8 @@ static int32_t c3_value(const void *context, const lab_tree *from, int32_t node)
 static locus_status make_c3(workshop *shop, locus_error *error) {
     const lab_tree_cut reduce = {c3_value, NULL};
     locus_status status = draw_input(shop, C3_ELEMENTS, 1, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     return lab_tree_graft(&shop->target, LAB_TREE_NONE, &shop->input, 0, &reduce) ? LOCUS_OK : memory(error);
 }
 
@@ -94,9 +91,8 @@ static locus_status make_ops(workshop *shop, locus_error *error) {
     const lab_tree_plan plan = {
         shop->depth > 0 ? shop->depth - 1 : 0, shop->options->arity, {OPS_LEAVES, OPS_OPERATORS}, true};
     locus_status status = lab_tree_draw(&shop->part, &plan, &shop->draws, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     int32_t chosen = lab_draw_below(&shop->draws, shop->part.count);
     int32_t operation = OPS_EXTRACT + lab_draw_below(&shop->draws, 4);
     const lab_tree_cut truncate = {own_symbol, &chosen};
@@ -106,12 +102,10 @@ static locus_status make_ops(workshop *shop, locus_error *error) {
                 lab_tree_graft(&shop->input, 0, &shop->part, 0, NULL) &&
                 lab_tree_graft(&shop->target, LAB_TREE_NONE, &shop->part, extract ? chosen : 0,
                                operation == OPS_TRUNCATE ? &truncate : NULL);
-    if (!made) {
+    if (!made)
         return memory(error);
-    }
-    if (operation == OPS_FLIP_EXTRACT) {
+    if (operation == OPS_FLIP_EXTRACT)
         lab_tree_mirror(&shop->target);
-    }
     return LOCUS_OK;
 }
 
@@ -174,9 +168,8 @@ static locus_status check(const lab_draw *draw, bool unique, locus_error *error)
     const lab_task_options *options = draw->options;
     const char *name = draw->task->name;
     locus_status status = check_depth(draw, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     if (options->arity < 1 + (size_t)unique || options->arity > LAB_TREE_MOST_ARITY) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "arity", "arity %zu: %s takes %d to %d children", options->arity,
                         name, unique ? 2 : 1, LAB_TREE_MOST_ARITY);
@@ -209,16 +202,13 @@ static bool enlarge(int32_t **numbers, size_t room) {
 }
 
 static locus_status reserve(side *to, size_t tokens, locus_error *error) {
-    if (tokens > MOST_TOKENS) {
+    if (tokens > MOST_TOKENS)
         return fail_tokens(error);
-    }
-    if (tokens <= to->room) {
+    if (tokens <= to->room)
         return LOCUS_OK;
-    }
     size_t room = tokens + tokens / 2 + 1024;
-    if (!enlarge(to->tokens, room) || !enlarge(&to->nodes->parents, room) || !enlarge(&to->nodes->branches, room)) {
+    if (!enlarge(to->tokens, room) || !enlarge(&to->nodes->parents, room) || !enlarge(&to->nodes->branches, room))
         return lab_fail_memory(error, "the tokens of a data set");
-    }
     to->room = room;
     return LOCUS_OK;
 }
@@ -254,15 +244,13 @@ static locus_status generate(lab_dataset *set, const lab_draw *draw, sample_make
     side input = {&set->input_offsets, &set->input, &set->input_tree, 0};
     side target = {&set->target_offsets, &set->target, &set->target_tree, 0};
     locus_status status = check(draw, make == make_ops, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     set->samples = draw->samples;
     set->input_offsets = calloc(set->samples + 1, sizeof *set->input_offsets);
     set->target_offsets = calloc(set->samples + 1, sizeof *set->target_offsets);
-    if (set->input_offsets == NULL || set->target_offsets == NULL) {
+    if (set->input_offsets == NULL || set->target_offsets == NULL)
         return lab_fail_memory(error, "the offsets of a data set");
-    }
     status = reserve(&input, 1, error);
     status = status == LOCUS_OK ? reserve(&target, 1, error) : status;
     for (size_t i = 0; status == LOCUS_OK && i < draw->samples; i++) {

@@ -25,17 +25,14 @@ static void put(slip *out, const char *format, ...) {
 size_t lab_tree_path_text(const int32_t *parents, const int32_t *branches, size_t i, char *text, size_t size) {
     slip out = {text, size, 0};
     size_t steps = 0;
-    for (int32_t node = (int32_t)i; parents[node] >= 0; node = parents[node]) {
+    for (int32_t node = (int32_t)i; parents[node] >= 0; node = parents[node])
         steps++;
-    }
-    if (steps == 0) {
+    if (steps == 0)
         put(&out, "0");
-    }
     for (size_t step = 0; step < steps; step++) {
         int32_t node = (int32_t)i;
-        for (size_t up = steps - 1; up > step; up--) {
+        for (size_t up = steps - 1; up > step; up--)
             node = parents[node];
-        }
         put(&out, step == 0 ? "%d" : "+%d", (int)branches[node]);
     }
     return out.length;
@@ -51,9 +48,8 @@ size_t lab_tree_text(const lab_tree *tree, char *text, size_t size) {
             node = now->first;
             continue;
         }
-        for (; node > 0 && tree->nodes[node].next < 0; node = tree->nodes[node].parent) {
+        for (; node > 0 && tree->nodes[node].next < 0; node = tree->nodes[node].parent)
             put(&out, ")");
-        }
         node = tree->nodes[node].next;
     }
     return out.length;
@@ -62,9 +58,8 @@ size_t lab_tree_text(const lab_tree *tree, char *text, size_t size) {
 char *lab_tree_string(const lab_tree *tree) {
     size_t size = lab_tree_text(tree, NULL, 0) + 1;
     char *text = malloc(size);
-    if (text != NULL) {
+    if (text != NULL)
         lab_tree_text(tree, text, size);
-    }
     return text;
 }
 
@@ -82,9 +77,8 @@ static locus_status fail_at(locus_error *error, const char *text, const char *at
 static int32_t read_symbol(const char **text) {
     const char *at = *text;
     int64_t value = 0;
-    while (*at >= '0' && *at <= '9' && value <= INT32_MAX) {
+    while (*at >= '0' && *at <= '9' && value <= INT32_MAX)
         value = 10 * value + (*at++ - '0');
-    }
     bool good = at != *text && value <= INT32_MAX;
     *text = good ? at : *text;
     return good ? (int32_t)value : LAB_TREE_NONE;
@@ -104,9 +98,8 @@ locus_status lab_tree_parse(lab_tree *tree, const char *text, locus_error *error
     lab_tree_clear(tree);
     do {
         if (open >= 0 && *at == ')') {
-            if (tree->nodes[open].first < 0) {
+            if (tree->nodes[open].first < 0)
                 return fail_at(error, text, at, "a child: a leaf has no parentheses");
-            }
             open = tree->nodes[open].parent;
             at = skip(at + 1);
             continue;
@@ -114,13 +107,11 @@ locus_status lab_tree_parse(lab_tree *tree, const char *text, locus_error *error
         bool inner = *at == '(';
         at = inner ? skip(at + 1) : at;
         int32_t symbol = read_symbol(&at);
-        if (symbol < 0) {
+        if (symbol < 0)
             return fail_at(error, text, at, inner || open < 0 ? "a symbol" : "a child or ')'");
-        }
         int32_t made = lab_tree_add(tree, open, symbol);
-        if (made < 0) {
+        if (made < 0)
             return lab_fail_memory(error, "a tree");
-        }
         open = inner ? made : open;
         at = skip(at);
     } while (open >= 0);

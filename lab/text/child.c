@@ -36,52 +36,43 @@ static file_name name_in(const lab_child_folder *folder, const char *name) {
 /* The files of a folder, and the folder if nothing else is in it. Takes the descriptor. */
 static void remove_folder(int descriptor, int parent, const char *name) {
     DIR *entries = fdopendir(descriptor);
-    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             unlinkat(descriptor, entry->d_name, 0);
-        }
-    }
     unlinkat(parent, name, AT_REMOVEDIR);
-    if (entries != NULL) {
+    if (entries != NULL)
         closedir(entries);
-    } else {
+    else
         close(descriptor);
-    }
 }
 
 /* Of a process that was killed: ours, and locked by nobody. */
 static void remove_idle(int parent, const char *name) {
     struct stat facts;
     const int descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (descriptor < 0) {
+    if (descriptor < 0)
         return;
-    }
-    if (fstat(descriptor, &facts) == 0 && facts.st_uid == geteuid() && lab_temporary_idle(descriptor)) {
+    if (fstat(descriptor, &facts) == 0 && facts.st_uid == geteuid() && lab_temporary_idle(descriptor))
         remove_folder(descriptor, parent, name);
-    } else {
+    else
         close(descriptor);
-    }
 }
 
 static void clean(const char *base) {
     DIR *entries = opendir(base);
-    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        if (lab_temporary_folder_named(entry->d_name, START)) {
+    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;)
+        if (lab_temporary_folder_named(entry->d_name, START))
             remove_idle(dirfd(entries), entry->d_name);
-        }
-    }
-    if (entries != NULL) {
+    if (entries != NULL)
         closedir(entries);
-    }
 }
 
 /* SentencePiece takes a comma in a name as the end of it. */
 locus_status lab_child_open(lab_child_folder *folder, locus_error *error) {
     const char *base = getenv("TMPDIR");
     char start[sizeof folder->path], *name = NULL;
-    if (base == NULL || base[0] == '\0' || strlen(base) > 400 || strchr(base, ',') != NULL) {
+    if (base == NULL || base[0] == '\0' || strlen(base) > 400 || strchr(base, ',') != NULL)
         base = "/tmp";
-    }
     clean(base);
     snprintf(start, sizeof start, "%.400s/" START, base);
     folder->held = lab_temporary_private_folder(start, &name);
@@ -96,9 +87,8 @@ locus_status lab_child_open(lab_child_folder *folder, locus_error *error) {
 }
 
 void lab_child_close(lab_child_folder *folder) {
-    if (folder->path[0] != '\0') {
+    if (folder->path[0] != '\0')
         remove_folder(folder->held, AT_FDCWD, folder->path);
-    }
     folder->path[0] = '\0';
 }
 
@@ -106,9 +96,8 @@ locus_status lab_child_write(const lab_child_folder *folder, const char *name, c
                              locus_error *error) {
     const file_name path = name_in(folder, name);
     FILE *stream = fopen(path.text, "wb");
-    if (stream == NULL) {
+    if (stream == NULL)
         return lab_fail_system(error, "write", path.text, errno);
-    }
     errno = 0;
     bool good = fwrite(data, 1, bytes, stream) == bytes;
     int code = errno;
@@ -134,21 +123,18 @@ static locus_status complain(const lab_child_folder *folder, const char *program
     if (lab_child_read(folder, LOG, &text, &bytes, NULL) == LOCUS_OK) {
         for (const char *at = text; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n') {
             const size_t length = strcspn(at, "\n");
-            if (strspn(at, " \t") < length && strncmp(at, "Program terminated", 18) != 0) {
+            if (strspn(at, " \t") < length && strncmp(at, "Program terminated", 18) != 0)
                 snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line), at);
-            }
         }
     }
     free(text);
     const char *says = line;
-    for (const char *next; (next = strstr(says, "] ")) != NULL && next[2] != '\0';) {
+    for (const char *next; (next = strstr(says, "] ")) != NULL && next[2] != '\0';)
         says = next + 2;
-    }
-    if (WIFSIGNALED(state)) {
+    if (WIFSIGNALED(state))
         snprintf(how, sizeof how, "was ended by signal %d", WTERMSIG(state));
-    } else {
+    else
         snprintf(how, sizeof how, "failed");
-    }
     return lab_fail(error, LOCUS_ERROR_IO, program, "%s %s%s%s", program, how, says[0] != '\0' ? ": " : "", says);
 }
 
@@ -174,9 +160,8 @@ static int start(const lab_child_folder *folder, const char *const *words, pid_t
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     int code = posix_spawn_file_actions_init(&actions);
-    if (code != 0) {
+    if (code != 0)
         return code;
-    }
     code = posix_spawnattr_init(&attributes);
     if (code == 0) {
         code = start_with(folder, words, &actions, &attributes, child);
@@ -199,11 +184,9 @@ locus_status lab_child_run(const lab_child_folder *folder, const char *const *wo
         return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, words[0], "%s is not on the PATH: install it (Debian: %s)",
                         words[0], package);
     }
-    if (code != 0) {
+    if (code != 0)
         return lab_fail_system(error, "start", words[0], code);
-    }
-    if (WIFSIGNALED(state) && (WTERMSIG(state) == SIGINT || WTERMSIG(state) == SIGTERM)) {
+    if (WIFSIGNALED(state) && (WTERMSIG(state) == SIGINT || WTERMSIG(state) == SIGTERM))
         return lab_fail(error, LOCUS_ERROR_INTERRUPTED, words[0], "%s was stopped", words[0]);
-    }
     return WIFEXITED(state) && WEXITSTATUS(state) == 0 ? LOCUS_OK : complain(folder, words[0], state, error);
 }

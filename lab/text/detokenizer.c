@@ -26,25 +26,22 @@ static void add_byte(lab_detokenizer *detokenizer, unsigned char byte, sink *out
     unsigned char *pending = detokenizer->pending;
     pending[detokenizer->pending_count++] = byte;
     const int length = lab_utf8_sequence(pending, detokenizer->pending_count);
-    if (length == 0) {
+    if (length == 0)
         return;
-    }
     const size_t before = detokenizer->pending_count - 1;
     detokenizer->pending_count = 0;
     if (length > 0) {
         put(out, pending, (size_t)length);
     } else {
         put(out, REPLACEMENT, 3);
-        if (before > 0) { /* `byte` ended what had begun, and may begin a character itself */
+        if (before > 0) /* `byte` ended what had begun, and may begin a character itself */
             add_byte(detokenizer, byte, out);
-        }
     }
 }
 
 static void add_bytes(lab_detokenizer *detokenizer, const char *bytes, size_t count, sink *out) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         add_byte(detokenizer, (unsigned char)bytes[i], out);
-    }
 }
 
 /* The space that a model puts before each line goes again. */
@@ -53,9 +50,8 @@ static void add_piece(lab_detokenizer *detokenizer, int32_t token, sink *out) {
     const lab_piece *piece = &model->pieces[token];
     const char *text = model->texts + piece->start;
     size_t length = piece->length;
-    if (length == 0) {
+    if (length == 0)
         return;
-    }
     if (model->dummy_prefix && !detokenizer->begun && text[0] == ' ') {
         text++;
         length--;
@@ -68,9 +64,8 @@ static void add_piece(lab_detokenizer *detokenizer, int32_t token, sink *out) {
 static void add_word(lab_detokenizer *detokenizer, int32_t token, sink *out) {
     const char *entry = lab_wordpiece_text(detokenizer->tokenizer->words, token);
     const bool inside = entry[0] == '#' && entry[1] == '#' && entry[2] != '\0';
-    if (detokenizer->begun && !inside) {
+    if (detokenizer->begun && !inside)
         put(out, " ", 1);
-    }
     entry += inside ? 2 : 0;
     put(out, entry, strlen(entry));
     detokenizer->begun = true;
@@ -98,9 +93,8 @@ size_t lab_detokenizer_add(lab_detokenizer *detokenizer, int32_t token, char *te
 
 size_t lab_detokenizer_end(lab_detokenizer *detokenizer, char *text, size_t size) {
     sink out = {text, size, 0};
-    if (detokenizer->pending_count > 0) {
+    if (detokenizer->pending_count > 0)
         put(&out, REPLACEMENT, 3);
-    }
     detokenizer->pending_count = 0;
     detokenizer->begun = false;
     return out.used;

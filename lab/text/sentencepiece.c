@@ -25,12 +25,10 @@ typedef struct knife {
 /* Bytes of the separator that stands at `at`; 0: none does. */
 static size_t separator(knife how, const char *at, size_t left) {
     const unsigned char *bytes = (const unsigned char *)at;
-    if (*bytes == '\n' || *bytes == '\0') {
+    if (*bytes == '\n' || *bytes == '\0')
         return 1;
-    }
-    if (how.training && *bytes == '\t') {
+    if (how.training && *bytes == '\t')
         return 1;
-    }
     const bool block = left >= 3 && bytes[0] == 0xE2 && bytes[1] == 0x96;
     return block && ((how.marks && bytes[2] == 0x81) || (how.training && bytes[2] == 0x85)) ? 3 : 0;
 }
@@ -38,9 +36,8 @@ static size_t separator(knife how, const char *at, size_t left) {
 /* Bytes before the next separator. */
 static size_t segment(knife how, const char *at, size_t left) {
     size_t length = 0;
-    while (length < left && separator(how, at + length, left - length) == 0) {
+    while (length < left && separator(how, at + length, left - length) == 0)
         length++;
-    }
     return length;
 }
 
@@ -106,24 +103,20 @@ locus_status lab_sentencepiece_train(const char *text, size_t bytes, size_t voca
     *model = NULL;
     *model_bytes = 0;
     char *cut = cut_lines((knife){true, true}, text, bytes, &used, &lines);
-    if (cut == NULL) {
+    if (cut == NULL)
         return lab_fail_memory(error, "the lines of a text");
-    }
     if (lines == 0) {
         free(cut);
         return lab_fail(error, LOCUS_ERROR_IO, "text", "the text is empty: there is nothing to train a vocabulary on");
     }
     locus_status status = lab_child_open(&folder, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_child_write(&folder, "text", cut, used, error);
-    }
     free(cut);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = run_training(&folder, vocabulary, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_child_read(&folder, "made.model", model, model_bytes, error);
-    }
     lab_child_close(&folder);
     return status;
 }
@@ -135,9 +128,8 @@ static locus_status run_encoding(const lab_child_folder *folder, const char *pat
     const word input = option("input", folder, "text"), output = option("output", folder, format);
     const size_t size = strlen(path) + sizeof "--model=";
     char *model = malloc(size), kind[48];
-    if (model == NULL) {
+    if (model == NULL)
         return lab_fail_memory(error, "the name of a model");
-    }
     snprintf(model, size, "--model=%s", path);
     snprintf(kind, sizeof kind, "--output_format=%s", format);
     const char *const words[] = {"spm_encode", model, kind, input.text, output.text, NULL};
@@ -159,9 +151,8 @@ static locus_status push(joint *to, int32_t token, locus_error *error) {
     if (to->count == to->room) {
         const size_t room = to->room + to->room / 2 + 64;
         int32_t *grown = room <= MOST_TOKENS ? realloc(to->tokens, room * sizeof *grown) : NULL;
-        if (grown == NULL) {
+        if (grown == NULL)
             return lab_fail_memory(error, "the tokens of a text");
-        }
         to->tokens = grown;
         to->room = room;
     }
@@ -171,9 +162,8 @@ static locus_status push(joint *to, int32_t token, locus_error *error) {
 
 static size_t line_of(const joint *of, size_t offset) {
     size_t line = 1;
-    for (size_t i = 0; i < offset; i++) {
+    for (size_t i = 0; i < offset; i++)
         line += of->text[i] == '\n';
-    }
     return line;
 }
 
@@ -189,13 +179,11 @@ static locus_status push_separator(joint *to, size_t offset, size_t length, locu
     for (size_t i = 0; i < length; i++) {
         const unsigned char byte = (unsigned char)to->text[offset + i];
         const int32_t token = byte == '\n' ? to->model->line_end : to->model->bytes[byte];
-        if (token < 0) {
+        if (token < 0)
             return fail_lacks(to, byte == '\n' ? "the line end" : byte == 0 ? "the NUL" : "the '▁'", offset, error);
-        }
         const locus_status status = push(to, token, error);
-        if (status != LOCUS_OK) {
+        if (status != LOCUS_OK)
             return status;
-        }
     }
     return LOCUS_OK;
 }
@@ -237,13 +225,11 @@ static locus_status push_line(joint *to, const char **ids, size_t offset, size_t
             return lab_fail(error, LOCUS_ERROR_IO, "model", "spm_encode gave something else than tokens of '%s'",
                             to->path);
         }
-        if (token == to->model->unknown) {
+        if (token == to->model->unknown)
             return fail_unknown(to, offset, length, index, error);
-        }
         const locus_status status = push(to, (int32_t)token, error);
-        if (status != LOCUS_OK) {
+        if (status != LOCUS_OK)
             return status;
-        }
         at = end + strspn(end, " ");
     }
     *ids = at + 1;
@@ -254,9 +240,8 @@ static locus_status join(joint *to, knife how, const char *ids, locus_error *err
     locus_status status = LOCUS_OK;
     for (size_t i = 0; status == LOCUS_OK && i < to->bytes;) {
         const size_t length = segment(how, to->text + i, to->bytes - i);
-        if (length > 0) {
+        if (length > 0)
             status = push_line(to, &ids, i, length, error);
-        }
         i += length;
         const size_t width = i < to->bytes ? separator(how, to->text + i, to->bytes - i) : 0;
         status = status == LOCUS_OK ? push_separator(to, i, width, error) : status;
@@ -271,27 +256,21 @@ static locus_status encode_lines(const joint *of, knife how, char **ids, locus_e
     size_t used, lines, bytes, found = 0;
     char *cut = cut_lines(how, of->text, of->bytes, &used, &lines);
     *ids = NULL;
-    if (cut == NULL) {
+    if (cut == NULL)
         return lab_fail_memory(error, "the lines of a text");
-    }
     locus_status status = lab_child_open(&folder, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_child_write(&folder, "text", cut, used, error);
-    }
     free(cut);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = run_encoding(&folder, of->path, "id", error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_child_read(&folder, "id", ids, &bytes, error);
-    }
     lab_child_close(&folder);
-    for (const char *at = *ids; status == LOCUS_OK && (at = strchr(at, '\n')) != NULL; at++) {
+    for (const char *at = *ids; status == LOCUS_OK && (at = strchr(at, '\n')) != NULL; at++)
         found++;
-    }
-    if (status == LOCUS_OK && found != lines) {
+    if (status == LOCUS_OK && found != lines)
         status = lab_fail(error, LOCUS_ERROR_IO, "model", "spm_encode gave %zu lines for %zu", found, lines);
-    }
     return status;
 }
 

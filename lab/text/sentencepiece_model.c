@@ -36,9 +36,8 @@ static bool read_varint(message *from, uint64_t *value) {
     for (unsigned shift = 0; shift < 64 && from->at < from->end; shift += 7) {
         const unsigned char byte = *from->at++;
         *value |= (uint64_t)(byte & 0x7F) << shift;
-        if (byte < 0x80) {
+        if (byte < 0x80)
             return true;
-        }
     }
     return false;
 }
@@ -52,13 +51,11 @@ static bool skip(message *from, uint64_t bytes) {
 /* false: the message is over, or *good is false. */
 static bool next_field(message *from, field *found, bool *good) {
     uint64_t tag;
-    if (from->at == from->end) {
+    if (from->at == from->end)
         return false;
-    }
     *good = *good && read_varint(from, &tag) && tag >> 3 <= UINT32_MAX;
-    if (!*good) {
+    if (!*good)
         return false;
-    }
     *found = (field){.number = (uint32_t)(tag >> 3), .sized = (tag & 7) == 2};
     switch (tag & 7) {
     case 0:
@@ -98,9 +95,8 @@ static int hexadecimal(char digit) {
 
 /* The byte of "<0x0A>"; −1: the text is none. */
 static int byte_of(const char *text, size_t length) {
-    if (length != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>') {
+    if (length != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>')
         return -1;
-    }
     const int high = hexadecimal(text[3]), low = hexadecimal(text[4]);
     return high < 0 || low < 0 ? -1 : 16 * high + low;
 }
@@ -124,14 +120,12 @@ static locus_status add_piece(reading *of, const char *text, size_t length, uint
         return lab_fail_file(error, of->path, "has piece %ld of %zu bytes: at most %d are read", (long)number, length,
                              LAB_PIECE_MOST_BYTES);
     }
-    if (type < LAB_PIECE_NORMAL || type > LAB_PIECE_BYTE || lab_utf8_check(text, length) != length) {
+    if (type < LAB_PIECE_NORMAL || type > LAB_PIECE_BYTE || lab_utf8_check(text, length) != length)
         return lab_fail_file(error, of->path, "is no SentencePiece model, or damaged: piece %ld", (long)number);
-    }
     if (type == LAB_PIECE_BYTE) {
         const int byte = byte_of(text, length);
-        if (byte < 0) {
+        if (byte < 0)
             return lab_fail_file(error, of->path, "is damaged: piece %ld should be a byte", (long)number);
-        }
         const char one = (char)(unsigned char)byte;
         model->bytes[byte] = number;
         model->texts[of->used++] = one;
@@ -163,32 +157,27 @@ static locus_status read_piece(reading *of, message from, locus_error *error) {
 
 static void read_normalizer(reading *of, message from) {
     field found;
-    while (next_field(&from, &found, &of->good)) {
-        if (found.number == 3 && !found.sized) {
+    while (next_field(&from, &found, &of->good))
+        if (found.number == 3 && !found.sized)
             of->model->dummy_prefix = found.value != 0;
-        }
-    }
 }
 
 static size_t count_pieces(message from, bool *good) {
     field found;
     size_t count = 0;
-    while (next_field(&from, &found, good)) {
+    while (next_field(&from, &found, good))
         count += found.number == 1 && found.sized;
-    }
     return count;
 }
 
 static locus_status read_model(reading *of, message from, locus_error *error) {
     locus_status status = LOCUS_OK;
     field found;
-    while (status == LOCUS_OK && next_field(&from, &found, &of->good)) {
-        if (found.number == 1 && found.sized) {
+    while (status == LOCUS_OK && next_field(&from, &found, &of->good))
+        if (found.number == 1 && found.sized)
             status = read_piece(of, found.bytes, error);
-        } else if (found.number == 3 && found.sized) {
+        else if (found.number == 3 && found.sized)
             read_normalizer(of, found.bytes);
-        }
-    }
     return status;
 }
 
@@ -197,13 +186,11 @@ locus_status lab_sentencepiece_read(lab_sentencepiece_model *model, const char *
     char *data;
     size_t bytes;
     *model = (lab_sentencepiece_model){.unknown = -1, .line_end = -1, .dummy_prefix = true};
-    for (int b = 0; b < 256; b++) {
+    for (int b = 0; b < 256; b++)
         model->bytes[b] = -1;
-    }
     locus_status status = lab_file_read(path, &data, &bytes, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     const message whole = {(const unsigned char *)data, (const unsigned char *)data + bytes};
     const size_t count = count_pieces(whole, &of.good);
     if (of.good && count > 0 && count <= INT32_MAX) {
@@ -213,14 +200,12 @@ locus_status lab_sentencepiece_read(lab_sentencepiece_model *model, const char *
                      ? read_model(&of, whole, error)
                      : lab_fail_memory(error, "the pieces of a SentencePiece model");
     }
-    if (status == LOCUS_OK && (!of.good || count == 0 || count > INT32_MAX)) {
+    if (status == LOCUS_OK && (!of.good || count == 0 || count > INT32_MAX))
         status = lab_fail_file(error, path, "is no SentencePiece model, or damaged");
-    }
     model->line_end = model->line_end < 0 ? model->bytes['\n'] : model->line_end;
     free(data);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         lab_sentencepiece_release(model);
-    }
     return status;
 }
 

@@ -38,13 +38,11 @@ static locus_status read_text(making *made, int set, locus_error *error) {
     const char *path = made->source->texts[set];
     char place[256];
     locus_status status = lab_file_read(path, &made->files[set], &made->bytes[set], error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     made->texts[set] = made->files[set];
-    if (made->bytes[set] == 0) {
+    if (made->bytes[set] == 0)
         return lab_fail_file(error, path, "is empty: there is nothing to make tokens of");
-    }
     snprintf(place, sizeof place, "'%s'", path);
     return lab_utf8_require(made->files[set], made->bytes[set], place, error);
 }
@@ -68,13 +66,11 @@ static locus_status part_text(making *made, int set, size_t whole, locus_error *
 
 static locus_status read_texts(making *made, locus_error *error) {
     locus_status status = LOCUS_OK;
-    for (int s = 0; status == LOCUS_OK && s < LAB_TEXT_SETS; s++) {
+    for (int s = 0; status == LOCUS_OK && s < LAB_TEXT_SETS; s++)
         status = made->source->texts[s] != NULL ? read_text(made, s, error) : LOCUS_OK;
-    }
     const size_t whole = made->bytes[0];
-    for (int s = LAB_TEXT_SETS - 1; status == LOCUS_OK && s > 0; s--) {
+    for (int s = LAB_TEXT_SETS - 1; status == LOCUS_OK && s > 0; s--)
         status = made->source->texts[s] == NULL ? part_text(made, s, whole, error) : LOCUS_OK;
-    }
     return status;
 }
 
@@ -85,12 +81,10 @@ static locus_status train_tokenizer(making *made, locus_error *error) {
     size_t bytes;
     locus_status status =
         lab_sentencepiece_train(made->texts[0], made->bytes[0], made->source->vocabulary, &model, &bytes, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_child_open(&made->work, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_child_write(&made->work, LAB_TOKENIZER_MODEL, model, bytes, error);
-    }
     if (status == LOCUS_OK) {
         path = lab_tokenizer_file(made->work.path, LAB_TOKENIZER_MODEL);
         status = path != NULL ? lab_tokenizer_open_sentencepiece(&made->tokenizer, path, error)
@@ -102,9 +96,8 @@ static locus_status train_tokenizer(making *made, locus_error *error) {
 }
 
 static locus_status open_tokenizer(making *made, locus_error *error) {
-    if (made->source->vocabulary > 0) {
+    if (made->source->vocabulary > 0)
         return train_tokenizer(made, error);
-    }
     return made->source->model != NULL ? lab_tokenizer_open_sentencepiece(&made->tokenizer, made->source->model, error)
                                        : lab_tokenizer_open_bytes(&made->tokenizer, error);
 }
@@ -126,9 +119,8 @@ static locus_status encode_set(making *made, int set, locus_error *error) {
 
 /* Bytes that a text's first token stands for; the space that a model adds before a line is none of the text. */
 static uint64_t first_token_bytes(const lab_tokenizer *tokenizer, int32_t token) {
-    if (lab_tokenizer_get_kind(tokenizer) != LAB_TOKENIZER_SENTENCEPIECE) {
+    if (lab_tokenizer_get_kind(tokenizer) != LAB_TOKENIZER_SENTENCEPIECE)
         return 1;
-    }
     const lab_sentencepiece_model *model = &tokenizer->pieces;
     const lab_piece *piece = &model->pieces[token];
     const bool space = model->dummy_prefix && piece->length > 0 && model->texts[piece->start] == ' ';
@@ -162,12 +154,10 @@ static locus_status make(making *made, const lab_watch *watch, lab_text_facts *f
         goes_on = lab_watch_tell(watch, "making tokens", (uint64_t)s, LAB_TEXT_SETS);
         status = goes_on ? encode_set(made, s, error) : LOCUS_OK;
     }
-    if (!goes_on) {
+    if (!goes_on)
         return lab_fail(error, LOCUS_ERROR_INTERRUPTED, NULL, "stopped before the token files were made");
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         tell_facts(made, facts);
-    }
     return status;
 }
 
@@ -213,29 +203,25 @@ static bool name_files(names *of, const char *folder) {
 }
 
 static void free_names(names *of) {
-    for (int f = 0; f < FILES; f++) {
+    for (int f = 0; f < FILES; f++)
         free(of->paths[f]);
-    }
     free(of->folder);
 }
 
 /* Removes what is there of the files, and the folder if nothing else is in it. */
 static void remove_files(const names *of) {
-    for (int f = 0; f < FILES; f++) {
+    for (int f = 0; f < FILES; f++)
         unlink(of->paths[f]);
-    }
     rmdir(of->folder);
 }
 
 /* A model that stood there from earlier goes if the tokens are bytes now. */
 static locus_status move_files(const names *from, const names *to, bool model, locus_error *error) {
-    for (int f = 0; f < FILES; f++) {
-        if (f == LAB_TEXT_SETS && !model) {
+    for (int f = 0; f < FILES; f++)
+        if (f == LAB_TEXT_SETS && !model)
             unlink(to->paths[f]);
-        } else if (rename(from->paths[f], to->paths[f]) != 0) {
+        else if (rename(from->paths[f], to->paths[f]) != 0)
             return lab_fail_system(error, "write", to->paths[f], errno);
-        }
-    }
     return LOCUS_OK;
 }
 
@@ -246,15 +232,13 @@ static void remove_idle(const char *path) {
     names left = {0};
     const int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (descriptor >= 0 && lab_temporary_idle(descriptor) && name_files(&left, path)) {
-        for (int f = 0; f < FILES; f++) {
+        for (int f = 0; f < FILES; f++)
             lab_temporary_clean(left.paths[f]);
-        }
         remove_files(&left);
     }
     free_names(&left);
-    if (descriptor >= 0) {
+    if (descriptor >= 0)
         close(descriptor);
-    }
 }
 
 static void clean(const char *folder) {
@@ -262,14 +246,12 @@ static void clean(const char *folder) {
     for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
         char *path =
             lab_temporary_folder_named(entry->d_name, STAGING) ? lab_tokenizer_file(folder, entry->d_name) : NULL;
-        if (path != NULL) {
+        if (path != NULL)
             remove_idle(path);
-        }
         free(path);
     }
-    if (entries != NULL) {
+    if (entries != NULL)
         closedir(entries);
-    }
 }
 
 /* A folder beside the places of the files, held as long as its descriptor is open. */
@@ -298,17 +280,14 @@ static locus_status write_folder(const making *made, const lab_text_facts *facts
         rmdir(aside);
     } else if (status == LOCUS_OK) {
         status = write_files(made, facts, aside, error);
-        if (status == LOCUS_OK) {
+        if (status == LOCUS_OK)
             status = move_files(&staging, &places, facts->kind == LAB_TOKENIZER_SENTENCEPIECE, error);
-        }
         remove_files(&staging);
     }
-    if (status != LOCUS_OK && named && !there) {
+    if (status != LOCUS_OK && named && !there)
         remove_files(&places);
-    }
-    if (held >= 0) {
+    if (held >= 0)
         close(held);
-    }
     free_names(&staging);
     free_names(&places);
     free(aside);
@@ -319,9 +298,8 @@ locus_status lab_text_make(const char *folder, const lab_text_source *source, co
                            lab_text_facts *facts, locus_error *error) {
     making made = {.source = source};
     locus_status status = make(&made, watch, facts, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = write_folder(&made, facts, folder, error);
-    }
     forget(&made);
     return status;
 }
@@ -331,9 +309,8 @@ locus_status lab_text_make(const char *folder, const lab_text_source *source, co
 locus_status lab_text_look(const char *folder, lab_text_facts *facts, locus_error *error) {
     lab_tokenizer *tokenizer = NULL;
     locus_status status = lab_tokenizer_open_folder(&tokenizer, folder, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     *facts = (lab_text_facts){.kind = lab_tokenizer_get_kind(tokenizer)};
     const size_t known = lab_tokenizer_vocabulary(tokenizer);
     for (int s = 0; status == LOCUS_OK && s < LAB_TEXT_SETS; s++) {

@@ -21,16 +21,14 @@ enum { HEADER = 48, VERSION = 1, BLOCK = 4096, MOST_BYTES_PER_TOKEN = 1024 };
 
 static uint64_t get(const unsigned char *from, size_t bytes) {
     uint64_t value = 0;
-    for (size_t i = bytes; i > 0; i--) {
+    for (size_t i = bytes; i > 0; i--)
         value = value << 8 | from[i - 1];
-    }
     return value;
 }
 
 static void put(unsigned char *to, uint64_t value, size_t bytes) {
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < bytes; i++)
         to[i] = (unsigned char)(value >> 8 * i);
-    }
 }
 
 static const unsigned char *token_bytes(const lab_token_file *file) {
@@ -42,9 +40,8 @@ static locus_status close_digest(lab_digest *sum, uint64_t *digest, locus_error 
     unsigned char bytes[8];
     uint64_t number = 0;
     const locus_status status = lab_digest_close_number(sum, &number, error);
-    for (size_t i = sizeof bytes; i > 0; i--, number >>= 8) {
+    for (size_t i = sizeof bytes; i > 0; i--, number >>= 8)
         bytes[i - 1] = (unsigned char)number;
-    }
     *digest = get(bytes, sizeof bytes);
     return status;
 }
@@ -56,9 +53,8 @@ static locus_status map(lab_token_file *file, const char *path, locus_error *err
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0 || fstat(descriptor, &facts) != 0) {
         const int code = errno;
-        if (descriptor >= 0) {
+        if (descriptor >= 0)
             close(descriptor);
-        }
         return lab_fail_system(error, "read", path, code);
     }
     locus_status status = LOCUS_OK;
@@ -82,17 +78,15 @@ static locus_status map(lab_token_file *file, const char *path, locus_error *err
 
 static locus_status read_header(lab_token_file *file, const char *path, locus_error *error) {
     const unsigned char *header = file->data;
-    if (memcmp(header, MAGIC, 8) != 0) {
+    if (memcmp(header, MAGIC, 8) != 0)
         return lab_fail_file(error, path, "is no token file: it does not begin with " MAGIC);
-    }
     if (get(header + 8, 4) != VERSION) {
         return lab_fail_file(error, path, "is a token file of version %u, and this program reads version %d",
                              (unsigned)get(header + 8, 4), VERSION);
     }
     const uint64_t width = get(header + 12, 4), vocabulary = get(header + 16, 8), tokens = get(header + 24, 8);
-    if (width != 1 && width != 2 && width != 4) {
+    if (width != 1 && width != 2 && width != 4)
         return lab_fail_file(error, path, "has tokens of %u bytes: there are 1, 2 and 4", (unsigned)width);
-    }
     if (vocabulary == 0 || vocabulary > INT32_MAX || vocabulary - 1 > UINT32_MAX >> (32 - 8 * width)) {
         return lab_fail_file(error, path, "has a vocabulary of %llu, which tokens of %u bytes cannot number",
                              (unsigned long long)vocabulary, (unsigned)width);
@@ -119,12 +113,10 @@ static locus_status check_tokens(const lab_token_file *file, const char *path, l
         const size_t count = file->tokens - first < BLOCK ? file->tokens - first : BLOCK;
         uint32_t most = 0;
         lab_token_file_read(file, first, count, tokens);
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++)
             most = (uint32_t)tokens[i] > most ? (uint32_t)tokens[i] : most;
-        }
-        if (most < file->vocabulary) {
+        if (most < file->vocabulary)
             continue;
-        }
         for (size_t i = 0; i < count; i++) {
             if ((uint32_t)tokens[i] >= file->vocabulary) {
                 return lab_fail_file(error, path, "has token %lu at %zu, and a vocabulary of %zu",
@@ -139,9 +131,8 @@ static locus_status check_digest(const lab_token_file *file, const char *path, l
     lab_digest sum;
     uint64_t digest;
     locus_status status = lab_digest_open(&sum, LAB_DIGEST_SHA256, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     lab_digest_add(&sum, token_bytes(file), file->data_bytes - HEADER);
     status = close_digest(&sum, &digest, error);
     return status == LOCUS_OK && digest != file->digest
@@ -152,25 +143,20 @@ static locus_status check_digest(const lab_token_file *file, const char *path, l
 locus_status lab_token_file_open(lab_token_file *file, const char *path, locus_error *error) {
     *file = (lab_token_file){0};
     locus_status status = map(file, path, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = read_header(file, path, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = check_tokens(file, path, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = check_digest(file, path, error);
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         lab_token_file_close(file);
-    }
     return status;
 }
 
 void lab_token_file_close(lab_token_file *file) {
-    if (file->data != NULL) {
+    if (file->data != NULL)
         munmap((void *)(uintptr_t)file->data, file->data_bytes);
-    }
     *file = (lab_token_file){0};
 }
 
@@ -178,19 +164,16 @@ void lab_token_file_read(const lab_token_file *file, size_t first, size_t count,
     const unsigned char *from = token_bytes(file) + first * file->token_bytes;
     switch (file->token_bytes) {
     case 1:
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++)
             tokens[i] = from[i];
-        }
         break;
     case 2:
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++)
             tokens[i] = from[2 * i] | from[2 * i + 1] << 8;
-        }
         break;
     default:
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++)
             tokens[i] = (int32_t)(uint32_t)get(from + 4 * i, 4);
-        }
     }
 }
 
@@ -199,9 +182,8 @@ void lab_token_file_read(const lab_token_file *file, size_t first, size_t count,
 /* Tokens first … first + count − 1 as they stand in a file, at most BLOCK of them. */
 static size_t pack(const lab_token_file_content *content, size_t first, size_t width, unsigned char *bytes) {
     const size_t count = content->count - first < BLOCK ? content->count - first : BLOCK;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         put(bytes + i * width, (uint32_t)content->tokens[first + i], width);
-    }
     return count * width;
 }
 
@@ -210,12 +192,10 @@ static locus_status content_digest(const lab_token_file_content *content, size_t
     unsigned char bytes[4 * BLOCK];
     lab_digest sum;
     const locus_status status = lab_digest_open(&sum, LAB_DIGEST_SHA256, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
-    for (size_t first = 0; first < content->count; first += BLOCK) {
+    for (size_t first = 0; first < content->count; first += BLOCK)
         lab_digest_add(&sum, bytes, pack(content, first, width, bytes));
-    }
     return close_digest(&sum, digest, error);
 }
 
@@ -239,15 +219,12 @@ locus_status lab_token_file_write(const char *path, const lab_token_file_content
     uint64_t digest = 0;
     lab_output output = {0};
     locus_status status = check_content(content, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = content_digest(content, width, &digest, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_output_open(&output, path, error);
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     memcpy(bytes, MAGIC, 8); // NOLINT(bugprone-not-null-terminated-result): eight bytes of a header, no text
     put(bytes + 8, VERSION, 4);
     put(bytes + 12, width, 4);
@@ -256,17 +233,15 @@ locus_status lab_token_file_write(const char *path, const lab_token_file_content
     put(bytes + 32, content->predicted_bytes, 8);
     put(bytes + 40, digest, 8);
     fwrite(bytes, 1, HEADER, output.stream);
-    for (size_t first = 0; first < content->count; first += BLOCK) {
+    for (size_t first = 0; first < content->count; first += BLOCK)
         fwrite(bytes, 1, pack(content, first, width, bytes), output.stream);
-    }
     return lab_output_commit(&output, error);
 }
 
 char *lab_token_file_path(const char *folder, const char *set) {
     const size_t size = strlen(folder) + strlen(set) + sizeof "/.tokens";
     char *path = malloc(size);
-    if (path != NULL) {
+    if (path != NULL)
         snprintf(path, size, "%s/%s.tokens", folder, set);
-    }
     return path;
 }

@@ -17,9 +17,8 @@
 char *lab_tokenizer_file(const char *folder, const char *name) {
     const size_t size = strlen(folder) + strlen(name) + 2;
     char *path = malloc(size);
-    if (path != NULL) {
+    if (path != NULL)
         snprintf(path, size, "%s/%s", folder, name);
-    }
     return path;
 }
 
@@ -44,24 +43,20 @@ locus_status lab_tokenizer_open_bytes(lab_tokenizer **tokenizer, locus_error *er
 
 locus_status lab_tokenizer_open_sentencepiece(lab_tokenizer **tokenizer, const char *model, locus_error *error) {
     locus_status status = create(tokenizer, LAB_TOKENIZER_SENTENCEPIECE, model, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_sentencepiece_read(&(*tokenizer)->pieces, model, error);
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         lab_tokenizer_close(tokenizer);
-    }
     return status;
 }
 
 locus_status lab_tokenizer_open_wordpiece(lab_tokenizer **tokenizer, const char *vocabulary, bool uncased,
                                           locus_error *error) {
     locus_status status = create(tokenizer, LAB_TOKENIZER_WORDPIECE, vocabulary, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_wordpiece_open(&(*tokenizer)->words, vocabulary, uncased, error);
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         lab_tokenizer_close(tokenizer);
-    }
     return status;
 }
 
@@ -70,18 +65,16 @@ static locus_status read_uncased(const char *folder, bool *uncased, locus_error 
     char *path = lab_tokenizer_file(folder, LAB_TOKENIZER_WORDS_CONFIG), *text = NULL;
     size_t bytes;
     *uncased = true;
-    if (path == NULL) {
+    if (path == NULL)
         return lab_fail_memory(error, "a file name");
-    }
     locus_status status = access(path, F_OK) == 0 ? lab_file_read(path, &text, &bytes, error) : LOCUS_OK;
     if (status == LOCUS_OK && text != NULL) {
         bool out_of_memory;
         cJSON *root = lab_json_parse(text, bytes, false, NULL, &out_of_memory);
-        if (out_of_memory) {
+        if (out_of_memory)
             status = lab_fail_memory(error, "a tokenizer's configuration");
-        } else if (!cJSON_IsObject(root)) {
+        else if (!cJSON_IsObject(root))
             status = lab_fail_file(error, path, "is no JSON object");
-        }
         *uncased = !cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(root, "do_lower_case"));
         cJSON_Delete(root);
     }
@@ -98,9 +91,8 @@ static bool is_file(const char *path) {
 locus_status lab_tokenizer_open_folder(lab_tokenizer **tokenizer, const char *folder, locus_error *error) {
     struct stat facts;
     *tokenizer = NULL;
-    if (stat(folder, &facts) != 0) {
+    if (stat(folder, &facts) != 0)
         return lab_fail_system(error, "read", folder, errno);
-    }
     char *model = lab_tokenizer_file(folder, LAB_TOKENIZER_MODEL);
     char *words = lab_tokenizer_file(folder, LAB_TOKENIZER_WORDS);
     locus_status status;
@@ -121,9 +113,8 @@ locus_status lab_tokenizer_open_folder(lab_tokenizer **tokenizer, const char *fo
 }
 
 void lab_tokenizer_close(lab_tokenizer **tokenizer) {
-    if (tokenizer == NULL || *tokenizer == NULL) {
+    if (tokenizer == NULL || *tokenizer == NULL)
         return;
-    }
     lab_sentencepiece_release(&(*tokenizer)->pieces);
     lab_wordpiece_close(&(*tokenizer)->words);
     free((*tokenizer)->path);
@@ -137,9 +128,8 @@ static locus_status write_file(const char *folder, const char *name, const char 
                                locus_error *error) {
     char *path = lab_tokenizer_file(folder, name);
     lab_output output;
-    if (path == NULL) {
+    if (path == NULL)
         return lab_fail_memory(error, "a file name");
-    }
     locus_status status = lab_output_open(&output, path, error);
     if (status == LOCUS_OK) {
         fwrite(data, 1, bytes, output.stream);
@@ -153,13 +143,11 @@ locus_status lab_tokenizer_copy(const lab_tokenizer *tokenizer, const char *fold
     static const char cased[] = "{\"do_lower_case\": false}\n", uncased[] = "{\"do_lower_case\": true}\n";
     char *data;
     size_t bytes;
-    if (tokenizer->kind == LAB_TOKENIZER_BYTES) {
+    if (tokenizer->kind == LAB_TOKENIZER_BYTES)
         return LOCUS_OK;
-    }
     locus_status status = lab_file_read(tokenizer->path, &data, &bytes, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     const bool words = tokenizer->kind == LAB_TOKENIZER_WORDPIECE;
     status = write_file(folder, words ? LAB_TOKENIZER_WORDS : LAB_TOKENIZER_MODEL, data, bytes, error);
     free(data);
@@ -194,12 +182,10 @@ const lab_wordpiece *lab_tokenizer_words(const lab_tokenizer *tokenizer) {
 
 static locus_status encode_bytes(const char *text, size_t bytes, int32_t **tokens, size_t *count, locus_error *error) {
     int32_t *made = malloc((bytes + 1) * sizeof *made);
-    if (made == NULL) {
+    if (made == NULL)
         return lab_fail_memory(error, "the tokens of a text");
-    }
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < bytes; i++)
         made[i] = (unsigned char)text[i];
-    }
     *tokens = made;
     *count = bytes;
     return LOCUS_OK;
@@ -210,9 +196,8 @@ locus_status lab_tokenizer_encode(const lab_tokenizer *tokenizer, const char *te
     *tokens = NULL;
     *count = 0;
     const locus_status status = lab_utf8_require(text, bytes, "the text", error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     switch (tokenizer->kind) {
     case LAB_TOKENIZER_BYTES:
         break;
@@ -233,14 +218,12 @@ locus_status lab_tokenizer_train(const char *text_path, const char *prefix, size
         snprintf(place, sizeof place, "'%s'", text_path);
         status = lab_utf8_require(text, bytes, place, error);
     }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_sentencepiece_train(text, bytes, vocabulary, &model, &model_bytes, error);
-    }
     const size_t size = strlen(prefix) + sizeof ".model";
     char *path = status == LOCUS_OK ? malloc(size) : NULL;
-    if (status == LOCUS_OK && path == NULL) {
+    if (status == LOCUS_OK && path == NULL)
         status = lab_fail_memory(error, "a file name");
-    }
     lab_output output;
     if (status == LOCUS_OK) {
         snprintf(path, size, "%s.model", prefix);

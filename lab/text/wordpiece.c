@@ -30,9 +30,8 @@ struct lab_wordpiece {
 
 /* FNV-1a, begun by 0xcbf29ce484222325. */
 static uint64_t hash_on(uint64_t hash, const char *bytes, size_t count) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
-    }
     return hash;
 }
 
@@ -43,23 +42,20 @@ static size_t find_slot(const lab_wordpiece *words, const char *prefix, const ch
     size_t slot = (size_t)(hash ^ hash >> 32) & (words->slots - 1);
     for (;; slot = (slot + 1) & (words->slots - 1)) {
         const int32_t entry = words->table[slot];
-        if (entry < 0) {
+        if (entry < 0)
             return slot;
-        }
         const char *text = words->entries[entry];
         if (strncmp(text, prefix, before) == 0 && strncmp(text + before, bytes, count) == 0 &&
-            text[before + count] == '\0') {
+            text[before + count] == '\0')
             return slot;
-        }
     }
 }
 
 /* Lines become entries; a line end before the end of the file begins no further one. Of equal lines the last counts. */
 static locus_status read_entries(lab_wordpiece *words, const char *path, size_t bytes, locus_error *error) {
     size_t lines = bytes > 0 && words->text[bytes - 1] != '\n';
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < bytes; i++)
         lines += words->text[i] == '\n';
-    }
     if (lines > MOST_ENTRIES || memchr(words->text, '\0', bytes) != NULL) {
         return lab_fail_file(error, path, "is no vocabulary: it has %s",
                              lines > MOST_ENTRIES ? "too many lines" : "a NUL");
@@ -68,9 +64,8 @@ static locus_status read_entries(lab_wordpiece *words, const char *path, size_t 
     }
     words->entries = calloc(lines + 1, sizeof *words->entries);
     words->table = malloc(words->slots * sizeof *words->table);
-    if (words->entries == NULL || words->table == NULL) {
+    if (words->entries == NULL || words->table == NULL)
         return lab_fail_memory(error, "a vocabulary");
-    }
     memset(words->table, 0xFF, words->slots * sizeof *words->table);
     for (char *at = words->text; words->count < lines;) {
         const size_t length = strcspn(at, "\n");
@@ -88,9 +83,8 @@ static locus_status read_entries(lab_wordpiece *words, const char *path, size_t 
 static locus_status find_specials(lab_wordpiece *words, const char *path, locus_error *error) {
     for (int s = 0; s < SPECIALS; s++) {
         words->specials[s] = lab_wordpiece_find(words, special_names[s], strlen(special_names[s]));
-        if (words->specials[s] < 0 && s < 3) {
+        if (words->specials[s] < 0 && s < 3)
             return lab_fail_file(error, path, "is no WordPiece vocabulary: it has no line %s", special_names[s]);
-        }
     }
     return LOCUS_OK;
 }
@@ -100,31 +94,25 @@ locus_status lab_wordpiece_open(lab_wordpiece **words, const char *path, bool un
     size_t bytes = 0;
     char place[256];
     *words = made;
-    if (made == NULL) {
+    if (made == NULL)
         return lab_fail_memory(error, "a vocabulary");
-    }
     made->uncased = uncased;
     snprintf(place, sizeof place, "'%s'", path);
     locus_status status = lab_file_read(path, &made->text, &bytes, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_utf8_require(made->text, bytes, place, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = read_entries(made, path, bytes, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = find_specials(made, path, error);
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         lab_wordpiece_close(words);
-    }
     return status;
 }
 
 void lab_wordpiece_close(lab_wordpiece **words) {
-    if (words == NULL || *words == NULL) {
+    if (words == NULL || *words == NULL)
         return;
-    }
     free((*words)->text);
     free((void *)(*words)->entries);
     free((*words)->table);
@@ -164,9 +152,8 @@ static locus_status push(token_list *to, int32_t token, locus_error *error) {
     if (to->count == to->room) {
         const size_t room = to->room + to->room / 2 + 64;
         int32_t *grown = realloc(to->tokens, room * sizeof *grown);
-        if (grown == NULL) {
+        if (grown == NULL)
             return lab_fail_memory(error, "the tokens of a text");
-        }
         to->tokens = grown;
         to->room = room;
     }
@@ -180,9 +167,8 @@ static locus_status push_word(const lab_wordpiece *words, const char *word, size
     const size_t before = to->count;
     size_t characters = 0, at = 0;
     locus_status status = LOCUS_OK;
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++)
         characters += ((unsigned char)word[i] & 0xC0) != 0x80;
-    }
     while (characters <= MOST_CHARACTERS && at < length && status == LOCUS_OK) {
         const char *prefix = at > 0 ? "##" : "";
         const size_t most = words->longest - (at > 0 && words->longest >= 2 ? 2 : 0);
@@ -190,13 +176,11 @@ static locus_status push_word(const lab_wordpiece *words, const char *word, size
         int32_t found = -1;
         for (; end > at; end--) {
             found = words->table[find_slot(words, prefix, word + at, end - at)];
-            if (found >= 0) {
+            if (found >= 0)
                 break;
-            }
         }
-        if (found < 0) {
+        if (found < 0)
             break;
-        }
         status = push(to, found, error);
         at = end;
     }
@@ -227,9 +211,8 @@ static locus_status push_text(const lab_wordpiece *words, const char *text, size
 static int special_at(const lab_wordpiece *words, const char *at, size_t left) {
     for (int s = 0; *at == '[' && s < SPECIALS; s++) {
         const size_t length = strlen(special_names[s]);
-        if (words->specials[s] >= 0 && length <= left && memcmp(at, special_names[s], length) == 0) {
+        if (words->specials[s] >= 0 && length <= left && memcmp(at, special_names[s], length) == 0)
             return s;
-        }
     }
     return -1;
 }
@@ -282,9 +265,8 @@ locus_status lab_wordpiece_frame(const lab_wordpiece *words, const char *text, s
     const size_t least = most > 2 ? most : 2;
     token_list list = {.most = least - 1};
     locus_status status = push(&list, words->specials[1], error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = push_all(words, text, bytes, &list, error);
-    }
     if (status == LOCUS_OK) {
         list.count = list.count < list.most ? list.count : list.most;
         status = push(&list, words->specials[2], error);

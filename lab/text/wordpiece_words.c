@@ -22,18 +22,16 @@ static utf8proc_category_t category(int32_t code) {
 }
 
 static bool is_space(int32_t code) {
-    if (code == '\t' || code == '\n' || code == '\r') {
+    if (code == '\t' || code == '\n' || code == '\r')
         return true;
-    }
     const utf8proc_category_t of = category(code);
     return of == UTF8PROC_CATEGORY_ZS || of == UTF8PROC_CATEGORY_ZL || of == UTF8PROC_CATEGORY_ZP;
 }
 
 /* Control, format, private and unassigned characters go. */
 static bool is_dropped(int32_t code) {
-    if (code == 0 || code == 0xFFFD) {
+    if (code == 0 || code == 0xFFFD)
         return true;
-    }
     switch (category(code)) {
     case UTF8PROC_CATEGORY_CC:
     case UTF8PROC_CATEGORY_CF:
@@ -60,11 +58,9 @@ static bool is_punctuation(int32_t code) {
 static bool is_cjk(int32_t code) {
     static const int32_t blocks[][2] = {{0x4E00, 0x9FFF},   {0x3400, 0x4DBF},   {0x20000, 0x2A6DF}, {0x2A700, 0x2B73F},
                                         {0x2B740, 0x2B81F}, {0x2B820, 0x2CEAF}, {0xF900, 0xFAFF},   {0x2F800, 0x2FA1F}};
-    for (size_t i = 0; code >= 0x3400 && i < sizeof blocks / sizeof *blocks; i++) {
-        if (code >= blocks[i][0] && code <= blocks[i][1]) {
+    for (size_t i = 0; code >= 0x3400 && i < sizeof blocks / sizeof *blocks; i++)
+        if (code >= blocks[i][0] && code <= blocks[i][1])
             return true;
-        }
-    }
     return false;
 }
 
@@ -73,17 +69,15 @@ static bool is_cjk(int32_t code) {
 static locus_status reserve(lab_words *words, size_t bytes, size_t codes, locus_error *error) {
     if (bytes > words->word_room) {
         char *grown = realloc(words->word, bytes + bytes / 2);
-        if (grown == NULL) {
+        if (grown == NULL)
             return lab_fail_memory(error, "a word");
-        }
         words->word = grown;
         words->word_room = bytes + bytes / 2;
     }
     if (codes > words->code_room) {
         int *grown = realloc(words->codes, (codes + codes / 2) * sizeof *grown);
-        if (grown == NULL) {
+        if (grown == NULL)
             return lab_fail_memory(error, "a word");
-        }
         words->codes = grown;
         words->code_room = codes + codes / 2;
     }
@@ -96,9 +90,8 @@ static locus_status decompose(lab_words *words, size_t *count, locus_error *erro
     const utf8proc_ssize_t length = (utf8proc_ssize_t)words->word_bytes;
     utf8proc_ssize_t needed = utf8proc_decompose((const utf8proc_uint8_t *)words->word, length, NULL, 0, options);
     *count = 0;
-    if (needed < 0) {
+    if (needed < 0)
         return lab_fail(error, LOCUS_ERROR_IO, "text", "%s", utf8proc_errmsg(needed));
-    }
     const locus_status status = reserve(words, words->word_bytes, (size_t)needed + 1, error);
     if (status == LOCUS_OK) {
         needed = utf8proc_decompose((const utf8proc_uint8_t *)words->word, length, words->codes, needed, options);
@@ -115,18 +108,15 @@ static void compose(lab_words *words, size_t *count) {
 
 /* İ becomes i and a dot above it, a mark that goes anyway. */
 static void lower(int *codes, size_t count) {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         codes[i] = codes[i] == 0x130 ? 'i' : utf8proc_tolower(codes[i]);
-    }
 }
 
 static size_t strip_marks(int *codes, size_t count) {
     size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (category(codes[i]) != UTF8PROC_CATEGORY_MN) {
+    for (size_t i = 0; i < count; i++)
+        if (category(codes[i]) != UTF8PROC_CATEGORY_MN)
             codes[kept++] = codes[i];
-        }
-    }
     return kept;
 }
 
@@ -142,23 +132,20 @@ static locus_status write_codes(lab_words *words, size_t count, locus_error *err
 
 static locus_status normalise(lab_words *words, locus_error *error) {
     bool ascii = true;
-    for (size_t i = 0; i < words->word_bytes; i++) {
+    for (size_t i = 0; i < words->word_bytes; i++)
         ascii = ascii && (unsigned char)words->word[i] < 0x80;
-    }
     for (size_t i = 0; ascii && words->uncased && i < words->word_bytes; i++) {
         const char c = words->word[i];
         words->word[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
     }
-    if (ascii) {
+    if (ascii)
         return LOCUS_OK;
-    }
     size_t count = 0;
     locus_status status = decompose(words, &count, error);
     if (status == LOCUS_OK) {
         compose(words, &count);
-        if (words->uncased) {
+        if (words->uncased)
             lower(words->codes, count);
-        }
         status = write_codes(words, count, error);
     }
     if (status == LOCUS_OK && words->uncased) {
@@ -180,21 +167,18 @@ static locus_status read_run(lab_words *words, locus_error *error) {
         const int32_t code = length > 0 ? lab_utf8_code(text + words->at, length) : 0xFFFD;
         const size_t step = length > 0 ? (size_t)length : 1;
         const bool alone = is_cjk(code);
-        if (words->word_bytes > 0 && (alone || is_space(code))) {
+        if (words->word_bytes > 0 && (alone || is_space(code)))
             break;
-        }
         if (!is_space(code) && !is_dropped(code)) {
             const locus_status status = reserve(words, words->word_bytes + step, 0, error);
-            if (status != LOCUS_OK) {
+            if (status != LOCUS_OK)
                 return status;
-            }
             memcpy(words->word + words->word_bytes, text + words->at, step);
             words->word_bytes += step;
         }
         words->at += step;
-        if (alone) {
+        if (alone)
             break;
-        }
     }
     return words->word_bytes > 0 ? normalise(words, error) : LOCUS_OK;
 }
@@ -223,9 +207,8 @@ locus_status lab_words_next(lab_words *words, const char **word, size_t *length,
     *length = 0;
     while (words->word_at == words->word_bytes && words->at < words->bytes) {
         const locus_status status = read_run(words, error);
-        if (status != LOCUS_OK) {
+        if (status != LOCUS_OK)
             return status;
-        }
     }
     if (words->word_at < words->word_bytes) {
         *word = words->word + words->word_at;

@@ -26,9 +26,8 @@ locus_status lab_batcher_create(lab_batcher *batcher, const lab_dataset *set, si
         lab_batcher_destroy(batcher);
         return lab_fail_memory(error, "a batch");
     }
-    for (size_t i = 0; i < set->samples; i++) {
+    for (size_t i = 0; i < set->samples; i++)
         batcher->order[i] = i;
-    }
     return LOCUS_OK;
 }
 
@@ -55,9 +54,8 @@ static bool grow(int32_t **items, size_t count) {
 }
 
 static bool reserve(struct lab_packed *side, size_t needed, bool trees) {
-    if (needed <= side->room) {
+    if (needed <= side->room)
         return true;
-    }
     const size_t room = needed + needed / 8;
     const bool good =
         grow(&side->tokens, room) && (!trees || (grow(&side->parents, room) && grow(&side->branches, room)));
@@ -80,12 +78,10 @@ static void copy(int32_t *to, const int32_t *from, size_t count) {
 static bool pack_side(struct lab_packed *side, size_t *offsets, const part *from, const size_t *order, size_t count) {
     const bool trees = from->nodes->parents != NULL;
     offsets[0] = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         offsets[i + 1] = offsets[i] + from->offsets[order[i] + 1] - from->offsets[order[i]];
-    }
-    if (!reserve(side, offsets[count] + 1, trees)) {
+    if (!reserve(side, offsets[count] + 1, trees))
         return false;
-    }
     for (size_t i = 0; i < count; i++) {
         const size_t start = from->offsets[order[i]], tokens = offsets[i + 1] - offsets[i];
         copy(side->tokens + offsets[i], from->tokens + start, tokens);
@@ -104,12 +100,10 @@ static locus_status pack(lab_batcher *batcher, const size_t *order, size_t count
     const part target = {set->target_offsets, set->target, &set->target_tree};
     const bool targets = set->target_offsets != NULL;
     if (!pack_side(&batcher->input, batcher->input_offsets, &input, order, count) ||
-        (targets && !pack_side(&batcher->target, batcher->target_offsets, &target, order, count))) {
+        (targets && !pack_side(&batcher->target, batcher->target_offsets, &target, order, count)))
         return lab_fail_memory(error, "a batch");
-    }
-    for (size_t i = 0; set->labels != NULL && i < count; i++) {
+    for (size_t i = 0; set->labels != NULL && i < count; i++)
         batcher->labels[i] = set->labels[order[i]];
-    }
     batcher->batch = (lab_batch){.samples = count,
                                  .input_offsets = batcher->input_offsets,
                                  .target_offsets = targets ? batcher->target_offsets : NULL,
@@ -136,8 +130,7 @@ locus_status lab_batcher_step(lab_batcher *batcher, uint64_t step, const lab_bat
 
 locus_status lab_batcher_slice(lab_batcher *batcher, size_t first, size_t count, const lab_batch **batch,
                                locus_error *error) {
-    if (batcher->epoch != OWN_ORDER) {
+    if (batcher->epoch != OWN_ORDER)
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "batcher", "a batcher that has been shuffled gives no slices");
-    }
     return pack(batcher, batcher->order + first, count, batch, error);
 }

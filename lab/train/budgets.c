@@ -159,19 +159,15 @@ static void apply_setup(lab_train_config *config, lab_task_kind kind, lab_setup 
     const bool code = setup == LAB_SETUP_CODE;
     config->setup = setup;
     config->model.attention_dropout_on = code ? LOCUS_DROPOUT_LOGITS : LOCUS_DROPOUT_WEIGHTS;
-    if (kind > LAB_TASK_IMAGES) {
+    if (kind > LAB_TASK_IMAGES)
         return;
-    }
     config->model.norm = code ? LAB_NORM_AFTER : LAB_NORM_BEFORE;
-    if (code) {
+    if (code)
         config->warmup_share = 5.0 / 400.0;
-    }
-    if (code && kind == LAB_TASK_TREES) {
+    if (code && kind == LAB_TASK_TREES)
         config->model.tree_paths = LAB_PATHS_CODE;
-    }
-    if (code && config->model.stochastic_depth > 0.0) {
+    if (code && config->model.stochastic_depth > 0.0)
         config->model.survivors = LAB_SURVIVORS_AS_THEY_ARE;
-    }
 }
 
 locus_status lab_train_config_budget(lab_train_config *config, const lab_task *task, const char *budget,

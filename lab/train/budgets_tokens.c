@@ -41,9 +41,8 @@ void lab_problems_paper(lab_train_config *config) {
     config->steps = 5000;
     config->evaluate_every = 250;
     config->warmup_share = 0.1;
-    if (is_search(config)) {
+    if (is_search(config))
         search_paper(config);
-    }
 }
 
 static void problems_small(lab_train_config *config, const lab_budget_size *size, size_t sequence) {

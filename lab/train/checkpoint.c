@@ -80,9 +80,8 @@ locus_status lab_checkpoint_write(const lab_checkpoint *checkpoint, const lab_tr
     arrays[count++] = flat("optimizer.second", LAB_F32, elements, checkpoint->optimizer->second);
     arrays[count++] = flat("state.integers", LAB_I64, INTEGERS, integers);
     arrays[count++] = flat("state.reals", LAB_F64, REALS, reals);
-    if (checkpoint->state->best_step > 0) {
+    if (checkpoint->state->best_step > 0)
         arrays[count++] = flat("best", LAB_F32, elements, checkpoint->best);
-    }
     const lab_metadata metadata[] = {{"format", CHECKPOINT_FORMAT}, {"config", json}};
     status = lab_safetensors_write(path, arrays, count, metadata, 2, error);
 end:
@@ -132,9 +131,8 @@ typedef char flaw[600]; /* what is wrong with a file; "": nothing */
 static bool check_tensor(const lab_parameter *parameter, const lab_array *array, flaw found) {
     char here[LAB_SHAPE_TEXT], there[LAB_SHAPE_TEXT];
     bool same = array != NULL && array->dtype == LAB_F32 && array->rank == parameter->rank;
-    for (size_t axis = 0; same && axis < parameter->rank; axis++) {
+    for (size_t axis = 0; same && axis < parameter->rank; axis++)
         same = array->shape[axis] == parameter->shape[axis];
-    }
     if (array == NULL) {
         snprintf(found, sizeof(flaw), "%s is not in it", parameter->name);
     } else if (!same) {
@@ -149,20 +147,16 @@ static bool check_tensor(const lab_parameter *parameter, const lab_array *array,
 }
 
 static bool is_parameter(const lab_model *model, const char *name) {
-    for (size_t i = 0; i < lab_model_parameter_count(model); i++) {
-        if (strcmp(lab_model_parameter(model, i)->name, name) == 0) {
+    for (size_t i = 0; i < lab_model_parameter_count(model); i++)
+        if (strcmp(lab_model_parameter(model, i)->name, name) == 0)
             return true;
-        }
-    }
     return false;
 }
 
 static bool is_extra(const char *name) {
-    for (size_t i = 0; i < EXTRAS; i++) {
-        if (strcmp(extras[i], name) == 0) {
+    for (size_t i = 0; i < EXTRAS; i++)
+        if (strcmp(extras[i], name) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -171,9 +165,8 @@ static void take_model(lab_model *model, const lab_safetensors *file, flaw found
     found[0] = '\0';
     for (size_t i = 0; i < lab_model_parameter_count(model); i++) {
         const lab_parameter *parameter = lab_model_parameter(model, i);
-        if (!check_tensor(parameter, lab_safetensors_find(file, parameter->name), found)) {
+        if (!check_tensor(parameter, lab_safetensors_find(file, parameter->name), found))
             return;
-        }
     }
     for (size_t i = 0; i < file->count; i++) {
         const char *name = file->arrays[i].name;
@@ -191,9 +184,8 @@ static void take_model(lab_model *model, const lab_safetensors *file, flaw found
 /* Opens a file of the given format. */
 static locus_status open_format(lab_safetensors *file, const char *path, const char *format, locus_error *error) {
     locus_status status = lab_safetensors_read(file, path, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     const char *found = lab_safetensors_metadata(file, "format");
     if (found == NULL || strcmp(found, format) != 0) {
         lab_safetensors_close(file);
@@ -209,9 +201,8 @@ static const char *other_config(const lab_train_config *config, const lab_safete
     const lab_run texts = {.task = (char *)(uintptr_t)config->task,
                            .encoding = (char *)(uintptr_t)config->encoding,
                            .budget = (char *)(uintptr_t)config->budget};
-    if (json == NULL || lab_config_parse(&found, json, &texts, "the checkpoint", NULL) != LOCUS_OK) {
+    if (json == NULL || lab_config_parse(&found, json, &texts, "the checkpoint", NULL) != LOCUS_OK)
         return "no configuration";
-    }
     const char *difference = lab_config_difference(config, &found);
     return difference != NULL ? difference : lab_config_same_texts(config, json) ? NULL : "task or encoding";
 }
@@ -221,9 +212,8 @@ locus_status lab_checkpoint_read(const lab_checkpoint *checkpoint, const lab_tra
     size_t elements = lab_model_elements(checkpoint->model);
     lab_safetensors file;
     locus_status status = open_format(&file, path, CHECKPOINT_FORMAT, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     const float *first = take_flat(&file, "optimizer.first", LAB_F32, elements);
     const float *second = take_flat(&file, "optimizer.second", LAB_F32, elements);
     const float *best = take_flat(&file, "best", LAB_F32, elements);
@@ -235,13 +225,11 @@ locus_status lab_checkpoint_read(const lab_checkpoint *checkpoint, const lab_tra
         lab_safetensors_close(&file);
         return lab_fail_memory(error, "a checkpoint");
     }
-    if (bad == NULL) {
+    if (bad == NULL)
         bad = first == NULL || second == NULL ? "optimizer" : integers == NULL || reals == NULL ? "state" : NULL;
-    }
     if (bad == NULL && (integers[0] < 0 || integers[1] < 0 || integers[1] > integers[0] ||
-                        (uint64_t)integers[0] > lab_config_steps(config) || (integers[1] > 0 && best == NULL))) {
+                        (uint64_t)integers[0] > lab_config_steps(config) || (integers[1] > 0 && best == NULL)))
         bad = "state";
-    }
     flaw found = "";
     if (bad == NULL) {
         take_model(checkpoint->model, &file, found);
@@ -254,9 +242,8 @@ locus_status lab_checkpoint_read(const lab_checkpoint *checkpoint, const lab_tra
         memcpy(checkpoint->optimizer->first, first, elements * sizeof *first);
         memcpy(checkpoint->optimizer->second, second, elements * sizeof *second);
         checkpoint->optimizer->step = checkpoint->state->step;
-        if (checkpoint->state->best_step > 0) {
+        if (checkpoint->state->best_step > 0)
             memcpy(checkpoint->best, best, elements * sizeof *best);
-        }
     }
     lab_safetensors_close(&file);
     return status == LOCUS_OK ? lab_model_update(checkpoint->model, error) : status;
@@ -274,9 +261,8 @@ locus_status lab_best_expected(const lab_run *run, const char *path, locus_error
 locus_status lab_best_read(lab_model *model, const char *path, locus_error *error) {
     lab_safetensors file;
     locus_status status = open_format(&file, path, MODEL_FORMAT, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     flaw found;
     take_model(model, &file, found);
     lab_safetensors_close(&file);

@@ -15,9 +15,8 @@
 
 void lab_config_fill(lab_train_config *config) {
     const lab_task *task = lab_task_find(config->task);
-    if (task == NULL) {
+    if (task == NULL)
         return;
-    }
     const bool pieces = config->pretrained_digest != 0;
     const bool trees = task->kind == LAB_TASK_TREES || (task->kind == LAB_TASK_EXPRESSIONS && !pieces);
     config->model.vocabulary = pieces ? config->data.symbols : lab_task_vocabulary(task, &config->data);
@@ -93,11 +92,9 @@ typedef struct writer {
 } writer;
 
 static void put(writer *out, const char *from, size_t length) {
-    for (size_t i = 0; i < length; i++, out->used++) {
-        if (out->used < out->size) {
+    for (size_t i = 0; i < length; i++, out->used++)
+        if (out->used < out->size)
             out->text[out->used] = from[i];
-        }
-    }
 }
 
 static bool is_word(const char *text, size_t length, const char *word) {
@@ -109,18 +106,16 @@ static bool is_word(const char *text, size_t length, const char *word) {
  * `unit` has larger tokens (sqrt(D)) on purpose, and the authors' code that it follows a table of N(0, 1). Nothing is
  * said of a table that comes with a pretrained encoder. */
 static const char *table_option(const lab_train_config *config) {
-    if (config->pretrained != NULL || config->pretrained_digest != 0) {
+    if (config->pretrained != NULL || config->pretrained_digest != 0)
         return NULL;
-    }
     const bool plain = config->model.embedding_init == LAB_EMBEDDING_PLAIN;
     return plain && config->model.architecture != LAB_IMAGE_CLASSIFIER ? "deviation=0.02" : "deviation=1";
 }
 
 /* What the shorthand of the term `name` leaves out; NULL: nothing. */
 static const char *left_out(const char *name, size_t length, const lab_train_config *config) {
-    if (is_word(name, length, "learned")) {
+    if (is_word(name, length, "learned"))
         return table_option(config);
-    }
     const bool rope = is_word(name, length, "rope") || is_word(name, length, "roper");
     return rope && config->setup == LAB_SETUP_CODE ? "learned=on" : NULL;
 }
@@ -128,11 +123,9 @@ static const char *left_out(const char *name, size_t length, const lab_train_con
 /* Whether the options behind the parenthesis at `rest` say already what `option` does. */
 static bool is_told(const char *rest, const char *option) {
     const size_t length = strcspn(option, "="), end = strcspn(rest, ")");
-    for (size_t at = 1; at + length < end; at++) {
-        if (strncmp(rest + at, option, length) == 0) {
+    for (size_t at = 1; at + length < end; at++)
+        if (strncmp(rest + at, option, length) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -150,9 +143,8 @@ static bool expand(const char *spec, const lab_train_config *config, char *text,
     size_t depth = 0;
     for (const char *at = spec; *at != '\0';) {
         size_t name = 0;
-        while (depth == 0 && (isalnum((unsigned char)at[name]) || at[name] == '-' || at[name] == '_')) {
+        while (depth == 0 && (isalnum((unsigned char)at[name]) || at[name] == '-' || at[name] == '_'))
             name++;
-        }
         if (name == 0) {
             depth = *at == '(' ? depth + 1 : *at == ')' && depth > 0 ? depth - 1 : depth;
             put(&out, at++, 1);
@@ -176,9 +168,8 @@ static bool expand(const char *spec, const lab_train_config *config, char *text,
 static locus_status canonical(const char *spec, char *text, size_t size, locus_error *error) {
     locus_pattern *pattern;
     locus_status status = locus_pattern_parse(spec, &pattern, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     size_t length = locus_pattern_text(pattern, text, size);
     locus_pattern_destroy(&pattern);
     return length < size ? LOCUS_OK
@@ -195,9 +186,8 @@ locus_status lab_train_encoding(const char *spec, const lab_train_config *config
     }
     locus_error of_expanded;
     locus_status status = canonical(expanded, text, size, &of_expanded);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         return LOCUS_OK;
-    }
     /* The offset must point into what the user typed. */
     locus_status as_typed = canonical(spec, text, size, error);
     if (as_typed == LOCUS_OK && error != NULL) {
@@ -210,12 +200,10 @@ locus_status lab_train_encoding(const char *spec, const lab_train_config *config
 void lab_config_settle(lab_train_config *config) {
     locus_pattern *pattern;
     if (config->model.position_scale == LAB_POSITIONS_AS_THEY_ARE ||
-        locus_pattern_parse(config->encoding, &pattern, NULL) != LOCUS_OK) {
+        locus_pattern_parse(config->encoding, &pattern, NULL) != LOCUS_OK)
         return;
-    }
-    if ((locus_encoding_sites(locus_pattern_encoding(pattern, 0)) & LOCUS_SITE_EMBEDDING) == 0) {
+    if ((locus_encoding_sites(locus_pattern_encoding(pattern, 0)) & LOCUS_SITE_EMBEDDING) == 0)
         config->model.position_scale = LAB_POSITIONS_AS_THEY_ARE;
-    }
     locus_pattern_destroy(&pattern);
 }
 
@@ -226,16 +214,13 @@ static locus_status refuse(locus_error *error, const char *option, const char *w
 }
 
 static locus_status check_rates(const lab_train_config *c, locus_error *error) {
-    if (!(c->rate_peak > 0.0 && c->rate_peak < 1e6) || !(c->rate_initial >= 0.0) || !(c->rate_final >= 0.0)) {
+    if (!(c->rate_peak > 0.0 && c->rate_peak < 1e6) || !(c->rate_initial >= 0.0) || !(c->rate_final >= 0.0))
         return refuse(error, "rate", "the learning rate must be a positive number");
-    }
     if (!(c->model.dropout >= 0.0 && c->model.dropout < 1.0) ||
-        !(c->model.attention_dropout >= 0.0 && c->model.attention_dropout < 1.0)) {
+        !(c->model.attention_dropout >= 0.0 && c->model.attention_dropout < 1.0))
         return refuse(error, "dropout", "a probability from 0 to below 1 is needed");
-    }
-    if (!(c->optimizer.clip >= 0.0)) {
+    if (!(c->optimizer.clip >= 0.0))
         return refuse(error, "clip", "a gradient norm of 0 (no clipping) or more is needed");
-    }
     if (c->schedule == LAB_SCHEDULE_STEPS && !(c->rate_factor > 0.0 && c->rate_factor <= 1.0 && c->rate_epochs > 0)) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "rate",
                         "--rate: it falls to %g of itself every %" PRIu64
@@ -247,12 +232,10 @@ static locus_status check_rates(const lab_train_config *c, locus_error *error) {
 
 /* The development set of images is the test set: the published score is the best that was seen on it. */
 static locus_status check_images(const lab_train_config *c, locus_error *error) {
-    if (c->test_length_count > 0) {
+    if (c->test_length_count > 0)
         return refuse(error, "test-lengths", "images have no length");
-    }
-    if (c->greedy_samples > 0) {
+    if (c->greedy_samples > 0)
         return refuse(error, "greedy-samples", "nothing of images is decoded");
-    }
     return c->dev_samples == c->test_samples
                ? LOCUS_OK
                : refuse(error, "dev-samples", "images are developed on the test set: --test-samples is its size");
@@ -260,12 +243,10 @@ static locus_status check_images(const lab_train_config *c, locus_error *error) 
 
 /* Sequences may have no end, and a text is read whole unless it is said how much of it. */
 static locus_status check_endless(const lab_train_config *c, locus_error *error) {
-    if (c->steps == 0) {
+    if (c->steps == 0)
         return refuse(error, "epochs", "sequences without a number have no epochs: give --steps, or --train-samples");
-    }
-    if (c->evaluate_every == 0) {
+    if (c->evaluate_every == 0)
         return refuse(error, "evaluate-every", "sequences without a number have no epochs: give steps");
-    }
     return c->schedule == LAB_SCHEDULE_COSINE
                ? LOCUS_OK
                : refuse(error, "train-samples", "a rate that falls by epochs needs a number of samples");
@@ -274,12 +255,10 @@ static locus_status check_endless(const lab_train_config *c, locus_error *error)
 static locus_status check_counts(const lab_train_config *c, locus_error *error) {
     const lab_task_kind kind = lab_config_kind(c);
     const bool text = kind == LAB_TASK_TEXT, sequences = text || kind == LAB_TASK_PROBLEMS;
-    if ((c->train_samples == 0 && !sequences) || ((c->dev_samples == 0 || c->test_samples == 0) && !text)) {
+    if ((c->train_samples == 0 && !sequences) || ((c->dev_samples == 0 || c->test_samples == 0) && !text))
         return refuse(error, "samples", "every set needs at least one sample");
-    }
-    if (c->batch == 0) {
+    if (c->batch == 0)
         return refuse(error, "batch", "a batch has at least one sample");
-    }
     return c->train_samples == 0 ? check_endless(c, error) : LOCUS_OK;
 }
 
@@ -287,12 +266,10 @@ static locus_status check_counts(const lab_train_config *c, locus_error *error) 
 static locus_status check_tests(const lab_train_config *c, locus_error *error) {
     const lab_task_kind kind = lab_config_kind(c);
     const bool trees = kind == LAB_TASK_TREES, pairs = trees || kind == LAB_TASK_WORDS;
-    if (c->test_length_count > 0 && !pairs) {
+    if (c->test_length_count > 0 && !pairs)
         return refuse(error, "test-lengths", "only words and trees are scored at other lengths or depths");
-    }
-    if (c->greedy_samples > 0 && !pairs && !lab_task_find(c->task)->solved) {
+    if (c->greedy_samples > 0 && !pairs && !lab_task_find(c->task)->solved)
         return refuse(error, "greedy-samples", "nothing of this task is decoded");
-    }
     for (size_t i = 0; i < c->test_length_count; i++) {
         if (c->test_lengths[i] == 0 || c->test_lengths[i] > 1000000) {
             return trees ? refuse(error, "test-depths", "a mean depth of 1 to 1000000 is needed")
@@ -304,9 +281,8 @@ static locus_status check_tests(const lab_train_config *c, locus_error *error) {
 
 static locus_status check_samples(const lab_train_config *c, locus_error *error) {
     locus_status status = check_counts(c, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     return lab_config_kind(c) == LAB_TASK_IMAGES ? check_images(c, error) : check_tests(c, error);
 }
 
@@ -316,13 +292,11 @@ locus_status lab_config_check(const lab_train_config *c, locus_error *error) {
                         lab_task_nearest(c->task));
     }
     locus_status status = check_samples(c, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     uint64_t steps = lab_config_steps(c);
-    if (steps == 0 || steps > UINT32_MAX) {
+    if (steps == 0 || steps > UINT32_MAX)
         return refuse(error, c->steps != 0 ? "steps" : "epochs", "a training has 1 to 4294967295 steps");
-    }
     if (c->model.heads == 0 || c->model.dim == 0 || c->model.dim % c->model.heads != 0) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "heads", "--heads: dimension %zu is not divisible by %zu heads",
                         c->model.dim, c->model.heads);
@@ -342,13 +316,11 @@ static void safe_text(char *to, size_t size, const char *from) {
     size_t used = 0;
     for (; *from != '\0' && used + 1 < size; from++) {
         bool plain = isalnum((unsigned char)*from) || *from == '.';
-        if (plain || (used > 0 && to[used - 1] != '-')) {
+        if (plain || (used > 0 && to[used - 1] != '-'))
             to[used++] = plain ? *from : '-';
-        }
     }
-    while (used > 0 && to[used - 1] == '-') {
+    while (used > 0 && to[used - 1] == '-')
         used--;
-    }
     to[used] = '\0';
 }
 

@@ -217,9 +217,8 @@ static bool is_silent(const field *f, const char *text) {
 static bool add_field(cJSON *root, const field *f, const lab_train_config *config) {
     char text[FIELD_SIZE];
     field_text(f, config, text, sizeof text);
-    if (is_silent(f, text)) {
+    if (is_silent(f, text))
         return true;
-    }
     bool number =
         f->type == SIZE || f->type == COUNT || f->type == REAL; /* cJSON's own numbers may lose the last bit */
     return (number ? cJSON_AddRawToObject(root, f->name, text) : cJSON_AddStringToObject(root, f->name, text)) != NULL;
@@ -228,9 +227,8 @@ static bool add_field(cJSON *root, const field *f, const lab_train_config *confi
 char *lab_config_json(const lab_train_config *config) {
     cJSON *root = cJSON_CreateObject();
     bool good = root != NULL;
-    for (size_t i = 0; good && i < FIELDS; i++) {
+    for (size_t i = 0; good && i < FIELDS; i++)
         good = add_field(root, &fields[i], config);
-    }
     cJSON *lengths = good ? cJSON_AddArrayToObject(root, "test_lengths") : NULL;
     good = lengths != NULL;
     for (size_t i = 0; good && i < config->test_length_count; i++) {
@@ -244,9 +242,8 @@ char *lab_config_json(const lab_train_config *config) {
 
 static bool read_integer(const cJSON *item, uint64_t *value) {
     if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0.0 && item->valuedouble <= 9007199254740992.0) ||
-        floor(item->valuedouble) != item->valuedouble) {
+        floor(item->valuedouble) != item->valuedouble)
         return false;
-    }
     *value = (uint64_t)item->valuedouble;
     return true;
 }
@@ -255,35 +252,30 @@ static bool read_field(const cJSON *root, const field *f, lab_train_config *conf
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, f->name);
     char *at = (char *)config + f->offset;
     uint64_t value = 0;
-    if (item == NULL) {
+    if (item == NULL)
         return f->silent != NULL; /* all of them are 0 */
-    }
     switch (f->type) {
     case TEXT:
         return cJSON_IsString(item); /* the caller fills it from the row */
     case SIZE:
     case COUNT:
-        if (!read_integer(item, &value)) {
+        if (!read_integer(item, &value))
             return false;
-        }
         break;
     case SEED: {
         char *end;
-        if (!cJSON_IsString(item) || item->valuestring[0] < '0' || item->valuestring[0] > '9') {
+        if (!cJSON_IsString(item) || item->valuestring[0] < '0' || item->valuestring[0] > '9')
             return false;
-        }
         errno = 0;
         value = strtoull(item->valuestring, &end, 10);
-        if (*end != '\0' || errno != 0) {
+        if (*end != '\0' || errno != 0)
             return false;
-        }
         break;
     }
     case REAL:
         /* 1e999 is a number to cJSON, and infinite. */
-        if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble)) {
+        if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble))
             return false;
-        }
         *(double *)(void *)at = item->valuedouble;
         return true;
     case NAMED:
@@ -297,25 +289,22 @@ static bool read_field(const cJSON *root, const field *f, lab_train_config *conf
     case ATTENTION:
         return cJSON_IsString(item) && lab_model_attention(&config->model, item->valuestring, NULL) == LOCUS_OK;
     }
-    if (f->type == SIZE) {
+    if (f->type == SIZE)
         *(size_t *)(void *)at = (size_t)value;
-    } else {
+    else
         *(uint64_t *)(void *)at = value;
-    }
     return true;
 }
 
 static bool read_lengths(const cJSON *root, lab_train_config *config) {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "test_lengths"), *item;
     config->test_length_count = 0;
-    if (!cJSON_IsArray(list)) {
+    if (!cJSON_IsArray(list))
         return false;
-    }
     cJSON_ArrayForEach(item, list) {
         uint64_t value;
-        if (config->test_length_count == LAB_MAX_TEST_LENGTHS || !read_integer(item, &value)) {
+        if (config->test_length_count == LAB_MAX_TEST_LENGTHS || !read_integer(item, &value))
             return false;
-        }
         config->test_lengths[config->test_length_count++] = (size_t)value;
     }
     return true;
@@ -326,16 +315,13 @@ locus_status lab_config_parse(lab_train_config *config, const char *json, const 
     memset(config, 0, sizeof *config);
     bool out_of_memory;
     cJSON *root = lab_json_parse(json, strlen(json), false, NULL, &out_of_memory);
-    if (out_of_memory) {
+    if (out_of_memory)
         return lab_fail_memory(error, "a configuration");
-    }
     const char *bad = root == NULL ? "its JSON" : NULL;
-    for (size_t i = 0; bad == NULL && i < FIELDS; i++) {
+    for (size_t i = 0; bad == NULL && i < FIELDS; i++)
         bad = read_field(root, &fields[i], config) ? NULL : fields[i].name;
-    }
-    if (bad == NULL && !read_lengths(root, config)) {
+    if (bad == NULL && !read_lengths(root, config))
         bad = "test_lengths";
-    }
     cJSON_Delete(root);
     if (bad != NULL) {
         return lab_fail(error, LOCUS_ERROR_IO, "config",
@@ -356,9 +342,8 @@ uint64_t lab_config_hash(const lab_train_config *config) {
         field_text(&fields[i], config, text, sizeof text);
         for (const char *c = text; fields[i].identity && !is_silent(&fields[i], text); c++) {
             hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-            if (*c == '\0') {
+            if (*c == '\0')
                 break;
-            }
         }
     }
     return hash;
@@ -369,9 +354,8 @@ const char *lab_config_difference(const lab_train_config *a, const lab_train_con
         char left[FIELD_SIZE], right[FIELD_SIZE];
         field_text(&fields[i], a, left, sizeof left);
         field_text(&fields[i], b, right, sizeof right);
-        if (fields[i].identity && strcmp(left, right) != 0) {
+        if (fields[i].identity && strcmp(left, right) != 0)
             return fields[i].name;
-        }
     }
     return NULL;
 }

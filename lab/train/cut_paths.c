@@ -32,9 +32,8 @@ static void measure(depths *found, const size_t *offsets, const lab_tree_nodes *
 bool lab_cut_paths_note(const lab_train_config *config, const lab_dataset *set, char *text, size_t size) {
     const size_t kept =
         set->input_tree.parents == NULL ? SIZE_MAX : lab_spec_least(config->encoding, ENCODING, "depth");
-    if (kept == SIZE_MAX) {
+    if (kept == SIZE_MAX)
         return false;
-    }
     const size_t input = lab_longest(set->samples, set->input_offsets);
     const size_t target = lab_longest(set->samples, set->target_offsets);
     size_t *levels = calloc((input > target ? input : target) + 1, sizeof *levels);

@@ -26,9 +26,8 @@ locus_status lab_feed_check(const lab_dataset *set, const lab_model *model, locu
                         read[config->architecture], read[holds], readers[holds]);
     }
     if (holds != LAB_IMAGE_CLASSIFIER ||
-        (images->side == config->image_side && images->channels == config->image_channels)) {
+        (images->side == config->image_side && images->channels == config->image_channels))
         return LOCUS_OK;
-    }
     return lab_fail(error, LOCUS_ERROR_ARGUMENT, "image_side",
                     "the set's images have side %zu and %zu channels, but the model reads side %zu and %zu channels",
                     images->side, images->channels, config->image_side, config->image_channels);

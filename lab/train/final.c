@@ -16,19 +16,16 @@
 #include <string.h>
 
 static void set_name(char text[32], size_t length) {
-    if (length == 0) {
+    if (length == 0)
         snprintf(text, 32, "test");
-    } else {
+    else
         snprintf(text, 32, "test:%zu", length);
-    }
 }
 
 static bool has_final(const lab_final *finals, size_t count, const char *set) {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(finals[i].set, set) == 0 && strcmp(finals[i].name, "accuracy") == 0) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(finals[i].set, set) == 0 && strcmp(finals[i].name, "accuracy") == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -42,9 +39,8 @@ static bool is_noted(const lab_session *session, const char *set) {
 bool lab_session_lacks_finals(lab_session *session) {
     lab_final *finals;
     size_t count;
-    if (lab_store_finals(session->store, session->run->id, &finals, &count, NULL) != LOCUS_OK) {
+    if (lab_store_finals(session->store, session->run->id, &finals, &count, NULL) != LOCUS_OK)
         return true; /* the failure is met again, and told, where they are written */
-    }
     bool lacks = false;
     for (size_t i = 0; i <= session->config.test_length_count; i++) {
         char set[32];
@@ -79,11 +75,9 @@ static locus_status write_set(lab_session *session, const char *set, const lab_o
     const size_t count = lab_outcome_values(outcome, values);
     const bool guesses = outcome->kind == LAB_TASK_EXPRESSIONS;
     locus_status status = LOCUS_OK;
-    for (size_t i = 0; status == LOCUS_OK && i < count; i++) {
-        if (guesses || strcmp(values[i].name, "chance") != 0) {
+    for (size_t i = 0; status == LOCUS_OK && i < count; i++)
+        if (guesses || strcmp(values[i].name, "chance") != 0)
             status = lab_store_final_set(session->store, session->run->id, set, values[i].name, values[i].value, error);
-        }
-    }
     return status;
 }
 
@@ -121,49 +115,39 @@ static locus_status write_curve(lab_session *session, locus_error *error) {
     locus_status status = lab_store_metrics(session->store, run, "dev.accuracy", &curve, &count, error);
     for (size_t m = 0; status == LOCUS_OK && m < sizeof marks / sizeof *marks; m++) {
         size_t i = 0;
-        while (i < count && !(curve[i].value >= marks[m].accuracy)) {
+        while (i < count && !(curve[i].value >= marks[m].accuracy))
             i++;
-        }
-        if (i < count) {
+        if (i < count)
             status = lab_store_final_set(session->store, run, "dev", marks[m].name, (double)curve[i].step, error);
-        }
     }
-    for (size_t i = 0; status == LOCUS_OK && i < count; i++) {
-        if (curve[i].step == session->state.best_step) {
+    for (size_t i = 0; status == LOCUS_OK && i < count; i++)
+        if (curve[i].step == session->state.best_step)
             status = lab_store_final_set(session->store, run, "dev", "accuracy", curve[i].value, error);
-        }
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_store_final_set(session->store, run, "dev", "loss", session->state.best_measure, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_store_final_set(session->store, run, "dev", "best_step", (double)session->state.best_step, error);
-    }
     free(curve);
     return status;
 }
 
 static locus_status write_all(lab_session *session, const char *set, const lab_outcome *result, locus_error *error) {
     locus_status status = write_set(session, set, result, error);
-    for (size_t i = 0; status == LOCUS_OK && i < result->group_count; i++) {
+    for (size_t i = 0; status == LOCUS_OK && i < result->group_count; i++)
         status = write_group(session, &result->groups[i], error);
-    }
-    if (status == LOCUS_OK && strcmp(set, "test") == 0 && session->state.best_step > 0) {
+    if (status == LOCUS_OK && strcmp(set, "test") == 0 && session->state.best_step > 0)
         status = write_curve(session, error);
-    }
     return status;
 }
 
 /* All scores of a set in one transaction. */
 static locus_status store_set(lab_session *session, const char *set, const lab_outcome *result, locus_error *error) {
     locus_status status = lab_store_begin(session->store, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     status = write_all(session, set, result, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         return lab_store_commit(session->store, error);
-    }
     lab_store_rollback(session->store);
     return status;
 }
@@ -182,16 +166,14 @@ static locus_status final_set(lab_session *session, size_t mean, locus_error *er
         status = lab_session_message(session, note, true, &local);
     }
     lab_outcome_free(&result);
-    if (status != LOCUS_OK && error != NULL) {
+    if (status != LOCUS_OK && error != NULL)
         *error = local;
-    }
     return status;
 }
 
 locus_status lab_session_finals(lab_session *session, locus_error *error) {
-    if (lab_config_kind(&session->config) == LAB_TASK_IMAGES) {
+    if (lab_config_kind(&session->config) == LAB_TASK_IMAGES)
         return lab_session_image_finals(session, error);
-    }
     lab_final *finals;
     size_t count;
     locus_status status = lab_store_finals(session->store, session->run->id, &finals, &count, error);
@@ -199,9 +181,8 @@ locus_status lab_session_finals(lab_session *session, locus_error *error) {
         size_t length = i == 0 ? 0 : session->config.test_lengths[i - 1];
         char set[32];
         set_name(set, length);
-        if (!has_final(finals, count, set) && !is_noted(session, set)) {
+        if (!has_final(finals, count, set) && !is_noted(session, set))
             status = final_set(session, length, error);
-        }
     }
     free(finals);
     return status;
@@ -211,26 +192,20 @@ locus_status lab_train_load(const lab_run *run, const char *folder, lab_train_co
                             locus_error *error) {
     *model = NULL;
     locus_status status = lab_run_name_check(run->name, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_config_parse(config, run->config, run, "the run store", error);
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     char *path = lab_run_path(folder, run->name, "best.safetensors");
-    if (path == NULL) {
+    if (path == NULL)
         return lab_fail_memory(error, "a path");
-    }
     status = lab_best_expected(run, path, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_model_create(model, &config->model, config->seed, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_best_read(*model, path, error);
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         lab_model_destroy(model);
-    }
     free(path);
     return status;
 }

@@ -19,9 +19,8 @@ static locus_status read_curve(lab_session *session, curve *read, locus_error *e
     *read = (curve){0};
     locus_status status =
         lab_store_metrics(session->store, session->run->id, "dev.accuracy", &read->accuracy, &read->count, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_store_metrics(session->store, session->run->id, "dev.loss", &read->loss, &losses, error);
-    }
     read->count = losses < read->count ? losses : read->count;
     return status;
 }
@@ -29,9 +28,8 @@ static locus_status read_curve(lab_session *session, curve *read, locus_error *e
 /* The first of the best among those up to a step; count: none. */
 static size_t best_until(const curve *read, uint64_t step) {
     size_t best = read->count;
-    for (size_t i = 0; i < read->count && read->accuracy[i].step <= step; i++) {
+    for (size_t i = 0; i < read->count && read->accuracy[i].step <= step; i++)
         best = best == read->count || read->accuracy[i].value > read->accuracy[best].value ? i : best;
-    }
     return best;
 }
 
@@ -39,9 +37,8 @@ static locus_status write_curve(lab_session *session, const curve *read, locus_e
     const uint64_t total = lab_config_steps(&session->config);
     const size_t best = best_until(read, total), half = best_until(read, total / 2);
     locus_status status = LOCUS_OK;
-    if (best == read->count) {
+    if (best == read->count)
         return LOCUS_OK; /* cannot be: the last step is always scored */
-    }
     const struct {
         const char *name;
         double value;
@@ -65,16 +62,14 @@ static locus_status write_curve(lab_session *session, const curve *read, locus_e
 locus_status lab_session_image_finals(lab_session *session, locus_error *error) {
     curve read;
     locus_status status = read_curve(session, &read, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_store_begin(session->store, error);
-    }
     if (status == LOCUS_OK) {
         status = write_curve(session, &read, error);
-        if (status == LOCUS_OK) {
+        if (status == LOCUS_OK)
             status = lab_store_commit(session->store, error);
-        } else {
+        else
             lab_store_rollback(session->store);
-        }
     }
     free(read.accuracy);
     free(read.loss);

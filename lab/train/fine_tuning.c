@@ -60,9 +60,8 @@ locus_status lab_train_config_pretrained(lab_train_config *config, const char *f
     }
     lab_model_config model = {.architecture = LAB_TEXT_CLASSIFIER, .classes = config->model.classes};
     locus_status status = lab_pretrained_config(folder, NULL, encoding, sizeof encoding, &model, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     model.encoding = "none"; /* the text lies in this function */
     model.attention_dropout_on = config->model.attention_dropout_on;
     config->model = model;
@@ -80,8 +79,7 @@ locus_status lab_train_pretrained_encoding(const char *folder, const char *spec,
     lab_model_config model = {.architecture = LAB_TEXT_CLASSIFIER, .classes = 2};
     const lab_train_config published = {.setup = LAB_SETUP_PAPER, .pretrained = folder};
     locus_status status = lab_train_encoding(spec, &published, own, sizeof own, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_pretrained_config(folder, own, all, sizeof all, &model, error);
-    }
     return status == LOCUS_OK ? lab_train_encoding(all, &published, text, size, error) : status;
 }

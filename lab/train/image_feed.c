@@ -101,9 +101,8 @@ static bool make(lab_image_feed *feed, const request *wanted, buffer *target, bo
         count = feed->images->count - first < feed->batch ? feed->images->count - first : feed->batch;
     }
     for (size_t i = 0; i < count; i++) {
-        if (droppable && is_dropped(feed)) {
+        if (droppable && is_dropped(feed))
             return false;
-        }
         make_image(feed, target, i, step ? feed->order[first + i] : first + i, step && feed->augment);
     }
     target->batch = (lab_batch){.samples = count, .images = target->images, .labels = target->labels};
@@ -152,13 +151,11 @@ static bool same_request(const request *a, const request *b) {
 /* With the lock: the worker has nothing to do any more. True if it has made what is wanted. */
 static bool settle(lab_image_feed *feed, const request *wanted) {
     const bool foreseen = feed->state != WORKER_IDLE && same_request(&feed->wanted, wanted);
-    if (!foreseen && feed->state == WORKER_ASKED) {
+    if (!foreseen && feed->state == WORKER_ASKED)
         feed->state = WORKER_IDLE;
-    }
     feed->dropped = !foreseen;
-    while (feed->state == WORKER_ASKED || feed->state == WORKER_MAKING) {
+    while (feed->state == WORKER_ASKED || feed->state == WORKER_MAKING)
         pthread_cond_wait(&feed->news, &feed->lock);
-    }
     feed->dropped = false;
     const bool made = foreseen && feed->state == WORKER_DONE;
     feed->state = WORKER_IDLE;
@@ -167,13 +164,11 @@ static bool settle(lab_image_feed *feed, const request *wanted) {
 
 /* What will be asked for after this: the next step; the next slice, behind the last one the first again. */
 static request foresee(const lab_image_feed *feed, const request *now) {
-    if (now->kind == REQUEST_STEP) {
+    if (now->kind == REQUEST_STEP)
         return (request){REQUEST_STEP, now->first + 1, 0};
-    }
     const size_t next = (size_t)now->first + now->count, left = feed->images->count - next;
-    if (left == 0) {
+    if (left == 0)
         return (request){REQUEST_SLICE, 0, feed->batch};
-    }
     return (request){REQUEST_SLICE, next, left < now->count ? left : now->count};
 }
 
@@ -249,9 +244,8 @@ locus_status lab_image_feed_create(lab_image_feed **feed, const lab_images *imag
             images->count, images->channels, images->side, batch, LAB_IMAGE_CHANNELS);
     }
     lab_image_feed *made = calloc(1, sizeof *made);
-    if (made == NULL) {
+    if (made == NULL)
         return lab_fail_memory(error, "batches of images");
-    }
     made->images = images;
     made->batch = batch < images->count ? batch : images->count;
     made->seed = seed;
@@ -270,16 +264,14 @@ locus_status lab_image_feed_create(lab_image_feed **feed, const lab_images *imag
 
 void lab_image_feed_destroy(lab_image_feed **feed) {
     lab_image_feed *old = *feed;
-    if (old == NULL) {
+    if (old == NULL)
         return;
-    }
     pthread_mutex_lock(&old->lock);
     old->closing = old->dropped = true;
     pthread_cond_broadcast(&old->news);
     pthread_mutex_unlock(&old->lock);
-    if (old->has_worker) {
+    if (old->has_worker)
         pthread_join(old->worker, NULL);
-    }
     pthread_cond_destroy(&old->news);
     pthread_mutex_destroy(&old->lock);
     release(old);

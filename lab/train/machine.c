@@ -25,9 +25,8 @@ static void processor(char *text, size_t size) {
             break;
         }
     }
-    if (file != NULL) {
+    if (file != NULL)
         fclose(file);
-    }
 }
 
 void lab_machine_text(char *text, size_t size) {

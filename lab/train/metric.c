@@ -8,11 +8,10 @@
 #include <string.h>
 
 static void bind_value(sqlite3_stmt *statement, int index, double value) {
-    if (isfinite(value)) {
+    if (isfinite(value))
         sqlite3_bind_double(statement, index, value);
-    } else {
+    else
         sqlite3_bind_null(statement, index);
-    }
 }
 
 static double column_value(sqlite3_stmt *statement, int column) {
@@ -25,9 +24,8 @@ locus_status lab_store_metric_add(lab_store *store, int64_t run, const char *nam
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(
         store, &statement, "INSERT OR REPLACE INTO metric(run, name, step, value) VALUES(?,?,?,?)", error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     sqlite3_bind_int64(statement, 1, run);
     sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
     sqlite3_bind_int64(statement, 3, (int64_t)step);
@@ -38,9 +36,8 @@ locus_status lab_store_metric_add(lab_store *store, int64_t run, const char *nam
 locus_status lab_store_metrics_cut(lab_store *store, int64_t run, uint64_t step, locus_error *error) {
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(store, &statement, "DELETE FROM metric WHERE run = ? AND step > ?", error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     sqlite3_bind_int64(statement, 1, run);
     sqlite3_bind_int64(statement, 2, (int64_t)step);
     return lab_store_finish(store, statement, error);
@@ -48,13 +45,11 @@ locus_status lab_store_metrics_cut(lab_store *store, int64_t run, uint64_t step,
 
 /* Makes room for one more item of `size` bytes; the arrays grow by doubling from 64. */
 static bool grow(void **items, size_t count, size_t size) {
-    if (count != 0 && (count < 64 || (count & (count - 1)) != 0)) {
+    if (count != 0 && (count < 64 || (count & (count - 1)) != 0))
         return true;
-    }
     void *grown = realloc(*items, (count == 0 ? 64 : 2 * count) * size);
-    if (grown != NULL) {
+    if (grown != NULL)
         *items = grown;
-    }
     return grown != NULL;
 }
 
@@ -94,9 +89,8 @@ locus_status lab_store_metrics(lab_store *store, int64_t run, const char *name, 
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(
         store, &statement, "SELECT step, value FROM metric WHERE run = ? AND name = ? ORDER BY step", error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     sqlite3_bind_int64(statement, 1, run);
     sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
     void *items = NULL;
@@ -117,15 +111,13 @@ static bool add_text(texts *to, const char *text, size_t *at) {
     if (text != NULL && bytes > to->room - to->used) {
         const size_t room = 2 * (to->used + bytes) + 256;
         char *grown = realloc(to->text, room);
-        if (grown == NULL) {
+        if (grown == NULL)
             return false;
-        }
         to->text = grown;
         to->room = room;
     }
-    if (text != NULL) {
+    if (text != NULL)
         memcpy(to->text + to->used, text, bytes);
-    }
     *at = to->used;
     to->used += bytes;
     return text != NULL;
@@ -135,9 +127,8 @@ static bool add_text(texts *to, const char *text, size_t *at) {
 static const char **pack_names(const char *text, size_t bytes, size_t count) {
     const char **names = malloc((count + 1) * sizeof *names + bytes);
     char *at = (char *)(names != NULL ? names + count + 1 : NULL);
-    if (names != NULL && bytes > 0) {
+    if (names != NULL && bytes > 0)
         memcpy(at, text, bytes);
-    }
     for (size_t i = 0; names != NULL && i < count; i++) {
         names[i] = at;
         at += strlen(at) + 1;
@@ -152,16 +143,14 @@ locus_status lab_store_metric_names(lab_store *store, int64_t run, const char **
     sqlite3_stmt *statement;
     locus_status status =
         lab_store_prepare(store, &statement, "SELECT DISTINCT name FROM metric WHERE run = ? ORDER BY name", error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     texts list = {0};
     int code;
     size_t at, found = 0;
     sqlite3_bind_int64(statement, 1, run);
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW && add_text(&list, lab_store_text(statement, 0), &at)) {
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW && add_text(&list, lab_store_text(statement, 0), &at))
         found++;
-    }
     sqlite3_finalize(statement);
     *names = code == SQLITE_DONE ? pack_names(list.text, list.used, found) : NULL;
     *count = *names != NULL ? found : 0;
@@ -176,9 +165,8 @@ locus_status lab_store_final_set(lab_store *store, int64_t run, const char *set,
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(
         store, &statement, "INSERT OR REPLACE INTO final(run, \"set\", name, value) VALUES(?,?,?,?)", error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     sqlite3_bind_int64(statement, 1, run);
     sqlite3_bind_text(statement, 2, set, -1, SQLITE_STATIC);
     sqlite3_bind_text(statement, 3, name, -1, SQLITE_STATIC);
@@ -202,9 +190,8 @@ static bool add_final(final_rows *to, sqlite3_stmt *statement) {
     void *rows = to->rows;
     const bool good = grow(&rows, to->count, sizeof *to->rows);
     to->rows = rows;
-    if (!good) {
+    if (!good)
         return false;
-    }
     final_row *row = &to->rows[to->count++];
     row->value = column_value(statement, 2);
     return add_text(&to->names, lab_store_text(statement, 0), &row->set) &&
@@ -215,9 +202,8 @@ static bool add_final(final_rows *to, sqlite3_stmt *statement) {
 static lab_final *pack_finals(const final_rows *from) {
     lab_final *finals = malloc((from->count + 1) * sizeof *finals + from->names.used);
     char *text = (char *)(finals != NULL ? finals + from->count + 1 : NULL);
-    if (finals != NULL && from->names.used > 0) {
+    if (finals != NULL && from->names.used > 0)
         memcpy(text, from->names.text, from->names.used);
-    }
     for (size_t i = 0; finals != NULL && i < from->count; i++) {
         const final_row *row = &from->rows[i];
         finals[i] = (lab_final){text + row->set, text + row->name, row->value};
@@ -231,9 +217,8 @@ locus_status lab_store_finals(lab_store *store, int64_t run, lab_final **finals,
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(
         store, &statement, "SELECT \"set\", name, value FROM final WHERE run = ? ORDER BY \"set\", name", error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     final_rows rows = {0};
     int code;
     sqlite3_bind_int64(statement, 1, run);

@@ -68,10 +68,9 @@ LAB_CLONES static double square_sum(size_t count, const float *restrict x) {
     enum { LANES = 8 };
     double lane[LANES] = {0};
     size_t whole = count / LANES * LANES;
-    for (size_t i = 0; i < whole; i += LANES) {
+    for (size_t i = 0; i < whole; i += LANES)
         for (size_t j = 0; j < LANES; ++j)
             lane[j] += (double)x[i + j] * (double)x[i + j];
-    }
     for (size_t i = whole; i < count; ++i)
         lane[0] += (double)x[i] * (double)x[i];
     return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));

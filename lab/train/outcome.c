@@ -45,9 +45,8 @@ static locus_status count_scores(lab_outcome *outcome, lab_model *model, const l
         status = lab_train_score(model, set, &scoring, &outcome->score, outcome->has_greedy ? &outcome->greedy : NULL,
                                  error);
     }
-    if (status == LOCUS_OK && groups) {
+    if (status == LOCUS_OK && groups)
         status = group(outcome, set, &each, outcome->has_greedy ? how->greedy_samples : 0, error);
-    }
     samples_close(&each);
     return status;
 }
@@ -70,9 +69,8 @@ locus_status lab_outcome_make(lab_outcome *outcome, lab_model *model, const lab_
         (lab_outcome){.kind = task->kind, .classes = config->model.classes, .has_greedy = request->greedy_samples > 0};
     locus_status status = lab_train_set(&set, config, &request->set, error);
     const bool apart = task->kind == LAB_TASK_PROBLEMS && outcome->has_greedy;
-    if (status == LOCUS_OK && apart) {
+    if (status == LOCUS_OK && apart)
         status = draw_problems(&problems, config, request, error);
-    }
     const lab_scoring how = {.task = task,
                              .options = &options,
                              .batch = config->batch,
@@ -136,12 +134,10 @@ size_t lab_outcome_values(const lab_outcome *outcome, lab_outcome_value values[L
     const double loss = score->loss / (double)score->tokens;
     list all = {values, 0};
     add(&all, "accuracy", (double)score->correct / (double)score->tokens);
-    if (outcome->kind == LAB_TASK_WORDS || outcome->kind == LAB_TASK_TREES) {
+    if (outcome->kind == LAB_TASK_WORDS || outcome->kind == LAB_TASK_TREES)
         add(&all, "exact", (double)score->exact / (double)score->samples);
-    }
-    if (outcome->has_greedy) {
+    if (outcome->has_greedy)
         add(&all, "greedy_exact", outcome->greedy);
-    }
     add(&all, "loss", loss);
     add_kind(&all, outcome, loss);
     return all.count;

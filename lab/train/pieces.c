@@ -19,15 +19,13 @@ static bool append(pieces *to, size_t sample, const int32_t *tokens, size_t coun
     if (end > to->room) {
         const size_t room = end + end / 2;
         int32_t *grown = realloc(to->tokens, room * sizeof *grown);
-        if (grown == NULL) {
+        if (grown == NULL)
             return false;
-        }
         to->tokens = grown;
         to->room = room;
     }
-    if (count > 0) {
+    if (count > 0)
         memcpy(to->tokens + start, tokens, count * sizeof *tokens);
-    }
     to->offsets[sample + 1] = end;
     return true;
 }
@@ -41,9 +39,8 @@ static locus_status append_sample(pieces *to, const lab_dataset *set, size_t sam
                                     set->input_tree.parents + start, set->input_tree.branches + start);
     locus_status status = text == NULL ? lab_fail_memory(error, "an expression's text")
                                        : lab_wordpiece_frame(words, text, strlen(text), most, &tokens, &count, error);
-    if (status == LOCUS_OK && !append(to, sample, tokens, count)) {
+    if (status == LOCUS_OK && !append(to, sample, tokens, count))
         status = lab_fail_memory(error, "the pieces of a data set");
-    }
     free(text);
     free(tokens);
     return status;
@@ -68,16 +65,13 @@ static locus_status check_word(const lab_wordpiece *words, const char *word, con
 locus_status lab_pieces_check(const lab_tokenizer *tokenizer, const char *folder, locus_error *error) {
     static const char *const pairs[] = {"(", ")"};
     const lab_wordpiece *words = lab_tokenizer_words(tokenizer);
-    if (words == NULL) {
+    if (words == NULL)
         return lab_fail_file(error, folder, "has no vocab.txt: a pretrained encoder reads word pieces");
-    }
     locus_status status = LOCUS_OK;
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs && status == LOCUS_OK; i++) {
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs && status == LOCUS_OK; i++)
         status = check_word(words, pairs[i], folder, error);
-    }
-    for (int32_t t = LAB_LISTOPS_START + 1; t < LAB_LISTOPS_TOKENS && status == LOCUS_OK; t++) {
+    for (int32_t t = LAB_LISTOPS_START + 1; t < LAB_LISTOPS_TOKENS && status == LOCUS_OK; t++)
         status = check_word(words, lab_listops_texts[t], folder, error);
-    }
     return status;
 }
 
@@ -90,9 +84,8 @@ locus_status lab_pieces_make(lab_dataset *set, const lab_tokenizer *tokenizer, s
                         "a pretrained encoder reads word pieces: its folder, or the run's, needs a vocab.txt");
     }
     locus_status status = made.offsets == NULL ? lab_fail_memory(error, "the pieces of a data set") : LOCUS_OK;
-    for (size_t s = 0; status == LOCUS_OK && s < set->samples; s++) {
+    for (size_t s = 0; status == LOCUS_OK && s < set->samples; s++)
         status = append_sample(&made, set, s, words, most, error);
-    }
     if (status != LOCUS_OK) {
         free(made.offsets);
         free(made.tokens);

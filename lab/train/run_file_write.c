@@ -47,17 +47,15 @@ const lab_run_field lab_run_fields[LAB_RUN_FIELDS] = {
 static void number_text(double value, char text[32]) {
     for (int digits = 15; digits <= 17; digits++) {
         snprintf(text, 32, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) {
+        if (strtod(text, NULL) == value)
             return;
-        }
     }
 }
 
 static cJSON *number(double value) {
     char text[32];
-    if (!isfinite(value)) {
+    if (!isfinite(value))
         return cJSON_CreateNull();
-    }
     number_text(value, text);
     return cJSON_CreateRaw(text);
 }
@@ -69,9 +67,8 @@ static void make_exact(cJSON *value) {
         value->valuestring = text;
         value->type = (value->type & ~0xff) | cJSON_Raw;
     }
-    for (cJSON *item = value->child; item != NULL; item = item->next) {
+    for (cJSON *item = value->child; item != NULL; item = item->next)
         make_exact(item);
-    }
 }
 
 char *lab_run_file_exact(cJSON *value) {
@@ -119,9 +116,8 @@ static locus_status add_config(cJSON *object, const lab_run *run, locus_error *e
     }
     char *text = lab_run_file_exact(config);
     cJSON_Delete(config);
-    if (text == NULL) {
+    if (text == NULL)
         return lab_fail_memory(error, "a configuration");
-    }
     cJSON_AddRawToObject(object, "config", text);
     cJSON_free(text);
     return LOCUS_OK;
@@ -133,9 +129,8 @@ static locus_status add_scores(cJSON *object, lab_store *store, const lab_run *r
     const locus_status status = lab_store_finals(store, run->id, &finals, &count, error);
     cJSON *sets = cJSON_AddObjectToObject(object, "scores"), *set = NULL;
     for (size_t i = 0; i < count; i++) {
-        if (i == 0 || strcmp(finals[i].set, finals[i - 1].set) != 0) {
+        if (i == 0 || strcmp(finals[i].set, finals[i - 1].set) != 0)
             set = cJSON_AddObjectToObject(sets, finals[i].set);
-        }
         cJSON_AddItemToObject(set, finals[i].name, number(finals[i].value));
     }
     free(finals);
@@ -162,9 +157,8 @@ static locus_status add_curves(cJSON *object, lab_store *store, const lab_run *r
     size_t count;
     locus_status status = lab_store_metric_names(store, run->id, &names, &count, error);
     cJSON *curves = cJSON_AddObjectToObject(object, "curves");
-    for (size_t i = 0; status == LOCUS_OK && i < count; i++) {
+    for (size_t i = 0; status == LOCUS_OK && i < count; i++)
         status = add_curve(curves, store, run, names[i], error);
-    }
     free(names);
     return status;
 }
@@ -176,9 +170,8 @@ cJSON *lab_run_file_item(lab_store *store, const lab_run *run, locus_error *erro
     status = status == LOCUS_OK ? add_config(object, run, error) : status;
     status = status == LOCUS_OK ? add_scores(object, store, run, error) : status;
     status = status == LOCUS_OK ? add_curves(object, store, run, error) : status;
-    if (status == LOCUS_OK && lab_json_losses() != losses) {
+    if (status == LOCUS_OK && lab_json_losses() != losses)
         status = lab_fail_memory(error, "a run as JSON");
-    }
     if (status != LOCUS_OK) {
         cJSON_Delete(object);
         return NULL;
@@ -196,9 +189,8 @@ static bool put_object(const cJSON *object, const char *const *opened, FILE *fil
         cJSON *key = cJSON_CreateString(item->string);
         char *name = cJSON_PrintUnformatted(key);
         bool opens = false;
-        for (size_t i = 0; opened != NULL && opened[i] != NULL; i++) {
+        for (size_t i = 0; opened != NULL && opened[i] != NULL; i++)
             opens = opens || strcmp(opened[i], item->string) == 0;
-        }
         char *value = opens ? NULL : cJSON_PrintUnformatted(item);
         good = name != NULL && (opens || value != NULL);
         fprintf(file, "%s: %s", name != NULL ? name : "", value != NULL ? value : "");
@@ -215,9 +207,8 @@ static bool put_object(const cJSON *object, const char *const *opened, FILE *fil
 static locus_status put_run(lab_store *store, const lab_run *run, FILE *file, locus_error *error) {
     static const char *const opened[] = {"scores", "curves", NULL};
     cJSON *item = lab_run_file_item(store, run, error);
-    if (item == NULL) {
+    if (item == NULL)
         return error != NULL ? error->status : LOCUS_ERROR_MEMORY;
-    }
     const bool good = put_object(item, opened, file);
     cJSON_Delete(item);
     return good ? LOCUS_OK : lab_fail_memory(error, "a run as JSON");
@@ -250,13 +241,11 @@ locus_status lab_run_file_write(lab_store *store, const lab_run *runs, size_t co
     lab_output output;
     locus_error local = {.status = LOCUS_OK};
     locus_status status = lab_output_open(&output, path, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     status = put_file(store, runs, count, table, output.stream, &local);
-    if (status != LOCUS_OK && error != NULL) {
+    if (status != LOCUS_OK && error != NULL)
         *error = local;
-    }
     status = status == LOCUS_OK ? lab_output_commit(&output, error) : status;
     lab_output_discard(&output);
     return status;

@@ -43,9 +43,8 @@ locus_status lab_run_name_check(const char *name, locus_error *error) {
 char *lab_run_path(const char *folder, const char *name, const char *file) {
     const size_t size = strlen(folder) + strlen(name) + (file == NULL ? 0 : strlen(file)) + 3;
     char *path = malloc(size);
-    if (path != NULL) {
+    if (path != NULL)
         snprintf(path, size, "%s/%s%s%s", folder, name, file == NULL ? "" : "/", file == NULL ? "" : file);
-    }
     return path;
 }
 
@@ -61,50 +60,41 @@ bool lab_run_has_folder(const char *folder, const char *name) {
 
 static void clean_file(const char *folder, const char *name, const char *file, bool whole) {
     char *path = lab_run_path(folder, name, file);
-    if (path != NULL && whole) {
+    if (path != NULL && whole)
         unlink(path);
-    }
-    if (path != NULL) {
+    if (path != NULL)
         lab_temporary_clean(path);
-    }
     free(path);
 }
 
 void lab_run_remove_tokenizer(const char *folder, const char *name) {
-    for (size_t i = 0; i < TOKENIZER && lab_run_has_folder(folder, name); i++) {
+    for (size_t i = 0; i < TOKENIZER && lab_run_has_folder(folder, name); i++)
         clean_file(folder, name, files[i], true);
-    }
 }
 
 void lab_run_clean(const char *folder, const char *name) {
-    for (size_t i = 0; i < FILES && lab_run_has_folder(folder, name); i++) {
+    for (size_t i = 0; i < FILES && lab_run_has_folder(folder, name); i++)
         clean_file(folder, name, files[i], false);
-    }
 }
 
 void lab_run_remove(const char *folder, const char *name) {
-    if (!lab_run_has_folder(folder, name)) {
+    if (!lab_run_has_folder(folder, name))
         return;
-    }
-    for (size_t i = 0; i < FILES; i++) {
+    for (size_t i = 0; i < FILES; i++)
         clean_file(folder, name, files[i], true);
-    }
     char *path = lab_run_path(folder, name, NULL);
-    if (path != NULL) {
+    if (path != NULL)
         rmdir(path);
-    }
     free(path);
 }
 
 locus_status lab_run_lock(const char *path, int *descriptor, locus_error *error) {
     *descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (*descriptor < 0) {
+    if (*descriptor < 0)
         return lab_fail_system(error, "write", path, errno);
-    }
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(*descriptor, F_SETLK, &lock) == 0) {
+    if (fcntl(*descriptor, F_SETLK, &lock) == 0)
         return LOCUS_OK;
-    }
     struct flock holder = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     bool known = fcntl(*descriptor, F_GETLK, &holder) == 0 && holder.l_type != F_UNLCK;
     close(*descriptor);

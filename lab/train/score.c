@@ -20,25 +20,22 @@ static locus_status score_forced(lab_model *model, const lab_dataset *set, const
     lab_feed feed;
     memset(score, 0, sizeof *score);
     locus_status status = lab_feed_score(&feed, set, how->batch, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_feed_check(set, model, error);
-    }
     for (size_t first = 0; status == LOCUS_OK && first < set->samples; first += how->batch) {
         const size_t left = set->samples - first, count = left < how->batch ? left : how->batch;
         const lab_batch *batch;
         lab_score part = {.sample_correct = how->sample_correct == NULL ? NULL : how->sample_correct + first};
         status = lab_feed_slice(&feed, first, count, &batch, error);
-        if (status == LOCUS_OK) {
+        if (status == LOCUS_OK)
             status = lab_model_evaluate(model, batch, &part, error);
-        }
         score->loss += part.loss;
         score->tokens += part.tokens;
         score->correct += part.correct;
         score->exact += part.exact;
         score->samples += part.samples;
-        if (status == LOCUS_OK) {
+        if (status == LOCUS_OK)
             status = look(how, how->phase, first + count, set->samples, error);
-        }
     }
     lab_feed_close(&feed);
     return status;
@@ -105,12 +102,10 @@ static locus_status generate(lab_model *model, const lab_batch *batch, const lab
                              locus_error *error) {
     lab_generation generation = {
         .limits = room->limits, .output = room->tokens, .output_offsets = room->offsets, .lengths = room->lengths};
-    if (how->problems != NULL) {
+    if (how->problems != NULL)
         return solve_problems(model, batch, &generation, room, error);
-    }
-    if (batch->target_tree.parents == NULL) {
+    if (batch->target_tree.parents == NULL)
         return lab_model_generate(model, batch, &generation, error);
-    }
     const lab_grower_input input = {how->task,    how->options, batch->samples, batch->input_offsets,
                                     batch->input, room->limits};
     lab_grower *grower;
@@ -130,9 +125,8 @@ static locus_status generate(lab_model *model, const lab_batch *batch, const lab
 static locus_status decode(lab_model *model, const lab_batch *batch, const lab_scoring *how, decoded *room,
                            locus_error *error) {
     const size_t end = batch->target_tree.parents == NULL && how->problems == NULL;
-    for (size_t s = 0; s < batch->samples; s++) {
+    for (size_t s = 0; s < batch->samples; s++)
         room->limits[s] = batch->target_offsets[s + 1] - batch->target_offsets[s] + end;
-    }
     locus_status status = generate(model, batch, how, room, error);
     for (size_t s = 0; status == LOCUS_OK && s < batch->samples; s++) {
         size_t length = batch->target_offsets[s + 1] - batch->target_offsets[s];
@@ -153,25 +147,21 @@ static locus_status score_greedy(lab_model *model, const lab_dataset *scored, co
     decoded room = {0};
     lab_feed feed;
     locus_status status = lab_feed_score(&feed, set, most, error);
-    if (status == LOCUS_OK && !prepare(&room, set, most < set->samples ? most : set->samples)) {
+    if (status == LOCUS_OK && !prepare(&room, set, most < set->samples ? most : set->samples))
         status = lab_fail_memory(error, "greedy decoding");
-    }
     for (size_t first = 0; status == LOCUS_OK && first < total; first += most) {
         const size_t count = total - first < most ? total - first : most;
         const lab_batch *batch;
         status = lab_feed_slice(&feed, first, count, &batch, error);
-        if (status == LOCUS_OK) {
+        if (status == LOCUS_OK)
             status = decode(model, batch, how, &room, error);
-        }
         for (size_t s = 0; status == LOCUS_OK && s < count; s++) {
             right += room.right[s];
-            if (how->sample_greedy != NULL) {
+            if (how->sample_greedy != NULL)
                 how->sample_greedy[first + s] = room.right[s];
-            }
         }
-        if (status == LOCUS_OK) {
+        if (status == LOCUS_OK)
             status = look(how, "greedy", first + count, total, error);
-        }
     }
     release(&room);
     lab_feed_close(&feed);

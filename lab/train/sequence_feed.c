@@ -30,9 +30,8 @@ locus_status lab_sequence_feed_create(lab_sequence_feed **feed, const lab_datase
                         set->sequences.length, most);
     }
     lab_sequence_feed *made = calloc(1, sizeof *made);
-    if (made == NULL) {
+    if (made == NULL)
         return lab_fail_memory(error, "batches of sequences");
-    }
     made->sequences = &set->sequences;
     made->samples = set->samples;
     made->most = set->samples > 0 && set->samples < most ? set->samples : most;
@@ -54,9 +53,8 @@ locus_status lab_sequence_feed_create(lab_sequence_feed **feed, const lab_datase
 
 void lab_sequence_feed_destroy(lab_sequence_feed **feed) {
     lab_sequence_feed *old = *feed;
-    if (old == NULL) {
+    if (old == NULL)
         return;
-    }
     free(old->order);
     free(old->indices);
     free(old->lengths);
@@ -78,9 +76,8 @@ static const lab_batch *pack(lab_sequence_feed *feed, size_t count) {
     locus_parallel_for(count, read_task, feed);
     for (size_t i = 0; i < count; i++) {
         const size_t from = i * feed->sequences->length, to = feed->offsets[i];
-        if (from != to) {
+        if (from != to)
             memmove(feed->tokens + to, feed->tokens + from, feed->lengths[i] * sizeof *feed->tokens);
-        }
         feed->offsets[i + 1] = to + feed->lengths[i];
     }
     feed->batch = (lab_batch){.samples = count, .input_offsets = feed->offsets, .input = feed->tokens};
@@ -94,18 +91,16 @@ locus_status lab_sequence_feed_slice(lab_sequence_feed *feed, uint64_t first, si
                         "sequences %llu to %llu are no slice of %zu sequences in batches of %zu",
                         (unsigned long long)first, (unsigned long long)(first + count), feed->samples, feed->most);
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         feed->indices[i] = first + i;
-    }
     *batch = pack(feed, count);
     return LOCUS_OK;
 }
 
 locus_status lab_sequence_feed_step(lab_sequence_feed *feed, uint64_t step, const lab_batch **batch,
                                     locus_error *error) {
-    if (feed->samples == 0) {
+    if (feed->samples == 0)
         return lab_sequence_feed_slice(feed, step * feed->most, feed->most, batch, error);
-    }
     const uint64_t each = (feed->samples + feed->most - 1) / feed->most, epoch = step / each;
     if (feed->epoch != epoch) {
         lab_shuffle_epoch(feed->order, feed->samples, feed->seed, epoch);
@@ -113,9 +108,8 @@ locus_status lab_sequence_feed_step(lab_sequence_feed *feed, uint64_t step, cons
     }
     const size_t first = (size_t)(step % each) * feed->most, left = feed->samples - first;
     const size_t count = left < feed->most ? left : feed->most;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         feed->indices[i] = feed->order[first + i];
-    }
     *batch = pack(feed, count);
     return LOCUS_OK;
 }

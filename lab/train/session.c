@@ -23,9 +23,8 @@
 
 static bool set_text(char **text, const char *value) {
     char *copy = strdup(value == NULL ? "" : value);
-    if (copy == NULL) {
+    if (copy == NULL)
         return false;
-    }
     free(*text);
     *text = copy;
     return true;
@@ -35,9 +34,8 @@ locus_status lab_session_message(lab_session *session, const char *text, bool ad
     const char *old = add && session->run->message != NULL ? session->run->message : "";
     size_t size = strlen(old) + strlen(text) + 3;
     char *joined = malloc(size);
-    if (joined == NULL) {
+    if (joined == NULL)
         return lab_fail_memory(error, "a run's message");
-    }
     snprintf(joined, size, "%s%s%s", old, *old != '\0' && *text != '\0' ? "; " : "", text);
     free(session->run->message);
     session->run->message = joined;
@@ -73,17 +71,14 @@ static bool add_version(lab_session *session) {
     char version[96];
     const char *before = session->run->version != NULL ? session->run->version : "";
     lab_version_text(version, sizeof version);
-    if (session->state.step == 0 || *before == '\0') {
+    if (session->state.step == 0 || *before == '\0')
         return set_text(&session->run->version, version);
-    }
-    if (ends_with(before, version)) {
+    if (ends_with(before, version))
         return true;
-    }
     const size_t size = strlen(before) + strlen(version) + 8;
     char *both = malloc(size);
-    if (both != NULL) {
+    if (both != NULL)
         snprintf(both, size, "%s, then %s", before, version);
-    }
     const bool good = both != NULL && set_text(&session->run->version, both);
     free(both);
     return good;
@@ -101,12 +96,10 @@ static locus_status fill_place(lab_session *session, locus_error *error) {
 locus_status lab_session_save_row(lab_session *session, lab_run_state state, locus_error *error) {
     lab_run *run = session->run;
     char ended[21] = "";
-    if (state != LAB_RUN_STARTED) {
+    if (state != LAB_RUN_STARTED)
         lab_store_time(ended);
-    }
-    if (!set_text(&run->ended, ended)) {
+    if (!set_text(&run->ended, ended))
         return lab_fail_memory(error, "a run's record");
-    }
     run->state = state;
     run->steps_done = session->state.step;
     run->tokens_seen = session->state.tokens_seen;
@@ -125,16 +118,14 @@ locus_status lab_session_save_row(lab_session *session, lab_run_state state, loc
 static locus_status check_test_set(const lab_session *session, locus_error *error) {
     const lab_train_config *config = &session->config;
     const lab_task_kind kind = lab_config_kind(config);
-    if (kind != LAB_TASK_WORDS && kind != LAB_TASK_EXPRESSIONS) {
+    if (kind != LAB_TASK_WORDS && kind != LAB_TASK_EXPRESSIONS)
         return LOCUS_OK;
-    }
     const lab_train_set_request request = lab_train_set_ask(config, LAB_SET_TEST);
     lab_dataset test;
     locus_error local;
     locus_status status = lab_train_set(&test, config, &request, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     const size_t input = lab_longest(test.samples, test.input_offsets);
     const size_t target = lab_longest(test.samples, test.target_offsets) + (test.target_offsets != NULL); /* the end */
     const size_t longest = input > target ? input : target;
@@ -150,21 +141,16 @@ static locus_status make_parts(lab_session *session, locus_error *error) {
     const lab_train_set_request train = lab_train_set_ask(config, LAB_SET_TRAIN);
     const lab_train_set_request dev = lab_train_set_ask(config, LAB_SET_DEV);
     locus_status status = lab_train_set(&session->train, config, &train, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_train_set(&session->dev, config, &dev, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_feed_train(&session->feed, &session->train, config, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_model_create(&session->model, &config->model, config->seed, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_feed_check(&session->train, session->model, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = check_test_set(session, error);
-    }
     if (status == LOCUS_OK) {
         status =
             lab_optimizer_create(&session->optimizer, &config->optimizer, lab_model_elements(session->model), error);
@@ -181,26 +167,21 @@ static locus_status make_parts(lab_session *session, locus_error *error) {
 static locus_status make_paths(lab_session *session, locus_error *error) {
     const char *folder = session->request->folder, *name = session->request->name;
     locus_status status = lab_run_name_check(name == NULL ? "" : name, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     session->run_folder = lab_run_path(folder, name, NULL);
     session->last_path = lab_run_path(folder, name, "last.safetensors");
     session->best_path = lab_run_path(folder, name, "best.safetensors");
     session->lock_path = lab_run_path(folder, name, "lock");
     if (session->run_folder == NULL || session->last_path == NULL || session->best_path == NULL ||
-        session->lock_path == NULL) {
+        session->lock_path == NULL)
         status = lab_fail_memory(error, "the paths of a run");
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_directory_create(session->run_folder, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_run_lock(session->lock_path, &session->lock, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         lab_run_clean(folder, name);
-    }
     return status;
 }
 
@@ -214,13 +195,11 @@ static locus_status find_row(lab_session *session, bool *found, locus_error *err
     lab_run row;
     *found = false;
     locus_status status = lab_store_run_find(session->store, session->request->name, &row, &local);
-    if (status == LOCUS_ERROR_ARGUMENT) {
+    if (status == LOCUS_ERROR_ARGUMENT)
         return LOCUS_OK;
-    }
     if (status != LOCUS_OK) {
-        if (error != NULL) {
+        if (error != NULL)
             *error = local;
-        }
         return status;
     }
     *found = strcmp(row.name, session->request->name) == 0;
@@ -236,9 +215,8 @@ static locus_status find_row(lab_session *session, bool *found, locus_error *err
 static locus_status check_same(const lab_session *session, locus_error *error) {
     lab_train_config stored;
     locus_status status = lab_config_parse(&stored, session->run->config, session->run, "the run store", error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     const char *difference = lab_config_difference(&stored, &session->config);
     if (difference != NULL && strcmp(difference, "digest") == 0) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "name",
@@ -259,26 +237,21 @@ static locus_status drop_old(lab_session *session, bool found, locus_error *erro
         status = lab_store_run_delete(session->store, session->run->id, error);
         lab_run_free(session->run);
     }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = remove_file(session->last_path, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = remove_file(session->best_path, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         lab_run_remove_tokenizer(session->request->folder, session->request->name);
-    }
     return status;
 }
 
 static locus_status make_row(lab_session *session, locus_error *error) {
     locus_status status = fill_row(session, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = fill_place(session, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_store_run_insert(session->store, session->run, error);
-    }
     session->made_row = status == LOCUS_OK;
     return status;
 }
@@ -293,9 +266,8 @@ static void remove_folder(lab_session *session) {
 static locus_status load_pretrained(lab_session *session, locus_error *error) {
     const lab_train_config *config = &session->config;
     const bool begins = session->request->restart || access(session->last_path, F_OK) != 0;
-    if (config->pretrained_digest == 0 || !begins) {
+    if (config->pretrained_digest == 0 || !begins)
         return LOCUS_OK;
-    }
     return config->pretrained != NULL
                ? lab_pretrained_load(session->model, config->pretrained, error)
                : lab_fail(error, LOCUS_ERROR_ARGUMENT, "pretrained",
@@ -308,9 +280,8 @@ static locus_status open_row(lab_session *session, locus_error *error) {
     const bool restart = session->request->restart;
     bool found;
     locus_status status = find_row(session, &found, error);
-    if (status == LOCUS_OK && found && !restart) {
+    if (status == LOCUS_OK && found && !restart)
         status = check_same(session, error);
-    }
     if (status == LOCUS_OK && !found && !restart && access(session->last_path, F_OK) == 0) {
         return lab_fail(error, LOCUS_ERROR_IO, "store",
                         "'%s' belongs to no run of this store: name the store that it was made with, or --restart",
@@ -320,12 +291,10 @@ static locus_status open_row(lab_session *session, locus_error *error) {
         status = make_parts(session, error);
         status = status == LOCUS_OK ? load_pretrained(session, error) : status;
     }
-    if (status != LOCUS_OK && !found) {
+    if (status != LOCUS_OK && !found)
         remove_folder(session);
-    }
-    if (status != LOCUS_OK || (found && !restart)) {
+    if (status != LOCUS_OK || (found && !restart))
         return status;
-    }
     status = restart ? drop_old(session, found, error) : LOCUS_OK;
     return status == LOCUS_OK ? make_row(session, error) : status;
 }
@@ -345,15 +314,12 @@ locus_status lab_session_open(lab_session *session, lab_store *store, const lab_
                                              sizeof session->encoding, error);
     session->config.encoding = session->config.model.encoding = session->encoding;
     lab_config_settle(&session->config);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_train_look(&session->config, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_config_check(&session->config, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = make_paths(session, error);
-    }
     return status == LOCUS_OK ? open_row(session, error) : status;
 }
 
@@ -371,25 +337,21 @@ locus_status lab_session_prepare(lab_session *session, locus_error *error) {
     locus_status status = LOCUS_OK;
     session->run->parameters = (int64_t)lab_model_elements(session->model);
     const lab_checkpoint checkpoint = {session->model, &session->optimizer, &session->state, session->best};
-    if (access(session->last_path, F_OK) == 0) {
+    if (access(session->last_path, F_OK) == 0)
         status = lab_checkpoint_read(&checkpoint, &session->config, session->last_path, error);
-    } else {
+    else
         status = lab_train_keep_tokenizer(&session->config, session->run_folder, error);
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     session->ready = true;
     session->base_wall = session->state.wall_seconds;
     session->first_step = session->state.step;
     session->best_dirty = session->state.best_step > 0; /* the file may be older, or newer by a kill */
     status = lab_store_metrics_cut(session->store, session->run->id, session->state.step, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = fill_place(session, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = note_cut_paths(session, error);
-    }
     return status == LOCUS_OK ? lab_session_save_row(session, LAB_RUN_STARTED, error) : status;
 }
 
@@ -411,9 +373,8 @@ void lab_session_close(lab_session *session) {
     free(session->last_path);
     free(session->best_path);
     free(session->lock_path);
-    if (session->lock >= 0) {
+    if (session->lock >= 0)
         close(session->lock);
-    }
     memset(session, 0, sizeof *session);
     session->lock = -1;
 }
@@ -438,9 +399,8 @@ void lab_session_progress(lab_session *session, const char *phase, bool always) 
     const bool images = lab_config_kind(&session->config) == LAB_TASK_IMAGES;
     double now = lab_seconds(), spent = now - session->began;
     if (session->request->progress == NULL ||
-        (!always && !session->request->every_step && now - session->shown < PROGRESS_SECONDS)) {
+        (!always && !session->request->every_step && now - session->shown < PROGRESS_SECONDS))
         return;
-    }
     session->shown = now;
     uint64_t total = lab_config_steps(&session->config), done = session->state.step - session->first_step;
     lab_progress progress = {

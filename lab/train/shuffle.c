@@ -8,9 +8,8 @@
 
 void lab_shuffle_epoch(size_t *order, size_t count, uint64_t seed, uint64_t epoch) {
     const locus_random random = {seed, PURPOSE_SHUFFLE, (uint32_t)epoch};
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         order[i] = i;
-    }
     for (size_t i = count; i > 1; i--) {
         const size_t j = (size_t)locus_random_below(&random, i, i), kept = order[i - 1];
         order[i - 1] = order[j];

@@ -22,9 +22,8 @@ static size_t least_of(const locus_encoding *encoding, const char *name, const c
 size_t lab_spec_least(const char *pattern, const char *name, const char *option) {
     locus_pattern *parsed = NULL;
     size_t least = SIZE_MAX;
-    if (locus_pattern_parse(pattern, &parsed, NULL) != LOCUS_OK) {
+    if (locus_pattern_parse(pattern, &parsed, NULL) != LOCUS_OK)
         return least;
-    }
     for (size_t i = 0; i < locus_pattern_size(parsed); i++) {
         const size_t own = least_of(locus_pattern_encoding(parsed, i), name, option);
         least = own < least ? own : least;

@@ -41,9 +41,8 @@ static const char schema[] =
 void lab_store_time(char text[21]) {
     time_t now = time(NULL);
     struct tm parts;
-    if (gmtime_r(&now, &parts) == NULL || strftime(text, 21, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0) {
+    if (gmtime_r(&now, &parts) == NULL || strftime(text, 21, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
         text[0] = '\0';
-    }
 }
 
 /* ---- statements ---- */
@@ -105,9 +104,8 @@ locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_e
 static locus_status pragma_integer(lab_store *store, const char *sql, int64_t *value, locus_error *error) {
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(store, &statement, sql, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     int code = sqlite3_step(statement);
     *value = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
     sqlite3_finalize(statement);
@@ -129,9 +127,8 @@ locus_status lab_store_begin(lab_store *store, locus_error *error) {
 
 locus_status lab_store_commit(lab_store *store, locus_error *error) {
     locus_status status = lab_store_execute(store, "COMMIT", error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         lab_store_rollback(store);
-    }
     return status;
 }
 
@@ -153,21 +150,16 @@ static locus_status fail_other(const lab_store *store, locus_error *error) {
 static locus_status create_schema(lab_store *store, locus_error *error) {
     int64_t version, tables;
     locus_status status = lab_store_begin(store, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = pragma_integer(store, "PRAGMA user_version", &version, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = pragma_integer(store, "SELECT count(*) FROM sqlite_master", &tables, error);
-    }
-    if (status == LOCUS_OK && version == 0 && tables != 0) {
+    if (status == LOCUS_OK && version == 0 && tables != 0)
         status = fail_other(store, error);
-    }
-    if (status == LOCUS_OK && version == 0) {
+    if (status == LOCUS_OK && version == 0)
         status = lab_store_execute(store, schema, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         return lab_store_commit(store, error);
-    }
     lab_store_rollback(store);
     return status;
 }
@@ -185,9 +177,8 @@ static locus_status check_schema(lab_store *store, bool reading, locus_error *er
                      " or name another store with --store",
                      store->path, version, VERSION);
     }
-    if (status == LOCUS_OK && !reading && sqlite3_db_readonly(store->database, "main") == 1) {
+    if (status == LOCUS_OK && !reading && sqlite3_db_readonly(store->database, "main") == 1)
         status = lab_store_fail(store, SQLITE_READONLY, error);
-    }
     return status == LOCUS_OK ? look_for_imports(store, error) : status;
 }
 
@@ -196,14 +187,12 @@ static locus_status check_schema(lab_store *store, bool reading, locus_error *er
 static locus_status check_pages(lab_store *store, locus_error *error) {
     int64_t pages, ignored;
     locus_status status = pragma_integer(store, "PRAGMA page_count", &pages, error);
-    if (status != LOCUS_OK || pages > 8192) {
+    if (status != LOCUS_OK || pages > 8192)
         return status != LOCUS_OK ? status : pragma_integer(store, "SELECT count(*) FROM run", &ignored, error);
-    }
     sqlite3_stmt *statement;
     status = lab_store_prepare(store, &statement, "PRAGMA quick_check(1)", error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     int code = sqlite3_step(statement);
     const unsigned char *answer = code == SQLITE_ROW ? sqlite3_column_text(statement, 0) : NULL;
     bool good = answer != NULL && strcmp((const char *)answer, "ok") == 0;
@@ -227,18 +216,16 @@ static locus_status make_folder(const char *path, locus_error *error) {
 
 static locus_status open_database(lab_store *store, locus_error *error) {
     locus_status status = make_folder(store->path, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     int code = sqlite3_open_v2(store->path, &store->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
     if (code == SQLITE_CANTOPEN && access(store->path, F_OK) == 0) {
         return lab_fail(error, LOCUS_ERROR_IO, "store",
                         "the run store '%s' cannot be opened: it must be a file that may be read and written",
                         store->path);
     }
-    if (code == SQLITE_NOMEM) {
+    if (code == SQLITE_NOMEM)
         return lab_store_fail(store, code, error);
-    }
     if (code != SQLITE_OK) {
         return lab_fail(error, LOCUS_ERROR_IO, "store",
                         "the run store '%s' cannot be made: check that its folder may be written", store->path);
@@ -297,9 +284,8 @@ static locus_status open_sealed(lab_store *store, locus_error *error) {
         store->database = NULL;
         code = open_uri(store, true);
     }
-    if (code != SQLITE_OK) {
+    if (code != SQLITE_OK)
         return lab_store_fail(store, code, error);
-    }
     const locus_status status = check_schema(store, true, error);
     return status == LOCUS_OK ? check_pages(store, error) : status;
 }
@@ -340,9 +326,8 @@ locus_status lab_store_open_reading(lab_store **store, const char *path, locus_e
 }
 
 void lab_store_close(lab_store **store) {
-    if (store == NULL || *store == NULL) {
+    if (store == NULL || *store == NULL)
         return;
-    }
     sqlite3_close((*store)->database);
     free((*store)->path);
     free(*store);

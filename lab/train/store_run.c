@@ -23,15 +23,13 @@ const char *lab_run_state_name(lab_run_state state) {
 }
 
 void lab_run_free(lab_run *run) {
-    if (run == NULL) {
+    if (run == NULL)
         return;
-    }
     char *texts[] = {run->name,    run->task,    run->encoding, run->setup,   run->embedding_init,
                      run->budget,  run->config,  run->command,  run->version, run->machine,
                      run->message, run->started, run->ended};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
-    }
     memset(run, 0, sizeof *run);
 }
 
@@ -44,9 +42,8 @@ static void bind_run(sqlite3_stmt *s, const lab_run *run) {
     const char *texts[] = {run->name,   run->task,    run->encoding, run->setup,   run->embedding_init, run->budget,
                            run->config, run->command, run->version,  run->machine, run->message};
     int at = 1;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         bind_text(s, at++, texts[i]);
-    }
     sqlite3_bind_int64(s, at++, (int64_t)run->seed);
     sqlite3_bind_int64(s, at++, (int64_t)run->data_seed);
     sqlite3_bind_int64(s, at++, (int64_t)run->state);
@@ -65,9 +62,8 @@ locus_status lab_store_run_insert(lab_store *store, lab_run *run, locus_error *e
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(
         store, &statement, "INSERT INTO run(" COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     bind_run(statement, run);
     int code = sqlite3_step(statement);
     sqlite3_finalize(statement);
@@ -75,9 +71,8 @@ locus_status lab_store_run_insert(lab_store *store, lab_run *run, locus_error *e
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "name", "the run store '%s' has a run '%s' already", store->path,
                         run->name);
     }
-    if (code != SQLITE_DONE) {
+    if (code != SQLITE_DONE)
         return lab_store_fail(store, code, error);
-    }
     run->id = sqlite3_last_insert_rowid(store->database);
     return LOCUS_OK;
 }
@@ -87,9 +82,8 @@ locus_status lab_store_run_update(lab_store *store, const lab_run *run, locus_er
     locus_status status = lab_store_prepare(
         store, &statement,
         "UPDATE run SET (" COLUMNS ") = (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?", error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     bind_run(statement, run);
     sqlite3_bind_int64(statement, COLUMN_COUNT + 1, run->id);
     status = lab_store_finish(store, statement, error);
@@ -113,9 +107,8 @@ static bool take_run(sqlite3_stmt *s, lab_run *run) {
                       &run->config, &run->command, &run->version,  &run->machine, &run->message};
     bool good = true;
     int at = 1;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         good = take_text(s, at++, texts[i]) && good;
-    }
     run->id = sqlite3_column_int64(s, 0);
     run->seed = (uint64_t)sqlite3_column_int64(s, at++);
     run->data_seed = (uint64_t)sqlite3_column_int64(s, at++);
@@ -130,9 +123,8 @@ static bool take_run(sqlite3_stmt *s, lab_run *run) {
     good = take_text(s, at++, &run->started) && good;
     good = take_text(s, at++, &run->ended) && good;
     run->imported = sqlite3_column_int64(s, at) != 0;
-    if (!good) {
+    if (!good)
         lab_run_free(run);
-    }
     return good;
 }
 
@@ -159,12 +151,10 @@ static locus_status collect_runs(lab_store *store, sqlite3_stmt *statement, lab_
         (*count)++;
     }
     sqlite3_finalize(statement);
-    if (code == SQLITE_DONE) {
+    if (code == SQLITE_DONE)
         return LOCUS_OK;
-    }
-    for (size_t i = 0; i < *count; i++) {
+    for (size_t i = 0; i < *count; i++)
         lab_run_free(&(*runs)[i]);
-    }
     free(*runs);
     *runs = NULL;
     *count = 0;
@@ -178,16 +168,14 @@ locus_status lab_store_run_find(lab_store *store, const char *name_or_id, lab_ru
     locus_status status = lab_store_prepare(
         store, &statement,
         SELECT_EACH(store, "WHERE name = ?1 OR CAST(id AS TEXT) = ltrim(?1, '#') ORDER BY name <> ?1 LIMIT 1"), error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     bind_text(statement, 1, name_or_id);
     lab_run *found;
     size_t count;
     status = collect_runs(store, statement, &found, &count, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     if (count == 0) {
         return lab_fail(error, LOCUS_ERROR_ARGUMENT, "run", "no run '%s' in the store '%s': `locus runs` lists them",
                         name_or_id, store->path);
@@ -211,14 +199,11 @@ locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_
                                              " AND (?3 IS NULL OR budget = ?3) AND (?4 IS NULL OR setup = ?4)"
                                              " AND (?5 IS NULL OR embedding_init = ?5) ORDER BY id"),
                           error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
-    for (int i = 0; i < 5; i++) {
-        if (values[i] != NULL) {
+    for (int i = 0; i < 5; i++)
+        if (values[i] != NULL)
             bind_text(statement, i + 1, values[i]);
-        }
-    }
     return collect_runs(store, statement, runs, count, error);
 }
 
@@ -228,12 +213,10 @@ locus_status lab_store_run_imported(lab_store *store, int64_t id, locus_error *e
                                             "CREATE TABLE IF NOT EXISTS imported(run INTEGER PRIMARY KEY"
                                             " REFERENCES run(id) ON DELETE CASCADE)",
                                             error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_store_prepare(store, &statement, "INSERT OR IGNORE INTO imported(run) VALUES(?)", error);
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     sqlite3_bind_int64(statement, 1, id);
     status = lab_store_finish(store, statement, error);
     store->imports = store->imports || status == LOCUS_OK;
@@ -243,9 +226,8 @@ locus_status lab_store_run_imported(lab_store *store, int64_t id, locus_error *e
 locus_status lab_store_run_delete(lab_store *store, int64_t id, locus_error *error) {
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(store, &statement, "DELETE FROM run WHERE id = ?", error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     sqlite3_bind_int64(statement, 1, id);
     return lab_store_finish(store, statement, error);
 }

@@ -58,28 +58,22 @@ static locus_status train_step(lab_session *session, const lab_schedule *schedul
     const lab_batch *batch;
     lab_score score = {0};
     locus_status status = lab_feed_step(&session->feed, state->step, &batch, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     session->rate = lab_schedule_rate(schedule, state->step);
     status = lab_model_train(session->model, batch, session->config.seed, (uint32_t)state->step, &score, error);
-    if (status == LOCUS_ERROR_NUMERIC || (status == LOCUS_OK && !isfinite(score.loss))) {
+    if (status == LOCUS_ERROR_NUMERIC || (status == LOCUS_OK && !isfinite(score.loss)))
         return not_finite(session, "the loss", error);
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     status = lab_optimizer_step(&session->optimizer, session->rate, lab_model_values(session->model),
                                 lab_model_gradients(session->model), &norm, error);
-    if (status == LOCUS_ERROR_NUMERIC) {
+    if (status == LOCUS_ERROR_NUMERIC)
         return not_finite(session, "the gradient", error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_model_update(session->model, error);
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status == LOCUS_ERROR_NUMERIC ? not_finite(session, "an encoding's parameter", error) : status;
-    }
     session->loss = score.loss / (double)score.tokens;
     state->step++;
     state->record_steps++;
@@ -108,9 +102,8 @@ static locus_status add_metrics(lab_session *session, locus_error *error) {
     for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
         locus_status status = lab_store_metric_add(session->store, session->run->id, metrics[i].name, state->step,
                                                    metrics[i].value, error);
-        if (status != LOCUS_OK) {
+        if (status != LOCUS_OK)
             return status;
-        }
     }
     return LOCUS_OK;
 }
@@ -118,12 +111,10 @@ static locus_status add_metrics(lab_session *session, locus_error *error) {
 /* One transaction: the metrics of a step are all there or none. */
 static locus_status record(lab_session *session, locus_error *error) {
     locus_status status = lab_store_begin(session->store, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = add_metrics(session, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_session_save_row(session, LAB_RUN_STARTED, error);
-    }
     if (status != LOCUS_OK) {
         lab_store_rollback(session->store);
         return status;
@@ -138,14 +129,12 @@ static locus_status evaluate(lab_session *session, locus_error *error) {
     const lab_scoring how = {.batch = session->config.batch, .look = watch, .context = session, .phase = "dev"};
     lab_score score = {0};
     locus_status status = lab_train_score(session->model, &session->dev, &how, &score, NULL, error);
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         return status;
-    }
     session->dev_loss = score.loss / (double)score.tokens;
     session->dev_accuracy = (double)score.correct / (double)score.tokens;
-    if (!isfinite(session->dev_loss)) {
+    if (!isfinite(session->dev_loss))
         return not_finite(session, "the development loss", error);
-    }
     const double measure =
         lab_config_kind(&session->config) == LAB_TASK_IMAGES ? 1.0 - session->dev_accuracy : session->dev_loss;
     if (session->state.best_step == 0 || measure < session->state.best_measure) {
@@ -173,20 +162,16 @@ static locus_status loop(lab_session *session, locus_error *error) {
     lab_session_progress(session, "train", true);
     while (status == LOCUS_OK && session->state.step < total && !session->stop && !out_of_patience(session, every)) {
         status = train_step(session, &schedule, error);
-        if (status == LOCUS_OK && (session->state.step % every == 0 || session->state.step == total)) {
+        if (status == LOCUS_OK && (session->state.step % every == 0 || session->state.step == total))
             status = evaluate(session, error);
-        }
-        if (status == LOCUS_OK) {
+        if (status == LOCUS_OK)
             lab_session_progress(session, "train", session->state.step == total);
-        }
         double since = lab_seconds() - session->checkpointed;
-        if (status == LOCUS_OK && session->state.step < total && since >= (double)session->config.checkpoint_seconds) {
+        if (status == LOCUS_OK && session->state.step < total && since >= (double)session->config.checkpoint_seconds)
             status = lab_session_checkpoint(session, error);
-        }
     }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_session_checkpoint(session, error);
-    }
     if (status == LOCUS_OK && session->stop) {
         status = lab_fail(error, LOCUS_ERROR_INTERRUPTED, "", "stopped after step %" PRIu64 " of %" PRIu64,
                           session->state.step, total);
@@ -207,9 +192,8 @@ static void close_row(lab_session *session, locus_status status, const locus_err
         return;
     }
     if (!session->ready) { /* nothing was trained: the row's numbers stand */
-        if (failed) {
+        if (failed)
             session->run->state = LAB_RUN_FAILED;
-        }
         drop_status(lab_session_message(session, error->message, false, NULL));
         drop_status(lab_store_run_update(session->store, session->run, NULL));
         return;
@@ -225,36 +209,30 @@ static void close_row(lab_session *session, locus_status status, const locus_err
 static locus_status finish(lab_session *session, locus_error *error) {
     memcpy(lab_model_values(session->model), session->best, lab_model_elements(session->model) * sizeof *session->best);
     locus_status status = lab_model_update(session->model, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_session_finals(session, error);
-    }
     if (status == LOCUS_OK && session->state.step < lab_config_steps(&session->config)) {
         char note[128];
         snprintf(note, sizeof note, "ended early: %" PRIu64 " development scores in a row were no better",
                  session->config.patience);
         status = lab_session_message(session, note, true, error);
     }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_session_save_row(session, LAB_RUN_DONE, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         unlink(session->last_path); /* best.safetensors is all that a finished run is asked for */
-    }
     return status;
 }
 
 /* A run that is done may be asked for further test lengths. */
 static locus_status extend(lab_session *session, locus_error *error) {
     locus_status status = lab_best_expected(session->run, session->best_path, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_model_create(&session->model, &session->config.model, session->config.seed, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_best_read(session->model, session->best_path, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_session_finals(session, error);
-    }
     return status == LOCUS_OK ? lab_store_run_update(session->store, session->run, error) : status;
 }
 
@@ -268,19 +246,15 @@ locus_status lab_train(lab_store *store, const lab_train_request *request, lab_r
         status = lab_session_lacks_finals(&session) ? extend(&session, &local) : LOCUS_OK;
     } else if (status == LOCUS_OK) {
         status = lab_session_prepare(&session, &local);
-        if (status == LOCUS_OK) {
+        if (status == LOCUS_OK)
             status = loop(&session, &local);
-        }
-        if (status == LOCUS_OK) {
+        if (status == LOCUS_OK)
             status = finish(&session, &local);
-        }
-        if (status != LOCUS_OK) {
+        if (status != LOCUS_OK)
             close_row(&session, status, &local);
-        }
     }
     lab_session_close(&session);
-    if (status != LOCUS_OK && error != NULL) {
+    if (status != LOCUS_OK && error != NULL)
         *error = local;
-    }
     return status;
 }

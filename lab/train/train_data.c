@@ -27,12 +27,10 @@ static locus_status open_sequences(lab_dataset *set, const lab_draw *draw, locus
     lab_draw all = *draw;
     all.samples = text ? 0 : draw->samples;
     const locus_status status = lab_dataset_sequences(set, &all, error);
-    if (status == LOCUS_OK && text && draw->samples > 0 && draw->samples < set->samples) {
+    if (status == LOCUS_OK && text && draw->samples > 0 && draw->samples < set->samples)
         set->samples = draw->samples;
-    }
-    if (status == LOCUS_OK && draw->task->kind == LAB_TASK_PROBLEMS) {
+    if (status == LOCUS_OK && draw->task->kind == LAB_TASK_PROBLEMS)
         set->samples = draw->samples; /* 0: endless */
-    }
     return status;
 }
 
@@ -49,21 +47,18 @@ static locus_status draw_pieces(lab_dataset *set, const lab_draw *draw, const ch
     }
     lab_tokenizer *tokenizer = NULL;
     locus_status status = lab_tokenizer_open_folder(&tokenizer, folder, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_pieces_check(tokenizer, folder, error);
-    }
     if (status == LOCUS_OK && lab_tokenizer_vocabulary(tokenizer) > draw->options->symbols) {
         status = lab_fail_file(error, folder, "has a vocabulary of %zu pieces, but an encoder of %zu",
                                lab_tokenizer_vocabulary(tokenizer), draw->options->symbols);
     }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_dataset_generate(set, &plain, error);
-    }
     if (status == LOCUS_OK) {
         status = lab_pieces_make(set, tokenizer, most, error);
-        if (status != LOCUS_OK) {
+        if (status != LOCUS_OK)
             lab_dataset_destroy(set);
-        }
     }
     lab_tokenizer_close(&tokenizer);
     return status;
@@ -74,12 +69,10 @@ locus_status lab_train_set(lab_dataset *set, const lab_train_config *config, con
     const lab_task_options options = request->mean == 0 ? config->data : lab_config_data(config, request->mean);
     const lab_draw draw = {lab_task_find(config->task), &options, request->which, request->samples, config->data_seed};
     *set = (lab_dataset){0};
-    if (draw.task->open_sequences != NULL) {
+    if (draw.task->open_sequences != NULL)
         return open_sequences(set, &draw, error);
-    }
-    if (config->pretrained_digest != 0) {
+    if (config->pretrained_digest != 0)
         return draw_pieces(set, &draw, request->tokenizer != NULL ? request->tokenizer : config->pretrained, error);
-    }
     return lab_dataset_generate(set, &draw, error);
 }
 
@@ -127,12 +120,10 @@ static locus_status look_pretrained(lab_train_config *config, locus_error *error
     uint64_t digest = 0;
     lab_model_config model = {.classes = 2};
     locus_status status = lab_pretrained_config(config->pretrained, NULL, encoding, sizeof encoding, &model, error);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_pretrained_digest(config->pretrained, &digest, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = add_vocabulary(config->pretrained, &digest, error);
-    }
     config->pretrained_digest = status == LOCUS_OK ? digest : 0;
     config->data.symbols = model.vocabulary;
     return status;
@@ -145,12 +136,10 @@ locus_status lab_train_look(lab_train_config *config, locus_error *error) {
         const char *folder = config->data.path != NULL ? config->data.path : LAB_TEXT_FOLDER;
         status = lab_text_describe(folder, &config->data, error);
     }
-    if (kind == LAB_TASK_EXPRESSIONS && config->data.path != NULL && config->data.digest == 0) {
+    if (kind == LAB_TASK_EXPRESSIONS && config->data.path != NULL && config->data.digest == 0)
         status = look_expressions(config, error);
-    }
-    if (status == LOCUS_OK && config->pretrained != NULL && config->pretrained_digest == 0) {
+    if (status == LOCUS_OK && config->pretrained != NULL && config->pretrained_digest == 0)
         status = look_pretrained(config, error);
-    }
     lab_config_fill(config);
     return status;
 }
@@ -158,12 +147,10 @@ locus_status lab_train_look(lab_train_config *config, locus_error *error) {
 locus_status lab_train_keep_tokenizer(const lab_train_config *config, const char *folder, locus_error *error) {
     const bool text = lab_config_kind(config) == LAB_TASK_TEXT;
     const char *from = config->pretrained;
-    if (text) {
+    if (text)
         from = config->data.path != NULL ? config->data.path : LAB_TEXT_FOLDER;
-    }
-    if (from == NULL) {
+    if (from == NULL)
         return LOCUS_OK;
-    }
     lab_tokenizer *tokenizer;
     locus_status status = lab_tokenizer_open_folder(&tokenizer, from, error);
     if (status == LOCUS_OK) {

@@ -23,9 +23,8 @@ void arrays_open(nb::module_ &) {
     numpy.ascontiguousarray = keep(np.attr("ascontiguousarray"));
     numpy.uint16 = keep(np.attr("dtype")("uint16"));
     static const char *const names[] = {"float32", "float64", "float16", "uint16"};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4; i++)
         numpy.dtypes[i] = keep(np.attr("dtype")(names[i]));
-    }
 }
 
 static nb::handle bfloat16_type() {
@@ -48,15 +47,12 @@ static locus_dtype dtype_of_format(const char *format, Py_ssize_t bytes, const c
     const bool native = *f != (little ? '>' : '<') && !(little && *f == '!');
     f += *f == '@' || *f == '=' || *f == '<' || *f == '>' || *f == '!';
     if (native && std::strlen(f) == 1) {
-        if (*f == 'f' && bytes == 4) {
+        if (*f == 'f' && bytes == 4)
             return LOCUS_FLOAT32;
-        }
-        if (*f == 'd' && bytes == 8) {
+        if (*f == 'd' && bytes == 8)
             return LOCUS_FLOAT64;
-        }
-        if (*f == 'e' && bytes == 2) {
+        if (*f == 'e' && bytes == 2)
             return LOCUS_FLOAT16;
-        }
     }
     raise_status(LOCUS_ERROR_DTYPE, std::string(name) + " has elements of format '" + (format ? format : "B") +
                                         "'; expected float32, float64, float16 or bfloat16");
@@ -78,15 +74,13 @@ Array::Array(Array &&other) noexcept
 }
 
 Array::~Array() {
-    if (viewed) {
+    if (viewed)
         PyBuffer_Release(&view);
-    }
 }
 
 void Array::take_buffer(nb::handle from, const char *name, int flags, bool bfloat) {
-    if (PyObject_GetBuffer(from.ptr(), &view, flags) != 0) {
+    if (PyObject_GetBuffer(from.ptr(), &view, flags) != 0)
         throw nb::python_error();
-    }
     fill(name, bfloat);
 }
 
@@ -99,21 +93,18 @@ void Array::fill(const char *name, bool bfloat) {
         tensor.shape[i] = view.shape[i];
         /* Not whole elements: 0 along a dimension that has to be copied (misplaced). */
         tensor.stride[i] = view.strides[i] % view.itemsize == 0 ? view.strides[i] / view.itemsize : INT64_MIN;
-        if (tensor.shape[i] <= 1) {
+        if (tensor.shape[i] <= 1)
             tensor.stride[i] = 1;
-        }
     }
 }
 
 bool Array::take_dlpack(nb::handle from, const char *name) {
     using Any = nb::ndarray<nb::ro>;
     Any array;
-    if (!nb::try_cast<Any>(nb::borrow<nb::object>(from), array, false)) {
+    if (!nb::try_cast<Any>(nb::borrow<nb::object>(from), array, false))
         return false;
-    }
-    if (array.device_type() != nb::device::cpu::value) {
+    if (array.device_type() != nb::device::cpu::value)
         raise_status(LOCUS_ERROR_DTYPE, std::string(name) + " is not in the CPU's memory; copy it there first");
-    }
     const nb::dlpack::dtype type = array.dtype();
     const bool bfloat = type.code == static_cast<uint8_t>(nb::dlpack::dtype_code::Bfloat) && type.bits == 16;
     const bool real = type.code == static_cast<uint8_t>(nb::dlpack::dtype_code::Float);
@@ -138,9 +129,8 @@ bool Array::take_dlpack(nb::handle from, const char *name) {
 bool Array::misplaced() const {
     const size_t bytes = locus_dtype_size(tensor.dtype);
     bool bad = reinterpret_cast<uintptr_t>(tensor.data) % bytes != 0;
-    for (size_t i = 0; i < tensor.rank; i++) {
+    for (size_t i = 0; i < tensor.rank; i++)
         bad = bad || tensor.stride[i] == INT64_MIN;
-    }
     return bad || (tensor.rank > 0 && tensor.stride[tensor.rank - 1] != 1);
 }
 
@@ -157,9 +147,8 @@ void Array::take_any_buffer(nb::handle from, const char *name, int flags) {
     }
     nb::python_error refused;
     if (!is_bfloat16(from)) {
-        if ((flags & PyBUF_WRITABLE) == 0 || refused.matches(PyExc_ValueError)) {
+        if ((flags & PyBUF_WRITABLE) == 0 || refused.matches(PyExc_ValueError))
             raise_status(LOCUS_ERROR_DTYPE, std::string(name) + ": " + refused.what());
-        }
         throw refused;
     }
     take_buffer(from.attr("view")(nb::handle(numpy.uint16)), name, flags, true);
@@ -167,9 +156,8 @@ void Array::take_any_buffer(nb::handle from, const char *name, int flags) {
 
 static nb::object called(PyObject *function, nb::handle argument) {
     PyObject *result = PyObject_CallFunctionObjArgs(function, argument.ptr(), nullptr);
-    if (!result) {
+    if (!result)
         throw nb::python_error();
-    }
     return nb::steal(result);
 }
 
@@ -179,17 +167,15 @@ Array Array::read(nb::handle object, const char *name) {
     for (int attempt = 0;; attempt++) {
         bool buffer = PyObject_CheckBuffer(from.ptr());
         if (buffer || !nb::hasattr(from, "__dlpack__")) {
-            if (!buffer) {
+            if (!buffer)
                 from = called(numpy.asarray, from);
-            }
             array.take_any_buffer(from, name, PyBUF_STRIDES | PyBUF_FORMAT);
         } else if (!array.take_dlpack(from, name)) {
             raise_status(LOCUS_ERROR_DTYPE, std::string(name) + " is no array: expected NumPy, the buffer protocol, "
                                                                 "DLPack on the CPU, or a list of numbers");
         }
-        if (attempt > 0 || !array.misplaced()) {
+        if (attempt > 0 || !array.misplaced())
             return array;
-        }
         from = called(numpy.ascontiguousarray, from);
         array.~Array();
         new (&array) Array();
@@ -199,9 +185,8 @@ Array Array::read(nb::handle object, const char *name) {
 Array Array::write(nb::handle object, const char *name) {
     Array array;
     array.take_any_buffer(object, name, PyBUF_STRIDES | PyBUF_FORMAT | PyBUF_WRITABLE);
-    if (array.misplaced()) {
+    if (array.misplaced())
         raise_status(LOCUS_ERROR_SHAPE, std::string(name) + " is written to, so its last dimension must be contiguous");
-    }
     array.object = nb::borrow(object);
     return array;
 }
@@ -209,20 +194,17 @@ Array Array::write(nb::handle object, const char *name) {
 Array Array::make(locus_dtype dtype, size_t rank, const int64_t *shape, bool zeros) {
     Array array;
     nb::object sizes = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(rank)));
-    for (size_t i = 0; i < rank; i++) {
+    for (size_t i = 0; i < rank; i++)
         PyTuple_SetItem(sizes.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
-    }
     nb::handle bfloat = dtype == LOCUS_BFLOAT16 ? bfloat16_type() : nb::handle();
     PyObject *made =
         PyObject_CallFunctionObjArgs(zeros ? numpy.zeros : numpy.empty, sizes.ptr(), numpy.dtypes[dtype - 1], nullptr);
-    if (!made) {
+    if (!made)
         throw nb::python_error();
-    }
     array.object = nb::steal(made);
     array.take_buffer(array.object, "output", PyBUF_STRIDES | PyBUF_FORMAT | PyBUF_WRITABLE, bfloat.is_valid());
-    if (bfloat.is_valid()) {
+    if (bfloat.is_valid())
         array.object = array.object.attr("view")(bfloat);
-    }
     return array;
 }
 
@@ -230,32 +212,28 @@ Array make_like(const locus_tensor &like, int64_t last, size_t rank_less, locus_
     int64_t shape[LOCUS_MAX_RANK];
     std::memcpy(shape, like.shape, sizeof shape);
     const size_t rank = like.rank > rank_less ? like.rank - rank_less : 0;
-    if (last && rank) {
+    if (last && rank)
         shape[rank - 1] = last;
-    }
     return Array::make(dtype, rank, shape, zeros);
 }
 
 std::vector<Array> read_all(nb::handle sequence, const char *name) {
     std::vector<Array> arrays;
-    for (nb::handle object : nb::borrow<nb::list>(sequence)) {
+    for (nb::handle object : nb::borrow<nb::list>(sequence))
         arrays.push_back(Array::read(object, name));
-    }
     return arrays;
 }
 
 std::vector<Array> write_all(nb::handle sequence, const char *name) {
     std::vector<Array> arrays;
-    for (nb::handle object : nb::borrow<nb::list>(sequence)) {
+    for (nb::handle object : nb::borrow<nb::list>(sequence))
         arrays.push_back(Array::write(object, name));
-    }
     return arrays;
 }
 
 std::vector<locus_tensor> tensors_of(const std::vector<Array> &arrays) {
     std::vector<locus_tensor> tensors;
-    for (const Array &array : arrays) {
+    for (const Array &array : arrays)
         tensors.push_back(array.tensor);
-    }
     return tensors;
 }

@@ -45,9 +45,8 @@ static nb::object attention(const Plan &plan, nb::handle query, nb::handle key, 
     const Options own(causal, kind, scale, bias, rest);
     Array output = make_like(q.tensor, v.tensor.rank ? v.tensor.shape[v.tensor.rank - 1] : 0, 0, q.tensor.dtype, apart);
     std::optional<Array> sums;
-    if (with_sums) {
+    if (with_sums)
         sums.emplace(make_like(q.tensor, 0, 1, sums_type(q.tensor.dtype), apart));
-    }
     const locus_attention_tensors tensors = {&q.tensor, &k.tensor, &v.tensor, &output.tensor,
                                              sums ? &sums->tensor : nullptr};
     Call call;
@@ -66,12 +65,10 @@ static nb::object attention_backward(const Plan &plan, nb::tuple inputs, nb::tup
     const Array upstream = Array::read(gradient[0], "gradient");
     const Options own(causal, kind, scale, bias, rest);
     std::optional<Array> upstream_sums, of_bias;
-    if (!gradient[1].is_none()) {
+    if (!gradient[1].is_none())
         upstream_sums.emplace(Array::read(gradient[1], "lse_gradient"));
-    }
-    if (with_bias && own.bias) {
+    if (with_bias && own.bias)
         of_bias.emplace(make_like(own.bias->tensor, 0, 0, own.bias->tensor.dtype, false));
-    }
     const std::vector<Array> held = write_all(parameters, "parameters");
     const std::vector<locus_tensor> of_parameters = tensors_of(held);
     Array dq = make_like(q.tensor, 0, 0, q.tensor.dtype, q.tensor.rank == 4),

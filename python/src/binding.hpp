@@ -49,9 +49,8 @@ using Kind = Handle<locus_attention_kind, locus_attention_kind_destroy>;
 [[noreturn]] void raise_error(const locus_error &error);
 [[noreturn]] void raise_status(locus_status status, const std::string &message);
 inline void check(locus_status status, const locus_error &error) {
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         raise_error(error);
-    }
 }
 
 /* ---- arrays.cpp ---- */

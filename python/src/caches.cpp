@@ -14,9 +14,8 @@ struct Cache {
 class Use {
   public:
     explicit Use(Cache &used) : cache(used) {
-        if (cache.busy.exchange(true)) {
+        if (cache.busy.exchange(true))
             raise_status(LOCUS_ERROR_ARGUMENT, "the cache is in use by another thread");
-        }
     }
     ~Use() {
         cache.busy.store(false);
@@ -91,9 +90,8 @@ static void insert(Cache &cache, size_t sequence, Cache &source, size_t from, si
                    const Path *shift) {
     Use use(cache);
     std::optional<Use> other;
-    if (&source != &cache) {
+    if (&source != &cache)
         other.emplace(source);
-    }
     const locus_cache_fragment fragment = {source.p, from, first, count, shift ? shift->p : nullptr};
     Call call;
     call.run([&] { return locus_cache_insert(cache.p, sequence, &fragment, &call.execution, &call.error); });

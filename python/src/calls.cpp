@@ -35,17 +35,15 @@ Call::Call() : thread(PyThread_get_thread_ident()), main_thread(thread == main_t
 }
 
 Call::~Call() {
-    if (scratch) {
+    if (scratch)
         thread_scratch.used = false;
-    } else {
+    else
         locus_release(execution.workspace.data, execution.workspace.bytes);
-    }
 }
 
 void Call::lend(size_t bytes) {
-    if (bytes == 0) {
+    if (bytes == 0)
         return;
-    }
     Scratch &own = thread_scratch;
     scratch = !own.used && bytes <= SCRATCH_MOST;
     if (scratch && own.bytes < bytes) {
@@ -55,28 +53,23 @@ void Call::lend(size_t bytes) {
     }
     void *data = scratch ? own.data : locus_allocate(bytes);
     own.used = own.used || scratch;
-    if (!data) {
+    if (!data)
         raise_status(LOCUS_ERROR_MEMORY, "out of memory for " + std::to_string(bytes) + " bytes of workspace");
-    }
     execution.workspace = {data, bytes};
 }
 
 /* Asked by every thread that works on the call; only the one that made it may ask Python. */
 int32_t Call::cancelled(void *context) {
     Call *call = static_cast<Call *>(context);
-    if (call->stop.load(std::memory_order_relaxed)) {
+    if (call->stop.load(std::memory_order_relaxed))
         return 1;
-    }
-    if (PyThread_get_thread_ident() != call->thread) {
+    if (PyThread_get_thread_ident() != call->thread)
         return 0;
-    }
     const int64_t time = now();
-    if (call->asked == 0) {
+    if (call->asked == 0)
         call->asked = time;
-    }
-    if (time - call->asked < ASK_EVERY) {
+    if (time - call->asked < ASK_EVERY)
         return 0;
-    }
     nb::gil_scoped_acquire held;
     if (PyErr_CheckSignals() != 0) {
         call->failed = true;
@@ -87,12 +80,10 @@ int32_t Call::cancelled(void *context) {
 }
 
 void Call::finish(locus_status status) {
-    if (failed) { /* also where the work was done by then: the handler's exception must not get lost */
+    if (failed) /* also where the work was done by then: the handler's exception must not get lost */
         throw nb::python_error();
-    }
-    if (status != LOCUS_OK) {
+    if (status != LOCUS_OK)
         raise_error(error);
-    }
 }
 
 void calls_open(nb::module_ &module) {
@@ -104,9 +95,8 @@ void calls_open(nb::module_ &module) {
             nb::gil_scoped_release released;
             status = locus_threads_set(threads);
         }
-        if (status != LOCUS_OK) {
+        if (status != LOCUS_OK)
             raise_status(status, "threads must be 0 … 1024, and not be set from inside a call");
-        }
     });
     module.def("threads", &locus_threads);
 }

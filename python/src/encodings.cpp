@@ -20,9 +20,8 @@ static nb::list registry() {
     for (size_t i = 0; i < locus_encoding_registry_size(); i++) {
         const locus_encoding_info *info = locus_encoding_registry_at(i);
         nb::dict entry, options;
-        for (size_t j = 0; j < info->option_count; j++) {
+        for (size_t j = 0; j < info->option_count; j++)
             options[info->options[j].name] = option_entry(info->options[j]);
-        }
         entry["name"] = info->name;
         entry["description"] = info->summary;
         entry["sites"] = info->sites;
@@ -57,9 +56,8 @@ static Shape make_shape(size_t heads, size_t head_dim, size_t value_dim, size_t 
 
 static nb::object shape_tuple(const locus_parameter &parameter) {
     nb::list sizes;
-    for (size_t i = 0; i < parameter.rank; i++) {
+    for (size_t i = 0; i < parameter.rank; i++)
         sizes.append(parameter.shape[i]);
-    }
     return nb::tuple(sizes);
 }
 
@@ -135,16 +133,22 @@ void encodings_open(nb::module_ &module) {
     nb::class_<Shape>(module, "Shape");
     module.def("shape", &make_shape);
     nb::class_<Encoding>(module, "Encoding")
-        .def("text",
-             [](const Encoding &encoding) {
-                 return text_of([&](char *text, size_t size) { return locus_encoding_text(encoding.p, text, size); });
-             })
-        .def("sites", [](const Encoding &encoding) { return locus_encoding_sites(encoding.p); })
-        .def("laws", [](const Encoding &encoding) { return locus_encoding_laws(encoding.p); })
-        .def("traits", [](const Encoding &encoding) { return locus_encoding_traits(encoding.p); })
+        .def(
+            "text",
+            [](const Encoding &encoding) {
+                return text_of([&](char *text, size_t size) { return locus_encoding_text(encoding.p, text, size); });
+            })
+        .def(
+            "sites", [](const Encoding &encoding) { return locus_encoding_sites(encoding.p); })
+        .def(
+            "laws", [](const Encoding &encoding) { return locus_encoding_laws(encoding.p); })
+        .def(
+            "traits", [](const Encoding &encoding) { return locus_encoding_traits(encoding.p); })
         .def("group", &optional_group)
-        .def("equal", [](const Encoding &a, const Encoding &b) { return locus_encoding_equal(a.p, b.p) != 0; })
-        .def("hash", [](const Encoding &a) { return locus_encoding_hash(a.p); })
+        .def(
+            "equal", [](const Encoding &a, const Encoding &b) { return locus_encoding_equal(a.p, b.p) != 0; })
+        .def(
+            "hash", [](const Encoding &a) { return locus_encoding_hash(a.p); })
         .def("parameters", &parameters)
         .def("initialise", &initialise)
         .def("bind", &bind);

@@ -11,9 +11,8 @@
 }
 
 void raise_error(const locus_error &error) {
-    if (PyErr_Occurred()) {
+    if (PyErr_Occurred())
         throw nb::python_error();
-    }
     const char *message = error.message[0] ? error.message : locus_status_text(error.status);
     raise_made(error.status, message, error.argument, error.offset, error.length);
 }

@@ -6,9 +6,8 @@ using Forms = Handle<locus_plan_forms, locus_plan_forms_destroy>;
 
 template <typename T> static nb::object view(const locus_form_array &array, nb::handle owner) {
     size_t shape[LOCUS_FORM_MAX_RANK];
-    for (size_t i = 0; i < array.rank; i++) {
+    for (size_t i = 0; i < array.rank; i++)
         shape[i] = static_cast<size_t>(array.shape[i]);
-    }
     return nb::cast(nb::ndarray<nb::numpy, const T>(static_cast<const T *>(array.data), array.rank, shape, owner));
 }
 
@@ -39,9 +38,8 @@ static nb::list forms(const Plan &plan) {
         for (size_t j = 0; j < form->array_count; j++) {
             const locus_form_array *array = locus_plan_form_array(p, i, j);
             arrays[array->name] = array_of(*array, owner);
-            if (array->parameter != LOCUS_FORM_FIXED) {
+            if (array->parameter != LOCUS_FORM_FIXED)
                 parameters[array->name] = nb::make_tuple(array->parameter, array->parameter_first);
-            }
         }
         all.append(nb::make_tuple(static_cast<int>(form->kind), form->term, form->roles, form->first, form->count,
                                   form->multiplies, form->law ? form->law : "", arrays, parameters));

@@ -116,9 +116,8 @@ static Positions of_paths(const std::string &group, Sizes offsets, const std::ve
     Group own(parse_group(group));
     const locus_packing packing = packing_of(offsets);
     std::vector<const locus_path *> items;
-    for (const Path *path : paths) {
+    for (const Path *path : paths)
         items.push_back(path->p);
-    }
     Positions positions;
     locus_error error{};
     check(locus_positions_create_paths(&positions.p, own.p, &packing, items.data(), &error), error);
@@ -135,9 +134,8 @@ static Path path_of_token(const Positions &positions, size_t token) {
 static std::vector<std::pair<int, int64_t>> coordinates(const std::string &text) {
     Group group(parse_group(text));
     const size_t count = locus_group_coordinates(group.p);
-    if (count > 4096) {
+    if (count > 4096)
         raise_status(LOCUS_ERROR_UNSUPPORTED, "group '" + text + "' has too many coordinates");
-    }
     std::vector<std::pair<int, int64_t>> all;
     for (size_t i = 0; i < count; i++) {
         const locus_coordinate coordinate = locus_group_coordinate(group.p, i);

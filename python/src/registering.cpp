@@ -13,22 +13,19 @@ struct Functions {
 static nb::object doubles(const double *from, size_t rows, size_t columns, bool matrix) {
     const int64_t shape[] = {static_cast<int64_t>(rows), static_cast<int64_t>(columns)};
     Array to = Array::make(LOCUS_FLOAT64, matrix ? 2 : 1, shape);
-    if (rows * columns) {
+    if (rows * columns)
         std::memcpy(to.tensor.data, from, rows * columns * sizeof *from);
-    }
     return to.object;
 }
 
 static nb::object words(const locus_extension_positions &positions, size_t count) {
-    if (!positions.words) {
+    if (!positions.words)
         return nb::none();
-    }
     nb::list all;
     for (size_t i = 0; i < count; i++) {
         nb::list word;
-        for (size_t j = 0; j < positions.words[i].length; j++) {
+        for (size_t j = 0; j < positions.words[i].length; j++)
             word.append(positions.words[i].branches[j]);
-        }
         all.append(nb::tuple(word));
     }
     return all;
@@ -70,9 +67,8 @@ static locus_status failed(nb::python_error &raised, locus_error *error) {
 
 static nb::object call_python(PyObject *function, nb::handle batch, nb::handle upstream) {
     PyObject *result = PyObject_CallFunctionObjArgs(function, batch.ptr(), upstream.ptr(), nullptr);
-    if (!result) {
+    if (!result)
         throw nb::python_error();
-    }
     return nb::steal(result);
 }
 
@@ -98,9 +94,8 @@ static locus_status gradient(const locus_extension_batch *batch, const double *u
         const std::vector<Array> sums = read_all(call_python(own->gradient, batch_of(batch), incoming), "gradient");
         for (size_t i = 0; i < sums.size(); i++) {
             const double *from = static_cast<const double *>(sums[i].tensor.data);
-            for (size_t j = 0; j < locus_tensor_count(&sums[i].tensor); j++) {
+            for (size_t j = 0; j < locus_tensor_count(&sums[i].tensor); j++)
                 gradients[i][j] += from[j];
-            }
         }
         return LOCUS_OK;
     } catch (nb::python_error &raised) {
@@ -133,9 +128,8 @@ static void register_scores(const std::string &name, const std::string &summary,
     for (nb::handle item : parameters) {
         nb::tuple entry = nb::borrow<nb::tuple>(item);
         const std::vector<int64_t> shape = nb::cast<std::vector<int64_t>>(entry[1]);
-        if (shape.empty() || shape.size() > LOCUS_MAX_RANK) {
+        if (shape.empty() || shape.size() > LOCUS_MAX_RANK)
             raise_status(LOCUS_ERROR_SHAPE, "a parameter has 1 to 4 dimensions");
-        }
         locus_extension_parameter parameter{};
         parameter.size = sizeof parameter;
         parameter.name = kept(entry[0]);

@@ -16,12 +16,11 @@ static inline int locus_blame_quoted(const char *token, size_t length) {
 /* The innermost parenthesis that was opened before `at` and not closed; 0 if there is none. */
 static inline size_t locus_blame_open(const char *text, size_t at) {
     size_t closed = 0;
-    for (size_t i = at; i-- > 0;) {
+    for (size_t i = at; i-- > 0;)
         if (text[i] == ')')
             closed++;
         else if (text[i] == '(' && closed-- == 0)
             return i;
-    }
     return 0;
 }
 

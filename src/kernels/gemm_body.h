@@ -62,12 +62,11 @@ SIMD void gemm_tile(const gemm_block *block, size_t row, const size_t rows, cons
     SIMD_UNROLL
     for (size_t i = 0; i < rows; i++) {
         SIMD_UNROLL
-        for (size_t j = 0; j < vectors; j++) {
+        for (size_t j = 0; j < vectors; j++)
             if (j < whole)
                 v_store(c + (ptrdiff_t)i * ldc + j * LANES, sum[i][j]);
             else
                 v_store_part(c + (ptrdiff_t)i * ldc + j * LANES, sum[i][j], last);
-        }
     }
 }
 

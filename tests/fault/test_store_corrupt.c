@@ -24,9 +24,8 @@ static char folder[64], path[128];
 static int setup(void **state) {
     (void)state;
     snprintf(folder, sizeof folder, "/tmp/locus-fault-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
+    if (mkdtemp(folder) == NULL)
         return 1;
-    }
     snprintf(path, sizeof path, "%s/locus.db", folder);
     return 0;
 }
@@ -73,9 +72,8 @@ static void make_store(void) {
     lab_run run = {.name = word, .task = word, .encoding = word};
     assert_int_equal(lab_store_run_insert(store, &run, &error), LOCUS_OK);
     assert_int_equal(lab_store_begin(store, &error), LOCUS_OK);
-    for (uint64_t step = 0; step < 3000; step++) {
+    for (uint64_t step = 0; step < 3000; step++)
         assert_int_equal(lab_store_metric_add(store, run.id, "dev.loss", step, 0.1 * (double)step, &error), LOCUS_OK);
-    }
     assert_int_equal(lab_store_commit(store, &error), LOCUS_OK);
     lab_store_close(&store);
 }
@@ -176,14 +174,12 @@ static void test_read_only(void **state) {
     if (child == 0) {
         lab_store *store;
         locus_error error = {0};
-        if (geteuid() == 0 && setuid(65534) != 0) {
+        if (geteuid() == 0 && setuid(65534) != 0)
             _exit(3);
-        }
         bool refused = lab_store_open(&store, path, &error) == LOCUS_ERROR_IO && store == NULL &&
                        strstr(error.message, path) != NULL && strstr(error.message, "written") != NULL;
-        if (!refused) {
+        if (!refused)
             fprintf(stderr, "%s\n", error.message);
-        }
         _exit(refused ? 0 : 2);
     }
     int status;

@@ -83,9 +83,8 @@ static void test_paths(void **state) {
         int32_t tokens[4] = {1, 2, 3, 4};
         const char *texts[4] = {"0"};
         size_t n = 1 + below(4);
-        for (size_t i = below(30) == 0 ? 0 : 1; i < n; i++) {
+        for (size_t i = below(30) == 0 ? 0 : 1; i < n; i++)
             texts[i] = paths[below(below(3) == 0 ? sizeof paths / sizeof *paths : 4)];
-        }
         locus_error error = {0};
         if (lab_tree_from_paths(&tree, n, tokens, texts, &error) == LOCUS_OK) {
             assert_int_equal(tree.count, n);

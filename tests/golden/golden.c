@@ -30,9 +30,8 @@ const char *golden_text(const golden_file *golden, size_t index, const char *key
     char name[160];
     (void)snprintf(name, sizeof name, "%zu.%s", index, key);
     const char *text = lab_safetensors_metadata(&golden->file, name);
-    if (text == NULL) {
+    if (text == NULL)
         fail_msg("the golden file has no text %s", name);
-    }
     return text;
 }
 
@@ -40,9 +39,8 @@ const lab_array *golden_array(const golden_file *golden, size_t index, const cha
     char name[160];
     (void)snprintf(name, sizeof name, "%zu.%s", index, key);
     const lab_array *array = lab_safetensors_find(&golden->file, name);
-    if (array == NULL) {
+    if (array == NULL)
         fail_msg("the golden file has no array %s", name);
-    }
     return array;
 }
 
@@ -62,11 +60,10 @@ locus_tensor golden_tensor(const lab_array *array, locus_dtype dtype) {
     locus_tensor tensor = golden_zeros(array, dtype);
     for (size_t i = 0; i < lab_array_count(array); i++) {
         double value = value_at(array->data, i, array->dtype == LAB_F64);
-        if (dtype == LOCUS_FLOAT64) {
+        if (dtype == LOCUS_FLOAT64)
             ((double *)tensor.data)[i] = value;
-        } else {
+        else
             ((float *)tensor.data)[i] = (float)value;
-        }
     }
     return tensor;
 }
@@ -127,15 +124,13 @@ locus_positions *golden_positions(const lab_array *values, const lab_array *offs
         sequences = lab_array_count(offsets) - 1;
         bounds = malloc((sequences + 1) * sizeof *bounds);
         assert_non_null(bounds);
-        for (size_t i = 0; i <= sequences; i++) {
+        for (size_t i = 0; i <= sequences; i++)
             bounds[i] = (size_t)((const int64_t *)offsets->data)[i];
-        }
     }
     locus_packing packing = {sequences, bounds, NULL};
     locus_positions *positions = NULL;
     golden_ok(locus_positions_create(&positions, NULL, &packing, values->data, error));
-    if (offsets != NULL) {
+    if (offsets != NULL)
         free(bounds);
-    }
     return positions;
 }

@@ -47,9 +47,8 @@ locus_positions *golden_positions(const lab_array *values, const lab_array *offs
     do { \
         locus_error golden_error = {0}; \
         locus_error *error = &golden_error; \
-        if ((call) != LOCUS_OK) { \
+        if ((call) != LOCUS_OK) \
             fail_msg("%s: %s", #call, golden_error.message); \
-        } \
     } while (0)
 
 #endif

@@ -49,11 +49,9 @@ static double number_of(const cJSON *run, const char *name) {
 }
 
 static void write_finals(lab_store *store, int64_t run, const cJSON *sets) {
-    for (const cJSON *set = sets->child; set != NULL; set = set->next) {
-        for (const cJSON *score = set->child; score != NULL; score = score->next) {
+    for (const cJSON *set = sets->child; set != NULL; set = set->next)
+        for (const cJSON *score = set->child; score != NULL; score = score->next)
             OK(lab_store_final_set(store, run, set->string, score->string, score->valuedouble, &failed));
-        }
-    }
 }
 
 static void write_curves(lab_store *store, int64_t run, const cJSON *curves) {
@@ -102,9 +100,8 @@ void planted_store_open(lab_store **store, const char *path) {
     assert_non_null(runs);
     OK(lab_store_open(store, path, &failed));
     OK(lab_store_begin(*store, &failed));
-    for (const cJSON *run = runs->child; run != NULL; run = run->next) {
+    for (const cJSON *run = runs->child; run != NULL; run = run->next)
         write_run(*store, run);
-    }
     OK(lab_store_commit(*store, &failed));
     cJSON_Delete(runs);
     free(text);
@@ -164,9 +161,8 @@ static void compare_children(const cJSON *made, const cJSON *expected, const cha
         }
         compare(a, b, name, found);
     }
-    if (found->text[0] == '\0' && (a != NULL || b != NULL)) {
+    if (found->text[0] == '\0' && (a != NULL || b != NULL))
         snprintf(found->text, sizeof found->text, "%s %s after %zu", path, a == NULL ? "ends too early" : "goes on", i);
-    }
 }
 
 static void compare(const cJSON *made, const cJSON *expected, const char *path, difference *found) {
@@ -174,9 +170,8 @@ static void compare(const cJSON *made, const cJSON *expected, const char *path, 
         snprintf(found->text, sizeof found->text, "%s has another type", path);
     } else if (cJSON_IsNumber(expected)) {
         const double a = made->valuedouble, b = expected->valuedouble;
-        if (!(fabs(a - b) <= 1e-12 * fmax(1, fabs(b)))) {
+        if (!(fabs(a - b) <= 1e-12 * fmax(1, fabs(b))))
             snprintf(found->text, sizeof found->text, "%s is %.17g, not %.17g", path, a, b);
-        }
     } else if (cJSON_IsString(expected)) {
         if (strcmp(made->valuestring, expected->valuestring) != 0) {
             snprintf(found->text, sizeof found->text, "%s is '%.200s', not '%.200s'", path, made->valuestring,
@@ -191,11 +186,10 @@ void planted_json_is(const cJSON *made, const char *expected_name) {
     char *text = planted_text(expected_name), path[1024];
     cJSON *expected = cJSON_Parse(text);
     difference found = {""};
-    if (expected == NULL) {
+    if (expected == NULL)
         snprintf(found.text, sizeof found.text, "it is not JSON");
-    } else {
+    else
         compare(made, expected, "", &found);
-    }
     cJSON_Delete(expected);
     free(text);
     if (found.text[0] != '\0') {

@@ -36,9 +36,8 @@ static void execute(const golden_file *golden, size_t index, const locus_plan *p
     locus_tensor log_sum_exp = log_sum_exp_tensor(&t[QUERY]);
     const lab_array *prefix = golden_array(golden, index, "prefix");
     size_t prefixes[8];
-    for (size_t s = 0; s < lab_array_count(prefix); s++) {
+    for (size_t s = 0; s < lab_array_count(prefix); s++)
         prefixes[s] = (size_t)((const int64_t *)prefix->data)[s];
-    }
     locus_attention_options options = locus_attention_default();
     options.mask = mask_named(golden_text(golden, index, "mask"));
     options.prefix = prefixes;
@@ -58,15 +57,13 @@ static void execute(const golden_file *golden, size_t index, const locus_plan *p
     golden_ok(locus_attention_forward(plan, &options, &tensors, &execution, error));
     golden_compare(golden, index, names[OUTPUT], &t[OUTPUT], tolerance);
     golden_ok(locus_attention_backward(plan, &options, &tensors, &gradients, &execution, error));
-    for (int i = QUERY_GRADIENT; i < TENSORS; i++) {
+    for (int i = QUERY_GRADIENT; i < TENSORS; i++)
         golden_compare(golden, index, names[i], &t[i], 10 * tolerance);
-    }
     golden_parameters_compare(parameters, golden, index, 100 * tolerance);
     locus_release(workspace.data, workspace.bytes + 1);
     free(log_sum_exp.data);
-    for (int i = 0; i < TENSORS; i++) {
+    for (int i = 0; i < TENSORS; i++)
         free(t[i].data);
-    }
 }
 
 static void check_case(const golden_file *golden, size_t index, locus_dtype dtype, double tolerance) {
@@ -99,9 +96,8 @@ static void check_case(const golden_file *golden, size_t index, locus_dtype dtyp
 static void check_all(locus_dtype dtype, double tolerance) {
     golden_file golden;
     golden_open(&golden, "attention");
-    for (size_t i = 0; i < golden.count; i++) {
+    for (size_t i = 0; i < golden.count; i++)
         check_case(&golden, i, dtype, tolerance);
-    }
     golden_close(&golden);
 }
 

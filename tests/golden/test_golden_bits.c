@@ -61,14 +61,12 @@ static void write_tokens(const char *set, size_t count, uint32_t random) {
 }
 
 static int setup(void **state) {
-    if (training_setup(state) != 0) {
+    if (training_setup(state) != 0)
         return 1;
-    }
     snprintf(images_path, sizeof images_path, "%s/images", training_folder());
     snprintf(text_path, sizeof text_path, "%s/text", training_folder());
-    if (mkdir(images_path, 0777) != 0 || mkdir(text_path, 0777) != 0) {
+    if (mkdir(images_path, 0777) != 0 || mkdir(text_path, 0777) != 0)
         return 1;
-    }
     small_images_write(images_path, 9, 30);
     write_tokens("train", 900, 1);
     write_tokens("dev", 120, 2);
@@ -103,9 +101,8 @@ static lab_train_config config_of(const struct bits_case *own) {
 static uint64_t add_bits(uint64_t digest, double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    for (unsigned i = 0; i < 8; i++) {
+    for (unsigned i = 0; i < 8; i++)
         digest = (digest ^ (bits >> 8 * i & 0xff)) * 0x100000001b3u;
-    }
     return digest;
 }
 
@@ -117,14 +114,12 @@ static uint64_t digest_of(const struct bits_case *own) {
     assert_int_equal(remains.run.state, LAB_RUN_DONE);
     for (size_t i = 0; i < 5; i++) {
         assert_true(remains.counts[i] > 0);
-        for (size_t j = 0; j < remains.counts[i]; j++) {
+        for (size_t j = 0; j < remains.counts[i]; j++)
             digest = add_bits(digest, remains.metrics[i][j].value);
-        }
     }
     assert_true(remains.final_count > 0);
-    for (size_t i = 0; i < remains.final_count; i++) {
+    for (size_t i = 0; i < remains.final_count; i++)
         digest = add_bits(digest, remains.finals[i].value);
-    }
     training_forget(&remains);
     return digest;
 }
@@ -148,9 +143,8 @@ static void machine_key(char *key, size_t size) {
 
 static void write_block(FILE *file, const char *key, const uint64_t digests[CASES]) {
     fprintf(file, "numerics %d, %s\n", LAB_NUMERICS, key);
-    for (size_t i = 0; i < CASES; i++) {
+    for (size_t i = 0; i < CASES; i++)
         fprintf(file, "  %s %016" PRIx64 "\n", cases[i].name, digests[i]);
-    }
 }
 
 /* The block of this machine: what stands behind its first line; NULL: there is none. */
@@ -170,9 +164,8 @@ static void trainings_keep_their_bits(void **state) {
     char *text = planted_text("training_bits.txt");
     machine_key(key, sizeof key);
     const char *block = find_block(text, key);
-    for (size_t i = 0; i < CASES; i++) {
+    for (size_t i = 0; i < CASES; i++)
         digests[i] = digest_of(&cases[i]);
-    }
     if (block == NULL) {
         write_block(stdout, key, digests);
         if (strstr(text, key) != NULL) {

@@ -70,9 +70,8 @@ static lab_batch batch_read(const golden_file *golden, size_t index, size_t step
     const lab_array *bounds = golden_array(golden, index, key);
     const size_t samples = lab_array_count(bounds) - 1;
     assert_true(samples < LARGEST_BATCH);
-    for (size_t s = 0; s <= samples; s++) {
+    for (size_t s = 0; s <= samples; s++)
         offsets[s] = (size_t)((const int64_t *)bounds->data)[s];
-    }
     assert_int_equal(lab_array_count(tokens), offsets[samples]);
     return (lab_batch){.samples = samples, .input_offsets = offsets, .input = tokens->data};
 }
@@ -114,9 +113,8 @@ static void train_steps(const golden_file *golden, size_t index, lab_model *mode
         double norm = 0;
         golden_ok(lab_model_evaluate(model, &batch, &plain, error));
         golden_ok(lab_model_train(model, &batch, 1, (uint32_t)step, &score, error));
-        if (step == 0) {
+        if (step == 0)
             first_gradients_compare(golden, index, model);
-        }
         golden_ok(lab_optimizer_step(&optimizer, rates[step], lab_model_values(model), lab_model_gradients(model),
                                      &norm, error));
         golden_ok(lab_model_update(model, error));

@@ -53,11 +53,10 @@ static void subject_place_numbers(subject *s, const double *values, size_t count
         integers[i] = (int64_t)floor(values[i]);
         whole = whole && floor(values[i]) == values[i];
     }
-    if (whole) {
+    if (whole)
         golden_ok(locus_positions_create(&positions, NULL, &packing, integers, error));
-    } else {
+    else
         golden_ok(locus_positions_create_real(&positions, NULL, &packing, values, error));
-    }
     free(integers);
     subject_place(s, positions);
 }

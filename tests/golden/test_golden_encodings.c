@@ -61,9 +61,8 @@ static void check_case(const golden_file *golden, size_t index, locus_dtype dtyp
 static void check_all(locus_dtype dtype, double tolerance) {
     golden_file golden;
     golden_open(&golden, "encodings");
-    for (size_t i = 0; i < golden.count; i++) {
+    for (size_t i = 0; i < golden.count; i++)
         check_case(&golden, i, dtype, tolerance);
-    }
     golden_close(&golden);
 }
 

@@ -50,13 +50,11 @@ static void follow(const golden_file *golden, size_t index) {
         double norm;
         assert_true(fabs(rate - rates[step]) <= 1e-12 * rates[step]);
         assert_int_equal(lab_optimizer_step(&optimizer, rate, values, gradient, &norm, NULL), LOCUS_OK);
-        for (size_t i = 0; i < elements; i++) {
+        for (size_t i = 0; i < elements; i++)
             worst = fmax(worst, fabs((double)values[i] - (double)wanted[i]));
-        }
     }
-    if (worst > 3e-6) {
+    if (worst > 3e-6)
         fail_msg("case %zu is off by %g", index, worst);
-    }
     lab_optimizer_destroy(&optimizer);
     free(values);
 }
@@ -65,9 +63,8 @@ static void optimizers_are_pytorchs(void **state) {
     (void)state;
     golden_file golden;
     golden_open(&golden, "optimizer");
-    for (size_t i = 0; i < golden.count; i++) {
+    for (size_t i = 0; i < golden.count; i++)
         follow(&golden, i);
-    }
     golden_close(&golden);
 }
 

@@ -43,9 +43,8 @@ static const char recorder[] = "#!/bin/sh\n"
 
 /* The store, and a folder with the recorder as first of the PATH. */
 static int create(void **state) {
-    if (scratch_create(state) != 0) {
+    if (scratch_create(state) != 0)
         return -1;
-    }
     planted_store_open(&store, scratch_path("locus.db"));
     scratch_write("gnuplot", recorder, sizeof recorder - 1);
     assert_int_equal(chmod(scratch_path("gnuplot"), 0700), 0);

@@ -67,12 +67,10 @@ static void put_scores(lab_store *store, FILE *list, int64_t run, const lab_repr
         return;
     }
     put(store, list, run, "loss", planted(r, c + 3, s, 0.3, 2));
-    if (column->kind <= LAB_TASK_TREES) {
+    if (column->kind <= LAB_TASK_TREES)
         put(store, list, run, "exact", planted(r, c + 1, s, 0, 0.8));
-    }
-    if (column->kind <= LAB_TASK_TREES || column->config.greedy_samples > 0) {
+    if (column->kind <= LAB_TASK_TREES || column->config.greedy_samples > 0)
         put(store, list, run, "greedy_exact", planted(r, c + 2, s, 0, 0.7));
-    }
 }
 
 /* A development curve of twelve scores; steps are those of the table that the training is in. Every third row rises to
@@ -147,9 +145,8 @@ static void plant(lab_store *store, FILE *list) {
         for (size_t row = 0; row < table.row_count; row++) {
             for (size_t seed = 0; seed < table.seeds; seed++) {
                 const bool begun = row > 0 || column > 0 || table.seeds == 1 || seed + 1 < table.seeds;
-                if (begun && lab_reproduction_leads(&table, column) && lab_reproduction_has(&table, row, column)) {
+                if (begun && lab_reproduction_leads(&table, column) && lab_reproduction_has(&table, row, column))
                     plant_run(store, list, (lab_reproduction_place){row, column, seed}, number++);
-                }
             }
         }
     }
@@ -213,9 +210,8 @@ static void export_runs(lab_store *store, const char *path) {
     OK(lab_store_runs(store, NULL, &runs, &count, &failed));
     OK(lab_run_file_write(store, runs, count, NULL, path, &failed));
     for (size_t i = 0; i < count; i++) {
-        if (runs[i].state != LAB_RUN_DONE) {
+        if (runs[i].state != LAB_RUN_DONE)
             OK(lab_store_run_delete(store, runs[i].id, &failed));
-        }
         lab_run_free(&runs[i]);
     }
     free(runs);

@@ -19,9 +19,8 @@
 
 static int create(void **state) {
     lab_store *store = NULL;
-    if (scratch_create(state) != 0) {
+    if (scratch_create(state) != 0)
         return -1;
-    }
     planted_store_open(&store, scratch_path("locus.db"));
     lab_store_close(&store);
     return 0;
@@ -38,9 +37,8 @@ static char *output_of(const char *arguments) {
     FILE *pipe = popen(command, "r"), *stream = open_memstream(&text, &bytes);
     assert_non_null(pipe);
     assert_non_null(stream);
-    while ((count = fread(part, 1, sizeof part, pipe)) > 0) {
+    while ((count = fread(part, 1, sizeof part, pipe)) > 0)
         assert_int_equal(fwrite(part, 1, count, stream), count);
-    }
     assert_int_equal(pclose(pipe), 0);
     assert_int_equal(fclose(stream), 0);
     return text;
@@ -66,9 +64,8 @@ static void as_text(void **state) {
 
 static const cJSON *field(const cJSON *object, const char *name) {
     const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, name);
-    if (found == NULL) {
+    if (found == NULL)
         fail_msg("no field '%s'", name);
-    }
     return found;
 }
 
@@ -79,14 +76,12 @@ static void same_scores(const cJSON *made, const cJSON *planted, const char *run
         for (const cJSON *score = set->child; score != NULL; score = score->next, scores++) {
             const cJSON *own = cJSON_GetObjectItemCaseSensitive(made, set->string);
             const cJSON *value = cJSON_GetObjectItemCaseSensitive(own, score->string);
-            if (!cJSON_IsNumber(value) || fabs(value->valuedouble - score->valuedouble) > 1e-12) {
+            if (!cJSON_IsNumber(value) || fabs(value->valuedouble - score->valuedouble) > 1e-12)
                 fail_msg("%s: %s of %s", run, score->string, set->string);
-            }
         }
     }
-    for (const cJSON *set = made->child; set != NULL; set = set->next) {
+    for (const cJSON *set = made->child; set != NULL; set = set->next)
         found += (size_t)cJSON_GetArraySize(set);
-    }
     assert_int_equal(found, scores);
 }
 
@@ -105,17 +100,15 @@ static void as_json(void **state) {
     for (const cJSON *run = list->child, *own = planted->child; run != NULL; run = run->next, own = own->next) {
         const char *name = field(run, "name")->valuestring;
         assert_true(fabs(field(run, "id")->valuedouble - ++id) < 0.5);
-        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
             assert_string_equal(field(run, texts[i])->valuestring, field(own, texts[i])->valuestring);
-        }
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
             const double wanted = field(own, numbers[i])->valuedouble;
             const double value = strcmp(numbers[i], "seed") == 0 && cJSON_IsString(field(run, "seed"))
                                      ? strtod(field(run, "seed")->valuestring, NULL)
                                      : field(run, numbers[i])->valuedouble;
-            if (fabs(value - wanted) > 1e-9 * fmax(1, wanted)) {
+            if (fabs(value - wanted) > 1e-9 * fmax(1, wanted))
                 fail_msg("%s: %s is %.17g", name, numbers[i], value);
-            }
         }
         assert_string_equal(field(run, "state")->valuestring, states[(int)field(own, "state")->valuedouble]);
         same_scores(field(run, "scores"), field(own, "finals"), name);

@@ -90,14 +90,11 @@ static lab_batch words_read(const training_case *own, size_t step, batch_room *r
     size_t samples = lab_array_count(bounds) - 1;
     assert_true(lab_array_count(tokens) <= LARGEST_BATCH && samples < LARGEST_BATCH);
     const int32_t *input = tokens->data;
-    for (size_t s = 0; s <= samples; s++) {
+    for (size_t s = 0; s <= samples; s++)
         offsets[s] = (size_t)((const int64_t *)bounds->data)[s];
-    }
-    for (size_t s = 0; s < samples; s++) {
-        for (size_t i = offsets[s]; i < offsets[s + 1]; i++) {
+    for (size_t s = 0; s < samples; s++)
+        for (size_t i = offsets[s]; i < offsets[s + 1]; i++)
             target[i] = input[offsets[s] + offsets[s + 1] - 1 - i];
-        }
-    }
     return (lab_batch){
         .samples = samples, .input_offsets = offsets, .target_offsets = offsets, .input = input, .target = target};
 }

@@ -280,10 +280,9 @@ static void links_are_not_followed(void **state) {
                   : "rm store/'%s'/* && for f in lock last.safetensors; do ln -s ../../victim/$f store/'%s'/$f; done",
             name_of_first, name_of_first);
         run_shell(command);
-        for (size_t c = 0; c < COMMANDS; c++) {
+        for (size_t c = 0; c < COMMANDS; c++)
             if (c < FIRST_TRAINING)
                 try_command(c);
-        }
         const int status = run(commands[DELETION]);
         expect(status == 0 || !whole, "delete", NULL);
         expect_surroundings();

@@ -32,36 +32,29 @@ static int rotate(const char *spec) {
     locus_workspace workspace;
     shape.heads = 1;
     shape.head_dim = 8;
-    for (int i = 0; i < 24; i++) {
+    for (int i = 0; i < 24; i++)
         x[i] = (float)(i % 7) - 3.0f;
-    }
     if (locus_encoding_parse(spec, &encoding, &error) ||
-        locus_encoding_parameter_count(encoding, &shape, &count, &error)) {
+        locus_encoding_parameter_count(encoding, &shape, &count, &error))
         return failed(&error);
-    }
     if (count == 1) {
-        if (locus_encoding_parameter(encoding, &shape, 0, &parameter, &error)) {
+        if (locus_encoding_parameter(encoding, &shape, 0, &parameter, &error))
             return failed(&error);
-        }
         values = locus_tensor_view(learned, LOCUS_FLOAT32, parameter.rank, parameter.shape);
-        if (locus_tensor_count(&values) > 64 ||
-            locus_encoding_initialise(encoding, &shape, 1, &values, count, &error)) {
+        if (locus_tensor_count(&values) > 64 || locus_encoding_initialise(encoding, &shape, 1, &values, count, &error))
             return failed(&error);
-        }
     }
     if (locus_binding_create(&binding, encoding, &shape, count ? &values : NULL, count, &error) ||
         locus_positions_create(&positions, NULL, &packing, NULL, &error) ||
-        locus_plan_create(&plan, binding, positions, NULL, &error)) {
+        locus_plan_create(&plan, binding, positions, NULL, &error))
         return failed(&error);
-    }
     locus_tensor from = locus_tensor_view(x, LOCUS_FLOAT32, 3, dimensions);
     locus_tensor to = locus_tensor_view(y, LOCUS_FLOAT32, 3, dimensions);
     workspace.bytes = locus_apply_workspace(plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32, NULL);
     workspace.data = workspace.bytes ? locus_allocate(workspace.bytes) : NULL;
     const locus_execution execution = locus_execution_in(workspace);
-    if (locus_apply(plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &from, &to, &execution, &error)) {
+    if (locus_apply(plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &from, &to, &execution, &error))
         return failed(&error);
-    }
     int wrong = 0, moved = 0;
     for (int token = 0; token < 3; token++) {
         double before = 0, after = 0;
@@ -85,9 +78,8 @@ static int rotate(const char *spec) {
 }
 
 int main(void) {
-    if (!same_interface() || rotate("rope") || rotate("algebraic(group=seq)")) {
+    if (!same_interface() || rotate("rope") || rotate("algebraic(group=seq)"))
         return 1;
-    }
     printf("%s\n", locus_version());
     return 0;
 }

@@ -76,27 +76,26 @@ static void draw_choice(const drawing *d, const char *values, char *text) {
 
 static void draw_value(const drawing *d, const locus_option_info *option, char *text) {
     const char *values = option->values;
-    if (strcmp(values, "group") == 0 || strcmp(values, "seq or grid:r") == 0) {
+    if (strcmp(values, "group") == 0 || strcmp(values, "seq or grid:r") == 0)
         (void)snprintf(text, VALUE, "%s", d->group);
-    } else if (strstr(values, "proportional") && choose_chance(d->choices, 30)) {
+    else if (strstr(values, "proportional") && choose_chance(d->choices, 30))
         (void)snprintf(text, VALUE, "proportional:%.3g", 0.05 + 0.95 * choose_unit(d->choices));
-    } else if (strstr(values, "even integer")) {
+    else if (strstr(values, "even integer"))
         (void)snprintf(text, VALUE, "%zu", 2 * (1 + (size_t)choose(d->choices, (d->shape->head_dim + 1) / 2)));
-    } else if (strncmp(values, "a:b:", 4) == 0) {
+    else if (strncmp(values, "a:b:", 4) == 0)
         draw_list(d, values, text);
-    } else if (strchr(values, '|')) {
+    else if (strchr(values, '|'))
         draw_choice(d, values, text);
-    } else if (strncmp(values, "off", 3) == 0 && choose_chance(d->choices, 20)) {
+    else if (strncmp(values, "off", 3) == 0 && choose_chance(d->choices, 20))
         (void)snprintf(text, VALUE, "off");
-    } else if (strstr(values, "learned:") && choose_chance(d->choices, 50)) {
+    else if (strstr(values, "learned:") && choose_chance(d->choices, 50))
         (void)snprintf(text, VALUE, "learned:%.3g", 0.5 + 0.5 * choose_unit(d->choices));
-    } else if (strstr(values, "axes") || strcmp(option->name, "axes") == 0) {
+    else if (strstr(values, "axes") || strcmp(option->name, "axes") == 0)
         (void)snprintf(text, VALUE, "%zu", d->axes > 0 ? d->axes : 1);
-    } else if (strstr(values, "integer")) {
+    else if (strstr(values, "integer"))
         draw_integer(d, values, text);
-    } else {
+    else
         draw_number(d, values, text);
-    }
 }
 
 /* ---- one term ---- */

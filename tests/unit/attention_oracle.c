@@ -198,9 +198,8 @@ static void row_scores(const oracle *o, const row *r) {
         if (world->test->alibi)
             s -= slope(r->h, heads) * distance(world, r->t, n);
         r->kept[j] = keep(world, r->t, r->h, j);
-        if (world->test->dropout_on == LOCUS_DROPOUT_LOGITS) {
+        if (world->test->dropout_on == LOCUS_DROPOUT_LOGITS)
             s = r->kept[j] == 0 ? -1e8 : s;
-        }
         r->weight[j] = s;
     }
 }

@@ -9,9 +9,8 @@
 int __llvm_profile_write_file(void) __attribute__((weak)); // NOLINT(bugprone-reserved-identifier): clang's name
 
 static inline _Noreturn void child_exit(int status) {
-    if (__llvm_profile_write_file) {
+    if (__llvm_profile_write_file)
         (void)__llvm_profile_write_file();
-    }
     _exit(status);
 }
 

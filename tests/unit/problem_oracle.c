@@ -16,9 +16,8 @@ static bool eats(const char **text, const char *word) {
 /* Without a sign, without a 0 before other digits. */
 static bool eats_number(const char **text, uint64_t *number, size_t *digits) {
     size_t length = strspn(*text, "0123456789");
-    if (length == 0 || length > 19 || (length > 1 && **text == '0')) {
+    if (length == 0 || length > 19 || (length > 1 && **text == '0'))
         return false;
-    }
     *number = strtoull(*text, NULL, 10);
     *digits = length;
     *text += length;
@@ -35,9 +34,8 @@ static bool eats_term(const char **text, uint64_t place, uint64_t *value) {
 
 static uint64_t power(size_t exponent) {
     uint64_t result = 1;
-    while (exponent-- > 0) {
+    while (exponent-- > 0)
         result *= 10;
-    }
     return result;
 }
 
@@ -62,13 +60,11 @@ bool oracle_reads_sum(const char **text, sum_read *found) {
     size_t digits;
     *found = (sum_read){0};
     if (!eats(text, "?d=") || !eats_number(text, &found->first, &found->first_digits) || !eats(text, "+") ||
-        !eats_number(text, &found->second, &found->second_digits) || !eats(text, "; ")) {
+        !eats_number(text, &found->second, &found->second_digits) || !eats(text, "; "))
         return false;
-    }
     while (**text != 'd') {
-        if (!eats_clause(text, found, found->clauses)) {
+        if (!eats_clause(text, found, found->clauses))
             return false;
-        }
         found->clauses++;
     }
     size_t longer = found->first_digits > found->second_digits ? found->first_digits : found->second_digits;
@@ -79,23 +75,20 @@ bool oracle_reads_sum(const char **text, sum_read *found) {
 
 static size_t letters(const char *text) {
     size_t count = 0;
-    while (islower((unsigned char)text[count])) {
+    while (islower((unsigned char)text[count]))
         count++;
-    }
     return count;
 }
 
 bool oracle_reads_suffix(const char **text, suffix_read *found) {
     uint64_t index;
     size_t digits;
-    if (!eats(text, "?s='")) {
+    if (!eats(text, "?s='"))
         return false;
-    }
     *found = (suffix_read){*text, letters(*text), 0};
     *text += found->length;
-    if (!eats(text, "'; s[") || !eats_number(text, &index, &digits) || !eats(text, ":]=='") || index >= found->length) {
+    if (!eats(text, "'; s[") || !eats_number(text, &index, &digits) || !eats(text, ":]=='") || index >= found->length)
         return false;
-    }
     found->index = (size_t)index;
     size_t rest = found->length - found->index;
     bool same = letters(*text) == rest && strncmp(*text, found->string + index, rest) == 0;

@@ -19,9 +19,8 @@ static void open_filled(cli_encoding *encoding, const char *spec) {
     assert_int_equal(cli_encoding_list(encoding), 0);
     for (size_t i = 0; i < encoding->count; i++) {
         double *values = encoding->values[i].data;
-        for (size_t j = 0; j < locus_tensor_count(&encoding->values[i]); j++) {
+        for (size_t j = 0; j < locus_tensor_count(&encoding->values[i]); j++)
             values[j] = 100.0 * (double)(i + 1) + (double)j;
-        }
     }
     assert_int_equal(cli_encoding_rebind(encoding), 0);
 }
@@ -31,9 +30,8 @@ static void expect(const cli_encoding *kept, const cli_encoding *all, const char
     assert_int_equal(kept->count, count);
     for (size_t i = 0; i < count; i++) {
         size_t at = 0;
-        while (at < all->count && strcmp(all->infos[at].name, names[i]) != 0) {
+        while (at < all->count && strcmp(all->infos[at].name, names[i]) != 0)
             at++;
-        }
         if (at == all->count) {
             char have[256] = "";
             for (size_t k = 0; k < all->count; k++) {
@@ -46,9 +44,8 @@ static void expect(const cli_encoding *kept, const cli_encoding *all, const char
         assert_int_equal(locus_tensor_count(&kept->values[i]), values);
         for (size_t j = 0; j < values; j++) {
             const double found = ((const double *)kept->values[i].data)[j];
-            if (found != 100.0 * (double)(at + 1) + (double)j) {
+            if (found != 100.0 * (double)(at + 1) + (double)j)
                 fail_msg("%s, value %zu: %g", names[i], j, found);
-            }
         }
     }
 }

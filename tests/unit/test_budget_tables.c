@@ -46,11 +46,10 @@ typedef void cell_text(const lab_train_config *config, char *text, size_t size);
 
 /* "1,500". */
 static const char *grouped(uint64_t value, char text[32]) {
-    if (value >= 1000) {
+    if (value >= 1000)
         snprintf(text, 32, "%" PRIu64 ",%03" PRIu64, value / 1000, value % 1000);
-    } else {
+    else
         snprintf(text, 32, "%" PRIu64, value);
-    }
     return text;
 }
 
@@ -107,11 +106,10 @@ static void steps(const lab_train_config *c, char *text, size_t size) {
 static void pair_steps(const lab_train_config *c, char *text, size_t size) {
     char all[32];
     grouped(lab_config_steps(c), all);
-    if (c->steps == 0) {
+    if (c->steps == 0)
         snprintf(text, size, "%s (%" PRIu64 " epochs of %" PRIu64 ")", all, c->epochs, lab_config_steps(c) / c->epochs);
-    } else {
+    else
         snprintf(text, size, "%s", all);
-    }
 }
 static void epochs(const lab_train_config *c, char *text, size_t size) {
     char all[32];
@@ -211,9 +209,8 @@ static void add_cell(char *line, size_t size, const row *one, const char *const 
         const lab_train_config differs = budget_of(tasks[1], budget, LAB_SETUP_PAPER);
         one->other(&config, text, sizeof text);
         one->other(&differs, own, sizeof own);
-        if (strcmp(text, own) != 0) {
+        if (strcmp(text, own) != 0)
             used += (size_t)snprintf(line + used, size - used, "; search %s", own);
-        }
     }
     snprintf(line + used, size - used, " |");
 }
@@ -226,12 +223,10 @@ static void check_rows(const char *heading, const char *const tasks[2], const ro
     for (size_t i = 0; i < count; i++) {
         char line[400];
         snprintf(line, sizeof line, "\n| %s |", rows[i].name);
-        for (size_t b = 0; b < 3; b++) {
+        for (size_t b = 0; b < 3; b++)
             add_cell(line, sizeof line, &rows[i], tasks, names[b]);
-        }
-        if (strstr(part, line) == NULL) {
+        if (strstr(part, line) == NULL)
             fail_msg("docs/budgets.md, %s: the code has%s", heading, line);
-        }
     }
     free(part);
 }

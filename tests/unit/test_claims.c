@@ -24,9 +24,8 @@ static lab_findings findings;
 static void make(const lab_reproduction_request *request) {
     locus_error failed;
     memset(&result, 0, sizeof result);
-    if (lab_reproduction_make(&table, request, &failed) != LOCUS_OK) {
+    if (lab_reproduction_make(&table, request, &failed) != LOCUS_OK)
         fail_msg("%s: %s", request->table, failed.message);
-    }
     for (size_t i = 0; i < LAB_MOST_COLUMNS; i++) {
         result.chance[i] = 0.05;
         result.samples[i] = table.columns[0].config.test_samples;
@@ -34,11 +33,9 @@ static void make(const lab_reproduction_request *request) {
 }
 
 static size_t row_of(const char *key) {
-    for (size_t i = 0; i < table.row_count; i++) {
-        if (strcmp(table.columns[0].rows[i].key, key) == 0) {
+    for (size_t i = 0; i < table.row_count; i++)
+        if (strcmp(table.columns[0].rows[i].key, key) == 0)
             return i;
-        }
-    }
     fail_msg("no row '%s'", key);
     return 0;
 }
@@ -61,9 +58,8 @@ static void set(const char *key, size_t column, double mean, double deviation, s
     lab_field *field = &result.fields[row_of(key)][column];
     const lab_measure measure = table.columns[column].measure;
     lab_statistic *scores[] = {&field->accuracy, &field->greedy_exact, &field->loss, &field->perplexity};
-    if (!lab_reproduction_has(&table, row_of(key), column)) {
+    if (!lab_reproduction_has(&table, row_of(key), column))
         return;
-    }
     *scores[measure] = seeds(mean, deviation, count);
     assert_ptr_equal(lab_field_score(field, measure), scores[measure]);
     field->done = count;
@@ -81,31 +77,26 @@ static const lab_statistic *score_in(const char *key, size_t column) {
 }
 
 static size_t column_of(const char *name) {
-    for (size_t i = 0; i < table.column_count; i++) {
-        if (strcmp(table.columns[i].name, name) == 0) {
+    for (size_t i = 0; i < table.column_count; i++)
+        if (strcmp(table.columns[i].name, name) == 0)
             return i;
-        }
-    }
     fail_msg("no column '%s'", name);
     return 0;
 }
 
 /* The same in all columns. */
 static void set_all(const char *key, double mean, double deviation, size_t count) {
-    for (size_t column = 0; column < table.column_count; column++) {
+    for (size_t column = 0; column < table.column_count; column++)
         set(key, column, mean, deviation, count);
-    }
 }
 
 static const lab_finding *find(const char *id, const char *variant) {
     locus_error failed;
     lab_findings_free(&findings);
     assert_int_equal(lab_findings_make(&findings, &table, &result, &failed), LOCUS_OK);
-    for (size_t i = 0; i < findings.count; i++) {
-        if (strcmp(findings.findings[i].claim->id, id) == 0 && strcmp(findings.findings[i].variant, variant) == 0) {
+    for (size_t i = 0; i < findings.count; i++)
+        if (strcmp(findings.findings[i].claim->id, id) == 0 && strcmp(findings.findings[i].variant, variant) == 0)
             return &findings.findings[i];
-        }
-    }
     return NULL;
 }
 
@@ -119,9 +110,8 @@ static const char *variant(void) {
 
 static const lab_finding *found(const char *id) {
     const lab_finding *finding = find(id, variant());
-    if (finding == NULL) {
+    if (finding == NULL)
         fail_msg("nothing of '%s'", id);
-    }
     return finding;
 }
 
@@ -290,11 +280,9 @@ static void test_learning(void **state) {
 static void test_one_seed(void **state) {
     (void)state;
     make_words(1);
-    for (size_t i = 0; i < lab_claim_count(); i++) {
-        if (lab_claim_at(i)->table != NULL && strcmp(lab_claim_at(i)->table, "table1") == 0) {
+    for (size_t i = 0; i < lab_claim_count(); i++)
+        if (lab_claim_at(i)->table != NULL && strcmp(lab_claim_at(i)->table, "table1") == 0)
             assert_int_equal(verdict(lab_claim_at(i)->id), LAB_OPEN);
-        }
-    }
     assert_int_equal(found("best")->items[0].reason, LAB_REASON_SEEDS);
     assert_true(found("best")->items[0].binomial < 1e-300); /* words: tokens of a word are not independent */
     make(&(lab_reproduction_request){.table = "table3", .budget = "smoke"});
@@ -404,9 +392,8 @@ static void test_variants(void **state) {
     set_all("relative", 0.70, 0.01, 3);
     set_all("rope", 0.90, 0.01, 3);
     set_all("algebraic-seq", 0.98, 0.002, 3);
-    for (size_t column = 0; column < 5; column++) {
+    for (size_t column = 0; column < 5; column++)
         set("sinusoidal", column, column == 1 || column == 2 ? 0.06 : 0.99, 0.001, 3);
-    }
     for (size_t v = 0; v < 5; v++) {
         assert_int_equal(find("sinusoidal-chance", variants[v])->item_count, 1);
         assert_int_equal(find("sinusoidal-chance", variants[v])->verdict,
@@ -506,9 +493,8 @@ static void fill_published(const char *name, bool converged) {
         const bool whole = published->deviation >= 0;
         set(scheme->key, i / table.row_count, published->accuracy, whole ? published->deviation + 0.0005 : 0,
             whole ? 3 : 1);
-        if (!converged) {
+        if (!converged)
             result.fields[i % table.row_count][i / table.row_count].learning.curves = 0;
-        }
     }
 }
 
@@ -620,9 +606,8 @@ static void test_margins(void **state) {
 static void test_after_steps(void **state) {
     (void)state;
     make_roper(false);
-    for (size_t i = 0; i < table.row_count * table.column_count; i++) {
+    for (size_t i = 0; i < table.row_count * table.column_count; i++)
         result.fields[i % table.row_count][i / table.row_count].learning.curves = 0;
-    }
     assert_int_equal(verdict("solves-more"), LAB_SUPPORTED);
     assert_int_equal(verdict("search-loss"), LAB_SUPPORTED);
     assert_int_equal(found("text-unhurt")->items[0].reason, LAB_REASON_NO_CURVE);
@@ -664,9 +649,8 @@ static void test_expressions(void **state) {
         result.uniform[column] = column == 0 ? 0.1 : 0.5;
     }
     set_all("none", 0.60, 0.002, 3);
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 5; i++)
         set_all(flat[i], 0.70 + 0.01 * (double)i, 0.002, 3);
-    }
     set_all("algebraic-tree", 0.90, 0.002, 3);
     set_all("shiv-quirk", 0.85, 0.002, 3);
     const lab_finding *finding = found("tree-flat");
@@ -744,9 +728,8 @@ static void test_words(void **state) {
                                              .data_path =
                                                  strcmp(lab_reproduction_table_name(t), "roper") == 0 ? folder : NULL,
                                              .more = true});
-            for (size_t row = 0; row < table.row_count; row++) {
+            for (size_t row = 0; row < table.row_count; row++)
                 set_all(table.columns[0].rows[row].key, 0.5 + 0.01 * (double)row, 0.004, count);
-            }
             find("best", "");
             const lab_reproduction_view view = {&table, &result, &findings, "locus reproduce", NULL};
             FILE *stream = open_memstream(&text, &size);

@@ -20,9 +20,8 @@ static void write_table(bool factors, char *const *columns, size_t count) {
     const lab_reproduction_view view = {.table = &table, .result = &result};
     locus_error error;
     memset(&result, 0, sizeof result);
-    if (lab_reproduction_make(&table, &request, &error) != LOCUS_OK) {
+    if (lab_reproduction_make(&table, &request, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
-    }
     /* Column c, row r: (10 c² + r) %, ± 1 % over three seeds. */
     for (size_t i = 0; i < table.column_count * table.row_count; i++) {
         const size_t column = i / table.row_count, row = i % table.row_count;
@@ -40,9 +39,8 @@ static void write_table(bool factors, char *const *columns, size_t count) {
 }
 
 static void has(const char *part) {
-    if (strstr(text, part) == NULL) {
+    if (strstr(text, part) == NULL)
         fail_msg("there is no '%s' in: %s", part, text);
-    }
 }
 
 /* Columns are scaled 0, unit 10, positions 40, logits 90, both 160 %: sinusoids have all five effects; the others

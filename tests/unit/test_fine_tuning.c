@@ -35,9 +35,8 @@ static const char *const pieces[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]
 
 static const char *pretrained_folder(void) {
     char words[512] = "";
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
         snprintf(words + strlen(words), sizeof words - strlen(words), "%s\n", pieces[i]);
-    }
     scratch_write("vocab.txt", words, strlen(words));
     return bert_case_folder("plain");
 }
@@ -47,9 +46,8 @@ static lab_train_config fine_tuning(const char *encoding, char text[LAB_SPEC_SIZ
     locus_error error = {0};
     if (lab_train_config_budget(&config, lab_task_find("listops"), "smoke", LAB_SETUP_PAPER, &error) != LOCUS_OK ||
         lab_train_config_pretrained(&config, pretrained_folder(), &error) != LOCUS_OK ||
-        lab_train_pretrained_encoding(config.pretrained, encoding, text, LAB_SPEC_SIZE, &error) != LOCUS_OK) {
+        lab_train_pretrained_encoding(config.pretrained, encoding, text, LAB_SPEC_SIZE, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
-    }
     config.encoding = text;
     config.train_samples = 25;
     config.dev_samples = config.test_samples = 9;
@@ -156,9 +154,8 @@ static void test_pieces(void **state) {
         assert_int_equal(set.input_offsets[1], count);
         assert_null(set.input_tree.parents);
         const lab_wordpiece *words = lab_tokenizer_words(tokenizer);
-        for (size_t i = 0; i + 1 < count; i++) {
+        for (size_t i = 0; i + 1 < count; i++)
             assert_string_equal(lab_wordpiece_text(words, set.input[i]), wanted[i]);
-        }
         assert_string_equal(lab_wordpiece_text(words, set.input[count - 1]), "[SEP]");
         lab_dataset_destroy(&set);
     }
@@ -171,9 +168,8 @@ static void test_refusals(void **state) {
     char encoding[LAB_SPEC_SIZE];
     training_plan p = {.config = fine_tuning("none", encoding), .name = "refused", .threads = 1};
     char words[256] = "";
-    for (size_t i = 0; i < 38; i++) {
+    for (size_t i = 0; i < 38; i++)
         snprintf(words + strlen(words), sizeof words - strlen(words), "%s\n", i < 5 ? pieces[i] : "a");
-    }
     scratch_write("vocab.txt", words, strlen(words));
     assert_int_equal(training_run(&p), LOCUS_ERROR_IO);
     p.config.pretrained = NULL;

@@ -29,9 +29,8 @@ static double gain_of(double (*score)(double share), uint64_t every, lab_measure
     lab_metric metrics[64];
     size_t count = 0;
     double gain = 0;
-    for (uint64_t step = every; step <= 1200; step += every) {
+    for (uint64_t step = every; step <= 1200; step += every)
         metrics[count++] = (lab_metric){step, score((double)step / 1200)};
-    }
     assert_true(lab_learning_gain(metrics, count, 1200, measure, &gain));
     return gain;
 }

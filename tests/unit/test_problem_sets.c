@@ -28,9 +28,8 @@ static lab_dataset draw(const char *name, const lab_task_options *options, size_
     lab_dataset set;
     locus_error error = {0};
     const lab_draw wanted = {lab_task_find(name), options, LAB_SET_TRAIN, samples, seed};
-    if (lab_dataset_generate(&set, &wanted, &error) != LOCUS_OK) {
+    if (lab_dataset_generate(&set, &wanted, &error) != LOCUS_OK)
         fail_msg("%s: %s", name, error.message);
-    }
     return set;
 }
 
@@ -39,9 +38,8 @@ static lab_dataset open_set(const char *name, const lab_task_options *options, l
     lab_dataset set;
     locus_error error = {0};
     const lab_draw wanted = {lab_task_find(name), options, which, samples, seed};
-    if (lab_dataset_sequences(&set, &wanted, &error) != LOCUS_OK) {
+    if (lab_dataset_sequences(&set, &wanted, &error) != LOCUS_OK)
         fail_msg("%s: %s", name, error.message);
-    }
     return set;
 }
 
@@ -66,9 +64,8 @@ static void read_text(const char *name, const lab_dataset *set, uint64_t index, 
 
 static double chi_square(const size_t *counts, size_t classes) {
     double sum = 0, square = 0;
-    for (size_t c = 0; c < classes; c++) {
+    for (size_t c = 0; c < classes; c++)
         sum += (double)counts[c];
-    }
     for (size_t c = 0; c < classes; c++) {
         double off = (double)counts[c] - sum / (double)classes;
         square += off * off / (sum / (double)classes);
@@ -96,9 +93,8 @@ static void test_sums(void **state) {
         other_lengths[sum.second_digits - 1]++;
         pairs[8 * (sum.first_digits - 1) + sum.second_digits - 1]++;
         firsts[text[3] - '1']++;
-        if (sum.second_digits > 1) {
+        if (sum.second_digits > 1)
             lasts[sum.second % 10]++;
-        }
     }
     assert_true(chi_square(lengths, 8) < 24.4);
     assert_true(chi_square(other_lengths, 8) < 24.4);
@@ -142,9 +138,8 @@ static void test_suffixes(void **state) {
         assert_int_equal(found.length, 13);
         assert_memory_equal(text + prompt - 5, ":]=='", 5);
         indices[found.index]++;
-        for (size_t i = 0; i < found.length; i++) {
+        for (size_t i = 0; i < found.length; i++)
             letters[found.string[i] - 'a']++;
-        }
     }
     assert_true(chi_square(indices, 13) < 33.0);
     assert_true(chi_square(letters, 26) < 52.7);
@@ -189,11 +184,9 @@ static void test_lengths(void **state) {
 /* The letters before a place, without '>'. */
 static size_t letters_before(const char *text, size_t place, char *letters) {
     size_t count = 0;
-    for (size_t i = 0; i < place; i++) {
-        if (text[i] != '>') {
+    for (size_t i = 0; i < place; i++)
+        if (text[i] != '>')
             letters[count++] = text[i];
-        }
-    }
     letters[count] = '\0';
     return count;
 }
@@ -203,9 +196,8 @@ static size_t letters_before(const char *text, size_t place, char *letters) {
 static void assert_search(const char *text, size_t length, size_t piece) {
     char before[MOST_TEXT], wanted[MOST_TEXT];
     assert_int_equal(strlen(text), length);
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++)
         assert_true((text[i] == '>') == (i % (2 * piece + 1) == piece));
-    }
     for (size_t at = piece; at < length; at += 2 * piece + 1) {
         letters_before(text, at, before);
         snprintf(wanted, sizeof wanted, "%.*s", (int)piece, text + at + 1);
@@ -324,15 +316,13 @@ static void test_streams(void **state) {
         const lab_task_options options = defaults(names[t]);
         for (size_t k = 0; k < 5; k++) {
             lab_dataset set = open_set(names[t], &options, k < 3 ? (lab_set)k : LAB_SET_TRAIN, 0, k == 3 ? 1 : 0);
-            for (size_t i = 0; i < EACH; i++) {
+            for (size_t i = 0; i < EACH; i++)
                 read_text(names[t], &set, i + (k == 4 ? (uint64_t)1 << 32 : 0), texts[EACH * k + i]);
-            }
             lab_dataset_destroy(&set);
         }
         qsort(texts, ALL, sizeof *texts, compare);
-        for (size_t i = 1; i < ALL; i++) {
+        for (size_t i = 1; i < ALL; i++)
             assert_string_not_equal(texts[i - 1], texts[i]);
-        }
     }
     free(texts);
 }
@@ -357,9 +347,8 @@ static void test_sets_are_apart(void **state) {
         lab_dataset_destroy(&set);
     }
     qsort(texts, (size_t)3 * EACH, sizeof *texts, compare);
-    for (size_t i = 1; i < (size_t)3 * EACH; i++) {
+    for (size_t i = 1; i < (size_t)3 * EACH; i++)
         assert_string_not_equal(texts[i - 1], texts[i]);
-    }
     free(texts);
 }
 
@@ -385,9 +374,8 @@ static void test_threads(void **state) {
         size_t bytes = MANY * set.sequences.length * sizeof(int32_t);
         reading one = {&set.sequences, malloc(bytes)}, many = {&set.sequences, malloc(bytes)};
         assert_true(one.tokens != NULL && many.tokens != NULL);
-        for (size_t i = 0; i < MANY; i++) {
+        for (size_t i = 0; i < MANY; i++)
             read_one(&one, MANY - 1 - i, 0);
-        }
         locus_parallel_for(MANY, read_one, &many);
         assert_memory_equal(one.tokens, many.tokens, bytes);
         free(one.tokens);

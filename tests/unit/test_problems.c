@@ -100,12 +100,10 @@ static void test_random_sums(void **state) {
     size_t carried = 0;
     for (uint64_t i = 0; i < 20000; i++) {
         uint64_t most_first = 1, most_second = 1;
-        for (uint64_t k = locus_random_below(&random, 4 * i, 18); k < 18; k++) {
+        for (uint64_t k = locus_random_below(&random, 4 * i, 18); k < 18; k++)
             most_first *= 10;
-        }
-        for (uint64_t k = locus_random_below(&random, 4 * i + 1, 18); k < 18; k++) {
+        for (uint64_t k = locus_random_below(&random, 4 * i + 1, 18); k < 18; k++)
             most_second *= 10;
-        }
         lab_problem problem;
         sum_read found;
         const char *text = problem.text;

@@ -24,9 +24,8 @@ static char store_path[64], page_path[64];
 #define OK(call) \
     do { \
         locus_error failed = {0}; \
-        if ((call) != LOCUS_OK) { \
+        if ((call) != LOCUS_OK) \
             fail_msg("%s: %s", #call, failed.message); \
-        } \
     } while (0)
 
 typedef struct made_run {
@@ -93,15 +92,13 @@ static const made_run made[] = {
 static int make_store(void **state) {
     (void)state;
     lab_store *store = NULL;
-    if (!mkdtemp(folder)) {
+    if (!mkdtemp(folder))
         return -1;
-    }
     snprintf(store_path, sizeof store_path, "%s/locus.db", folder);
     snprintf(page_path, sizeof page_path, "%s/page.html", folder);
     OK(lab_store_open(&store, store_path, &failed));
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
         insert(store, &made[i]);
-    }
     lab_store_close(&store);
     return 0;
 }
@@ -141,11 +138,9 @@ static void statistics(void **state) {
 }
 
 static const lab_summary_section *find(const lab_summary *summary, const char *task, const char *budget) {
-    for (size_t i = 0; i < summary->section_count; i++) {
-        if (!strcmp(summary->sections[i].task, task) && !strcmp(summary->sections[i].budget, budget)) {
+    for (size_t i = 0; i < summary->section_count; i++)
+        if (!strcmp(summary->sections[i].task, task) && !strcmp(summary->sections[i].budget, budget))
             return &summary->sections[i];
-        }
-    }
     return NULL;
 }
 
@@ -242,16 +237,13 @@ static void check_nesting(const char *html) {
         assert_non_null(end);
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at + 1 + closing, " \t\n>/"), at + 1 + closing);
         bool is_void = end[-1] == '/';
-        for (size_t i = 0; i < sizeof void_tags / sizeof *void_tags; i++) {
+        for (size_t i = 0; i < sizeof void_tags / sizeof *void_tags; i++)
             is_void = is_void || !strcmp(name, void_tags[i]);
-        }
-        if (is_void && !closing) {
+        if (is_void && !closing)
             continue;
-        }
         if (closing) {
-            if (depth == 0 || strcmp(stack[depth - 1], name) != 0) {
+            if (depth == 0 || strcmp(stack[depth - 1], name) != 0)
                 fail_msg("</%s> closes <%s>", name, depth ? stack[depth - 1] : "nothing");
-            }
             depth--;
         } else {
             assert_true(depth < 64);
@@ -267,9 +259,8 @@ static void page_is_whole(void **state) {
     const lab_report_options options = {.command = "locus report --title 'a<b'", .folder = folder};
     char *html = NULL;
     size_t bytes = 0;
-    if (!has_gnuplot()) {
+    if (!has_gnuplot())
         skip();
-    }
     OK(lab_store_open(&store, store_path, &failed));
     OK(lab_report_write(store, &options, page_path, &failed));
     lab_store_close(&store);
@@ -277,9 +268,8 @@ static void page_is_whole(void **state) {
     check_nesting(html);
     /* Self-contained: nothing is fetched, nothing runs. */
     static const char *const outside[] = {"<script", "src=", "http://", "https://", "@import", "url("};
-    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
         assert_null(strstr(html, outside[i]));
-    }
     static const char *const inside[] = {"92.00 <small>±2.00",
                                          "not separated",
                                          "--title 'a&lt;b'",
@@ -293,11 +283,9 @@ static void page_is_whole(void **state) {
                                          "words of length N(16, 1.6) over 20 symbols",
                                          "length 32",
                                          "var(--s1)"};
-    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
-        if (!strstr(html, inside[i])) {
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
+        if (!strstr(html, inside[i]))
             fail_msg("the page lacks '%s'", inside[i]);
-        }
-    }
     assert_null(strstr(html, "rgb("));
     assert_null(strstr(html, "nan<"));
     free(html);
@@ -343,9 +331,8 @@ static void every_seed_counts(void **state) {
     assert_int_equal(summary.section_count, 1);
     const lab_summary_row *row = &summary.sections[0].rows[0];
     const lab_statistic *const all[] = {&row->accuracy, &row->exact, &row->tokens_per_second, &row->at_length[0]};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         assert_int_equal(all[i]->count, 300);
-    }
     assert_true(fabs(row->accuracy.mean - 0.5) < 1e-12);
     assert_true(fabs(row->accuracy.deviation - 0.25 * sqrt(300.0 / 299)) < 1e-12);
     lab_summary_free(&summary);
@@ -359,16 +346,14 @@ static void what_is_not_drawn_is_said(void **state) {
     size_t bytes = 0, times = 0;
     lab_store *store = NULL;
     const lab_report_options options = {.filter = {.task = "reverse"}, .folder = folder};
-    if (!has_gnuplot()) {
+    if (!has_gnuplot())
         skip();
-    }
     open_many(&store, path, sizeof path);
     OK(lab_report_write(store, &options, page_path, &failed));
     drop_many(store, path);
     OK(lab_file_read(page_path, &html, &bytes, &failed));
-    for (const char *at = html; (at = strstr(at, said)) != NULL; at++) {
+    for (const char *at = html; (at = strstr(at, said)) != NULL; at++)
         times++;
-    }
     assert_int_equal(times, 2); /* accuracy against length, learning curves */
     assert_non_null(strstr(html, "rope(base=169)"));
     free(html);

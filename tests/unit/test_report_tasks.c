@@ -52,9 +52,8 @@ static void put_scores(lab_store *store, int64_t run, const made_row *row, doubl
     const bool expressions = strcmp(row->task, "listops") == 0, text = strcmp(row->task, "text") == 0;
     put_final(store, run, "test", "accuracy", row->accuracy + shift);
     put_final(store, run, "test", "loss", row->loss + shift);
-    if (row->solved >= 0) {
+    if (row->solved >= 0)
         put_final(store, run, "test", "greedy_exact", row->solved + shift);
-    }
     if (text) {
         put_final(store, run, "test", "perplexity", exp(row->loss + shift));
         put_final(store, run, "test", "bits_per_byte", (row->loss + shift) / log(2) / 4);
@@ -139,9 +138,8 @@ static void insert(lab_store *store, const made_row *row, uint64_t seed) {
 
 static int make_store(void **state) {
     lab_store *store = NULL;
-    if (scratch_create(state) != 0) {
+    if (scratch_create(state) != 0)
         return -1;
-    }
     OK(lab_store_open(&store, scratch_path("locus.db"), &failed));
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
         insert(store, &made[i], 0);
@@ -162,11 +160,9 @@ static lab_summary summarise(void) {
 }
 
 static const lab_summary_section *find(const lab_summary *summary, const char *title) {
-    for (size_t i = 0; i < summary->section_count; i++) {
-        if (!strcmp(summary->sections[i].title, title)) {
+    for (size_t i = 0; i < summary->section_count; i++)
+        if (!strcmp(summary->sections[i].title, title))
             return &summary->sections[i];
-        }
-    }
     fail_msg("no section '%s'", title);
     return NULL;
 }
@@ -229,9 +225,8 @@ static void json_says_what_is_measured(void **state) {
         assert_true((cJSON_GetObjectItem(row, "bits_per_byte") != NULL) == text);
         assert_true((cJSON_GetObjectItem(section, "majority") != NULL) == expressions);
         seen += text || expressions;
-        if (strcmp(task, "addition") == 0 || strcmp(task, "substring-search") == 0) {
+        if (strcmp(task, "addition") == 0 || strcmp(task, "substring-search") == 0)
             assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(section, "not_separated")), 0);
-        }
     }
     assert_int_equal(seen, 3);
     cJSON_Delete(root);
@@ -253,19 +248,16 @@ static char *part_of(const char *html, const char *heading) {
 
 static void has_all(const char *html, const char *heading, const char *const *texts) {
     char *part = part_of(html, heading);
-    for (size_t i = 0; texts[i]; i++) {
-        if (!strstr(part, texts[i])) {
+    for (size_t i = 0; texts[i]; i++)
+        if (!strstr(part, texts[i]))
             fail_msg("'%s' lacks '%s'", heading, texts[i]);
-        }
-    }
     free(part);
 }
 
 static void page_shows_tasks(void **state) {
     (void)state;
-    if (system("gnuplot --version >/dev/null 2>&1") != 0) {
+    if (system("gnuplot --version >/dev/null 2>&1") != 0)
         skip();
-    }
     const lab_report_options options = {0};
     lab_store *store = NULL;
     char *html = NULL;

@@ -28,9 +28,8 @@ static char store_path[64], page_path[64], run_folder[160], best_path[200];
 #define OK(call) \
     do { \
         locus_error failed = {0}; \
-        if ((call) != LOCUS_OK) { \
+        if ((call) != LOCUS_OK) \
             fail_msg("%s: %s", #call, failed.message); \
-        } \
     } while (0)
 
 typedef struct made_run {
@@ -147,9 +146,8 @@ static void insert(lab_store *store, const made_run *from, int64_t day) {
         OK(lab_store_metric_add(store, run.id, "train.loss", 50, 2, &failed));
         OK(lab_store_metric_add(store, run.id, "dev.accuracy", 50, from->accuracy / 2, &failed));
         OK(lab_store_metric_add(store, run.id, "dev.accuracy", 100, from->accuracy, &failed));
-        if (from->state == LAB_RUN_DONE) {
+        if (from->state == LAB_RUN_DONE)
             insert_tree_scores(store, run.id, from);
-        }
     }
 }
 
@@ -197,9 +195,8 @@ static void insert_trained(lab_store *store) {
 static int make_store(void **state) {
     (void)state;
     lab_store *store = NULL;
-    if (!mkdtemp(folder)) {
+    if (!mkdtemp(folder))
         return -1;
-    }
     snprintf(store_path, sizeof store_path, "%s/locus.db", folder);
     snprintf(page_path, sizeof page_path, "%s/page.html", folder);
     OK(lab_store_open(&store, store_path, &failed));
@@ -237,11 +234,9 @@ static lab_summary summarise(void) {
 }
 
 static const lab_summary_section *find(const lab_summary *summary, const char *title) {
-    for (size_t i = 0; i < summary->section_count; i++) {
-        if (!strcmp(summary->sections[i].title, title)) {
+    for (size_t i = 0; i < summary->section_count; i++)
+        if (!strcmp(summary->sections[i].title, title))
             return &summary->sections[i];
-        }
-    }
     fail_msg("no section '%s'", title);
     return NULL;
 }
@@ -269,11 +264,9 @@ static void orders_never_mix(void **state) {
     assert_true(here->has_published && there->has_published);
     assert_int_equal(here->colour, there->colour);
     for (size_t s = 0; s < summary.section_count; s++) {
-        for (size_t i = 0; i < summary.sections[s].row_count; i++) {
-            for (size_t j = 0; j < i; j++) {
+        for (size_t i = 0; i < summary.sections[s].row_count; i++)
+            for (size_t j = 0; j < i; j++)
                 assert_int_not_equal(summary.sections[s].rows[i].colour, summary.sections[s].rows[j].colour);
-            }
-        }
     }
     near(here->published, 0.9906);
     near(there->published, 0.9970);
@@ -295,9 +288,8 @@ static void bins_are_sorted_and_weighted(void **state) {
         assert_int_equal(section->depths.bins[i].low, depths[i]);
         assert_int_equal(section->depths.bins[i].high, depths[i]);
     }
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++)
         assert_true(section->nodes.bins[i].low == nodes[i][0] && section->nodes.bins[i].high == nodes[i][1]);
-    }
     assert_int_equal(section->depths.bins[0].samples, 300);
     assert_int_equal(section->nodes.bins[2].samples, 40);
     const lab_summary_row *row = &section->rows[0];
@@ -336,9 +328,8 @@ static const cJSON *section_of(const cJSON *root, const char *task, const char *
     cJSON_ArrayForEach(section, cJSON_GetObjectItem(root, "sections")) {
         const cJSON *own = cJSON_GetObjectItem(section, "order");
         if (!strcmp(cJSON_GetObjectItem(section, "task")->valuestring, task) &&
-            (!order || !strcmp(own->valuestring, order))) {
+            (!order || !strcmp(own->valuestring, order)))
             return section;
-        }
     }
     fail_msg("no section %s", task);
     return NULL;
@@ -393,18 +384,15 @@ static char *part_of(const char *html, const char *heading) {
 }
 
 static void has_all(const char *part, const char *const *texts, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (!strstr(part, texts[i])) {
+    for (size_t i = 0; i < count; i++)
+        if (!strstr(part, texts[i]))
             fail_msg("the page lacks '%s'", texts[i]);
-        }
-    }
 }
 
 static void page_shows_trees_and_images(void **state) {
     (void)state;
-    if (system("gnuplot --version >/dev/null 2>&1") != 0) {
+    if (system("gnuplot --version >/dev/null 2>&1") != 0)
         skip();
-    }
     char *html = read_page();
     char *breadth = part_of(html, "<h2>tree-copy, breadth first"), *depth = part_of(html, "<h2>tree-copy, depth first");
     char *images = part_of(html, "<h2>cifar10"), *trained = part_of(html, "<h2>tree-reorder");

@@ -20,9 +20,8 @@ static lab_reproduction table; /* too large for the stack */
 
 static void make(const lab_reproduction_request *request) {
     locus_error failed;
-    if (lab_reproduction_make(&table, request, &failed) != LOCUS_OK) {
+    if (lab_reproduction_make(&table, request, &failed) != LOCUS_OK)
         fail_msg("%s: %s", request->table, failed.message);
-    }
 }
 
 static void assert_specs(const lab_scheme_request *request, const char *const *specs) {
@@ -262,9 +261,8 @@ static void test_protocol(void **state) {
         {.table = "listops", .budget = "smoke", .inits = LAB_INITS_BOTH},
         {.table = "listops", .budget = "huge"},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(lab_reproduction_make(&table, &bad[i], &failed), LOCUS_ERROR_ARGUMENT);
-    }
     char *tree[] = {(char[]){"tree-ops"}}, *rope[] = {(char[]){"rope"}};
     const lab_reproduction_request empty = {.table = "roper",
                                             .budget = "smoke",
@@ -355,9 +353,8 @@ static void test_worst(void **state) {
     const double solved[] = {0.5, 0.2, 0.7}, loss[] = {0.5, 0.2, 0.7};
     for (size_t seed = 0; seed < 3; seed++) {
         put_run(store, 0, 0, seed, "greedy_exact", solved[seed]);
-        if (seed < 2) {
+        if (seed < 2)
             put_run(store, 0, 1, seed, "loss", loss[seed]);
-        }
     }
     assert_int_equal(lab_result_read(&result, &table, store, &failed), LOCUS_OK);
     assert_true(result.fields[0][0].dropped && result.fields[0][0].greedy_exact.count == 2);
@@ -447,22 +444,18 @@ static void test_trainings(void **state) {
             char encoding[LAB_SPEC_SIZE];
             locus_error failed = {0};
             const lab_reproduction_place place = {i / 2 % table.row_count, i / 2 / table.row_count, i % 2};
-            if (!lab_reproduction_has(&table, place.row, place.column)) {
+            if (!lab_reproduction_has(&table, place.row, place.column))
                 continue;
-            }
             if (lab_reproduction_config(&table, place, &config, encoding, &failed) != LOCUS_OK ||
-                lab_config_check(&config, &failed) != LOCUS_OK) {
+                lab_config_check(&config, &failed) != LOCUS_OK)
                 fail_msg("%s %s: %s", table.columns[place.column].name, encoding, failed.message);
-            }
-            if (lab_reproduction_leads(&table, place.column)) {
+            if (lab_reproduction_leads(&table, place.column))
                 lab_train_name(&config, names[count++], sizeof names[0]);
-            }
         }
         assert_int_equal(count, lab_reproduction_trainings(&table));
         qsort(names, count, sizeof names[0], by_text);
-        for (size_t i = 1; i < count; i++) {
+        for (size_t i = 1; i < count; i++)
             assert_string_not_equal(names[i - 1], names[i]);
-        }
     }
 }
 

@@ -92,9 +92,8 @@ static void write_all(lab_store *store, const cJSON *table, const char *path) {
     size_t count;
     OK(lab_store_runs(store, NULL, &runs, &count, &failed));
     OK(lab_run_file_write(store, runs, count, table, path, &failed));
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         lab_run_free(&runs[i]);
-    }
     free(runs);
 }
 
@@ -110,9 +109,8 @@ static size_t runs_in(lab_store *store) {
     lab_run *runs;
     size_t count;
     OK(lab_store_runs(store, NULL, &runs, &count, &failed));
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         lab_run_free(&runs[i]);
-    }
     free(runs);
     return count;
 }
@@ -158,9 +156,8 @@ static void assert_same_rows(const lab_run *a, const lab_run *b) {
     const char *const there[] = {b->name,    b->task,    b->encoding, b->setup,   b->embedding_init,
                                  b->budget,  b->config,  b->command,  b->version, b->machine,
                                  b->message, b->started, b->ended};
-    for (size_t i = 0; i < sizeof here / sizeof *here; i++) {
+    for (size_t i = 0; i < sizeof here / sizeof *here; i++)
         assert_string_equal(here[i], there[i]);
-    }
     assert_true(a->seed == b->seed && a->data_seed == b->data_seed && a->state == b->state);
     assert_true(a->steps_total == b->steps_total && a->steps_done == b->steps_done && a->tokens_seen == b->tokens_seen);
     assert_true(a->wall_seconds == b->wall_seconds && a->tokens_per_second == b->tokens_per_second);
@@ -251,12 +248,10 @@ static void assert_refused(const char *text, const char *says) {
     lab_store *store = open_memory();
     lab_run_file_content content;
     locus_error error = {0};
-    if (take(store, text, &content, &error) != LOCUS_ERROR_IO) {
+    if (take(store, text, &content, &error) != LOCUS_ERROR_IO)
         fail_msg("not refused: %s", says);
-    }
-    if (strstr(error.message, says) == NULL || strchr(error.message, '\n') != NULL) {
+    if (strstr(error.message, says) == NULL || strchr(error.message, '\n') != NULL)
         fail_msg("'%s' instead of '%s'", error.message, says);
-    }
     assert_int_equal(runs_in(store), 0);
     /* The store is as good as before: no transaction is open. */
     OK(lab_store_begin(store, &failed));
@@ -305,9 +300,8 @@ static void test_refused(void **state) {
     for (size_t length = strlen(text) - 1; length > 0; length -= 1 + length / 7) { /* cut */
         lab_store *other = open_memory();
         lab_run_file_content content;
-        if (length < strlen(text) - 1) {
+        if (length < strlen(text) - 1)
             assert_int_equal(lab_run_file_take(other, text, length, "x.json", &content, NULL), LOCUS_ERROR_IO);
-        }
         assert_int_equal(runs_in(other), 0);
         lab_store_close(&other);
     }

@@ -14,9 +14,8 @@
 
 static size_t count_up(const lab_sequences *sequences, uint64_t index, int32_t *tokens) {
     const size_t length = index == 6 ? 3 : sequences->length; /* the last one of a text is shorter */
-    for (size_t i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++)
         tokens[i] = (int32_t)(100 * index + i);
-    }
     return length;
 }
 
@@ -37,9 +36,8 @@ static void test_endless(void **state) {
         assert_int_equal(batch->samples, 3);
         assert_null(batch->target_offsets);
         assert_null(batch->labels);
-        for (size_t s = 0; s < 3; s++) {
+        for (size_t s = 0; s < 3; s++)
             assert_int_equal(batch->input[batch->input_offsets[s]], 100 * (3 * steps[i] + s));
-        }
     }
     lab_sequence_feed_destroy(&feed);
     assert_null(feed);

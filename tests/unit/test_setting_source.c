@@ -33,9 +33,8 @@ static row read_row(const char *line) {
         assert_non_null(line);
         line += 1 + strspn(line + 1, " ");
         size_t length = strcspn(line, "|\n");
-        while (length > 0 && line[length - 1] == ' ') {
+        while (length > 0 && line[length - 1] == ' ')
             length--;
-        }
         assert_in_range(length, 0, CELL - 1);
         memcpy(read.cells[i], line, length);
     }
@@ -51,15 +50,13 @@ static size_t check_row(const row *read, bool named[COLUMNS][64]) {
         snprintf(field, sizeof field, "%.*s", (int)length, at + 1);
         at += length + 2;
         for (size_t k = 0; k < COLUMNS; k++) {
-            if (read->cells[1 + k][0] == '\0') {
+            if (read->cells[1 + k][0] == '\0')
                 continue;
-            }
             assert_string_equal(read->cells[1 + k], lab_setting_source(kinds[k], LAB_SETUP_PAPER, field));
             checked++;
             const char *listed;
-            for (size_t i = 0; (listed = lab_setting_at(kinds[k], i)) != NULL; i++) {
+            for (size_t i = 0; (listed = lab_setting_at(kinds[k], i)) != NULL; i++)
                 named[k][i] = named[k][i] || strcmp(listed, field) == 0;
-            }
         }
     }
     return checked;
@@ -82,11 +79,9 @@ static void the_page_says_what_the_data_say(void **state) {
     assert_true(checked > 80);
     for (size_t k = 0; k < COLUMNS; k++) {
         const char *field;
-        for (size_t i = 0; (field = lab_setting_at(kinds[k], i)) != NULL; i++) {
-            if (!named[k][i]) {
+        for (size_t i = 0; (field = lab_setting_at(kinds[k], i)) != NULL; i++)
+            if (!named[k][i])
                 fail_msg("docs/budgets.md does not say whose %s of %s is", field, tasks[k]);
-            }
-        }
     }
     free(text);
 }
@@ -103,9 +98,8 @@ static void settings_are_there(void **state) {
         cJSON *json = cJSON_Parse(text);
         for (size_t i = 0; (field = lab_setting_at(kinds[k], i)) != NULL; i++) {
             const bool silent = strcmp(field, "activation") == 0; /* ReLU is not written */
-            if (!silent && !cJSON_HasObjectItem(json, field)) {
+            if (!silent && !cJSON_HasObjectItem(json, field))
                 fail_msg("a configuration of %s has no '%s'", tasks[k], field);
-            }
         }
         cJSON_Delete(json);
         cJSON_free(text);

@@ -93,13 +93,11 @@ static void expect_scores(lab_task_kind kind, bool eval, const char *expected, c
     static const char *const first[] = {"set"};
     cli_table *table = cli_score_table(first, 1, columns, count);
     cli_table_cell(table, "test");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         cli_score_cell(table, &columns[i], (double)i + 0.125);
-    }
     cli_table_cell(table, "dev");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         cli_score_cell(table, &columns[i], (double)NAN);
-    }
     expect_table(table, expected);
     assert_string_equal(cli_score_legend(kind), legend);
 }

@@ -25,9 +25,8 @@ static char folder[64], path[128];
 static int setup(void **state) {
     (void)state;
     snprintf(folder, sizeof folder, "/tmp/locus-store-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
+    if (mkdtemp(folder) == NULL)
         return 1;
-    }
     snprintf(path, sizeof path, "%s/deep/er/locus.db", folder);
     return 0;
 }
@@ -42,9 +41,8 @@ static int teardown(void **state) {
 static lab_store *open_store(void) {
     lab_store *store;
     locus_error error = {0};
-    if (lab_store_open(&store, path, &error) != LOCUS_OK) {
+    if (lab_store_open(&store, path, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
-    }
     return store;
 }
 
@@ -146,9 +144,8 @@ static void test_filter(void **state) {
     free(runs);
     assert_int_equal(lab_store_runs(store, NULL, &runs, &count, &error), LOCUS_OK);
     assert_int_equal(count, 40);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         lab_run_free(&runs[i]);
-    }
     free(runs);
     lab_store_close(&store);
 }
@@ -160,9 +157,8 @@ static void test_metrics(void **state) {
     lab_run run = make_run("m");
     assert_int_equal(lab_store_run_insert(store, &run, &error), LOCUS_OK);
     assert_int_equal(lab_store_begin(store, &error), LOCUS_OK);
-    for (uint64_t step = 200; step > 0; step--) {
+    for (uint64_t step = 200; step > 0; step--)
         assert_int_equal(lab_store_metric_add(store, run.id, "dev.loss", step, 1.0 / (double)step, &error), LOCUS_OK);
-    }
     assert_int_equal(lab_store_metric_add(store, run.id, "train.loss", 200, (double)NAN, &error), LOCUS_OK);
     assert_int_equal(lab_store_commit(store, &error), LOCUS_OK);
     lab_metric *metrics;
@@ -274,13 +270,11 @@ static bool can_only_read(void) {
     lab_store *store;
     lab_run found;
     locus_error error = {0};
-    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) {
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
         return false;
-    }
     const bool refused = lab_store_open(&store, path, &error) == LOCUS_ERROR_IO && strstr(error.message, "written");
-    if (!refused || lab_store_open_reading(&store, path, &error) != LOCUS_OK) {
+    if (!refused || lab_store_open_reading(&store, path, &error) != LOCUS_OK)
         return false;
-    }
     bool good = lab_store_run_find(store, "kept", &found, &error) == LOCUS_OK && found.steps_done == 40;
     good = good && lab_store_run_delete(store, found.id, &error) == LOCUS_ERROR_IO && strstr(error.message, "written");
     lab_store_close(&store);
@@ -291,9 +285,8 @@ static void assert_can_only_read(void) {
     int status;
     const pid_t child = fork();
     assert_true(child >= 0);
-    if (child == 0) {
+    if (child == 0)
         child_exit(can_only_read() ? 0 : 1);
-    }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }

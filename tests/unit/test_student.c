@@ -12,9 +12,8 @@
 #include <math.h>
 
 static void is_near(double value, double expected, double relative) {
-    if (!(fabs(value - expected) <= relative * fabs(expected))) {
+    if (!(fabs(value - expected) <= relative * fabs(expected)))
         fail_msg("%.15g, not %.15g", value, expected);
-    }
 }
 
 /* scipy.stats.t.isf(miss / 2, degrees). */
@@ -126,11 +125,9 @@ static void test_tells(void **state) {
     }
     assert_true(tells(2, 0, 1) && tells(2, 1, 0));
     /* Of ten pairs 0 – 1 is the last but one, 3 – 4 (p = 0.008) the last: all are told apart, step by step. */
-    for (size_t i = 0; i < 5; i++) {
-        for (size_t j = 0; j < 5; j++) {
+    for (size_t i = 0; i < 5; i++)
+        for (size_t j = 0; j < 5; j++)
             assert_true(tells(5, i, j) == (i != j));
-        }
-    }
     /* Two pairs that are not stand before it: 0 – 1 would need 0.05 / 3, has it; as near as 0.2 it has not. */
     const double nearer[3] = {1.1, 1.2, 1.3};
     planted[1] = lab_statistic_of(nearer, 3);

@@ -73,12 +73,10 @@ static void test_moments(void **state) {
     double mean = sum / n, deviation = sqrt(squares / n - mean * mean);
     assert_true(fabs(mean - 99.5) < 0.3);
     assert_true(fabs(deviation - sqrt(100 + 1.0 / 12)) < 0.2);
-    for (size_t i = 0; i < set.input_offsets[set.samples]; i++) {
+    for (size_t i = 0; i < set.input_offsets[set.samples]; i++)
         counts[set.input[i]]++;
-    }
-    for (int v = 1; v <= 20; v++) {
+    for (int v = 1; v <= 20; v++)
         square += (counts[v] - sum / 20) * (counts[v] - sum / 20) / (sum / 20);
-    }
     assert_true(square < 43.8);
     lab_dataset_destroy(&set);
 }

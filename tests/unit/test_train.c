@@ -32,9 +32,8 @@ static char folder[64], store_path[96];
 static int setup(void **state) {
     (void)state;
     snprintf(folder, sizeof folder, "/tmp/locus-train-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
+    if (mkdtemp(folder) == NULL)
         return 1;
-    }
     snprintf(store_path, sizeof store_path, "%s/locus.db", folder);
     return 0;
 }
@@ -111,12 +110,10 @@ static locus_status train_here(const plan *p, lab_run *run, locus_error *error) 
                                        .context = &step};
     memset(run, 0, sizeof *run);
     locus_status status = locus_threads_set(p->threads);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_store_open(&store, store_path, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_train(store, &request, run, error);
-    }
     lab_store_close(&store);
     return status;
 }
@@ -129,9 +126,8 @@ static pid_t start(const plan *p) {
         lab_run run;
         locus_error error = {0};
         locus_status status = train_here(p, &run, &error);
-        if (status != LOCUS_OK && status != LOCUS_ERROR_INTERRUPTED && status != LOCUS_ERROR_NUMERIC) {
+        if (status != LOCUS_OK && status != LOCUS_ERROR_INTERRUPTED && status != LOCUS_ERROR_NUMERIC)
             fprintf(stderr, "%s\n", error.message);
-        }
         child_exit((int)status);
     }
     return child;
@@ -168,15 +164,13 @@ static remains look_at(const char *name) {
     char path[160];
     assert_int_equal(lab_store_open(&store, store_path, &error), LOCUS_OK);
     assert_int_equal(lab_store_run_find(store, name, &r.run, &error), LOCUS_OK);
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 5; i++)
         assert_int_equal(lab_store_metrics(store, r.run.id, names[i], &r.metrics[i], &r.counts[i], &error), LOCUS_OK);
-    }
     assert_int_equal(lab_store_finals(store, r.run.id, &r.finals, &r.final_count, &error), LOCUS_OK);
     lab_store_close(&store);
     snprintf(path, sizeof path, "%s/%s/best.safetensors", folder, name);
-    if (access(path, F_OK) == 0) {
+    if (access(path, F_OK) == 0)
         assert_int_equal(lab_file_read(path, &r.best, &r.best_bytes, &error), LOCUS_OK);
-    }
     return r;
 }
 
@@ -184,17 +178,14 @@ static void forget(remains *r) {
     lab_run_free(&r->run);
     free(r->best);
     free(r->finals);
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 5; i++)
         free(r->metrics[i]);
-    }
 }
 
 static double final_of(const remains *r, const char *set, const char *name) {
-    for (size_t i = 0; i < r->final_count; i++) {
-        if (strcmp(r->finals[i].set, set) == 0 && strcmp(r->finals[i].name, name) == 0) {
+    for (size_t i = 0; i < r->final_count; i++)
+        if (strcmp(r->finals[i].set, set) == 0 && strcmp(r->finals[i].name, name) == 0)
             return r->finals[i].value;
-        }
-    }
     return -1.0;
 }
 
@@ -273,9 +264,8 @@ static void test_killed(void **state) {
         pid_t child = start(&parts);
         random = random * 6364136223846793005u + 1442695040888963407u;
         pause_milliseconds((long)((random >> 33) % (whole_milliseconds / 4 + 10)));
-        if (attempt < 40) {
+        if (attempt < 40)
             kill(child, SIGKILL);
-        }
         status = end(child);
         assert_true(status == -1 || status == LOCUS_OK);
         killed += status == -1;
@@ -336,9 +326,8 @@ static void test_not_finite(void **state) {
     lab_model *model;
     locus_error error;
     assert_int_equal(lab_train_load(&copy, folder, &config, &model, &error), LOCUS_OK);
-    for (size_t i = 0; i < lab_model_elements(model); i++) {
+    for (size_t i = 0; i < lab_model_elements(model); i++)
         assert_true(isfinite(lab_model_values(model)[i]));
-    }
     lab_model_destroy(&model);
     forget(&r);
 }
@@ -557,17 +546,14 @@ static void test_batches(void **state) {
             tokens += batch->input_offsets[batch->samples];
         }
         bool seen[21] = {false};
-        for (size_t i = 0; i < 21; i++) {
+        for (size_t i = 0; i < 21; i++)
             seen[straight.order[i]] = true;
-        }
-        for (size_t i = 0; i < 21; i++) {
+        for (size_t i = 0; i < 21; i++)
             assert_true(seen[i]);
-        }
-        if (epoch == 0) {
+        if (epoch == 0)
             memcpy(first_order, straight.order, sizeof first_order);
-        } else {
+        else
             assert_memory_not_equal(first_order, straight.order, sizeof first_order);
-        }
         assert_int_equal(samples, 21);
         assert_int_equal(tokens, set.input_offsets[21]);
     }
@@ -732,9 +718,8 @@ static void test_encodings(void **state) {
             .setup = cases[i].setup,
             .model = {.embedding_init = cases[i].init, .architecture = cases[i].architecture},
             .pretrained = cases[i].pretrained};
-        if (lab_train_encoding(cases[i].typed, &config, a, sizeof a, &error) != LOCUS_OK) {
+        if (lab_train_encoding(cases[i].typed, &config, a, sizeof a, &error) != LOCUS_OK)
             fail_msg("%s: %s", cases[i].typed, error.message);
-        }
         assert_int_equal(locus_pattern_parse(cases[i].same_as, &parsed, &error), LOCUS_OK);
         locus_pattern_text(parsed, b, sizeof b);
         locus_pattern_destroy(&parsed);

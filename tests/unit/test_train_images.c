@@ -23,13 +23,11 @@ enum { PIXELS = 3072, EACH = 9, TESTS = 30 };
 static char data_path[96];
 
 static int setup(void **state) {
-    if (training_setup(state) != 0) {
+    if (training_setup(state) != 0)
         return 1;
-    }
     snprintf(data_path, sizeof data_path, "%s/data", training_folder());
-    if (mkdir(data_path, 0777) != 0) {
+    if (mkdir(data_path, 0777) != 0)
         return 1;
-    }
     small_images_write(data_path, EACH, TESTS);
     return 0;
 }
@@ -122,9 +120,8 @@ static void test_best_parameters(void **state) {
     assert_true(fabs((double)score.correct / TESTS - training_final(&r, "test", "accuracy")) < 1e-12);
     assert_true(fabs(score.loss / TESTS - training_final(&r, "test", "loss")) < 1e-4);
     size_t right = 0;
-    for (size_t i = 0; i < TESTS; i++) {
+    for (size_t i = 0; i < TESTS; i++)
         right += each[i];
-    }
     assert_int_equal(right, score.correct);
     lab_dataset_destroy(&set);
     lab_model_destroy(&model);

@@ -41,13 +41,11 @@ static void write_tokens(const char *set, size_t count, uint32_t random) {
 }
 
 static int setup(void **state) {
-    if (training_setup(state) != 0) {
+    if (training_setup(state) != 0)
         return 1;
-    }
     snprintf(text_path, sizeof text_path, "%s/text", training_folder());
-    if (mkdir(text_path, 0777) != 0) {
+    if (mkdir(text_path, 0777) != 0)
         return 1;
-    }
     write_tokens("train", 401, 1);
     write_tokens("dev", 90, 2);
     write_tokens("test", 137, 3);
@@ -135,9 +133,8 @@ static lab_model *trained_model(const char *name, lab_train_config *config, trai
     lab_model *model;
     locus_error error = {0};
     *r = training_look(name);
-    if (lab_train_load(&r->run, training_folder(), config, &model, &error) != LOCUS_OK) {
+    if (lab_train_load(&r->run, training_folder(), config, &model, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
-    }
     config->data.path = strcmp(config->task, "text") == 0 ? text_path : NULL;
     return model;
 }
@@ -201,9 +198,8 @@ static bool solves(lab_model *model, const lab_dataset *problems, size_t p, int3
             best = nats < least ? v : best;
             least = nats < least ? nats : least;
         }
-        if (best != target[i]) {
+        if (best != target[i])
             return false;
-        }
         tokens[prompt + i] = best;
     }
     return true;
@@ -220,9 +216,8 @@ static void test_problem_scores(void **state) {
     locus_error error;
     size_t solved = 0;
     assert_int_equal(lab_dataset_generate(&problems, &draw, &error), LOCUS_OK);
-    for (size_t p = 0; p < problems.samples; p++) {
+    for (size_t p = 0; p < problems.samples; p++)
         solved += solves(model, &problems, p, (int32_t)config.model.vocabulary);
-    }
     assert_true(solved > 0 && solved < problems.samples);
     assert_true(fabs(training_final(&r, "test", "greedy_exact") - (double)solved / (double)problems.samples) < 1e-12);
     const lab_draw whole = {draw.task, &config.data, LAB_SET_TEST, config.test_samples, 0};
@@ -283,9 +278,8 @@ static void test_expression_scores(void **state) {
         float shares[10];
         size_t best = 0;
         assert_int_equal(lab_model_classify_tokens(model, &batch, shares, &error), LOCUS_OK);
-        for (size_t c = 1; c < 10; c++) {
+        for (size_t c = 1; c < 10; c++)
             best = shares[c] > shares[best] ? c : best;
-        }
         right += (int32_t)best == set.labels[s];
         most = ++counts[set.labels[s]] > most ? counts[set.labels[s]] : most;
     }
@@ -316,9 +310,8 @@ static void test_expression_scores(void **state) {
 static void assert_refused(const lab_train_config *config, const char *said) {
     locus_error error = {0};
     assert_int_equal(lab_config_check(config, &error), LOCUS_ERROR_ARGUMENT);
-    if (strstr(error.message, said) == NULL) {
+    if (strstr(error.message, said) == NULL)
         fail_msg("'%s' is not '%s'", error.message, said);
-    }
 }
 
 static void test_refusals(void **state) {
@@ -367,9 +360,8 @@ static void assert_no_fit(const char *name, const lab_model_config *config, cons
     assert_int_equal(lab_model_create(&model, config, 1, &error), LOCUS_OK);
     const float first = lab_model_values(model)[0];
     assert_int_equal(lab_best_read(model, path, &error), LOCUS_ERROR_IO);
-    if (strstr(error.message, said) == NULL || strstr(error.message, path) == NULL) {
+    if (strstr(error.message, said) == NULL || strstr(error.message, path) == NULL)
         fail_msg("'%s' does not say '%s'", error.message, said);
-    }
     assert_memory_equal(&first, lab_model_values(model), sizeof first); /* nothing was changed */
     lab_model_destroy(&model);
 }

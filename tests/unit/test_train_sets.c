@@ -33,9 +33,8 @@ static lab_dataset set_of(const lab_train_config *config, lab_set which) {
     const lab_train_set_request request = lab_train_set_ask(config, which);
     lab_dataset set;
     locus_error error;
-    if (lab_train_set(&set, config, &request, &error) != LOCUS_OK) {
+    if (lab_train_set(&set, config, &request, &error) != LOCUS_OK)
         fail_msg("%s", error.message);
-    }
     return set;
 }
 

@@ -89,9 +89,8 @@ static void test_batches(void **state) {
                         set.target_offsets + s);
         }
     }
-    for (size_t i = 0; i < 21; i++) {
+    for (size_t i = 0; i < 21; i++)
         assert_true(seen[i]);
-    }
     lab_batcher_destroy(&batcher);
     lab_dataset_destroy(&set);
 }

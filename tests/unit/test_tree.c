@@ -30,9 +30,8 @@ static lab_tree drawn(size_t depth, size_t arity, uint32_t sample) {
 static lab_tree parsed(const char *text) {
     lab_tree tree = {0};
     locus_error error = {0};
-    if (lab_tree_parse(&tree, text, &error) != LOCUS_OK) {
+    if (lab_tree_parse(&tree, text, &error) != LOCUS_OK)
         fail_msg("%s: %s", text, error.message);
-    }
     return tree;
 }
 
@@ -122,9 +121,8 @@ static void test_order_laws(void **state) {
             for (size_t i = 1; i < n; i++) {
                 levels[i] = levels[parents[i]] + 1;
                 int32_t above = (int32_t)i - 1;
-                while (above >= 0 && above != parents[i]) {
+                while (above >= 0 && above != parents[i])
                     above = parents[above];
-                }
                 assert_true(order == LAB_ORDER_BREADTH ? levels[i] >= levels[i - 1] : above == parents[i]);
             }
         }
@@ -173,9 +171,8 @@ static void test_deep(void **state) {
     (void)state;
     const int32_t n = 100000;
     lab_tree tree = {0}, copy = {0};
-    for (int32_t i = 0; i < n; i++) {
+    for (int32_t i = 0; i < n; i++)
         assert_int_equal(lab_tree_add(&tree, i - 1, 1), i);
-    }
     assert_int_equal(lab_tree_depth(&tree), n - 1);
     char *text = lab_tree_string(&tree);
     assert_int_equal(lab_tree_parse(&copy, text, NULL), LOCUS_OK);
@@ -259,9 +256,8 @@ static void test_bad_orders(void **state) {
                {{"0", "1", "1+0"}, LOCUS_ERROR_SPEC},
                {{"0", "1", "1+x"}, LOCUS_ERROR_SPEC},
                {{"0", "1", "99999999999"}, LOCUS_ERROR_ARGUMENT}};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(lab_tree_from_paths(&tree, 3, tokens, bad[i].paths, &error), bad[i].status);
-    }
     lab_tree_destroy(&tree);
 }
 
@@ -278,9 +274,8 @@ typedef struct shapes {
 
 static void add_shape(shapes *to, const char *text, double chance) {
     size_t i = 0;
-    while (i < to->count && strcmp(to->text[i], text) != 0) {
+    while (i < to->count && strcmp(to->text[i], text) != 0)
         i++;
-    }
     if (i == to->count) {
         assert_true(to->count < MOST_SHAPES);
         strcpy(to->text[to->count++], text);
@@ -328,14 +323,12 @@ static void test_shape_distribution(void **state) {
         for (uint32_t i = 0; i < (uint32_t)draws; i++) {
             lab_tree tree = drawn(depth, 2, i);
             char text[128];
-            for (size_t node = 0; node < tree.count; node++) {
+            for (size_t node = 0; node < tree.count; node++)
                 tree.nodes[node].symbol = 0;
-            }
             assert_true(lab_tree_text(&tree, text, sizeof text) < sizeof text);
             size_t at = 0;
-            while (at < all->count && strcmp(all->text[at], text) != 0) {
+            while (at < all->count && strcmp(all->text[at], text) != 0)
                 at++;
-            }
             assert_true(at < all->count);
             all->seen[at]++;
             lab_tree_destroy(&tree);
@@ -369,9 +362,8 @@ static void test_three_children(void **state) {
         lab_tree_destroy(&tree);
     }
     assert_true(seen[0] == 0);
-    for (size_t i = 1; i <= 3; i++) {
+    for (size_t i = 1; i <= 3; i++)
         square += (seen[i] - draws * chance[i]) * (seen[i] - draws * chance[i]) / (draws * chance[i]);
-    }
     assert_true(square < 13.8);                            /* 2 degrees */
     assert_true(fabs(first / seen[1] - 1.0 / 3) < 0.0165); /* sides at random: 3.5 standard errors */
 }

@@ -33,9 +33,8 @@ static field sown(const char *task, lab_order order, size_t arity, size_t spare)
     const lab_draw draw = {lab_task_find(task), &made.options, LAB_SET_TEST, 300, 9};
     assert_int_equal(lab_dataset_generate(&made.set, &draw, &error), LOCUS_OK);
     made.limits = calloc(made.set.samples, sizeof *made.limits);
-    for (size_t s = 0; s < made.set.samples; s++) {
+    for (size_t s = 0; s < made.set.samples; s++)
         made.limits[s] = made.set.target_offsets[s + 1] - made.set.target_offsets[s] + spare;
-    }
     return made;
 }
 
@@ -77,9 +76,8 @@ static void test_targets(void **state) {
                                             of.set.input_offsets,    of.set.input, of.limits};
             assert_int_equal(lab_grower_create(&of.grower, &input, NULL), LOCUS_OK);
             for (int round = 0; round < 2; round++) {
-                for (size_t s = 0; s < of.set.samples; s++) {
+                for (size_t s = 0; s < of.set.samples; s++)
                     check_sample(&of, s);
-                }
                 lab_grower_restart(of.grower);
             }
             clear(&of);
@@ -171,12 +169,10 @@ static void test_truncated(void **state) {
     lab_grower *grower;
     int32_t parent, branch;
     assert_int_equal(lab_grower_create(&grower, &given, NULL), LOCUS_OK);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
         assert_int_equal(lab_grower_grow(grower, 0, tokens[i], &parent, &branch), i < 2);
-    }
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 5; i++)
         assert_int_equal(lab_grower_grow(grower, 1, tokens[i], &parent, &branch), i < 4);
-    }
     lab_grower_destroy(&grower);
 }
 

@@ -234,12 +234,11 @@ typedef struct job {
 
 static void *as_dtype(const double *from, size_t count, locus_dtype dtype) {
     void *copy = grab(count, sizeof(double));
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (dtype == LOCUS_FLOAT64)
             ((double *)copy)[i] = from[i];
         else
             ((float *)copy)[i] = (float)from[i];
-    }
     return copy;
 }
 

@@ -23,9 +23,8 @@ static lab_dataset draw(const char *task, const lab_task_options *options, lab_s
     lab_dataset set;
     locus_error error = {0};
     const lab_draw wanted = {lab_task_find(task), options, which, samples, seed};
-    if (lab_dataset_generate(&set, &wanted, &error) != LOCUS_OK) {
+    if (lab_dataset_generate(&set, &wanted, &error) != LOCUS_OK)
         fail_msg("%s: %s", task, error.message);
-    }
     return set;
 }
 
@@ -113,9 +112,8 @@ static void rewrite_copy(const char *input, char *target) {
 static void add_mirrored(const char *tree, char *target) {
     const char *children[8];
     size_t count = 0;
-    for (const char *child = first_child(tree); child != NULL; child = next_child(child)) {
+    for (const char *child = first_child(tree); child != NULL; child = next_child(child))
         children[count++] = child;
-    }
     sprintf(target + strlen(target), is_leaf(tree) ? "%d" : "(%d", symbol_at(tree));
     while (count > 0) {
         strcat(target, " ");
@@ -158,9 +156,8 @@ static void rewrite_c3(const char *input, char *target) {
 static const char *find_symbol(const char *tree, int symbol) {
     for (const char *at = tree; *at != '\0'; at++) {
         bool begins = isdigit((unsigned char)*at) && (at == tree || !isdigit((unsigned char)at[-1]));
-        if (begins && atoi(at) == symbol) {
+        if (begins && atoi(at) == symbol)
             return at > tree && at[-1] == '(' ? at - 1 : at;
-        }
     }
     return NULL;
 }
@@ -202,9 +199,8 @@ static int value_of(const char *tree) {
     int sum = symbol_at(tree) - 1;
     if (!is_leaf(tree)) {
         sum = 0;
-        for (const char *child = first_child(tree); child != NULL; child = next_child(child)) {
+        for (const char *child = first_child(tree); child != NULL; child = next_child(child))
             sum += value_of(child);
-        }
     }
     return sum % 3;
 }
@@ -341,9 +337,8 @@ static void test_symbols(void **state) {
     options.symbols = 6;
     lab_dataset set = draw("tree-reorder", &options, LAB_SET_TRAIN, 200, 0);
     const lab_task *task = lab_task_find("tree-reorder");
-    for (size_t i = 0; i < set.input_offsets[200]; i++) {
+    for (size_t i = 0; i < set.input_offsets[200]; i++)
         assert_in_range(set.input[i], 1, 6);
-    }
     assert_int_equal(task->children(&options, 0, NULL, 3), 0);
     assert_int_equal(task->children(&options, 0, NULL, 4), 2);
     assert_int_equal(task->children(&options, 0, NULL, 7), 0);

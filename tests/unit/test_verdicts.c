@@ -220,9 +220,8 @@ static void test_learning_less(void **state) {
                : ahead ? LAB_SUPPORTED
                        : LAB_CONTRADICTED,
                open ? LAB_REASON_LEARNING : LAB_REASON_NONE);
-            if (open) {
+            if (open)
                 assert_int_equal(judge(&one).learner_column, side < 2 ? 2 : 3);
-            }
         }
     }
 }

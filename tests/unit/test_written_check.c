@@ -81,9 +81,8 @@ static int setup(void **state) {
                                               .row_count = 3};
     OK(lab_reproduction_make(&table, &request, &failed));
     OK(lab_store_open(&store, ":memory:", &failed));
-    for (size_t i = 0; i < 18; i++) {
+    for (size_t i = 0; i < 18; i++)
         plant_run((lab_reproduction_place){i / 6, i / 3 % 2, i % 3});
-    }
     result.chance[0] = result.chance[1] = 0.06;
     OK(lab_result_read(&result, &table, store, &failed));
     OK(lab_findings_make(&findings, &table, &result, &failed));
@@ -118,15 +117,13 @@ static size_t check(const char *own) {
 }
 
 static void passes(const char *own) {
-    if (check(own) != 0) {
+    if (check(own) != 0)
         fail_msg("%s\n%s", own, told);
-    }
 }
 
 static void fails(const char *own, const char *says) {
-    if (check(own) != 1 || strstr(told, says) == NULL) {
+    if (check(own) != 1 || strstr(told, says) == NULL)
         fail_msg("%s\n%s instead of\n%s", own, told, says);
-    }
 }
 
 /* A page of sentences, each of which is true of the planted runs. */
@@ -168,14 +165,12 @@ static void test_every_digit(void **state) {
     const char *plain = strstr(page, "300 steps"); /* no result, and no number that is looked at */
     for (char *at = page; *at != '\0'; at++) {
         at += *at == '(' && at[-1] == ']' ? strcspn(at, ")") : 0;
-        if (!isdigit((unsigned char)*at) || (at >= plain && at < plain + 3)) {
+        if (!isdigit((unsigned char)*at) || (at >= plain && at < plain + 3))
             continue;
-        }
         const char digit = *at;
         *at = digit == '9' ? '8' : (char)(digit + 1);
-        if (check(page) == 0) {
+        if (check(page) == 0)
             fail_msg("not noticed: %.40s", at);
-        }
         *at = digit;
         changed++;
     }
@@ -189,11 +184,9 @@ static void test_dates(void **state) {
     static const bool numbers[] = {false, true, true, false, true, false, true};
     lab_written_number found;
     (void)state;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (lab_written_number_read(texts[i], texts[i], &found) != numbers[i]) {
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (lab_written_number_read(texts[i], texts[i], &found) != numbers[i])
             fail_msg("'%s' is %sa number", texts[i], numbers[i] ? "not taken for " : "taken for ");
-        }
-    }
     assert_true(lab_written_number_read("2026 %-1", "2026 %-1", &found) && found.percent);
 }
 
@@ -232,9 +225,8 @@ static void test_counts(void **state) {
 static void test_verdicts(void **state) {
     (void)state;
     bool all = true;
-    for (size_t i = 1; i < findings.count; i++) {
+    for (size_t i = 1; i < findings.count; i++)
         all = all && findings.findings[i].verdict == findings.findings[0].verdict;
-    }
     assert_true(findings.count > 1 && !all); /* or there would be nothing to link */
     for (size_t i = 0; i < findings.count; i++) {
         const lab_finding *one = &findings.findings[i];

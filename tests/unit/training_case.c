@@ -22,9 +22,8 @@ static char folder[64], store_path[96];
 int training_setup(void **state) {
     (void)state;
     snprintf(folder, sizeof folder, "/tmp/locus-training-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
+    if (mkdtemp(folder) == NULL)
         return 1;
-    }
     snprintf(store_path, sizeof store_path, "%s/locus.db", folder);
     return 0;
 }
@@ -42,9 +41,8 @@ const char *training_folder(void) {
 
 static bool look(void *context, const lab_progress *progress) {
     const training_plan *plan = context;
-    if (plan->kill_at != 0 && progress->step >= plan->kill_at) {
+    if (plan->kill_at != 0 && progress->step >= plan->kill_at)
         raise(SIGKILL);
-    }
     return plan->stop_at == 0 || progress->step < plan->stop_at;
 }
 
@@ -61,12 +59,10 @@ static locus_status train_here(const training_plan *plan, locus_error *error) {
                                        .context = &copy};
     memset(&run, 0, sizeof run);
     locus_status status = locus_threads_set(plan->threads);
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_store_open(&store, store_path, error);
-    }
-    if (status == LOCUS_OK) {
+    if (status == LOCUS_OK)
         status = lab_train(store, &request, &run, error);
-    }
     lab_run_free(&run);
     lab_store_close(&store);
     return status;
@@ -79,9 +75,8 @@ int training_run(const training_plan *plan) {
     if (child == 0) {
         locus_error error = {0};
         locus_status status = train_here(plan, &error);
-        if (status != LOCUS_OK && status != LOCUS_ERROR_INTERRUPTED) {
+        if (status != LOCUS_OK && status != LOCUS_ERROR_INTERRUPTED)
             fprintf(stderr, "%s: %s\n", plan->name, error.message);
-        }
         child_exit((int)status);
     }
     int status;
@@ -105,9 +100,8 @@ training_remains training_look(const char *name) {
     }
     lab_store_close(&store);
     snprintf(path, sizeof path, "%s/%s/best.safetensors", folder, name);
-    if (access(path, F_OK) == 0) {
+    if (access(path, F_OK) == 0)
         assert_int_equal(lab_file_read(path, &r.best, &r.best_bytes, &error), LOCUS_OK);
-    }
     return r;
 }
 
@@ -115,17 +109,14 @@ void training_forget(training_remains *r) {
     lab_run_free(&r->run);
     free(r->best);
     free(r->finals);
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 5; i++)
         free(r->metrics[i]);
-    }
 }
 
 double training_final(const training_remains *r, const char *set, const char *name) {
-    for (size_t i = 0; i < r->final_count; i++) {
-        if (strcmp(r->finals[i].set, set) == 0 && strcmp(r->finals[i].name, name) == 0) {
+    for (size_t i = 0; i < r->final_count; i++)
+        if (strcmp(r->finals[i].set, set) == 0 && strcmp(r->finals[i].name, name) == 0)
             return r->finals[i].value;
-        }
-    }
     return -1.0;
 }
 

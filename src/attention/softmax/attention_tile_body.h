@@ -222,12 +222,11 @@ static kept_rows kept_at(const lane *l, locus_role role, size_t token, size_t co
 
 static void copy_rows(const lane *l, const run *r, const real *x, ptrdiff_t x_stride, real *y, ptrdiff_t y_stride) {
     size_t dim = role_dim(l, r->role);
-    for (size_t i = 0; i < r->count; i++, x += x_stride, y += y_stride) {
+    for (size_t i = 0; i < r->count; i++, x += x_stride, y += y_stride)
         if (r->scale != (real)1)
             l->kernels->scale(dim, r->scale, x, y);
         else if (x != y)
             memcpy(y, x, dim * sizeof(real));
-    }
 }
 
 /* y = scale · operator x, in blocks that the operator's scratch is made for. */

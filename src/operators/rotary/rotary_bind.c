@@ -190,11 +190,10 @@ static locus_status make_matrices(locus_rotary *rotary, locus_matrix_job *job, c
     job->work = locus_owned_get(&passing, work, sizeof(double));
     job->status = locus_owned_get(&passing, tables, sizeof *job->status);
     locus_status status = LOCUS_OK;
-    if (!job->U || !job->V || !job->U32 || !job->V32 || !job->work || !job->status) {
+    if (!job->U || !job->V || !job->U32 || !job->V32 || !job->work || !job->status)
         status = locus_owned_fail(error, work, sizeof(double));
-    } else {
+    else
         status = run_job(job, tables, error);
-    }
     locus_owned_release(&passing);
     rotary->kind = job->kind;
     rotary->A = A;

@@ -49,16 +49,13 @@ void fault_allocator_arm(const fault *wanted) {
 }
 
 static bool fails(const void *caller, bool resizes) {
-    if (number == 0 || (resizing && !resizes) || (uintptr_t)caller < begin || (uintptr_t)caller >= end) {
+    if (number == 0 || (resizing && !resizes) || (uintptr_t)caller < begin || (uintptr_t)caller >= end)
         return false;
-    }
     const long now = ++fault_shared->counted;
-    if (now != number && !(lasting && now > number)) {
+    if (now != number && !(lasting && now > number))
         return false;
-    }
-    if (fault_shared->fired++ == 0) {
+    if (fault_shared->fired++ == 0)
         fault_shared->depth = backtrace(fault_shared->trace, TRACE_DEPTH);
-    }
     errno = ENOMEM;
     return true;
 }
@@ -99,9 +96,8 @@ void *aligned_alloc(size_t alignment, size_t bytes) {
 
 int posix_memalign(void **block, size_t alignment, size_t bytes) {
     void *made = FAILS(false) ? NULL : __libc_memalign(alignment, bytes);
-    if (made == NULL) {
+    if (made == NULL)
         return ENOMEM;
-    }
     *block = made;
     return 0;
 }

@@ -96,9 +96,8 @@ int fault_calls_filter(void) {
     lines[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     lines[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF);
     const struct sock_fprog program = {.len = at, .filter = lines};
-    if (FAULT_ARCHITECTURE == 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+    if (FAULT_ARCHITECTURE == 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return -1;
-    }
     return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
 }
 
@@ -111,11 +110,9 @@ typedef struct verdict {
 } verdict;
 
 static const call *find(int number) {
-    for (size_t i = 0; i < CALLS; i++) {
-        if (calls[i].number == number) {
+    for (size_t i = 0; i < CALLS; i++)
+        if (calls[i].number == number)
             return &calls[i];
-        }
-    }
     return NULL;
 }
 
@@ -129,14 +126,11 @@ static pid_t process_of(pid_t thread) {
     snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
     FILE *stream = fopen(path, "r");
     int process = (int)thread;
-    while (stream != NULL && fgets(line, sizeof line, stream) != NULL) {
-        if (sscanf(line, "Tgid: %d", &process) == 1) {
+    while (stream != NULL && fgets(line, sizeof line, stream) != NULL)
+        if (sscanf(line, "Tgid: %d", &process) == 1)
             break;
-        }
-    }
-    if (stream != NULL) {
+    if (stream != NULL)
         fclose(stream);
-    }
     return process;
 }
 
@@ -144,9 +138,8 @@ static pid_t process_of(pid_t thread) {
  * says, which its other end waits for. */
 static bool concerns_pipe(const struct seccomp_notif *asked) {
     char path[64], target[16] = "";
-    if (asked->data.nr != SYS_write && asked->data.nr != SYS_writev && asked->data.nr != SYS_close) {
+    if (asked->data.nr != SYS_write && asked->data.nr != SYS_writev && asked->data.nr != SYS_close)
         return false;
-    }
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)asked->pid, (int)asked->data.args[0]);
     return readlink(path, target, sizeof target - 1) > 0 && strncmp(target, "pipe:", 5) == 0;
 }
@@ -154,11 +147,9 @@ static bool concerns_pipe(const struct seccomp_notif *asked) {
 static bool writes_files(int number) {
     static const int writing[] = {SYS_write,     SYS_writev,    SYS_pwrite64, SYS_fsync,
                                   SYS_fdatasync, SYS_ftruncate, SYS_fallocate};
-    for (size_t i = 0; i < sizeof writing / sizeof *writing; i++) {
-        if (number == writing[i]) {
+    for (size_t i = 0; i < sizeof writing / sizeof *writing; i++)
+        if (number == writing[i])
             return true;
-        }
-    }
     return false;
 }
 
@@ -208,23 +199,19 @@ static bool do_half(const struct seccomp_notif *asked, struct seccomp_notif_resp
 
 static int code_for(const call *called, size_t variant) {
     size_t count = 0;
-    while (count < CODES && called->codes[count] != 0) {
+    while (count < CODES && called->codes[count] != 0)
         count++;
-    }
     return called->codes[variant % count];
 }
 
 /* The error that this call shall give, SHORT, or 0. */
 static int decide(verdict *over, const call *called, bool pipe) {
-    if (over->lasting_code != 0 && over->lasting_call == called->number && pipe) {
+    if (over->lasting_code != 0 && over->lasting_call == called->number && pipe)
         return 0;
-    }
-    if (over->lasting_code != 0 && over->lasting_call == called->number) {
+    if (over->lasting_code != 0 && over->lasting_call == called->number)
         return over->lasting_code;
-    }
-    if (over->wanted->kind != FAULT_CALL || ++fault_shared->counted != over->wanted->number) {
+    if (over->wanted->kind != FAULT_CALL || ++fault_shared->counted != over->wanted->number)
         return 0;
-    }
     const int code = pipe ? SHORT : code_for(called, over->wanted->variant);
     /* A signal comes and goes; for a lock SQLite waits half a minute each time it is asked. */
     const bool waits = code == EINTR || called->number == SYS_fcntl || called->number == SYS_flock;
@@ -242,9 +229,8 @@ static int decide(verdict *over, const call *called, bool pipe) {
 
 static void answer_one(int listener, verdict *over) {
     struct seccomp_notif asked = {0};
-    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) {
+    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0)
         return; /* its process was killed meanwhile */
-    }
     struct seccomp_notif_resp answer = {.id = asked.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
     const call *called = find(asked.data.nr);
     const bool spared = called == NULL || (asked.data.nr == SYS_write && asked.data.args[0] == STDERR_FILENO) ||
@@ -260,13 +246,11 @@ static void answer_one(int listener, verdict *over) {
     } else if (!spared) {
         code = decide(over, called, concerns_pipe(&asked));
     }
-    if (code == EINTR && reads_script(&asked.data) && is_foreign((pid_t)asked.pid)) {
+    if (code == EINTR && reads_script(&asked.data) && is_foreign((pid_t)asked.pid))
         code = 0; /* no signal interrupts the reading of a file; gnuplot would lose a line and go on */
-    }
     if (code == SHORT) {
-        if (moves_bytes(asked.data.nr) && do_half(&asked, &answer)) {
+        if (moves_bytes(asked.data.nr) && do_half(&asked, &answer))
             answer.flags = 0;
-        }
     } else if (code != 0) {
         answer.flags = 0;
         answer.error = -code;
@@ -280,16 +264,13 @@ bool fault_calls_answer(int listener, pid_t child, const fault *wanted, double s
     for (;;) {
         struct pollfd waiting = {.fd = listener, .events = POLLIN};
         const double left = end - fault_seconds_now();
-        if (left <= 0) {
+        if (left <= 0)
             return false;
-        }
-        if (poll(&waiting, 1, (int)(1000 * left) + 1) <= 0) {
+        if (poll(&waiting, 1, (int)(1000 * left) + 1) <= 0)
             continue;
-        }
-        if ((waiting.revents & POLLIN) != 0) {
+        if ((waiting.revents & POLLIN) != 0)
             answer_one(listener, &over);
-        } else if ((waiting.revents & (POLLHUP | POLLERR)) != 0) {
+        else if ((waiting.revents & (POLLHUP | POLLERR)) != 0)
             return true;
-        }
     }
 }

@@ -52,20 +52,17 @@ void fault_folder_copy(const char *from, const char *to) {
     DIR *entries = opendir(from);
     for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
         char source[1024], target[1024];
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        }
         snprintf(source, sizeof source, "%s/%s", from, entry->d_name);
         snprintf(target, sizeof target, "%s/%s", to, entry->d_name);
-        if (entry->d_type == DT_DIR) {
+        if (entry->d_type == DT_DIR)
             fault_folder_copy(source, target);
-        } else {
+        else
             copy_file(source, target);
-        }
     }
-    if (entries != NULL) {
+    if (entries != NULL)
         closedir(entries);
-    }
 }
 
 /* ---- stores ---- */
@@ -101,13 +98,11 @@ char *fault_store_text(const char *path) {
     size_t bytes = 0;
     sqlite3 *database = NULL;
     FILE *text = open_memstream(&data, &bytes);
-    if (sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK) {
-        for (size_t i = 0; i < sizeof store_questions / sizeof *store_questions; i++) {
+    if (sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK)
+        for (size_t i = 0; i < sizeof store_questions / sizeof *store_questions; i++)
             write_rows(database, store_questions[i], text);
-        }
-    } else {
+    else
         fprintf(text, "unreadable\n");
-    }
     sqlite3_close(database);
     fclose(text);
     return data;
@@ -125,18 +120,15 @@ static void read_below(fault_tree *tree, const char *folder, const char *below) 
     snprintf(full, sizeof full, "%s/%s", folder, below);
     DIR *entries = opendir(full);
     for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        }
         snprintf(path, sizeof path, "%s%s%s", below, *below == '\0' ? "" : "/", entry->d_name);
         add_file(tree, path, entry->d_type == DT_DIR);
-        if (entry->d_type == DT_DIR) {
+        if (entry->d_type == DT_DIR)
             read_below(tree, folder, path);
-        }
     }
-    if (entries != NULL) {
+    if (entries != NULL)
         closedir(entries);
-    }
 }
 
 static int by_path(const void *a, const void *b) {
@@ -146,9 +138,8 @@ static int by_path(const void *a, const void *b) {
 void fault_tree_list(fault_tree *tree, const char *folder) {
     *tree = (fault_tree){0};
     read_below(tree, folder, "");
-    if (tree->count > 0) {
+    if (tree->count > 0)
         qsort(tree->files, tree->count, sizeof *tree->files, by_path);
-    }
 }
 
 /* A page says when it was made, to the minute: that does not count. */
@@ -156,12 +147,10 @@ static void mask_dates(char *text) {
     static const char shape[] = "####-##-## ##:## UTC";
     for (; *text != '\0'; text++) {
         size_t i = 0;
-        while (shape[i] != '\0' && (shape[i] == '#' ? isdigit((unsigned char)text[i]) != 0 : text[i] == shape[i])) {
+        while (shape[i] != '\0' && (shape[i] == '#' ? isdigit((unsigned char)text[i]) != 0 : text[i] == shape[i]))
             i++;
-        }
-        if (shape[i] == '\0') {
+        if (shape[i] == '\0')
             memcpy(text, shape, i);
-        }
     }
 }
 
@@ -177,9 +166,8 @@ void fault_tree_read(fault_tree *tree, const char *folder) {
             file->bytes = strlen(file->data);
         } else if (!file->folder) {
             file->data = fault_file_read(full, &file->bytes);
-            if (fnmatch("*.html", file->path, 0) == 0) {
+            if (fnmatch("*.html", file->path, 0) == 0)
                 mask_dates(file->data);
-            }
         }
     }
 }
@@ -194,11 +182,9 @@ void fault_tree_free(fault_tree *tree) {
 }
 
 const fault_file *fault_tree_find(const fault_tree *tree, const char *path) {
-    for (size_t i = 0; i < tree->count; i++) {
-        if (strcmp(tree->files[i].path, path) == 0) {
+    for (size_t i = 0; i < tree->count; i++)
+        if (strcmp(tree->files[i].path, path) == 0)
             return &tree->files[i];
-        }
-    }
     return NULL;
 }
 

@@ -72,9 +72,8 @@ void fault_reference_make(fault_reference *reference, const fault_case *which) {
     run_well(which, &run);
     reference->seconds = fault_seconds_now() - began;
     fault_tree_read(&reference->after, "work");
-    if (which->trains && reference->seconds < 1.1) {
+    if (which->trains && reference->seconds < 1.1)
         usleep(1100000);
-    }
     run_well(which, &again);
     fault_tree_read(&other, "work");
     mark_what_varies(&reference->after, &other);
@@ -129,13 +128,11 @@ static const char *find_left(const fault_reference *reference, bool through) {
     for (size_t i = 0; i < now.count && found[0] == '\0'; i++) {
         const char *path = now.files[i].path;
         if (fault_tree_find(&reference->before, path) == NULL && fault_tree_find(&reference->after, path) == NULL &&
-            (through || !may_be_kept(reference->which, path))) {
+            (through || !may_be_kept(reference->which, path)))
             snprintf(found, sizeof found, "%s", path);
-        }
     }
-    if (found[0] == '\0' && temporary.count > 0) {
+    if (found[0] == '\0' && temporary.count > 0)
         snprintf(found, sizeof found, "TMPDIR/%s", temporary.files[0].path);
-    }
     fault_tree_free(&now);
     fault_tree_free(&temporary);
     return found[0] == '\0' ? NULL : found;
@@ -149,9 +146,8 @@ static const char *find_other(const fault_reference *reference) {
     found[0] = '\0';
     for (size_t i = 0; i < reference->after.count && found[0] == '\0'; i++) {
         const fault_file *good = &reference->after.files[i], *file = fault_tree_find(&now, good->path);
-        if (file == NULL || (!good->varies && !fault_file_same(file, good))) {
+        if (file == NULL || (!good->varies && !fault_file_same(file, good)))
             snprintf(found, sizeof found, "%s%s", good->path, file == NULL ? " is missing" : " differs");
-        }
     }
     fault_tree_free(&now);
     return found[0] == '\0' ? NULL : found;
@@ -168,15 +164,12 @@ static const char *find_damaged(const fault_reference *reference) {
                          *good = fault_tree_find(&reference->after, file->path);
         const bool whole = (old != NULL && fault_file_same(file, old)) ||
                            (good != NULL && (good->varies || fault_file_same(file, good)));
-        if (!whole && (old != NULL || good != NULL)) {
+        if (!whole && (old != NULL || good != NULL))
             snprintf(found, sizeof found, "%s is neither old nor new", file->path);
-        }
     }
-    for (size_t i = 0; i < reference->before.count && found[0] == '\0'; i++) {
-        if (fault_tree_find(&now, reference->before.files[i].path) == NULL) {
+    for (size_t i = 0; i < reference->before.count && found[0] == '\0'; i++)
+        if (fault_tree_find(&now, reference->before.files[i].path) == NULL)
             snprintf(found, sizeof found, "%s is gone", reference->before.files[i].path);
-        }
-    }
     fault_tree_free(&now);
     return found[0] == '\0' ? NULL : found;
 }
@@ -216,9 +209,8 @@ static void remember(const Dl_info *facts, const void *address) {
              facts->dli_sname == NULL ? "a function without a name" : "in or after ",
              facts->dli_sname == NULL ? "" : facts->dli_sname);
     for (size_t i = 0; i <= inside_count && i < INSIDE; i++) {
-        if (i == inside_count) {
+        if (i == inside_count)
             snprintf(inside[inside_count++].where, sizeof where, "%s", where);
-        }
         if (strcmp(inside[i].where, where) == 0) {
             inside[i].times++;
             return;
@@ -227,9 +219,8 @@ static void remember(const Dl_info *facts, const void *address) {
 }
 
 void fault_judge_tell_inside(void) {
-    for (size_t i = 0; i < inside_count; i++) {
+    for (size_t i = 0; i < inside_count; i++)
         printf("  crashed inside a library, %ld times: %s\n", inside[i].times, inside[i].where);
-    }
 }
 
 /* Libraries that use what they were not given (seen: OpenSSL 3.0, oneDNN 2.6). Nothing here can mend that; what was
@@ -241,18 +232,16 @@ static bool crashed_inside(void) {
         Dl_info facts;
         const char *name = dladdr(fault_shared->crash[i], &facts) != 0 ? facts.dli_fname : NULL;
         bool passes = name == NULL; /* code made at run time */
-        for (size_t k = 0; name != NULL && k < sizeof between / sizeof *between; k++) {
+        for (size_t k = 0; name != NULL && k < sizeof between / sizeof *between; k++)
             passes = passes || strstr(name, between[k]) != NULL;
-        }
         for (size_t k = 0; name != NULL && k < sizeof theirs / sizeof *theirs; k++) {
             if (strstr(name, theirs[k]) != NULL) {
                 remember(&facts, fault_shared->crash[i]);
                 return true;
             }
         }
-        if (!passes) {
+        if (!passes)
             return false;
-        }
     }
     return false;
 }
@@ -268,11 +257,10 @@ static void judge_message(const fault_reference *reference, const fault *wanted,
         counts->inside++;
         return;
     }
-    if (strncmp(line, "locus: ", 7) != 0 || (lines != 1 && !reference->which->jobs)) {
+    if (strncmp(line, "locus: ", 7) != 0 || (lines != 1 && !reference->which->jobs))
         flaw = "not one line 'locus: …'";
-    } else if (wanted->kind == FAULT_ALLOCATION && strcasestr(run->err, "memory") == NULL) {
+    else if (wanted->kind == FAULT_ALLOCATION && strcasestr(run->err, "memory") == NULL)
         flaw = "the message does not say memory";
-    }
     if (flaw != NULL) {
         counts->silent++;
         tell(reference, wanted, flaw, run->err);
@@ -318,9 +306,8 @@ static void judge_after(const fault_reference *reference, const fault *wanted, f
     fault_run_case(reference->which, &no_fault, &run);
     *fault_shared = first;
     const char *other = run.state == 0 && !run.hung ? find_other(reference) : run.err;
-    if (other == NULL && !reference->which->trains && !reference->out_varies && strcmp(run.out, reference->out) != 0) {
+    if (other == NULL && !reference->which->trains && !reference->out_varies && strcmp(run.out, reference->out) != 0)
         other = run.out;
-    }
     if (other != NULL) {
         counts->wrong++;
         tell(reference, wanted, "the run after it", other);
@@ -347,9 +334,8 @@ bool fault_try(const fault_reference *reference, const fault *wanted, fault_coun
         counts->left++;
         tell(reference, wanted, "left behind", left);
     }
-    if (fired && (reference->which->trains || killed || wanted->kind != FAULT_ALLOCATION)) {
+    if (fired && (reference->which->trains || killed || wanted->kind != FAULT_ALLOCATION))
         judge_after(reference, wanted, counts);
-    }
     fault_run_free(&run);
     return fired;
 }
@@ -404,9 +390,8 @@ void fault_try_pair(const fault_reference *reference, fault_counts *counts) {
     if (child == 0) {
         fault_run run;
         /* Its output and temporary files are its own. */
-        if (mkdir("beside", 0777) != 0 || chdir("beside") != 0 || symlink("../work", "work") != 0) {
+        if (mkdir("beside", 0777) != 0 || chdir("beside") != 0 || symlink("../work", "work") != 0)
             _exit(99);
-        }
         fault_run_case(reference->which, &wanted, &run);
         const bool refused = WIFEXITED(run.state) && WEXITSTATUS(run.state) == 1 && strncmp(run.err, "locus: ", 7) == 0;
         _exit(run.state == 0 || refused ? 0 : 1);

@@ -29,9 +29,8 @@ double fault_seconds_now(void) {
 
 static void redirect(const char *path, int flags, int to) {
     const int file = open(path, flags, 0666);
-    if (file < 0 || dup2(file, to) < 0) {
+    if (file < 0 || dup2(file, to) < 0)
         _exit(99);
-    }
     close(file);
 }
 
@@ -52,9 +51,8 @@ static void send_descriptor(int socket, int descriptor) {
             .cmsg_len = CMSG_LEN(sizeof descriptor), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
         memcpy(CMSG_DATA(&control.header), &descriptor, sizeof descriptor);
     }
-    if (sendmsg(socket, &message, 0) != 1) {
+    if (sendmsg(socket, &message, 0) != 1)
         _exit(98);
-    }
 }
 
 static int receive_descriptor(int socket) {
@@ -64,9 +62,8 @@ static int receive_descriptor(int socket) {
     struct iovec content = {&byte, 1};
     struct msghdr message = {
         .msg_iov = &content, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    if (recvmsg(socket, &message, 0) == 1 && byte == 1) {
+    if (recvmsg(socket, &message, 0) == 1 && byte == 1)
         memcpy(&descriptor, CMSG_DATA(&control.header), sizeof descriptor);
-    }
     return descriptor;
 }
 
@@ -97,14 +94,12 @@ static void become(const fault_case *which, const fault *wanted, int socket) {
     static char program[] = "locus";
     static char *words[CASE_WORDS + 1] = {program};
     int count = 1;
-    for (; which->words[count - 1] != NULL; count++) {
+    for (; which->words[count - 1] != NULL; count++)
         words[count] = strdup(which->words[count - 1]);
-    }
     setpgid(0, 0);
     watch_crashes();
-    if (chdir("work") != 0) {
+    if (chdir("work") != 0)
         _exit(99);
-    }
     redirect("/dev/null", O_RDONLY, STDIN_FILENO);
     redirect("../out", O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
     redirect("../err", O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
@@ -123,9 +118,8 @@ static bool wait_until(pid_t child, double end) {
     const int handle = (int)syscall(SYS_pidfd_open, child, 0);
     struct pollfd waiting = {.fd = handle, .events = POLLIN};
     bool ended = false;
-    while (!ended && end > fault_seconds_now()) {
+    while (!ended && end > fault_seconds_now())
         ended = poll(&waiting, 1, (int)(1000 * (end - fault_seconds_now())) + 1) > 0;
-    }
     close(handle);
     return ended;
 }
@@ -160,17 +154,15 @@ static bool reap(pid_t child, int *state) {
     for (bool left = true; left;) {
         int one;
         const pid_t ended = waitpid(-1, &one, WNOHANG);
-        if (ended == child) {
+        if (ended == child)
             *state = one;
-        }
         left = ended >= 0 || errno == EINTR;
         if (left && fault_seconds_now() > end) {
             kill(-child, SIGKILL);
             return false;
         }
-        if (ended == 0) {
+        if (ended == 0)
             sleep_until(fault_seconds_now() + 0.0005);
-        }
     }
     return true;
 }
@@ -186,16 +178,14 @@ void fault_run_case(const fault_case *which, const fault *wanted, fault_run *run
         exit(1);
     }
     const pid_t child = fork();
-    if (child == 0) {
+    if (child == 0)
         become(which, wanted, ends[1]);
-    }
     setpgid(child, child);
     close(ends[1]);
     run->hung = !watch(child, wanted, ends[0]);
     close(ends[0]);
-    if (run->hung) {
+    if (run->hung)
         kill(-child, SIGKILL);
-    }
     run->hung = !reap(child, &run->state) || run->hung;
     run->fired = fault_shared->fired > 0;
     run->counted = fault_shared->counted;
@@ -212,8 +202,7 @@ void fault_run_free(fault_run *run) {
 bool fault_calls_possible(void) {
     int state = 0;
     const pid_t child = fork();
-    if (child == 0) {
+    if (child == 0)
         _exit(fault_calls_filter() >= 0 ? 0 : 1);
-    }
     return waitpid(child, &state, 0) == child && state == 0;
 }

@@ -77,17 +77,15 @@ static void try_calls(const fault_reference *reference, long samples, fault_coun
 static void try_kills(fault_reference *reference, long samples, fault_counts *counts) {
     reference->calls = count(reference->which, FAULT_CALL);
     long kills = 0, trainings = 0;
-    for (; kills < samples; trainings++) {
+    for (; kills < samples; trainings++)
         kills += fault_kill_through(reference, samples - kills, counts);
-    }
     fault_try_pair(reference, counts);
     printf("  %-18s %ld kills in %ld trainings\n", reference->which->name, kills, trainings);
 }
 
 static long samples_of(const request *asked, const fault_case *which) {
-    if (asked->samples > 0) {
+    if (asked->samples > 0)
         return asked->samples;
-    }
     if (asked->mode[0] == 'a') {
         const long some = which->trains ? 12 : 250;
         return which->resizing || (asked->full && !which->trains) ? 0 : asked->full ? 2000 : some;
@@ -97,18 +95,16 @@ static long samples_of(const request *asked, const fault_case *which) {
 
 static void try_case(const request *asked, const fault_case *which, fault_counts *counts) {
     fault_reference reference;
-    if (asked->only != NULL ? strcmp(asked->only, which->name) != 0 : !asked->full && !which->in_short) {
+    if (asked->only != NULL ? strcmp(asked->only, which->name) != 0 : !asked->full && !which->in_short)
         return;
-    }
     fault_reference_make(&reference, which);
     const long samples = samples_of(asked, which);
-    if (asked->mode[0] == 'a') {
+    if (asked->mode[0] == 'a')
         try_allocations(&reference, samples, counts);
-    } else if (asked->mode[0] == 'c') {
+    else if (asked->mode[0] == 'c')
         try_calls(&reference, samples, counts);
-    } else {
+    else
         try_kills(&reference, samples, counts);
-    }
     fflush(stdout);
     fault_reference_free(&reference);
 }
@@ -150,9 +146,8 @@ static int try_one(int argc, char **argv) {
 static char scratch[512];
 
 static void remove_scratch(void) {
-    if (chdir("/") == 0) {
+    if (chdir("/") == 0)
         fault_folder_remove(scratch);
-    }
 }
 
 /* In memory, if there is such a place: what is tested is the order of calls, not the disk. */
@@ -178,15 +173,14 @@ static bool parse(request *asked, int argc, char **argv) {
             asked->full = true;
             continue;
         }
-        if (strcmp(argv[i], "--seed") == 0) {
+        if (strcmp(argv[i], "--seed") == 0)
             fault_random_state = strtoull(value, NULL, 10);
-        } else if (strcmp(argv[i], "--only") == 0) {
+        else if (strcmp(argv[i], "--only") == 0)
             asked->only = value;
-        } else if (strcmp(argv[i], "--samples") == 0) {
+        else if (strcmp(argv[i], "--samples") == 0)
             asked->samples = atol(value);
-        } else {
+        else
             return false;
-        }
         i++;
     }
     return cases_of(asked->mode) != NULL;
@@ -216,9 +210,8 @@ int main(int argc, char **argv) {
         return 77;
     }
     const uint64_t seed = fault_random_state;
-    for (const fault_case *which = cases_of(asked.mode); which->name != NULL; which++) {
+    for (const fault_case *which = cases_of(asked.mode); which->name != NULL; which++)
         try_case(&asked, which, &counts);
-    }
     remove_scratch();
     fault_judge_tell_inside();
     printf("%s: %ld faults, %ld told, %ld without effect; %ld crashes, %ld wrong results, %ld files left, "
