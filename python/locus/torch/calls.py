@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""Attention as a function: arguments are checked here, then go to an operator."""
+from __future__ import annotations
+
+from typing import Any, Mapping, Optional, Tuple, Union
+
+import torch
+from torch import Tensor, nn
+
+from ..encodings import Encoding
+from ..errors import DtypeError, ShapeError
+from ..places import positions as Positions
+from . import operators
+from .planning import number_of
+
+Learned = Union[None, Mapping[str, Tensor], nn.Module]
+
+
+@torch.compiler.assume_constant_result
+def _spec_of(encoding: Any) -> str:
+    return str(encoding.spec)
+
+
+@torch.compiler.assume_constant_result
+def _number_of(place: Any) -> int:
+    return number_of(place)
+
+
+def spec_text(encoding: Union[str, Encoding]) -> str:
+    return encoding if isinstance(encoding, str) else _spec_of(encoding)
+
+
+def named(parameters: Learned) -> Mapping[str, Tensor]:
+    """Parameters by the encoding's names: a mapping's, or those of a module of this package or any other."""
+    if parameters is None:
+        return {}
+    if isinstance(parameters, nn.Module):
+        own = getattr(parameters, "learned", None)
+        return own() if callable(own) else dict(parameters.named_parameters())
+    return parameters
+
+
+def backend_of(backend: str, x: Tensor) -> str:
+    if backend not in ("auto", "locus", "forms"):
+        raise ValueError(f"there is no backend '{backend}'; expected auto, locus or forms")
+    if backend == "auto":
+        return "locus" if x.device.type == "cpu" else "forms"
+    if backend == "locus" and x.device.type != "cpu":
+        raise DtypeError(f"the library's kernels are for the CPU, but a tensor is on '{x.device}': use "
+                         "backend=\"forms\" or \"auto\"")
+    return backend
+
+
+def placed(values: Any, device: torch.device) -> Tuple[Optional[Tensor], int]:
+    """Positions as an operator takes them: a tensor, or a number for `locus.positions`."""
+    if values is None or isinstance(values, Tensor):
+        return values, 0
+    if isinstance(values, Positions):
+        return None, _number_of(values)
+    return torch.as_tensor(values), 0
+
+
+def _check(q: Tensor, k: Tensor, v: Tensor, rank: int, enable_gqa: bool) -> None:
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        if x.dim() != rank:
+            layout = "[batch, heads, length, dim]" if rank == 4 else "[tokens, heads, dim], as offsets are given"
+            raise ShapeError(f"{name} is {list(x.shape)}; expected {layout}")
+        if x.dtype != q.dtype or x.device != q.device:
+            raise DtypeError(f"q is {q.dtype} on '{q.device}', but {name} is {x.dtype} on '{x.device}'")
+    if not q.dtype.is_floating_point:
+        raise DtypeError(f"q is {q.dtype}; expected float32, float64, float16 or bfloat16")
+    if k.shape[:-1] != v.shape[:-1] or q.shape[-1] != k.shape[-1] or (rank == 4 and q.shape[0] != k.shape[0]):
+        raise ShapeError(f"q {list(q.shape)}, k {list(k.shape)} and v {list(v.shape)} do not go together")
+    if q.shape[1] != k.shape[1] and not enable_gqa:
+        raise ShapeError(f"q has {q.shape[1]} heads, k and v have {k.shape[1]}: say enable_gqa=True if heads of keys "
+                         "and values serve groups")
+
+
+def attention(q: Tensor, k: Tensor, v: Tensor, encoding: Union[str, Encoding], positions: Any = None,
+              parameters: Learned = None, is_causal: bool = False, key_positions: Any = None, offsets: Any = None,
+              scale: Optional[float] = None, dropout_p: float = 0.0, enable_gqa: bool = False,
+              backend: str = "auto") -> Tensor:
+    """Attention with every site of the encoding, by the conventions of `scaled_dot_product_attention`.
+
+    q ``[batch, heads, length, dim]``, k and v ``[batch, kv_heads, key length, dim]``; with `offsets` (cumulative
+    lengths, beginning with 0) sequences are packed, ``[tokens, heads, dim]``.
+
+    `positions`: None is 0 … length − 1 in each sequence; else ``[length]``, ``[batch, length]`` or packed ``[tokens]``,
+    with a last axis for coordinates on grids or for branches on trees; or a `locus.positions`. `key_positions`: where
+    keys stand, if elsewhere. `parameters`: what the encoding learns, {name: tensor} or a module of this package;
+    gradients go there, too. None: initial values of seed 0. `is_causal`: queries see keys up to their own index,
+    counted from the ends of both where their numbers differ. `dropout_p`: of weights. `backend`: "locus", the
+    library's kernels on the CPU; "forms", PyTorch's operations on any device; "auto" chooses by the tensors' device.
+    Backends draw different dropout."""
+    own_offsets = None if offsets is None else torch.as_tensor(offsets)
+    _check(q, k, v, 4 if own_offsets is None else 3, enable_gqa)
+    if is_causal and positions is None and q.shape[-2 if own_offsets is None else 0] != k.shape[
+            -2 if own_offsets is None else 0]:
+        raise ShapeError("causal attention of more keys than queries, or fewer: say where both stand, with positions "
+                         "and key_positions")
+    if scale is not None and scale == 0:
+        raise ValueError("scale must not be 0")
+    learned = named(parameters)
+    own, place = placed(positions, q.device)
+    keys, key_place = placed(key_positions, q.device)
+    seed = torch.randint(1 << 62, ()) if dropout_p > 0 else None
+    output, _ = operators.attention(
+        q, k, v, list(learned.values()), own, keys, own_offsets, seed, spec_text(encoding), ",".join(learned), place,
+        key_place, is_causal, 0.0 if scale is None else float(scale), float(dropout_p), backend_of(backend, q))
+    return output

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: MIT
+"""Attention from a plan's forms (docs/forms.md), in PyTorch's operations on any device: differentiable in queries,
+keys, values and parameters. Where positions only turn and add, PyTorch's own fused attention computes the rest."""
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Tuple
+from weakref import WeakKeyDictionary
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ..errors import ShapeError, UnsupportedError
+from ..plans import Form, Plan
+from .operations import Live, by_head, embedded, fixed_arrays, turned
+
+_read: WeakKeyDictionary[Plan, Tuple[List[Form], Dict[Any, List[Dict[str, Any]]]]] = WeakKeyDictionary()
+
+
+def live_forms(plan: Plan, parameters: Dict[str, Tensor], device: torch.device) -> List[Live]:
+    """The plan's forms with the caller's parameters; what positions say is moved to a device once."""
+    if plan not in _read:
+        _read[plan] = plan.forms(), {}
+    forms, by_device = _read[plan]
+    if plan.parameters and any(form.law == "given" for form in forms):
+        raise UnsupportedError(f"'{plan.encoding.spec}' learns with a registered function, which forms cannot "
+                               "differentiate; use backend=\"locus\" on the CPU")
+    if device not in by_device:
+        by_device[device] = [fixed_arrays(form, device) for form in forms]
+    return [Live(form, fixed, parameters) for form, fixed in zip(forms, by_device[device])]
+
+
+# ---- scores of sequences of one length: [sequences, heads, queries, keys]; queries and keys are token numbers ----
+
+
+def _pairs(live: Live, queries: Tensor, keys: Tensor) -> Tensor:
+    return (live.arrays["query_cell"][queries][..., :, None] + live.arrays["key_cell"][keys][..., None, :]) % 2**32
+
+
+def _cells(live: Live, queries: Tensor, keys: Tensor, heads: int) -> Tensor:
+    a, law = live.arrays, live.law if live.form.parameters else ""
+    values = a["values"]
+    if law == "slope":
+        values = -a["slope"][:, None] * a["distance"]
+    elif law == "power":
+        values = a["rate"][:, None] ** a["distance"]
+    elif law == "bucket":
+        values = a["bias"][a["bucket"]].T
+    elif law == "logarithm":
+        values = -a["a"][:, None] * torch.log1p(a["b"][:, None] * a["distance"])
+    return by_head(values, heads)[:, _pairs(live, queries, keys)].transpose(0, 1)
+
+
+def _network(live: Live, queries: Tensor, keys: Tensor) -> Tensor:
+    a = live.arrays
+    most = torch.maximum(a["query_position.0"][queries].to(a["L"].dtype), abs(a["L"]))
+    distance = a["distance"][_pairs(live, queries, keys)]
+    x = torch.log1p(abs(a["c"]) * distance) / torch.log1p(abs(a["c"]) * most)[..., None]
+    hidden = torch.relu(x[..., None] * a["hidden_weight"] + a["hidden_bias"])
+    return torch.movedim(hidden @ a["output_weight"].T + a["output_bias"], -1, 1)
+
+
+def _content_rows(live: Live, queries: Tensor, keys: Tensor) -> Tensor:
+    a = live.arrays
+    apart = a["key_position"][keys][..., None, :] - a["query_position"][queries][..., :, None]
+    return torch.clamp(apart, -a["window"], a["window"]) + a["window"]
+
+
+def _content(live: Live, q: Tensor, queries: Tensor, keys: Tensor, scale: float) -> Tensor:
+    rows = _content_rows(live, queries, keys)
+    by_row = torch.einsum("shtd,rd->shtr", q, live.arrays["key_table"].to(q.dtype))
+    own = torch.gather(by_row, -1, rows[:, None].expand(-1, q.shape[1], -1, -1))
+    return own * scale if live.arrays["scaled"] else own
+
+
+def _contextual(live: Live, product: Tensor, q: Tensor, scale: float, seen: Tensor) -> Tensor:
+    table = live.arrays["table"].to(q.dtype)
+    gates = torch.where(seen, torch.sigmoid((scale if live.arrays["scaled"] else 1) * product), 0.0)
+    p = torch.clamp(torch.flip(torch.cumsum(torch.flip(gates, [-1]), -1), [-1]), max=len(table) - 1)
+    below = torch.floor(p.detach()).long()
+    by_row = torch.einsum("shtd,rd->shtr", q, table)
+    lower = torch.gather(by_row, -1, below)
+    upper = torch.gather(by_row, -1, torch.clamp(below + 1, max=len(table) - 1))
+    return lower + (p - below) * (upper - lower)
+
+
+def _seen(settings: Dict[str, Any], m: int, n: int, causal: bool, device: torch.device) -> Optional[Tensor]:
+    """[queries, keys], or None where all is seen."""
+    if not causal and not settings.get("chunk") and not settings.get("window"):
+        return None
+    t = torch.arange(m, device=device)[:, None] + (n - m)
+    j = torch.arange(n, device=device)[None, :]
+    seen = j <= t if causal else torch.ones((m, n), dtype=torch.bool, device=device)
+    if settings.get("chunk"):
+        seen = seen & (t >= 0) & (t // settings["chunk"] == j // settings["chunk"])
+    if settings.get("window"):
+        seen = seen & (((t - j).abs() < settings["window"]) | (j < settings["keep"]))
+    return seen
+
+
+class _Scores:
+    """What the forms of roles () do to scores."""
+
+    def __init__(self, forms: List[Live], head_dim: int, scale: Optional[float]) -> None:
+        self.forms = [live for live in forms if not live.form.roles]
+        self.settings: Dict[str, Any] = next((x.arrays for x in self.forms if x.kind == "settings"), {})
+        self.scale = scale or self.settings.get("scale") or head_dim ** -0.5
+
+    def of(self, *kinds: str) -> List[Live]:
+        return [live for live in self.forms if live.kind in kinds]
+
+    @property
+    def added(self) -> bool:
+        """Whether positions only add to scores, as a mask does."""
+        return not (self.of("content", "context") or self.settings.get("cap") or "sinks" in self.settings
+                    or any(live.form.multiplies for live in self.of("cells")))
+
+    def bias(self, q: Tensor, queries: Tensor, keys: Tensor, seen: Optional[Tensor]) -> Optional[Tensor]:
+        bias: Optional[Tensor] = None
+        for live in self.of("cells", "network"):
+            cells = live.kind == "cells"
+            own = _cells(live, queries, keys, q.shape[1]) if cells else _network(live, queries, keys)
+            bias = own if bias is None else bias + own
+        if bias is None:
+            return seen
+        return (bias if seen is None else torch.where(seen, bias, -torch.inf)).to(q.dtype)
+
+    def fused(self, q: Tensor, k: Tensor, v: Tensor, queries: Tensor, keys: Tensor, causal: bool) -> Tensor:
+        seen = _seen(self.settings, q.shape[2], k.shape[2], causal, q.device)
+        plain = causal and q.shape[2] == k.shape[2] and not (self.of("cells", "network") or self.settings.get("chunk")
+                                                             or self.settings.get("window"))
+        mask = None if plain else self.bias(q, queries, keys, seen)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=plain, scale=self.scale)
+
+    def plain(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, queries: Tensor, keys: Tensor, causal: bool,
+              dropout: float, generator: Optional[torch.Generator]) -> Tuple[Tensor, Optional[Tensor]]:
+        """Outputs, and what content's values add behind the operators. `raw`: queries before any operator."""
+        m, n = q.shape[2], k.shape[2]
+        seen = _seen(self.settings, m, n, causal, q.device)
+        seen = torch.ones((m, n), dtype=torch.bool, device=q.device) if seen is None else seen
+        product = q @ k.mT
+        s = self.scale * product
+        for live in self.of("content", "context"):
+            s = s + (_content(live, raw, queries, keys, self.scale) if live.kind == "content" else
+                     _contextual(live, product, raw, self.scale, seen))
+        if self.settings.get("cap"):
+            s = self.settings["cap"] * torch.tanh(s / self.settings["cap"])
+        for live in self.of("cells", "network"):
+            own = (_cells(live, queries, keys, q.shape[1]) if live.kind == "cells" else
+                   _network(live, queries, keys)).to(s.dtype)
+            s = s * own if live.form.multiplies else s + own
+        weights = self._softmax(torch.where(seen, s, -torch.inf))
+        if dropout > 0:
+            kept = torch.empty_like(weights).bernoulli_(1 - dropout, generator=generator)
+            weights = weights * kept / (1 - dropout)
+        beside: Optional[Tensor] = None
+        for live in self.of("content"):
+            if "value_table" in live.arrays:
+                table = live.arrays["value_table"].to(q.dtype)[_content_rows(live, queries, keys)]
+                own = torch.einsum("shtj,stjd->shtd", weights, table)
+                beside = own if beside is None else beside + own
+        return weights @ v, beside
+
+    def _softmax(self, s: Tensor) -> Tensor:
+        sinks = self.settings.get("sinks")
+        if sinks is not None:
+            own = sinks.to(s.dtype)[None, :, None, None].expand(*s.shape[:-1], 1)
+            s = torch.cat((s, own), -1)
+        top = s.detach().amax(-1, keepdim=True) if s.shape[-1] else s.new_zeros(*s.shape[:-1], 1)
+        weights = torch.exp(s - torch.where(torch.isfinite(top), top, 0.0))
+        total = weights.sum(-1, keepdim=True)
+        weights = weights / torch.where(total > 0, total, 1.0)
+        return weights if sinks is None else weights[..., :-1]
+
+
+# ---- tensors of callers ----
+
+
+def _blocks(plan: Plan) -> List[Tuple[List[int], int, int]]:
+    """Sequences of one size each: (their numbers, queries, keys)."""
+    found: Dict[Tuple[int, int], List[int]] = {}
+    a, b = plan.queries.offsets, plan.keys.offsets
+    for number in range(len(a) - 1):
+        found.setdefault((a[number + 1] - a[number], b[number + 1] - b[number]), []).append(number)
+    return [(numbers, m, n) for (m, n), numbers in found.items()]
+
+
+def _tokens(offsets: Tuple[int, ...], numbers: List[int], length: int, device: torch.device) -> Tensor:
+    first = torch.tensor([offsets[number] for number in numbers], device=device)
+    return first[:, None] + torch.arange(length, device=device)
+
+
+def _packed(x: Tensor, offsets: Tuple[int, ...]) -> Tensor:
+    """[batch, heads, length, dim] as [tokens, heads, dim]."""
+    lengths = [last - first for first, last in zip(offsets, offsets[1:])]
+    if x.shape[0] != len(lengths) or max(lengths, default=0) > x.shape[2]:
+        raise ShapeError(f"a tensor is {list(x.shape)}, but positions are those of {len(lengths)} sequences of up to "
+                         f"{max(lengths, default=0)} tokens")
+    if all(length == x.shape[2] for length in lengths):
+        return x.transpose(1, 2).reshape(-1, x.shape[1], x.shape[3])
+    return torch.cat([own[:, :length].transpose(0, 1) for own, length in zip(x, lengths)])
+
+
+def _apart(x: Tensor, offsets: Tuple[int, ...], length: int) -> Tensor:
+    """[tokens, heads, dim] as [batch, heads, length, dim], 0 beyond a sequence's end."""
+    lengths = [last - first for first, last in zip(offsets, offsets[1:])]
+    if all(own == length for own in lengths):
+        return x.reshape(len(lengths), length, *x.shape[1:]).transpose(1, 2)
+    parts = [F.pad(own.transpose(0, 1), (0, 0, 0, length - own.shape[0])) for own in torch.split(x, lengths)]
+    return torch.stack(parts)
+
+
+def _computed(x: Tensor) -> Tensor:
+    return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
+
+
+def attention(plan: Plan, q: Tensor, k: Tensor, v: Tensor, parameters: Dict[str, Tensor], causal: bool, scale: float,
+              dropout: float, generator: Optional[torch.Generator] = None) -> Tensor:
+    """As `Plan.attention`, of tensors packed or apart."""
+    if plan.encoding.causal and not causal:
+        raise UnsupportedError(f"'{plan.encoding.spec}' needs causal attention: is_causal=True")
+    apart, length, dtype = q.dim() == 4, q.shape[-2], q.dtype
+    a, b = plan.queries.offsets, plan.keys.offsets
+    if apart:
+        q, k, v = _packed(q, a), _packed(k, b), _packed(v, b)
+    elif (q.shape[0], k.shape[0]) != (a[-1], b[-1]):
+        raise ShapeError(f"there are {q.shape[0]} queries and {k.shape[0]} keys, but positions of {a[-1]} and {b[-1]}")
+    q, k, v = _computed(q), _computed(k), _computed(v)
+    forms = live_forms(plan, parameters, q.device)
+    scores, group = _Scores(forms, q.shape[2], scale), q.shape[1] // k.shape[1]
+    own_q = turned(forms, q, "query")
+    own_k = turned(forms, k, "key").repeat_interleave(group, 1)
+    own_v = turned(forms, v, "value").repeat_interleave(group, 1)
+    shape = (*q.shape[:2], v.shape[2])
+    output, beside = own_v.new_zeros(shape), None
+    for numbers, m, n in _blocks(plan):
+        queries, keys = _tokens(a, numbers, m, q.device), _tokens(b, numbers, n, q.device)
+        parts = own_q[queries].transpose(1, 2), own_k[keys].transpose(1, 2), own_v[keys].transpose(1, 2)
+        if scores.added and dropout == 0 and n > 0:
+            o, own = scores.fused(*parts, queries, keys, causal), None
+        else:
+            o, own = scores.plain(*parts, q[queries].transpose(1, 2), queries, keys, causal, dropout, generator)
+        output = output.index_copy(0, queries.flatten(), o.transpose(1, 2).reshape(-1, *shape[1:]))
+        if own is not None:
+            beside = output.new_zeros(shape) if beside is None else beside
+            beside = beside.index_copy(0, queries.flatten(), own.transpose(1, 2).reshape(-1, *shape[1:]))
+    output = turned(forms, output, "output")
+    output = output if beside is None else output + beside
+    return (_apart(output, a, length) if apart else output).to(dtype)
+
+
+def apply(plan: Plan, x: Tensor, parameters: Dict[str, Tensor], role: str) -> Tensor:
+    """As `Plan.apply`, of a tensor packed or apart."""
+    dtype, own = x.dtype, _computed(x)
+    forms = live_forms(plan, parameters, x.device)
+    offsets = (plan.keys if role in ("key", "value") else plan.queries).offsets
+    if role in ("token", "encoded"):
+        if own.dim() == 2:
+            return embedded(forms, own, role).to(dtype)
+        packed = _packed(own[:, None], offsets)[:, 0]
+        return _apart(embedded(forms, packed, role)[:, None], offsets, x.shape[-2])[:, 0].to(dtype)
+    if own.dim() == 3:
+        return turned(forms, own, role).to(dtype)
+    return _apart(turned(forms, _packed(own, offsets), role), offsets, x.shape[-2]).to(dtype)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Custom operators of PyTorch, ``torch.ops.locus.*``, with fake kernels and autograd: what compiled and traced programs
+call. They take tensors, texts and numbers only, so positions of `locus.positions` come by number (`place`), and
+parameters as a list, their names joined by commas."""
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+
+import torch
+from torch import Tensor
+
+from . import forms, kernels
+from .planning import place_of, plan_for, sizes_of
+from ..plans import Plan
+
+
+def split(names: str) -> Tuple[str, ...]:
+    return tuple(names.split(",")) if names else ()
+
+
+def _plan(q: Tensor, k: Tensor, v: Tensor, parameters: Sequence[Tensor], positions: Optional[Tensor],
+          key_positions: Optional[Tensor], offsets: Optional[Tensor], encoding: str, names: str, place: int,
+          key_place: int, backend: str) -> Plan:
+    sizes, counts, packing = sizes_of(q, k, v, offsets, encoding)
+    places = place_of(place, positions), place_of(key_place, key_positions)
+    return plan_for(encoding, sizes, places, counts, packing, split(names), list(parameters), backend == "forms")
+
+
+@contextmanager
+def _recorded() -> Iterator[None]:
+    """Autograd inside of an operator, below which PyTorch switches it off."""
+    keys = torch._C.DispatchKey
+    excluded = torch._C._dispatch_tls_local_exclude_set()
+    for key in (keys.AutogradFunctionality, keys.AutogradOther, keys.AutogradNestedTensor, keys.ADInplaceOrView):
+        excluded = excluded.remove(key)
+    with torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), excluded), torch.enable_grad():
+        yield
+
+
+def _number(seed: Optional[Tensor]) -> int:
+    return 0 if seed is None else int(seed)
+
+
+def _from_forms(plan: Plan, q: Tensor, k: Tensor, v: Tensor, parameters: Sequence[Tensor], names: str,
+                is_causal: bool, scale: float, dropout_p: float, seed: Optional[Tensor]) -> Tensor:
+    generator = None
+    if dropout_p > 0:
+        generator = torch.Generator(q.device)
+        generator.manual_seed(_number(seed))
+    named = dict(zip(split(names), parameters))
+    return forms.attention(plan, q, k, v, named, is_causal, scale, dropout_p, generator)
+
+
+@torch.library.custom_op("locus::attention", mutates_args=())
+def attention(q: Tensor, k: Tensor, v: Tensor, parameters: Sequence[Tensor], positions: Optional[Tensor],
+              key_positions: Optional[Tensor], offsets: Optional[Tensor], seed: Optional[Tensor], encoding: str,
+              names: str, place: int, key_place: int, is_causal: bool, scale: float, dropout_p: float,
+              backend: str) -> Tuple[Tensor, Tensor]:
+    """Output, and log-sum-exp for the gradient (of no elements from forms)."""
+    plan = _plan(q, k, v, parameters, positions, key_positions, offsets, encoding, names, place, key_place, backend)
+    if backend == "forms":
+        output = _from_forms(plan, q, k, v, parameters, names, is_causal, scale, dropout_p, seed)
+        return output.contiguous(), q.new_empty(0)
+    output, sums = kernels.forward(plan, q, k, v, is_causal, scale, dropout_p, _number(seed), True)
+    assert sums is not None
+    return output, sums
+
+
+@attention.register_fake
+def _(q: Tensor, k: Tensor, v: Tensor, parameters: Sequence[Tensor], positions: Optional[Tensor],
+      key_positions: Optional[Tensor], offsets: Optional[Tensor], seed: Optional[Tensor], encoding: str, names: str,
+      place: int, key_place: int, is_causal: bool, scale: float, dropout_p: float, backend: str
+      ) -> Tuple[Tensor, Tensor]:
+    output = q.new_empty((*q.shape[:-1], v.shape[-1]))
+    if backend == "forms":
+        return output, q.new_empty(0)
+    return output, q.new_empty(q.shape[:-1], dtype=kernels.sums_type(q.dtype))
+
+
+@torch.library.custom_op("locus::attention_backward", mutates_args=())
+def attention_backward(gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, output: Tensor, sums: Tensor,
+                       parameters: Sequence[Tensor], positions: Optional[Tensor], key_positions: Optional[Tensor],
+                       offsets: Optional[Tensor], seed: Optional[Tensor], encoding: str, names: str, place: int,
+                       key_place: int, is_causal: bool, scale: float, dropout_p: float, backend: str) -> List[Tensor]:
+    """dq, dk, dv, and the parameters' gradients."""
+    plan = _plan(q, k, v, parameters, positions, key_positions, offsets, encoding, names, place, key_place, backend)
+    if backend != "forms":
+        return kernels.backward(plan, gradient, None, q, k, v, output, sums, is_causal, scale, dropout_p,
+                                _number(seed), split(names), list(parameters))
+    with _recorded():
+        inputs = [x.detach().requires_grad_() for x in (q, k, v, *parameters)]
+        again = _from_forms(plan, inputs[0], inputs[1], inputs[2], inputs[3:], names, is_causal, scale, dropout_p, seed)
+        made = torch.autograd.grad(again, inputs, gradient, allow_unused=True)
+    return [torch.zeros_like(x, memory_format=torch.contiguous_format) if own is None else own.contiguous().clone()
+            for own, x in zip(made, inputs)]
+
+
+@attention_backward.register_fake
+def _(gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, output: Tensor, sums: Tensor, parameters: Sequence[Tensor],
+      *rest: Any) -> List[Tensor]:
+    return [x.new_empty(x.shape) for x in (q, k, v, *parameters)]
+
+
+def _save(ctx: Any, inputs: Tuple[Any, ...], output: Tuple[Tensor, Tensor]) -> None:
+    q, k, v, parameters, positions, key_positions, offsets, seed, *ctx.rest = inputs
+    ctx.count = len(parameters)
+    ctx.save_for_backward(q, k, v, *output, positions, key_positions, offsets, seed, *parameters)
+
+
+def _backward(ctx: Any, gradient: Tensor, _: Any) -> Tuple[Any, ...]:
+    q, k, v, output, sums, positions, key_positions, offsets, seed, *parameters = ctx.saved_tensors
+    dq, dk, dv, *learned = attention_backward(gradient, q, k, v, output, sums, parameters, positions, key_positions,
+                                              offsets, seed, *ctx.rest)
+    return dq, dk, dv, learned, *[None] * (4 + len(ctx.rest))
+
+
+attention.register_autograd(_backward, setup_context=_save)
+
+
+# ---- one site ----
+
+
+def _apply_plan(x: Tensor, parameters: Sequence[Tensor], positions: Optional[Tensor], offsets: Optional[Tensor],
+                encoding: str, names: str, place: int, sizes: List[int], backend: str) -> Plan:
+    named: Dict[str, Any] = dict(zip(("heads", "head_dim", "kv_heads", "value_dim", "model_dim"), sizes))
+    named["model_dim"] = named["model_dim"] or None
+    packing = None if offsets is None else tuple(offsets.tolist())
+    counts = (x.shape[0], x.shape[-2], x.shape[-2]) if offsets is None else (1, x.shape[0], x.shape[0])
+    return plan_for(encoding, named, (place_of(place, positions), None), counts, packing, split(names),
+                    list(parameters), backend == "forms")
+
+
+@torch.library.custom_op("locus::apply", mutates_args=())
+def apply(x: Tensor, parameters: Sequence[Tensor], positions: Optional[Tensor], offsets: Optional[Tensor],
+          encoding: str, names: str, place: int, sizes: List[int], role: str, backend: str) -> Tensor:
+    """What the encoding does to x at one site."""
+    plan = _apply_plan(x, parameters, positions, offsets, encoding, names, place, sizes, backend)
+    if backend == "forms":
+        return forms.apply(plan, x, dict(zip(split(names), parameters)), role).clone(
+            memory_format=torch.contiguous_format)
+    return kernels.apply(plan, x, role, False)
+
+
+@apply.register_fake
+def _(x: Tensor, *rest: Any) -> Tensor:
+    return x.new_empty(x.shape)
+
+
+@torch.library.custom_op("locus::apply_backward", mutates_args=())
+def apply_backward(gradient: Tensor, x: Tensor, parameters: Sequence[Tensor], positions: Optional[Tensor],
+                   offsets: Optional[Tensor], encoding: str, names: str, place: int, sizes: List[int], role: str,
+                   backend: str) -> List[Tensor]:
+    """dx, and the parameters' gradients."""
+    plan = _apply_plan(x, parameters, positions, offsets, encoding, names, place, sizes, backend)
+    if backend != "forms":
+        return kernels.apply_backward(plan, x, gradient, role, False, split(names), list(parameters))
+    with _recorded():
+        inputs = [own.detach().requires_grad_() for own in (x, *parameters)]
+        again = forms.apply(plan, inputs[0], dict(zip(split(names), inputs[1:])), role)
+        made = torch.autograd.grad(again, inputs, gradient, allow_unused=True)
+    return [torch.zeros_like(own, memory_format=torch.contiguous_format) if found is None else
+            found.contiguous().clone() for found, own in zip(made, inputs)]
+
+
+@apply_backward.register_fake
+def _(gradient: Tensor, x: Tensor, parameters: Sequence[Tensor], *rest: Any) -> List[Tensor]:
+    return [own.new_empty(own.shape) for own in (x, *parameters)]
+
+
+def _save_apply(ctx: Any, inputs: Tuple[Any, ...], output: Tensor) -> None:
+    x, parameters, positions, offsets, *ctx.rest = inputs
+    ctx.save_for_backward(x, positions, offsets, *parameters)
+
+
+def _backward_apply(ctx: Any, gradient: Tensor) -> Tuple[Any, ...]:
+    x, positions, offsets, *parameters = ctx.saved_tensors
+    dx, *learned = apply_backward(gradient, x, parameters, positions, offsets, *ctx.rest)
+    return dx, learned, *[None] * (2 + len(ctx.rest))
+
+
+apply.register_autograd(_backward_apply, setup_context=_save_apply)

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""Plans for tensors: positions from what a caller says, and plans kept for the calls that come."""
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from functools import lru_cache
+from typing import Any, Dict, List, Optional, Tuple, Union
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..encodings import Encoding
+from ..errors import ShapeError
+from ..places import positions
+from ..plans import Plan
+
+Place = Union[None, Tensor, positions]
+_MOST_PLANS = 64
+
+
+@lru_cache(maxsize=256)
+def encoding_named(spec: str) -> Encoding:
+    return Encoding(spec)
+
+
+class _Kept:
+    """The plans used last, by key; any number of threads may ask."""
+
+    def __init__(self) -> None:
+        self._plans: OrderedDict[Any, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Any) -> Any:
+        with self._lock:
+            found = self._plans.get(key)
+            if found is not None:
+                self._plans.move_to_end(key)
+            return found
+
+    def put(self, key: Any, value: Any) -> None:
+        with self._lock:
+            self._plans[key] = value
+            self._plans.move_to_end(key)
+            while len(self._plans) > _MOST_PLANS:
+                self._plans.popitem(last=False)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._plans.clear()
+
+
+_by_parameters = _Kept()  # (plan, copies of the parameters that it was made with)
+_by_place = _Kept()       # the last plan of an encoding, a shape and positions, whatever its parameters
+
+
+def forget() -> None:
+    """Lets go of all plans that are kept."""
+    _by_parameters.clear()
+    _by_place.clear()
+
+
+# ---- positions ----
+
+
+def _array(values: Tensor) -> Any:
+    own = values.detach().cpu()
+    return (own.to(torch.float64) if own.dtype.is_floating_point else own).numpy()
+
+
+def _key_of(place: Place) -> Any:
+    if not isinstance(place, Tensor):
+        return place
+    values = _array(place)
+    return values.dtype.str, values.shape, values.tobytes()
+
+
+def _rows(values: Any, group: Optional[str], batch: int, length: int) -> Tuple[Any, str]:
+    """A row for each token of [batch, length], and the group."""
+    single = group is not None and (group == "seq" or group.startswith("cycle") or group == "grid:1")
+    if group is None:
+        single = values.ndim < 2 or values.shape == (batch, length)
+        group = "seq" if single else f"grid:{values.shape[-1]}"
+    ahead = values.shape if single and (values.ndim < 2 or values.shape[-1] != 1 or length == 1) else values.shape[:-1]
+    if ahead == (length,):
+        return np.broadcast_to(values, (batch, *values.shape)).reshape(batch * length, *values.shape[1:]), group
+    if ahead == (batch, length):
+        return values.reshape(batch * length, *values.shape[2:]), group
+    raise ShapeError(f"positions are {list(values.shape)}; expected [{length}] or [{batch}, {length}]"
+                     f"{'' if single else ' with a last axis for coordinates'}, on '{group}'")
+
+
+def _repeated(place: positions, batch: int) -> positions:
+    paths = [place.path(token) for token in range(place.tokens)]
+    return positions(paths * batch, place.group, np.arange(batch + 1) * len(paths))
+
+
+def _stand(place: Place, encoding: Encoding, batch: int, length: int, offsets: Optional[Tuple[int, ...]]) -> positions:
+    """Positions of [batch, length] tokens, or of [length] that are packed by `offsets`."""
+    if isinstance(place, positions):
+        if offsets is not None:
+            return place
+        return _repeated(place, batch) if place.sequences == 1 and batch > 1 and place.tokens == length else place
+    packing = np.arange(batch + 1) * length if offsets is None else offsets
+    if place is None:
+        return positions(None, encoding.group, packing)
+    if offsets is None:
+        values, group = _rows(_array(place), encoding.group, batch, length)
+    else:
+        values = _array(place)
+        group = encoding.group or ("seq" if values.ndim < 2 else f"grid:{values.shape[-1]}")
+        if values.shape[:1] != (length,):
+            raise ShapeError(f"positions are {list(values.shape)}, but there are {length} tokens")
+    return positions(values, group, packing)
+
+
+# ---- plans ----
+
+
+def _made(encoding: Encoding, sizes: Dict[str, Any], places: Tuple[Place, Place], counts: Tuple[int, int, int],
+          offsets: Optional[Tuple[int, ...]], parameters: Optional[Dict[str, Any]]) -> Plan:
+    batch, queries, keys = counts
+    own = _stand(places[0], encoding, batch, queries, offsets)
+    others = None
+    if places[1] is not None or queries != keys:
+        others = _stand(places[1], encoding, batch, keys, offsets)
+    return encoding.plan(own, parameters=parameters, keys=others, **sizes)
+
+
+def _copies(tensors: List[Tensor]) -> List[Tensor]:
+    return [x.detach().to("cpu", torch.float64 if x.dtype == torch.float64 else torch.float32, copy=True).contiguous()
+            for x in tensors]
+
+
+def plan_for(spec: str, sizes: Dict[str, Any], places: Tuple[Place, Place], counts: Tuple[int, int, int],
+             offsets: Optional[Tuple[int, ...]], names: Tuple[str, ...], parameters: List[Tensor],
+             fixed: bool = False) -> Plan:
+    """The plan of an encoding: `counts` are sequences, queries and keys of each (packed: 1 and all tokens). With
+    `fixed` whichever plan of these positions there is will do, whatever its parameters."""
+    shape = tuple(sizes.values())
+    base = spec, shape, counts, offsets, _key_of(places[0]), _key_of(places[1]), names
+    before = _by_place.get(base)
+    if before is not None and (fixed or not parameters):
+        return before
+    key = base, tuple(x.data_ptr() for x in parameters)
+    found = _by_parameters.get(key) if parameters else None
+    if found is not None and all(own.dtype == x.dtype and torch.equal(own, x) if own.dtype == x.dtype else
+                                 torch.equal(own, x.detach().to("cpu", own.dtype))
+                                 for own, x in zip(found[1], parameters)):
+        return found[0]
+    values = _copies(parameters)
+    named = {name: x.numpy() for name, x in zip(names, values)} if names else None
+    if before is not None and named is not None:
+        plan = before.refresh(named)
+    else:
+        plan = _made(encoding_named(spec), sizes, places, counts, offsets, named)
+    _by_place.put(base, plan)
+    if parameters:
+        _by_parameters.put(key, (plan, values))
+    return plan
+
+
+def sizes_of(q: Tensor, k: Tensor, v: Tensor, offsets: Optional[Tensor], spec: str) -> Tuple[Dict[str, Any], Any, Any]:
+    """Sizes of a plan for the tensors, (sequences, queries, keys), and offsets as numbers."""
+    heads, kv_heads, head_dim = q.shape[1], k.shape[1], q.shape[-1]
+    sizes = {"heads": heads, "head_dim": head_dim, "kv_heads": kv_heads, "value_dim": v.shape[-1],
+             "model_dim": model_dim_of(spec, heads * head_dim)}
+    if offsets is None:
+        return sizes, (q.shape[0], q.shape[2], k.shape[2]), None
+    return sizes, (1, q.shape[0], k.shape[0]), tuple(offsets.tolist())
+
+
+@lru_cache(maxsize=256)
+def _embeds(spec: str) -> bool:
+    return bool({"embedding", "encoded"} & set(encoding_named(spec).sites))
+
+
+def model_dim_of(spec: str, model_dim: int) -> Optional[int]:
+    """The size of tokens' vectors, to encodings that add to them."""
+    return model_dim if _embeds(spec) else None
+
+
+# ---- positions by number, for operators, which take tensors and numbers only ----
+
+_numbers: Dict[positions, int] = {}
+_numbered: List[positions] = []
+
+
+def number_of(place: positions) -> int:
+    """A number for positions, above 0; they are kept for the rest of the process."""
+    if place not in _numbers:
+        _numbered.append(place)
+        _numbers[place] = len(_numbered)
+    return _numbers[place]
+
+
+def place_of(number: int, values: Optional[Tensor]) -> Place:
+    return _numbered[number - 1] if number else values

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: MIT
+"""locus.torch: gradients by differences, operators by opcheck, compiled programs, both backends against each other."""
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+import locus  # noqa: E402
+import locus.torch  # noqa: E402
+from locus.torch.planning import number_of  # noqa: E402
+from references import SPECS, places, rotated  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+B, H, L, D = 2, 2, 5, 4
+OFFSETS = torch.tensor([0, 2, 5])
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(3)
+
+
+def drawn(*shape, dtype=torch.float64, count=3):
+    return [torch.randn(shape or (B, H, L, D), dtype=dtype, requires_grad=True) for _ in range(count)]
+
+
+def module_of(spec, head_dim=D, dtype=torch.float64, heads=H):
+    """Attention with parameters away from where they begin."""
+    own = locus.torch.Attention(spec, heads, head_dim, dtype=dtype)
+    with torch.no_grad():
+        for p in own.parameters():
+            p.add_(0.1 * torch.rand_like(p))
+    return own
+
+
+def stand(spec, tokens=L, offsets=None):
+    group = locus.Encoding(spec).group
+    return None if group in (None, "seq") or group.startswith("cycle") else places(group, tokens, offsets)
+
+
+def half_turned(x, base=10000.0):
+    """Rotary embedding by halves, as models have it: (x1, x2) → (x1 cos − x2 sin, x2 cos + x1 sin)."""
+    half = x.shape[-1] // 2
+    angle = torch.arange(x.shape[-2], dtype=x.dtype)[:, None] * base ** (-torch.arange(half, dtype=x.dtype) / half)
+    one, other = x[..., :half], x[..., half:]
+    return torch.cat((one * angle.cos() - other * angle.sin(), other * angle.cos() + one * angle.sin()), -1)
+
+
+@pytest.mark.parametrize("backend", ["locus", "forms"])
+@pytest.mark.parametrize("causal", [False, True])
+def test_against_scaled_dot_product_attention(backend, causal):
+    own, theirs = drawn(2, 4, 16, 8), []
+    theirs = [x.detach().clone().requires_grad_() for x in own]
+    output = locus.torch.attention(*own, "rope(pairs=half)", is_causal=causal, backend=backend)
+    wanted = F.scaled_dot_product_attention(half_turned(theirs[0]), half_turned(theirs[1]), theirs[2], is_causal=causal)
+    torch.testing.assert_close(output, wanted, atol=1e-12, rtol=0)
+    upstream = torch.randn_like(output)
+    for mine, other in zip(torch.autograd.grad(output, own, upstream), torch.autograd.grad(wanted, theirs, upstream)):
+        torch.testing.assert_close(mine, other, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("spec", ["rope", "algebraic(decay=0.98)", "rope + alibi", "t5", "cope", "relative(values=on)",
+                                  "algebraic(group=tree:2, decay=0.98)", "fire"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("backend", ["locus", "forms"])
+def test_gradients(spec, causal, packed, backend):
+    if locus.Encoding(spec).causal and not causal:
+        pytest.skip("needs the causal mask")
+    own = module_of(spec)
+    offsets = OFFSETS if packed else None
+    positions = stand(spec, L, None if offsets is None else offsets.tolist())
+
+    def output(q, k, v, *parameters):
+        learned = dict(zip(own.learned(), parameters))
+        return locus.torch.attention(q, k, v, spec, positions, learned, causal, offsets=offsets, backend=backend)
+
+    inputs = drawn(L, H, D) if packed else drawn()
+    assert torch.autograd.gradcheck(output, (*inputs, *own.parameters()), fast_mode=True, atol=1e-6)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("dtype, error", [(torch.float64, 1e-10), (torch.float32, 1e-5)])
+def test_backends_agree(spec, dtype, error):
+    own = module_of(spec, 8, dtype)
+    q, k, v = drawn(B, H, 7, 8, dtype=dtype)
+    upstream = torch.randn_like(q)
+    for causal in {locus.Encoding(spec).causal, True}:
+        both = []
+        for backend in ("locus", "forms"):
+            output = own(q, k, v, stand(spec, 7), is_causal=causal, backend=backend)
+            inputs = (q, k, v, *own.parameters())
+            both.append([output, *torch.autograd.grad(output, inputs, upstream, allow_unused=True)])
+        for mine, other in zip(*both):
+            other = torch.zeros_like(mine) if other is None else other
+            assert (mine - other).abs().max() <= error * max(1.0, mine.abs().max())
+
+
+def test_grouped_heads_other_keys_and_padding():
+    q, k, v = torch.randn(B, 4, L, D), torch.randn(B, 2, 7, D), torch.randn(B, 2, 7, 6)
+    with pytest.raises(locus.ShapeError):
+        locus.torch.attention(q, k, v, "rope")
+    places_of_queries, places_of_keys = torch.arange(2, 2 + L), torch.arange(7)
+    both = [locus.torch.attention(q, k, v, "rope + alibi", places_of_queries, key_positions=places_of_keys,
+                                  enable_gqa=True, is_causal=True, backend=backend) for backend in ("locus", "forms")]
+    assert both[0].shape == (B, 4, L, 6) and torch.allclose(*both, atol=1e-5)
+    padded = locus.positions(7, offsets=[0, 3, 7])
+    q = torch.randn(2, H, 4, D)
+    both = [locus.torch.attention(q, q, q, "rope", padded, backend=backend)[0, :, :3] for backend in ("locus", "forms")]
+    assert torch.allclose(*both, atol=1e-5)
+    assert torch.allclose(both[0], locus.torch.attention(*[q[:1, :, :3]] * 3, "rope"), atol=1e-6)
+
+
+def test_positions_of_every_form():
+    q, k, v = (x.detach() for x in drawn())
+    wanted = locus.torch.attention(q, k, v, "rope")
+    for positions in (torch.arange(L), torch.arange(L).expand(B, L), np.arange(L), list(range(L)), locus.positions(L),
+                      torch.arange(L, dtype=torch.float64)):
+        assert torch.equal(locus.torch.attention(q, k, v, "rope", positions), wanted)
+    shifted = locus.torch.attention(q, k, v, "rope", torch.tensor([[0, 1, 2, 3, 4], [10, 11, 12, 13, 14]]))
+    assert torch.allclose(shifted, wanted, atol=1e-12)
+    grid = torch.stack([torch.arange(L) // 3, torch.arange(L) % 3], -1)
+    by_tensor = locus.torch.attention(q, k, v, "mixed", grid)
+    assert torch.equal(by_tensor, locus.torch.attention(q, k, v, "mixed", grid.expand(B, L, 2)))
+    with pytest.raises(locus.ShapeError):
+        locus.torch.attention(q, k, v, "rope", torch.arange(L + 1))
+
+
+def test_plans_follow_parameters():
+    own, other = module_of("t5"), module_of("t5")
+    q, k, v = (x.detach() for x in drawn())
+    first = own(q, k, v)
+    with torch.no_grad():
+        own.bias.data.add_(torch.randn_like(own.bias))  # past the version counter
+    assert not torch.allclose(first, own(q, k, v))
+    assert torch.allclose(own(q, k, v), own(q, k, v, backend="forms"), atol=1e-12)
+    other.load_state_dict(own.state_dict())
+    assert torch.equal(other(q, k, v), own(q, k, v))
+
+
+@pytest.mark.parametrize("dtype, error", [(torch.bfloat16, 4e-2), (torch.float16, 5e-3)])
+@pytest.mark.parametrize("backend", ["locus", "forms"])
+def test_half_types(dtype, error, backend):
+    own = [x.detach().to(dtype).requires_grad_() for x in drawn()]
+    output = locus.torch.attention(*own, "rope + alibi", is_causal=True, backend=backend)
+    exact = locus.torch.attention(*(x.double() for x in own), "rope + alibi", is_causal=True)
+    assert output.dtype == dtype and (output.double() - exact).abs().max() <= error
+    assert all(x.dtype == dtype for x in torch.autograd.grad(output.sum(), own))
+
+
+@pytest.mark.parametrize("backend", ["locus", "forms"])
+def test_operators(backend):
+    own, (q, k, v) = module_of("relative"), drawn()
+    operator = torch.ops.locus.attention.default
+    rest = ("relative", ",".join(own.learned()), 0, 0, True, 0.0, 0.0, backend)
+    torch.library.opcheck(operator, (q, k, v, list(own.parameters()), None, None, None, None, *rest))
+    packed = [x.detach() for x in drawn(L, H, D)]
+    rest = ("rope", "", 0, number_of(locus.positions(L, offsets=OFFSETS)), False, 0.0, 0.0, backend)
+    torch.library.opcheck(operator, (*packed, [], torch.arange(L), None, OFFSETS, None, *rest))
+    rest = ("rope(learned=on)", "frequencies", 0, [H, D, H, D, 0], "query", backend)
+    learned = module_of("rope(learned=on)")
+    assert list(learned.learned()) == ["frequencies"]
+    torch.library.opcheck(torch.ops.locus.apply.default, (q, list(learned.parameters()), None, None, *rest))
+
+
+@pytest.mark.parametrize("spec, compiler", [("rope + alibi", "aot_eager"), ("t5", "aot_eager"), ("t5", "inductor")])
+@pytest.mark.parametrize("backend", ["locus", "forms"])
+def test_compiled(spec, compiler, backend):
+    own, positions = module_of(spec), torch.arange(L) * 3
+    q, k, v = drawn()
+
+    def step(q, k, v, positions):
+        output = own(q, k, v, positions, is_causal=True, backend=backend)
+        return output if compiler == "inductor" else output * 2  # nothing that a C++ compiler would be needed for
+
+    output = torch.compile(step, fullgraph=True, backend=compiler)(q, k, v, positions)
+    wanted = step(q, k, v, positions)
+    torch.testing.assert_close(output, wanted, atol=1e-12, rtol=0)
+    inputs = (q, k, v, *own.parameters())
+    for mine, other in zip(torch.autograd.grad(output.sum(), inputs), torch.autograd.grad(wanted.sum(), inputs)):
+        torch.testing.assert_close(mine, other, atol=1e-12, rtol=0)
+
+
+def test_compiled_as_a_function():
+    """Positions of the package, encodings and dicts of parameters inside of a compiled function."""
+    spec = "algebraic(group=tree:2)"
+    own, positions, encoding = module_of(spec), stand(spec), locus.Encoding(spec)
+    q, k, v = drawn()
+
+    def step(q, k, v):
+        return locus.torch.attention(q, k, v, encoding, positions, own.learned(), enable_gqa=True)
+
+    torch.testing.assert_close(torch.compile(step, fullgraph=True, backend="aot_eager")(q, k, v), step(q, k, v))
+
+
+@pytest.mark.parametrize("backend", ["locus", "forms"])
+def test_dropout(backend):
+    q, k, v = drawn()
+    one, other = (locus.torch.attention(q, k, v, "rope", dropout_p=0.5, backend=backend) for _ in range(2))
+    assert not torch.equal(one, other)
+    torch.manual_seed(3)
+    first = locus.torch.attention(q, k, v, "rope", dropout_p=0.5, backend=backend)
+    torch.manual_seed(3)
+    assert torch.equal(first, locus.torch.attention(q, k, v, "rope", dropout_p=0.5, backend=backend))
+
+    def fixed(q):
+        torch.manual_seed(3)
+        return locus.torch.attention(q, k, v, "rope", dropout_p=0.5, backend=backend)
+
+    assert torch.autograd.gradcheck(fixed, (q,), fast_mode=True, atol=1e-6)
+
+
+@pytest.mark.parametrize("backend", ["locus", "forms"])
+def test_one_site(backend):
+    turn = locus.torch.Encoding("rope", H, D)
+    x = drawn(B, H, L, D)[0]
+    y = turn(x, backend=backend)
+    wanted = rotated(x.detach().numpy().transpose(2, 0, 1, 3).reshape(L, B * H, D)).reshape(L, B, H, D)
+    assert np.allclose(y.detach().numpy(), wanted.transpose(1, 2, 0, 3), atol=1e-12)
+    both = locus.torch.Encoding("algebraic(values=on)", H, D, dtype=torch.float64)
+    assert torch.allclose(both(both(x, role="value", backend=backend), role="output", backend=backend), x, atol=1e-12)
+    for spec in ("learned", "shiv-quirk(depth=3)"):
+        own = locus.torch.Encoding(spec, H, D, dtype=torch.float64)
+        tokens = drawn(B, L, H * D)[0]
+
+        def added(tokens, *_, own=own, spec=spec):
+            return own(tokens, stand(spec), "token", backend=backend)
+
+        assert torch.autograd.gradcheck(added, (tokens, *own.parameters()), fast_mode=True, atol=1e-6)
+
+
+def test_bad_input():
+    q, k, v = drawn()
+    with pytest.raises(locus.SpecError):
+        locus.torch.attention(q, k, v, "ropee")
+    with pytest.raises(locus.DtypeError):
+        locus.torch.attention(q, k.float(), v, "rope")
+    with pytest.raises(locus.ShapeError):
+        locus.torch.attention(q[0], k[0], v[0], "rope")
+    with pytest.raises(locus.ShapeError):
+        locus.torch.attention(q, k, v, "t5", parameters={"bia": torch.zeros(3)})
+    with pytest.raises(ValueError):
+        locus.torch.attention(q, k, v, "rope", backend="cuda")
+    with pytest.raises(locus.DtypeError):
+        locus.torch.attention(*[x.to("meta") for x in (q, k, v)], "rope", backend="locus")
