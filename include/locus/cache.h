@@ -94,8 +94,8 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_cache_evict(locus_cache *cache, size
                                                         locus_error *error);
 
 /* Appends tokens [first, first + count) that `source` keeps of its sequence `sequence` to a sequence of `cache`, moved
- * by `shift` (NULL: none). Both caches have the same binding and length; they may be the same, and of different
- * types. */
+ * by `shift` (NULL: none). Both caches have equal bindings and the same length; they may be the same, and of
+ * different types. */
 typedef struct locus_cache_fragment {
     const locus_cache *source;
     size_t sequence, first, count;

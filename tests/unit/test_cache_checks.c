@@ -367,7 +367,7 @@ static void refused_calls_change_nothing(void **state) {
 static void moves_are_checked(void **state) {
     (void)state;
     cache_case c = {.spec = "rope", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {20}, .room = 24};
-    cache_case other = {.spec = "rope", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {20}};
+    cache_case other = {.spec = "rope(base=5000)", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {20}};
     cache_case_open(&c);
     cache_case_open(&other);
     const cache_part all = cache_case_all(&c);

@@ -322,12 +322,15 @@ static void fragments_are_put_together(void **state) {
     }
 }
 
+/* Between element types, and between caches whose bindings were made apart and are equal. */
 static void fragments_change_their_type(void **state) {
     (void)state;
-    cache_case c = {.spec = "rope", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {30}};
+    cache_case c = {.spec = "rope", .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {30}}, twin = c;
     placed_token tokens[30];
     cache_case_open(&c);
-    locus_cache *half = another(&c, LOCUS_BFLOAT16), *wide = another(&c, LOCUS_FLOAT32);
+    cache_case_open(&twin);
+    assert_ptr_not_equal(c.binding, twin.binding);
+    locus_cache *half = another(&c, LOCUS_BFLOAT16), *wide = another(&twin, LOCUS_FLOAT32);
     for (size_t t = 0; t < 30; t++)
         tokens[t] = (placed_token){t, NULL};
     append_placed(&c, half, tokens, 30);
@@ -340,6 +343,7 @@ static void fragments_change_their_type(void **state) {
             assert_true(cache_case_number(&from, 3 + t, 1, j) == cache_case_number(&to, t, 1, j));
     locus_cache_destroy(&half);
     locus_cache_destroy(&wide);
+    cache_case_close(&twin);
     cache_case_close(&c);
 }
 

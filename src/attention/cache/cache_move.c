@@ -101,10 +101,11 @@ static locus_status check_fragment(const locus_cache *cache, size_t sequence, co
     if (!fragment || !fragment->source)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "fragment", "fragment is NULL or has no source");
     const locus_cache *source = fragment->source;
-    if (source->binding != cache->binding || source->length != cache->length)
+    const bool bound = source->binding == cache->binding || locus_binding_equal(source->binding, cache->binding);
+    if (!bound || source->length != cache->length)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "fragment",
                           "the fragment's cache has another %s: its keys mean something else here",
-                          source->binding != cache->binding ? "binding" : "length");
+                          bound ? "length" : "binding");
     locus_status status = check_sequence(source, fragment->sequence, error);
     if (status == LOCUS_OK)
         status = check_range(source, fragment->sequence, fragment->first, fragment->count, error);
