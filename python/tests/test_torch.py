@@ -9,6 +9,7 @@ import locus  # noqa: E402
 import locus.torch  # noqa: E402
 from locus.torch.planning import number_of  # noqa: E402
 from references import SPECS, places, rotated  # noqa: E402
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 B, H, L, D = 2, 2, 5, 4
@@ -18,6 +19,8 @@ OFFSETS = torch.tensor([0, 2, 5])
 @pytest.fixture(autouse=True)
 def seeded():
     torch.manual_seed(3)
+    torch.set_num_threads(1)  # small tensors: threads would only wait for one another
+    locus.set_threads(1)
 
 
 def drawn(*shape, dtype=torch.float64, count=3):
@@ -161,6 +164,38 @@ def test_operators(backend):
     learned = module_of("rope(learned=on)")
     assert list(learned.learned()) == ["frequencies"]
     torch.library.opcheck(torch.ops.locus.apply.default, (q, list(learned.parameters()), None, None, *rest))
+
+
+@pytest.mark.parametrize("backend", ["locus", "forms"])
+def test_operators_are_what_calls_do(backend):
+    """Calls that nothing traces go around the dispatcher; what is traced has the operator in it."""
+    own, (q, k, v) = module_of("t5"), drawn()
+    rest = (None, None, None, None, "t5", ",".join(own.learned()), 0, 0, True, 0.0, 0.0, backend)
+    wanted = own(q, k, v, is_causal=True, backend=backend)
+    output, _ = torch.ops.locus.attention(q, k, v, list(own.parameters()), *rest)
+    torch.testing.assert_close(output, wanted, atol=1e-12, rtol=0)
+    inputs = (q, k, v, *own.parameters())
+    for mine, other in zip(torch.autograd.grad(output.sum(), inputs), torch.autograd.grad(wanted.sum(), inputs)):
+        torch.testing.assert_close(mine, other, atol=1e-12, rtol=0)
+    traced = make_fx(lambda q: locus.torch.attention(q, k.detach(), v.detach(), "rope", backend=backend))(q.detach())
+    assert any("locus.attention" in str(node.target) for node in traced.graph.nodes)
+
+
+def test_gradients_of_gradients_are_refused():
+    inputs = drawn()
+    output = locus.torch.attention(*inputs, "rope", backend="locus")
+    first, = torch.autograd.grad(output.sum(), inputs[:1], create_graph=True)
+    with pytest.raises(RuntimeError):
+        first.sum().backward()
+
+
+def test_positions_are_let_go_of():
+    from locus.torch import planning
+    q, k, v = (x.detach() for x in drawn())
+    before = len(planning._numbered)
+    for shift in range(100):
+        locus.torch.attention(q, k, v, "rope", locus.positions(np.arange(L) + shift))
+    assert len(planning._numbered) == before and len(planning._by_place._plans) <= 64
 
 
 @pytest.mark.parametrize("spec, compiler", [("rope + alibi", "aot_eager"), ("t5", "aot_eager"), ("t5", "inductor")])

@@ -6,8 +6,8 @@
     layer = locus.torch.Attention("algebraic(group=seq)", heads=8, head_dim=64)
 
 On the CPU the library's kernels compute, elsewhere PyTorch's own operations from the plan's forms (`backend`).
-Plans are kept: a call with the encoding, shape and positions of an earlier one finds its plan. Gradients are of first order on
-the CPU."""
+Plans are kept: a call with the encoding, shape and positions of an earlier one finds its plan. Gradients are of first
+order."""
 from .calls import attention
 from .modules import Attention, Encoding
 from .planning import forget

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from ..encodings import Encoding
 from ..errors import DtypeError, ShapeError
 from ..places import positions as Positions
-from . import operators
-from .planning import number_of
+from . import eager, operators
+from .planning import Place, number_of
 
 Learned = Union[None, Mapping[str, Tensor], nn.Module]
 
@@ -51,6 +51,10 @@ def backend_of(backend: str, x: Tensor) -> str:
     return backend
 
 
+def as_place(values: Any) -> Place:
+    return values if values is None or isinstance(values, (Tensor, Positions)) else torch.as_tensor(values)
+
+
 def placed(values: Any, device: torch.device) -> Tuple[Optional[Tensor], int]:
     """Positions as an operator takes them: a tensor, or a number for `locus.positions`."""
     if values is None or isinstance(values, Tensor):
@@ -61,17 +65,20 @@ def placed(values: Any, device: torch.device) -> Tuple[Optional[Tensor], int]:
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor, rank: int, enable_gqa: bool) -> None:
-    for name, x in (("q", q), ("k", k), ("v", v)):
-        if x.dim() != rank:
+    ranks, types = (q.dim(), k.dim(), v.dim()), (q.dtype, k.dtype, v.dtype)
+    for name, x, own in zip("qkv", (q, k, v), ranks):
+        if own != rank:
             layout = "[batch, heads, length, dim]" if rank == 4 else "[tokens, heads, dim], as offsets are given"
             raise ShapeError(f"{name} is {list(x.shape)}; expected {layout}")
-        if x.dtype != q.dtype or x.device != q.device:
-            raise DtypeError(f"q is {q.dtype} on '{q.device}', but {name} is {x.dtype} on '{x.device}'")
-    if not q.dtype.is_floating_point:
+    if types[0] is not types[1] or types[0] is not types[2] or not q.device == k.device == v.device:
+        raise DtypeError(f"q, k and v must be of one type and on one device, not {q.dtype} on '{q.device}', {k.dtype} "
+                         f"on '{k.device}' and {v.dtype} on '{v.device}'")
+    if not types[0].is_floating_point:
         raise DtypeError(f"q is {q.dtype}; expected float32, float64, float16 or bfloat16")
-    if k.shape[:-1] != v.shape[:-1] or q.shape[-1] != k.shape[-1] or (rank == 4 and q.shape[0] != k.shape[0]):
+    of_q, of_k, of_v = q.shape, k.shape, v.shape
+    if of_k[:-1] != of_v[:-1] or of_q[-1] != of_k[-1] or (rank == 4 and of_q[0] != of_k[0]):
         raise ShapeError(f"q {list(q.shape)}, k {list(k.shape)} and v {list(v.shape)} do not go together")
-    if q.shape[1] != k.shape[1] and not enable_gqa:
+    if of_q[1] != of_k[1] and not enable_gqa:
         raise ShapeError(f"q has {q.shape[1]} heads, k and v have {k.shape[1]}: say enable_gqa=True if heads of keys "
                          "and values serve groups")
 
@@ -100,11 +107,16 @@ def attention(q: Tensor, k: Tensor, v: Tensor, encoding: Union[str, Encoding], p
                          "and key_positions")
     if scale is not None and scale == 0:
         raise ValueError("scale must not be 0")
-    learned = named(parameters)
+    learned, spec, factor = named(parameters), spec_text(encoding), 0.0 if scale is None else float(scale)
+    chosen = backend_of(backend, q)
+    seed = torch.randint(1 << 62, ()) if dropout_p > 0 else None
+    if not eager.traced(q):
+        places = as_place(positions), as_place(key_positions)
+        return eager.attention(q, k, v, learned, places, own_offsets, seed, spec, is_causal, factor, float(dropout_p),
+                               chosen)
     own, place = placed(positions, q.device)
     keys, key_place = placed(key_positions, q.device)
-    seed = torch.randint(1 << 62, ()) if dropout_p > 0 else None
     output, _ = operators.attention(
-        q, k, v, list(learned.values()), own, keys, own_offsets, seed, spec_text(encoding), ",".join(learned), place,
-        key_place, is_causal, 0.0 if scale is None else float(scale), float(dropout_p), backend_of(backend, q))
+        q, k, v, list(learned.values()), own, keys, own_offsets, seed, spec, ",".join(learned), place, key_place,
+        is_causal, factor, float(dropout_p), chosen)
     return output

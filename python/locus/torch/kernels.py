@@ -16,15 +16,15 @@ _HAS_BFLOAT16 = find_spec("ml_dtypes") is not None
 
 def lent(x: Tensor) -> Any:
     """What the extension module reads without a copy (bfloat16 through DLPack; without ml_dtypes as float32)."""
-    own = x.detach()
-    if own.dtype != torch.bfloat16:
+    own = x.detach() if x.requires_grad else x
+    if own.dtype is not torch.bfloat16:
         return own.numpy()
     return own if _HAS_BFLOAT16 else own.float().numpy()
 
 
 def taken(array: Any, dtype: torch.dtype) -> Tensor:
     """A tensor over the memory of an array that a call returned."""
-    if array.dtype.name == "bfloat16":
+    if dtype is torch.bfloat16 and array.itemsize == 2:
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     made = torch.from_numpy(array)
     return made if made.dtype == dtype else made.to(dtype)

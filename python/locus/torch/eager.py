@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""Calls that nothing traces: the same as the operators do, without the dispatcher's time."""
+from __future__ import annotations
+
+from typing import Any, Mapping, Optional, Tuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from . import forms, kernels
+from .planning import Place, plan_for, sizes_of
+
+
+def traced(q: Tensor) -> bool:
+    """Whether the call must go through an operator, for what compiles, traces or transforms."""
+    return (torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() > 0
+            or torch._C._functorch.peek_interpreter_stack() is not None or torch.jit.is_tracing()
+            or type(q) not in (Tensor, torch.nn.Parameter))
+
+
+class _Attention(torch.autograd.Function):
+    """The library's attention and its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, said: Tuple[Any, ...], q: Tensor, k: Tensor, v: Tensor, *parameters: Tensor) -> Tensor:
+        plan, _, causal, scale, dropout, seed = said
+        output, sums = kernels.forward(plan, q, k, v, causal, scale, dropout, seed, True)
+        ctx.said = said
+        ctx.save_for_backward(q, k, v, output, sums, *parameters)
+        return output
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> Tuple[Any, ...]:
+        q, k, v, output, sums, *parameters = ctx.saved_tensors
+        plan, names, causal, scale, dropout, seed = ctx.said
+        return (None, *kernels.backward(plan, gradient, None, q, k, v, output, sums, causal, scale, dropout, seed,
+                                        names, parameters))
+
+
+def attention(q: Tensor, k: Tensor, v: Tensor, learned: Mapping[str, Tensor], places: Tuple[Place, Place],
+              offsets: Optional[Tensor], seed: Optional[Tensor], spec: str, causal: bool, scale: float,
+              dropout: float, backend: str) -> Tensor:
+    sizes, counts, packing = sizes_of(q, k, v, offsets, spec)
+    names, parameters = tuple(learned), list(learned.values())
+    plan = plan_for(spec, sizes, places, counts, packing, names, parameters, backend == "forms")
+    if backend == "forms":
+        generator = None if seed is None else torch.Generator(q.device).manual_seed(int(seed))
+        return forms.attention(plan, q, k, v, dict(learned), causal, scale, dropout, generator)
+    number = 0 if seed is None else int(seed)
+    if torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v, *parameters)):
+        return _Attention.apply((plan, names, causal, scale, dropout, number), q, k, v, *parameters)
+    return kernels.forward(plan, q, k, v, causal, scale, dropout, number, False)[0]
