@@ -19,7 +19,9 @@ def lent(x: Tensor) -> Any:
     own = x.detach() if x.requires_grad else x
     if own.dtype is not torch.bfloat16:
         return own.numpy()
-    return own if _HAS_BFLOAT16 else own.float().numpy()
+    if not _HAS_BFLOAT16:
+        return own.float().numpy()
+    return own if own.stride(-1) == 1 else own.contiguous()
 
 
 def taken(array: Any, dtype: torch.dtype) -> Tensor:
