@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A bias against rows of scores, for bodies that make them; the including file defines `real`, REAL_DTYPE and KERNELS.
+/* A bias against rows of scores, for bodies that make them, in one element type (kernels/real.h).
  *
  * An element of −∞ hides its key from the query, as a mask does: whatever the key and its value hold, nothing of them
  * may reach the row, so such scores are made −∞ rather than added to, and weights and their gradients are made 0. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of views, for all bodies; the including file defines `real`. */
+/* Rows of views, for all bodies, in one element type (kernels/real.h). */
 #ifndef LOCUS_ATTENTION_ROWS_BODY_H
 #define LOCUS_ATTENTION_ROWS_BODY_H
 

@@ -27,7 +27,7 @@ typedef struct locus_liere {
 locus_status locus_liere_place(const locus_liere *liere, const locus_places *places, locus_owned *memory,
                                const locus_whole_operator **placed, locus_error *error);
 
-/* ---- rows (liere_body.h), once for each element type ---- */
+/* ---- rows (liere_typed.c), once for each element type ---- */
 
 #define LOCUS_LIERE_ROWS 64 /* rows of a block */
 

@@ -195,7 +195,7 @@ void locus_rotary_reduce(const locus_operator *op, size_t head, void *slots, siz
 /* Finds the near runs of every table. */
 locus_status locus_rotary_find_near(locus_rotary_operator *op, locus_owned *memory, locus_error *error);
 
-/* ---- one walk over tokens, written once for both element types (rotary_body.h) ---- */
+/* ---- one walk over tokens, written once for both element types (rotary_typed.c) ---- */
 
 #define LOCUS_TURN_ROWS 16         /* tokens whose angles are computed at a time where all heads are turned together */
 #define LOCUS_BASE_ROWS 8          /* runs of tokens whose first angles are computed at a time */

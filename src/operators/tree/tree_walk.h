@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One execution of a tree's operator, and the walk of a block's rows through its tails (tree_body.h).
+/* One execution of a tree's operator, and the walk of a block's rows through its tails (tree_typed.c).
  *
  *   climb    rows at the nodes → up the tails → P of the anchor:   y = ⌈p⌉ x
  *   descend  rows at the anchors → Pᵀ → down the tails:            y = ⌈p⌉ᵀ x
