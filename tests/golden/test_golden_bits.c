@@ -124,7 +124,25 @@ static uint64_t digest_of(const struct bits_case *own) {
     return digest;
 }
 
-/* What bits may depend on, beside the program. */
+/* The highest level of the processor, whatever is in use: oneDNN chooses its kernels by that. */
+static const char *highest_level(void) {
+    locus_isa highest = LOCUS_ISA_SCALAR;
+    for (unsigned bit = 1; bit <= locus_cpu_isas(); bit <<= 1)
+        if (locus_cpu_isas() & bit)
+            highest = (locus_isa)bit;
+    return locus_isa_name(highest);
+}
+
+/* oneDNN cuts products into blocks by the sizes of the first two caches; 0 where the C library does not tell. */
+static long cache_kibibytes(unsigned level) {
+    long bytes = 0;
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+    bytes = sysconf(level == 1 ? _SC_LEVEL1_DCACHE_SIZE : _SC_LEVEL2_CACHE_SIZE);
+#endif
+    return bytes > 0 ? bytes / 1024 : 0;
+}
+
+/* What bits may depend on, beside the program. One name ("AMD EPYC") may stand for several processors. */
 static void machine_key(char *key, size_t size) {
     char machine[256], library[64] = "another C library";
     const dnnl_version_t *dnnl = dnnl_version();
@@ -137,7 +155,8 @@ static void machine_key(char *key, size_t size) {
     const char *compiler = "gcc";
 #endif
     lab_machine_text(machine, sizeof machine);
-    snprintf(key, size, "%.*s, %s, %s, oneDNN %d.%d.%d, %s", (int)strcspn(machine, ","), machine,
+    snprintf(key, size, "%.*s with %s and caches of %ld and %ld KiB, %s, %s, oneDNN %d.%d.%d, %s",
+             (int)strcspn(machine, ","), machine, highest_level(), cache_kibibytes(1), cache_kibibytes(2),
              locus_isa_name(locus_cpu_isa()), compiler, dnnl->major, dnnl->minor, dnnl->patch, library);
 }
 
