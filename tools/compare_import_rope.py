@@ -374,12 +374,13 @@ def rotary_families():
 PAGE = """# Imported models against their own code
 
 `locus import-rope` reads configurations; this page says how far what it prints is what the models compute.
-For every family of the transformers library (%(transformers)s, with PyTorch %(torch)s) that has rotary or ALiBi positions and can be made small, `tools/compare_import_rope.py` makes a model with random weights and reads %(tokens)d tokens twice:
-as the library does, and with its rotary functions, temperatures, biases and masks switched off and each layer's attention computed by `locus attend` with the spec that `locus import-rope --attention` prints for the model's configuration.
+For every family of the transformers library (%(transformers)s, with PyTorch %(torch)s) that has rotary or ALiBi positions and can be made small, `tools/compare_import_rope.py` makes a model with random weights and reads %(tokens)d tokens twice: as the library does, and with its rotary functions, temperatures, biases and masks switched off and each layer's attention computed by `locus attend` with the spec that `locus import-rope --attention` prints for the model's configuration.
 
-- **in full**: max |difference of logits| / max |logit|, the configuration as the library writes it; **by sizes**: only its sizes are in the file, so that the family's defaults have to be known (scalings of a family's own are not: a note says so). Both computations are float32.
+- **in full**: max |difference of logits| / max |logit|, the configuration as the library writes it; **by sizes**: only its sizes are in the file, so that the family's defaults have to be known (scalings of a family's own are not: a note says so).
+  Both computations are float32.
 - **blind**: the same difference with `none` in place of the spec: how much there was to get wrong.
-- A family agrees below %(allowed)g. The library's attention is its eager one; Falcon's is SDPA, since its eager code adds ALiBi's biases twice.
+- A family agrees below %(allowed)g.
+  The library's attention is its eager one; Falcon's is SDPA, since its eager code adds ALiBi's biases twice.
 
 ```sh
 python3 tools/compare_import_rope.py --locus build/release/locus --write docs/import-rope.md
