@@ -15,7 +15,7 @@ typedef struct contextual_worker {
     const KERNELS *kernels;
     size_t head, kv_head, sequence;
     locus_sequence_span span;
-    size_t ld, ld_value; /* ld: keys of the longest sequence, padded */
+    size_t ld, ld_value; /* ld: contextual_row */
     real *key_columns;   /* [keys/128][head_dim][128] */
     real *value_columns; /* the same of values; backward */
     real *score;         /* [CONTEXTUAL_ROWS][ld]: products, scores, weights */
@@ -38,11 +38,16 @@ typedef struct contextual_worker {
     bool apart, finite;                        /* backward: see add_block_apart */
 } contextual_worker;
 
+/* Numbers of a row in scratch: the keys of the longest sequence, padded. A bias may have keys where no sequence has. */
+static size_t contextual_row(const contextual_job *job) {
+    return padded(job->max_keys > 0 ? job->max_keys : 1, CONTEXTUAL_BLOCK);
+}
+
 static size_t carve_worker(const contextual_job *job, char *base, contextual_worker *w) {
     attention_carver carver = {base, 0};
     const attention_turn *turn = &job->turn;
     const bool backward = turn->pass == LOCUS_PASS_BACKWARD;
-    const size_t ld = padded(job->max_keys, CONTEXTUAL_BLOCK), rows = CONTEXTUAL_ROWS;
+    const size_t ld = contextual_row(job), rows = CONTEXTUAL_ROWS;
     memset(w, 0, sizeof *w);
     w->job = job;
     w->kernels = KERNELS_GET();

@@ -63,8 +63,8 @@ static void bias_task(void *context, size_t index, size_t worker) {
 }
 
 void REAL_NAME(locus_attention_contextual_bias_gradient)(contextual_job *job) {
-    const size_t keys = padded(job->max_keys, CONTEXTUAL_BLOCK);
-    locus_parallel_for(locus_attention_bias_cut(&job->g_bias, CONTEXTUAL_BIAS_ROWS, keys).tasks, bias_task, job);
+    const attention_bias_cut grid = locus_attention_bias_cut(&job->g_bias, CONTEXTUAL_BIAS_ROWS, contextual_row(job));
+    locus_parallel_for(grid.tasks, bias_task, job);
 }
 
 /* ---- weights ---- */
