@@ -77,28 +77,6 @@ void dense_solve(size_t n, const double *A, const double *B, double *X) {
     free(right);
 }
 
-/* Σ_{k ≤ 12} S^k/k!, in three pieces of powers of S⁴: six products. */
-static void taylor(size_t n, const double *S, double *E) {
-    double *power[5] = {NULL}, over[13] = {1}; /* power[k] = S^k; over[k] = 1/k! */
-    for (size_t k = 1; k < 13; k++)
-        over[k] = over[k - 1] / (double)k;
-    for (size_t k = 0; k < 5; k++)
-        power[k] = reference_zeros(n * n, sizeof **power);
-    dense_identity(n, power[0]);
-    for (size_t k = 1; k < 5; k++)
-        dense_multiply(n, power[k - 1], S, power[k]);
-    for (size_t i = 0; i < n * n; i++)
-        E[i] = over[12] * power[0][i];
-    for (size_t piece = 3; piece-- > 0;) {
-        dense_multiply(n, E, power[4], E);
-        for (size_t i = 0; i < n * n; i++)
-            for (size_t k = 0; k < 4; k++)
-                E[i] += over[4 * piece + k] * power[k][i];
-    }
-    for (size_t k = 0; k < 5; k++)
-        free(power[k]);
-}
-
 /* C = A B in long double; C is neither. */
 static void multiply_wide(size_t n, const long double *A, const long double *B, long double *C) {
     memset(C, 0, n * n * sizeof *C);
@@ -108,20 +86,36 @@ static void multiply_wide(size_t n, const long double *A, const long double *B, 
                 C[i * n + j] += A[i * n + l] * B[l * n + j];
 }
 
-/* The same in long double, Σ_{k ≤ 14} S^k/k! by Horner's rule. Each squaring doubles what is wrong with an angle, so
- * that an angle of 10^5 costs five digits: long double has three more than double. */
-static void wide_exponential(size_t n, const double *S, int halvings, double *E) {
-    long double *wide = reference_zeros(3 * n * n, sizeof *wide), *small = wide, *sum = wide + n * n,
-                *next = sum + n * n;
-    for (size_t i = 0; i < n * n; i++) {
-        small[i] = ldexpl(S[i], -halvings);
-        sum[i] = i / n == i % n;
+/* Σ_{k ≤ 12} S^k/k!, in three pieces of powers of S⁴: six products. power[1] is S. */
+static void taylor(size_t n, long double *const power[5], long double *E, long double *next) {
+    long double over[13] = {1}; /* over[k] = 1/k! */
+    for (size_t k = 1; k < 13; k++)
+        over[k] = over[k - 1] / (long double)k;
+    for (size_t k = 2; k < 5; k++)
+        multiply_wide(n, power[k - 1], power[1], power[k]);
+    for (size_t i = 0; i < n * n; i++)
+        E[i] = i / n == i % n ? over[12] : 0;
+    for (size_t piece = 3; piece-- > 0;) {
+        multiply_wide(n, E, power[4], next);
+        for (size_t i = 0; i < n * n; i++) {
+            E[i] = next[i] + (i / n == i % n ? over[4 * piece] : 0);
+            for (size_t k = 1; k < 4; k++)
+                E[i] += over[4 * piece + k] * power[k][i];
+        }
     }
-    for (int k = 14; k > 0; k--) { /* sum = I + S sum / k */
-        multiply_wide(n, small, sum, next);
-        for (size_t i = 0; i < n * n; i++)
-            sum[i] = (i / n == i % n) + next[i] / k;
-    }
+}
+
+/* Scaled until it is small, 0.2^13/13! < 2e-19; then squared. Each squaring doubles what is wrong with an angle, so
+ * that an angle of 10^5 costs five digits and one of 25 two: long double has three more than double. */
+void dense_exponential(size_t n, const double *S, double *E) {
+    int halvings = 0;
+    for (double size = norm(n, S); size > 0.2; size /= 2)
+        halvings++;
+    long double *wide = reference_zeros(6 * n * n, sizeof *wide), *sum = wide, *next = wide + n * n;
+    long double *const power[5] = {NULL, wide + 2 * n * n, wide + 3 * n * n, wide + 4 * n * n, wide + 5 * n * n};
+    for (size_t i = 0; i < n * n; i++)
+        power[1][i] = ldexpl(S[i], -halvings);
+    taylor(n, power, sum, next);
     while (halvings-- > 0) {
         multiply_wide(n, sum, sum, next);
         memcpy(sum, next, n * n * sizeof *sum);
@@ -129,23 +123,6 @@ static void wide_exponential(size_t n, const double *S, int halvings, double *E)
     for (size_t i = 0; i < n * n; i++)
         E[i] = (double)sum[i];
     free(wide);
-}
-
-void dense_exponential(size_t n, const double *S, double *E) {
-    int halvings = 0;
-    for (double size = norm(n, S); size > 0.2; size /= 2) /* 0.2^13/13! < 2e-19, 0.2^15/15! < 3e-23 */
-        halvings++;
-    if (halvings > 8) {
-        wide_exponential(n, S, halvings, E);
-        return;
-    }
-    double *small = copy_of(n, S);
-    for (size_t i = 0; i < n * n; i++)
-        small[i] = ldexp(small[i], -halvings);
-    taylor(n, small, E);
-    while (halvings-- > 0)
-        dense_multiply(n, E, E, E);
-    free(small);
 }
 
 /* The square root by Denman and Beavers. */

@@ -52,7 +52,7 @@ static void linear(reference_head *head) {
     for (size_t i = 0; i < head->m * shape.d; i++) /* |scale·q|: how far φ falls towards 0 */
         head->score = fmax(head->score, fabs(head->scale * head->raw[i]));
     for (size_t i = 0; i < head->m; i++) {
-        double z = 0, size = 0;
+        double z = 0, size = 0, *sum = reference_zeros(shape.dv, sizeof *sum);
         for (size_t j = 0; j < head->n; j++) {
             const double weight = dot(head->q + i * shape.d, head->k + j * shape.d, shape.d);
             if (!reference_sees(head, i, j))
@@ -60,12 +60,16 @@ static void linear(reference_head *head) {
             z += denominator(head, i, j);
             for (size_t c = 0; c < shape.dv; c++) {
                 head->o[i * shape.dv + c] += weight * head->v[j * shape.dv + c];
+                sum[c] += fabs(weight * head->v[j * shape.dv + c]);
                 size = fmax(size, fabs(head->v[j * shape.dv + c]));
             }
         }
-        for (size_t c = 0; c < shape.dv && z > 0; c++)
+        for (size_t c = 0; c < shape.dv && z > 0; c++) {
             head->o[i * shape.dv + c] /= z;
-        note_mass(head, size); /* |weights| sum to at most z: operators keep lengths, or stretch both */
+            note_mass(head, sum[c] / z); /* above `size` where operators stretch: z does not see them */
+        }
+        note_mass(head, size);
+        free(sum);
         head->log_sum_exp[i] = z > 0 ? log(z) : -INFINITY;
     }
 }

@@ -63,6 +63,11 @@ void trial_refuse(trial *result, const locus_error *error); /* checks the messag
 void trial_fail(trial *result, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* |got − want| ≤ tolerance, or both the same infinity; keeps the worst. */
 void trial_compare(trial *result, const char *what, size_t index, double got, double want, double tolerance);
+/* Of a result that was rounded to `dtype`: what is too large for it is an infinity of its sign. */
+void trial_compare_stored(trial *result, const char *what, size_t index, locus_dtype dtype, double got, double want,
+                          double tolerance);
+/* From here on a number is rounded to an infinity. */
+double trial_overflow(locus_dtype dtype);
 locus_dtype trial_dtype(chooser *choices);
 /* A workspace of exactly the bytes that were asked for, with a guard behind it. */
 typedef struct trial_workspace {

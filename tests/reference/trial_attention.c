@@ -31,6 +31,7 @@ typedef struct attention_call {
     size_t *clusters;        /* of the first definition: constant afterwards */
     bool clusters_known;
     double score, mass, margin, eps;
+    double least; /* below it numbers of the type have fewer digits */
 } attention_call;
 
 /* ---- what is asked ---- */
@@ -108,6 +109,17 @@ static void draw_options(attention_call *call, chooser *choices) {
     }
 }
 
+/* All of one size, or each of its own, from e^−9 to e^9 and what the type has. */
+static void widen(const attention_call *call, chooser *stream, double *values, size_t count) {
+    const double sizes[] = {1, 1, 1e-3, 1e3}, size = sizes[choose(stream, 4)];
+    const bool apart = choose_chance(stream, 30);
+    for (size_t i = 0; i < count; i++) {
+        const double own = size * values[i] * (apart ? exp(3 * choose_normal(stream)) : 1);
+        const double most = call->dtype == LOCUS_FLOAT16 ? 65504 : INFINITY;
+        values[i] = drawn_round(call->dtype, fmin(fmax(own, -most), most));
+    }
+}
+
 static void draw_inputs(attention_call *call, chooser *choices) {
     const drawn_world *world = call->world;
     const locus_shape *shape = &world->shape;
@@ -117,6 +129,7 @@ static void draw_inputs(attention_call *call, chooser *choices) {
     chooser stream = chooser_stream(choices);
     call->dtype = trial_dtype(choices);
     call->eps = drawn_rounding(call->dtype);
+    call->least = call->dtype == LOCUS_FLOAT16 ? 6e-8 : 0;
     call->count[Q] = T * shape->heads * shape->head_dim;
     call->count[K] = N * shape->kv_heads * shape->head_dim;
     call->count[V] = N * shape->kv_heads * shape->value_dim;
@@ -130,6 +143,10 @@ static void draw_inputs(attention_call *call, chooser *choices) {
     call->go = reference_zeros(call->outputs, sizeof(double));
     for (size_t e = 0; e < call->outputs; e++)
         call->go[e] = drawn_round(call->dtype, choose_normal(&stream));
+    if (choose_chance(&stream, 25)) {
+        widen(call, &stream, call->in[V], call->count[V]);
+        widen(call, &stream, call->go, call->outputs);
+    }
     if (!call->options.kind && choose_chance(choices, 30)) {
         const locus_dtype sums = call->dtype == LOCUS_FLOAT64 ? LOCUS_FLOAT64 : LOCUS_FLOAT32;
         call->g_sums = reference_zeros(call->rows, sizeof(double));
@@ -200,13 +217,20 @@ static double score_error(const attention_call *call) {
 }
 
 static bool is_finite_case(const attention_call *call) {
-    const double most = call->dtype == LOCUS_FLOAT16 ? 6e4 : 1e30;
     const bool linear = kind_is(call->options.kind, "linear");
     if (call->poisoned && call->options.kind)
         return false;
     if (call->margin < (call->dtype == LOCUS_FLOAT64 ? 1e-10 : 1e-3))
         return false;                                              /* rounding may put a query into another cluster */
-    return call->score < (linear ? 60 : 1e6) && call->mass < most; /* e^-87 is no float32 */
+    return call->score < (linear ? 60 : 1e6) && call->mass < 1e30; /* e^-87 is no float32 */
+}
+
+/* Outputs that the type has: a backward reads them again. */
+static bool are_outputs_finite(const attention_call *call) {
+    for (size_t i = 0; i < call->outputs; i++)
+        if (!(fabs(call->o[i]) < 0.99 * trial_overflow(call->dtype)))
+            return false;
+    return true;
 }
 
 /* ---- forward ---- */
@@ -215,12 +239,12 @@ static void compare_forward(attention_call *call, const double *o, const double 
     const reference_tokens *tokens = &call->world->queries.tokens;
     const size_t heads = call->world->shape.heads, row = heads * call->world->shape.value_dim;
     const double off = 2 * score_error(call) * call->mass * sqrt((double)call->world->shape.value_dim);
-    const double least = call->dtype == LOCUS_FLOAT16 ? 6e-8 : 0;
     for (size_t s = 0; s < tokens->sequences; s++) {
         const size_t first = tokens->first[s], end = first + tokens->count[s];
         for (size_t i = first * row; i < end * row; i++)
             if (isfinite(call->o[i]))
-                trial_compare(call->result, "o", i, o[i], call->o[i], off + 2 * call->eps * fabs(call->o[i]) + least);
+                trial_compare_stored(call->result, "o", i, call->dtype, o[i], call->o[i],
+                                     off + 2 * call->eps * fabs(call->o[i]) + call->least);
         for (size_t i = first * heads; lse && i < end * heads; i++)
             trial_compare(call->result, "log_sum_exp", i, lse[i], call->log_sum_exp[i],
                           score_error(call) + rounding(call) * fabs(call->log_sum_exp[i]));
@@ -399,6 +423,21 @@ static void compare_direction(attention_call *call, const char *what, double got
     trial_compare(call->result, what, 0, got, (up - down) / (2 * step), smooth + rounded);
 }
 
+/* Whether an element is beyond its type, and the rest can't be compared: only where it may be as large. */
+static bool overflows(const attention_call *call, const char *what, locus_dtype dtype, const double *gradient,
+                      size_t count, double reach) {
+    double sum, root;
+    sensitivity(call, reach, &sum, &root);
+    for (size_t i = 0; i < count; i++) {
+        if (!isinf(gradient[i]))
+            continue;
+        if (sum < trial_overflow(dtype))
+            trial_fail(call->result, "%s[%zu] is %g, but can't be larger than %.3g", what, i, gradient[i], sum);
+        return true;
+    }
+    return false;
+}
+
 static void compare_input(attention_call *call, chooser *choices, size_t input, const double *gradient) {
     static const char *const names[] = {"dL/dq", "dL/dk", "dL/dv"};
     const double step = 1e-5;
@@ -412,8 +451,8 @@ static void compare_input(attention_call *call, chooser *choices, size_t input, 
         for (size_t i = tokens->first[s] * row; i < (tokens->first[s] + tokens->count[s]) * row; i++) {
             direction[i] = choose_normal(&stream);
             along += gradient[i] * direction[i];
-            written += fabs(gradient[i] * direction[i]);
-            reach = fmax(reach, fabs(kept[i]));
+            written += fabs(gradient[i] * direction[i]) + call->least / (4 * call->eps) * fabs(direction[i]);
+            reach = fmax(reach, input == V ? 1 : fabs(kept[i])); /* the mass knows how large values are */
         }
     double loss_at[2];
     for (int side = 0; side < 2; side++) {
@@ -423,7 +462,8 @@ static void compare_input(attention_call *call, chooser *choices, size_t input, 
         loss_at[side] = loss(call);
     }
     call->in[input] = kept;
-    compare_direction(call, names[input], along, loss_at[0], loss_at[1], step, reach * 4, written);
+    if (!overflows(call, names[input], call->dtype, gradient, call->count[input], reach * 4))
+        compare_direction(call, names[input], along, loss_at[0], loss_at[1], step, reach * 4, written);
     free(moved);
     free(direction);
 }
@@ -442,6 +482,7 @@ static bool may_move(const attention_call *call, size_t index) {
 static void compare_bias(attention_call *call, chooser *choices, drawn_bias *gradient) {
     const size_t count = drawn_bias_count(&call->bias);
     const double step = 1e-5, own = drawn_rounding(gradient->view.dtype) / call->eps;
+    const double least = gradient->view.dtype == LOCUS_FLOAT16 ? 6e-8 / drawn_rounding(LOCUS_FLOAT16) : 0;
     double along = 0, written = 0, loss_at[2];
     double *kept = call->bias.dense.values, *moved = reference_zeros(count + 1, sizeof *moved);
     double *direction = reference_zeros(count + 1, sizeof *direction);
@@ -453,7 +494,7 @@ static void compare_bias(attention_call *call, chooser *choices, drawn_bias *gra
         if (!may_move(call, i) && got != 0)
             trial_fail(call->result, "dL/dbias of element %zu is %g, which no score has", i, got);
         along += got * direction[i];
-        written += fabs(got * direction[i]);
+        written += (fabs(got) + least) * fabs(direction[i]);
     }
     for (int side = 0; side < 2; side++) {
         for (size_t i = 0; i < count; i++)
@@ -462,7 +503,8 @@ static void compare_bias(attention_call *call, chooser *choices, drawn_bias *gra
         loss_at[side] = loss(call);
     }
     call->bias.dense.values = kept;
-    compare_direction(call, "dL/dbias", along, loss_at[0], loss_at[1], step, 4, written * fmax(own, 1));
+    if (!overflows(call, "dL/dbias", gradient->view.dtype, gradient->dense.values, count, 4))
+        compare_direction(call, "dL/dbias", along, loss_at[0], loss_at[1], step, 4, written * fmax(own, 1));
     free(moved);
     free(direction);
 }
@@ -474,7 +516,7 @@ static void compare_bias_partials(attention_call *call, chooser *choices, const 
         const size_t i = choose(choices, drawn_bias_count(&call->bias));
         const double kept = values[i], step = 1e-4;
         double sum, root, slope[2];
-        if (!may_move(call, i))
+        if (!may_move(call, i) || isinf(gradient->dense.values[i]))
             continue;
         for (int more = 0; more < 2; more++) {
             const double h = (1 + more) * step;
@@ -485,7 +527,8 @@ static void compare_bias_partials(attention_call *call, chooser *choices, const 
         }
         values[i] = kept;
         sensitivity(call, 1, &sum, &root);
-        const double rounded = 2 * drawn_rounding(gradient->view.dtype) * fabs(gradient->dense.values[i]);
+        const double rounded = 2 * drawn_rounding(gradient->view.dtype) * fabs(gradient->dense.values[i]) +
+                               (gradient->view.dtype == LOCUS_FLOAT16 ? 6e-8 : 0);
         const double noise = 16 * call->eps * root / step + score_error(call) * root;
         trial_compare(call->result, "dL/dbias element", i, gradient->dense.values[i], (4 * slope[0] - slope[1]) / 3,
                       fabs(slope[0] - slope[1]) + noise + rounded);
@@ -655,7 +698,7 @@ void trial_attention(drawn_world *world, chooser *choices, const trial_hostility
         result->compared = true;
         free(o);
         free(lse);
-        if (result->state == TRIAL_FINE && choose_chance(choices, 50))
+        if (result->state == TRIAL_FINE && choose_chance(choices, 50) && are_outputs_finite(&call))
             run_backward(&call, &tensors, choices);
         if (result->state == TRIAL_FINE && !call.options.kind && choose_chance(choices, 40))
             run_weights(&call, &tensors, choices);
