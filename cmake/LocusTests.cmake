@@ -150,6 +150,18 @@ if(LOCUS_PYTHON)
                  $<TARGET_FILE:form_cases> 1 400)
 endif()
 
+# ---- what people read: its blocks run, its links lead somewhere ----
+
+if(LOCUS_PYTHON AND TARGET locus_program AND NOT LOCUS_SANITIZE)
+  file(GLOB pages CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/docs/*.md)
+  foreach(page IN LISTS pages ITEMS README.md)
+    get_filename_component(name ${page} NAME_WE)
+    locus_register(docs.blocks_${name} docs ${LOCUS_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/docs/run_blocks.py ${page})
+  endforeach()
+  locus_register(docs.links docs ${LOCUS_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/docs/check_links.py)
+  locus_register(docs.overview docs ${LOCUS_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tools/overview_picture.py --check)
+endif()
+
 # ---- scripts ----
 
 set(rooms install lint)

@@ -382,7 +382,8 @@ For every family of the transformers library (%(transformers)s, with PyTorch %(t
 - A family agrees below %(allowed)g.
   The library's attention is its eager one; Falcon's is SDPA, since its eager code adds ALiBi's biases twice.
 
-```sh
+```shell
+# a model of every family: long; needs transformers and PyTorch
 python3 tools/compare_import_rope.py --locus build/release/locus --write docs/import-rope.md
 ```
 

@@ -100,11 +100,6 @@ grep -q '"vocabulary":[[:space:]]*5' task.json || fail "vocabulary of substring-
 "$locus" data inspect substring-search -n 50 --sequence 100 | grep -q 'target   length 100 … 100' || fail "--sequence"
 "$locus" data get addition | grep -q 'nothing to download' || fail "data get addition"
 
-# What docs/tasks.md shows of data inspect is so; its samples are tested by data_trees.sh.
-awk '/^```/ { inside = 0 } inside; /^\$ locus data inspect substring-index -n 1000 --show 1$/ { inside = 1 }' \
-    "$LOCUS_SOURCE/docs/tasks.md" >page
-"$locus" data inspect substring-index -n 1000 --show 1 | cmp - page || fail "docs/tasks.md shows another answer to data inspect"
-
 # Options of other tasks, and values that make no sense.
 refuses 2 "length: addition is a task on numbers: it takes --set, --n, --seed and --digits" "$locus" data make addition --length 5 -o x.jsonl
 refuses 2 "digits: substring-index is a task on strings" "$locus" data make substring-index --digits 3 -o x.jsonl

@@ -87,15 +87,4 @@ broken '"target_paths": token 0: .up. is no path' '{"input": [1], "target": [1],
 broken 'must both have paths' '{"input": [1], "target": [1], "input_paths": ["0"]}'
 broken 'words or trees' '{"input": [1], "target": [1], "input_paths": ["0"], "target_paths": ["0"]}
 {"input": [1], "target": [1]}'
-# The examples of docs/tasks.md are what their commands print.
-page=${LOCUS_SOURCE:-}/docs/tasks.md
-if [ -f "$page" ]; then
-    grep '^\$ locus data make ' "$page" | sed 's/^\$ locus //' >commands
-    [ "$(wc -l <commands)" -ge 8 ] || fail "docs/tasks.md shows too few examples"
-    while read -r words; do
-        # shellcheck disable=SC2086 # words of a command
-        "$locus" $words >said </dev/null || fail "docs/tasks.md: $words"
-        grep -F -A 1 -- "\$ locus $words" "$page" | sed -n 2p | cmp -s - said || fail "docs/tasks.md shows another answer to: $words"
-    done <commands
-fi
 echo "ok"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # docs/encodings.md tells the truth: every encoding has its section and every option its row there, with the values and
-# the default of the registry, and there are no others; what the table at the top says in a word is so; links lead
-# somewhere; commands run without a word on standard error, and pictures are those that they make, and no others.
+# the default of the registry, and there are no others; what the table at the top says in a word is so; commands run
+# without a word on standard error, and pictures are those that they make, and no others.
 . "${LOCUS_SOURCE:?}/tests/cli/transcript.inc"
 
 page=$LOCUS_SOURCE/docs/encodings.md
@@ -83,17 +83,6 @@ while IFS= read -r name; do
     says=$(printf '%s\n' "$row" | awk -F' *[|] *' '{ print $4 != "–" }')
     [ "$learned" = "$says" ] || complain "the table at the top about '$name': learned: $says, in the registry: $learned"
 done <.out/names
-
-# Links: to headings of the page, and to files beside it.
-sed -n 's/^#\{2,4\} //p' "$page" | tr 'A-Z' 'a-z' | tr ' ' '-' | tr -d "',.()" >.out/anchors
-grep -o ']([^)]*)' "$page" | sed 's/^](//; s/)$//' | sort -u >.out/links
-while IFS= read -r link; do
-    checks=$((checks + 1))
-    case $link in
-    '#'*) grep -qxF "${link#?}" .out/anchors || complain "docs/encodings.md links to $link, which is no heading" ;;
-    *) [ -e "$LOCUS_SOURCE/docs/${link%%#*}" ] || complain "docs/encodings.md links to $link, which is not there" ;;
-    esac
-done <.out/links
 
 awk '/^```/ { inside = $0 == "```sh"; next } inside' "$page" >.out/commands
 lines=0
