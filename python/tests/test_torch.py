@@ -156,10 +156,10 @@ def test_operators(backend):
     own, (q, k, v) = module_of("relative"), drawn()
     operator = torch.ops.locus.attention.default
     rest = ("relative", ",".join(own.learned()), 0, 0, True, 0.0, 0.0, backend)
-    torch.library.opcheck(operator, (q, k, v, list(own.parameters()), None, None, None, None, *rest))
+    torch.library.opcheck(operator, (q, k, v, list(own.parameters()), None, None, None, None, None, *rest))
     packed = [x.detach() for x in drawn(L, H, D)]
     rest = ("rope", "", 0, number_of(locus.positions(L, offsets=OFFSETS)), False, 0.0, 0.0, backend)
-    torch.library.opcheck(operator, (*packed, [], torch.arange(L), None, OFFSETS, None, *rest))
+    torch.library.opcheck(operator, (*packed, [], torch.arange(L), None, OFFSETS, None, None, *rest))
     rest = ("rope(learned=on)", "frequencies", 0, [H, D, H, D, 0], "query", backend)
     learned = module_of("rope(learned=on)")
     assert list(learned.learned()) == ["frequencies"]
@@ -170,7 +170,7 @@ def test_operators(backend):
 def test_operators_are_what_calls_do(backend):
     """Calls that nothing traces go around the dispatcher; what is traced has the operator in it."""
     own, (q, k, v) = module_of("t5"), drawn()
-    rest = (None, None, None, None, "t5", ",".join(own.learned()), 0, 0, True, 0.0, 0.0, backend)
+    rest = (None, None, None, None, None, "t5", ",".join(own.learned()), 0, 0, True, 0.0, 0.0, backend)
     wanted = own(q, k, v, is_causal=True, backend=backend)
     output, _ = torch.ops.locus.attention(q, k, v, list(own.parameters()), *rest)
     torch.testing.assert_close(output, wanted, atol=1e-12, rtol=0)
@@ -262,6 +262,66 @@ def test_one_site(backend):
             return own(tokens, stand(spec), "token", backend=backend)
 
         assert torch.autograd.gradcheck(added, (tokens, *own.parameters()), fast_mode=True, atol=1e-6)
+
+
+@pytest.mark.parametrize("spec", ["rope + alibi", "t5", "scores(cap=2)", "cope"])
+@pytest.mark.parametrize("sizes", [(B, H, L, L), (1, 1, L, L), (B, 1, 1, L), (H, L, L), (L, L)])
+def test_bias(spec, sizes):
+    """What a caller adds to scores: both backends, its gradient by differences, keys that it hides."""
+    own, (q, k, v) = module_of(spec), drawn()
+    bias = torch.randn(sizes, dtype=torch.float64, requires_grad=True)
+
+    def call(backend):
+        return lambda q, k, v, bias: own(q, k, v, is_causal=True, backend=backend, bias=bias)
+
+    assert torch.autograd.gradcheck(call("locus"), (q, k, v, bias), fast_mode=True, atol=1e-6)
+    outputs = [call(backend)(q, k, v, bias) for backend in ("locus", "forms")]
+    torch.testing.assert_close(*outputs, atol=1e-12, rtol=0)
+    upstream = torch.randn_like(outputs[0])
+    for mine, other in zip(*(torch.autograd.grad(o, (q, k, v, bias), upstream) for o in outputs)):
+        torch.testing.assert_close(mine, other, atol=1e-11, rtol=0)
+
+
+@pytest.mark.parametrize("backend", ["locus", "forms"])
+def test_bias_hides_keys(backend):
+    q, k, v = (x.detach() for x in drawn())
+    hidden = torch.zeros(B, 1, L, L, dtype=torch.float64)
+    hidden[0, :, :, :2] = -torch.inf  # left padding of the first sequence
+    output = locus.torch.attention(q, k, v, "rope", is_causal=True, backend=backend, bias=hidden)
+    alone = locus.torch.attention(*(x[:1, :, 2:] for x in (q, k, v)), "rope", is_causal=True)
+    assert torch.allclose(output[:1, :, 2:], alone, atol=1e-12) and not output[0, :, :2].any()
+    assert torch.allclose(output[1:], locus.torch.attention(*(x[1:] for x in (q, k, v)), "rope", is_causal=True))
+    packed = [x.transpose(1, 2).reshape(-1, H, D) for x in (q, k, v)]
+    longest = locus.torch.attention(*packed, "rope", offsets=[0, 4, 2 * L], backend=backend,
+                                    bias=torch.zeros(2, H, 6, 6, dtype=torch.float64))
+    assert torch.allclose(longest, locus.torch.attention(*packed, "rope", offsets=[0, 4, 2 * L]), atol=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["locus", "forms"])
+def test_bias_in_operators(backend):
+    q, k, v = drawn()
+    bias = torch.randn(1, H, L, L, dtype=torch.float64, requires_grad=True)
+    rest = ("rope", "", 0, 0, True, 0.0, 0.0, backend)
+    torch.library.opcheck(torch.ops.locus.attention.default, (q, k, v, [], None, None, None, None, bias, *rest))
+    torch.library.opcheck(torch.ops.locus.attention.default, (q, k, v, [], None, None, None, None, bias.detach(),
+                                                              *rest))
+
+    def step(q, bias):
+        return 2 * locus.torch.attention(q, k, v, "rope", backend=backend, bias=bias)
+
+    compiled, plain = torch.compile(step, fullgraph=True, backend="aot_eager")(q, bias), step(q, bias)
+    torch.testing.assert_close(compiled, plain, atol=1e-12, rtol=0)
+    for mine, other in zip(*(torch.autograd.grad(o.sum(), (q, bias)) for o in (compiled, plain))):
+        torch.testing.assert_close(mine, other, atol=1e-12, rtol=0)
+
+
+def test_bias_that_does_not_fit():
+    q, k, v = drawn()
+    for bad in (torch.zeros(L), torch.zeros(B, 3, L, L), torch.zeros(L, L - 1), torch.zeros(1, 1, 1, 1, L)):
+        with pytest.raises(locus.ShapeError):
+            locus.torch.attention(q, k, v, "rope", bias=bad)
+    with pytest.raises(locus.DtypeError):
+        locus.torch.attention(q, k, v, "rope", bias=torch.ones(L, L, dtype=torch.bool))
 
 
 def test_bad_input():

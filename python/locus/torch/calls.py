@@ -83,10 +83,20 @@ def _check(q: Tensor, k: Tensor, v: Tensor, rank: int, enable_gqa: bool) -> None
                          "and values serve groups")
 
 
+def _check_bias(bias: Tensor, q: Tensor, k: Tensor) -> None:
+    if not isinstance(bias, Tensor) or not bias.is_floating_point() or bias.device != q.device:
+        raise DtypeError(f"bias must be a tensor of real numbers on '{q.device}', −inf where a key is hidden")
+    heads, lengths = q.shape[1], (q.shape[2], k.shape[2]) if q.dim() == 4 else (None, None)
+    wanted = (q.shape[0] if q.dim() == 4 else None, heads, *lengths)[4 - bias.dim():] if 2 <= bias.dim() <= 4 else ()
+    if not wanted or any(size is not None and own not in (1, size) for own, size in zip(bias.shape, wanted)):
+        raise ShapeError(f"bias is {list(bias.shape)}; expected [queries, keys], [heads, queries, keys] or "
+                         f"[batch, heads, queries, keys] of q {list(q.shape)} and k {list(k.shape)}, each also 1")
+
+
 def attention(q: Tensor, k: Tensor, v: Tensor, encoding: Union[str, Encoding], positions: Any = None,
               parameters: Learned = None, is_causal: bool = False, key_positions: Any = None, offsets: Any = None,
               scale: Optional[float] = None, dropout_p: float = 0.0, enable_gqa: bool = False,
-              backend: str = "auto") -> Tensor:
+              backend: str = "auto", bias: Optional[Tensor] = None) -> Tensor:
     """Attention with every site of the encoding, by the conventions of `scaled_dot_product_attention`.
 
     q ``[batch, heads, length, dim]``, k and v ``[batch, kv_heads, key length, dim]``; with `offsets` (cumulative
@@ -98,9 +108,12 @@ def attention(q: Tensor, k: Tensor, v: Tensor, encoding: Union[str, Encoding], p
     gradients go there, too. None: initial values of seed 0. `is_causal`: queries see keys up to their own index,
     counted from the ends of both where their numbers differ. `dropout_p`: of weights. `backend`: "locus", the
     library's kernels on the CPU; "forms", PyTorch's operations on any device; "auto" chooses by the tensors' device.
-    Backends draw different dropout."""
+    Backends draw different dropout. `bias`: added to scores, differentiable, −inf hides a key: ``[queries, keys]``,
+    ``[heads, …]`` or ``[batch, heads, …]``, each also 1 for all; with `offsets` counted within each sequence."""
     own_offsets = None if offsets is None else torch.as_tensor(offsets)
     _check(q, k, v, 4 if own_offsets is None else 3, enable_gqa)
+    if bias is not None:
+        _check_bias(bias, q, k)
     if is_causal and positions is None and q.shape[-2 if own_offsets is None else 0] != k.shape[
             -2 if own_offsets is None else 0]:
         raise ShapeError("causal attention of more keys than queries, or fewer: say where both stand, with positions "
@@ -113,10 +126,10 @@ def attention(q: Tensor, k: Tensor, v: Tensor, encoding: Union[str, Encoding], p
     if not eager.traced(q):
         places = as_place(positions), as_place(key_positions)
         return eager.attention(q, k, v, learned, places, own_offsets, seed, spec, is_causal, factor, float(dropout_p),
-                               chosen)
+                               chosen, bias)
     own, place = placed(positions, q.device)
     keys, key_place = placed(key_positions, q.device)
     output, _ = operators.attention(
-        q, k, v, list(learned.values()), own, keys, own_offsets, seed, spec, ",".join(learned), place, key_place,
+        q, k, v, list(learned.values()), own, keys, own_offsets, seed, bias, spec, ",".join(learned), place, key_place,
         is_causal, factor, float(dropout_p), chosen)
     return output

@@ -23,32 +23,34 @@ class _Attention(torch.autograd.Function):
     """The library's attention and its gradient."""
 
     @staticmethod
-    def forward(ctx: Any, said: Tuple[Any, ...], q: Tensor, k: Tensor, v: Tensor, *parameters: Tensor) -> Tensor:
+    def forward(ctx: Any, said: Tuple[Any, ...], q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor],
+                *parameters: Tensor) -> Tensor:
         plan, _, causal, scale, dropout, seed = said
-        output, sums = kernels.forward(plan, q, k, v, causal, scale, dropout, seed, True)
+        output, sums = kernels.forward(plan, q, k, v, bias, causal, scale, dropout, seed, True)
         ctx.said = said
-        ctx.save_for_backward(q, k, v, output, sums, *parameters)
+        ctx.save_for_backward(q, k, v, output, sums, bias, *parameters)
         return output
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Tuple[Any, ...]:
-        q, k, v, output, sums, *parameters = ctx.saved_tensors
+        q, k, v, output, sums, bias, *parameters = ctx.saved_tensors
         plan, names, causal, scale, dropout, seed = ctx.said
-        return (None, *kernels.backward(plan, gradient, None, q, k, v, output, sums, causal, scale, dropout, seed,
-                                        names, parameters))
+        return (None, *kernels.backward(plan, gradient, None, q, k, v, output, sums, bias, ctx.needs_input_grad[4],
+                                        causal, scale, dropout, seed, names, parameters))
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, learned: Mapping[str, Tensor], places: Tuple[Place, Place],
               offsets: Optional[Tensor], seed: Optional[Tensor], spec: str, causal: bool, scale: float,
-              dropout: float, backend: str) -> Tensor:
+              dropout: float, backend: str, bias: Optional[Tensor]) -> Tensor:
     sizes, counts, packing = sizes_of(q, k, v, offsets, spec)
     names, parameters = tuple(learned), list(learned.values())
     plan = plan_for(spec, sizes, places, counts, packing, names, parameters, backend == "forms")
     if backend == "forms":
         generator = None if seed is None else torch.Generator(q.device).manual_seed(int(seed))
-        return forms.attention(plan, q, k, v, dict(learned), causal, scale, dropout, generator)
+        return forms.attention(plan, q, k, v, dict(learned), causal, scale, dropout, generator, bias)
     number = 0 if seed is None else int(seed)
-    if torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v, *parameters)):
-        return _Attention.apply((plan, names, causal, scale, dropout, number), q, k, v, *parameters)
-    return kernels.forward(plan, q, k, v, causal, scale, dropout, number, False)[0]
+    inputs = (q, k, v, *parameters) if bias is None else (q, k, v, bias, *parameters)
+    if torch.is_grad_enabled() and any(x.requires_grad for x in inputs):
+        return _Attention.apply((plan, names, causal, scale, dropout, number), q, k, v, bias, *parameters)
+    return kernels.forward(plan, q, k, v, bias, causal, scale, dropout, number, False)[0]

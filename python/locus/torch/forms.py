@@ -101,7 +101,8 @@ def _seen(settings: Dict[str, Any], m: int, n: int, causal: bool, device: torch.
 class _Scores:
     """What the forms of roles () do to scores."""
 
-    def __init__(self, forms: List[Live], head_dim: int, scale: Optional[float]) -> None:
+    def __init__(self, forms: List[Live], head_dim: int, scale: Optional[float], beside: Optional[Tensor]) -> None:
+        self.beside = beside  # the caller's bias, [sequences, heads, queries, keys], or fewer and ones
         self.forms = [live for live in forms if not live.form.roles]
         self.settings: Dict[str, Any] = next((x.arrays for x in self.forms if x.kind == "settings"), {})
         self.scale = scale or self.settings.get("scale") or head_dim ** -0.5
@@ -115,8 +116,17 @@ class _Scores:
         return not (self.of("content", "context") or self.settings.get("cap") or "sinks" in self.settings
                     or any(live.form.multiplies for live in self.of("cells")))
 
-    def bias(self, q: Tensor, queries: Tensor, keys: Tensor, seen: Optional[Tensor]) -> Optional[Tensor]:
-        bias: Optional[Tensor] = None
+    def own_bias(self, numbers: List[int], m: int, n: int) -> Optional[Tensor]:
+        """The caller's bias of some sequences, of m queries and n keys each."""
+        if self.beside is None:
+            return None
+        own = self.beside[(None,) * (4 - self.beside.dim())]
+        own = own if own.shape[0] == 1 else own[numbers]
+        return own[:, :, :m if own.shape[2] > 1 else 1, :n if own.shape[3] > 1 else 1]
+
+    def bias(self, q: Tensor, queries: Tensor, keys: Tensor, seen: Optional[Tensor], beside: Optional[Tensor]
+             ) -> Optional[Tensor]:
+        bias = beside
         for live in self.of("cells", "network"):
             cells = live.kind == "cells"
             own = _cells(live, queries, keys, q.shape[1]) if cells else _network(live, queries, keys)
@@ -125,15 +135,17 @@ class _Scores:
             return seen
         return (bias if seen is None else torch.where(seen, bias, -torch.inf)).to(q.dtype)
 
-    def fused(self, q: Tensor, k: Tensor, v: Tensor, queries: Tensor, keys: Tensor, causal: bool) -> Tensor:
+    def fused(self, q: Tensor, k: Tensor, v: Tensor, queries: Tensor, keys: Tensor, causal: bool,
+              beside: Optional[Tensor]) -> Tensor:
         seen = _seen(self.settings, q.shape[2], k.shape[2], causal, q.device)
-        plain = causal and q.shape[2] == k.shape[2] and not (self.of("cells", "network") or self.settings.get("chunk")
-                                                             or self.settings.get("window"))
-        mask = None if plain else self.bias(q, queries, keys, seen)
+        plain = causal and q.shape[2] == k.shape[2] and beside is None and not (
+            self.of("cells", "network") or self.settings.get("chunk") or self.settings.get("window"))
+        mask = None if plain else self.bias(q, queries, keys, seen, beside)
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=plain, scale=self.scale)
 
     def plain(self, q: Tensor, k: Tensor, v: Tensor, raw: Tensor, queries: Tensor, keys: Tensor, causal: bool,
-              dropout: float, generator: Optional[torch.Generator]) -> Tuple[Tensor, Optional[Tensor]]:
+              dropout: float, generator: Optional[torch.Generator], beside: Optional[Tensor]
+              ) -> Tuple[Tensor, Optional[Tensor]]:
         """Outputs, and what content's values add behind the operators. `raw`: queries before any operator."""
         m, n = q.shape[2], k.shape[2]
         seen = _seen(self.settings, m, n, causal, q.device)
@@ -149,17 +161,18 @@ class _Scores:
             own = (_cells(live, queries, keys, q.shape[1]) if live.kind == "cells" else
                    _network(live, queries, keys)).to(s.dtype)
             s = s * own if live.form.multiplies else s + own
+        s = s if beside is None else s + beside.to(s.dtype)
         weights = self._softmax(torch.where(seen, s, -torch.inf))
         if dropout > 0:
             kept = torch.empty_like(weights).bernoulli_(1 - dropout, generator=generator)
             weights = weights * kept / (1 - dropout)
-        beside: Optional[Tensor] = None
+        tables: Optional[Tensor] = None
         for live in self.of("content"):
             if "value_table" in live.arrays:
                 table = live.arrays["value_table"].to(q.dtype)[_content_rows(live, queries, keys)]
                 own = torch.einsum("shtj,stjd->shtd", weights, table)
-                beside = own if beside is None else beside + own
-        return weights @ v, beside
+                tables = own if tables is None else tables + own
+        return weights @ v, tables
 
     def _softmax(self, s: Tensor) -> Tensor:
         sinks = self.settings.get("sinks")
@@ -215,7 +228,7 @@ def _computed(x: Tensor) -> Tensor:
 
 
 def attention(plan: Plan, q: Tensor, k: Tensor, v: Tensor, parameters: Dict[str, Tensor], causal: bool, scale: float,
-              dropout: float, generator: Optional[torch.Generator] = None) -> Tensor:
+              dropout: float, generator: Optional[torch.Generator] = None, bias: Optional[Tensor] = None) -> Tensor:
     """As `Plan.attention`, of tensors packed or apart."""
     if plan.encoding.causal and not causal:
         raise UnsupportedError(f"'{plan.encoding.spec}' needs causal attention: is_causal=True")
@@ -227,7 +240,7 @@ def attention(plan: Plan, q: Tensor, k: Tensor, v: Tensor, parameters: Dict[str,
         raise ShapeError(f"there are {q.shape[0]} queries and {k.shape[0]} keys, but positions of {a[-1]} and {b[-1]}")
     q, k, v = _computed(q), _computed(k), _computed(v)
     forms = live_forms(plan, parameters, q.device)
-    scores, group = _Scores(forms, q.shape[2], scale), q.shape[1] // k.shape[1]
+    scores, group = _Scores(forms, q.shape[2], scale, bias), q.shape[1] // k.shape[1]
     own_q = turned(forms, q, "query")
     own_k = turned(forms, k, "key").repeat_interleave(group, 1)
     own_v = turned(forms, v, "value").repeat_interleave(group, 1)
@@ -237,9 +250,10 @@ def attention(plan: Plan, q: Tensor, k: Tensor, v: Tensor, parameters: Dict[str,
         queries, keys = _tokens(a, numbers, m, q.device), _tokens(b, numbers, n, q.device)
         parts = own_q[queries].transpose(1, 2), own_k[keys].transpose(1, 2), own_v[keys].transpose(1, 2)
         if scores.added and dropout == 0 and n > 0:
-            o, own = scores.fused(*parts, queries, keys, causal), None
+            o, own = scores.fused(*parts, queries, keys, causal, scores.own_bias(numbers, m, n)), None
         else:
-            o, own = scores.plain(*parts, q[queries].transpose(1, 2), queries, keys, causal, dropout, generator)
+            o, own = scores.plain(*parts, q[queries].transpose(1, 2), queries, keys, causal, dropout, generator,
+                                  scores.own_bias(numbers, m, n))
         output = output.index_copy(0, queries.flatten(), o.transpose(1, 2).reshape(-1, *shape[1:]))
         if own is not None:
             beside = output.new_zeros(shape) if beside is None else beside

@@ -36,24 +36,26 @@ def sums_type(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
-def forward(plan: Plan, q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float, dropout: float, seed: int,
-            with_sums: bool) -> Tuple[Tensor, Optional[Tensor]]:
+def forward(plan: Plan, q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], causal: bool, scale: float,
+            dropout: float, seed: int, with_sums: bool) -> Tuple[Tensor, Optional[Tensor]]:
     found = plan.attention(lent(q), lent(k), lent(v), causal, scale=scale or None, dropout=dropout, seed=seed,
-                           return_lse=with_sums)
+                           return_lse=with_sums, bias=None if bias is None else lent(bias))
     if not with_sums:
         return taken(found, q.dtype), None
     return taken(found[0], q.dtype), taken(found[1], sums_type(q.dtype))
 
 
 def backward(plan: Plan, gradient: Tensor, of_sums: Optional[Tensor], q: Tensor, k: Tensor, v: Tensor, output: Tensor,
-             sums: Tensor, causal: bool, scale: float, dropout: float, seed: int, names: Tuple[str, ...],
-             parameters: List[Tensor]) -> List[Tensor]:
-    """dq, dk, dv, and gradients of the parameters in their order."""
-    dq, dk, dv, learned = plan.attention_backward(
+             sums: Tensor, bias: Optional[Tensor], with_bias: bool, causal: bool, scale: float, dropout: float,
+             seed: int, names: Tuple[str, ...], parameters: List[Tensor]) -> List[Optional[Tensor]]:
+    """dq, dk, dv, the bias' (None unless wanted), and gradients of the parameters in their order."""
+    dq, dk, dv, learned, *of_bias = plan.attention_backward(
         lent(q), lent(k), lent(v), lent(gradient.to(q.dtype)), lent(output), lent(sums), causal, scale=scale or None,
-        dropout=dropout, seed=seed, lse_gradient=None if of_sums is None else lent(of_sums))
-    inputs = [taken(own, x.dtype) for own, x in zip((dq, dk, dv), (q, k, v))]
-    return inputs + [taken(learned[name], x.dtype) for name, x in zip(names, parameters)]
+        dropout=dropout, seed=seed, lse_gradient=None if of_sums is None else lent(of_sums),
+        bias=None if bias is None else lent(bias), bias_gradient=with_bias)
+    found: List[Optional[Tensor]] = [taken(own, x.dtype) for own, x in zip((dq, dk, dv), (q, k, v))]
+    found.append(taken(of_bias[0], bias.dtype) if bias is not None and with_bias else None)
+    return found + [taken(learned[name], x.dtype) for name, x in zip(names, parameters)]
 
 
 def apply(plan: Plan, x: Tensor, role: str, inverse: bool) -> Tensor:

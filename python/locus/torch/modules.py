@@ -54,9 +54,9 @@ class Attention(_Learns):
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, positions: Any = None, is_causal: bool = False,
                 key_positions: Any = None, offsets: Any = None, scale: Optional[float] = None, dropout_p: float = 0.0,
-                backend: str = "auto") -> Tensor:
+                backend: str = "auto", bias: Optional[Tensor] = None) -> Tensor:
         return attention(q, k, v, self.spec, positions, self.learned(), is_causal, key_positions, offsets, scale,
-                         dropout_p, self.kv_heads != self.heads, backend)
+                         dropout_p, self.kv_heads != self.heads, backend, bias)
 
 
 class Encoding(_Learns):

@@ -43,35 +43,36 @@ def _number(seed: Optional[Tensor]) -> int:
 
 
 def _from_forms(plan: Plan, q: Tensor, k: Tensor, v: Tensor, parameters: Sequence[Tensor], names: str,
-                is_causal: bool, scale: float, dropout_p: float, seed: Optional[Tensor]) -> Tensor:
+                is_causal: bool, scale: float, dropout_p: float, seed: Optional[Tensor],
+                bias: Optional[Tensor]) -> Tensor:
     generator = None
     if dropout_p > 0:
         generator = torch.Generator(q.device)
         generator.manual_seed(_number(seed))
     named = dict(zip(split(names), parameters))
-    return forms.attention(plan, q, k, v, named, is_causal, scale, dropout_p, generator)
+    return forms.attention(plan, q, k, v, named, is_causal, scale, dropout_p, generator, bias)
 
 
 @torch.library.custom_op("locus::attention", mutates_args=())
 def attention(q: Tensor, k: Tensor, v: Tensor, parameters: Sequence[Tensor], positions: Optional[Tensor],
-              key_positions: Optional[Tensor], offsets: Optional[Tensor], seed: Optional[Tensor], encoding: str,
-              names: str, place: int, key_place: int, is_causal: bool, scale: float, dropout_p: float,
-              backend: str) -> Tuple[Tensor, Tensor]:
+              key_positions: Optional[Tensor], offsets: Optional[Tensor], seed: Optional[Tensor],
+              bias: Optional[Tensor], encoding: str, names: str, place: int, key_place: int, is_causal: bool,
+              scale: float, dropout_p: float, backend: str) -> Tuple[Tensor, Tensor]:
     """Output, and log-sum-exp for the gradient (of no elements from forms)."""
     plan = _plan(q, k, v, parameters, positions, key_positions, offsets, encoding, names, place, key_place, backend)
     if backend == "forms":
-        output = _from_forms(plan, q, k, v, parameters, names, is_causal, scale, dropout_p, seed)
+        output = _from_forms(plan, q, k, v, parameters, names, is_causal, scale, dropout_p, seed, bias)
         return output.contiguous(), q.new_empty(0)
-    output, sums = kernels.forward(plan, q, k, v, is_causal, scale, dropout_p, _number(seed), True)
+    output, sums = kernels.forward(plan, q, k, v, bias, is_causal, scale, dropout_p, _number(seed), True)
     assert sums is not None
     return output, sums
 
 
 @attention.register_fake
 def _(q: Tensor, k: Tensor, v: Tensor, parameters: Sequence[Tensor], positions: Optional[Tensor],
-      key_positions: Optional[Tensor], offsets: Optional[Tensor], seed: Optional[Tensor], encoding: str, names: str,
-      place: int, key_place: int, is_causal: bool, scale: float, dropout_p: float, backend: str
-      ) -> Tuple[Tensor, Tensor]:
+      key_positions: Optional[Tensor], offsets: Optional[Tensor], seed: Optional[Tensor], bias: Optional[Tensor],
+      encoding: str, names: str, place: int, key_place: int, is_causal: bool, scale: float, dropout_p: float,
+      backend: str) -> Tuple[Tensor, Tensor]:
     output = q.new_empty((*q.shape[:-1], v.shape[-1]))
     if backend == "forms":
         return output, q.new_empty(0)
@@ -81,16 +82,22 @@ def _(q: Tensor, k: Tensor, v: Tensor, parameters: Sequence[Tensor], positions: 
 @torch.library.custom_op("locus::attention_backward", mutates_args=())
 def attention_backward(gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, output: Tensor, sums: Tensor,
                        parameters: Sequence[Tensor], positions: Optional[Tensor], key_positions: Optional[Tensor],
-                       offsets: Optional[Tensor], seed: Optional[Tensor], encoding: str, names: str, place: int,
-                       key_place: int, is_causal: bool, scale: float, dropout_p: float, backend: str) -> List[Tensor]:
-    """dq, dk, dv, and the parameters' gradients."""
+                       offsets: Optional[Tensor], seed: Optional[Tensor], bias: Optional[Tensor], encoding: str,
+                       names: str, place: int, key_place: int, is_causal: bool, scale: float, dropout_p: float,
+                       backend: str, with_bias: bool) -> List[Tensor]:
+    """dq, dk, dv, the parameters' gradients, and the bias' (of no elements unless it is wanted)."""
     plan = _plan(q, k, v, parameters, positions, key_positions, offsets, encoding, names, place, key_place, backend)
     if backend != "forms":
-        return kernels.backward(plan, gradient, None, q, k, v, output, sums, is_causal, scale, dropout_p,
-                                _number(seed), split(names), list(parameters))
+        dq, dk, dv, of_bias, *learned = kernels.backward(
+            plan, gradient, None, q, k, v, output, sums, bias, with_bias, is_causal, scale, dropout_p, _number(seed),
+            split(names), list(parameters))
+        return [dq, dk, dv, *learned, q.new_empty(0) if of_bias is None else of_bias]
     with _recorded():
         inputs = [x.detach().requires_grad_() for x in (q, k, v, *parameters)]
-        again = _from_forms(plan, inputs[0], inputs[1], inputs[2], inputs[3:], names, is_causal, scale, dropout_p, seed)
+        own_bias = bias if bias is None or not with_bias else bias.detach().requires_grad_()
+        again = _from_forms(plan, inputs[0], inputs[1], inputs[2], inputs[3:], names, is_causal, scale, dropout_p,
+                            seed, own_bias)
+        inputs.append(own_bias if with_bias and own_bias is not None else q.new_empty(0).requires_grad_())
         made = torch.autograd.grad(again, inputs, gradient, allow_unused=True)
     return [torch.zeros_like(x, memory_format=torch.contiguous_format) if own is None else own.contiguous().clone()
             for own, x in zip(made, inputs)]
@@ -98,21 +105,23 @@ def attention_backward(gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, output
 
 @attention_backward.register_fake
 def _(gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, output: Tensor, sums: Tensor, parameters: Sequence[Tensor],
-      *rest: Any) -> List[Tensor]:
-    return [x.new_empty(x.shape) for x in (q, k, v, *parameters)]
+      positions: Optional[Tensor], key_positions: Optional[Tensor], offsets: Optional[Tensor], seed: Optional[Tensor],
+      bias: Optional[Tensor], *rest: Any) -> List[Tensor]:
+    of_bias = bias.new_empty(bias.shape) if bias is not None and rest[-1] else q.new_empty(0)
+    return [x.new_empty(x.shape) for x in (q, k, v, *parameters)] + [of_bias]
 
 
 def _save(ctx: Any, inputs: Tuple[Any, ...], output: Tuple[Tensor, Tensor]) -> None:
-    q, k, v, parameters, positions, key_positions, offsets, seed, *ctx.rest = inputs
-    ctx.count = len(parameters)
-    ctx.save_for_backward(q, k, v, *output, positions, key_positions, offsets, seed, *parameters)
+    q, k, v, parameters, positions, key_positions, offsets, seed, bias, *ctx.rest = inputs
+    ctx.save_for_backward(q, k, v, *output, positions, key_positions, offsets, seed, bias, *parameters)
 
 
 def _backward(ctx: Any, gradient: Tensor, _: Any) -> Tuple[Any, ...]:
-    q, k, v, output, sums, positions, key_positions, offsets, seed, *parameters = ctx.saved_tensors
-    dq, dk, dv, *learned = attention_backward(gradient, q, k, v, output, sums, parameters, positions, key_positions,
-                                              offsets, seed, *ctx.rest)
-    return dq, dk, dv, learned, *[None] * (4 + len(ctx.rest))
+    q, k, v, output, sums, positions, key_positions, offsets, seed, bias, *parameters = ctx.saved_tensors
+    with_bias = bias is not None and bias.requires_grad
+    dq, dk, dv, *learned, of_bias = attention_backward(gradient, q, k, v, output, sums, parameters, positions,
+                                                       key_positions, offsets, seed, bias, *ctx.rest, with_bias)
+    return dq, dk, dv, learned, *[None] * 4, of_bias if with_bias else None, *[None] * len(ctx.rest)
 
 
 attention.register_autograd(_backward, setup_context=_save)
