@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* locus import-rope: the rotary settings of a model's configuration as a spec. */
 #include "command.h"
-#include "io/rope_config.h"
+#include "io/rope_file.h"
 #include "output.h"
 
 static const cli_option options[] = {
@@ -28,7 +28,7 @@ static int run(cli_arguments *arguments) {
     const char *path = arguments->operands[0];
     locus_error error = {.offset = -1};
     lab_rope_config config;
-    int status = lab_rope_config_read(&config, path, &error) == LOCUS_OK ? 0 : cli_error(&error);
+    int status = lab_rope_file_read(&config, path, &error) == LOCUS_OK ? 0 : cli_error(&error);
     for (size_t i = 0; i < config.note_count && status == 0; i++)
         if (!config.notes[i].minor)
             cli_note("note: %s: %s", path, config.notes[i].text);

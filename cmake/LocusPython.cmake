@@ -18,6 +18,14 @@ find_package(nanobind CONFIG REQUIRED)
 # One module for all interpreters from 3.12 on, one for each before.
 file(GLOB LOCUS_PYTHON_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/python/src/*.cpp)
 nanobind_add_module(locus_python STABLE_ABI NB_STATIC NOMINSIZE ${LOCUS_PYTHON_SOURCES})
+
+# A room of the laboratory goes with it, which needs nothing but the library: what import_rope reads by.
+file(GLOB LOCUS_ROPE_SOURCES CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/lab/rope/*.c)
+add_library(locus_rope STATIC ${LOCUS_ROPE_SOURCES})
+set_target_properties(locus_rope PROPERTIES POSITION_INDEPENDENT_CODE ON)
+target_include_directories(locus_rope PUBLIC lab PRIVATE include)
+target_link_libraries(locus_rope PRIVATE locus_flags)
+target_link_libraries(locus_python PRIVATE locus_rope)
 if(LOCUS_PYTHON_LIBRARY)
   target_include_directories(locus_python PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/include)
   target_link_libraries(locus_python PRIVATE ${LOCUS_PYTHON_LIBRARY} Threads::Threads m)

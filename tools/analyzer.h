@@ -18,8 +18,8 @@ static inline int analyzer_failed(int status) {
 #define lab_fail_memory(...) ((locus_status)analyzer_failed(lab_fail_memory(__VA_ARGS__)))
 #endif
 
-#if __has_include("io/rope_source.h")
-#include "io/rope_source.h"
+#if __has_include("rope/rope_source.h")
+#include "rope/rope_source.h"
 #define lab_rope_fail(...) ((locus_status)analyzer_failed(lab_rope_fail(__VA_ARGS__)))
 #endif
 

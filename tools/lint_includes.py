@@ -2,7 +2,7 @@
 """The dependency law, file by file: dependencies point downward only, and nothing goes in circles.
 
     liblocus    core ← algebra, linalg, kernels ← spec ← scores ← operators ← encodings, extension ← plan ← attention
-    laboratory  io ← nn ← model ← train ← report,  io ← text ← task ← train;  sees liblocus through <locus/…> only
+    laboratory  rope ← io ← nn ← model ← train ← report,  io ← text ← task ← train;  sees liblocus through <locus/…> only
     program     everything of the laboratory
 
 A file depends on those that it includes, and on those that define what it calls, which the objects in a build's archives
@@ -35,10 +35,10 @@ BELOW = {
     "extension": LOW + " spec scores operators",
     "plan": LOW + " spec scores operators",
     "attention": LOW + " spec scores operators plan",
-    "io": "", "text": "io", "nn": "io", "model": "io nn", "task": "io text",
+    "rope": "", "io": "rope", "text": "io", "nn": "io", "model": "io nn", "task": "io text",
     "train": "io text nn model task",
     "report": "io text nn model task train",
-    "cli": "io text nn model task train report",
+    "cli": "rope io text nn model task train report",
 }
 
 # The room that each public header belongs to.

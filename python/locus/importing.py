@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Rotary settings of a model's configuration as a spec. The program `locus` reads them (docs/import-rope.md), and has
-to be installed beside the package: on PATH, or named by LOCUS_PROGRAM."""
+"""Rotary settings of a model's configuration as a spec, read as `locus import-rope` reads them (docs/import-rope.md)."""
 from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
-import tempfile
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional, Tuple, Union
 
-from .errors import UnsupportedError
+from . import _core
+
+_BYTES_MOST = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -27,30 +25,54 @@ class ImportedRope:
     notes: Tuple[str, ...]
 
 
-def _program() -> str:
-    found = os.environ.get("LOCUS_PROGRAM") or shutil.which("locus")
-    if not found:
-        raise UnsupportedError("import_rope needs the program 'locus' on PATH, or named by LOCUS_PROGRAM: "
-                               "./dev install puts it there")
-    return found
+def _plain(value: Any, name: str) -> Any:
+    """Values for the extension module: objects as tuples of pairs, numbers and texts as Python's own."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Mapping):
+        return tuple((str(key), _plain(item, f"{name}.{key}" if name else str(key))) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, name) for item in value]
+    number = getattr(value, "tolist", None)  # of NumPy and the like
+    if callable(number):
+        return _plain(number(), name)
+    raise TypeError(f"the configuration's field {name} is {value!r}; expected what JSON can say")
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _read(path: str) -> Any:
+    """The file as `_plain` leaves it; keys that come twice are kept, so that what they say is compared."""
+    size = os.path.getsize(path)
+    if size > _BYTES_MOST:
+        raise ValueError(f"'{path}' has {size >> 20} MiB: a model's configuration has a few KiB; is it config.json?")
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        root = json.loads(data.decode(), object_pairs_hook=tuple, parse_constant=_refuse)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"'{path}' is not JSON: it cannot be read from line {error.lineno} on") from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"'{path}' is not JSON: {error}") from None
+    if not isinstance(root, tuple):
+        raise ValueError(f"'{path}' holds no JSON object: a model's configuration is one")
+    return root
 
 
 def import_rope(config: Union[str, os.PathLike[str], Mapping[str, Any]]) -> ImportedRope:
-    """The rotary settings of a Hugging Face config.json: its path, the folder that it is in, or its fields."""
+    """The rotary settings of a Hugging Face config.json: its path, the folder that it is in, or its fields.
+
+    ValueError says which fields are missing, contradict each other, or say what nobody knows."""
     if isinstance(config, Mapping):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "config.json")
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump(dict(config), file)
-            return import_rope(path)
-    path = os.fspath(config)
-    path = os.path.join(path, "config.json") if os.path.isdir(path) else path
-    if not os.path.exists(path):
-        raise FileNotFoundError(f"there is no file '{path}'")
-    done = subprocess.run([_program(), "import-rope", "--json", "--quiet", path], capture_output=True, text=True,
-                          encoding="utf-8", check=False)
-    if done.returncode != 0:
-        raise ValueError((done.stderr.strip() or "locus import-rope failed").removeprefix("locus: "))
-    read = json.loads(done.stdout)
-    return ImportedRope(read["spec"], read["attention"], read["model_type"], read["head_dim"], read["length"],
-                        tuple(read["notes"]))
+        name, root = "the configuration", _plain(config, "")
+    else:
+        path = os.fspath(config)
+        path = os.path.join(path, "config.json") if os.path.isdir(path) else path
+        name, root = f"'{path}'", _read(path)
+    try:
+        spec, attention, model_type, head_dim, length, notes = _core.import_rope(root)
+    except ValueError as error:
+        raise ValueError(f"{name} {error}") from None
+    return ImportedRope(spec, attention, model_type, head_dim or None, length or None, notes)

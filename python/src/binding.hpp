@@ -136,6 +136,7 @@ void attention_open(nb::module_ &module);
 void forms_open(nb::module_ &module);
 void caches_open(nb::module_ &module);
 void registering_open(nb::module_ &module);
+void importing_open(nb::module_ &module);
 
 /* The text that a function of the library writes. */
 template <typename F> std::string text_of(F &&write) {

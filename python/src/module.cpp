@@ -15,4 +15,5 @@ NB_MODULE(_core, module) {
     forms_open(module);
     caches_open(module);
     registering_open(module);
+    importing_open(module);
 }

@@ -199,18 +199,3 @@ def test_fork(draw):
         signal.alarm(60)
         os._exit(0 if np.array_equal(plan.attention(q, q, q), wanted) else 1)
     assert os.waitpid(child, 0)[1] == 0
-
-
-def test_import_rope():
-    program = os.environ.get("LOCUS_PROGRAM")
-    if not program:
-        pytest.skip("LOCUS_PROGRAM does not name the program")
-    read = locus.import_rope({"model_type": "llama", "rope_theta": 500000.0, "hidden_size": 64,
-                              "num_attention_heads": 4, "max_position_embeddings": 8192})
-    assert read.spec == "rope(pairs=half, base=500000)" and read.head_dim == 16 and read.length == 8192
-    with pytest.raises(FileNotFoundError):
-        locus.import_rope("/nowhere/config.json")
-    with pytest.raises(ValueError) as caught:
-        locus.import_rope({"model_type": "llama", "rope_scaling": {"rope_type": "odd"}, "hidden_size": 64,
-                           "num_attention_heads": 4})
-    assert "odd" in str(caught.value)

@@ -7,7 +7,7 @@
  * with float32 powers: 1e-6 relative. */
 #include "golden.h"
 
-#include "io/rope_config.h"
+#include "io/rope_file.h"
 
 #include <locus/pattern.h>
 #include <math.h>
@@ -32,7 +32,7 @@ static void import(imported *model, const golden_file *golden, size_t index) {
     const char *source = getenv("LOCUS_SOURCE");
     snprintf(path, sizeof path, "%s/tests/cli/configs/%s.json", source ? source : ".",
              golden_text(golden, index, "config"));
-    golden_ok(lab_rope_config_read(&model->config, path, error));
+    golden_ok(lab_rope_file_read(&model->config, path, error));
     golden_ok(locus_pattern_parse(model->config.spec, &model->pattern, error));
     const size_t layer = (size_t)strtoull(golden_text(golden, index, "layer"), NULL, 10);
     model->encoding = locus_pattern_encoding(model->pattern, locus_pattern_layer(model->pattern, layer));

@@ -3,7 +3,7 @@
  * pattern whose text is canonical, and notes of one line; a failure is one line that names the file. */
 #include "fuzz.h"
 
-#include "io/rope_config.h"
+#include "io/rope_file.h"
 #include "model/pretrained.h"
 #include "train/train.h"
 
@@ -29,7 +29,7 @@ static void check_canonical(const char *spec) {
 static void check_rope(const char *path) {
     lab_rope_config config;
     locus_error error = {0};
-    const locus_status status = lab_rope_config_read(&config, path, &error);
+    const locus_status status = lab_rope_file_read(&config, path, &error);
     if (status == LOCUS_OK) {
         check_canonical(config.spec);
         FUZZ_REQUIRE(config.note_count <= LAB_ROPE_NOTES_MAX);

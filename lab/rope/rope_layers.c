@@ -2,9 +2,7 @@
 /* Which layers share which rotary settings, as a pattern: layer i takes the spec of its type, or none. The pattern is
  * as short as it can be: the smallest period p with spec(i) = spec(i mod p) for all layers, runs of equal ones
  * counted. */
-#include "io/rope_source.h"
-
-#include "io/fail.h"
+#include "rope/rope_source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +29,7 @@ static locus_status reserve(layer_list *list, size_t count) {
     list->count = count;
     list->kinds = calloc(count + 1, sizeof *list->kinds);
     list->bare = calloc(count + 1, sizeof *list->bare);
-    return list->kinds && list->bare ? LOCUS_OK : lab_fail_memory(list->source->error, "a pattern of layers");
+    return list->kinds && list->bare ? LOCUS_OK : lab_rope_fail_memory(list->source, "a pattern of layers");
 }
 
 static bool has_no_attention(const char *kind) {
@@ -44,17 +42,17 @@ static bool has_no_attention(const char *kind) {
 
 /* ---- types ---- */
 
-static locus_status read_types(layer_list *list, const cJSON *types, size_t said) {
-    const size_t count = cJSON_IsArray(types) ? (size_t)cJSON_GetArraySize(types) : 0;
+static locus_status read_types(layer_list *list, const lab_value *types, size_t said) {
+    const size_t count = lab_value_is_list(types) ? lab_value_count(types) : 0;
     if (count == 0)
         return lab_rope_fail(list->source, "has a field layer_types that is no list of types");
     if (said != 0 && said != count)
         return lab_rope_fail(list->source, "contradicts itself: num_hidden_layers is %zu, layer_types has %zu items",
                              said, count);
     locus_status status = reserve(list, count);
-    const cJSON *item = types->child;
+    const lab_value *item = types->child;
     for (size_t i = 0; i < count && status == LOCUS_OK; i++, item = item->next) {
-        list->kinds[i] = cJSON_GetStringValue(item);
+        list->kinds[i] = lab_value_text(item);
         if (!list->kinds[i])
             status = lab_rope_fail(list->source, "has an item in layer_types that is no text");
     }
@@ -81,14 +79,14 @@ static locus_status fill_interval(layer_list *list, size_t interval, size_t said
     return status;
 }
 
-static bool is_zero(const cJSON *item) {
-    return cJSON_IsNumber(item) && item->valuedouble == 0;
+static bool is_zero(const lab_value *item) {
+    return lab_value_is_number(item) && item->number == 0;
 }
 
 /* Which layers have a window, where layer_types is not there to say it. */
 static bool has_window(const lab_rope_source *source, size_t layer, size_t first) {
     const unsigned rules = rules_of(source);
-    const bool asked = cJSON_IsTrue(lab_rope_member(source, "use_sliding_window"));
+    const bool asked = lab_value_is_true(lab_rope_member(source, "use_sliding_window"));
     if (!lab_rope_member(source, "sliding_window"))
         return false;
     if (rules & LAB_ROPE_WINDOW_EARLY)
@@ -112,16 +110,16 @@ static locus_status fill_alike(layer_list *list, size_t said) {
 
 static locus_status read_kinds(layer_list *list) {
     const lab_rope_source *source = list->source;
-    const cJSON *types = lab_rope_member(source, "layer_types");
-    const cJSON *pattern = lab_rope_member(source, "sliding_window_pattern");
+    const lab_value *types = lab_rope_member(source, "layer_types");
+    const lab_value *pattern = lab_rope_member(source, "sliding_window_pattern");
     size_t said, interval = 0, every = 0;
     locus_status status = lab_rope_size(source, "num_hidden_layers", &said);
     if (status == LOCUS_OK && said == 0)
         status = lab_rope_size(source, "n_layer", &said);
     if (status != LOCUS_OK || types)
         return status == LOCUS_OK ? read_types(list, types, said) : status;
-    if (cJSON_IsString(pattern))
-        return read_letters(list, cJSON_GetStringValue(pattern), said);
+    if (lab_value_text(pattern))
+        return read_letters(list, lab_value_text(pattern), said);
     status = lab_rope_size(source, "sliding_window_pattern", &interval);
     if (status == LOCUS_OK)
         status = lab_rope_size(source, "global_attn_every_n_layers", &every);
@@ -135,14 +133,14 @@ static locus_status read_kinds(layer_list *list) {
 /* ---- layers without positions ---- */
 
 /* Llama 4, SmolLM3: 1 for a layer that turns, 0 for one without positions. */
-static locus_status read_bare_list(layer_list *list, const cJSON *flags) {
-    const size_t count = (size_t)cJSON_GetArraySize(flags);
+static locus_status read_bare_list(layer_list *list, const lab_value *flags) {
+    const size_t count = lab_value_count(flags);
     if (count != list->count)
         return lab_rope_fail(list->source, "contradicts itself: no_rope_layers has %zu items for %zu layers", count,
                              list->count);
-    const cJSON *item = flags->child;
+    const lab_value *item = flags->child;
     for (size_t i = 0; i < count; i++, item = item->next)
-        list->bare[i] = cJSON_IsFalse(item) || (cJSON_IsNumber(item) && item->valuedouble == 0);
+        list->bare[i] = lab_value_is_false(item) || (lab_value_is_number(item) && item->number == 0);
     return LOCUS_OK;
 }
 
@@ -170,16 +168,17 @@ static locus_status fill_bare_interval(layer_list *list) {
 
 static locus_status read_bare(layer_list *list) {
     const lab_rope_source *source = list->source;
-    const cJSON *flags = lab_rope_member(source, "no_rope_layers");
+    const lab_value *flags = lab_rope_member(source, "no_rope_layers");
     const unsigned rules = rules_of(source);
     locus_status status = LOCUS_OK;
-    if (cJSON_IsArray(flags) && cJSON_GetArraySize(flags) > 0)
+    if (lab_value_is_list(flags) && lab_value_count(flags) > 0)
         status = read_bare_list(list, flags);
     else if (rules & LAB_ROPE_EVERY_FEW_BARE)
         status = fill_bare_interval(list);
     const bool windows = lab_rope_member(source, "sliding_window") != NULL;
     const bool bare_windows = /* SmolLM3 */
-        windows && (rules & LAB_ROPE_EVERY_FEW_BARE) && cJSON_IsTrue(lab_rope_member(source, "use_sliding_window"));
+        windows && (rules & LAB_ROPE_EVERY_FEW_BARE) &&
+        lab_value_is_true(lab_rope_member(source, "use_sliding_window"));
     for (size_t i = 0; i < list->count && status == LOCUS_OK; i++) {
         if ((rules & LAB_ROPE_SLIDING_ONLY) && windows && strcmp(list->kinds[i], FULL) == 0)
             list->bare[i] = true;
@@ -216,7 +215,7 @@ static locus_status spec_of(kind_specs *specs, const lab_rope_source *source, co
         if (status != LOCUS_OK)
             return status;
         if (specs->texts[i].failed)
-            return lab_fail_memory(source->error, "a spec");
+            return lab_rope_fail_memory(source, "a spec");
     }
     *text = specs->texts[i].data;
     return LOCUS_OK;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fields of a model's configuration: found wherever a version of the format keeps them, compared where it keeps them
  * twice. A field that is null is not there. */
-#include "io/rope_source.h"
-
-#include "io/fail.h"
+#include "rope/rope_source.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -13,14 +11,28 @@
 
 /* ---- what goes wrong, what is noted ---- */
 
+/* One line, whatever stood in the configuration. */
+static void flatten(char *text) {
+    for (char *at = text; *at; at++)
+        if ((unsigned char)*at < 0x20 || *at == 0x7F)
+            *at = '?';
+}
+
 locus_status lab_rope_fail(const lab_rope_source *source, const char *format, ...) {
-    char text[400];
+    locus_error own = {.status = LOCUS_ERROR_ARGUMENT, .offset = -1};
     va_list values;
     va_start(values, format);
-    if (vsnprintf(text, sizeof text, format, values) < 0)
-        text[0] = '\0';
+    if (vsnprintf(own.message, sizeof own.message, format, values) < 0)
+        own.message[0] = '\0';
     va_end(values);
-    return lab_fail_file(source->error, source->path, "%s", text);
+    flatten(own.message);
+    *source->error = own;
+    return own.status;
+}
+
+locus_status lab_rope_fail_memory(const lab_rope_source *source, const char *purpose) {
+    lab_rope_fail(source, "out of memory for %s", purpose);
+    return source->error->status = LOCUS_ERROR_MEMORY;
 }
 
 void lab_rope_note_add(const lab_rope_source *source, bool minor, const char *format, ...) {
@@ -34,9 +46,7 @@ void lab_rope_note_add(const lab_rope_source *source, bool minor, const char *fo
         note->text[0] = '\0';
     va_end(values);
     note->minor = minor;
-    for (char *at = note->text; *at; at++)
-        if ((unsigned char)*at < 0x20 || *at == 0x7F)
-            *at = '?';
+    flatten(note->text);
     for (size_t i = 0; i < config->note_count; i++)
         if (strcmp(config->notes[i].text, note->text) == 0)
             return; /* types of layers may share their settings */
@@ -45,58 +55,58 @@ void lab_rope_note_add(const lab_rope_source *source, bool minor, const char *fo
 
 /* ---- members ---- */
 
-static const cJSON *member(const cJSON *object, const char *key) {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    return item && !cJSON_IsNull(item) ? item : NULL;
+static const lab_value *member(const lab_value *object, const char *key) {
+    const lab_value *item = lab_value_member(object, key);
+    return item && !lab_value_is_null(item) ? item : NULL;
 }
 
-const cJSON *lab_rope_member(const lab_rope_source *source, const char *key) {
-    const cJSON *item = member(source->inner, key);
+const lab_value *lab_rope_member(const lab_rope_source *source, const char *key) {
+    const lab_value *item = member(source->inner, key);
     return item ? item : member(source->outer, key);
 }
 
 bool lab_rope_says_null(const lab_rope_source *source, const char *key) {
-    return !lab_rope_member(source, key) && (cJSON_GetObjectItemCaseSensitive(source->inner, key) ||
-                                             cJSON_GetObjectItemCaseSensitive(source->outer, key));
+    return !lab_rope_member(source, key) &&
+           (lab_value_member(source->inner, key) || lab_value_member(source->outer, key));
 }
 
 locus_status lab_rope_size(const lab_rope_source *source, const char *key, size_t *value) {
-    const cJSON *item = lab_rope_member(source, key);
+    const lab_value *item = lab_rope_member(source, key);
     *value = 0;
     if (!item)
         return LOCUS_OK;
-    if (!cJSON_IsNumber(item) || item->valuedouble < 1 || item->valuedouble > 1e12 ||
-        floor(item->valuedouble) != item->valuedouble)
+    if (!lab_value_is_number(item) || item->number < 1 || item->number > 1e12 || floor(item->number) != item->number)
         return lab_rope_fail(source, "has a field %s that is no whole number above 0", key);
-    *value = (size_t)item->valuedouble;
+    *value = (size_t)item->number;
     return LOCUS_OK;
 }
 
 /* ---- settings ---- */
 
-static locus_status add_place(lab_rope_settings *settings, const cJSON *object, const char *name, const char *kind) {
+static locus_status add_place(lab_rope_settings *settings, const lab_value *object, const char *name,
+                              const char *kind) {
     lab_rope_place *place = &settings->places[settings->count++];
     place->object = object;
     snprintf(place->name, sizeof place->name, "%s%s%s", name, kind[0] ? "." : "", kind);
-    if (!cJSON_IsObject(object))
+    if (!lab_value_is_object(object))
         return lab_rope_fail(settings->source, "has a field %s that is no object", place->name);
     return LOCUS_OK;
 }
 
 /* One set for each type of layers: an object of objects. */
-static bool is_nested(const cJSON *object) {
-    for (const cJSON *item = object->child; item; item = item->next) {
-        const size_t length = item->string ? strlen(item->string) : 0;
-        const bool named = length > 10 && strcmp(item->string + length - 10, "_attention") == 0;
-        if (cJSON_IsObject(item) || (named && cJSON_IsNull(item)))
+static bool is_nested(const lab_value *object) {
+    for (const lab_value *item = object->child; item; item = item->next) {
+        const size_t length = item->key ? strlen(item->key) : 0;
+        const bool named = length > 10 && strcmp(item->key + length - 10, "_attention") == 0;
+        if (lab_value_is_object(item) || (named && lab_value_is_null(item)))
             return true;
     }
     return false;
 }
 
-static locus_status open_nested(lab_rope_settings *settings, const cJSON *object, const char *name) {
-    const cJSON *own = cJSON_GetObjectItemCaseSensitive(object, settings->kind);
-    if (own && cJSON_IsNull(own))
+static locus_status open_nested(lab_rope_settings *settings, const lab_value *object, const char *name) {
+    const lab_value *own = lab_value_member(object, settings->kind);
+    if (own && lab_value_is_null(own))
         settings->bare = true;
     else if (own)
         return add_place(settings, own, name, settings->kind);
@@ -106,12 +116,12 @@ static locus_status open_nested(lab_rope_settings *settings, const cJSON *object
     return LOCUS_OK;
 }
 
-static locus_status open_in(lab_rope_settings *settings, const cJSON *holder, const char *name) {
-    const cJSON *object = member(holder, name);
+static locus_status open_in(lab_rope_settings *settings, const lab_value *holder, const char *name) {
+    const lab_value *object = member(holder, name);
     const lab_rope_family *family = settings->source->family;
     if (!object)
         return LOCUS_OK;
-    if (cJSON_IsObject(object) && is_nested(object)) {
+    if (lab_value_is_object(object) && is_nested(object)) {
         if (settings->kind[0] == '\0')
             return lab_rope_fail(settings->source,
                                  "has settings for each type of layers in %s, but no layer_types that say which layer "
@@ -138,27 +148,21 @@ locus_status lab_rope_settings_open(lab_rope_settings *settings, const lab_rope_
 
 /* ---- looking, and comparing what is said twice ---- */
 
-static void print_value(const cJSON *item, char text[48]) {
-    char *whole = cJSON_PrintUnformatted(item);
-    snprintf(text, 48, "%.40s%s", whole ? whole : "?", whole && strlen(whole) > 40 ? "…" : "");
-    cJSON_free(whole);
-}
-
-static bool same(const cJSON *a, const cJSON *b) {
-    return cJSON_IsNumber(a) && cJSON_IsNumber(b) ? a->valuedouble == b->valuedouble : cJSON_Compare(a, b, true);
+static bool same(const lab_value *a, const lab_value *b) {
+    return lab_value_is_number(a) && lab_value_is_number(b) ? a->number == b->number : lab_value_same(a, b);
 }
 
 /* `object` may say it more than once, too: JSON forbids no key to come again. */
-static locus_status take(const lab_rope_settings *settings, const cJSON *object, const char *prefix, const char *key,
-                         lab_rope_found *found) {
-    for (const cJSON *item = object ? object->child : NULL; item; item = item->next) {
-        char name[sizeof found->name], one[48], other[48];
-        if (!item->string || strcmp(item->string, key) != 0 || cJSON_IsNull(item))
+static locus_status take(const lab_rope_settings *settings, const lab_value *object, const char *prefix,
+                         const char *key, lab_rope_found *found) {
+    for (const lab_value *item = object ? object->child : NULL; item; item = item->next) {
+        char name[sizeof found->name], one[LAB_VALUE_SHOWN], other[LAB_VALUE_SHOWN];
+        if (!item->key || strcmp(item->key, key) != 0 || lab_value_is_null(item))
             continue;
         snprintf(name, sizeof name, "%s%s%s", prefix, prefix[0] ? "." : "", key);
         if (found->item && !same(found->item, item)) {
-            print_value(found->item, one);
-            print_value(item, other);
+            lab_value_print(found->item, one);
+            lab_value_print(item, other);
             return lab_rope_fail(settings->source, "contradicts itself: %s is %s, but %s is %s", found->name, one, name,
                                  other);
         }
@@ -194,12 +198,12 @@ locus_status lab_rope_number(const lab_rope_settings *settings, const char *key,
     locus_status status = lab_rope_find(settings, key, outside, &found);
     if (status != LOCUS_OK || !found.item)
         return status;
-    if (!cJSON_IsNumber(found.item) || !isfinite(found.item->valuedouble) || found.item->valuedouble <= 0) {
-        char text[48];
-        print_value(found.item, text);
+    if (!lab_value_is_number(found.item) || !isfinite(found.item->number) || found.item->number <= 0) {
+        char text[LAB_VALUE_SHOWN];
+        lab_value_print(found.item, text);
         return lab_rope_fail(settings->source, "has %s = %s: it must be a number above 0", found.name, text);
     }
-    *value = found.item->valuedouble;
+    *value = found.item->number;
     return LOCUS_OK;
 }
 

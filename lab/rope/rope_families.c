@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What families of models leave unsaid in their configurations: facts of their published code, by model_type.
  * The order of pairs is that of the projections as checkpoints store them. */
-#include "io/rope_source.h"
+#include "rope/rope_source.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  *
  * A spec alone can say the first two, so they are always in it. Scale, cap and window are options of attention as well
  * (--scale, --cap, --window) and are notes, unless the whole is asked for (lab_rope_source.whole). */
-#include "io/rope_source.h"
+#include "rope/rope_source.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@ static unsigned rules_of(const lab_rope_source *source) {
 }
 
 static double number_member(const lab_rope_source *source, const char *key) {
-    const cJSON *item = lab_rope_member(source, key);
-    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+    const lab_value *item = lab_rope_member(source, key);
+    return lab_value_is_number(item) ? item->number : 0;
 }
 
 static double number_or(const lab_rope_source *source, const char *key, double usual) {
@@ -26,8 +26,9 @@ static double number_or(const lab_rope_source *source, const char *key, double u
 }
 
 static bool is_off(const lab_rope_source *source, const char *key) {
-    const cJSON *item = lab_rope_member(source, key);
-    return lab_rope_says_null(source, key) || cJSON_IsFalse(item) || (cJSON_IsNumber(item) && item->valuedouble == 0);
+    const lab_value *item = lab_rope_member(source, key);
+    return lab_rope_says_null(source, key) || lab_value_is_false(item) ||
+           (lab_value_is_number(item) && item->number == 0);
 }
 
 /* ---- windows ---- */
@@ -38,7 +39,7 @@ static double window_of(const lab_rope_source *source, const char *kind) {
     const bool has = strcmp(kind, "sliding_attention") == 0 || strcmp(kind, "hybrid_sliding") == 0;
     const double sliding = number_member(source, "sliding_window"),
                  said = sliding > 0 ? sliding : floor(number_member(source, "local_attention") / 2);
-    if (!has || !(said > 0) || cJSON_IsFalse(lab_rope_member(source, "use_sliding_window")))
+    if (!has || !(said > 0) || lab_value_is_false(lab_rope_member(source, "use_sliding_window")))
         return 0;
     return rules & LAB_ROPE_BOTH_WAYS ? said + 1 : said;
 }
@@ -46,7 +47,7 @@ static double window_of(const lab_rope_source *source, const char *kind) {
 static void note_window(const lab_rope_source *source, const char *kind) {
     const double window = window_of(source, kind), local = number_member(source, "local_attention");
     if (strcmp(kind, "sliding_attention") == 0 && window == 0 &&
-        !cJSON_IsFalse(lab_rope_member(source, "use_sliding_window")))
+        !lab_value_is_false(lab_rope_member(source, "use_sliding_window")))
         lab_rope_note_add(source, true,
                           "the file does not say how wide the windows of its layers are (sliding_window)");
     if (window > 0 && local > 0 && !lab_rope_member(source, "sliding_window"))
@@ -76,8 +77,8 @@ static locus_status read_latent_scale(const lab_rope_settings *settings, double 
     status = lab_rope_find(settings, "mscale_all_dim", NULL, &all);
     if (status == LOCUS_OK)
         status = lab_rope_number(settings, "factor", NULL, &factor);
-    if (status == LOCUS_OK && cJSON_IsNumber(all.item) && all.item->valuedouble != 0 && factor > 1) {
-        const double m = 0.1 * all.item->valuedouble * log(factor) + 1;
+    if (status == LOCUS_OK && lab_value_is_number(all.item) && all.item->number != 0 && factor > 1) {
+        const double m = 0.1 * all.item->number * log(factor) + 1;
         *scale = m * m / sqrt((double)source->head_dim);
         lab_rope_note_add(source, false,
                           "scores are scaled by %.9g, 1/sqrt(%zu) times the square of YaRN's factor: --scale", *scale,
@@ -135,7 +136,7 @@ static locus_status put_scaling_beta(const lab_rope_settings *settings, lab_rope
     if (source->family && !(source->family->rules & LAB_ROPE_TEMPERED))
         return LOCUS_OK; /* means nothing to it: a note of its own */
     locus_status status = lab_rope_find(settings, "llama_4_scaling_beta", NULL, &found);
-    if (status != LOCUS_OK || !found.item || (cJSON_IsNumber(found.item) && found.item->valuedouble == 0))
+    if (status != LOCUS_OK || !found.item || (lab_value_is_number(found.item) && found.item->number == 0))
         return status;
     status = lab_rope_number(settings, "llama_4_scaling_beta", NULL, &beta);
     if (status == LOCUS_OK)
@@ -155,11 +156,11 @@ static locus_status put_scaling_beta(const lab_rope_settings *settings, lab_rope
 static void put_logarithm(const lab_rope_source *source, lab_rope_text *text) {
     const double length = number_member(source, "seq_length");
     const bool has = source->family && (source->family->rules & LAB_ROPE_LOGN) != 0;
-    if (has && cJSON_IsTrue(lab_rope_member(source, "use_logn_attn")) && length >= 2) {
+    if (has && lab_value_is_true(lab_rope_member(source, "use_logn_attn")) && length >= 2) {
         lab_rope_put_number(text, " + temperature(growth=log, length=", length);
         lab_rope_put(text, ")");
     }
-    if (has && cJSON_IsTrue(lab_rope_member(source, "use_dynamic_ntk")))
+    if (has && lab_value_is_true(lab_rope_member(source, "use_dynamic_ntk")))
         lab_rope_note_add(source, false,
                           "use_dynamic_ntk: for a text of L > %g tokens say scaling=ntk, factor=α with α = "
                           "2^⌈log2(L/%g) + 1⌉ − 1",
@@ -214,7 +215,7 @@ void lab_rope_note_attention(const lab_rope_source *source) {
         lab_rope_note_add(source, true, "scores are capped at %g (attn_logit_softcapping): --cap", cap);
     if (rules_of(source) & LAB_ROPE_SINKS)
         lab_rope_note_add(source, true, "heads have learned sinks: scores(sinks=on)");
-    if (window > 0 && !cJSON_IsFalse(lab_rope_member(source, "use_sliding_window")))
+    if (window > 0 && !lab_value_is_false(lab_rope_member(source, "use_sliding_window")))
         lab_rope_note_add(source, true, "layers with a window see %g keys (sliding_window): --window",
                           rules_of(source) & LAB_ROPE_BOTH_WAYS ? window + 1 : window);
     if (lab_rope_member(source, "attention_window_size"))

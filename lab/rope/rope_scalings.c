@@ -10,7 +10,7 @@
  *   llama3     factor, original_max_position_embeddings, low_freq_factor, high_freq_factor
  *   longrope   short_factor, long_factor, original_max_position_embeddings, factor, attention_factor
  *   proportional   factor, with rotate=proportional:f                scaling=linear, factor */
-#include "io/rope_source.h"
+#include "rope/rope_source.h"
 
 #include <math.h>
 #include <string.h>
@@ -119,7 +119,7 @@ static locus_status number_or_nothing(const lab_rope_settings *settings, const c
     lab_rope_found found;
     *value = 0;
     locus_status status = lab_rope_find(settings, key, NULL, &found);
-    if (status != LOCUS_OK || !found.item || (cJSON_IsNumber(found.item) && found.item->valuedouble == 0))
+    if (status != LOCUS_OK || !found.item || (lab_value_is_number(found.item) && found.item->number == 0))
         return status;
     return lab_rope_number(settings, key, NULL, value);
 }
@@ -168,13 +168,13 @@ static locus_status put_yarn(const lab_rope_settings *settings, size_t rotated, 
                                fast, slow);
     if (status == LOCUS_OK)
         status = lab_rope_find(settings, "truncate", NULL, &truncate);
-    if (status == LOCUS_OK && truncate.item && !cJSON_IsBool(truncate.item))
+    if (status == LOCUS_OK && truncate.item && !lab_value_is_bool(truncate.item))
         status = lab_rope_fail(settings->source, "has a field %s that is neither true nor false", truncate.name);
     if (status != LOCUS_OK)
         return status;
     lab_rope_put_number(text, ", fast=", fast);
     lab_rope_put_number(text, ", slow=", slow);
-    if (truncate.item && cJSON_IsFalse(truncate.item))
+    if (truncate.item && lab_value_is_false(truncate.item))
         lab_rope_put(text, ", truncate=off");
     return put_attention(settings, text);
 }
@@ -211,15 +211,16 @@ static locus_status put_list(const lab_rope_settings *settings, const char *key,
         return status;
     if (!found.item)
         return lab_rope_fail(settings->source, "has no field %s, which rope type 'longrope' needs", key);
-    const int count = cJSON_IsArray(found.item) ? cJSON_GetArraySize(found.item) : -1;
-    if (count < 0 || (size_t)count != pairs)
-        return lab_rope_fail(settings->source, "has %d numbers in %s: %zu pairs turn, each needs one",
-                             count < 0 ? 0 : count, found.name, pairs);
+    const bool list = lab_value_is_list(found.item);
+    const size_t count = list ? lab_value_count(found.item) : 0;
+    if (!list || count != pairs)
+        return lab_rope_fail(settings->source, "has %zu numbers in %s: %zu pairs turn, each needs one", count,
+                             found.name, pairs);
     const char *before = option;
-    for (const cJSON *item = found.item->child; item; item = item->next, before = ":") {
-        if (!cJSON_IsNumber(item) || !(item->valuedouble > 0) || !isfinite(item->valuedouble))
+    for (const lab_value *item = found.item->child; item; item = item->next, before = ":") {
+        if (!lab_value_is_number(item) || !(item->number > 0) || !isfinite(item->number))
             return lab_rope_fail(settings->source, "has an item in %s that is no number above 0", found.name);
-        lab_rope_put_number(text, before, item->valuedouble);
+        lab_rope_put_number(text, before, item->number);
     }
     return LOCUS_OK;
 }
@@ -284,7 +285,7 @@ static locus_status read_type(const lab_rope_settings *settings, const char *key
     locus_status status = lab_rope_find(settings, key, NULL, found);
     if (status != LOCUS_OK || !found->item)
         return status;
-    const char *name = cJSON_GetStringValue(found->item);
+    const char *name = lab_value_text(found->item);
     if (!name)
         return lab_rope_fail(settings->source, "has a field %s that is no text", found->name);
     *type = strcmp(name, "mrope") == 0 ? "default" : strcmp(name, "su") == 0 ? "longrope" : name;
@@ -305,7 +306,7 @@ locus_status lab_rope_type(const lab_rope_settings *settings, const char **type)
         status = read_type(settings, "type", &old, &old_type);
     if (status == LOCUS_OK && fresh_type && old_type && strcmp(fresh_type, old_type) != 0)
         return lab_rope_fail(settings->source, "contradicts itself: %s is '%s', but %s is '%s'", fresh.name,
-                             cJSON_GetStringValue(fresh.item), old.name, cJSON_GetStringValue(old.item));
+                             lab_value_text(fresh.item), old.name, lab_value_text(old.item));
     *type = fresh_type ? fresh_type : old_type ? old_type : "default";
     if (status == LOCUS_OK && !fresh_type && !old_type) {
         status = lab_rope_find(settings, "factor", NULL, &factor);
@@ -344,11 +345,12 @@ void lab_rope_note_unknown(const lab_rope_settings *settings) {
     if (lab_rope_type(settings, &type) != LOCUS_OK)
         return;
     for (size_t i = 0; i < settings->count; i++)
-        for (const cJSON *item = settings->places[i].object->child; item; item = item->next) {
-            const char *key = item->string ? item->string : "";
+        for (const lab_value *item = settings->places[i].object->child; item; item = item->next) {
+            const char *key = item->key ? item->key : "";
             if (tempered && strcmp(key, "llama_4_scaling_beta") == 0)
                 continue;
-            if (!cJSON_IsNull(item) && !is_listed(KNOWN_EVERYWHERE, key) && !is_listed(find_type(type)->known, key))
+            if (!lab_value_is_null(item) && !is_listed(KNOWN_EVERYWHERE, key) &&
+                !is_listed(find_type(type)->known, key))
                 lab_rope_note_add(settings->source, false, "%s.%.60s means nothing to rope type '%s': it is ignored",
                                   settings->places[i].name, key, type);
         }

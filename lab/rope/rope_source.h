@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What the parts of the reader of rotary settings share: rope_config.c, rope_families.c, rope_layers.c,
+/* What the parts of the reader of rotary settings share: rope_read.c, rope_families.c, rope_layers.c, rope_terms.c,
  * rope_scalings.c, rope_attention.c, rope_source.c. */
 #ifndef LAB_ROPE_SOURCE_H
 #define LAB_ROPE_SOURCE_H
 
-#include "io/rope_config.h"
-#include <cjson/cJSON.h>
+#include "rope/rope_config.h"
 
 #if defined(__GNUC__)
 #define LAB_ROPE_PRINTF(text, first) __attribute__((format(printf, text, first)))
@@ -60,11 +59,10 @@ typedef struct lab_rope_family {
 /* NULL: a family that is not listed. */
 const lab_rope_family *lab_rope_family_find(const char *model_type);
 
-/* ---- the file ---- */
+/* ---- the configuration ---- */
 
 typedef struct lab_rope_source {
-    const char *path;
-    const cJSON *outer, *inner; /* the file, and its text_config if it has one, else the same */
+    const lab_value *outer, *inner; /* the configuration, and its text_config if it has one, else the same */
     const lab_rope_family *family;
     size_t head_dim,
         rotary_dim; /* of a head, and of its part that turns at all (DeepSeek: qk_rope_head_dim); 0: unknown */
@@ -74,14 +72,15 @@ typedef struct lab_rope_source {
     locus_error *error;
 } lab_rope_source;
 
-/* IO: "'<path>' <what is wrong>". */
+/* ARGUMENT: "<what is wrong>", of which the configuration is the subject: "has a field …". */
 LAB_ROPE_PRINTF(2, 3)
 locus_status lab_rope_fail(const lab_rope_source *source, const char *format, ...);
+locus_status lab_rope_fail_memory(const lab_rope_source *source, const char *purpose);
 LAB_ROPE_PRINTF(3, 4)
 void lab_rope_note_add(const lab_rope_source *source, bool minor, const char *format, ...);
 
 /* A member of the configuration, of its text_config first; NULL if it is not there or null. */
-const cJSON *lab_rope_member(const lab_rope_source *source, const char *key);
+const lab_value *lab_rope_member(const lab_rope_source *source, const char *key);
 /* Whether the configuration says null for it, and nothing else. */
 bool lab_rope_says_null(const lab_rope_source *source, const char *key);
 /* A whole number above 0 of the configuration; 0 if it is not there. */
@@ -92,7 +91,7 @@ locus_status lab_rope_size(const lab_rope_source *source, const char *key, size_
 #define LAB_ROPE_PLACES_MAX 4
 
 typedef struct lab_rope_place {
-    const cJSON *object;
+    const lab_value *object;
     char name[96]; /* "rope_parameters.full_attention" */
 } lab_rope_place;
 
@@ -108,8 +107,8 @@ typedef struct lab_rope_settings {
 locus_status lab_rope_settings_open(lab_rope_settings *settings, const lab_rope_source *source, const char *kind);
 
 typedef struct lab_rope_found {
-    const cJSON *item; /* NULL: nowhere */
-    char name[160];    /* "rope_scaling.factor" */
+    const lab_value *item; /* NULL: nowhere */
+    char name[160];        /* "rope_scaling.factor" */
 } lab_rope_found;
 
 /* Looks for `key` in all places, and for the names in `outside` ("a|b", NULL: none) in the configuration itself. Fails
@@ -147,6 +146,8 @@ void lab_rope_note_attention(const lab_rope_source *source);
 
 /* The spec of one type of layers: rope(…), or what acts without it. */
 locus_status lab_rope_put_spec(const lab_rope_source *source, const char *kind, bool bare, lab_rope_text *text);
+/* Whether positions are ALiBi's biases. */
+bool lab_rope_has_alibi(const lab_rope_source *source);
 /* The pattern over all layers. */
 locus_status lab_rope_put_pattern(const lab_rope_source *source, lab_rope_text *text);
 

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a model's configuration: its sizes, then the pattern of its layers (rope_layers.c), each with its spec
+ * (rope_terms.c). The text is canonical: it has been through the library's parser.
+ *
+ * rotate_half of transformers turns pairs (i, i + r/2): pairs=half. A spec says how positions act, not where in a head
+ * a model keeps the dimensions that turn, nor how it scales its scores: that becomes a note. */
+#include "rope/rope_source.h"
+
+#include <locus/pattern.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the model ---- */
+
+/* The text model of one that also sees or hears. */
+static const lab_value *find_inner(const lab_value *root) {
+    static const char *const names[] = {"thinker_config", "text_config", "llm_config", "language_config"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const lab_value *inner = lab_value_member(root, names[i]);
+        if (lab_value_is_object(inner))
+            return i == 0 ? find_inner(inner) : inner;
+    }
+    return root;
+}
+
+static const char *text_member(const lab_value *object, const char *key) {
+    const char *text = lab_value_text(lab_value_member(object, key));
+    return text ? text : "";
+}
+
+static void find_family(lab_rope_source *source) {
+    const char *inner = text_member(source->inner, "model_type"), *outer = text_member(source->outer, "model_type");
+    source->family = lab_rope_family_find(inner);
+    if (!source->family)
+        source->family = lab_rope_family_find(outer);
+    snprintf(source->config->model_type, sizeof source->config->model_type, "%s", outer[0] ? outer : inner);
+}
+
+/* ---- sizes ---- */
+
+static locus_status either(const lab_rope_source *source, const char *key, const char *other, size_t *value) {
+    locus_status status = lab_rope_size(source, key, value);
+    return status == LOCUS_OK && *value == 0 ? lab_rope_size(source, other, value) : status;
+}
+
+static locus_status read_latent(lab_rope_source *source) {
+    size_t turning, still;
+    locus_status status = lab_rope_size(source, "qk_rope_head_dim", &turning);
+    if (status == LOCUS_OK && turning)
+        status = lab_rope_size(source, "qk_nope_head_dim", &still);
+    if (status != LOCUS_OK || !turning)
+        return status;
+    source->rotary_dim = turning;
+    source->head_dim = turning + still;
+    if (still)
+        lab_rope_note_add(
+            source, false,
+            "the %zu dimensions that turn stand behind the other %zu in the model's heads: put them first", turning,
+            still);
+    return LOCUS_OK;
+}
+
+static locus_status read_sizes(lab_rope_source *source) {
+    size_t length, width, heads;
+    locus_status status = either(source, "max_position_embeddings", "n_positions", &length);
+    source->length = (double)length;
+    source->config->length = length;
+    if (status == LOCUS_OK)
+        status = lab_rope_size(source, "head_dim", &source->head_dim);
+    if (status == LOCUS_OK && source->head_dim == 0) {
+        status = either(source, "hidden_size", "n_embd", &width);
+        if (status == LOCUS_OK)
+            status = either(source, "num_attention_heads", "n_head", &heads);
+        if (status == LOCUS_OK && heads == 0)
+            status = lab_rope_size(source, "decoder_num_attention_heads", &heads);
+        if (status == LOCUS_OK && width && heads)
+            source->head_dim = width / heads;
+    }
+    source->rotary_dim = source->head_dim;
+    if (status == LOCUS_OK)
+        status = read_latent(source);
+    source->config->head_dim = source->head_dim;
+    return status;
+}
+
+/* ---- what else the file says ---- */
+
+/* What such a file does not say and most models have. */
+static void note_guess(const lab_rope_source *source) {
+    static const char *const bases[] = {"rope_theta", "rope_parameters", "rotary_emb_base", "global_rope_theta"};
+    bool base = false;
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
+        base = base || lab_rope_member(source, bases[i]);
+    lab_rope_note_add(source, false, "model_type '%.40s' is not listed, so this is a guess: %s%s%s",
+                      source->config->model_type,
+                      lab_rope_member(source, "rope_interleave") ? "pairs as rope_interleave says"
+                                                                 : "half pairs, as most models have them",
+                      base ? "" : ", base 10000",
+                      lab_rope_member(source, "layer_types") ? "" : ", layers as far as fields name them, else alike");
+}
+
+static locus_status check_rotary(const lab_rope_source *source) {
+    static const char *const signs[] = {"rope_theta",      "rope_scaling",      "rope_parameters",
+                                        "rotary_pct",      "rotary_dim",        "partial_rotary_factor",
+                                        "rotary_emb_base", "global_rope_theta", "qk_rope_head_dim"};
+    bool found = source->family != NULL;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        found = found || lab_rope_member(source, signs[i]);
+    if (!found)
+        return lab_rope_fail(source, "has no rotary settings (model_type '%.40s', no rope_theta, no rope_parameters)",
+                             source->config->model_type);
+    if (lab_value_is_true(lab_rope_member(source, "alibi")) && !lab_rope_has_alibi(source))
+        return lab_rope_fail(source, "says alibi: its positions are biases on scores, see 'locus encodings alibi'");
+    if (!source->family)
+        note_guess(source);
+    return LOCUS_OK;
+}
+
+/* ---- the canonical text ---- */
+
+static locus_status check_shapes(const lab_rope_source *source, const locus_pattern *pattern) {
+    const locus_shape shape = {.heads = 1, .head_dim = source->head_dim};
+    for (size_t i = 0; source->head_dim && i < locus_pattern_size(pattern); i++) {
+        locus_error own = {.offset = -1};
+        size_t count;
+        if (locus_encoding_parameter_count(locus_pattern_encoding(pattern, i), &shape, &count, &own) != LOCUS_OK)
+            return lab_rope_fail(source, "does not fit its head_dim (%zu): %s", source->head_dim, own.message);
+    }
+    return LOCUS_OK;
+}
+
+static locus_status make_canonical(const lab_rope_source *source, const char *text, char **canonical) {
+    locus_error own = {.offset = -1};
+    locus_pattern *pattern = NULL;
+    if (locus_pattern_parse(text, &pattern, &own) != LOCUS_OK)
+        return lab_rope_fail(source, "cannot be said as a spec: %s", own.message);
+    locus_status status = check_shapes(source, pattern);
+    const size_t size = locus_pattern_text(pattern, NULL, 0) + 1;
+    *canonical = status == LOCUS_OK ? malloc(size) : NULL;
+    if (*canonical)
+        locus_pattern_text(pattern, *canonical, size);
+    else if (status == LOCUS_OK)
+        status = lab_rope_fail_memory(source, "a spec");
+    locus_pattern_destroy(&pattern);
+    return status;
+}
+
+static locus_status read_spec(lab_rope_source *source, bool whole, char **spec) {
+    lab_rope_text text = {0};
+    source->whole = whole;
+    locus_status status = lab_rope_put_pattern(source, &text);
+    if (status == LOCUS_OK && text.failed)
+        status = lab_rope_fail_memory(source, "a spec");
+    if (status == LOCUS_OK)
+        status = make_canonical(source, text.data, spec);
+    free(text.data);
+    return status;
+}
+
+static locus_status read_source(lab_rope_source *source) {
+    find_family(source);
+    locus_status status = check_rotary(source);
+    if (status == LOCUS_OK)
+        status = read_sizes(source);
+    if (status == LOCUS_OK)
+        status = read_spec(source, false, &source->config->spec);
+    if (status == LOCUS_OK)
+        status = read_spec(source, true, &source->config->attention);
+    if (status == LOCUS_OK)
+        lab_rope_note_attention(source);
+    return status;
+}
+
+locus_status lab_rope_read(lab_rope_config *config, const lab_value *root, locus_error *error) {
+    lab_rope_source source = {.outer = root, .inner = find_inner(root), .config = config, .error = error};
+    *config = (lab_rope_config){0};
+    return read_source(&source);
+}
+
+void lab_rope_config_free(lab_rope_config *config) {
+    free(config->spec);
+    free(config->attention);
+    *config = (lab_rope_config){0};
+}
