@@ -15,6 +15,7 @@ from .encodings import Encoding, encodings
 from .errors import DtypeError, PositionError, ShapeError, SpecError, UnsupportedError
 from .folding import Fold, fold
 from .importing import ImportedRope, import_rope
+from .lab.stores import runs
 from .law_check import Law, check
 from .places import path, positions
 from .plans import Form, Plan
@@ -26,5 +27,5 @@ __version__: str = _core.version()
 __all__ = [
     "Cache", "DtypeError", "Encoding", "Fold", "Form", "ImportedRope", "Law", "Plan", "PositionError", "ShapeError",
     "SpecError", "UnsupportedError", "check", "encodings", "fold", "import_rope", "path", "positions", "register",
-    "set_threads", "shift_keys", "threads",
+    "runs", "set_threads", "shift_keys", "threads",
 ]

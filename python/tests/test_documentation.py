@@ -18,7 +18,7 @@ import notebooks  # noqa: E402
 PAGES = [page for page in blocks.pages(ROOT) if any(block.info == "python" for block in blocks.blocks(ROOT, page))]
 # What a page may need that the package does not, and what of the package needs it.
 NEEDS = {"torch": "torch", "locus.torch": "torch", "jax": "jax", "locus.jax": "jax", "transformers": "transformers",
-         "locus.huggingface": "transformers", "pandas": "pandas", "matplotlib": "matplotlib", "ml_dtypes": "ml_dtypes"}
+         "locus.huggingface": "transformers", "locus.lab": "pandas", "pandas": "pandas", "matplotlib": "matplotlib", "ml_dtypes": "ml_dtypes"}
 
 
 def skip_without(code):
@@ -35,6 +35,7 @@ def test_something_is_run():
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").symlink_to(ROOT / "docs")  # what a page reads as from the root of a clone
     own = [block for block in blocks.blocks(ROOT, page) if block.info == "python"]
     skip_without("\n".join(block.text for block in own))
     names = {"__name__": "__main__"}
