@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Links of the Markdown files lead somewhere: to a file of the tree, and to a heading where they name one.
+"""Links of the Markdown files and notebooks lead somewhere: to a file of the tree, and to a heading where they name one.
 
     python3 tests/docs/check_links.py
 
 Links to other hosts are not followed. What stands behind # in a link to JSON is the business of cli.results."""
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import re
@@ -39,8 +40,15 @@ def anchors(path: pathlib.Path) -> Set[str]:
     return found
 
 
+def words_of(path: pathlib.Path) -> str:
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".ipynb":
+        return text
+    return "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown")
+
+
 def links(path: pathlib.Path) -> Iterator[Tuple[int, str]]:
-    for number, line in enumerate(prose(path.read_text(encoding="utf-8")).split("\n"), 1):
+    for number, line in enumerate(prose(words_of(path)).split("\n"), 1):
         for found in LINK.finditer(line):
             yield number, found.group(1) or found.group(2)
 
@@ -58,7 +66,8 @@ def fault(path: pathlib.Path, link: str) -> str:
 
 
 def main() -> int:
-    listed = subprocess.run(["sh", str(ROOT / "tools/lint-files.sh"), "*.md"], capture_output=True, text=True, check=True)
+    listed = subprocess.run(["sh", str(ROOT / "tools/lint-files.sh"), "*.md", "*.ipynb"], capture_output=True,
+                            text=True, check=True)
     said: List[str] = []
     count = 0
     for name in listed.stdout.split():
