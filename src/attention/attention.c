@@ -14,215 +14,167 @@
 #include "core/sized.h"
 #include "kernels/half_rows.h"
 
-static const attention_executor *executor_of(const locus_plan *plan, const locus_attention_options *options) {
-    const attention_kind_class *class = locus_attention_kind_class(options->kind);
-    return class->contextual && locus_plan_contextual_table(plan) ? class->contextual : class->executor;
+/* Whose call it is, by its options. */
+static void find_executor(attention_call *call) {
+    const attention_kind_class *class = locus_attention_kind_class(call->options->kind);
+    const bool contextual = class->contextual && locus_plan_contextual_table(call->plan);
+    call->kind = class->info;
+    call->executor = contextual ? class->contextual : class->executor;
 }
 
-static size_t workspace_bytes(const attention_executor *executor, const locus_plan *plan,
-                              const locus_attention_options *options, locus_dtype dtype, locus_pass pass) {
-    return locus_dtype_is_half(dtype) ? locus_attention_half_workspace(executor, plan, options, dtype, pass)
-                                      : executor->workspace(plan, options, dtype, pass);
-}
-
-typedef struct attention_call {
-    const attention_executor *executor;
-    const locus_plan *plan;
-    const locus_attention_options *options;
-    locus_dtype dtype;
-    locus_pass pass;
-} attention_call;
+/* ---- workspace ---- */
 
 static size_t bytes_needed(const void *context) {
     const attention_call *call = context;
-    return workspace_bytes(call->executor, call->plan, call->options, call->dtype, call->pass);
+    if (call->weighs && !call->executor->weighs)
+        return 0;
+    return locus_dtype_is_half(call->dtype) ? locus_attention_half_workspace(call) : call->executor->workspace(call);
+}
+
+/* 0 for what a call would refuse. */
+static size_t workspace(attention_call call, const locus_execution *execution) {
+    locus_attention_options own;
+    if (!call.plan || locus_attention_options_read(&own, call.options, NULL) != LOCUS_OK ||
+        locus_dtype_size(call.dtype) == 0 || locus_plan_shape(call.plan)->heads == 0 ||
+        locus_plan_shape(call.plan)->head_dim == 0)
+        return 0;
+    call.options = &own;
+    find_executor(&call);
+    return locus_call_needs(execution, bytes_needed, &call);
 }
 
 size_t locus_attention_workspace(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype,
                                  locus_pass pass, const locus_execution *execution) {
-    locus_attention_options own;
-    if (!plan || locus_attention_options_read(&own, options, NULL) != LOCUS_OK || locus_dtype_size(dtype) == 0 ||
-        locus_plan_shape(plan)->heads == 0 || locus_plan_shape(plan)->head_dim == 0)
-        return 0;
-    const attention_call call = {executor_of(plan, &own), plan, &own, dtype, pass};
-    return locus_call_needs(execution, bytes_needed, &call);
+    return workspace((attention_call){.plan = plan, .options = options, .dtype = dtype, .pass = pass}, execution);
 }
 
+size_t locus_attention_weights_workspace(const locus_plan *plan, const locus_attention_options *options,
+                                         locus_dtype dtype, const locus_execution *execution) {
+    return workspace((attention_call){.plan = plan, .options = options, .dtype = dtype, .weighs = true}, execution);
+}
+
+/* ---- any call ---- */
+
 /* Everything but tensors. */
-static locus_status choose(const locus_plan *plan, const locus_attention_options *options,
-                           const attention_executor **executor, locus_error *error) {
-    locus_status status = locus_attention_check_options(plan, options, error);
+static locus_status choose(attention_call *call, locus_error *error) {
+    locus_status status = locus_attention_check_options(call->plan, call->options, error);
     if (status != LOCUS_OK)
         return status;
-    *executor = executor_of(plan, options);
-    if (options->bias && !(*executor)->takes_bias)
+    find_executor(call);
+    if (call->options->bias && !call->executor->takes_bias)
         return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "bias",
                           "%s attention has no scores of its own to add a bias to; leave bias NULL, or use softmax "
                           "attention",
-                          locus_attention_kind_entry(options->kind)->name);
-    return (*executor)->check ? (*executor)->check(plan, options, error) : LOCUS_OK;
+                          call->kind->name);
+    return call->executor->check ? call->executor->check(call, error) : LOCUS_OK;
 }
 
-static locus_status forward(attention_call *call, const locus_attention_tensors *tensors, locus_call *running,
-                            locus_error *error) {
-    locus_status status = choose(call->plan, call->options, &call->executor, error);
+typedef locus_status attention_check(const attention_call *call, locus_error *error);
+
+static locus_status check_and_run(attention_call *call, attention_check *check, locus_call *running,
+                                  locus_error *error) {
+    locus_status status = choose(call, error);
     if (status == LOCUS_OK)
-        status = locus_attention_check_tensors(call->plan, tensors, LOCUS_PASS_FORWARD, error);
-    if (status == LOCUS_OK)
-        status = locus_attention_bias_check_apart(call->options->bias, tensors->output, "output", error);
-    if (status == LOCUS_OK)
-        status = locus_attention_bias_check_apart(call->options->bias, tensors->log_sum_exp, "log_sum_exp", error);
+        status = check(call, error);
     if (status != LOCUS_OK)
         return status;
-    call->dtype = tensors->query->dtype;
-    status = locus_call_fit(running, bytes_needed, call, "locus_attention_workspace", error);
+    call->dtype = call->tensors->query->dtype;
+    status = locus_call_fit(running, bytes_needed, call,
+                            call->weighs ? "locus_attention_weights_workspace" : "locus_attention_workspace", error);
     if (status != LOCUS_OK)
         return status;
-    if (locus_dtype_is_half(call->dtype))
-        locus_attention_half_forward(call->executor, call->plan, call->options, tensors, running->workspace);
-    else
-        call->executor->forward(call->plan, call->options, tensors, running->workspace);
+    call->workspace = running->workspace;
+    (locus_dtype_is_half(call->dtype) ? locus_attention_half_run : call->executor->run)(call);
     return LOCUS_OK;
+}
+
+/* The call's options are as the caller gave them. */
+static locus_status execute(attention_call call, attention_check *check, const locus_execution *execution,
+                            locus_error *error) {
+    locus_attention_options own;
+    locus_call running;
+    locus_status status = locus_attention_options_read(&own, call.options, error);
+    if (status == LOCUS_OK)
+        status = locus_call_begin(&running, execution, error);
+    if (status != LOCUS_OK)
+        return status;
+    call.options = &own;
+    return locus_call_end(&running, check_and_run(&call, check, &running, error), error);
+}
+
+/* ---- forward ---- */
+
+static locus_status check_forward(const attention_call *call, locus_error *error) {
+    const locus_tensor *bias = call->options->bias;
+    locus_status status = locus_attention_check_tensors(call->plan, call->tensors, LOCUS_PASS_FORWARD, error);
+    if (status == LOCUS_OK)
+        status = locus_attention_bias_check_apart(bias, call->tensors->output, "output", error);
+    if (status == LOCUS_OK)
+        status = locus_attention_bias_check_apart(bias, call->tensors->log_sum_exp, "log_sum_exp", error);
+    return status;
 }
 
 locus_status locus_attention_forward(const locus_plan *plan, const locus_attention_options *options,
                                      const locus_attention_tensors *tensors, const locus_execution *execution,
                                      locus_error *error) {
-    locus_attention_options own;
-    attention_call call = {.plan = plan, .options = &own, .pass = LOCUS_PASS_FORWARD};
-    locus_call running;
-    locus_status status = locus_attention_options_read(&own, options, error);
-    if (status == LOCUS_OK)
-        status = locus_call_begin(&running, execution, error);
-    if (status != LOCUS_OK)
-        return status;
-    return locus_call_end(&running, forward(&call, tensors, &running, error), error);
+    const attention_call call = {.plan = plan, .options = options, .pass = LOCUS_PASS_FORWARD, .tensors = tensors};
+    return execute(call, check_forward, execution, error);
 }
 
-static locus_status take_gradients(locus_attention_gradients *own, const locus_attention_gradients *given,
-                                   locus_error *error) {
-    static const locus_sized kind = {sizeof *own, sizeof *own, "gradients"};
-    if (!given)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "gradients",
-                          "gradients is NULL; give dL/do, and room for what is wanted");
-    return locus_sized_read(own, &kind, given, error);
-}
+/* ---- backward ---- */
 
-static locus_status backward(attention_call *call, const locus_attention_tensors *tensors,
-                             const locus_attention_gradients *gradients, locus_call *running, locus_error *error) {
-    locus_attention_gradients own = {.size = sizeof own};
-    locus_status status = choose(call->plan, call->options, &call->executor, error);
+static locus_status check_backward(const attention_call *call, locus_error *error) {
+    const locus_attention_gradients *gradients = call->gradients;
+    locus_status status = locus_attention_check_tensors(call->plan, call->tensors, LOCUS_PASS_BACKWARD, error);
     if (status == LOCUS_OK)
-        status = locus_attention_check_tensors(call->plan, tensors, LOCUS_PASS_BACKWARD, error);
+        status = locus_attention_check_gradients(call->plan, call->tensors, gradients, error);
     if (status == LOCUS_OK)
-        status = take_gradients(&own, gradients, error);
-    if (status == LOCUS_OK)
-        status = locus_attention_check_gradients(call->plan, tensors, &own, error);
-    if (status == LOCUS_OK)
-        status = locus_attention_bias_check_gradient(call->options->bias, tensors, &own, error);
-    if (status == LOCUS_OK && own.log_sum_exp && !call->executor->sums_scores)
+        status = locus_attention_bias_check_gradient(call->options->bias, call->tensors, gradients, error);
+    if (status == LOCUS_OK && gradients->log_sum_exp && !call->executor->sums_scores)
         status = locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "gradients.log_sum_exp",
                             "only softmax attention sums scores of its queries up, so only it has a gradient of their "
                             "log-sum-exp; leave gradients.log_sum_exp NULL");
-    if (status != LOCUS_OK)
-        return status;
-    call->dtype = tensors->query->dtype;
-    status = locus_call_fit(running, bytes_needed, call, "locus_attention_workspace", error);
-    if (status != LOCUS_OK)
-        return status;
-    if (locus_dtype_is_half(call->dtype))
-        locus_attention_half_backward(call->executor, call->plan, call->options, tensors, &own, running->workspace);
-    else
-        call->executor->backward(call->plan, call->options, tensors, &own, running->workspace);
-    return LOCUS_OK;
+    return status;
 }
 
 locus_status locus_attention_backward(const locus_plan *plan, const locus_attention_options *options,
                                       const locus_attention_tensors *tensors,
                                       const locus_attention_gradients *gradients, const locus_execution *execution,
                                       locus_error *error) {
-    locus_attention_options own;
-    attention_call call = {.plan = plan, .options = &own, .pass = LOCUS_PASS_BACKWARD};
-    locus_call running;
-    locus_status status = locus_attention_options_read(&own, options, error);
-    if (status == LOCUS_OK)
-        status = locus_call_begin(&running, execution, error);
-    if (status != LOCUS_OK)
-        return status;
-    return locus_call_end(&running, backward(&call, tensors, gradients, &running, error), error);
+    static const locus_sized kind = {sizeof *gradients, sizeof *gradients, "gradients"};
+    locus_attention_gradients own = {.size = sizeof own};
+    if (!gradients)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "gradients",
+                          "gradients is NULL; give dL/do, and room for what is wanted");
+    const locus_status status = locus_sized_read(&own, &kind, gradients, error);
+    const attention_call call = {
+        .plan = plan, .options = options, .pass = LOCUS_PASS_BACKWARD, .tensors = tensors, .gradients = &own};
+    return status == LOCUS_OK ? execute(call, check_backward, execution, error) : status;
 }
 
 /* ---- weights ---- */
 
-static size_t weights_bytes(const void *context) {
-    const attention_call *call = context;
-    if (!call->executor->weights)
-        return 0;
-    return locus_dtype_is_half(call->dtype)
-               ? locus_attention_half_weights_workspace(call->executor, call->plan, call->options)
-               : call->executor->weights_workspace(call->plan, call->options, call->dtype);
-}
-
-size_t locus_attention_weights_workspace(const locus_plan *plan, const locus_attention_options *options,
-                                         locus_dtype dtype, const locus_execution *execution) {
-    locus_attention_options own;
-    if (!plan || locus_attention_options_read(&own, options, NULL) != LOCUS_OK || locus_dtype_size(dtype) == 0 ||
-        locus_plan_shape(plan)->heads == 0 || locus_plan_shape(plan)->head_dim == 0)
-        return 0;
-    const attention_call call = {executor_of(plan, &own), plan, &own, dtype, LOCUS_PASS_FORWARD};
-    return locus_call_needs(execution, weights_bytes, &call);
-}
-
-static locus_status check_weights(attention_call *call, const locus_attention_weights_call *wanted,
-                                  locus_error *error) {
-    locus_status status = choose(call->plan, call->options, &call->executor, error);
-    if (status == LOCUS_OK && !call->executor->weights)
+static locus_status check_weights(const attention_call *call, locus_error *error) {
+    if (!call->executor->weighs)
         return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "kind",
                           "%s attention makes no weight for each query and key; softmax attention does",
-                          locus_attention_kind_entry(call->options->kind)->name);
-    if (status == LOCUS_OK)
-        status = locus_attention_check_weights(call->plan, wanted, error);
-    return status == LOCUS_OK ? locus_attention_choice_check(call->plan, call->options->bias, wanted, error) : status;
-}
-
-static locus_status weights(attention_call *call, const locus_attention_weights_call *wanted, locus_call *running,
-                            locus_error *error) {
-    locus_status status = check_weights(call, wanted, error);
-    if (status != LOCUS_OK)
-        return status;
-    call->dtype = wanted->query->dtype;
-    status = locus_call_fit(running, weights_bytes, call, "locus_attention_weights_workspace", error);
-    if (status != LOCUS_OK)
-        return status;
-    if (locus_dtype_is_half(call->dtype))
-        locus_attention_half_weights(call->executor, call->plan, call->options, wanted, running->workspace);
-    else
-        call->executor->weights(call->plan, call->options, wanted, running->workspace);
-    return LOCUS_OK;
-}
-
-static locus_status take_weights_call(locus_attention_weights_call *own, const locus_attention_weights_call *given,
-                                      locus_error *error) {
-    static const locus_sized kind = {sizeof *own, sizeof *own, "call"};
-    if (!given)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "call",
-                          "call is NULL; give a query, a key, and room for weights");
-    return locus_sized_read(own, &kind, given, error);
+                          call->kind->name);
+    const locus_status status = locus_attention_check_weights(call->plan, call->weights, error);
+    return status == LOCUS_OK ? locus_attention_choice_check(call->plan, call->options->bias, call->weights, error)
+                              : status;
 }
 
 locus_status locus_attention_weights(const locus_plan *plan, const locus_attention_options *options,
                                      const locus_attention_weights_call *call, const locus_execution *execution,
                                      locus_error *error) {
-    locus_attention_options own;
-    locus_attention_weights_call wanted = {.size = sizeof wanted};
-    attention_call whole = {.plan = plan, .options = &own, .pass = LOCUS_PASS_FORWARD};
-    locus_call running;
-    locus_status status = locus_attention_options_read(&own, options, error);
-    if (status == LOCUS_OK)
-        status = take_weights_call(&wanted, call, error);
-    if (status == LOCUS_OK)
-        status = locus_call_begin(&running, execution, error);
-    if (status != LOCUS_OK)
-        return status;
-    return locus_call_end(&running, weights(&whole, &wanted, &running, error), error);
+    static const locus_sized kind = {sizeof *call, sizeof *call, "call"};
+    locus_attention_weights_call own = {.size = sizeof own};
+    if (!call)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "call",
+                          "call is NULL; give a query, a key, and room for weights");
+    const locus_status status = locus_sized_read(&own, &kind, call, error);
+    const locus_attention_tensors tensors = {.query = own.query, .key = own.key};
+    const attention_call whole = {
+        .plan = plan, .options = options, .weighs = true, .tensors = &tensors, .weights = &own};
+    return status == LOCUS_OK ? execute(whole, check_weights, execution, error) : status;
 }

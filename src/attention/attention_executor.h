@@ -9,29 +9,38 @@
 
 #include <locus/attention.h>
 
-typedef struct attention_executor {
+typedef struct attention_executor attention_executor;
+
+/* A call of locus_attention_forward, _backward or _weights. */
+typedef struct attention_call {
+    const locus_attention_kind_info *kind;
+    const attention_executor *executor;
+    const locus_plan *plan;
+    const locus_attention_options *options;
+    locus_dtype dtype; /* of keys and values; the other tensors are of locus_dtype_working(dtype) */
+    locus_pass pass;
+    bool weighs; /* a forward whose weights are wanted instead of outputs */
+    /* not there where only the workspace is asked for: */
+    const locus_attention_tensors *tensors;      /* of weights: query and key */
+    const locus_attention_gradients *gradients;  /* of a backward; else NULL */
+    const locus_attention_weights_call *weights; /* NULL unless it weighs */
+    locus_workspace workspace;
+} attention_call;
+
+struct attention_executor {
     /* UNSUPPORTED or ARGUMENT, naming what this kind of attention cannot do with the plan or the options. NULL: all. */
-    locus_status (*check)(const locus_plan *plan, const locus_attention_options *options, locus_error *error);
+    locus_status (*check)(const attention_call *call, locus_error *error);
     /* Bytes, with locus_threads() as it is now. */
-    size_t (*workspace)(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype,
-                        locus_pass pass);
+    size_t (*workspace)(const attention_call *call);
+    void (*run)(const attention_call *call);
     /* Whether a forward widens keys and values of a half type itself, as it reads them: these come as they are then,
-     * the other tensors in float32, and workspace is asked with the half type. NULL: no. */
-    bool (*half_keys)(const locus_plan *plan, const locus_attention_options *options);
-    /* Whether log_sum_exp is that of scores, and its gradient can be taken. */
-    bool sums_scores;
-    /* Whether it adds options.bias to scores. */
-    bool takes_bias;
-    /* Weights of pairs: bytes, and the call, which has been checked. NULL: there are none. */
-    size_t (*weights_workspace)(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype);
-    void (*weights)(const locus_plan *plan, const locus_attention_options *options,
-                    const locus_attention_weights_call *call, locus_workspace workspace);
-    void (*forward)(const locus_plan *plan, const locus_attention_options *options,
-                    const locus_attention_tensors *tensors, locus_workspace workspace);
-    void (*backward)(const locus_plan *plan, const locus_attention_options *options,
-                     const locus_attention_tensors *tensors, const locus_attention_gradients *gradients,
-                     locus_workspace workspace);
-} attention_executor;
+     * the other tensors in float32, and the call's dtype is the half type. NULL: no. */
+    bool (*half_keys)(const attention_call *call);
+    const struct attention_loops *loops; /* of attention_turn.h, or NULL */
+    bool sums_scores;                    /* log_sum_exp is that of scores, and its gradient can be taken */
+    bool takes_bias;                     /* options.bias is added to scores */
+    bool weighs;                         /* there are weights of pairs */
+};
 
 /* Of the kind softmax, where a plan has a contextual term; the other executors are their kinds' (kind_class.h). */
 extern const attention_executor locus_attention_contextual;

@@ -31,7 +31,7 @@ typedef enum half_buffer {
 
 typedef struct attention_half {
     const locus_plan *plan;
-    size_t count; /* buffers in use */
+    const locus_tensor *given[HALF_BUFFERS]; /* the caller's; NULL: there is none */
     size_t tokens[HALF_BUFFERS], heads[HALF_BUFFERS], dim[HALF_BUFFERS];
     bool of_keys[HALF_BUFFERS];
     locus_tensor wide[HALF_BUFFERS];
@@ -39,59 +39,50 @@ typedef struct attention_half {
 
 /* ---- layout ---- */
 
-static size_t buffer_bytes(const attention_half *half, size_t i) {
-    const size_t bytes = half->tokens[i] * half->heads[i] * half->dim[i] * sizeof(float);
-    return padded(bytes, LOCUS_ALIGNMENT);
-}
-
 /* Whether keys and values go to the executor as they are. */
-static bool keeps_keys(const attention_executor *executor, const locus_plan *plan,
-                       const locus_attention_options *options, locus_pass pass) {
-    return pass == LOCUS_PASS_FORWARD && executor->half_keys && executor->half_keys(plan, options);
+static bool keeps_keys(const attention_call *call) {
+    return call->pass == LOCUS_PASS_FORWARD && !call->weighs && call->executor->half_keys &&
+           call->executor->half_keys(call);
 }
 
-static void measure(attention_half *half, half_buffer i, bool of_keys, size_t dim) {
-    half->of_keys[i] = of_keys;
-    half->tokens[i] = of_keys ? locus_plan_key_tokens(half->plan) : locus_plan_query_tokens(half->plan);
-    half->heads[i] = of_keys ? locus_plan_kv_heads(half->plan) : locus_plan_shape(half->plan)->heads;
-    half->dim[i] = dim;
+static size_t buffers_of(const attention_call *call) {
+    return call->weighs ? HALF_VALUE : call->pass == LOCUS_PASS_FORWARD ? HALF_G_OUTPUT : HALF_BUFFERS;
 }
 
-static size_t count_of(locus_pass pass) {
-    return pass == LOCUS_PASS_FORWARD ? HALF_G_OUTPUT : HALF_BUFFERS;
-}
-
-/* Returns the bytes of the first `count` buffers; with `data` lays them out there. */
-static size_t lay_out(attention_half *half, const locus_plan *plan, size_t count, bool kept, char *data) {
-    const locus_shape *shape = locus_plan_shape(plan);
-    const size_t value_dim = locus_shape_value_dim(shape);
-    *half = (attention_half){.plan = plan, .count = count};
-    measure(half, HALF_QUERY, false, shape->head_dim);
-    measure(half, HALF_KEY, true, shape->head_dim);
-    measure(half, HALF_VALUE, true, value_dim);
-    measure(half, HALF_OUTPUT, false, value_dim);
-    measure(half, HALF_G_OUTPUT, false, value_dim);
-    measure(half, HALF_G_QUERY, false, shape->head_dim);
-    measure(half, HALF_G_KEY, true, shape->head_dim);
-    measure(half, HALF_G_VALUE, true, value_dim);
-    if (kept)
-        half->tokens[HALF_KEY] = half->tokens[HALF_VALUE] = 0;
+/* Returns the bytes of a call's buffers; with `data` lays them out there. */
+static size_t lay_out(attention_half *half, const attention_call *call, char *data) {
+    static const bool of_keys[] = {[HALF_KEY] = true, [HALF_VALUE] = true, [HALF_G_KEY] = true, [HALF_G_VALUE] = true};
+    static const bool of_values[] = {
+        [HALF_VALUE] = true, [HALF_OUTPUT] = true, [HALF_G_OUTPUT] = true, [HALF_G_VALUE] = true};
+    const locus_shape *shape = locus_plan_shape(call->plan);
+    const bool kept = keeps_keys(call);
     size_t bytes = 0;
-    for (size_t i = 0; i < half->count; i++) {
+    *half = (attention_half){.plan = call->plan};
+    for (size_t i = 0; i < buffers_of(call); i++) {
+        const bool keys = half->of_keys[i] = of_keys[i];
+        const bool left = kept && (i == HALF_KEY || i == HALF_VALUE);
+        half->tokens[i] = left ? 0 : keys ? locus_plan_key_tokens(call->plan) : locus_plan_query_tokens(call->plan);
+        half->heads[i] = keys ? locus_plan_kv_heads(call->plan) : shape->heads;
+        half->dim[i] = of_values[i] ? locus_shape_value_dim(shape) : shape->head_dim;
         const int64_t extents[] = {(int64_t)half->tokens[i], (int64_t)half->heads[i], (int64_t)half->dim[i]};
         if (data)
             half->wide[i] = locus_tensor_view(data + bytes, LOCUS_FLOAT32, 3, extents);
-        bytes += buffer_bytes(half, i);
+        bytes += padded(half->tokens[i] * half->heads[i] * half->dim[i] * sizeof(float), LOCUS_ALIGNMENT);
     }
     return bytes;
 }
 
-size_t locus_attention_half_workspace(const attention_executor *executor, const locus_plan *plan,
-                                      const locus_attention_options *options, locus_dtype dtype, locus_pass pass) {
+/* What the executor sees. */
+static attention_call inner_call(const attention_call *call) {
+    attention_call inner = *call;
+    inner.dtype = keeps_keys(call) ? call->dtype : locus_dtype_working(call->dtype);
+    return inner;
+}
+
+size_t locus_attention_half_workspace(const attention_call *call) {
     attention_half half;
-    const bool kept = keeps_keys(executor, plan, options, pass);
-    return lay_out(&half, plan, count_of(pass), kept, NULL) +
-           executor->workspace(plan, options, kept ? dtype : locus_dtype_working(dtype), pass);
+    const attention_call inner = inner_call(call);
+    return lay_out(&half, call, NULL) + call->executor->workspace(&inner);
 }
 
 /* ---- conversion ---- */
@@ -152,89 +143,65 @@ static void copy_piece(void *context, size_t index, size_t worker) {
     }
 }
 
-/* NULL: not wanted. */
-static void convert(const attention_half *half, half_buffer i, const locus_tensor *tensor, bool narrow) {
-    if (!tensor)
-        return;
-    half_copy copy = {.plan = half->plan,
-                      .half = locus_attention_view_of(tensor),
-                      .wide = &half->wide[i],
-                      .of_keys = half->of_keys[i],
-                      .narrow = narrow};
-    copy.rows = (locus_half_rows){tensor->dtype, half->heads[i], half->dim[i], copy.half.token, copy.half.head};
-    locus_parallel_for((half->tokens[i] + PIECE_TOKENS - 1) / PIECE_TOKENS, copy_piece, &copy);
+/* All buffers whose tensors there are: those that are read, or, with `narrow`, those that were written. */
+static void convert(const attention_half *half, size_t first, size_t end, bool narrow) {
+    for (size_t i = first; i < end; i++) {
+        if (!half->given[i])
+            continue;
+        half_copy copy = {.plan = half->plan,
+                          .half = locus_attention_view_of(half->given[i]),
+                          .wide = &half->wide[i],
+                          .of_keys = half->of_keys[i],
+                          .narrow = narrow};
+        copy.rows =
+            (locus_half_rows){half->given[i]->dtype, half->heads[i], half->dim[i], copy.half.token, copy.half.head};
+        locus_parallel_for((half->tokens[i] + PIECE_TOKENS - 1) / PIECE_TOKENS, copy_piece, &copy);
+    }
 }
 
 /* ---- calls ---- */
 
-static locus_attention_tensors wide_tensors(const attention_half *half, const locus_attention_tensors *tensors) {
-    return (locus_attention_tensors){.query = &half->wide[HALF_QUERY],
-                                     .key = &half->wide[HALF_KEY],
-                                     .value = &half->wide[HALF_VALUE],
-                                     .output = &half->wide[HALF_OUTPUT],
-                                     .log_sum_exp = tensors->log_sum_exp};
+/* The caller's tensors; those of keys and values that are kept are not converted. */
+static void take(attention_half *half, const attention_call *call) {
+    const locus_attention_tensors *tensors = call->tensors;
+    const locus_attention_gradients *gradients = call->gradients;
+    const bool kept = keeps_keys(call);
+    half->given[HALF_QUERY] = tensors->query;
+    half->given[HALF_KEY] = kept ? NULL : tensors->key;
+    half->given[HALF_VALUE] = kept ? NULL : tensors->value;
+    half->given[HALF_OUTPUT] = tensors->output;
+    if (!gradients)
+        return;
+    half->given[HALF_G_OUTPUT] = gradients->output;
+    half->given[HALF_G_QUERY] = gradients->query;
+    half->given[HALF_G_KEY] = gradients->key;
+    half->given[HALF_G_VALUE] = gradients->value;
 }
 
-static locus_workspace behind(locus_workspace workspace, size_t bytes) {
-    return (locus_workspace){(char *)workspace.data + bytes, workspace.bytes - bytes};
+static const locus_tensor *wide_of(const attention_half *half, half_buffer i) {
+    return half->given[i] ? &half->wide[i] : NULL;
 }
 
-void locus_attention_half_forward(const attention_executor *executor, const locus_plan *plan,
-                                  const locus_attention_options *options, const locus_attention_tensors *tensors,
-                                  locus_workspace workspace) {
+void locus_attention_half_run(const attention_call *call) {
     attention_half half;
-    const bool kept = keeps_keys(executor, plan, options, LOCUS_PASS_FORWARD);
-    const size_t bytes = lay_out(&half, plan, count_of(LOCUS_PASS_FORWARD), kept, workspace.data);
-    locus_attention_tensors wide = wide_tensors(&half, tensors);
-    convert(&half, HALF_QUERY, tensors->query, false);
-    if (kept) {
-        wide.key = tensors->key;
-        wide.value = tensors->value;
-    } else {
-        convert(&half, HALF_KEY, tensors->key, false);
-        convert(&half, HALF_VALUE, tensors->value, false);
-    }
-    executor->forward(plan, options, &wide, behind(workspace, bytes));
-    convert(&half, HALF_OUTPUT, tensors->output, true);
-}
-
-void locus_attention_half_backward(const attention_executor *executor, const locus_plan *plan,
-                                   const locus_attention_options *options, const locus_attention_tensors *tensors,
-                                   const locus_attention_gradients *gradients, locus_workspace workspace) {
-    attention_half half;
-    const size_t bytes = lay_out(&half, plan, count_of(LOCUS_PASS_BACKWARD), false, workspace.data);
-    const locus_attention_tensors wide = wide_tensors(&half, tensors);
-    locus_attention_gradients wide_gradients = *gradients;
-    wide_gradients.output = &half.wide[HALF_G_OUTPUT];
-    wide_gradients.query = gradients->query ? &half.wide[HALF_G_QUERY] : NULL;
-    wide_gradients.key = gradients->key ? &half.wide[HALF_G_KEY] : NULL;
-    wide_gradients.value = gradients->value ? &half.wide[HALF_G_VALUE] : NULL;
-    convert(&half, HALF_QUERY, tensors->query, false);
-    convert(&half, HALF_KEY, tensors->key, false);
-    convert(&half, HALF_VALUE, tensors->value, false);
-    convert(&half, HALF_OUTPUT, tensors->output, false);
-    convert(&half, HALF_G_OUTPUT, gradients->output, false);
-    executor->backward(plan, options, &wide, &wide_gradients, behind(workspace, bytes));
-    convert(&half, HALF_G_QUERY, gradients->query, true);
-    convert(&half, HALF_G_KEY, gradients->key, true);
-    convert(&half, HALF_G_VALUE, gradients->value, true);
-}
-
-size_t locus_attention_half_weights_workspace(const attention_executor *executor, const locus_plan *plan,
-                                              const locus_attention_options *options) {
-    attention_half half;
-    return lay_out(&half, plan, HALF_VALUE, false, NULL) + executor->weights_workspace(plan, options, LOCUS_FLOAT32);
-}
-
-void locus_attention_half_weights(const attention_executor *executor, const locus_plan *plan,
-                                  const locus_attention_options *options, const locus_attention_weights_call *call,
-                                  locus_workspace workspace) {
-    attention_half half;
-    const size_t bytes = lay_out(&half, plan, HALF_VALUE, false, workspace.data);
-    locus_attention_weights_call wide = *call;
-    wide.query = &half.wide[HALF_QUERY];
-    wide.key = &half.wide[HALF_KEY];
-    convert(&half, HALF_QUERY, call->query, false);
-    convert(&half, HALF_KEY, call->key, false);
-    executor->weights(plan, options, &wide, behind(workspace, bytes));
+    attention_call inner = inner_call(call);
+    const bool backward = call->pass == LOCUS_PASS_BACKWARD, kept = keeps_keys(call);
+    const size_t bytes = lay_out(&half, call, call->workspace.data), buffers = buffers_of(call);
+    take(&half, call);
+    const locus_attention_tensors tensors = {.query = wide_of(&half, HALF_QUERY),
+                                             .key = kept ? call->tensors->key : wide_of(&half, HALF_KEY),
+                                             .value = kept ? call->tensors->value : wide_of(&half, HALF_VALUE),
+                                             .output = wide_of(&half, HALF_OUTPUT),
+                                             .log_sum_exp = call->tensors->log_sum_exp};
+    locus_attention_gradients gradients = backward ? *call->gradients : (locus_attention_gradients){0};
+    gradients.output = wide_of(&half, HALF_G_OUTPUT);
+    gradients.query = wide_of(&half, HALF_G_QUERY);
+    gradients.key = wide_of(&half, HALF_G_KEY);
+    gradients.value = wide_of(&half, HALF_G_VALUE);
+    inner.tensors = &tensors;
+    inner.gradients = backward ? &gradients : NULL;
+    inner.workspace = (locus_workspace){(char *)call->workspace.data + bytes, call->workspace.bytes - bytes};
+    convert(&half, 0, backward ? HALF_G_QUERY : call->weighs ? HALF_VALUE : HALF_OUTPUT, false);
+    call->executor->run(&inner);
+    convert(&half, backward ? HALF_G_QUERY : HALF_OUTPUT, buffers, true);
 }

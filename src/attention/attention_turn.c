@@ -5,6 +5,8 @@
 #include "core/error.h"
 
 #include <assert.h>
+#include <locus/parallel.h>
+#include <stddef.h>
 #include <string.h>
 
 /* ---- pieces ---- */
@@ -55,13 +57,24 @@ static bool learns(const locus_operator *op, const locus_whole_operator *whole) 
     return (op && op->class->slot_bytes(op) > 0) || (whole && whole->class->learns(whole));
 }
 
-void locus_attention_turn_init(attention_turn *turn, const locus_plan *plan, const locus_attention_options *options,
-                               locus_dtype dtype, locus_pass pass) {
+/* Memory for any kind's struct. */
+typedef union turn_room {
+    max_align_t aligned;
+    char bytes[ATTENTION_TURN_JOB];
+} turn_room;
+
+static attention_turn *init(const attention_call *call, turn_room *room) {
+    const locus_plan *plan = call->plan;
     const locus_shape *shape = locus_plan_shape(plan);
-    memset(turn, 0, sizeof *turn);
+    const attention_loops *loops = call->executor->loops;
+    attention_turn *turn = (attention_turn *)(void *)room;
+    memset(turn, 0, loops->job_bytes);
+    turn->loops = loops;
+    turn->bodies = call->dtype == LOCUS_FLOAT64 ? loops->float64 : loops->float32;
+    turn->call = call;
     turn->plan = plan;
-    turn->dtype = dtype;
-    turn->pass = pass;
+    turn->dtype = call->dtype;
+    turn->pass = call->pass;
     turn->heads = shape->heads;
     turn->kv_heads = locus_plan_kv_heads(plan);
     turn->group = turn->heads / turn->kv_heads;
@@ -70,14 +83,18 @@ void locus_attention_turn_init(attention_turn *turn, const locus_plan *plan, con
     turn->sequences = locus_plan_sequences(plan);
     turn->query_tokens = locus_plan_query_tokens(plan);
     turn->key_tokens = locus_plan_key_tokens(plan);
-    turn->turns = !options->turned;
+    turn->without_values = call->weighs;
+    turn->turns = !call->options->turned;
     turn->acts_query_key = turn->turns && (locus_plan_query_key_operator(plan) || locus_plan_query_key_whole(plan));
-    turn->acts_value = turn->turns && (locus_plan_value_operator(plan) || locus_plan_value_whole(plan));
-    if (pass == LOCUS_PASS_FORWARD)
-        return;
-    turn->query_key_learns =
-        turn->acts_query_key && learns(locus_plan_query_key_operator(plan), locus_plan_query_key_whole(plan));
-    turn->value_learns = turn->acts_value && learns(locus_plan_value_operator(plan), locus_plan_value_whole(plan));
+    turn->acts_value =
+        turn->turns && !call->weighs && (locus_plan_value_operator(plan) || locus_plan_value_whole(plan));
+    if (call->pass == LOCUS_PASS_BACKWARD) {
+        turn->query_key_learns =
+            turn->acts_query_key && learns(locus_plan_query_key_operator(plan), locus_plan_query_key_whole(plan));
+        turn->value_learns = turn->acts_value && learns(locus_plan_value_operator(plan), locus_plan_value_whole(plan));
+    }
+    loops->init(turn);
+    return turn;
 }
 
 static size_t around_bytes(const attention_turn *turn) {
@@ -89,7 +106,7 @@ static size_t around_bytes(const attention_turn *turn) {
     return most;
 }
 
-void locus_attention_turn_place(attention_turn *turn, attention_carver *carver) {
+static void place_buffers(attention_turn *turn, attention_carver *carver) {
     const bool backward = turn->pass == LOCUS_PASS_BACKWARD;
     const size_t queries = turn->query_tokens, keys = turn->key_tokens;
     if (turn->acts_query_key) {
@@ -112,12 +129,27 @@ void locus_attention_turn_place(attention_turn *turn, attention_carver *carver) 
     turn->around.data = locus_attention_carve(carver, turn->around.bytes, 1);
 }
 
+/* Lays the call out from `base` (NULL: only counts) and returns the bytes that it takes. */
+static size_t place(attention_turn *turn, void *base) {
+    attention_carver carver = {base, 0};
+    place_buffers(turn, &carver);
+    if (turn->loops->piece > 0) {
+        locus_attention_cut(&turn->queries, turn->plan, false, turn->loops->piece, &carver);
+        locus_attention_cut(&turn->keys, turn->plan, true, turn->loops->piece, &carver);
+    }
+    turn->loops->place(turn, &carver);
+    turn->worker_bytes = turn->bodies->scratch(turn);
+    turn->workers = locus_attention_carve(&carver, locus_threads(), turn->worker_bytes);
+    return carver.used;
+}
+
 static const locus_tensor *target(const locus_tensor *given, bool learned, const locus_tensor *own) {
     return given ? given : learned ? own : NULL;
 }
 
-void locus_attention_turn_take(attention_turn *turn, const locus_attention_tensors *tensors,
-                               const locus_attention_gradients *gradients) {
+static void take_tensors(attention_turn *turn) {
+    const locus_attention_tensors *tensors = turn->call->tensors;
+    const locus_attention_gradients *gradients = turn->call->gradients;
     turn->given = tensors;
     turn->gradients = gradients;
     turn->query_source = *tensors->query;
@@ -157,7 +189,7 @@ static attention_view apply(const attention_turn *turn, locus_role role, locus_d
     return locus_attention_view_of(y);
 }
 
-void locus_attention_turn_begin(attention_turn *turn) {
+static void begin(attention_turn *turn) {
     turn->query = locus_attention_view_of(&turn->query_source);
     turn->key = locus_attention_view_of(&turn->key_source);
     if (turn->acts_query_key) {
@@ -170,7 +202,7 @@ void locus_attention_turn_begin(attention_turn *turn) {
         turn->g_output = apply(turn, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, turn->gradients->output, &turn->own_g_output);
 }
 
-void locus_attention_turn_end_forward(const attention_turn *turn) {
+static void end_forward(const attention_turn *turn) {
     if (turn->acts_value)
         apply(turn, LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, turn->given->output, turn->given->output);
 }
@@ -191,7 +223,7 @@ static void apply_backward(const attention_turn *turn, locus_role role, const lo
     (void)status;
 }
 
-void locus_attention_turn_end_backward(const attention_turn *turn) {
+static void end_backward(const attention_turn *turn) {
     const locus_attention_gradients *g = turn->gradients;
     if (turn->acts_query_key) {
         apply_backward(turn, LOCUS_ROLE_QUERY, &turn->query_source, turn->to_query, turn->to_query);
@@ -205,11 +237,44 @@ void locus_attention_turn_end_backward(const attention_turn *turn) {
     }
 }
 
+/* ---- the way of a call ---- */
+
+size_t locus_attention_turn_workspace(const attention_call *call) {
+    turn_room room;
+    return place(init(call, &room), NULL);
+}
+
+void locus_attention_turn_run(const attention_call *call) {
+    turn_room room;
+    attention_turn *turn = init(call, &room);
+    const attention_bodies *bodies = turn->bodies;
+    place(turn, call->workspace.data);
+    take_tensors(turn);
+    if (turn->loops->take)
+        turn->loops->take(turn);
+    if (bodies->before)
+        bodies->before(turn);
+    begin(turn);
+    if (call->weighs) {
+        bodies->weights(turn);
+    } else if (call->pass == LOCUS_PASS_FORWARD) {
+        bodies->forward(turn);
+        end_forward(turn);
+    } else {
+        bodies->backward(turn);
+        if (turn->loops->fold)
+            turn->loops->fold(turn);
+        end_backward(turn);
+        if (bodies->after)
+            bodies->after(turn);
+    }
+}
+
 /* ---- options ---- */
 
-double locus_attention_asked_scale(const locus_plan *plan, const locus_attention_options *options) {
-    const locus_score_settings *settings = locus_plan_score_settings(plan);
-    return options->scale != 0 ? options->scale : settings ? settings->scale : 0;
+double locus_attention_asked_scale(const attention_call *call) {
+    const locus_score_settings *settings = locus_plan_score_settings(call->plan);
+    return call->options->scale != 0 ? call->options->scale : settings ? settings->scale : 0;
 }
 
 /* What scores would be needed for, or NULL; `place` is the argument to blame. */
@@ -242,9 +307,10 @@ static const char *wants_scores(const locus_plan *plan, const locus_attention_op
                                                                       : "a term that adds to scores (alibi, t5 …)";
 }
 
-locus_status locus_attention_refuse(const locus_attention_kind_info *kind, const locus_plan *plan,
-                                    const locus_attention_options *options, locus_error *error) {
-    const char *place = NULL, *what = wants_scores(plan, options, &place);
+locus_status locus_attention_refuse(const attention_call *call, locus_error *error) {
+    const locus_attention_options *options = call->options;
+    const locus_attention_kind_info *kind = call->kind;
+    const char *place = NULL, *what = wants_scores(call->plan, options, &place);
     if (what)
         return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, place,
                           "%s attention has no scores of its queries, so %s cannot act; leave it out, or use softmax "

@@ -14,56 +14,43 @@ typedef struct attention_streams {
 } attention_streams;
 
 void locus_attention_whole_init(attention_whole *whole, const attention_job *job) {
+    const bool backward = job->pass == LOCUS_PASS_BACKWARD;
     memset(whole, 0, sizeof *whole);
-    whole->plan = job->plan;
+    whole->job = job;
     whole->query_key = job->turned ? NULL : locus_plan_query_key_whole(job->plan);
-    whole->value = job->turned ? NULL : locus_plan_value_whole(job->plan);
-    whole->query_tokens = locus_plan_query_tokens(job->plan);
-    whole->key_tokens = locus_plan_key_tokens(job->plan);
-    whole->heads = job->heads;
-    whole->kv_heads = job->kv_heads;
-    whole->head_dim = job->head_dim;
-    whole->value_dim = job->value_dim;
-    whole->dtype = job->dtype;
-    whole->pass = job->pass;
-    whole->learns = whole->value && job->pass == LOCUS_PASS_BACKWARD && whole->value->class->learns(whole->value);
-    whole->learns_query_key =
-        whole->query_key && job->pass == LOCUS_PASS_BACKWARD && whole->query_key->class->learns(whole->query_key);
+    whole->value = job->turned || job->weighs ? NULL : locus_plan_value_whole(job->plan);
+    whole->learns = backward && whole->value && whole->value->class->learns(whole->value);
+    whole->learns_query_key = backward && whole->query_key && whole->query_key->class->learns(whole->query_key);
 }
 
 /* ---- memory ---- */
 
-static attention_view carve_queries(const attention_whole *whole, attention_carver *carver, size_t dim) {
-    attention_view view = {.token = (ptrdiff_t)dim, .head = (ptrdiff_t)(whole->query_tokens * dim)};
-    view.data = locus_attention_carve(carver, whole->heads * whole->query_tokens * dim, locus_dtype_size(whole->dtype));
-    return view;
-}
-
-static attention_view carve_keys(const attention_whole *whole, attention_carver *carver, size_t dim) {
-    attention_view view = {.token = (ptrdiff_t)dim, .head = (ptrdiff_t)(whole->key_tokens * dim)};
-    view.data =
-        locus_attention_carve(carver, whole->kv_heads * whole->key_tokens * dim, locus_dtype_size(whole->dtype));
+static attention_view carve(const attention_job *job, attention_carver *carver, bool keys, size_t dim) {
+    const size_t tokens = locus_plan_side(job->plan, keys)->tokens, heads = keys ? job->kv_heads : job->heads;
+    attention_view view = {.token = (ptrdiff_t)dim, .head = (ptrdiff_t)(tokens * dim)};
+    view.data = locus_attention_carve(carver, heads * tokens * dim, locus_dtype_size(job->dtype));
     return view;
 }
 
 size_t locus_attention_whole_place(attention_whole *whole, void *base) {
     attention_carver carver = {base, 0};
+    const attention_job *job = whole->job;
     attention_whole_views *turned = &whole->turned;
     if (whole->query_key) {
-        turned->query = carve_queries(whole, &carver, whole->head_dim);
-        turned->key = carve_keys(whole, &carver, whole->head_dim);
+        turned->query = carve(job, &carver, false, job->head_dim);
+        turned->key = carve(job, &carver, true, job->head_dim);
     }
     if (whole->value)
-        turned->value = carve_keys(whole, &carver, whole->value_dim);
-    if (whole->value && whole->pass == LOCUS_PASS_BACKWARD)
-        turned->g_output = carve_queries(whole, &carver, whole->value_dim);
+        turned->value = carve(job, &carver, true, job->value_dim);
+    if (whole->value && job->pass == LOCUS_PASS_BACKWARD)
+        turned->g_output = carve(job, &carver, false, job->value_dim);
     if (whole->learns) {
-        turned->output = carve_queries(whole, &carver, whole->value_dim);
-        whole->own_g_value = carve_keys(whole, &carver, whole->value_dim);
+        turned->output = carve(job, &carver, false, job->value_dim);
+        whole->own_g_value = carve(job, &carver, true, job->value_dim);
     }
     if (whole->learns_query_key) {
-        whole->own_g_query = carve_queries(whole, &carver, whole->head_dim);
-        whole->own_g_key = carve_keys(whole, &carver, whole->head_dim);
+        whole->own_g_query = carve(job, &carver, false, job->head_dim);
+        whole->own_g_key = carve(job, &carver, true, job->head_dim);
     }
     return carver.used;
 }
@@ -71,9 +58,9 @@ size_t locus_attention_whole_place(attention_whole *whole, void *base) {
 /* The most that a call of one site's operator with these roles needs, either way. */
 static size_t call_bytes(const attention_whole *whole, const locus_whole_operator *op, const locus_role *roles,
                          size_t count) {
-    size_t most = op->class->workspace_bytes(op, whole->dtype, roles, count, false);
-    if (whole->pass == LOCUS_PASS_BACKWARD) {
-        const size_t backward = op->class->workspace_bytes(op, whole->dtype, roles, count, true);
+    size_t most = op->class->workspace_bytes(op, whole->job->dtype, roles, count, false);
+    if (whole->job->pass == LOCUS_PASS_BACKWARD) {
+        const size_t backward = op->class->workspace_bytes(op, whole->job->dtype, roles, count, true);
         most = backward > most ? backward : most;
     }
     return most;
@@ -98,7 +85,7 @@ size_t locus_attention_whole_workspace(const attention_whole *whole) {
         most = bytes > most ? bytes : most;
         most = others > most ? others : most;
     }
-    return (most + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+    return padded(most, LOCUS_ALIGNMENT);
 }
 
 /* ---- streams ---- */
@@ -125,7 +112,7 @@ static void run_operator(const attention_whole *whole, const locus_whole_operato
         backward = backward || streams[i].gy.data != NULL;
     for (size_t i = 0; backward && !learns && i < count; i++)
         streams[i].x = (attention_view){0};
-    const locus_whole_call call = {.dtype = whole->dtype,
+    const locus_whole_call call = {.dtype = whole->job->dtype,
                                    .count = count,
                                    .streams = streams,
                                    .parameters = learns ? parameters : NULL,
@@ -138,7 +125,8 @@ static void run_operator(const attention_whole *whole, const locus_whole_operato
 
 static void run_streams(const attention_whole *whole, attention_streams *streams, const locus_tensor *parameters) {
     const locus_whole_operator *operators[SITES] = {whole->query_key, whole->value};
-    const size_t own[SITES] = {locus_plan_query_key_parameters(whole->plan), locus_plan_value_parameters(whole->plan)};
+    const size_t own[SITES] = {locus_plan_query_key_parameters(whole->job->plan),
+                               locus_plan_value_parameters(whole->job->plan)};
     if (operators[SITE_QUERY_KEY] == operators[SITE_VALUE]) {
         const size_t first = streams->count[SITE_QUERY_KEY];
         memcpy(streams->items[SITE_QUERY_KEY] + first, streams->items[SITE_VALUE],
@@ -154,16 +142,12 @@ static void run_streams(const attention_whole *whole, attention_streams *streams
 
 /* ---- before and after the loops ---- */
 
-static size_t group_of(const attention_whole *whole) {
-    return whole->heads / whole->kv_heads;
-}
-
 /* The heads g, group + g, 2·group + g, … */
 static attention_view group_view(const attention_whole *whole, attention_view view, size_t g) {
     if (!view.data)
         return view;
-    view.data = (char *)view.data + (ptrdiff_t)g * view.head * (ptrdiff_t)locus_dtype_size(whole->dtype);
-    view.head *= (ptrdiff_t)group_of(whole);
+    view.data = (char *)view.data + (ptrdiff_t)g * view.head * (ptrdiff_t)locus_dtype_size(whole->job->dtype);
+    view.head *= (ptrdiff_t)whole->job->group;
     return view;
 }
 
@@ -181,7 +165,7 @@ static void want(bool learned, const attention_view *own, attention_view *view, 
 }
 
 static attention_view settled(const attention_whole *whole, attention_view view, bool keys) {
-    return locus_token_rows_settle(view, locus_plan_side(whole->plan, keys));
+    return locus_token_rows_settle(view, locus_plan_side(whole->job->plan, keys));
 }
 
 static void keep_given(attention_whole *whole, attention_job *job, bool parameters) {
@@ -209,7 +193,7 @@ static void begin_group(const attention_whole *whole, size_t g, bool parameters)
         add_forward(&streams, SITE_QUERY_KEY, LOCUS_ROLE_KEY, LOCUS_FORWARD, given.key, turned.key);
     if (whole->value && g == 0)
         add_forward(&streams, SITE_VALUE, LOCUS_ROLE_VALUE, LOCUS_FORWARD, given.value, turned.value);
-    if (whole->value && whole->pass == LOCUS_PASS_BACKWARD) {
+    if (whole->value && whole->job->pass == LOCUS_PASS_BACKWARD) {
         if (whole->learns && parameters)
             add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, given.output, turned.output);
         add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_INVERSE, given.g_output, turned.g_output);
@@ -220,7 +204,7 @@ static void begin_group(const attention_whole *whole, size_t g, bool parameters)
 void locus_attention_whole_begin(attention_whole *whole, attention_job *job, bool parameters) {
     const attention_whole_views *turned = &whole->turned;
     keep_given(whole, job, parameters);
-    for (size_t g = 0; g < group_of(whole); g++)
+    for (size_t g = 0; g < whole->job->group; g++)
         begin_group(whole, g, parameters);
     if (whole->query_key) {
         job->query = turned->query;
@@ -228,12 +212,12 @@ void locus_attention_whole_begin(attention_whole *whole, attention_job *job, boo
     }
     if (whole->value)
         job->value = turned->value;
-    if (whole->value && whole->pass == LOCUS_PASS_BACKWARD)
+    if (whole->value && whole->job->pass == LOCUS_PASS_BACKWARD)
         job->g_output = turned->g_output;
 }
 
 void locus_attention_whole_end_forward(const attention_whole *whole) {
-    for (size_t g = 0; whole->value && g < group_of(whole); g++) {
+    for (size_t g = 0; whole->value && g < whole->job->group; g++) {
         const attention_view output = group_view(whole, whole->given.output, g);
         attention_streams streams = {.count = {0}};
         add_forward(&streams, SITE_VALUE, LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, output, output);
@@ -259,6 +243,6 @@ static void end_group(const attention_whole *whole, size_t g, const locus_tensor
 }
 
 void locus_attention_whole_end_backward(const attention_whole *whole, const locus_tensor *parameters) {
-    for (size_t g = 0; g < group_of(whole); g++)
+    for (size_t g = 0; g < whole->job->group; g++)
         end_group(whole, g, parameters);
 }

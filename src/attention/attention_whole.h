@@ -21,14 +21,11 @@ typedef struct attention_whole_views {
 } attention_whole_views;
 
 typedef struct attention_whole {
-    const locus_plan *plan;
+    const attention_job *job;                      /* for plan and shape; views change in the loops' */
     const locus_whole_operator *query_key, *value; /* NULL: nothing acts there, not on whole tensors, or has acted */
-    size_t query_tokens, key_tokens, heads, kv_heads, head_dim, value_dim;
-    locus_dtype dtype;
-    locus_pass pass;
-    bool learns;                              /* backward: o' is needed if parameters are wanted */
-    bool learns_query_key;                    /* backward: so are dq' and dk', */
-    attention_whole_views given, turned;      /* the caller's tensors, and buffers [heads][tokens][dim] */
+    bool learns;                                   /* backward: o' is needed if parameters are wanted */
+    bool learns_query_key;                         /* backward: so are dq' and dk', */
+    attention_whole_views given, turned;           /* the caller's tensors, and buffers [heads][tokens][dim] */
     attention_view g_query, g_key, g_value;   /* the caller's, or, where he wants none, those that are learned from */
     bool wants_query, wants_key, wants_value; /* as the job's */
     attention_view own_g_query, own_g_key, own_g_value;

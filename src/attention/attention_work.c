@@ -68,9 +68,9 @@ static double run_cost(const attention_job *job, const locus_sequence_span *span
     return one * (double)job->group;
 }
 
-/* Content terms work on tiles. */
+/* Content terms and weights work on tiles. */
 static bool decodes(const attention_job *job, const locus_sequence_span *span) {
-    return job->pass == LOCUS_PASS_FORWARD && !job->content && span->query_count > 0 &&
+    return job->pass == LOCUS_PASS_FORWARD && !job->content && !job->weighs && span->query_count > 0 &&
            span->query_count <= ATTENTION_DECODE_QUERIES && span->key_count >= ATTENTION_DECODE_KEYS;
 }
 
@@ -272,8 +272,9 @@ static void place_slots(attention_job *job) {
 
 /* ---- the job ---- */
 
-void locus_attention_job_init(attention_job *job, const locus_plan *plan, const locus_attention_options *options,
-                              locus_dtype dtype, locus_pass pass) {
+void locus_attention_job_init(attention_job *job, const attention_call *call) {
+    const locus_plan *plan = call->plan;
+    const locus_attention_options *options = call->options;
     const locus_shape *shape = locus_plan_shape(plan);
     const locus_score_settings *said = locus_plan_score_settings(plan);
     const attention_settled settled = locus_attention_settle(plan, options);
@@ -288,29 +289,32 @@ void locus_attention_job_init(attention_job *job, const locus_plan *plan, const 
     job->turned = options->turned;
     job->biased = options->bias != NULL;
     job->query_key = job->turned ? NULL : locus_plan_query_key_operator(plan);
-    job->value_operator = job->turned ? NULL : locus_plan_value_operator(plan);
+    job->weighs = call->weighs;
+    job->value_operator = job->turned || job->weighs ? NULL : locus_plan_value_operator(plan);
     job->content = locus_plan_content_table(plan);
     job->term_count = locus_plan_score_terms(plan);
     locus_attention_sight_init(&job->sight, plan, options);
     job->scale = settled.scale;
     job->cap = settled.cap;
     job->sinks = said ? said->sinks : NULL;
-    job->dropout = options->dropout;
-    job->drop_weights = options->dropout > 0.0 && options->dropout_on == LOCUS_DROPOUT_WEIGHTS;
-    job->drop_logits = options->dropout > 0.0 && options->dropout_on == LOCUS_DROPOUT_LOGITS;
+    job->dropout = job->weighs ? 0.0 : options->dropout;
+    job->drop_weights = job->dropout > 0.0 && options->dropout_on == LOCUS_DROPOUT_WEIGHTS;
+    job->drop_logits = job->dropout > 0.0 && options->dropout_on == LOCUS_DROPOUT_LOGITS;
     job->dropout_key = options->dropout_key;
-    job->dtype = locus_dtype_working(dtype);
-    job->kept = dtype;
-    job->pass = pass;
+    job->dtype = locus_dtype_working(call->dtype);
+    job->kept = call->dtype;
+    job->pass = call->pass;
     job->concurrency = locus_threads();
+    const bool single = job->dtype == LOCUS_FLOAT32;
+    job->bodies = single ? &locus_attention_softmax_float32 : &locus_attention_softmax_float64;
     if (job->content) {
-        bool single = job->dtype == LOCUS_FLOAT32;
         job->content_scale = job->content->scaled ? job->scale : 1.0;
         job->content_key = single ? (const void *)job->content->key_float32 : (const void *)job->content->key_float64;
-        job->content_value =
+        const void *value =
             single ? (const void *)job->content->value_float32 : (const void *)job->content->value_float64;
+        job->content_value = job->weighs ? NULL : value;
     }
-    if (pass == LOCUS_PASS_BACKWARD) {
+    if (job->pass == LOCUS_PASS_BACKWARD) {
         place_slots(job);
         for (size_t t = 0; t < job->term_count; t++) {
             const locus_score_term *term = locus_plan_score_term(plan, t);
@@ -318,13 +322,6 @@ void locus_attention_job_init(attention_job *job, const locus_plan *plan, const 
         }
     }
     build(job, &job->schedule);
-}
-
-static size_t worker_bytes(const attention_job *job) {
-    bool single = job->dtype == LOCUS_FLOAT32;
-    if (job->pass == LOCUS_PASS_FORWARD)
-        return single ? locus_attention_forward_scratch_float32(job) : locus_attention_forward_scratch_float64(job);
-    return single ? locus_attention_backward_scratch_float32(job) : locus_attention_backward_scratch_float64(job);
 }
 
 size_t locus_attention_job_place(attention_job *job, void *base) {
@@ -356,7 +353,7 @@ size_t locus_attention_job_place(attention_job *job, void *base) {
         job->key_partials = locus_attention_carve(&carver, keys * job->head_dim, size);
         job->value_partials = locus_attention_carve(&carver, keys * job->value_dim, size);
     }
-    job->worker_bytes = worker_bytes(job);
+    job->worker_bytes = job->bodies->scratch(job);
     job->workers = locus_attention_carve(&carver, job->concurrency, job->worker_bytes);
     if (base) {
         build(job, schedule);

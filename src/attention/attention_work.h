@@ -17,11 +17,10 @@
 
 #include "attention/attention_bias.h"
 #include "attention/attention_carver.h"
+#include "attention/attention_executor.h"
 #include "attention/attention_seen.h"
-#include "plan/plan_sites.h"
+#include "attention/attention_weights.h"
 #include "spec/token_rows.h"
-
-#include <locus/attention.h>
 
 /* Tile and cache blocking. A tile of scores and its panels stay in the second cache level. */
 enum {
@@ -74,8 +73,22 @@ typedef struct attention_slots {
     size_t bytes; /* of one slot; 0: nothing is learned, or not wanted */
 } attention_slots;
 
+typedef struct attention_job attention_job;
+
+/* Loops in one element type. */
+typedef struct attention_softmax_bodies {
+    size_t (*scratch)(const attention_job *job); /* bytes of a worker */
+    void (*forward)(attention_job *job);
+    void (*backward)(attention_job *job);
+    void (*bias_gradient)(attention_job *job); /* after the backward, before anything changes what it read */
+    void (*weights)(attention_job *job);
+} attention_softmax_bodies;
+
+extern const attention_softmax_bodies locus_attention_softmax_float32, locus_attention_softmax_float64;
+
 /* Everything one call works on; read-only while the loop runs. */
-typedef struct attention_job {
+struct attention_job {
+    const attention_softmax_bodies *bodies;
     const locus_plan *plan;
     size_t heads, kv_heads, group; /* group = heads / kv_heads: query heads of one key-value head */
     size_t head_dim, value_dim, sequences;
@@ -99,7 +112,9 @@ typedef struct attention_job {
     locus_dtype dtype;
     locus_dtype kept; /* of keys and values: dtype, or in a forward a half type that is widened as it is read */
     locus_pass pass;
-    attention_schedule schedule;
+    bool weighs;                 /* a forward without values or dropout, whose schedule is not used: */
+    attention_choice choice;     /* of weights, once tensors are taken */
+    attention_schedule schedule; /* of whose longest sequence weights are made, too */
     attention_slots slots;
     size_t concurrency;
     attention_view query, key, value, output, log_sum_exp;   /* inputs, and the forward's results */
@@ -111,7 +126,7 @@ typedef struct attention_job {
     char *content_key_columns, *content_value_columns; /* tables transposed, [dim][rows] */
     char *decode_sums, *decode_tops, *decode_totals;   /* of parts: [rows][heads][value_dim], [rows][heads] */
     size_t worker_bytes;
-} attention_job;
+};
 
 static inline size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
@@ -121,27 +136,12 @@ static inline size_t smaller(size_t a, size_t b) {
 attention_view locus_attention_view_of(const locus_tensor *tensor);
 attention_view locus_attention_numbers_of(const locus_tensor *tensor);
 
-/* Fills in everything but views and pointers from the plan and the options (which may be unchecked: neither their
- * prefix nor their documents are read). `dtype` is that of keys and values: arithmetic is done in
- * locus_dtype_working(dtype), which all other tensors are of. */
-void locus_attention_job_init(attention_job *job, const locus_plan *plan, const locus_attention_options *options,
-                              locus_dtype dtype, locus_pass pass);
+/* Fills in everything but views and pointers from the call's plan and options (which may be unchecked: neither their
+ * prefix nor their documents are read). */
+void locus_attention_job_init(attention_job *job, const attention_call *call);
 
 /* Lays the job out from `base` (NULL: counts only, leaves the pointers NULL) and returns the bytes that it takes. */
 size_t locus_attention_job_place(attention_job *job, void *base);
-
-/* One instance for each element type. */
-size_t locus_attention_forward_scratch_float32(const attention_job *job);
-size_t locus_attention_forward_scratch_float64(const attention_job *job);
-size_t locus_attention_backward_scratch_float32(const attention_job *job);
-size_t locus_attention_backward_scratch_float64(const attention_job *job);
-void locus_attention_forward_float32(const attention_job *job);
-void locus_attention_forward_float64(const attention_job *job);
-void locus_attention_backward_float32(const attention_job *job);
-void locus_attention_backward_float64(const attention_job *job);
-/* After the backward, before anything changes what it read. */
-void locus_attention_bias_gradient_float32(const attention_job *job);
-void locus_attention_bias_gradient_float64(const attention_job *job);
 
 /* Folds the slots into the parameters' gradients, in order. */
 void locus_attention_reduce(const attention_job *job, const locus_tensor *parameters);

@@ -58,7 +58,8 @@ static void check_work(const work_case *cases, size_t count, locus_pass pass) {
     const locus_group *group = locus_binding_group(r.binding);
     rig_place(&r, make_positions(group, count, lengths[0]), make_positions(group, count, lengths[1]));
     attention_job job;
-    locus_attention_job_init(&job, r.plan, &options, LOCUS_FLOAT32, pass);
+    const attention_call call = {.plan = r.plan, .options = &options, .dtype = LOCUS_FLOAT32, .pass = pass};
+    locus_attention_job_init(&job, &call);
     const size_t bytes = locus_attention_job_place(&job, NULL);
     void *base = locus_allocate(bytes);
     assert_non_null(base);

@@ -27,7 +27,6 @@ typedef struct attention_clustered_job {
     double scale, dropout;
     locus_random dropout_key;
     size_t most, iterations;
-    attention_cut queries, keys;
     uint32_t *cluster;                      /* [heads, T] of each query */
     void *centroids, *columns, *norms;      /* [units] of [C, d], [d, C], and |c|²/2 [C] */
     double *members;                        /* [units][C] how many */
@@ -37,8 +36,6 @@ typedef struct attention_clustered_job {
     void *g_results, *shares, *g_centroids; /* backward: [units] of [C, dv], do·o [C], [C, d] */
     void *g_partials;                       /* [key pieces, heads] of [C, d] */
     double *share_sums;                     /* [units][C] */
-    char *workers;
-    size_t worker_bytes;
 } attention_clustered_job;
 
 static inline size_t locus_attention_clustered_count(const attention_clustered_job *job,
@@ -46,12 +43,6 @@ static inline size_t locus_attention_clustered_count(const attention_clustered_j
     return job->most < span->query_count ? job->most : span->query_count;
 }
 
-/* One instance for each element type. */
-size_t locus_attention_clustered_scratch_float32(const attention_clustered_job *job);
-size_t locus_attention_clustered_scratch_float64(const attention_clustered_job *job);
-void locus_attention_clustered_forward_float32(const attention_clustered_job *job);
-void locus_attention_clustered_forward_float64(const attention_clustered_job *job);
-void locus_attention_clustered_backward_float32(const attention_clustered_job *job);
-void locus_attention_clustered_backward_float64(const attention_clustered_job *job);
+extern const attention_bodies locus_attention_clustered_float32, locus_attention_clustered_float64;
 
 #endif

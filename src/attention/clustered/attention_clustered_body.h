@@ -36,15 +36,15 @@ static size_t clustered_carve(const attention_clustered_job *job, void *base, cl
     return carver.used;
 }
 
-size_t REAL_NAME(locus_attention_clustered_scratch)(const attention_clustered_job *job) {
+static size_t clustered_scratch(const attention_turn *turn) {
     clustered_walk w;
-    return clustered_carve(job, NULL, &w);
+    return clustered_carve((const attention_clustered_job *)turn, NULL, &w);
 }
 
 static clustered_walk clustered_walk_of(const attention_clustered_job *job, size_t worker, size_t sequence,
                                         size_t head) {
     clustered_walk w = {.job = job, .turn = &job->turn, .kernels = KERNELS_GET(), .sequence = sequence, .head = head};
-    clustered_carve(job, job->workers + worker * job->worker_bytes, &w);
+    clustered_carve(job, job->turn.workers + worker * job->turn.worker_bytes, &w);
     w.unit = sequence * job->turn.heads + head;
     w.kv_head = head / job->turn.group;
     w.d = job->turn.head_dim;
@@ -123,7 +123,7 @@ static void clustered_assign_block(const clustered_walk *w, size_t row, size_t c
 
 static void clustered_assign_task(void *context, size_t index, size_t worker) {
     const attention_clustered_job *job = context;
-    const attention_piece *piece = &job->queries.pieces[index / job->turn.heads];
+    const attention_piece *piece = &job->turn.queries.pieces[index / job->turn.heads];
     const clustered_walk w = clustered_walk_of(job, worker, piece->sequence, index % job->turn.heads);
     const size_t wide = w.d > w.dv ? w.d : w.dv;
     real *sums = clustered_matrix(&w, job->partials, index, wide);
@@ -137,7 +137,7 @@ static void clustered_assign_task(void *context, size_t index, size_t worker) {
 
 /* sum[C, columns] and numbers[C] = the partials of the unit's pieces, in their order. */
 static void clustered_fold(const clustered_walk *w, size_t columns, real *sum, double *numbers) {
-    const attention_cut *cut = &w->job->queries;
+    const attention_cut *cut = &w->job->turn.queries;
     const size_t wide = w->d > w->dv ? w->d : w->dv;
     memset(sum, 0, w->C * columns * sizeof *sum);
     memset(numbers, 0, w->C * sizeof *numbers);
@@ -167,7 +167,7 @@ static void clustered_find(attention_clustered_job *job) {
     const size_t units = job->turn.sequences * job->turn.heads;
     locus_parallel_for(units, clustered_begin_task, job);
     for (size_t i = 0; i < job->iterations; i++) {
-        locus_parallel_for(job->queries.count * job->turn.heads, clustered_assign_task, job);
+        locus_parallel_for(job->turn.queries.count * job->turn.heads, clustered_assign_task, job);
         locus_parallel_for(units, clustered_update_task, job);
     }
 }
@@ -252,7 +252,7 @@ static void clustered_block_task(void *context, size_t index, size_t worker) {
 
 static void clustered_scatter_task(void *context, size_t index, size_t worker) {
     const attention_clustered_job *job = context;
-    const attention_piece *piece = &job->queries.pieces[index / job->turn.heads];
+    const attention_piece *piece = &job->turn.queries.pieces[index / job->turn.heads];
     const clustered_walk w = clustered_walk_of(job, worker, piece->sequence, index % job->turn.heads);
     const real *results = clustered_matrix(&w, job->results, w.unit, w.dv);
     const real *log_sums = clustered_matrix(&w, job->log_sums, w.unit, 1);
@@ -263,12 +263,11 @@ static void clustered_scatter_task(void *context, size_t index, size_t worker) {
     }
 }
 
-void REAL_NAME(locus_attention_clustered_forward)(const attention_clustered_job *job) {
-    attention_clustered_job writable = *job;
-    const size_t units = job->turn.sequences * job->turn.heads;
-    clustered_find(&writable);
-    locus_parallel_for(units * clustered_blocks(job->most), clustered_block_task, &writable);
-    locus_parallel_for(job->queries.count * job->turn.heads, clustered_scatter_task, &writable);
+static void clustered_forward(attention_turn *turn) {
+    attention_clustered_job *job = (attention_clustered_job *)turn;
+    clustered_find(job);
+    locus_parallel_for(turn->sequences * turn->heads * clustered_blocks(job->most), clustered_block_task, job);
+    locus_parallel_for(turn->queries.count * turn->heads, clustered_scatter_task, job);
 }
 
 /* ---- backward ---- */
@@ -276,7 +275,7 @@ void REAL_NAME(locus_attention_clustered_forward)(const attention_clustered_job 
 /* Queries of a cluster share an output: do'_c = Σ do'_m, and D_c = Σ do_m·o_m. */
 static void clustered_gather_task(void *context, size_t index, size_t worker) {
     const attention_clustered_job *job = context;
-    const attention_piece *piece = &job->queries.pieces[index / job->turn.heads];
+    const attention_piece *piece = &job->turn.queries.pieces[index / job->turn.heads];
     const clustered_walk w = clustered_walk_of(job, worker, piece->sequence, index % job->turn.heads);
     const attention_view given = locus_attention_view_of(job->turn.gradients->output);
     real *sums = clustered_matrix(&w, job->partials, index, w.d > w.dv ? w.d : w.dv);
@@ -347,7 +346,7 @@ static void clustered_panel_backward(const clustered_walk *w, size_t first, size
 static void clustered_key_task(void *context, size_t index, size_t worker) {
     const attention_clustered_job *job = context;
     const attention_turn *turn = &job->turn;
-    const attention_piece *piece = &job->keys.pieces[index / turn->kv_heads];
+    const attention_piece *piece = &job->turn.keys.pieces[index / turn->kv_heads];
     const size_t kv_head = index % turn->kv_heads, last = piece->first + piece->count;
     clustered_walk w = clustered_walk_of(job, worker, piece->sequence, kv_head * turn->group);
     real *g_rows = clustered_matrix(&w, job->g_partials, index / turn->kv_heads * turn->heads + w.head, w.d);
@@ -379,7 +378,7 @@ static void clustered_centroid_task(void *context, size_t unit, size_t worker) {
     const clustered_walk w = clustered_walk_of(job, worker, unit / job->turn.heads, unit % job->turn.heads);
     real *sum = clustered_matrix(&w, job->g_centroids, unit, w.d);
     memset(sum, 0, w.C * w.d * sizeof *sum);
-    for (size_t p = job->keys.of[w.sequence]; p < job->keys.of[w.sequence + 1]; p++)
+    for (size_t p = job->turn.keys.of[w.sequence]; p < job->turn.keys.of[w.sequence + 1]; p++)
         w.kernels->add(w.C * w.d, sum, clustered_matrix(&w, job->g_partials, p * job->turn.heads + w.head, w.d), sum);
     for (size_t c = 0; c < w.C; c++) {
         const double members = job->members[unit * job->most + c];
@@ -389,7 +388,7 @@ static void clustered_centroid_task(void *context, size_t unit, size_t worker) {
 
 static void clustered_spread_task(void *context, size_t index, size_t worker) {
     const attention_clustered_job *job = context;
-    const attention_piece *piece = &job->queries.pieces[index / job->turn.heads];
+    const attention_piece *piece = &job->turn.queries.pieces[index / job->turn.heads];
     const clustered_walk w = clustered_walk_of(job, worker, piece->sequence, index % job->turn.heads);
     const real *g_centroids = clustered_matrix(&w, job->g_centroids, w.unit, w.d);
     for (size_t row = piece->first; row < piece->first + piece->count; row++)
@@ -397,17 +396,19 @@ static void clustered_spread_task(void *context, size_t index, size_t worker) {
                w.d * sizeof *g_centroids);
 }
 
-void REAL_NAME(locus_attention_clustered_backward)(const attention_clustered_job *job) {
-    attention_clustered_job writable = *job;
-    const size_t units = job->turn.sequences * job->turn.heads, queries = job->queries.count * job->turn.heads;
-    clustered_find(&writable);
-    locus_parallel_for(queries, clustered_gather_task, &writable);
-    locus_parallel_for(units, clustered_share_task, &writable);
-    locus_parallel_for(job->keys.count * job->turn.kv_heads, clustered_key_task, &writable);
-    if (!job->turn.wants_query)
+static void clustered_backward(attention_turn *turn) {
+    const size_t units = turn->sequences * turn->heads, queries = turn->queries.count * turn->heads;
+    clustered_find((attention_clustered_job *)turn);
+    locus_parallel_for(queries, clustered_gather_task, turn);
+    locus_parallel_for(units, clustered_share_task, turn);
+    locus_parallel_for(turn->keys.count * turn->kv_heads, clustered_key_task, turn);
+    if (!turn->wants_query)
         return;
-    locus_parallel_for(units, clustered_centroid_task, &writable);
-    locus_parallel_for(queries, clustered_spread_task, &writable);
+    locus_parallel_for(units, clustered_centroid_task, turn);
+    locus_parallel_for(queries, clustered_spread_task, turn);
 }
+
+const attention_bodies REAL_NAME(locus_attention_clustered) = {
+    .scratch = clustered_scratch, .forward = clustered_forward, .backward = clustered_backward};
 
 #endif

@@ -40,8 +40,8 @@ typedef struct contextual_slots {
 } contextual_slots;
 
 typedef struct contextual_job {
+    attention_turn turn; /* whose queries are cut in a forward */
     const locus_plan *plan;
-    attention_turn turn;
     attention_sight sight;
     attention_settled settled;
     const locus_contextual_table *table;
@@ -53,32 +53,16 @@ typedef struct contextual_job {
     const double *sinks; /* [heads], or NULL */
     double dropout;
     locus_random dropout_key;
-    bool biased, weighs;         /* the options have a bias; rows of weights are asked for, not outputs */
+    bool biased;                 /* the options have a bias */
     attention_bias bias, g_bias; /* it, and where its gradient is wanted */
     attention_choice choice;     /* of weights */
-    attention_cut pieces;        /* forward: of the queries */
     size_t groups;               /* tasks for each head, of pieces or of sequences */
     attention_view raw_query, raw_g_query;
     locus_tensor own_raw_gradient; /* where operators act: E's part of dq, apart */
     contextual_slots slots;
-    char *row_columns, *slot_data, *workers; /* Eᵀ; slots [heads, groups]; [workers] */
-    size_t worker_bytes;
+    char *row_columns, *slot_data; /* Eᵀ; slots [heads, groups] */
 } contextual_job;
 
-/* One instance for each element type. */
-size_t locus_attention_contextual_scratch_float32(const contextual_job *job);
-size_t locus_attention_contextual_scratch_float64(const contextual_job *job);
-void locus_attention_contextual_forward_float32(contextual_job *job);
-void locus_attention_contextual_forward_float64(contextual_job *job);
-void locus_attention_contextual_backward_float32(contextual_job *job);
-void locus_attention_contextual_backward_float64(contextual_job *job);
-/* After the backward, before operators have been behind it. */
-void locus_attention_contextual_bias_gradient_float32(contextual_job *job);
-void locus_attention_contextual_bias_gradient_float64(contextual_job *job);
-void locus_attention_contextual_weights_float32(contextual_job *job);
-void locus_attention_contextual_weights_float64(contextual_job *job);
-/* dq += own_raw_gradient, where operators act. */
-void locus_attention_contextual_finish_float32(contextual_job *job);
-void locus_attention_contextual_finish_float64(contextual_job *job);
+extern const attention_bodies locus_attention_contextual_float32, locus_attention_contextual_float64;
 
 #endif

@@ -310,18 +310,13 @@ static void backward_task(void *context, size_t index, size_t worker) {
     const contextual_job *job = context;
     const size_t kv_heads = job->turn.kv_heads, group = index / kv_heads;
     contextual_worker w;
-    carve_worker(job, job->workers + worker * job->worker_bytes, &w);
+    carve_worker(job, job->turn.workers + worker * job->turn.worker_bytes, &w);
     w.kv_head = index % kv_heads;
     w.finite = true;
     backward_pass(&w, group);
     w.apart = !w.finite;
     if (w.apart)
         backward_pass(&w, group);
-}
-
-void REAL_NAME(locus_attention_contextual_backward)(contextual_job *job) {
-    fill_rows(job);
-    locus_parallel_for(job->groups * job->turn.kv_heads, backward_task, job);
 }
 
 /* ---- after the operators ---- */
@@ -339,8 +334,10 @@ static void finish_task(void *context, size_t sequence, size_t worker) {
         }
 }
 
-void REAL_NAME(locus_attention_contextual_finish)(contextual_job *job) {
-    locus_parallel_for(job->turn.sequences, finish_task, job);
+/* dq += E's part, which no operator stands before. */
+static void finish(attention_turn *turn) {
+    if (turn->acts_query_key && turn->gradients->query)
+        locus_parallel_for(turn->sequences, finish_task, turn);
 }
 
 #endif

@@ -67,15 +67,15 @@ static size_t carve_worker(const contextual_job *job, char *base, contextual_wor
     w->before = locus_attention_carve(&carver, backward ? ld : 0, sizeof(real));
     w->term = locus_attention_carve(&carver, (size_t)2 * CONTEXTUAL_BLOCK, sizeof(real));
     w->bias = locus_attention_carve(&carver, job->biased ? ld : 0, sizeof(real));
-    w->weight = locus_attention_carve(&carver, job->weighs ? ld : 0, sizeof(real));
+    w->weight = locus_attention_carve(&carver, turn->call->weighs ? ld : 0, sizeof(real));
     w->bias_sum =
         locus_attention_carve(&carver, job->biased && backward ? CONTEXTUAL_BIAS_ROWS * ld : 0, sizeof(double));
     return carver.used;
 }
 
-size_t REAL_NAME(locus_attention_contextual_scratch)(const contextual_job *job) {
+static size_t worker_scratch(const attention_turn *turn) {
     contextual_worker w;
-    return carve_worker(job, NULL, &w);
+    return carve_worker((const contextual_job *)turn, NULL, &w);
 }
 
 /* ---- rows of the worker's sequence and head ---- */
@@ -407,18 +407,19 @@ static void forward_piece(contextual_worker *w, const attention_piece *piece) {
 static void forward_task(void *context, size_t index, size_t worker) {
     const contextual_job *job = context;
     const size_t heads = job->turn.heads, group = job->groups - 1 - index / heads; /* the dearest pieces first */
-    const size_t end = (group + 1) * job->pieces.count / job->groups;
+    const size_t end = (group + 1) * job->turn.queries.count / job->groups;
     contextual_worker w;
-    carve_worker(job, job->workers + worker * job->worker_bytes, &w);
+    carve_worker(job, job->turn.workers + worker * job->turn.worker_bytes, &w);
     w.head = index % heads;
     w.kv_head = w.head / job->turn.group;
-    for (size_t i = group * job->pieces.count / job->groups; i < end; i++)
-        forward_piece(&w, &job->pieces.pieces[i]);
+    for (size_t i = group * job->turn.queries.count / job->groups; i < end; i++)
+        forward_piece(&w, &job->turn.queries.pieces[i]);
 }
 
-void REAL_NAME(locus_attention_contextual_forward)(contextual_job *job) {
+static void forward(attention_turn *turn) {
+    contextual_job *job = (contextual_job *)turn;
     fill_rows(job);
-    locus_parallel_for(job->groups * job->turn.heads, forward_task, job);
+    locus_parallel_for(job->groups * turn->heads, forward_task, job);
 }
 
 #endif

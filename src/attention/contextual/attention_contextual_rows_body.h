@@ -52,7 +52,7 @@ static void add_bias_sequence(contextual_worker *w, const attention_bias_rectang
 static void bias_task(void *context, size_t index, size_t worker) {
     const contextual_job *job = context;
     contextual_worker w;
-    carve_worker(job, job->workers + worker * job->worker_bytes, &w);
+    carve_worker(job, job->turn.workers + worker * job->turn.worker_bytes, &w);
     const attention_bias_cut grid = locus_attention_bias_cut(&job->g_bias, CONTEXTUAL_BIAS_ROWS, w.ld);
     const attention_bias_rectangle place =
         locus_attention_bias_rectangle(&job->g_bias, &grid, index, job->turn.sequences, job->turn.heads);
@@ -62,9 +62,15 @@ static void bias_task(void *context, size_t index, size_t worker) {
     locus_attention_bias_write(&job->g_bias, &place, w.bias_sum, w.ld);
 }
 
-void REAL_NAME(locus_attention_contextual_bias_gradient)(contextual_job *job) {
-    const attention_bias_cut grid = locus_attention_bias_cut(&job->g_bias, CONTEXTUAL_BIAS_ROWS, contextual_row(job));
-    locus_parallel_for(grid.tasks, bias_task, job);
+static void backward(attention_turn *turn) {
+    contextual_job *job = (contextual_job *)turn;
+    fill_rows(job);
+    locus_parallel_for(job->groups * turn->kv_heads, backward_task, job);
+    if (job->g_bias.data) {
+        const attention_bias_cut grid =
+            locus_attention_bias_cut(&job->g_bias, CONTEXTUAL_BIAS_ROWS, contextual_row(job));
+        locus_parallel_for(grid.tasks, bias_task, job);
+    }
 }
 
 /* ---- weights ---- */
@@ -91,7 +97,7 @@ static void weights_task(void *context, size_t task, size_t worker) {
     const size_t first = task % parts * ATTENTION_WEIGHTS_ROWS;
     const size_t end = smaller(first + ATTENTION_WEIGHTS_ROWS, choice->query_count);
     contextual_worker w;
-    carve_worker(job, job->workers + worker * job->worker_bytes, &w);
+    carve_worker(job, job->turn.workers + worker * job->turn.worker_bytes, &w);
     w.head = locus_attention_chosen_head(choice, head);
     w.kv_head = w.head / job->turn.group;
     w.sequence = choice->sequence;
@@ -108,9 +114,13 @@ static void weights_task(void *context, size_t task, size_t worker) {
     }
 }
 
-void REAL_NAME(locus_attention_contextual_weights)(contextual_job *job) {
+static void weights(attention_turn *turn) {
+    contextual_job *job = (contextual_job *)turn;
     fill_rows(job);
     locus_parallel_for(job->choice.head_count * locus_attention_choice_parts(&job->choice), weights_task, job);
 }
+
+const attention_bodies REAL_NAME(locus_attention_contextual) = {
+    .scratch = worker_scratch, .forward = forward, .backward = backward, .weights = weights, .after = finish};
 
 #endif

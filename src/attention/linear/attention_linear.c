@@ -1,31 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Linear attention as an executor: layout, and the order of its loops. See attention_linear.h. */
+/* Linear attention as an executor: what it keeps of a call. See attention_linear.h. */
 #include "attention/linear/attention_linear.h"
 
 #include "attention/kind_class.h"
 #include "core/error.h"
 
-#include <locus/memory.h>
-#include <locus/parallel.h>
-#include <string.h>
-
 /* ---- layout ---- */
 
-static void init(attention_linear_job *job, const locus_plan *plan, const locus_attention_options *options,
-                 locus_dtype dtype, locus_pass pass) {
-    memset(job, 0, sizeof *job);
-    locus_attention_turn_init(&job->turn, plan, options, dtype, pass);
-    job->mask = options->mask;
-    job->prefix = options->prefix;
-    job->scale = locus_attention_asked_scale(plan, options);
-    job->scale = job->scale != 0 ? job->scale : 1;
-    job->state_size = job->turn.head_dim * (job->turn.value_dim + 1);
+static void init(attention_turn *turn) {
+    attention_linear_job *job = (attention_linear_job *)turn;
+    const double asked = locus_attention_asked_scale(turn->call);
+    job->mask = turn->call->options->mask;
+    job->prefix = turn->call->options->prefix;
+    job->scale = asked != 0 ? asked : 1;
+    job->state_size = turn->head_dim * (turn->value_dim + 1);
 }
 
-static size_t place_backward(attention_linear_job *job, attention_carver *carver) {
+static void place_backward(attention_linear_job *job, attention_carver *carver) {
     attention_turn *turn = &job->turn;
     const size_t size = locus_dtype_size(turn->dtype), rows = turn->heads * turn->query_tokens;
-    const size_t slots = (job->queries.count + turn->sequences) * turn->kv_heads;
+    const size_t slots = (turn->queries.count + turn->sequences) * turn->kv_heads;
     job->query_states = locus_attention_carve(carver, slots * job->state_size, size);
     job->inverse = locus_attention_carve(carver, rows, size);
     job->share = locus_attention_carve(carver, rows, size);
@@ -39,97 +33,46 @@ static size_t place_backward(attention_linear_job *job, attention_carver *carver
         job->rest_query = locus_attention_view_of(&rest);
         job->rest_key = locus_attention_view_of(&turn->own_key);
     }
-    return carver->used;
 }
 
-/* Lays the job out from `base` (NULL: only counts) and returns the bytes that it takes. */
-static size_t place(attention_linear_job *job, void *base) {
-    attention_carver carver = {base, 0};
-    attention_turn *turn = &job->turn;
-    const bool wide = turn->dtype == LOCUS_FLOAT64;
-    locus_attention_turn_place(turn, &carver);
-    locus_attention_cut(&job->queries, turn->plan, false, LINEAR_PIECE, &carver);
-    locus_attention_cut(&job->keys, turn->plan, true, LINEAR_PIECE, &carver);
-    job->feature_query = locus_attention_turn_buffer(turn, &carver, turn->query_tokens, turn->heads, turn->head_dim);
-    job->feature_key = locus_attention_turn_buffer(turn, &carver, turn->key_tokens, turn->kv_heads, turn->head_dim);
-    const size_t slots = (job->keys.count + turn->sequences) * turn->kv_heads;
-    job->key_states = locus_attention_carve(&carver, slots * job->state_size, locus_dtype_size(turn->dtype));
-    job->worker_bytes =
-        wide ? locus_attention_linear_scratch_float64(job) : locus_attention_linear_scratch_float32(job);
-    job->workers = locus_attention_carve(&carver, locus_threads(), job->worker_bytes);
-    return turn->pass == LOCUS_PASS_BACKWARD ? place_backward(job, &carver) : carver.used;
+static void place(attention_turn *turn, attention_carver *carver) {
+    attention_linear_job *job = (attention_linear_job *)turn;
+    const size_t slots = (turn->keys.count + turn->sequences) * turn->kv_heads;
+    job->feature_query = locus_attention_turn_buffer(turn, carver, turn->query_tokens, turn->heads, turn->head_dim);
+    job->feature_key = locus_attention_turn_buffer(turn, carver, turn->key_tokens, turn->kv_heads, turn->head_dim);
+    job->key_states = locus_attention_carve(carver, slots * job->state_size, locus_dtype_size(turn->dtype));
+    if (turn->pass == LOCUS_PASS_BACKWARD)
+        place_backward(job, carver);
 }
 
-static const locus_attention_kind_info info = {
-    .name = "linear",
-    .summary = "a feature map instead of the exponential, in linear time, operators behind it",
-    .abilities = LOCUS_ATTENTION_MASKS,
-    .source = "Katharopoulos et al. 2020; Su et al. 2021"};
+/* ---- the kind ---- */
 
-/* ---- the executor ---- */
-
-static locus_status check(const locus_plan *plan, const locus_attention_options *options, locus_error *error) {
-    const locus_status status = locus_attention_refuse(&info, plan, options, error);
+static locus_status check(const attention_call *call, locus_error *error) {
+    const locus_plan *plan = call->plan;
+    const locus_status status = locus_attention_refuse(call, error);
     if (status != LOCUS_OK)
         return status;
-    if (options->turned && (locus_plan_query_key_operator(plan) || locus_plan_query_key_whole(plan)))
+    if (call->options->turned && (locus_plan_query_key_operator(plan) || locus_plan_query_key_whole(plan)))
         return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "turned",
                           "linear attention turns queries and keys after its feature map; hand them in as they are, "
                           "with turned = false");
     return LOCUS_OK;
 }
 
-static size_t workspace(const locus_plan *plan, const locus_attention_options *options, locus_dtype dtype,
-                        locus_pass pass) {
-    attention_linear_job job;
-    init(&job, plan, options, dtype, pass);
-    return place(&job, NULL);
-}
-
-/* What both passes begin with: φ, then the operators on it. */
-static void begin(attention_linear_job *job, const locus_attention_tensors *tensors,
-                  const locus_attention_gradients *gradients, void *base) {
-    place(job, base);
-    locus_attention_turn_take(&job->turn, tensors, gradients);
-    if (job->turn.dtype == LOCUS_FLOAT64)
-        locus_attention_linear_features_float64(job);
-    else
-        locus_attention_linear_features_float32(job);
-    job->turn.query_source = job->feature_query;
-    job->turn.key_source = job->feature_key;
-    locus_attention_turn_begin(&job->turn);
-}
-
-static void forward(const locus_plan *plan, const locus_attention_options *options,
-                    const locus_attention_tensors *tensors, locus_workspace lent) {
-    attention_linear_job job;
-    init(&job, plan, options, tensors->query->dtype, LOCUS_PASS_FORWARD);
-    begin(&job, tensors, NULL, lent.data);
-    if (job.turn.dtype == LOCUS_FLOAT64)
-        locus_attention_linear_forward_float64(&job);
-    else
-        locus_attention_linear_forward_float32(&job);
-    locus_attention_turn_end_forward(&job.turn);
-}
-
-static void backward(const locus_plan *plan, const locus_attention_options *options,
-                     const locus_attention_tensors *tensors, const locus_attention_gradients *gradients,
-                     locus_workspace lent) {
-    attention_linear_job job;
-    init(&job, plan, options, tensors->query->dtype, LOCUS_PASS_BACKWARD);
-    begin(&job, tensors, gradients, lent.data);
-    if (job.turn.dtype == LOCUS_FLOAT64)
-        locus_attention_linear_backward_float64(&job);
-    else
-        locus_attention_linear_backward_float32(&job);
-    locus_attention_turn_end_backward(&job.turn);
-    if (job.turn.dtype == LOCUS_FLOAT64)
-        locus_attention_linear_finish_float64(&job);
-    else
-        locus_attention_linear_finish_float32(&job);
-}
+static const attention_loops loops = {.job_bytes = sizeof(attention_linear_job),
+                                      .piece = LINEAR_PIECE,
+                                      .init = init,
+                                      .place = place,
+                                      .float32 = &locus_attention_linear_float32,
+                                      .float64 = &locus_attention_linear_float64};
 
 static const attention_executor executor = {
-    .check = check, .workspace = workspace, .forward = forward, .backward = backward};
+    .check = check, .workspace = locus_attention_turn_workspace, .run = locus_attention_turn_run, .loops = &loops};
+
+static const locus_attention_kind_info info = {
+    .name = "linear",
+    .summary = "a feature map instead of the exponential, in linear time, operators behind it",
+    .abilities = LOCUS_ATTENTION_MASKS,
+    .source = "Katharopoulos et al. 2020; Su et al. 2021"};
 
 const attention_kind_class locus_attention_linear_class = {.info = &info, .executor = &executor};

@@ -29,7 +29,6 @@ typedef struct attention_linear_job {
     locus_mask mask;
     const size_t *prefix;
     double scale;
-    attention_cut queries, keys;
     size_t state_size; /* elements: a matrix [d, dv] or [dv, d], and a vector [d] */
     /* [pieces + sequences, kv_heads, state_size]: slot p of a sequence holds the sum of its pieces before p (keys), or
      * from p on (queries). */
@@ -37,8 +36,6 @@ typedef struct attention_linear_job {
     locus_tensor feature_query, feature_key;     /* φ */
     attention_view rest_query, rest_key, scaled; /* e c and r if operators stand between; g */
     void *inverse, *share;                       /* [heads, T]: 1/z, e */
-    char *workers;
-    size_t worker_bytes;
 } attention_linear_job;
 
 /* Keys that query `row` of a sequence sees, and the first query that sees key `key`: both never fall. */
@@ -53,17 +50,6 @@ size_t locus_attention_linear_key_slot(const attention_linear_job *job, size_t s
 size_t locus_attention_linear_query_slot(const attention_linear_job *job, size_t sequence,
                                          const locus_sequence_span *span, size_t key);
 
-/* One instance for each element type. */
-size_t locus_attention_linear_scratch_float32(const attention_linear_job *job);
-size_t locus_attention_linear_scratch_float64(const attention_linear_job *job);
-void locus_attention_linear_features_float32(const attention_linear_job *job);
-void locus_attention_linear_features_float64(const attention_linear_job *job);
-void locus_attention_linear_forward_float32(const attention_linear_job *job);
-void locus_attention_linear_forward_float64(const attention_linear_job *job);
-void locus_attention_linear_backward_float32(const attention_linear_job *job);
-void locus_attention_linear_backward_float64(const attention_linear_job *job);
-/* dL/dφ to dL/dq and dL/dk, in place, after the operators' backward. */
-void locus_attention_linear_finish_float32(const attention_linear_job *job);
-void locus_attention_linear_finish_float64(const attention_linear_job *job);
+extern const attention_bodies locus_attention_linear_float32, locus_attention_linear_float64;
 
 #endif

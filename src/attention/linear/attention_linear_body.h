@@ -29,16 +29,16 @@ static size_t linear_carve(const attention_linear_job *job, void *base, linear_w
     return carver.used;
 }
 
-size_t REAL_NAME(locus_attention_linear_scratch)(const attention_linear_job *job) {
+static size_t linear_scratch(const attention_turn *turn) {
     linear_walk w;
-    return linear_carve(job, NULL, &w);
+    return linear_carve((const attention_linear_job *)turn, NULL, &w);
 }
 
 /* `head` is of queries, or of keys and values with `keys`. */
 static linear_walk linear_walk_of(const attention_linear_job *job, size_t worker, size_t sequence, size_t head,
                                   bool keys) {
     linear_walk w = {.job = job, .turn = &job->turn, .kernels = KERNELS_GET(), .sequence = sequence, .head = head};
-    linear_carve(job, job->workers + worker * job->worker_bytes, &w);
+    linear_carve(job, job->turn.workers + worker * job->turn.worker_bytes, &w);
     w.kv_head = keys ? head : head / job->turn.group;
     w.d = job->turn.head_dim;
     w.dv = job->turn.value_dim;
@@ -94,17 +94,17 @@ static void linear_feature_rows(const attention_linear_job *job, const linear_ro
 }
 
 typedef struct linear_tokens {
-    const attention_linear_job *job;
+    attention_turn *turn;
     void (*visit)(const attention_linear_job *job, const linear_rows *rows);
 } linear_tokens;
 
 static void linear_tokens_task(void *context, size_t index, size_t worker) {
     const linear_tokens *tokens = context;
-    const attention_linear_job *job = tokens->job;
-    const size_t heads = job->turn.heads, kv_heads = job->turn.kv_heads, queries = job->queries.count * heads;
+    const attention_linear_job *job = (const attention_linear_job *)tokens->turn;
+    const size_t heads = job->turn.heads, kv_heads = job->turn.kv_heads, queries = job->turn.queries.count * heads;
     const bool keys = index >= queries;
     const size_t own = keys ? index - queries : index, width = keys ? kv_heads : heads;
-    const attention_piece *piece = &(keys ? job->keys : job->queries).pieces[own / width];
+    const attention_piece *piece = &(keys ? job->turn.keys : job->turn.queries).pieces[own / width];
     const locus_sequence_span span = locus_plan_span(job->turn.plan, piece->sequence);
     const size_t start = keys ? span.key_first : span.query_first;
     const linear_rows rows = {keys, piece->sequence, start, start + piece->first, piece->count, own % width};
@@ -113,13 +113,16 @@ static void linear_tokens_task(void *context, size_t index, size_t worker) {
 }
 
 static void linear_each_token(linear_tokens tokens) {
-    const attention_linear_job *job = tokens.job;
-    locus_parallel_for(job->queries.count * job->turn.heads + job->keys.count * job->turn.kv_heads, linear_tokens_task,
+    const attention_turn *turn = tokens.turn;
+    locus_parallel_for(turn->queries.count * turn->heads + turn->keys.count * turn->kv_heads, linear_tokens_task,
                        &tokens);
 }
 
-void REAL_NAME(locus_attention_linear_features)(const attention_linear_job *job) {
-    linear_each_token((linear_tokens){job, linear_feature_rows});
+static void linear_before(attention_turn *turn) {
+    const attention_linear_job *job = (const attention_linear_job *)turn;
+    linear_each_token((linear_tokens){turn, linear_feature_rows});
+    turn->query_source = job->feature_query;
+    turn->key_source = job->feature_key;
 }
 
 /* ---- states ---- */
@@ -165,7 +168,7 @@ static void linear_count_queries(const linear_walk *w, size_t first, size_t end,
 
 /* The slots that some walk starts with; others are not filled in. */
 static size_t linear_last_key_slot(const linear_walk *w) {
-    const size_t pieces = w->job->queries.of[w->sequence + 1] - w->job->queries.of[w->sequence];
+    const size_t pieces = w->job->turn.queries.of[w->sequence + 1] - w->job->turn.queries.of[w->sequence];
     if (pieces == 0)
         return 0;
     return locus_attention_linear_key_slot(w->job, w->sequence, &w->span, (pieces - 1) * LINEAR_PIECE);
@@ -178,11 +181,11 @@ static size_t linear_first_query_slot(const linear_walk *w) {
 
 static void linear_key_sum_task(void *context, size_t index, size_t worker) {
     const attention_linear_job *job = context;
-    const attention_piece *piece = &job->keys.pieces[index / job->turn.kv_heads];
+    const attention_piece *piece = &job->turn.keys.pieces[index / job->turn.kv_heads];
     const linear_walk w = linear_walk_of(job, worker, piece->sequence, index % job->turn.kv_heads, true);
     if (piece->index >= linear_last_key_slot(&w))
         return;
-    real *state = linear_slot(&w, job->key_states, &job->keys, piece->index + 1);
+    real *state = linear_slot(&w, job->key_states, &job->turn.keys, piece->index + 1);
     memset(state, 0, job->state_size * sizeof *state);
     linear_add_keys(&w, piece->first, piece->first + piece->count, state);
     linear_count_keys(&w, piece->first, piece->first + piece->count, state + w.d * w.dv);
@@ -190,11 +193,11 @@ static void linear_key_sum_task(void *context, size_t index, size_t worker) {
 
 static void linear_query_sum_task(void *context, size_t index, size_t worker) {
     const attention_linear_job *job = context;
-    const attention_piece *piece = &job->queries.pieces[index / job->turn.kv_heads];
+    const attention_piece *piece = &job->turn.queries.pieces[index / job->turn.kv_heads];
     const linear_walk w = linear_walk_of(job, worker, piece->sequence, index % job->turn.kv_heads, true);
     if (piece->index < linear_first_query_slot(&w))
         return;
-    real *state = linear_slot(&w, job->query_states, &job->queries, piece->index);
+    real *state = linear_slot(&w, job->query_states, &job->turn.queries, piece->index);
     memset(state, 0, job->state_size * sizeof *state);
     linear_add_queries(&w, piece->first, piece->first + piece->count, state);
     linear_count_queries(&w, piece->first, piece->first + piece->count, state + w.d * w.dv);
@@ -204,10 +207,10 @@ static void linear_key_scan_task(void *context, size_t index, size_t worker) {
     const attention_linear_job *job = context;
     const linear_walk w = linear_walk_of(job, worker, index / job->turn.kv_heads, index % job->turn.kv_heads, true);
     const size_t last = linear_last_key_slot(&w);
-    real *slot = linear_slot(&w, job->key_states, &job->keys, 0);
+    real *slot = linear_slot(&w, job->key_states, &job->turn.keys, 0);
     memset(slot, 0, job->state_size * sizeof *slot);
     for (size_t p = 1; p <= last; p++) {
-        real *next = linear_slot(&w, job->key_states, &job->keys, p);
+        real *next = linear_slot(&w, job->key_states, &job->turn.keys, p);
         w.kernels->add(job->state_size, slot, next, next);
         slot = next;
     }
@@ -217,26 +220,24 @@ static void linear_query_scan_task(void *context, size_t index, size_t worker) {
     const attention_linear_job *job = context;
     const linear_walk w = linear_walk_of(job, worker, index / job->turn.kv_heads, index % job->turn.kv_heads, true);
     const size_t first = linear_first_query_slot(&w);
-    size_t p = job->queries.of[w.sequence + 1] - job->queries.of[w.sequence];
-    real *slot = linear_slot(&w, job->query_states, &job->queries, p);
+    size_t p = job->turn.queries.of[w.sequence + 1] - job->turn.queries.of[w.sequence];
+    real *slot = linear_slot(&w, job->query_states, &job->turn.queries, p);
     memset(slot, 0, job->state_size * sizeof *slot);
     while (p-- > 0 && p >= first) {
-        real *before = linear_slot(&w, job->query_states, &job->queries, p);
+        real *before = linear_slot(&w, job->query_states, &job->turn.queries, p);
         w.kernels->add(job->state_size, slot, before, before);
         slot = before;
     }
 }
 
-static void linear_make_key_states(const attention_linear_job *job) {
-    attention_linear_job writable = *job;
-    locus_parallel_for(job->keys.count * job->turn.kv_heads, linear_key_sum_task, &writable);
-    locus_parallel_for(job->turn.sequences * job->turn.kv_heads, linear_key_scan_task, &writable);
+static void linear_make_key_states(attention_turn *turn) {
+    locus_parallel_for(turn->keys.count * turn->kv_heads, linear_key_sum_task, turn);
+    locus_parallel_for(turn->sequences * turn->kv_heads, linear_key_scan_task, turn);
 }
 
-static void linear_make_query_states(const attention_linear_job *job) {
-    attention_linear_job writable = *job;
-    locus_parallel_for(job->queries.count * job->turn.kv_heads, linear_query_sum_task, &writable);
-    locus_parallel_for(job->turn.sequences * job->turn.kv_heads, linear_query_scan_task, &writable);
+static void linear_make_query_states(attention_turn *turn) {
+    locus_parallel_for(turn->queries.count * turn->kv_heads, linear_query_sum_task, turn);
+    locus_parallel_for(turn->sequences * turn->kv_heads, linear_query_scan_task, turn);
 }
 
 /* ---- walks over queries ---- */
@@ -247,7 +248,7 @@ static linear_walk linear_query_walk(const attention_linear_job *job, const atte
     const size_t slot = locus_attention_linear_key_slot(job, w.sequence, &w.span, piece->first);
     const size_t keys = slot * LINEAR_PIECE;
     w.have = w.counted = keys < w.span.key_count ? keys : w.span.key_count;
-    memcpy(w.state, linear_slot(&w, job->key_states, &job->keys, slot), job->state_size * sizeof(real));
+    memcpy(w.state, linear_slot(&w, job->key_states, &job->turn.keys, slot), job->state_size * sizeof(real));
     return w;
 }
 
@@ -341,7 +342,7 @@ static void linear_forward_chunk(linear_walk *w, size_t row, size_t count) {
 
 static void linear_forward_task(void *context, size_t index, size_t worker) {
     const attention_linear_job *job = context;
-    const attention_piece *piece = &job->queries.pieces[index / job->turn.heads];
+    const attention_piece *piece = &job->turn.queries.pieces[index / job->turn.heads];
     linear_walk w = linear_query_walk(job, piece, index % job->turn.heads, worker);
     for (size_t done = 0; done < piece->count; done += LINEAR_CHUNK) {
         const size_t left = piece->count - done;
@@ -349,10 +350,9 @@ static void linear_forward_task(void *context, size_t index, size_t worker) {
     }
 }
 
-void REAL_NAME(locus_attention_linear_forward)(const attention_linear_job *job) {
-    attention_linear_job writable = *job;
-    linear_make_key_states(job);
-    locus_parallel_for(job->queries.count * job->turn.heads, linear_forward_task, &writable);
+static void linear_forward(attention_turn *turn) {
+    linear_make_key_states(turn);
+    locus_parallel_for(turn->queries.count * turn->heads, linear_forward_task, turn);
 }
 
 /* z, 1/z, e, g and e·c of a row: o'_m = q'_m S_m / z_m. */
@@ -403,7 +403,7 @@ static void linear_backward_chunk(linear_walk *w, size_t row, size_t count) {
 
 static void linear_query_task(void *context, size_t index, size_t worker) {
     const attention_linear_job *job = context;
-    const attention_piece *piece = &job->queries.pieces[index / job->turn.heads];
+    const attention_piece *piece = &job->turn.queries.pieces[index / job->turn.heads];
     linear_walk w = linear_query_walk(job, piece, index % job->turn.heads, worker);
     for (size_t done = 0; done < piece->count; done += LINEAR_CHUNK) {
         const size_t left = piece->count - done;
@@ -496,13 +496,13 @@ static void linear_key_chunk(linear_walk *w, size_t key, size_t keys) {
 
 static void linear_key_task(void *context, size_t index, size_t worker) {
     const attention_linear_job *job = context;
-    const attention_piece *piece = &job->keys.pieces[index / job->turn.kv_heads];
+    const attention_piece *piece = &job->turn.keys.pieces[index / job->turn.kv_heads];
     linear_walk w = linear_walk_of(job, worker, piece->sequence, index % job->turn.kv_heads, true);
     size_t end = piece->first + piece->count;
     const size_t slot = locus_attention_linear_query_slot(job, w.sequence, &w.span, end - 1);
     const size_t after = slot * LINEAR_PIECE;
     w.have = w.counted = after < w.span.query_count ? after : w.span.query_count;
-    memcpy(w.state, linear_slot(&w, job->query_states, &job->queries, slot), job->state_size * sizeof(real));
+    memcpy(w.state, linear_slot(&w, job->query_states, &job->turn.queries, slot), job->state_size * sizeof(real));
     while (end > piece->first) {
         size_t key = end - piece->first > LINEAR_CHUNK ? end - LINEAR_CHUNK : piece->first;
         if (job->mask == LOCUS_MASK_PREFIX && key < job->prefix[w.sequence] && job->prefix[w.sequence] < end)
@@ -512,14 +512,13 @@ static void linear_key_task(void *context, size_t index, size_t worker) {
     }
 }
 
-void REAL_NAME(locus_attention_linear_backward)(const attention_linear_job *job) {
-    attention_linear_job writable = *job;
-    linear_make_key_states(job);
-    locus_parallel_for(job->queries.count * job->turn.heads, linear_query_task, &writable);
-    if (!job->turn.wants_key && !job->turn.wants_value)
+static void linear_backward(attention_turn *turn) {
+    linear_make_key_states(turn);
+    locus_parallel_for(turn->queries.count * turn->heads, linear_query_task, turn);
+    if (!turn->wants_key && !turn->wants_value)
         return;
-    linear_make_query_states(job);
-    locus_parallel_for(job->keys.count * job->turn.kv_heads, linear_key_task, &writable);
+    linear_make_query_states(turn);
+    locus_parallel_for(turn->keys.count * turn->kv_heads, linear_key_task, turn);
 }
 
 /* ---- through φ ---- */
@@ -543,8 +542,14 @@ static void linear_finish_rows(const attention_linear_job *job, const linear_row
                           linear_row(rows, &rest, i), linear_row(rows, &gradient, i));
 }
 
-void REAL_NAME(locus_attention_linear_finish)(const attention_linear_job *job) {
-    linear_each_token((linear_tokens){job, linear_finish_rows});
+static void linear_after(attention_turn *turn) {
+    linear_each_token((linear_tokens){turn, linear_finish_rows});
 }
+
+const attention_bodies REAL_NAME(locus_attention_linear) = {.scratch = linear_scratch,
+                                                            .before = linear_before,
+                                                            .forward = linear_forward,
+                                                            .backward = linear_backward,
+                                                            .after = linear_after};
 
 #endif

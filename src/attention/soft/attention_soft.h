@@ -32,7 +32,6 @@ typedef struct attention_soft_job {
     attention_turn turn;
     double scale;
     size_t most, iterations;
-    attention_cut queries, keys;
     /* of each unit (of keys: sequence·kv_heads + head): landmarks [m, d], transposed [d, m], −scale·|landmark|²/2 */
     void *query_marks, *query_columns, *query_norms, *key_marks, *key_columns, *key_norms;
     void *key_partials;      /* [key pieces, heads][m, dv] of K(q̃, k')v' */
@@ -42,8 +41,6 @@ typedef struct attention_soft_job {
      * [units] */
     void *g_weighted_partials, *g_key_mark_partials, *g_query_mark_partials;
     void *g_weighted, *weighted_columns, *g_summed, *g_summed_columns, *g_query_marks, *g_key_marks;
-    char *workers;
-    size_t worker_bytes;
 } attention_soft_job;
 
 /* Landmarks of a sequence, and the first token of run `index` of n tokens. */
@@ -62,12 +59,6 @@ void locus_attention_soft_inverse(size_t m, size_t iterations, const double *A, 
 void locus_attention_soft_inverse_backward(size_t m, size_t iterations, const double *A, double *dX, double *dA,
                                            double *work);
 
-/* One instance for each element type. */
-size_t locus_attention_soft_scratch_float32(const attention_soft_job *job);
-size_t locus_attention_soft_scratch_float64(const attention_soft_job *job);
-void locus_attention_soft_forward_float32(const attention_soft_job *job);
-void locus_attention_soft_forward_float64(const attention_soft_job *job);
-void locus_attention_soft_backward_float32(const attention_soft_job *job);
-void locus_attention_soft_backward_float64(const attention_soft_job *job);
+extern const attention_bodies locus_attention_soft_float32, locus_attention_soft_float64;
 
 #endif

@@ -36,14 +36,14 @@ static size_t soft_carve(const attention_soft_job *job, void *base, soft_walk *w
     return carver.used;
 }
 
-size_t REAL_NAME(locus_attention_soft_scratch)(const attention_soft_job *job) {
+static size_t soft_scratch(const attention_turn *turn) {
     soft_walk w;
-    return soft_carve(job, NULL, &w);
+    return soft_carve((const attention_soft_job *)turn, NULL, &w);
 }
 
 static soft_walk soft_walk_of(const attention_soft_job *job, size_t worker, size_t sequence) {
     soft_walk w = {.job = job, .turn = &job->turn, .kernels = KERNELS_GET(), .sequence = sequence};
-    soft_carve(job, job->workers + worker * job->worker_bytes, &w);
+    soft_carve(job, job->turn.workers + worker * job->turn.worker_bytes, &w);
     w.d = job->turn.head_dim;
     w.dv = job->turn.value_dim;
     w.span = locus_plan_span(job->turn.plan, sequence);
@@ -170,7 +170,7 @@ static size_t soft_block(size_t done, size_t count) {
 static void soft_keys_task(void *context, size_t index, size_t worker) {
     const attention_soft_job *job = context;
     const size_t head = index % job->turn.heads, kv_head = head / job->turn.group;
-    const attention_piece *piece = &job->keys.pieces[index / job->turn.heads];
+    const attention_piece *piece = &job->turn.keys.pieces[index / job->turn.heads];
     const soft_walk w = soft_walk_of(job, worker, piece->sequence);
     const attention_turn *turn = w.turn;
     const real *columns = soft_matrix(&w, job->query_columns, soft_unit(&w, head), w.d);
@@ -232,7 +232,7 @@ static void soft_middle_task(void *context, size_t unit, size_t worker) {
     real *summed = soft_matrix(&w, job->summed, unit, w.dv), *weighted = soft_matrix(&w, job->weighted, unit, w.dv);
     if (w.m == 0)
         return;
-    soft_fold(&w, &job->keys, job->key_partials, head, w.dv, summed);
+    soft_fold(&w, &job->turn.keys, job->key_partials, head, w.dv, summed);
     soft_middle_matrix(&w, head);
     locus_attention_soft_inverse(w.m, job->iterations, w.matrix, w.inverse, w.work);
     soft_widen(w.m * w.dv, summed, w.summed);
@@ -244,11 +244,11 @@ static void soft_middle_task(void *context, size_t unit, size_t worker) {
     memcpy(job->inverses + unit * job->most * job->most, w.inverse, w.m * w.m * sizeof *w.inverse);
 }
 
-static void soft_prepare(attention_soft_job *job) {
-    const size_t units = job->turn.sequences * job->turn.heads;
-    locus_parallel_for(units + job->turn.sequences * job->turn.kv_heads, soft_pool_task, job);
-    locus_parallel_for(job->keys.count * job->turn.heads, soft_keys_task, job);
-    locus_parallel_for(units, soft_middle_task, job);
+static void soft_prepare(attention_turn *turn) {
+    const size_t units = turn->sequences * turn->heads;
+    locus_parallel_for(units + turn->sequences * turn->kv_heads, soft_pool_task, turn);
+    locus_parallel_for(turn->keys.count * turn->heads, soft_keys_task, turn);
+    locus_parallel_for(units, soft_middle_task, turn);
 }
 
 /* ---- o' = K(q', k̃)·M ---- */
@@ -256,7 +256,7 @@ static void soft_prepare(attention_soft_job *job) {
 static void soft_queries_task(void *context, size_t index, size_t worker) {
     const attention_soft_job *job = context;
     const size_t head = index % job->turn.heads;
-    const attention_piece *piece = &job->queries.pieces[index / job->turn.heads];
+    const attention_piece *piece = &job->turn.queries.pieces[index / job->turn.heads];
     const soft_walk w = soft_walk_of(job, worker, piece->sequence);
     const attention_turn *turn = w.turn;
     const size_t keys = soft_key_unit(&w, head / turn->group);
@@ -273,10 +273,9 @@ static void soft_queries_task(void *context, size_t index, size_t worker) {
     }
 }
 
-void REAL_NAME(locus_attention_soft_forward)(const attention_soft_job *job) {
-    attention_soft_job writable = *job;
-    soft_prepare(&writable);
-    locus_parallel_for(job->queries.count * job->turn.heads, soft_queries_task, &writable);
+static void soft_forward(attention_turn *turn) {
+    soft_prepare(turn);
+    locus_parallel_for(turn->queries.count * turn->heads, soft_queries_task, turn);
 }
 
 /* ---- backward ---- */
@@ -290,7 +289,7 @@ static bool soft_wants_kernels(const attention_turn *turn) {
 static void soft_queries_backward_task(void *context, size_t index, size_t worker) {
     const attention_soft_job *job = context;
     const size_t head = index % job->turn.heads;
-    const attention_piece *piece = &job->queries.pieces[index / job->turn.heads];
+    const attention_piece *piece = &job->turn.queries.pieces[index / job->turn.heads];
     const soft_walk w = soft_walk_of(job, worker, piece->sequence);
     const attention_turn *turn = w.turn;
     const size_t keys = soft_key_unit(&w, head / turn->group);
@@ -364,8 +363,8 @@ static void soft_middle_backward_task(void *context, size_t unit, size_t worker)
     double *g_inverse = w.inverse;
     if (w.m == 0)
         return;
-    soft_fold(&w, &job->queries, job->g_weighted_partials, head, w.dv, g_weighted);
-    soft_fold(&w, &job->queries, job->g_key_mark_partials, head, w.d, g_key_marks);
+    soft_fold(&w, &job->turn.queries, job->g_weighted_partials, head, w.dv, g_weighted);
+    soft_fold(&w, &job->turn.queries, job->g_key_mark_partials, head, w.d, g_key_marks);
     soft_middle_matrix(&w, head);
     soft_widen(w.m * w.dv, g_weighted, w.weighted);
     k->gemm(w.m, w.dv, w.m, job->inverses + unit * job->most * job->most, 1, m, w.weighted, dv, w.g_summed, dv, false);
@@ -404,7 +403,7 @@ static void soft_keys_backward_task(void *context, size_t index, size_t worker) 
     const attention_soft_job *job = context;
     const attention_turn *turn = &job->turn;
     const size_t kv_head = index % turn->kv_heads;
-    const attention_piece *piece = &job->keys.pieces[index / turn->kv_heads];
+    const attention_piece *piece = &job->turn.keys.pieces[index / turn->kv_heads];
     const soft_walk w = soft_walk_of(job, worker, piece->sequence);
     if (turn->wants_key)
         kinds_zero_rows(turn->g_key, soft_key(&w, turn->g_key, piece->first, kv_head), piece->count, w.d);
@@ -429,7 +428,7 @@ static void soft_query_marks_task(void *context, size_t unit, size_t worker) {
     const attention_soft_job *job = context;
     const soft_walk w = soft_walk_of(job, worker, unit / job->turn.heads);
     real *sum = soft_matrix(&w, job->g_query_marks, unit, w.d);
-    const attention_cut *cut = &job->keys;
+    const attention_cut *cut = &job->turn.keys;
     for (size_t p = cut->of[w.sequence]; w.m > 0 && p < cut->of[w.sequence + 1]; p++)
         w.kernels->add(w.m * w.d, sum,
                        soft_matrix(&w, job->g_query_mark_partials, p * job->turn.heads + unit % job->turn.heads, w.d),
@@ -450,10 +449,10 @@ static void soft_spread(const soft_walk *w, const attention_piece *piece, size_t
 static void soft_spread_task(void *context, size_t index, size_t worker) {
     const attention_soft_job *job = context;
     const attention_turn *turn = &job->turn;
-    const size_t queries = job->queries.count * turn->heads;
+    const size_t queries = job->turn.queries.count * turn->heads;
     const bool keys = index >= queries;
     const size_t own = keys ? index - queries : index, width = keys ? turn->kv_heads : turn->heads, head = own % width;
-    const attention_piece *piece = &(keys ? job->keys : job->queries).pieces[own / width];
+    const attention_piece *piece = &(keys ? job->turn.keys : job->turn.queries).pieces[own / width];
     const soft_walk w = soft_walk_of(job, worker, piece->sequence);
     if (w.m == 0 || !(keys ? turn->wants_key : turn->wants_query))
         return;
@@ -468,19 +467,19 @@ static void soft_spread_task(void *context, size_t index, size_t worker) {
                     soft_key(&w, turn->g_key, piece->first, head), turn->g_key.token);
 }
 
-void REAL_NAME(locus_attention_soft_backward)(const attention_soft_job *job) {
-    attention_soft_job writable = *job;
-    const attention_turn *turn = &job->turn;
-    const size_t units = turn->sequences * turn->heads;
-    soft_prepare(&writable);
-    locus_parallel_for(job->queries.count * turn->heads, soft_queries_backward_task, &writable);
-    locus_parallel_for(units, soft_middle_backward_task, &writable);
-    locus_parallel_for(job->keys.count * turn->kv_heads, soft_keys_backward_task, &writable);
+static void soft_backward(attention_turn *turn) {
+    const size_t units = turn->sequences * turn->heads, queries = turn->queries.count * turn->heads;
+    soft_prepare(turn);
+    locus_parallel_for(queries, soft_queries_backward_task, turn);
+    locus_parallel_for(units, soft_middle_backward_task, turn);
+    locus_parallel_for(turn->keys.count * turn->kv_heads, soft_keys_backward_task, turn);
     if (!soft_wants_kernels(turn))
         return;
-    locus_parallel_for(units, soft_query_marks_task, &writable);
-    locus_parallel_for(job->queries.count * turn->heads + job->keys.count * turn->kv_heads, soft_spread_task,
-                       &writable);
+    locus_parallel_for(units, soft_query_marks_task, turn);
+    locus_parallel_for(queries + turn->keys.count * turn->kv_heads, soft_spread_task, turn);
 }
+
+const attention_bodies REAL_NAME(locus_attention_soft) = {
+    .scratch = soft_scratch, .forward = soft_forward, .backward = soft_backward};
 
 #endif

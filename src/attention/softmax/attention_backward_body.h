@@ -415,17 +415,16 @@ static void join_task(void *context, size_t index, size_t worker) {
     }
 }
 
-void REAL_NAME(locus_attention_backward)(const attention_job *job) {
-    attention_job shared = *job;
+static void backward(attention_job *job) {
     const size_t tasks = job->schedule.group_count * job->kv_heads * job->schedule.head_parts;
     const size_t rows = job->content ? 2 * job->content->window + 1 : 0;
     if (job->content_key)
         fill_table_columns(KERNELS_GET(), rows, job->head_dim, job->content_key, job->content_key_columns);
     if (job->content_value)
         fill_table_columns(KERNELS_GET(), rows, job->value_dim, job->content_value, job->content_value_columns);
-    locus_parallel_for(tasks, backward_task, &shared);
+    locus_parallel_for(tasks, backward_task, job);
     if (job->schedule.partial_rows > 0 || job->schedule.head_parts > 1)
-        locus_parallel_for(tasks, join_task, &shared);
+        locus_parallel_for(tasks, join_task, job);
 }
 
 #endif

@@ -120,7 +120,7 @@ static void bias_task(void *context, size_t index, size_t worker) {
     locus_attention_bias_write(&job->g_bias, &w.place, w.sum, ATTENTION_KEY_PANEL);
 }
 
-void REAL_NAME(locus_attention_bias_gradient)(const attention_job *job) {
+static void bias_gradient(attention_job *job) {
     attention_job shared = *job;
     shared.wants_query = shared.wants_key = shared.wants_value = shared.slots_wanted = false;
     shared.wants_scores = true;
@@ -128,7 +128,7 @@ void REAL_NAME(locus_attention_bias_gradient)(const attention_job *job) {
     locus_parallel_for(grid.tasks, bias_task, &shared);
 }
 
-size_t REAL_NAME(locus_attention_backward_scratch)(const attention_job *job) {
+static size_t backward_scratch(const attention_job *job) {
     bias_worker w;
     return job->biased ? carve_bias(job, NULL, &w) : carve_backward(job, NULL, &w.b);
 }

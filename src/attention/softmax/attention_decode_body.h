@@ -294,7 +294,7 @@ static void join_decode_task(void *context, size_t index, size_t worker) {
 
 /* ---- the forward pass ---- */
 
-size_t REAL_NAME(locus_attention_forward_scratch)(const attention_job *job) {
+static size_t forward_scratch(const attention_job *job) {
     forward_worker tiles;
     decode_worker decode;
     const size_t of_tiles = job->schedule.item_count > 0 ? carve_forward(job, NULL, &tiles) : 0;
@@ -302,18 +302,17 @@ size_t REAL_NAME(locus_attention_forward_scratch)(const attention_job *job) {
     return of_tiles > of_decode ? of_tiles : of_decode;
 }
 
-void REAL_NAME(locus_attention_forward)(const attention_job *job) {
-    attention_job shared = *job;
+static void forward(attention_job *job) {
     const attention_schedule *schedule = &job->schedule;
     size_t rows = job->content ? 2 * job->content->window + 1 : 0;
     if (job->content_key)
         fill_table_columns(KERNELS_GET(), rows, job->head_dim, job->content_key, job->content_key_columns);
     if (schedule->group_count > 0)
-        locus_parallel_for(schedule->group_count * job->kv_heads, forward_task, &shared);
+        locus_parallel_for(schedule->group_count * job->kv_heads, forward_task, job);
     if (schedule->part_count == 0)
         return;
-    locus_parallel_for(schedule->part_count * schedule->decode_head_runs, decode_task, &shared);
-    locus_parallel_for(schedule->join_count * schedule->decode_head_runs, join_decode_task, &shared);
+    locus_parallel_for(schedule->part_count * schedule->decode_head_runs, decode_task, job);
+    locus_parallel_for(schedule->join_count * schedule->decode_head_runs, join_decode_task, job);
 }
 
 #endif

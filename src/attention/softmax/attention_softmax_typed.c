@@ -13,3 +13,13 @@
 #include "attention/softmax/attention_decode_body.h"
 #include "attention/softmax/attention_forward_body.h"
 #include "attention/softmax/attention_weights_body.h"
+
+static size_t scratch(const attention_job *job) {
+    weights_worker w;
+    if (job->weighs)
+        return carve_weights(job, NULL, &w);
+    return job->pass == LOCUS_PASS_FORWARD ? forward_scratch(job) : backward_scratch(job);
+}
+
+const attention_softmax_bodies REAL_NAME(locus_attention_softmax) = {
+    .scratch = scratch, .forward = forward, .backward = backward, .bias_gradient = bias_gradient, .weights = weights};

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of attention weights (attention_softmax_weights.h). Keys pass by in blocks of 128, for as many rows as stand
- * next to each other in the sequence. */
+/* Attention weights as rows: scores of tiles, as in a forward, laid side by side for all keys of the sequence
+ *
+ *   a_mn = exp(s_mn − max_n s_mn) / (Σ_n exp(…) + exp(z − max)),   z a sink
+ *
+ * Keys pass by in blocks of 128, for as many rows as stand next to each other in the sequence. A worker's memory is
+ * linear in the keys of one sequence. */
 #ifndef LOCUS_ATTENTION_WEIGHTS_BODY_H
 #define LOCUS_ATTENTION_WEIGHTS_BODY_H
 
 #include "attention/softmax/attention_content_body.h"
-#include "attention/softmax/attention_softmax_weights.h"
 #include "attention/softmax/attention_tile_body.h"
 #include "core/call.h"
 
@@ -18,13 +21,12 @@ typedef struct weights_worker {
     real *score;                 /* [ATTENTION_WEIGHTS_ROWS][ld] */
 } weights_worker;
 
-static size_t carve_weights(const attention_weights_job *own, char *base, weights_worker *w) {
+static size_t carve_weights(const attention_job *job, char *base, weights_worker *w) {
     attention_carver carver = {base, 0};
-    const attention_job *job = &own->job;
     const size_t rows = ATTENTION_WEIGHTS_ROWS;
     lane *l = &w->l;
     carve_lane(job, &carver, rows, l);
-    w->ld = padded(own->max_keys, ATTENTION_KEY_BLOCK);
+    w->ld = padded(job->schedule.max_keys, ATTENTION_KEY_BLOCK);
     w->query = locus_attention_carve(&carver, rows * l->ld_key, sizeof(real));
     w->content_query = locus_attention_carve(&carver, job->content_key ? rows * l->ld_key : 0, sizeof(real));
     w->stage = locus_attention_carve(&carver, ATTENTION_KEY_BLOCK * l->ld_key, sizeof(real));
@@ -32,11 +34,6 @@ static size_t carve_weights(const attention_weights_job *own, char *base, weight
     w->tile = locus_attention_carve(&carver, rows * ATTENTION_KEY_BLOCK, sizeof(real));
     w->score = locus_attention_carve(&carver, rows * w->ld, sizeof(real));
     return carver.used;
-}
-
-size_t REAL_NAME(locus_attention_weights_scratch)(const attention_weights_job *job) {
-    weights_worker w;
-    return carve_weights(job, NULL, &w);
 }
 
 static void weights_queries(weights_worker *w, size_t row, size_t rows) {
@@ -134,14 +131,13 @@ static void weights_run(weights_worker *w, const attention_choice *choice, size_
 }
 
 static void weights_task(void *context, size_t index, size_t worker) {
-    const attention_weights_job *own = context;
-    const attention_job *job = &own->job;
-    const attention_choice *choice = &own->choice;
+    const attention_job *job = context;
+    const attention_choice *choice = &job->choice;
     const size_t parts = locus_attention_choice_parts(choice), head = index / parts;
     const size_t first = index % parts * ATTENTION_WEIGHTS_ROWS;
     const size_t end = smaller(first + ATTENTION_WEIGHTS_ROWS, choice->query_count);
     weights_worker w;
-    carve_weights(own, job->workers + worker * job->worker_bytes, &w);
+    carve_weights(job, job->workers + worker * job->worker_bytes, &w);
     const size_t chosen = locus_attention_chosen_head(choice, head);
     choose_head(&w.l, chosen / job->group, chosen % job->group);
     w.l.sequence = choice->sequence;
@@ -152,13 +148,11 @@ static void weights_task(void *context, size_t index, size_t worker) {
     }
 }
 
-void REAL_NAME(locus_attention_weights_rows)(const attention_weights_job *own) {
-    attention_weights_job shared = *own;
-    const attention_job *job = &own->job;
+static void weights(attention_job *job) {
     if (job->content_key)
         fill_table_columns(KERNELS_GET(), 2 * job->content->window + 1, job->head_dim, job->content_key,
                            job->content_key_columns);
-    locus_parallel_for(own->choice.head_count * locus_attention_choice_parts(&own->choice), weights_task, &shared);
+    locus_parallel_for(job->choice.head_count * locus_attention_choice_parts(&job->choice), weights_task, job);
 }
 
 #endif
