@@ -81,12 +81,12 @@ static void open_subject(subject *s, const char *spec, size_t tokens, result *ti
     locus_error error = {0};
     const locus_shape shape = {.heads = HEADS, .head_dim = DIM, .value_dim = 0, .model_dim = 0};
     const size_t offsets[] = {0, tokens};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
     memset(s, 0, sizeof *s);
     check(locus_encoding_parse(spec, &s->encoding, &error), &error);
     check(locus_encoding_parameter_count(s->encoding, &shape, &s->count, &error), &error);
     if (s->count > 0) {
-        locus_parameter info;
+        locus_parameter info = {.size = sizeof info};
         check(locus_encoding_parameter(s->encoding, &shape, 0, &info, &error), &error);
         s->value = locus_tensor_view(NULL, LOCUS_FLOAT64, info.rank, info.shape);
         s->gradient = locus_tensor_view(NULL, LOCUS_FLOAT32, info.rank, info.shape);
@@ -244,7 +244,7 @@ static void set_power(dense_job *job, const subject *s, size_t position) {
     for (size_t i = 0; i < DIM; i++)
         at[i] = (int64_t)position;
     const size_t offsets[] = {0, DIM};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
     check(locus_positions_create(&positions, NULL, &packing, at, &error), &error);

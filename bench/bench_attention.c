@@ -110,7 +110,7 @@ static void make_positions(world *w, const batch *b) {
     }
     w->pairs *= (double)b->s->heads;
     w->tokens = w->query_tokens = w->offsets[w->sequences];
-    locus_packing packing = {w->sequences, w->offsets, NULL};
+    locus_packing packing = {sizeof packing, w->sequences, w->offsets, NULL};
     bench_check(locus_positions_create(&w->positions, NULL, &packing, NULL, &error), &error);
     if (b->s->queries == 0)
         return;
@@ -136,7 +136,7 @@ static void make_plan(world *w, const batch *b) {
     bench_check(locus_encoding_parse(b->spec, &w->encoding, &error), &error);
     bench_check(locus_encoding_parameter_count(w->encoding, &shape, &w->parameter_count, &error), &error);
     for (size_t i = 0; i < w->parameter_count; i++) {
-        locus_parameter p;
+        locus_parameter p = {.size = sizeof p};
         bench_check(locus_encoding_parameter(w->encoding, &shape, i, &p, &error), &error);
         w->parameters[i] = locus_tensor_view(NULL, LOCUS_FLOAT32, p.rank, p.shape);
         size_t bytes = locus_tensor_count(&w->parameters[i]) * sizeof(float);
@@ -187,7 +187,7 @@ static void free_world(world *w) {
 static double run_forward(world *w) {
     locus_error error;
     locus_tensor *t = w->tensors;
-    locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
+    locus_attention_tensors tensors = {sizeof tensors, &t[Q], &t[K], &t[V], &t[O], &t[LSE]};
     double start = bench_seconds();
     const locus_execution execution = locus_execution_in(w->workspace);
     bench_check(locus_attention_forward(w->plan, &w->options, &tensors, &execution, &error), &error);
@@ -197,7 +197,7 @@ static double run_forward(world *w) {
 static double run_backward(world *w) {
     locus_error error;
     locus_tensor *t = w->tensors;
-    locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
+    locus_attention_tensors tensors = {sizeof tensors, &t[Q], &t[K], &t[V], &t[O], &t[LSE]};
     locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                            .output = &t[GO],
                                            .query = &t[DQ],

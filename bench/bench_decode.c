@@ -110,7 +110,7 @@ static locus_binding *bind(const subject *s) {
     bench_check(locus_encoding_parse(s->spec, &encoding, &error), &error);
     bench_check(locus_encoding_parameter_count(encoding, &shape, &count, &error), &error);
     for (size_t i = 0; i < count && i < PARAMETERS_MAX; i++) {
-        locus_parameter info;
+        locus_parameter info = {.size = sizeof info};
         size_t elements = 1;
         bench_check(locus_encoding_parameter(encoding, &shape, i, &info, &error), &error);
         for (size_t d = 0; d < info.rank; d++)
@@ -148,7 +148,7 @@ static void prefill(subject *s, size_t tokens) {
             for (size_t t = 0; t < count; t++)
                 values[i * count + t] = (int64_t)(done + t);
         }
-        const locus_packing packing = {sequences, offsets, NULL};
+        const locus_packing packing = {sizeof packing, sequences, offsets, NULL};
         locus_positions *positions;
         locus_tensor rows = drawn(count * sequences, s->shape->kv_heads, s);
         bench_check(locus_positions_create(&positions, locus_binding_group(s->binding), &packing, values, &error),
@@ -274,7 +274,7 @@ static void time_spec(const settings *s, const char *spec) {
 }
 
 int main(int argc, char **argv) {
-    static const locus_allocator allocator = {counting_allocate, counting_release, NULL};
+    static const locus_allocator allocator = {sizeof allocator, counting_allocate, counting_release, NULL};
     settings s = {.repeats = 40, .encodings = "none;rope;rope + alibi;algebraic(group=seq)", .types = "float32"};
     take_lengths(&s, "128,1024,4096,16384");
     for (int i = 1; i < argc; i += 2)
@@ -282,7 +282,7 @@ int main(int argc, char **argv) {
             (void)fprintf(stderr, "bench_decode: what is '%s'? see the head of bench_decode.c\n", argv[i]);
             return 2;
         }
-    locus_allocator_set(&allocator);
+    bench_check(locus_allocator_set(&allocator, NULL), NULL);
     char specs[512];
     (void)snprintf(specs, sizeof specs, "%s", s.encodings);
     for (char *rest = specs, *spec; (spec = strtok_r(rest, ";", &rest)) != NULL;)

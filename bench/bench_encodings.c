@@ -65,7 +65,7 @@ static void subject_open(subject *s, const bench_sizes *o, const char *spec) {
     if (s->count > PARAMETERS_MAX)
         exit(1);
     for (size_t i = 0; i < s->count; i++) {
-        locus_parameter info;
+        locus_parameter info = {.size = sizeof info};
         bench_check(locus_encoding_parameter(s->encoding, &shape, i, &info, &error), &error);
         s->values[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info.rank, info.shape);
         s->values[i].data = bench_memory(locus_tensor_count(&s->values[i]) * sizeof(double));
@@ -88,7 +88,7 @@ static locus_positions *positions_of(const subject *s, size_t first, size_t coun
     locus_error error = {0};
     locus_positions *positions = NULL;
     const size_t offsets[2] = {0, count};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     int64_t *values = bench_memory(count * s->axes * sizeof *values);
     for (size_t i = 0; i < count * s->axes; i++)
         values[i] = (int64_t)(first + i / s->axes);
@@ -139,7 +139,7 @@ static void run_apply(job *j) {
 static void run_prefill(job *j) {
     locus_error error = {0};
     locus_attention_options options = locus_attention_default();
-    const locus_attention_tensors tensors = {&j->query, &j->key, &j->value, &j->output, NULL};
+    const locus_attention_tensors tensors = {sizeof tensors, &j->query, &j->key, &j->value, &j->output, NULL};
     options.mask = LOCUS_MASK_CAUSAL;
     const locus_execution execution = locus_execution_in(j->workspace);
     bench_check(locus_attention_forward(j->plan, &options, &tensors, &execution, &error), &error);

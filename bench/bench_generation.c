@@ -175,7 +175,7 @@ static void cache_fill(locus_cache *cache, const lab_model *model, size_t sequen
             for (size_t t = 0; t < count; t++)
                 values[s * count + t] = (int64_t)(done + t);
         }
-        const locus_packing packing = {sequences, offsets, NULL};
+        const locus_packing packing = {sizeof packing, sequences, offsets, NULL};
         locus_positions *positions;
         rows.shape[0] = (int64_t)(count * sequences);
         bench_check(

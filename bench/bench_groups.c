@@ -36,7 +36,7 @@ static locus_positions *positions_of(const char *group_text, const int64_t *valu
     locus_group *group = NULL;
     locus_positions *positions = NULL;
     const size_t offsets[] = {0, tokens};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
     bench_check(locus_group_parse(group_text, &group, &error), &error);
     bench_check(locus_positions_create(&positions, group, &packing, values, &error), &error);
     locus_group_destroy(&group);
@@ -62,7 +62,7 @@ static locus_positions *word_positions(const int64_t *word, size_t length, size_
     locus_group *group = NULL;
     locus_positions *positions = NULL;
     const size_t offsets[] = {0, tokens};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
     size_t *parents = bench_memory((length + 1) * sizeof *parents);
     int64_t *branches = bench_memory((length + 1) * sizeof *branches), *at = bench_memory(tokens * sizeof *at);
     for (size_t i = 1; i <= length; i++) {
@@ -73,7 +73,7 @@ static locus_positions *word_positions(const int64_t *word, size_t length, size_
     for (size_t t = 0; t < tokens; t++)
         at[t] = (int64_t)length;
     const locus_position_column column = {
-        .values = at, .branches = branches, .parents = parents, .node_count = length + 1};
+        .size = sizeof column, .values = at, .branches = branches, .parents = parents, .node_count = length + 1};
     bench_check(locus_group_parse("tree:2", &group, &error), &error);
     bench_check(locus_positions_create_columns(&positions, group, &packing, &column, &error), &error);
     locus_group_destroy(&group);

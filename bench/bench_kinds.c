@@ -65,7 +65,7 @@ static void draw(float *values, uint32_t stream, size_t length, double follow) {
 static void make_world(world *w, const char *spec, size_t length, double follow) {
     const int64_t shape[] = {(int64_t)length, HEADS, DIM};
     const size_t offsets[] = {0, length};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     locus_shape bound = locus_shape_default();
     locus_error error;
     memset(w, 0, sizeof *w);
@@ -104,7 +104,7 @@ static timing run(world *w, const locus_attention_options *options, bool backwar
     const size_t bytes = backward && other > one ? other : one;
     const locus_workspace workspace = {bench_memory(bytes), bytes};
     locus_tensor *t = w->tensors;
-    const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[Q], &t[K], &t[V], &t[O], &t[LSE]};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &t[GO],
                                                  .query = &t[DQ],

@@ -65,7 +65,7 @@ static size_t elements(const world *w) {
 static void bind(world *w, const char *spec) {
     locus_shape shape = locus_shape_default();
     locus_tensor values = {.dtype = LOCUS_FLOAT32, .rank = 4};
-    locus_parameter info;
+    locus_parameter info = {.size = sizeof info};
     size_t count;
     locus_error error;
     shape.heads = HEADS;
@@ -85,7 +85,7 @@ static void bind(world *w, const char *spec) {
 static void take_world(world *w, const char *spec, const char *kind, size_t length) {
     const int64_t shape[] = {(int64_t)length, HEADS, DIM};
     const size_t offsets[] = {0, length};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     locus_error error;
     *w = (world){.length = length, .options = locus_attention_default()};
     bench_check(locus_attention_kind_parse(kind, &w->kind, &error), &error);
@@ -119,14 +119,14 @@ static void drop_world(world *w) {
 
 static locus_status attend(world *w, locus_execution execution) {
     locus_tensor *t = w->tensors;
-    const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[Q], &t[K], &t[V], &t[O], &t[LSE]};
     execution.workspace = w->workspace;
     return locus_attention_forward(w->plan, &w->options, &tensors, &execution, NULL);
 }
 
 static locus_status attend_back(world *w, locus_execution execution) {
     locus_tensor *t = w->tensors;
-    const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[Q], &t[K], &t[V], &t[O], &t[LSE]};
     const locus_attention_gradients gradients = {
         .size = sizeof(locus_attention_gradients), .output = &t[GO], .query = &t[DQ], .key = &t[DK], .value = &t[DV]};
     execution.workspace = w->workspace;
@@ -136,10 +136,10 @@ static locus_status attend_back(world *w, locus_execution execution) {
 /* A random tree: each node hangs below one that is there. */
 static void take_tree(world *w, size_t nodes) {
     const size_t offsets[] = {0, nodes};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     const locus_random random = {1, LOCUS_RANDOM_USER, 0};
     const locus_group *group;
-    locus_position_column column = {.node_count = nodes};
+    locus_position_column column = {.size = sizeof column, .node_count = nodes};
     locus_error error;
     *w = (world){.length = nodes};
     bind(w, "algebraic(group=tree:2, decay=0.98)");

@@ -63,7 +63,7 @@ static void subject_open(subject *s, const plans_options *o, const char *spec, c
     s->trees = strstr(spec, "tree:") ? trees : NULL;
     bench_check(locus_encoding_parameter_count(s->encoding, &s->shape, &s->count, &error), &error);
     for (size_t i = 0; i < s->count && s->count <= PARAMETERS_MAX; i++) {
-        locus_parameter info;
+        locus_parameter info = {.size = sizeof info};
         bench_check(locus_encoding_parameter(s->encoding, &s->shape, i, &info, &error), &error);
         s->values[i] = locus_tensor_view(NULL, LOCUS_FLOAT32, info.rank, info.shape);
         s->values[i].data = bench_memory(locus_tensor_count(&s->values[i]) * sizeof(float));
@@ -93,7 +93,7 @@ static void stand(void *context) {
     subject *s = context;
     locus_error error = {0};
     const size_t offsets[] = {0, s->o->tokens};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     locus_positions_destroy(&s->positions);
     if (s->trees)
         s->positions = tree_batch_positions(s->trees);

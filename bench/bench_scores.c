@@ -111,12 +111,15 @@ static locus_positions *make_positions(const bench_case *c, size_t every) {
     }
     locus_position_column columns[COLUMNS] = {{0}};
     for (size_t i = 0; i < locus_group_coordinates(group); i++) {
-        columns[i].values = values[i];
+        columns[i] = (locus_position_column){.size = sizeof *columns, .values = values[i]};
         if (locus_group_coordinate(group, i).kind == LOCUS_COORDINATE_TREE)
-            columns[i] = (locus_position_column){
-                .values = tree.nodes, .branches = tree.branches, .parents = tree.parents, .node_count = tree.count};
+            columns[i] = (locus_position_column){.size = sizeof(locus_position_column),
+                                                 .values = tree.nodes,
+                                                 .branches = tree.branches,
+                                                 .parents = tree.parents,
+                                                 .node_count = tree.count};
     }
-    const locus_packing packing = {c->sequences, offsets, NULL};
+    const locus_packing packing = {sizeof packing, c->sequences, offsets, NULL};
     bench_check(locus_positions_create_columns(&positions, group, &packing, columns, &error), &error);
     locus_group_destroy(&group);
     for (size_t i = 0; i < COLUMNS; i++)
@@ -153,7 +156,7 @@ static void make_parameters(world *w, const locus_shape *shape) {
     locus_error error;
     bench_check(locus_encoding_parameter_count(w->encoding, shape, &w->count, &error), &error);
     for (size_t i = 0; i < w->count; i++) {
-        locus_parameter info;
+        locus_parameter info = {.size = sizeof info};
         bench_check(locus_encoding_parameter(w->encoding, shape, i, &info, &error), &error);
         w->values[i] = make_parameter(&info);
         w->gradients[i] = make_parameter(&info);
@@ -229,7 +232,7 @@ static double pass_attention(const world *w, locus_tensor *t, const locus_tensor
     locus_error error;
     locus_attention_options options = locus_attention_default();
     options.mask = w->causal ? LOCUS_MASK_CAUSAL : LOCUS_MASK_FULL;
-    const locus_attention_tensors call = {&t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], sums};
+    const locus_attention_tensors call = {sizeof call, &t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], sums};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &t[OUTPUT_GRADIENT],
                                                  .query = &t[QUERY_GRADIENT],

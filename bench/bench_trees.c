@@ -248,9 +248,9 @@ static locus_positions *tree_positions(const tree *t) {
     locus_group *group = NULL;
     locus_positions *positions = NULL;
     const size_t offsets[] = {0, t->nodes};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
     const locus_position_column column = {
-        .values = t->at, .branches = t->branches, .parents = t->parents, .node_count = t->nodes};
+        .size = sizeof column, .values = t->at, .branches = t->branches, .parents = t->parents, .node_count = t->nodes};
     snprintf(text, sizeof text, "tree:%zu", t->arity);
     bench_check(locus_group_parse(text, &group, &error), &error);
     bench_check(locus_positions_create_columns(&positions, group, &packing, &column, &error), &error);

@@ -59,7 +59,7 @@ void group_subject_open(group_subject *s, const char *spec, size_t heads, size_t
         exit(1);
     }
     for (size_t i = 0; i < s->count; i++) {
-        locus_parameter info;
+        locus_parameter info = {.size = sizeof info};
         bench_check(locus_encoding_parameter(s->encoding, &shape, i, &info, &error), &error);
         s->values[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info.rank, info.shape);
         s->gradients[i] = locus_tensor_view(NULL, LOCUS_FLOAT32, info.rank, info.shape);

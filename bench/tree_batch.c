@@ -121,8 +121,9 @@ locus_positions *tree_batch_positions(const tree_batch *b) {
     locus_error error = {0};
     locus_group *group = NULL;
     locus_positions *positions = NULL;
-    const locus_packing packing = {.sequences = b->trees, .offsets = b->offsets, .lengths = NULL};
-    const locus_position_column column = {.branches = b->branches, .starts = b->starts};
+    const locus_packing packing = {
+        .size = sizeof packing, .sequences = b->trees, .offsets = b->offsets, .lengths = NULL};
+    const locus_position_column column = {.size = sizeof column, .branches = b->branches, .starts = b->starts};
     bench_check(locus_group_parse("tree:2", &group, &error), &error);
     bench_check(locus_positions_create_columns(&positions, group, &packing, &column, &error), &error);
     locus_group_destroy(&group);

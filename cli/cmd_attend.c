@@ -264,7 +264,7 @@ static int compute(attend_job *job, locus_pass pass) {
         in[i] = cli_array_tensor(&job->inputs[i]);
     for (size_t i = 0; i < GRADIENTS; i++)
         grad[i] = cli_array_tensor(&job->gradients[i]);
-    const locus_attention_tensors tensors = {&in[QUERY], &in[KEY], &in[VALUE], &out, &sums};
+    const locus_attention_tensors tensors = {sizeof tensors, &in[QUERY], &in[KEY], &in[VALUE], &out, &sums};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &in[GRAD_OUTPUT],
                                                  .query = &grad[0],

@@ -116,7 +116,7 @@ static locus_status subject_parameters(subject *s, const locus_shape *shape, loc
     if (status == LOCUS_OK && !(s->parameters && s->gradients))
         status = lab_fail_memory(error, "an encoding's parameters");
     for (size_t i = 0; status == LOCUS_OK && i < s->count; i++) {
-        locus_parameter info;
+        locus_parameter info = {.size = sizeof info};
         status = locus_encoding_parameter(s->encoding, shape, i, &info, error);
         if (status == LOCUS_OK) {
             s->parameters[i] = s->gradients[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info.rank, info.shape);
@@ -133,7 +133,7 @@ static int subject_open(subject *s, const char *spec, const locus_shape *shape, 
     locus_error error = {.offset = -1};
     locus_positions *positions = NULL;
     const size_t offsets[2] = {0, tokens};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     *s = (subject){0};
     if (locus_encoding_parse(spec, &s->encoding, &error) != LOCUS_OK)
         return cli_error_in(spec, &error);
@@ -260,7 +260,7 @@ typedef struct attention_job {
 static locus_status call_forward(void *context, locus_error *error) {
     attention_job *job = context;
     const locus_tensor *t = job->buffers;
-    const locus_attention_tensors tensors = {&t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &job->sums};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &job->sums};
     const locus_execution execution = locus_execution_in(job->workspace[0]);
     return locus_attention_forward(job->subject->plan, &job->options, &tensors, &execution, error);
 }
@@ -268,7 +268,7 @@ static locus_status call_forward(void *context, locus_error *error) {
 static locus_status call_backward(void *context, locus_error *error) {
     attention_job *job = context;
     const locus_tensor *t = job->buffers;
-    const locus_attention_tensors tensors = {&t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &job->sums};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &job->sums};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &t[GRAD_OUTPUT],
                                                  .query = &t[GRAD_QUERY],

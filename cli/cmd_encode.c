@@ -170,7 +170,7 @@ static int attend_row(score_row *row) {
     locus_tensor query = cli_array_tensor(&row->query), key = cli_array_tensor(&row->key);
     locus_tensor value = cli_array_tensor(&row->value), output = cli_array_tensor(&row->output);
     locus_tensor scores = cli_array_tensor(&row->scores);
-    const locus_attention_tensors tensors = {&query, &key, &value, &output, &scores};
+    const locus_attention_tensors tensors = {sizeof tensors, &query, &key, &value, &output, &scores};
     int status = cli_workspace_open(
         &row->workspace, locus_attention_workspace(row->plan, &options, LOCUS_FLOAT64, LOCUS_PASS_FORWARD, NULL));
     const locus_execution execution = locus_execution_in(row->workspace);

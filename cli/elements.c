@@ -161,7 +161,7 @@ locus_status cli_paths_positions(const cli_paths *paths, const locus_group *grou
             each[i] = paths->items[i / repeat];
         for (size_t i = 0; i <= sequences; i++)
             offsets[i] = apart ? i : i * tokens;
-        const locus_packing packing = {.sequences = sequences, .offsets = offsets};
+        const locus_packing packing = {.size = sizeof packing, .sequences = sequences, .offsets = offsets};
         status = locus_positions_create_paths(positions, group, &packing, each, error);
     } else {
         *error = (locus_error){.status = status, .offset = -1, .message = "out of memory for positions"};

@@ -134,6 +134,7 @@ int cli_encoding_list(cli_encoding *encoding) {
         return cli_failure("out of memory for the encoding's parameters");
     for (size_t i = 0; i < encoding->count; i++) {
         locus_parameter *info = &encoding->infos[i];
+        info->size = sizeof *info;
         if (locus_encoding_parameter(encoding->encoding, &encoding->shape, i, info, &error) != LOCUS_OK)
             return cli_error(&error);
         locus_tensor view = locus_tensor_view(NULL, LOCUS_FLOAT64, info->rank, info->shape);

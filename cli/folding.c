@@ -33,6 +33,7 @@ static bool heads_agree(const cli_folding *folding) {
 static int read_normal_form(cli_folding *folding) {
     locus_error error = {.offset = -1};
     locus_fold_shape *shape = &folding->shape;
+    shape->size = sizeof *shape;
     if (locus_fold_measure(folding->source->binding, shape, &error) != LOCUS_OK)
         return cli_failure("fold: %s", error.message);
     const size_t square = shape->head_dim * shape->head_dim, alone = shape->head_dim - 2 * shape->pairs;

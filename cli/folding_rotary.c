@@ -161,7 +161,7 @@ static int check_angles(const cli_folding *folding, const locus_fold_shape *shap
 
 int cli_folding_rotary_fill(cli_folding *folding) {
     locus_error error = {.offset = -1};
-    locus_fold_shape shape;
+    locus_fold_shape shape = {.size = sizeof shape};
     for (size_t i = 0; i < folding->target.count; i++) {
         const char *name = cli_folding_own(folding, i);
         if (name && strcmp(name, "frequencies") == 0)

@@ -96,7 +96,7 @@ static int attend_pairs(const law_job *job, law_pairs *pairs) {
     locus_tensor query = cli_array_tensor(&pairs->query), key = cli_array_tensor(&pairs->key);
     locus_tensor value = cli_array_tensor(&pairs->value), output = cli_array_tensor(&pairs->output);
     locus_tensor score = cli_array_tensor(&pairs->score);
-    const locus_attention_tensors tensors = {&query, &key, &value, &output, &score};
+    const locus_attention_tensors tensors = {sizeof tensors, &query, &key, &value, &output, &score};
     int status = 0;
     if (locus_encoding_sites(job->encoding->encoding) & LOCUS_SITE_EMBEDDING) {
         status = embed(pairs->plan, &pairs->query);

@@ -294,7 +294,7 @@ static locus_status period_positions(law_job *job, int64_t *values, locus_positi
     static const size_t offsets[2] = {0, 2 * PERIODS};
     static const size_t starts[2 * PERIODS + 1] = {0};
     static const int64_t no_branches[1] = {0};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     size_t count = locus_group_coordinates(job->group);
     locus_position_column *columns = calloc(count, sizeof *columns);
     if (!columns) {
@@ -306,8 +306,10 @@ static locus_status period_positions(law_job *job, int64_t *values, locus_positi
         int64_t *column = values + i * 2 * PERIODS;
         fill_column(job, coordinate, column);
         columns[i] = coordinate.kind == LOCUS_COORDINATE_TREE
-                         ? (locus_position_column){.branches = no_branches, .starts = starts}
-                         : (locus_position_column){.values = column};
+                         ? (locus_position_column){.size = sizeof(locus_position_column),
+                                                   .branches = no_branches,
+                                                   .starts = starts}
+                         : (locus_position_column){.size = sizeof(locus_position_column), .values = column};
     }
     locus_status status = locus_positions_create_columns(positions, job->group, &packing, columns, error);
     free(columns);

@@ -407,7 +407,7 @@ static int make_apart(locus_positions **positions, const cli_position_list *list
         return cli_failure("out of memory for %zu positions", list->count);
     for (size_t i = 0; i <= list->count; i++)
         offsets[i] = i;
-    const locus_packing packing = {.sequences = list->count, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = list->count, .offsets = offsets};
     int status = make(positions, list, &packing, index);
     free(offsets);
     return status;
@@ -415,7 +415,7 @@ static int make_apart(locus_positions **positions, const cli_position_list *list
 
 int cli_positions_one_sequence(locus_positions **positions, const cli_position_list *list) {
     const size_t offsets[2] = {0, list->count};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     return make(positions, list, &packing, NULL);
 }
 

@@ -28,7 +28,7 @@ int main(void) {
     shape.heads = HEADS;
     shape.head_dim = HEAD_DIM;
     const size_t offsets[] = {0, 3, TOKENS};
-    const locus_packing packing = {2, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 2, offsets, NULL};
 
     if (failed(locus_encoding_parse("rope(base=10000, pairs=half)", &encoding, &error), &error) ||
         failed(locus_binding_create(&binding, encoding, &shape, NULL, 0, &error), &error) ||

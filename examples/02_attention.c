@@ -35,7 +35,7 @@ static locus_status prepare(example *e, locus_error *error) {
     shape.heads = HEADS;
     shape.head_dim = HEAD_DIM;
     const size_t offsets[] = {0, 30, TOKENS};
-    const locus_packing packing = {2, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 2, offsets, NULL};
     const locus_tensor generators = generators_of(e->generators);
     locus_status status = locus_encoding_parse("algebraic(group=seq, decay=0.98)", &e->encoding, error);
     if (status == LOCUS_OK)
@@ -59,7 +59,7 @@ static locus_status attend(example *e, locus_error *error) {
                        generators = generators_of(e->generator_gradients);
     const int64_t rows[] = {TOKENS, HEADS};
     const locus_tensor log_sum_exp = locus_tensor_view(e->log_sum_exp, LOCUS_FLOAT32, 2, rows);
-    const locus_attention_tensors tensors = {&query, &key, &value, &output, &log_sum_exp};
+    const locus_attention_tensors tensors = {sizeof tensors, &query, &key, &value, &output, &log_sum_exp};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &output_gradient,
                                                  .query = &query_gradient,

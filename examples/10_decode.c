@@ -40,7 +40,7 @@ static locus_tensor view(float *rows, size_t tokens, size_t heads) {
 static void attend_whole(const locus_binding *binding, float *const rows[3], size_t tokens, float *output) {
     static float all[TOKENS * HEADS * DIM];
     const size_t offsets[] = {0, tokens};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     locus_attention_options options = locus_attention_default();
     options.mask = LOCUS_MASK_CAUSAL;
     locus_positions *positions;
@@ -53,7 +53,7 @@ static void attend_whole(const locus_binding *binding, float *const rows[3], siz
     workspace.data = locus_allocate(workspace.bytes);
     const locus_tensor q = view(rows[0], tokens, HEADS), k = view(rows[1], tokens, KV_HEADS),
                        v = view(rows[2], tokens, KV_HEADS), o = view(all, tokens, HEADS);
-    const locus_attention_tensors tensors = {&q, &k, &v, &o, NULL};
+    const locus_attention_tensors tensors = {sizeof tensors, &q, &k, &v, &o, NULL};
     const locus_execution execution = locus_execution_in(workspace);
     need(locus_attention_forward(plan, &options, &tensors, &execution, &error), &error);
     for (size_t i = 0; i < HEADS * DIM; i++)
@@ -83,7 +83,7 @@ int main(void) {
     static float q[TOKENS * HEADS * DIM], k[TOKENS * KV_HEADS * DIM], v[TOKENS * KV_HEADS * DIM],
         o[TOKENS * HEADS * DIM];
     const size_t offsets[] = {0, A, A + B};
-    const locus_packing packing = {2, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 2, offsets, NULL};
     locus_positions *positions;
     need(locus_positions_create(&positions, NULL, &packing, NULL, &error), &error);
     fill(k, 0, A, 1, KV_HEADS), fill(k + A * KV_HEADS * DIM, 100, B, 1, KV_HEADS);

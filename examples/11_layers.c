@@ -99,7 +99,7 @@ static void run(const layers *l, uint32_t layer, float *x) {
     project(x, 3 * layer + 2, KV_WIDTH, v);
     const locus_tensor query = view(q, HEADS), key = view(k, KV_HEADS), value = view(v, KV_HEADS),
                        output = view(o, HEADS);
-    const locus_attention_tensors tensors = {&query, &key, &value, &output, NULL};
+    const locus_attention_tensors tensors = {sizeof tensors, &query, &key, &value, &output, NULL};
     const locus_plan *plan = l->plans[locus_pattern_layer(l->pattern, layer)];
     const locus_execution execution = locus_execution_in(l->workspace);
     need(locus_attention_forward(plan, &l->options, &tensors, &execution, &error), &error);
@@ -111,7 +111,7 @@ int main(void) {
     static float as_was[TOKENS * WIDTH], changed[TOKENS * WIDTH];
     const locus_random random = {1, LOCUS_RANDOM_USER, 0};
     const size_t offsets[] = {0, FIRST, TOKENS}, felt[LAYERS] = {3, 6, 9, FIRST - 1}; /* WINDOW − 1 more each */
-    const locus_packing packing = {2, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 2, offsets, NULL};
     bool right = true;
     layers l;
     open_layers(&l);

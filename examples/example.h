@@ -37,7 +37,7 @@ static inline void example_open(example *e, const char *spec) {
     example_need(locus_encoding_parse(spec, &e->encoding, &error), &error);
     example_need(locus_encoding_parameter_count(e->encoding, &shape, &e->parameter_count, &error), &error);
     for (size_t i = 0; i < e->parameter_count; i++) {
-        locus_parameter info;
+        locus_parameter info = {.size = sizeof info};
         example_need(locus_encoding_parameter(e->encoding, &shape, i, &info, &error), &error);
         e->parameters[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info.rank, info.shape);
         e->parameters[i].data = calloc(locus_tensor_count(&e->parameters[i]), sizeof(double));
@@ -69,7 +69,7 @@ static inline locus_plan *example_plan(const example *e, const char *const *text
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
     const size_t offsets[] = {0, count};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     const locus_group *group = locus_encoding_group(e->encoding);
     locus_path **paths = calloc(count, sizeof(locus_path *));
     if (!paths)

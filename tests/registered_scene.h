@@ -60,7 +60,8 @@ static inline locus_status scene_try(scene *s, locus_dtype dtype, bool backward,
     }
     for (size_t i = 0; i < s->r.count; i++)
         memset(s->r.gradients[i].data, 0, rig_elements(&s->r.info[i]) * sizeof(double));
-    const locus_attention_tensors tensors = {&t[SCENE_Q], &t[SCENE_K], &t[SCENE_V], &t[SCENE_O], &t[SCENE_SUMS]};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[SCENE_Q], &t[SCENE_K],
+                                             &t[SCENE_V],    &t[SCENE_O], &t[SCENE_SUMS]};
     const locus_attention_gradients gradients = {.size = sizeof gradients,
                                                  .output = &t[SCENE_GO],
                                                  .query = &t[SCENE_DQ],

@@ -77,6 +77,7 @@ LOCUS_API locus_attention_options locus_attention_default(void);
  * fused projection. Output must not overlap an input. A query that sees no key gets output 0 and
  * log-sum-exp −∞ (or the sink, where the encoding has sinks: they are part of every log-sum-exp). */
 typedef struct locus_attention_tensors {
+    size_t size;                     /* sizeof(locus_attention_tensors): it may grow at its end */
     const locus_tensor *query;       /* [T, heads, head_dim] */
     const locus_tensor *key;         /* [N, kv_heads, head_dim] */
     const locus_tensor *value;       /* [N, kv_heads, value_dim] */

@@ -97,6 +97,7 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_cache_evict(locus_cache *cache, size
  * by `shift` (NULL: none). Both caches have equal bindings and the same length; they may be the same, and of
  * different types. */
 typedef struct locus_cache_fragment {
+    size_t size; /* sizeof(locus_cache_fragment): the struct may grow at its end */
     const locus_cache *source;
     size_t sequence, first, count;
     const locus_path *shift;

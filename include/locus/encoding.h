@@ -92,6 +92,7 @@ typedef enum locus_constraint {
 /* A learned tensor of an encoding: names as in the spec reference ("generators", "table"), in sums of terms prefixed
  * "0.", "1.", …  Always contiguous. */
 typedef struct locus_parameter {
+    size_t size; /* given: sizeof(locus_parameter), so much is written: the struct may grow at its end */
     char name[64];
     size_t rank;
     int64_t shape[LOCUS_MAX_RANK];

@@ -21,6 +21,7 @@ extern "C" {
 #endif
 
 typedef struct locus_fold_shape {
+    size_t size;        /* given: sizeof(locus_fold_shape), so much is written: the struct may grow at its end */
     size_t term;        /* of the spec, from 0: the one that acts on queries and keys */
     size_t heads;       /* H */
     size_t head_dim;    /* d */
@@ -28,7 +29,8 @@ typedef struct locus_fold_shape {
     size_t pairs;       /* P, at most d/2, for each head; the other d − 2P columns of U are unpaired */
 } locus_fold_shape;
 
-/* UNSUPPORTED if the encoding has no normal form, or does not act on queries and keys. */
+/* UNSUPPORTED if the encoding has no normal form, or does not act on queries and keys; `shape` but its size is then
+ * 0. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_fold_measure(const locus_binding *binding, locus_fold_shape *shape,
                                                          locus_error *error);
 

@@ -15,6 +15,7 @@ extern "C" {
 typedef void locus_task(void *context, size_t index, size_t worker);
 
 typedef struct locus_executor {
+    size_t size; /* sizeof(locus_executor): the struct may grow at its end */
     /* Runs task(context, i, worker) once for every i < count, in any order, and returns when all are done. Called by
      * several threads at once where these run loops at once: workers are told apart within one loop only. */
     void (*run)(void *state, size_t count, locus_task *task, void *context);
@@ -23,8 +24,9 @@ typedef struct locus_executor {
 } locus_executor;
 
 /* Replaces the executor; NULL restores the default pool. Waits for loops that run; a call that has begun keeps to the
- * concurrency that it began with, whichever executor its later loops find. Fails from inside a task. */
-LOCUS_API LOCUS_MUST_USE locus_status locus_executor_set(const locus_executor *executor);
+ * concurrency that it began with, whichever executor its later loops find. ARGUMENT for one without `run` or with a
+ * concurrency of 0, and from inside a task. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_executor_set(const locus_executor *executor, locus_error *error);
 
 /* Number of threads of the default pool: 0 means one for each processor that the process may use. At most 1024.
  * The environment variable LOCUS_THREADS sets it at start. At any time, from any thread, but not from inside a task:

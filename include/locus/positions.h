@@ -21,6 +21,7 @@ extern "C" {
 typedef struct locus_positions locus_positions; /* opaque, immutable, counted; may be shared by threads */
 
 typedef struct locus_packing {
+    size_t size; /* sizeof(locus_packing): the struct may grow at its end */
     size_t sequences;
     const size_t *offsets; /* [sequences + 1], not decreasing; offsets[sequences] = tokens of the buffer */
     const size_t *lengths; /* [sequences], or NULL */
@@ -50,8 +51,9 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_positions_create_real(locus_position
  *   nodes   values [tokens] names each token's node in a tree (or forest of one root) of `node_count` nodes: node i is
  *           reached from node parents[i] < i by the signed branch branches[i]; node 0 is the root (parents[0] and
  *           branches[0] are not read). Nodes may repeat one another; so a path-shaped tree of depth t takes t nodes,
- * not t² letters. */
+ *           not t² letters. */
 typedef struct locus_position_column {
+    size_t size;             /* sizeof(locus_position_column): the struct may grow at its end */
     const int64_t *values;   /* [tokens] axes, cycles, and trees by nodes */
     const int64_t *branches; /* trees */
     const size_t *starts;    /* trees by words, else NULL */
@@ -59,7 +61,8 @@ typedef struct locus_position_column {
     size_t node_count;
 } locus_position_column;
 
-/* `columns` [coordinates of the group]. POSITION for a value or a branch out of range, naming the token. */
+/* `columns` [coordinates of the group], each as long as the first one's size says. POSITION for a value or a branch out
+ * of range, naming the token. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_positions_create_columns(locus_positions **positions,
                                                                      const locus_group *group,
                                                                      const locus_packing *packing,

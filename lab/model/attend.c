@@ -95,7 +95,7 @@ locus_status lab_attend_forward(const lab_stack_run *run, const lab_sublayer *su
     locus_tensor output = heads_view(stack, sublayer->context, rows, stack->heads);
     locus_tensor sums = sums_view(stack, sublayer->log_sum_exp, rows);
     locus_attention_options options = options_make(run, sublayer);
-    locus_attention_tensors tensors = {&views.query, &views.key, &views.value, &output, &sums};
+    locus_attention_tensors tensors = {sizeof tensors, &views.query, &views.key, &views.value, &output, &sums};
     const locus_execution execution = locus_execution_in(run->workspace);
     return locus_attention_forward(plan_of(run, sublayer), &options, &tensors, &execution, error);
 }
@@ -112,7 +112,7 @@ locus_status lab_attend_backward(const lab_stack_run *run, const lab_sublayer *s
     locus_tensor output_gradient = heads_view(stack, stack->context, rows, stack->heads);
     locus_tensor sums = sums_view(stack, sublayer->log_sum_exp, rows);
     locus_attention_options options = options_make(run, sublayer);
-    locus_attention_tensors tensors = {&views.query, &views.key, &views.value, &output, &sums};
+    locus_attention_tensors tensors = {sizeof tensors, &views.query, &views.key, &views.value, &output, &sums};
     locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                            .output = &output_gradient,
                                            .query = &gradient.query,

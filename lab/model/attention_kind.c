@@ -29,7 +29,9 @@ static locus_status positions_make(const lab_model *model, size_t tokens, locus_
     const size_t offsets[] = {0, tokens};
     if (has_images(model))
         return lab_image_positions_make(model, positions, 1, tokens, error);
-    return lab_positions_make(model, positions, &(locus_packing){.sequences = 1, .offsets = offsets}, NULL, error);
+    return lab_positions_make(model, positions,
+                              &(locus_packing){.size = sizeof(locus_packing), .sequences = 1, .offsets = offsets}, NULL,
+                              error);
 }
 
 static locus_status plan_make(trial *t, size_t index, bool cross, locus_error *error) {
@@ -58,7 +60,7 @@ static locus_status execute(const trial *t, locus_error *error) {
     const locus_tensor o = view(result, t->queries, stack->heads, stack);
     const locus_tensor s =
         locus_tensor_view(sums, LOCUS_FLOAT32, 2, (int64_t[]){(int64_t)t->queries, (int64_t)stack->heads});
-    const locus_attention_tensors tensors = {&q, &k, &v, &o, &s};
+    const locus_attention_tensors tensors = {sizeof tensors, &q, &k, &v, &o, &s};
     const locus_execution execution = locus_execution_in(t->workspace);
     return locus_attention_forward(t->plan, &t->options, &tensors, &execution, error);
 }

@@ -165,7 +165,8 @@ static locus_status caches_create(lab_decoding *d, locus_error *error) {
 static locus_status encode(lab_decoding *d, locus_error *error) {
     lab_model *model = d->model;
     const lab_batch *batch = d->batch;
-    const locus_packing packing = {.sequences = batch->samples, .offsets = batch->input_offsets};
+    const locus_packing packing = {
+        .size = sizeof packing, .sequences = batch->samples, .offsets = batch->input_offsets};
     const lab_token_values values = lab_token_places_values(&d->places.read);
     locus_status status = lab_positions_make(model, &d->memory, &packing, &values, error);
     const lab_stack_tokens tokens = {.queries = d->memory};

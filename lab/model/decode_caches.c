@@ -69,7 +69,7 @@ locus_status lab_decode_caches_positions(lab_decode_caches *caches, const lab_mo
         a += a < tokens->active_count && tokens->active[a] == s;
         caches->offsets[s + 1] = tokens->offsets[a];
     }
-    const locus_packing packing = {.sequences = tokens->samples, .offsets = caches->offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = tokens->samples, .offsets = caches->offsets};
     return lab_positions_make(model, positions, &packing, tokens->values, error);
 }
 

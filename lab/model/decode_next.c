@@ -39,9 +39,9 @@ static locus_status step_plans_create(step_positions *at, lab_decoding *d, locus
     const lab_token_values query_values = step_values(d), key_values = lab_token_places_values(&d->places.written),
                            memory_values = lab_token_places_values(&d->places.read);
     packings_fill(d);
-    const locus_packing queries = {d->active_count, d->offsets, NULL};
-    const locus_packing keys = {d->active_count, d->key_offsets, d->key_lengths};
-    const locus_packing memory = {d->active_count, d->memory_offsets, d->memory_lengths};
+    const locus_packing queries = {sizeof queries, d->active_count, d->offsets, NULL};
+    const locus_packing keys = {sizeof keys, d->active_count, d->key_offsets, d->key_lengths};
+    const locus_packing memory = {sizeof memory, d->active_count, d->memory_offsets, d->memory_lengths};
     locus_status status = lab_positions_make(model, &at->queries, &queries, &query_values, error);
     if (status == LOCUS_OK)
         status = lab_positions_make(model, &at->keys, &keys, &key_values, error);

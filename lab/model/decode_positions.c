@@ -63,6 +63,7 @@ lab_token_values lab_decode_positions_step(lab_decode_positions *positions, size
             positions->branches[--place] = written->branches[at];
     }
     positions->starts[count] = end;
-    values.tree = (locus_position_column){.branches = positions->branches, .starts = positions->starts};
+    values.tree = (locus_position_column){
+        .size = sizeof(locus_position_column), .branches = positions->branches, .starts = positions->starts};
     return values;
 }

@@ -34,7 +34,7 @@ static void step_tokens(lab_model *model, const lab_batch *batch) {
 }
 
 static locus_status plans_create(lab_model *model, size_t samples, locus_positions **positions, locus_error *error) {
-    const locus_packing packing = {.sequences = samples, .offsets = model->step.target_offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = samples, .offsets = model->step.target_offsets};
     const locus_status status = lab_positions_make(model, positions, &packing, NULL, error);
     const lab_stack_tokens tokens = {.queries = *positions};
     return status == LOCUS_OK ? lab_places_fit(model, &model->decoder, model->decoder_places, &tokens, error) : status;

@@ -37,7 +37,7 @@ locus_status lab_image_positions_make(const lab_model *model, locus_positions **
         values[i * columns] = (int64_t)(columns == 1 ? t : t / side);
         values[i * columns + columns - 1] = (int64_t)(columns == 1 ? t : t % side);
     }
-    const locus_packing packing = {.sequences = images, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = images, .offsets = offsets};
     status = locus_positions_create(positions, group, &packing, values, error);
 done:
     free(values);

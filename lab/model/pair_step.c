@@ -34,8 +34,9 @@ static void positions_destroy(batch_positions *positions) {
 
 static locus_status positions_create(lab_model *model, const lab_batch *batch, batch_positions *positions,
                                      locus_error *error) {
-    const locus_packing input = {.sequences = batch->samples, .offsets = batch->input_offsets};
-    const locus_packing target = {.sequences = batch->samples, .offsets = model->step.target_offsets};
+    const locus_packing input = {.size = sizeof input, .sequences = batch->samples, .offsets = batch->input_offsets};
+    const locus_packing target = {
+        .size = sizeof target, .sequences = batch->samples, .offsets = model->step.target_offsets};
     lab_token_places read = {0}, written = {0};
     locus_status status = lab_places_of_input(&read, model, batch, error);
     if (status == LOCUS_OK)

@@ -137,7 +137,7 @@ static locus_status declare_encoding(declaration *d, size_t index, locus_error *
     if (locus_pattern_size(model->pattern) > 1)
         (void)snprintf(prefix, sizeof prefix, "%zu.", index);
     for (size_t i = 0; i < own->count; ++i) {
-        locus_parameter parameter;
+        locus_parameter parameter = {.size = sizeof parameter};
         locus_status status = locus_encoding_parameter(own->encoding, &model->shape, i, &parameter, error);
         if (status != LOCUS_OK)
             return status;

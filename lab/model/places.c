@@ -53,7 +53,7 @@ void lab_places_destroy(const lab_model *model, lab_stack_position *places) {
 /* All nodes of trees are the root here: what ends is a table by numbers. */
 locus_status lab_model_reaches(const lab_model *model, size_t tokens, locus_error *error) {
     const size_t offsets[2] = {0, tokens};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     locus_positions *positions = NULL;
     locus_status status = lab_positions_make(model, &positions, &packing, NULL, error);
     for (size_t i = 0; i < model->encoding_count && status == LOCUS_OK; ++i) {

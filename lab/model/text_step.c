@@ -225,7 +225,8 @@ static void take_backward(void *context, lab_rows rows, size_t chunk, float *par
 
 static locus_status plans_create(lab_model *model, const lab_batch *batch, locus_positions **positions,
                                  locus_error *error) {
-    const locus_packing packing = {.sequences = batch->samples, .offsets = batch->input_offsets};
+    const locus_packing packing = {
+        .size = sizeof packing, .sequences = batch->samples, .offsets = batch->input_offsets};
     lab_token_places places = {0};
     locus_status status = lab_places_of_input(&places, model, batch, error);
     const lab_token_values values = lab_token_places_values(&places);

@@ -106,7 +106,8 @@ locus_status lab_places_of_target(lab_token_places *places, const lab_model *mod
 
 lab_token_values lab_token_places_values(const lab_token_places *places) {
     return (lab_token_values){.indices = places->indices,
-                              .tree = {.values = places->nodes,
+                              .tree = {.size = sizeof(locus_position_column),
+                                       .values = places->nodes,
                                        .branches = places->branches,
                                        .parents = places->parents,
                                        .node_count = places->node_count}};
@@ -119,7 +120,7 @@ enum { MOST_COORDINATES = 32 };
 static locus_status columns_make(locus_positions **positions, const locus_group *group, const locus_packing *packing,
                                  const lab_token_values *values, locus_error *error) {
     const size_t coordinates = locus_group_coordinates(group);
-    locus_position_column columns[MOST_COORDINATES] = {0};
+    locus_position_column columns[MOST_COORDINATES];
     if (coordinates > MOST_COORDINATES)
         return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, "encoding", "the encoding's group has more than %d coordinates",
                         MOST_COORDINATES);
@@ -127,7 +128,7 @@ static locus_status columns_make(locus_positions **positions, const locus_group 
         if (locus_group_coordinate(group, c).kind == LOCUS_COORDINATE_TREE)
             columns[c] = values->tree;
         else
-            columns[c].values = values->indices;
+            columns[c] = (locus_position_column){.size = sizeof *columns, .values = values->indices};
     return locus_positions_create_columns(positions, group, packing, columns, error);
 }
 

@@ -54,7 +54,7 @@ locus_status lab_places_of_target(lab_token_places *places, const lab_model *mod
 /* What each coordinate of the model's group takes. */
 typedef struct lab_token_values {
     const int64_t *indices;     /* [tokens]; NULL: 0, 1, 2, … */
-    locus_position_column tree; /* all zeros: the root */
+    locus_position_column tree; /* all zeros but its size: the root */
 } lab_token_values;
 lab_token_values lab_token_places_values(const lab_token_places *places);
 

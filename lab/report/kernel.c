@@ -60,7 +60,7 @@ static locus_status plan_pairs(pairs *p, const lab_kernel *kernel, const locus_b
         if (i < p->count)
             there[i] = (int64_t)kernel->distance[i / DIRECTIONS];
     }
-    const locus_packing packing = {.sequences = p->count, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = p->count, .offsets = offsets};
     if (status == LOCUS_OK)
         status = locus_positions_create(&queries, locus_binding_group(binding), &packing, here, error);
     if (status == LOCUS_OK)
@@ -116,7 +116,7 @@ static locus_status score_pairs(pairs *p, const locus_shape *shape, locus_error 
         p->workspace.bytes = 0;
         return lab_fail_memory(error, "a score kernel");
     }
-    const locus_attention_tensors tensors = {&q, &k, &k, &o, &s};
+    const locus_attention_tensors tensors = {sizeof tensors, &q, &k, &k, &o, &s};
     const locus_execution execution = locus_execution_in(p->workspace);
     return locus_attention_forward(p->plan, &options, &tensors, &execution, error);
 }
@@ -162,7 +162,7 @@ static locus_status compute_scores(lab_kernel *kernel, const locus_binding *bind
 static locus_status table_rows(double *rows, size_t count, const locus_binding *binding, size_t dim,
                                locus_error *error) {
     const size_t offsets[2] = {0, count};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     const int64_t sizes[2] = {(int64_t)count, (int64_t)dim};
     locus_tensor x = locus_tensor_view(rows, LOCUS_FLOAT64, 2, sizes);
     locus_positions *positions = NULL;

@@ -54,7 +54,7 @@ static locus_status place(similarity_job *job, const locus_path *const *paths, c
         offsets[i] = i;
         same[i] = origin;
     }
-    const locus_packing packing = {.sequences = job->count, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = job->count, .offsets = offsets};
     if (status == LOCUS_OK)
         status = locus_positions_create_paths(&job->origins, group, &packing, same, error);
     if (status == LOCUS_OK)
@@ -98,7 +98,7 @@ static locus_status score_direction(similarity_job *job, size_t direction, locus
     const int64_t sizes[3] = {(int64_t)job->count, (int64_t)heads, (int64_t)job->shape->head_dim};
     locus_tensor q = locus_tensor_view(job->vectors, LOCUS_FLOAT32, 3, sizes), o = q;
     locus_tensor s = locus_tensor_view(job->scores, LOCUS_FLOAT32, 2, sizes);
-    const locus_attention_tensors tensors = {&q, &q, &q, &o, &s};
+    const locus_attention_tensors tensors = {sizeof tensors, &q, &q, &q, &o, &s};
     locus_attention_options options = locus_attention_default();
     o.data = job->output;
     options.scale = 1;

@@ -177,7 +177,7 @@ static locus_status operator_of(const lab_figure_subject *subject, const locus_p
     const size_t dim = subject->shape->head_dim, heads = subject->shape->heads;
     const int64_t sizes[3] = {(int64_t)dim, (int64_t)heads, (int64_t)dim};
     const size_t offsets[2] = {0, dim};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     const locus_path **same = calloc(dim, sizeof *same);
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
@@ -268,7 +268,7 @@ locus_status lab_spectrum_compute(lab_spectrum *spectrum, const lab_figure_subje
                                   locus_error *error) {
     const locus_group *group = locus_encoding_group(subject->encoding);
     generator *generators = calloc(most + 1, sizeof *generators);
-    locus_fold_shape normal;
+    locus_fold_shape normal = {.size = sizeof normal};
     *spectrum = (lab_spectrum){.panels = calloc(most + 1, sizeof *spectrum->panels)};
     if (!generators || !spectrum->panels) {
         free(generators);

@@ -47,8 +47,8 @@ static nb::object attention(const Plan &plan, nb::handle query, nb::handle key, 
     std::optional<Array> sums;
     if (with_sums)
         sums.emplace(make_like(q.tensor, 0, 1, sums_type(q.tensor.dtype), apart));
-    const locus_attention_tensors tensors = {&q.tensor, &k.tensor, &v.tensor, &output.tensor,
-                                             sums ? &sums->tensor : nullptr};
+    const locus_attention_tensors tensors = {sizeof tensors, &q.tensor,      &k.tensor,
+                                             &v.tensor,      &output.tensor, sums ? &sums->tensor : nullptr};
     Call call;
     call.lend(locus_attention_workspace(plan.p, &own.options, q.tensor.dtype, LOCUS_PASS_FORWARD, &call.execution));
     call.run([&] { return locus_attention_forward(plan.p, &own.options, &tensors, &call.execution, &call.error); });
@@ -74,7 +74,8 @@ static nb::object attention_backward(const Plan &plan, nb::tuple inputs, nb::tup
     Array dq = make_like(q.tensor, 0, 0, q.tensor.dtype, q.tensor.rank == 4),
           dk = make_like(k.tensor, 0, 0, k.tensor.dtype, k.tensor.rank == 4);
     Array dv = make_like(v.tensor, 0, 0, v.tensor.dtype, v.tensor.rank == 4);
-    const locus_attention_tensors tensors = {&q.tensor, &k.tensor, &v.tensor, &output.tensor, &sums.tensor};
+    const locus_attention_tensors tensors = {sizeof tensors, &q.tensor,      &k.tensor,
+                                             &v.tensor,      &output.tensor, &sums.tensor};
     locus_attention_gradients gradients{};
     gradients.size = sizeof gradients;
     gradients.output = &upstream.tensor;

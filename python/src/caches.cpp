@@ -92,7 +92,7 @@ static void insert(Cache &cache, size_t sequence, Cache &source, size_t from, si
     std::optional<Use> other;
     if (&source != &cache)
         other.emplace(source);
-    const locus_cache_fragment fragment = {source.p, from, first, count, shift ? shift->p : nullptr};
+    const locus_cache_fragment fragment = {sizeof fragment, source.p, from, first, count, shift ? shift->p : nullptr};
     Call call;
     call.run([&] { return locus_cache_insert(cache.p, sequence, &fragment, &call.execution, &call.error); });
 }

@@ -67,7 +67,8 @@ static nb::list parameters(const Encoding &encoding, const Shape &shape) {
     check(locus_encoding_parameter_count(encoding.p, &shape.shape, &count, &error), error);
     nb::list all;
     for (size_t i = 0; i < count; i++) {
-        locus_parameter parameter;
+        locus_parameter parameter{};
+        parameter.size = sizeof parameter;
         check(locus_encoding_parameter(encoding.p, &shape.shape, i, &parameter, &error), error);
         all.append(nb::make_tuple(std::string(parameter.name), shape_tuple(parameter),
                                   static_cast<int>(parameter.constraint)));
@@ -113,7 +114,8 @@ static nb::object optional_group(const Encoding &encoding) {
 /* ---- normal form ---- */
 
 static nb::object fold(const Binding &binding) {
-    locus_fold_shape shape;
+    locus_fold_shape shape{};
+    shape.size = sizeof shape;
     locus_error error{};
     check(locus_fold_measure(binding.p, &shape, &error), error);
     const int64_t heads = static_cast<int64_t>(shape.heads), dim = static_cast<int64_t>(shape.head_dim);

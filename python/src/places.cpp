@@ -57,7 +57,7 @@ static locus_packing packing_of(const Sizes &offsets) {
         raise_status(LOCUS_ERROR_ARGUMENT,
                      "offsets must begin with 0 and have one number more than there are sequences");
     }
-    return {offsets.shape(0) - 1, offsets.data(), nullptr};
+    return {sizeof(locus_packing), offsets.shape(0) - 1, offsets.data(), nullptr};
 }
 
 static Positions of_count(const std::string &group, Sizes offsets) {
@@ -98,6 +98,7 @@ static Positions of_column(const std::string &group, const Sizes &offsets, const
 
 static Positions of_words(const std::string &group, Sizes offsets, Integers branches, Sizes starts) {
     locus_position_column column{};
+    column.size = sizeof column;
     column.branches = branches.data();
     column.starts = starts.data();
     return of_column(group, offsets, column);
@@ -105,6 +106,7 @@ static Positions of_words(const std::string &group, Sizes offsets, Integers bran
 
 static Positions of_nodes(const std::string &group, Sizes offsets, Integers nodes, Integers branches, Sizes parents) {
     locus_position_column column{};
+    column.size = sizeof column;
     column.values = nodes.data();
     column.branches = branches.data();
     column.parents = parents.data();

@@ -16,6 +16,7 @@
 #include "algebra/group_access.h"
 #include "algebra/positions_inside.h"
 #include "core/error.h"
+#include "core/sized.h"
 #include <string.h>
 
 /* ---- checks of the packing ---- */
@@ -24,10 +25,17 @@ static size_t run_length(const locus_packing *packing, size_t s) {
     return packing->lengths ? packing->lengths[s] : packing->offsets[s + 1] - packing->offsets[s];
 }
 
+static locus_status read_packing(const locus_packing *given, locus_packing *packing, locus_error *error) {
+    static const locus_sized kind = {sizeof *packing, sizeof *packing, "packing"};
+    *packing = (locus_packing){.size = sizeof *packing};
+    const locus_status status = locus_sized_read(packing, &kind, given, error);
+    if (status != LOCUS_OK || packing->offsets)
+        return status;
+    return locus_fail(error, LOCUS_ERROR_ARGUMENT, "packing", "packing %s NULL: give the sequences' offsets",
+                      given ? "has offsets that are" : "is");
+}
+
 static locus_status check_packing(const locus_packing *packing, locus_error *error) {
-    if (!packing || !packing->offsets)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "packing", "packing %s NULL: give the sequences' offsets",
-                          packing ? "has offsets that are" : "is");
     if (packing->sequences > SIZE_MAX / sizeof(locus_positions_run) / 2)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "packing",
                           "packing has %zu sequences: more than memory can hold", packing->sequences);
@@ -107,12 +115,14 @@ static locus_status build(locus_positions **positions, const locus_group *group,
 
 /* ---- what callers give ---- */
 
-locus_status locus_positions_check(locus_positions **positions, const locus_group *group, const locus_packing *packing,
-                                   locus_error *error) {
+locus_status locus_positions_check(locus_positions **positions, const locus_group *group, const locus_packing *given,
+                                   locus_packing *packing, locus_error *error) {
     if (!positions)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "positions", "positions is NULL: give a place for the result");
     *positions = NULL;
     locus_status status = locus_group_check_size(group, error);
+    if (status == LOCUS_OK)
+        status = read_packing(given, packing, error);
     return status == LOCUS_OK ? check_packing(packing, error) : status;
 }
 
@@ -125,7 +135,8 @@ static locus_status fail_for_group(locus_error *error, const char *argument, con
 
 locus_status locus_positions_create(locus_positions **positions, const locus_group *group, const locus_packing *packing,
                                     const int64_t *values, locus_error *error) {
-    locus_status status = locus_positions_check(positions, group, packing, error);
+    locus_packing own;
+    locus_status status = locus_positions_check(positions, group, packing, &own, error);
     if (status != LOCUS_OK)
         return status;
     if (locus_group_has_tree(group))
@@ -134,7 +145,7 @@ locus_status locus_positions_create(locus_positions **positions, const locus_gro
     if (!values && locus_group_coordinates(group) > 1)
         return fail_for_group(error, "values", group,
                               "has several coordinates: positions cannot be counted, give values");
-    return build(positions, group, packing, &(locus_position_source){.rows = values}, error);
+    return build(positions, group, &own, &(locus_position_source){.rows = values}, error);
 }
 
 static locus_status check_nodes(const locus_position_column *given, int64_t size, locus_error *error) {
@@ -178,13 +189,17 @@ static locus_status check_column(const locus_position_column *given, locus_coord
 locus_status locus_positions_create_columns(locus_positions **positions, const locus_group *group,
                                             const locus_packing *packing, const locus_position_column *columns,
                                             locus_error *error) {
-    locus_status status = locus_positions_check(positions, group, packing, error);
+    locus_packing own;
+    locus_position_column column;
+    locus_status status = locus_positions_check(positions, group, packing, &own, error);
     if (status == LOCUS_OK && !columns)
         status = locus_fail(error, LOCUS_ERROR_ARGUMENT, "columns", "columns is NULL: give one for each coordinate");
-    for (size_t c = 0; status == LOCUS_OK && c < locus_group_coordinates(group); c++)
-        status =
-            check_column(&columns[c], locus_group_coordinate(group, c), c, packing->offsets[packing->sequences], error);
-    return status == LOCUS_OK ? build(positions, group, packing, &(locus_position_source){.columns = columns}, error)
+    for (size_t c = 0; status == LOCUS_OK && c < locus_group_coordinates(group); c++) {
+        status = locus_positions_column(columns, c, &column, error);
+        if (status == LOCUS_OK)
+            status = check_column(&column, locus_group_coordinate(group, c), c, own.offsets[own.sequences], error);
+    }
+    return status == LOCUS_OK ? build(positions, group, &own, &(locus_position_source){.columns = columns}, error)
                               : status;
 }
 
@@ -210,13 +225,14 @@ static locus_status check_paths(const locus_group *group, const locus_packing *p
 locus_status locus_positions_create_paths(locus_positions **positions, const locus_group *group,
                                           const locus_packing *packing, const locus_path *const *paths,
                                           locus_error *error) {
-    locus_status status = locus_positions_check(positions, group, packing, error);
+    locus_packing own;
+    locus_status status = locus_positions_check(positions, group, packing, &own, error);
     if (status == LOCUS_OK)
-        status = check_paths(group, packing, paths, error);
+        status = check_paths(group, &own, paths, error);
     if (status != LOCUS_OK)
         return status;
     static const locus_path *const none[1] = {NULL};
-    return build(positions, group, packing, &(locus_position_source){.paths = paths ? paths : none}, error);
+    return build(positions, group, &own, &(locus_position_source){.paths = paths ? paths : none}, error);
 }
 
 /* ---- real-valued positions ---- */

@@ -37,9 +37,9 @@ int64_t locus_positions_maximum(const locus_positions *positions, size_t coordin
 const locus_trie *locus_positions_trie(const locus_positions *positions, size_t coordinate);
 
 /* What all ways to give positions check first: the place for the result, which is nulled, the group's size and the
- * packing. */
-locus_status locus_positions_check(locus_positions **positions, const locus_group *group, const locus_packing *packing,
-                                   locus_error *error);
+ * packing, which is read into `packing` at its size. */
+locus_status locus_positions_check(locus_positions **positions, const locus_group *group, const locus_packing *given,
+                                   locus_packing *packing, locus_error *error);
 
 /* Makes fresh positions, whose values are `rows` [tokens, coordinates] rounded down, real-valued. Rows of gaps are not
  * read. */

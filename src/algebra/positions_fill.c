@@ -7,6 +7,7 @@
 
 #include "algebra/group_access.h"
 #include "core/error.h"
+#include "core/sized.h"
 
 #include <string.h>
 
@@ -18,7 +19,7 @@
 static void take_integers(const locus_positions *positions, const locus_position_source *from, size_t c,
                           locus_positions_run run, int64_t *values) {
     const size_t first = run.first, stride = positions->coordinates;
-    const int64_t *next = from->columns ? from->columns[c].values + first : from->rows;
+    const int64_t *next = from->columns ? from->column.values + first : from->rows;
     if (from->paths)
         for (size_t i = 0; i < run.count; i++)
             values[i] = from->paths[first + i]->parts[c].value;
@@ -81,7 +82,7 @@ static locus_status walk(locus_trie *trie, const int64_t *letters, size_t count,
 
 static locus_status fill_given_word(locus_positions *positions, const locus_position_source *from, size_t c,
                                     size_t token, locus_error *error) {
-    const locus_position_column *given = &from->columns[c];
+    const locus_position_column *given = &from->column;
     const int64_t size = locus_group_coordinate(positions->group, c).size;
     size_t first = given->starts[token], end = given->starts[token + 1];
     if (end < first)
@@ -100,7 +101,7 @@ static locus_status fill_given_word(locus_positions *positions, const locus_posi
 
 static locus_status fill_given_node(locus_positions *positions, const locus_position_source *from, size_t c,
                                     size_t token, locus_error *error) {
-    const locus_position_column *given = &from->columns[c];
+    const locus_position_column *given = &from->column;
     int64_t node = given->values[token];
     if (node < 0 || (uint64_t)node >= given->node_count)
         return locus_fail(error, LOCUS_ERROR_POSITION, "values",
@@ -119,7 +120,7 @@ static locus_status fill_words(locus_positions *positions, const locus_position_
         if (from->paths) {
             const locus_path_part *part = &from->paths[t]->parts[c];
             status = walk(to->trie, from->paths[t]->letters + part->start, (size_t)part->value, &to->values[t], error);
-        } else if (from->columns[c].starts) {
+        } else if (from->column.starts) {
             status = fill_given_word(positions, from, c, t, error);
         } else {
             status = fill_given_node(positions, from, c, t, error);
@@ -160,6 +161,13 @@ static locus_status place_nodes(locus_positions *positions, const locus_position
 
 /* ---- columns ---- */
 
+locus_status locus_positions_column(const locus_position_column *columns, size_t index, locus_position_column *column,
+                                    locus_error *error) {
+    static const locus_sized kind = {sizeof *column, sizeof *column, "columns"};
+    *column = (locus_position_column){.size = sizeof *column};
+    return locus_sized_read_item(column, &kind, columns, index, error);
+}
+
 static bool rises_by_one(const int64_t *values, size_t count) {
     uint64_t others = 0;
     for (size_t i = 1; i < count; i++)
@@ -194,12 +202,14 @@ locus_status locus_positions_fill(locus_positions *positions, locus_position_sou
                                   locus_error *error) {
     locus_position_values *to = &positions->columns[c];
     const bool tree = locus_group_coordinate(positions->group, c).kind == LOCUS_COORDINATE_TREE;
-    const bool by_nodes = tree && from->columns && !from->columns[c].starts;
-    const size_t bytes = by_nodes ? from->columns[c].node_count * sizeof *from->nodes : 0;
-    locus_status status = tree ? locus_trie_create(&to->trie, error) : LOCUS_OK;
+    locus_status status = from->columns ? locus_positions_column(from->columns, c, &from->column, error) : LOCUS_OK;
+    const bool by_nodes = tree && from->columns && !from->column.starts;
+    const size_t bytes = by_nodes ? from->column.node_count * sizeof *from->nodes : 0;
+    if (status == LOCUS_OK && tree)
+        status = locus_trie_create(&to->trie, error);
     if (by_nodes && status == LOCUS_OK) {
         from->nodes = locus_allocate(bytes);
-        status = from->nodes ? place_nodes(positions, &from->columns[c], c, from->nodes, error)
+        status = from->nodes ? place_nodes(positions, &from->column, c, from->nodes, error)
                              : locus_fail_memory(error, bytes);
     }
     for (size_t s = 0; status == LOCUS_OK && s < positions->sequences; s++) {

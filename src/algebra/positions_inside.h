@@ -28,7 +28,8 @@ struct locus_positions {
 /* Where values come from: one of rows, columns and paths; with none of them, positions are counted. */
 typedef struct locus_position_source {
     const int64_t *rows;                  /* [tokens, coordinates] */
-    const locus_position_column *columns; /* [coordinates] */
+    const locus_position_column *columns; /* [coordinates], as the caller has them: read one with _column */
+    locus_position_column column;         /* the one at work, where there are columns */
     const locus_path *const *paths;       /* [tokens] */
     uint32_t *nodes;                      /* the trie's node for each given node, of the column at work */
 } locus_position_source;
@@ -36,6 +37,10 @@ typedef struct locus_position_source {
 static inline bool has_branch(int64_t size, int64_t branch) {
     return branch != 0 && branch >= -size && branch <= size;
 }
+
+/* Column `index` of the caller's, at its size. */
+locus_status locus_positions_column(const locus_position_column *columns, size_t index, locus_position_column *column,
+                                    locus_error *error);
 
 /* Fills one coordinate of all sequences, whose runs are there; the paths, rows or columns have been checked, their
  * numbers have not. */

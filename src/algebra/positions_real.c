@@ -55,12 +55,13 @@ static locus_status round_down(const locus_packing *packing, const double *value
 
 locus_status locus_positions_create_real(locus_positions **positions, const locus_group *group,
                                          const locus_packing *packing, const double *values, locus_error *error) {
-    locus_status status = locus_positions_check(positions, group, packing, error);
+    locus_packing own;
+    locus_status status = locus_positions_check(positions, group, packing, &own, error);
     if (status == LOCUS_OK)
         status = check_axes(group, error);
     if (status != LOCUS_OK)
         return status;
-    const size_t coordinates = locus_group_coordinates(group), tokens = packing->offsets[packing->sequences];
+    const size_t coordinates = locus_group_coordinates(group), tokens = own.offsets[own.sequences];
     if (!values && tokens > 0)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "values",
                           "values is NULL: give a number for each token and coordinate");
@@ -71,9 +72,9 @@ locus_status locus_positions_create_real(locus_positions **positions, const locu
     if (!floors)
         return locus_fail_memory(error, bytes);
     bool whole = true;
-    status = round_down(packing, values, coordinates, floors, &whole, error);
+    status = round_down(&own, values, coordinates, floors, &whole, error);
     if (status == LOCUS_OK)
-        status = locus_positions_create(positions, group, packing, floors, error);
+        status = locus_positions_create(positions, group, &own, floors, error);
     if (status == LOCUS_OK && !whole)
         status = locus_positions_keep_reals(*positions, values, error);
     if (status != LOCUS_OK)

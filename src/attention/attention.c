@@ -102,6 +102,15 @@ static locus_status execute(attention_call call, attention_check *check, const l
     return locus_call_end(&running, check_and_run(&call, check, &running, error), error);
 }
 
+static locus_status take_tensors(locus_attention_tensors *own, const locus_attention_tensors *given,
+                                 locus_error *error) {
+    static const locus_sized kind = {sizeof *own, sizeof *own, "tensors"};
+    *own = (locus_attention_tensors){.size = sizeof *own};
+    if (!given)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "tensors", "tensors is NULL; give query, key, value and output");
+    return locus_sized_read(own, &kind, given, error);
+}
+
 /* ---- forward ---- */
 
 static locus_status check_forward(const attention_call *call, locus_error *error) {
@@ -117,8 +126,10 @@ static locus_status check_forward(const attention_call *call, locus_error *error
 locus_status locus_attention_forward(const locus_plan *plan, const locus_attention_options *options,
                                      const locus_attention_tensors *tensors, const locus_execution *execution,
                                      locus_error *error) {
-    const attention_call call = {.plan = plan, .options = options, .pass = LOCUS_PASS_FORWARD, .tensors = tensors};
-    return execute(call, check_forward, execution, error);
+    locus_attention_tensors own;
+    const locus_status status = take_tensors(&own, tensors, error);
+    const attention_call call = {.plan = plan, .options = options, .pass = LOCUS_PASS_FORWARD, .tensors = &own};
+    return status == LOCUS_OK ? execute(call, check_forward, execution, error) : status;
 }
 
 /* ---- backward ---- */
@@ -143,12 +154,15 @@ locus_status locus_attention_backward(const locus_plan *plan, const locus_attent
                                       locus_error *error) {
     static const locus_sized kind = {sizeof *gradients, sizeof *gradients, "gradients"};
     locus_attention_gradients own = {.size = sizeof own};
+    locus_attention_tensors taken;
     if (!gradients)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "gradients",
                           "gradients is NULL; give dL/do, and room for what is wanted");
-    const locus_status status = locus_sized_read(&own, &kind, gradients, error);
+    locus_status status = locus_sized_read(&own, &kind, gradients, error);
+    if (status == LOCUS_OK)
+        status = take_tensors(&taken, tensors, error);
     const attention_call call = {
-        .plan = plan, .options = options, .pass = LOCUS_PASS_BACKWARD, .tensors = tensors, .gradients = &own};
+        .plan = plan, .options = options, .pass = LOCUS_PASS_BACKWARD, .tensors = &taken, .gradients = &own};
     return status == LOCUS_OK ? execute(call, check_backward, execution, error) : status;
 }
 

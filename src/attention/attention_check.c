@@ -319,8 +319,6 @@ static size_t forward_list(const locus_plan *plan, const locus_attention_tensors
 locus_status locus_attention_check_tensors(const locus_plan *plan, const locus_attention_tensors *tensors,
                                            locus_pass pass, locus_error *error) {
     wanted list[5];
-    if (!tensors)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "tensors", "tensors is NULL; give query, key, value and output");
     return check_list(list, forward_list(plan, tensors, pass, list), error);
 }
 

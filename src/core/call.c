@@ -51,12 +51,12 @@ locus_status locus_call_check(locus_error *error) {
 static locus_status settle(locus_call *call, const locus_execution *execution, locus_error *error) {
     static const locus_sized kind = {sizeof(locus_execution), sizeof(locus_execution), "execution"};
     locus_execution own = locus_execution_default();
-    const locus_status status = locus_sized_read(&own, &kind, execution, error);
+    locus_executor executor;
+    locus_status status = locus_sized_read(&own, &kind, execution, error);
+    if (status == LOCUS_OK)
+        status = locus_executor_read(own.executor, "execution.executor", &executor, error);
     if (status != LOCUS_OK)
         return status;
-    if (own.executor && (!own.executor->run || own.executor->concurrency < 1))
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "execution",
-                          "execution.executor has no function to run loops, or a concurrency of 0");
     locus_call *outer = locus_this_thread.call;
     const size_t most = own.executor ? own.executor->concurrency
                         : outer      ? outer->workers

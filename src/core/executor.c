@@ -8,7 +8,9 @@
 #include "core/executor.h"
 
 #include "core/environment.h"
+#include "core/error.h"
 #include "core/pool.h"
+#include "core/sized.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -129,13 +131,29 @@ __attribute__((destructor)) static void stop_at_exit(void) {
 
 /* ---- settings ---- */
 
-locus_status locus_executor_set(const locus_executor *replacement) {
-    if (locus_this_thread.inside || (replacement && (!replacement->run || replacement->concurrency < 1)))
-        return LOCUS_ERROR_ARGUMENT;
+locus_status locus_executor_read(const locus_executor *given, const char *name, locus_executor *own,
+                                 locus_error *error) {
+    const locus_sized kind = {sizeof *own, sizeof *own, name};
+    *own = (locus_executor){.size = sizeof *own};
+    const locus_status status = locus_sized_read(own, &kind, given, error);
+    if (status != LOCUS_OK || !given || (own->run && own->concurrency > 0))
+        return status;
+    return locus_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s has no function to run loops, or a concurrency of 0",
+                      name);
+}
+
+locus_status locus_executor_set(const locus_executor *replacement, locus_error *error) {
+    locus_executor own;
+    const locus_status status = locus_executor_read(replacement, "executor", &own, error);
+    if (status != LOCUS_OK)
+        return status;
+    if (locus_this_thread.inside)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "executor",
+                          "the executor cannot be replaced from inside a task of its loops");
     pthread_once(&prepared, prepare);
     close_gate();
-    executor = replacement ? *replacement : (locus_executor){0};
-    atomic_store(&concurrency, replacement ? replacement->concurrency : atomic_load(&pool_threads));
+    executor = own;
+    atomic_store(&concurrency, replacement ? own.concurrency : atomic_load(&pool_threads));
     open_gate();
     return LOCUS_OK;
 }

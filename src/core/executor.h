@@ -25,6 +25,11 @@ const locus_executor *locus_executor_enter(void);
 size_t locus_executor_pool_threads(void);
 void locus_executor_leave(void);
 
+/* What a caller gave as `name`, at its size: ARGUMENT without a function or concurrency. `given` NULL: `own` has
+ * neither. */
+LOCUS_MUST_USE locus_status locus_executor_read(const locus_executor *given, const char *name, locus_executor *own,
+                                                locus_error *error);
+
 /* How many workers a loop may have, by the process's settings. */
 size_t locus_executor_concurrency(void);
 

@@ -3,6 +3,9 @@
  * that. */
 #include <locus/memory.h>
 
+#include "core/error.h"
+#include "core/sized.h"
+
 #include <stdlib.h>
 
 #if defined(_WIN32)
@@ -27,11 +30,20 @@ static void default_release(void *state, void *block, size_t bytes) {
     give_aligned(block);
 }
 
-static const locus_allocator default_allocator = {default_allocate, default_release, NULL};
-static locus_allocator current = {default_allocate, default_release, NULL};
+static const locus_allocator default_allocator = {sizeof(locus_allocator), default_allocate, default_release, NULL};
+static locus_allocator current = {sizeof(locus_allocator), default_allocate, default_release, NULL};
 
-void locus_allocator_set(const locus_allocator *allocator) {
-    current = allocator ? *allocator : default_allocator;
+locus_status locus_allocator_set(const locus_allocator *allocator, locus_error *error) {
+    static const locus_sized kind = {sizeof *allocator, sizeof *allocator, "allocator"};
+    locus_allocator own = default_allocator;
+    const locus_status status = locus_sized_read(&own, &kind, allocator, error);
+    if (status != LOCUS_OK)
+        return status;
+    if (!own.allocate || !own.release)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "allocator", "allocator.%s is NULL: give a function",
+                          own.allocate ? "release" : "allocate");
+    current = own;
+    return LOCUS_OK;
 }
 
 /* Allocators never see 0 bytes, so that NULL always means failure. */

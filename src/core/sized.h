@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Structs that callers fill in and that may grow at their end. Their first field is `size_t size`, sizeof of the struct
- * as the caller knows it, so that an older caller and a newer library understand each other, and the other way round:
+/* Structs that callers fill in, or have filled in, and that may grow at their end. Their first field is `size_t size`,
+ * sizeof of the struct as the caller knows it, so that an older caller and a newer library understand each other, and
+ * the other way round:
  *
  *   shorter than the library's    fields beyond it keep their defaults
  *   longer                        taken where all that the library does not know is 0, else refused
@@ -27,5 +28,13 @@ LOCUS_MUST_USE locus_status locus_sized_read(void *own, const locus_sized *kind,
 /* The same where a size of 0 will do. */
 LOCUS_MUST_USE locus_status locus_sized_read_or_zero(void *own, const locus_sized *kind, const void *given,
                                                      locus_error *error);
+
+/* Element `index` of an array whose elements are as long as the first one's size says. Begin with the first. */
+LOCUS_MUST_USE locus_status locus_sized_read_item(void *own, const locus_sized *kind, const void *array, size_t index,
+                                                  locus_error *error);
+
+/* The way back: `to`, whose size the caller filled in, gets so much of `own`, and 0 behind what the library knows.
+ * ARGUMENT for a size that no version has; nothing is written then. */
+LOCUS_MUST_USE locus_status locus_sized_write(void *to, const locus_sized *kind, const void *own, locus_error *error);
 
 #endif

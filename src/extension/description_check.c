@@ -151,9 +151,8 @@ static bool keeps_constraint(const locus_extension_parameter *parameter) {
 locus_status locus_description_parameter(const locus_encoding_description *own, size_t index,
                                          locus_extension_parameter *parameter, locus_error *error) {
     static const locus_sized kind = {sizeof *parameter, sizeof *parameter, "parameters"};
-    const char *at = (const char *)own->parameters + index * own->parameters[0].size;
     *parameter = (locus_extension_parameter){.size = sizeof *parameter};
-    return locus_sized_read(parameter, &kind, at, error);
+    return locus_sized_read_item(parameter, &kind, own->parameters, index, error);
 }
 
 static locus_status check_parameter(const locus_encoding_description *own, size_t index, locus_error *error) {

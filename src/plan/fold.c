@@ -8,6 +8,7 @@
 #include "plan/binding.h"
 
 #include "core/error.h"
+#include "core/sized.h"
 
 #include <locus/fold.h>
 
@@ -67,12 +68,13 @@ static locus_status find_parts(const locus_binding *binding, locus_fold_parts *p
 }
 
 locus_status locus_fold_measure(const locus_binding *binding, locus_fold_shape *shape, locus_error *error) {
+    static const locus_sized kind = {sizeof *shape, sizeof *shape, "shape"};
     locus_fold_parts parts;
     if (!shape)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "shape", "shape is NULL: give a place for the result");
-    locus_status status = find_parts(binding, &parts, error);
-    *shape = parts.shape;
-    return status;
+    const locus_status status = find_parts(binding, &parts, error);
+    const locus_status written = locus_sized_write(shape, &kind, &parts.shape, status == LOCUS_OK ? error : NULL);
+    return status == LOCUS_OK ? written : status;
 }
 
 /* ---- filling ---- */

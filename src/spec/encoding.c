@@ -142,6 +142,7 @@ locus_status locus_encoding_parameter_count(const locus_encoding *encoding, cons
 
 locus_status locus_encoding_parameter(const locus_encoding *encoding, const locus_shape *shape, size_t index,
                                       locus_parameter *parameter, locus_error *error) {
+    static const locus_sized kind = {sizeof *parameter, sizeof *parameter, "parameter"};
     locus_parameter_list list;
     if (!parameter)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "parameter", "parameter is NULL: give a place for the result");
@@ -151,8 +152,7 @@ locus_status locus_encoding_parameter(const locus_encoding *encoding, const locu
     if (index >= list.count)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "index", "there is no parameter %zu: the encoding has %zu",
                           index, list.count);
-    *parameter = list.items[index];
-    return LOCUS_OK;
+    return locus_sized_write(parameter, &kind, &list.items[index], error);
 }
 
 /* ---- tensors that stand for them ---- */

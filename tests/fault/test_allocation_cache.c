@@ -61,7 +61,7 @@ static locus_status live(life *l, size_t *steps, locus_error *error) {
         status = locus_cache_evict(cache, 0, 3, 4, l->shift, NULL, error);
         assert_int_equal(locus_cache_length(cache, 0), status == LOCUS_OK ? TOKENS - 4 : TOKENS);
     }
-    const locus_cache_fragment fragment = {cache, 0, 1, 9, l->shift};
+    const locus_cache_fragment fragment = {sizeof fragment, cache, 0, 1, 9, l->shift};
     if (status == LOCUS_OK) {
         status = locus_cache_insert(cache, 0, &fragment, NULL, error);
         assert_int_equal(locus_cache_length(cache, 0), status == LOCUS_OK ? TOKENS + 5 : TOKENS - 4);
@@ -121,14 +121,14 @@ static void run_life(const char *spec, const char *shift, ledger *books) {
 static void refused_memory_changes_nothing(void **state) {
     (void)state;
     ledger books = {0, 0, 0};
-    const locus_allocator allocator = {book_allocate, book_release, &books};
-    locus_allocator_set(&allocator);
+    const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, &books};
+    assert_int_equal(locus_allocator_set(&allocator, NULL), LOCUS_OK);
     run_life("roper + alibi", "-3", &books);
     run_life("algebraic(group=seq, decay=0.9)", "-3", &books);
     run_life("algebraic(group=grid:2, values=on)", "(1,-2)", &books);
     run_life("algebraic(group=tree:2, decay=0.9)", "1-2", &books);
     assert_int_equal(books.blocks, 0);
-    locus_allocator_set(NULL);
+    assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
 }
 
 int main(void) {

@@ -38,9 +38,11 @@ static void refuse_each(locus_status (*attempt)(locus_error *), size_t least) {
     for (size_t refused = 0;; refused++) {
         budget b = {.refused = refused};
         locus_error error = {0};
-        locus_allocator_set(&(locus_allocator){limited_allocate, limited_release, &b});
+        assert_int_equal(locus_allocator_set(
+                             &(locus_allocator){sizeof(locus_allocator), limited_allocate, limited_release, &b}, NULL),
+                         LOCUS_OK);
         locus_status status = attempt(&error);
-        locus_allocator_set(NULL);
+        assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
         assert_int_equal(b.live, 0);
         assert_int_equal(b.bytes, 0);
         if (b.calls <= refused) {
@@ -76,7 +78,8 @@ static locus_status make_positions(locus_error *error) {
     locus_status status = locus_group_parse("seq", &group, error);
     if (status != LOCUS_OK)
         return status;
-    status = locus_positions_create(&positions, group, &(locus_packing){2, offsets, lengths}, NULL, error);
+    status = locus_positions_create(&positions, group, &(locus_packing){sizeof(locus_packing), 2, offsets, lengths},
+                                    NULL, error);
     locus_group_destroy(&group);
     assert_true((status == LOCUS_OK) == (positions != NULL));
     if (status == LOCUS_OK) {
@@ -99,8 +102,8 @@ static locus_status make_real_positions(locus_error *error) {
     const size_t offsets[] = {0, 3, 7}, lengths[] = {2, 4};
     const double values[] = {0.5, 1, 0, -2.25, 3, 4, 5};
     locus_positions *positions = NULL;
-    locus_status status =
-        locus_positions_create_real(&positions, NULL, &(locus_packing){2, offsets, lengths}, values, error);
+    locus_status status = locus_positions_create_real(
+        &positions, NULL, &(locus_packing){sizeof(locus_packing), 2, offsets, lengths}, values, error);
     assert_true((status == LOCUS_OK) == (positions != NULL));
     locus_positions_destroy(&positions);
     return status;
@@ -117,15 +120,20 @@ static locus_status make_tree_positions(locus_error *error) {
         values[i] = axis[i] = (int64_t)i;
     }
     const size_t offsets[] = {0, NODES};
-    const locus_position_column columns[] = {
-        {.values = axis}, {.values = values, .branches = branches, .parents = parents, .node_count = NODES}};
+    const locus_position_column columns[] = {{.size = sizeof(locus_position_column), .values = axis},
+                                             {.size = sizeof(locus_position_column),
+                                              .values = values,
+                                              .branches = branches,
+                                              .parents = parents,
+                                              .node_count = NODES}};
     locus_group *group;
     locus_positions *positions;
     locus_path *path = NULL;
     locus_status status = locus_group_parse("seq*tree:3", &group, error);
     if (status != LOCUS_OK)
         return status;
-    status = locus_positions_create_columns(&positions, group, &(locus_packing){1, offsets, NULL}, columns, error);
+    status = locus_positions_create_columns(&positions, group,
+                                            &(locus_packing){sizeof(locus_packing), 1, offsets, NULL}, columns, error);
     locus_group_destroy(&group);
     assert_true((status == LOCUS_OK) == (positions != NULL));
     if (status == LOCUS_OK)
@@ -155,7 +163,8 @@ static locus_status work_with_paths(locus_error *error) {
         status = locus_path_distance(sum, back, &length, error);
     const locus_path *const paths[] = {sum, back};
     if (status == LOCUS_OK)
-        status = locus_positions_create_paths(&positions, group, &(locus_packing){1, offsets, NULL}, paths, error);
+        status = locus_positions_create_paths(&positions, group,
+                                              &(locus_packing){sizeof(locus_packing), 1, offsets, NULL}, paths, error);
     locus_positions_destroy(&positions);
     locus_path_destroy(&back);
     locus_path_destroy(&sum);
@@ -170,7 +179,9 @@ static void steps_can_be_taken_again(void **state) {
     (void)state;
     locus_trie *trie;
     budget b = {.refused = SIZE_MAX};
-    locus_allocator_set(&(locus_allocator){limited_allocate, limited_release, &b});
+    assert_int_equal(
+        locus_allocator_set(&(locus_allocator){sizeof(locus_allocator), limited_allocate, limited_release, &b}, NULL),
+        LOCUS_OK);
     assert_int_equal(locus_trie_create(&trie, NULL), LOCUS_OK);
     uint32_t node = LOCUS_TRIE_ROOT, refusals = 0;
     while (locus_trie_look(trie).count < 1000) {
@@ -190,7 +201,7 @@ static void steps_can_be_taken_again(void **state) {
     for (uint32_t i = 1; i < 1000; i++)
         assert_int_equal(locus_trie_look(trie).parent[i], i - 1);
     locus_trie_destroy(&trie);
-    locus_allocator_set(NULL);
+    assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
     assert_int_equal(b.live, 0);
     assert_int_equal(b.bytes, 0);
 }
@@ -199,7 +210,8 @@ static locus_status make_bad_positions(locus_error *error) {
     const size_t offsets[] = {0, 2};
     const int64_t values[] = {0, INT64_MAX};
     locus_positions *positions;
-    locus_status status = locus_positions_create(&positions, NULL, &(locus_packing){1, offsets, NULL}, values, error);
+    locus_status status = locus_positions_create(
+        &positions, NULL, &(locus_packing){sizeof(locus_packing), 1, offsets, NULL}, values, error);
     assert_null(positions);
     return status == LOCUS_ERROR_POSITION ? LOCUS_OK : status;
 }
@@ -240,9 +252,11 @@ static void paths_survive(void **state) {
 static void loops_allocate_nothing(void **state) {
     (void)state;
     budget b = {.refused = 0};
-    locus_allocator_set(&(locus_allocator){limited_allocate, limited_release, &b});
+    assert_int_equal(
+        locus_allocator_set(&(locus_allocator){sizeof(locus_allocator), limited_allocate, limited_release, &b}, NULL),
+        LOCUS_OK);
     assert_int_equal(run_loop(NULL), LOCUS_OK);
-    locus_allocator_set(NULL);
+    assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
     assert_int_equal(b.calls, 0);
 }
 

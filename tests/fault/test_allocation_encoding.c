@@ -109,7 +109,7 @@ static locus_status live(scene *s, locus_error *error) {
 
 static void test_all_fail(void **state) {
     (void)state;
-    const locus_allocator allocator = {book_allocate, book_release, NULL};
+    const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, NULL};
     const int64_t scattered[] = {3, 4, 900, 901, 2, 4, 5}, others[] = {0, 7, 9, 3};
     const char *const specs[] = {"sinusoidal + learned(size=1000)",
                                  "chebyshev(size=1000) + chebyshev(size=1000, site=output)",
@@ -131,7 +131,7 @@ static void test_all_fail(void **state) {
                                  "mixed(decay=0.9) + alibi(group=grid:2)",
                                  "string(values=on)",
                                  "liere + decay(group=grid:2, learned=on)"};
-    locus_allocator_set(&allocator);
+    assert_int_equal(locus_allocator_set(&allocator, NULL), LOCUS_OK);
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         scene s = {.spec = specs[i], .shape = rig_shape(2, 6, 0, 8)};
         rig r;
@@ -168,13 +168,13 @@ static void test_all_fail(void **state) {
     }
     assert_int_equal(books.blocks, 0);
     assert_int_equal(books.bytes, 0);
-    locus_allocator_set(NULL);
+    assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
 }
 
 static void test_patterns_fail(void **state) {
     (void)state;
-    const locus_allocator allocator = {book_allocate, book_release, NULL};
-    locus_allocator_set(&allocator);
+    const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, NULL};
+    assert_int_equal(locus_allocator_set(&allocator, NULL), LOCUS_OK);
     bool done = false;
     for (size_t refuse = 1; !done; refuse++) {
         locus_pattern *pattern = NULL;
@@ -195,13 +195,13 @@ static void test_patterns_fail(void **state) {
         assert_true(refuse < 1000);
     }
     books.refuse = 0;
-    locus_allocator_set(NULL);
+    assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
 }
 
 /* Execution asks for no memory at all. */
 static void test_execution_allocates_nothing(void **state) {
     (void)state;
-    const locus_allocator allocator = {book_allocate, book_release, NULL};
+    const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, NULL};
     const char *const specs[] = {"algebraic(values=on)",
                                  "rope(learned=on)",
                                  "rope(axes=2, pairs=half, scaling=yarn, factor=2, original=64)",
@@ -214,7 +214,7 @@ static void test_execution_allocates_nothing(void **state) {
                                  "liere",
                                  "learned + sinusoidal"};
     const size_t count = sizeof specs / sizeof specs[0];
-    locus_allocator_set(&allocator);
+    assert_int_equal(locus_allocator_set(&allocator, NULL), LOCUS_OK);
     for (size_t i = 0; i < count; i++) {
         rig r;
         float x[50 * 16] = {0}, g[50 * 16] = {0};
@@ -238,7 +238,7 @@ static void test_execution_allocates_nothing(void **state) {
         rig_workspace_free(workspace);
         rig_close(&r);
     }
-    locus_allocator_set(NULL);
+    assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
 }
 
 int main(void) {

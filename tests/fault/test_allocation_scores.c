@@ -53,15 +53,15 @@ static void refuse_all(rig *r, ledger *books, const char *group) {
 static void test_scores_on_line(void **state) {
     (void)state;
     ledger books = {0, 0, 0};
-    const locus_allocator allocator = {book_allocate, book_release, &books};
+    const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, &books};
     rig r;
-    locus_allocator_set(&allocator);
+    assert_int_equal(locus_allocator_set(&allocator, NULL), LOCUS_OK);
     rig_open(&r, "fire(hidden=5) + cope(max=3) + temperature + scores(window=4, chunk=9, sinks=on)",
              rig_shape(2, 4, 0, 0), NULL, 9);
     refuse_all(&r, &books, "seq");
     rig_close(&r);
     assert_int_equal(books.blocks, 0);
-    locus_allocator_set(NULL);
+    assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
 }
 
 static void test_scores(void **state) {
@@ -69,8 +69,8 @@ static void test_scores(void **state) {
     static const char *const groups[] = {"seq", "cycle:9", "grid:2", "tree:3", "seq*tree:2"};
     const size_t short_one[] = {7, 9}, long_one[] = {1500, 9};
     ledger books = {0, 0, 0};
-    const locus_allocator allocator = {book_allocate, book_release, &books};
-    locus_allocator_set(&allocator);
+    const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, &books};
+    assert_int_equal(locus_allocator_set(&allocator, NULL), LOCUS_OK);
     for (size_t g = 0; g < sizeof groups / sizeof groups[0]; g++)
         for (int way = 0; way < 6; way++) {
             const bool size = way % 2 == 1;
@@ -93,7 +93,7 @@ static void test_scores(void **state) {
             rig_close(&r);
         }
     assert_int_equal(books.blocks, 0);
-    locus_allocator_set(NULL);
+    assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
 }
 
 /* What terms keep of their parameters, each allocation of it refused. */
@@ -134,23 +134,23 @@ static void test_bindings(void **state) {
                                         "own-turn",
                                         "relative(window=2, values=on)"};
     ledger books = {0, 0, 0};
-    const locus_allocator allocator = {book_allocate, book_release, &books};
-    locus_allocator_set(&allocator);
+    const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, &books};
+    assert_int_equal(locus_allocator_set(&allocator, NULL), LOCUS_OK);
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++)
         refuse_binding(specs[i], &books);
     assert_int_equal(books.blocks, 0);
-    locus_allocator_set(NULL);
+    assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
 }
 
 /* Nothing is registered until all of it is copied. What was registered stays. */
 static void test_registration(void **state) {
     (void)state;
     ledger books = {0, 0, 0};
-    const locus_allocator allocator = {book_allocate, book_release, &books};
+    const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, &books};
     const size_t before = locus_encoding_registry_size();
     locus_status status = LOCUS_ERROR_MEMORY;
     size_t refuse = 0;
-    locus_allocator_set(&allocator);
+    assert_int_equal(locus_allocator_set(&allocator, NULL), LOCUS_OK);
     while (status != LOCUS_OK) {
         static const locus_option_info options[] = {
             OWN_GROUP("seq"), {"most", "integer", "3", "longest", LOCUS_OPTION_INTEGER, 1, 9, false}};
@@ -185,7 +185,7 @@ static void test_registration(void **state) {
     }
     assert_true(refuse > 6);
     assert_int_equal(locus_encoding_registry_size(), before + 2);
-    locus_allocator_set(NULL);
+    assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
 }
 
 int main(void) {

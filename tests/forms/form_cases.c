@@ -259,8 +259,12 @@ static bool write_attention(const form_case *own) {
     case_tensor v = tensor_of(own->keys, shape->kv_heads, shape->value_dim, own->noise);
     case_tensor o = tensor_of(own->queries, shape->heads, shape->value_dim, NULL);
     case_tensor lse = tensor_of(own->queries, 0, shape->heads, NULL);
-    const locus_attention_tensors tensors = {
-        .query = &q.view, .key = &k.view, .value = &v.view, .output = &o.view, .log_sum_exp = &lse.view};
+    const locus_attention_tensors tensors = {.size = sizeof tensors,
+                                             .query = &q.view,
+                                             .key = &k.view,
+                                             .value = &v.view,
+                                             .output = &o.view,
+                                             .log_sum_exp = &lse.view};
     locus_attention_options options = locus_attention_default();
     options.mask = own->causal ? LOCUS_MASK_CAUSAL : LOCUS_MASK_FULL;
     const locus_execution execution =
@@ -368,6 +372,7 @@ static locus_binding *bind(const locus_encoding *encoding, const locus_shape *sh
         fail("parameters", error.message);
     for (size_t i = 0; i < own->count; i++) {
         locus_parameter *info = &own->info[i];
+        info->size = sizeof *info;
         if (locus_encoding_parameter(encoding, shape, i, info, &error) != LOCUS_OK)
             fail("parameters", error.message);
         tensors[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info->rank, info->shape);
@@ -385,7 +390,7 @@ static void write_named(const char *spec, size_t tokens, size_t dim, int64_t ste
     const locus_shape shape = {
         .size = sizeof shape, .heads = 8, .kv_heads = 8, .head_dim = dim, .value_dim = dim, .model_dim = 8};
     const size_t offsets[] = {0, tokens}, spans[] = {0, tokens, 0, tokens};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     int64_t *values = reference_zeros(tokens, sizeof *values);
     chooser noise = chooser_of_seed(tokens);
     locus_encoding *encoding = NULL;

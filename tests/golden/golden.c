@@ -87,7 +87,7 @@ void golden_parameters_read(golden_parameters *parameters, const golden_file *go
     golden_ok(locus_encoding_parameter_count(encoding, shape, &parameters->count, error));
     assert_true(parameters->count <= 8);
     for (size_t i = 0; i < parameters->count; i++) {
-        locus_parameter info;
+        locus_parameter info = {.size = sizeof info};
         golden_ok(locus_encoding_parameter(encoding, shape, i, &info, error));
         (void)snprintf(parameters->names[i], sizeof parameters->names[i], "%s", info.name);
         char key[128];
@@ -127,7 +127,7 @@ locus_positions *golden_positions(const lab_array *values, const lab_array *offs
         for (size_t i = 0; i <= sequences; i++)
             bounds[i] = (size_t)((const int64_t *)offsets->data)[i];
     }
-    locus_packing packing = {sequences, bounds, NULL};
+    locus_packing packing = {sizeof packing, sequences, bounds, NULL};
     locus_positions *positions = NULL;
     golden_ok(locus_positions_create(&positions, NULL, &packing, values->data, error));
     if (offsets != NULL)

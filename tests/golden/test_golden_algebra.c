@@ -14,7 +14,7 @@
 
 enum { HEADS = 2, TOKENS = 12, MOST_COORDINATES = 8 };
 static const size_t offsets[] = {0, 5, TOKENS};
-static const locus_packing packing = {2, offsets, NULL};
+static const locus_packing packing = {sizeof packing, 2, offsets, NULL};
 
 typedef struct golden_case {
     const golden_file *golden;
@@ -66,6 +66,7 @@ static locus_positions *read_positions(const golden_case *c, const char *what) {
     assert_in_range(count, 1, MOST_COORDINATES);
     bool trees = false;
     for (size_t i = 0; i < count; i++) {
+        columns[i].size = sizeof *columns;
         if (locus_group_coordinate(group, i).kind == LOCUS_COORDINATE_TREE) {
             const lab_array *begin = find_column(c, what, i, ".starts");
             assert_int_equal(lab_array_count(begin), TOKENS + 1);
@@ -184,7 +185,7 @@ static void check_attention(golden_case *c, bool wide) {
     locus_workspace workspace = {NULL, forward > backward ? forward : backward};
     workspace.data = locus_allocate(workspace.bytes + 1);
     assert_non_null(workspace.data);
-    const locus_attention_tensors tensors = {&q, &k, &v, &o, &log_sum_exp};
+    const locus_attention_tensors tensors = {sizeof tensors, &q, &k, &v, &o, &log_sum_exp};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &go,
                                                  .query = &dq,

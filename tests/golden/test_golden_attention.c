@@ -45,7 +45,7 @@ static void execute(const golden_file *golden, size_t index, const locus_plan *p
     size_t backward = locus_attention_workspace(plan, &options, dtype, LOCUS_PASS_BACKWARD, NULL);
     locus_workspace workspace = {NULL, forward > backward ? forward : backward};
     workspace.data = locus_allocate(workspace.bytes + 1);
-    locus_attention_tensors tensors = {&t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &log_sum_exp};
+    locus_attention_tensors tensors = {sizeof tensors, &t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &log_sum_exp};
     locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                            .output = &t[OUTPUT_GRADIENT],
                                            .query = &t[QUERY_GRADIENT],

@@ -41,8 +41,8 @@ static locus_plan *plan_of(size_t sequences, const locus_tensor *t) {
     golden_ok(locus_encoding_parse("none", &encoding, error));
     golden_ok(locus_binding_create(&binding, encoding, &shape, NULL, 0, error));
     for (size_t i = 0; i < 2; i++)
-        golden_ok(
-            locus_positions_create(&positions[i], NULL, &(locus_packing){sequences, offsets[i], NULL}, NULL, error));
+        golden_ok(locus_positions_create(
+            &positions[i], NULL, &(locus_packing){sizeof(locus_packing), sequences, offsets[i], NULL}, NULL, error));
     golden_ok(locus_plan_create(&plan, binding, positions[0], positions[1], error));
     locus_positions_destroy(&positions[0]);
     locus_positions_destroy(&positions[1]);
@@ -66,7 +66,7 @@ static void check_case(const golden_file *golden, size_t index, locus_dtype dtyp
     const size_t backward = locus_attention_workspace(plan, &options, dtype, LOCUS_PASS_BACKWARD, NULL);
     locus_workspace workspace = {NULL, forward > backward ? forward : backward};
     workspace.data = locus_allocate(workspace.bytes);
-    const locus_attention_tensors tensors = {&t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &sums};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &sums};
     const locus_attention_gradients gradients = {.size = sizeof gradients,
                                                  .output = &t[OUTPUT_GRADIENT],
                                                  .query = &t[QUERY_GRADIENT],

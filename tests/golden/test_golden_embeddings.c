@@ -44,7 +44,7 @@ static void subject_place(subject *s, locus_positions *positions) {
 /* One sequence on seq; whole numbers as integers. */
 static void subject_place_numbers(subject *s, const double *values, size_t count) {
     const size_t offsets[] = {0, count};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
     locus_positions *positions = NULL;
     int64_t *integers = calloc(count + 1, sizeof *integers);
     bool whole = true;
@@ -119,12 +119,12 @@ static locus_positions *words_of(const golden_file *golden, size_t index, const 
     const lab_array *starts = golden_array(golden, index, "starts"),
                     *branches = golden_array(golden, index, "branches");
     const size_t tokens = lab_array_count(starts) - 1, offsets[] = {0, tokens};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
     size_t *bounds = calloc(tokens + 1, sizeof *bounds);
     assert_non_null(bounds);
     for (size_t i = 0; i <= tokens; i++)
         bounds[i] = (size_t)((const int64_t *)starts->data)[i];
-    const locus_position_column column = {.branches = branches->data, .starts = bounds};
+    const locus_position_column column = {.size = sizeof column, .branches = branches->data, .starts = bounds};
     locus_positions *positions = NULL;
     golden_ok(locus_positions_create_columns(&positions, group, &packing, &column, error));
     free(bounds);

@@ -47,7 +47,7 @@ static void forget(imported *model) {
 /* Token a·dim + i carries e_i at one step along axis a. */
 static double *turn_units(const imported *model, size_t axes, size_t length) {
     const size_t dim = model->config.head_dim, tokens = axes * dim, offsets[2] = {0, tokens};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     const locus_shape shape = {.heads = 1, .head_dim = dim};
     locus_plan_options options = locus_plan_options_default();
     int64_t *values = calloc(tokens * axes, sizeof *values);

@@ -73,7 +73,7 @@ static locus_plan *plan_of(const golden_file *golden, size_t index, const layer 
     locus_plan *plan = NULL;
     const lab_array *given = golden_array(golden, index, "positions");
     const size_t offsets[2] = {0, own->tokens};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     golden_ok(locus_encoding_parse(golden_text(golden, index, "spec"), &encoding, error));
     golden_parameters_read(parameters, golden, index, encoding, &own->shape, LOCUS_FLOAT64);
     golden_ok(locus_binding_create(binding, encoding, &own->shape, parameters->values, parameters->count, error));
@@ -92,7 +92,7 @@ static void attend(const golden_file *golden, size_t index, const layer *own, lo
     options.mask = strcmp(golden_text(golden, index, "mask"), "causal") == 0 ? LOCUS_MASK_CAUSAL : LOCUS_MASK_FULL;
     const size_t bytes = locus_attention_workspace(plan, &options, dtype, LOCUS_PASS_FORWARD, NULL);
     locus_workspace workspace = {locus_allocate(bytes), bytes};
-    const locus_attention_tensors tensors = {&own->query, &own->key, &own->value, &own->output, NULL};
+    const locus_attention_tensors tensors = {sizeof tensors, &own->query, &own->key, &own->value, &own->output, NULL};
     assert_non_null(workspace.data);
     const locus_execution execution = locus_execution_in(workspace);
     golden_ok(locus_attention_forward(plan, &options, &tensors, &execution, error));

@@ -17,7 +17,7 @@
 static locus_positions *counted(size_t tokens) {
     locus_positions *positions = NULL;
     const size_t offsets[2] = {0, tokens};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     golden_ok(locus_positions_create(&positions, NULL, &packing, NULL, error));
     return positions;
 }
@@ -53,7 +53,7 @@ static void check_case(const golden_file *golden, size_t index, locus_dtype dtyp
     options.cap = strtod(golden_text(golden, index, "cap"), NULL);
     const size_t bytes = locus_attention_workspace(plan, &options, dtype, LOCUS_PASS_FORWARD, NULL);
     const locus_workspace workspace = {locus_allocate(bytes), bytes};
-    const locus_attention_tensors tensors = {&inputs[0], &inputs[1], &inputs[2], &output, NULL};
+    const locus_attention_tensors tensors = {sizeof tensors, &inputs[0], &inputs[1], &inputs[2], &output, NULL};
     assert_non_null(workspace.data);
     const locus_execution execution = locus_execution_in(workspace);
     golden_ok(locus_attention_forward(plan, &options, &tensors, &execution, error));

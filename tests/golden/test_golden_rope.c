@@ -31,7 +31,7 @@ typedef struct rope_case {
 static void open_case(rope_case *c, const char *spec, locus_shape shape, size_t length) {
     locus_plan_options options = locus_plan_options_default();
     const size_t offsets[] = {0, 1};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     const int64_t one = 1;
     options.length = length;
     golden_ok(locus_encoding_parse(spec, &c->encoding, error));
@@ -92,7 +92,7 @@ static void check_frequencies(const golden_file *golden, size_t index) {
 
 static locus_positions *positions_of(const lab_array *array) {
     const size_t tokens = (size_t)array->shape[0], offsets[] = {0, tokens};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     locus_positions *positions = NULL;
     locus_group *group = NULL;
     if (array->rank == 2)

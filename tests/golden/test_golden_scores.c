@@ -26,7 +26,7 @@ typedef struct term_rig {
 
 static locus_positions *line(const int64_t *values, size_t count) {
     const size_t offsets[] = {0, count};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     locus_positions *positions = NULL;
     golden_ok(locus_positions_create(&positions, NULL, &packing, values, error));
     return positions;
@@ -109,7 +109,7 @@ static void check_buckets(const golden_file *golden, size_t index) {
     double numbers[4096];
     const locus_shape shape = {.heads = 1, .head_dim = 8};
     locus_encoding *encoding = NULL;
-    locus_parameter info;
+    locus_parameter info = {.size = sizeof info};
     for (size_t i = 0; i < 4096; i++)
         numbers[i] = (double)i;
     golden_ok(locus_encoding_parse(spec, &encoding, error));
@@ -151,7 +151,7 @@ static void execute(const golden_file *golden, size_t index, const locus_plan *p
     const size_t backward = locus_attention_workspace(plan, &options, dtype, LOCUS_PASS_BACKWARD, NULL);
     locus_workspace workspace = {NULL, forward > backward ? forward : backward};
     workspace.data = locus_allocate(workspace.bytes + 1);
-    const locus_attention_tensors tensors = {&t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &log_sum_exp};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &log_sum_exp};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &t[OUTPUT_GRADIENT],
                                                  .query = &t[QUERY_GRADIENT],

@@ -46,7 +46,7 @@ static void run(merge *m, part *p, bool backward) {
                        gl = sums(p->gl);
     const locus_tensor dq = rows(p->dq, QUERIES, HEADS), dk = rows(p->dk, p->keys, KV_HEADS),
                        dv = rows(p->dv, p->keys, KV_HEADS);
-    const locus_attention_tensors tensors = {&q, &k, &v, &o, &l};
+    const locus_attention_tensors tensors = {sizeof tensors, &q, &k, &v, &o, &l};
     const locus_attention_gradients gradients = {.size = sizeof gradients,
                                                  .output = &go,
                                                  .query = &dq,

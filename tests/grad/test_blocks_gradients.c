@@ -14,7 +14,7 @@ static const int64_t places[TOKENS][AXES] = {{0, 0, 0}, {0, 1, -2},  {0, 2, 5}, 
 
 static locus_positions *positions_of(const locus_group *group) {
     const size_t axes = locus_group_coordinates(group), offsets[] = {0, TOKENS};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
     int64_t values[TOKENS * AXES];
     locus_positions *positions = NULL;
     assert_true(axes <= AXES);
@@ -103,7 +103,7 @@ static void check_rows(const char *spec, locus_shape shape, locus_role role) {
     enum { COUNT = 75 };
     gradient_case c = {.role = role, .tokens = COUNT, .reach = 64, .steep = 8}; /* more tokens to sum */
     const size_t offsets[] = {0, COUNT};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
     locus_positions *positions = NULL;
     int64_t values[COUNT][2];
     for (int64_t t = 0; t < COUNT; t++) {
@@ -143,7 +143,7 @@ static void check_standing(const char *spec, locus_shape shape, locus_role role)
     static const int64_t stands[4][AXES] = {{3, -5, 2}, {-7, 4, 11}, {0, 9, -1}, {33, 0, 6}};
     gradient_case c = {.role = role, .tokens = COUNT, .reach = 64, .steep = 8};
     const size_t offsets[] = {0, COUNT};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
     locus_positions *positions = NULL;
     int64_t values[COUNT * AXES];
     rig_bind(&c.r, spec, shape, 7);

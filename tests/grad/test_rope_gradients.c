@@ -11,7 +11,7 @@ static const int64_t whole[TOKENS][3] = {{0, 0, 0},  {1, 5, -2}, {-3, 2, 2},  {7
 
 static locus_positions *make_positions(const locus_encoding *encoding, bool real) {
     const size_t offsets[] = {0, TOKENS}, axes = locus_group_coordinates(locus_encoding_group(encoding));
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     locus_positions *positions = NULL;
     int64_t values[TOKENS * 3];
     double reals[TOKENS * 3];
@@ -90,7 +90,7 @@ static void learned_operators_follow_real_positions(void **state) {
         check_spec(specs[i], rig_shape(2, 4, 0, 0), true, LOCUS_ROLE_KEY);
     enum { ROW = 24 };
     const size_t offsets[] = {0, ROW};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     double places[ROW];
     for (size_t t = 0; t < ROW; t++)
         places[t] = t < 18 ? 6.75 : 6.25;

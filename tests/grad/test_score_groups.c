@@ -53,7 +53,7 @@ static void run(scene *s, bool backward) {
     double *log_sum_exp = calloc(s->tokens * HEADS, sizeof *log_sum_exp);
     locus_tensor lse = locus_tensor_view(log_sum_exp, LOCUS_FLOAT64, 2, sums);
     v.data = s->v, o.data = s->o, go.data = s->go, dq.data = s->dq, dk.data = s->dk, dv.data = s->dv;
-    const locus_attention_tensors tensors = {&q, &k, &v, &o, &lse};
+    const locus_attention_tensors tensors = {sizeof tensors, &q, &k, &v, &o, &lse};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &go,
                                                  .query = &dq,

@@ -22,12 +22,12 @@ static int rotate(const char *spec) {
     locus_binding *binding = NULL;
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
-    locus_parameter parameter;
+    locus_parameter parameter = {.size = sizeof parameter};
     locus_tensor values;
     float learned[64];
     size_t count = 0;
     locus_error error;
-    locus_packing packing = {1, offsets, NULL};
+    locus_packing packing = {sizeof packing, 1, offsets, NULL};
     locus_shape shape = locus_shape_default();
     locus_workspace workspace;
     shape.heads = 1;

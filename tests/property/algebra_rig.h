@@ -84,7 +84,7 @@ static inline locus_path *algebra_sum(const locus_path *a, const locus_path *b) 
 /* One sequence of paths. */
 static inline locus_positions *algebra_positions(const locus_group *group, locus_path *const *paths, size_t count) {
     const size_t offsets[] = {0, count};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
     locus_positions *positions = NULL;
     rig_ok(locus_positions_create_paths(&positions, group, &packing, (const locus_path *const *)paths, error));
     return positions;
@@ -173,7 +173,7 @@ static inline void algebra_attend(const rig *r, const algebra_attention *a) {
     locus_workspace workspace = {NULL, forward > backward ? forward : backward};
     workspace.data = locus_allocate(workspace.bytes + 1);
     assert_true(workspace.data && log_sum_exp.data);
-    const locus_attention_tensors tensors = {&t[0], &t[1], &t[2], &t[4], &log_sum_exp};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[0], &t[1], &t[2], &t[4], &log_sum_exp};
     const locus_execution execution = locus_execution_in(workspace);
     rig_ok(locus_attention_forward(r->plan, &options, &tensors, &execution, error));
     if (a->go) {

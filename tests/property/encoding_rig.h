@@ -52,7 +52,7 @@ static inline locus_shape rig_shape(size_t heads, size_t head_dim, size_t value_
 /* One sequence; values NULL: 0, 1, 2, … */
 static inline locus_positions *rig_positions(const int64_t *values, size_t count) {
     const size_t offsets[] = {0, count};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
     locus_positions *positions = NULL;
     rig_ok(locus_positions_create(&positions, NULL, &packing, values, error));
     return positions;
@@ -66,6 +66,7 @@ static inline void rig_bind(rig *r, const char *spec, locus_shape shape, uint64_
     rig_ok(locus_encoding_parameter_count(r->encoding, &shape, &r->count, error));
     assert_true(r->count <= RIG_TENSORS);
     for (size_t i = 0; i < r->count; i++) {
+        r->info[i].size = sizeof *r->info;
         rig_ok(locus_encoding_parameter(r->encoding, &shape, i, &r->info[i], error));
         size_t elements = rig_elements(&r->info[i]);
         double *values = calloc(elements, sizeof *values), *gradients = calloc(elements, sizeof *gradients);

@@ -40,8 +40,9 @@ static inline void group_draw_column(const locus_coordinate *coordinate, const g
         else if (!tree)
             values[t] = (int64_t)group_random(state, (uint64_t)coordinate->size);
     }
-    *column = tree ? (locus_position_column){.branches = values, .starts = starts}
-                   : (locus_position_column){.values = values};
+    *column = tree
+                  ? (locus_position_column){.size = sizeof(locus_position_column), .branches = values, .starts = starts}
+                  : (locus_position_column){.size = sizeof(locus_position_column), .values = values};
     if (!tree)
         free(starts);
 }
@@ -62,7 +63,7 @@ static inline locus_positions *group_positions(const group_drawing *drawing, uin
         group_draw_column(&coordinate, drawing, offsets[drawing->sequences], &own, &columns[c]);
     }
     *state += (uint64_t)1 << 32;
-    const locus_packing packing = {drawing->sequences, offsets, drawing->lengths};
+    const locus_packing packing = {sizeof packing, drawing->sequences, offsets, drawing->lengths};
     rig_ok(locus_positions_create_columns(&positions, group, &packing, columns, error));
     for (size_t c = 0; c < count; c++) {
         free((void *)(uintptr_t)columns[c].values);

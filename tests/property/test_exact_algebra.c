@@ -12,7 +12,7 @@ static const int64_t periods[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 97, 360, 1000, 409
 
 static locus_positions *values_on(const char *group_text, const int64_t *values, size_t count) {
     const size_t offsets[] = {0, count};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
     locus_group *group = algebra_group(group_text);
     locus_positions *positions = NULL;
     rig_ok(locus_positions_create(&positions, group, &packing, values, error));
@@ -219,9 +219,12 @@ static void draw_nodes(tree_nodes *tree, enum tree_shape shape, uint64_t *state)
 
 static locus_positions *node_positions(const tree_nodes *tree) {
     const size_t offsets[] = {0, NODES};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
-    const locus_position_column column = {
-        .values = tree->at, .branches = tree->branches, .parents = tree->parents, .node_count = NODES};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_position_column column = {.size = sizeof column,
+                                          .values = tree->at,
+                                          .branches = tree->branches,
+                                          .parents = tree->parents,
+                                          .node_count = NODES};
     locus_group *group = algebra_group("tree:2");
     locus_positions *positions = NULL;
     rig_ok(locus_positions_create_columns(&positions, group, &packing, &column, error));
@@ -367,10 +370,16 @@ static void test_positions_however_given(void **state) {
     for (size_t i = 0; i < ALL; i++)
         x[i] = rig_random(&random);
     const size_t offsets[] = {0, 25, COUNT};
-    const locus_packing packing = {.sequences = 2, .offsets = offsets, .lengths = NULL};
-    const locus_position_column by_words[] = {{.values = values}, {.branches = words, .starts = starts}};
-    const locus_position_column by_nodes[] = {
-        {.values = values}, {.values = at, .branches = branches, .parents = parents, .node_count = nodes}};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 2, .offsets = offsets, .lengths = NULL};
+    const locus_position_column by_words[] = {
+        {.size = sizeof(locus_position_column), .values = values},
+        {.size = sizeof(locus_position_column), .branches = words, .starts = starts}};
+    const locus_position_column by_nodes[] = {{.size = sizeof(locus_position_column), .values = values},
+                                              {.size = sizeof(locus_position_column),
+                                               .values = at,
+                                               .branches = branches,
+                                               .parents = parents,
+                                               .node_count = nodes}};
     for (size_t way = 0; way < 3; way++) {
         locus_positions *positions = NULL;
         rig r;

@@ -436,10 +436,10 @@ static void words_nodes_and_paths_agree(void **state) {
             paths[i] = path_of_word(group, &words[i]);
         }
         const size_t offsets[] = {0, TOKENS / 2, TOKENS};
-        const locus_packing packing = {2, offsets, NULL};
-        const locus_position_column by_words = {.branches = letters, .starts = starts};
+        const locus_packing packing = {sizeof packing, 2, offsets, NULL};
+        const locus_position_column by_words = {.size = sizeof by_words, .branches = letters, .starts = starts};
         const locus_position_column by_nodes = {
-            .values = values, .branches = branches, .parents = parents, .node_count = TOKENS};
+            .size = sizeof by_nodes, .values = values, .branches = branches, .parents = parents, .node_count = TOKENS};
         locus_positions *p[3];
         assert_int_equal(locus_positions_create_columns(&p[0], group, &packing, &by_words, NULL), LOCUS_OK);
         assert_int_equal(locus_positions_create_columns(&p[1], group, &packing, &by_nodes, NULL), LOCUS_OK);
@@ -475,7 +475,8 @@ static void products_round_trip(void **state) {
             paths[i] = random_path(group, (uint64_t)1 << 62, 6);
         const size_t offsets[] = {0, 3, 8};
         locus_positions *p;
-        assert_int_equal(locus_positions_create_paths(&p, group, &(locus_packing){2, offsets, NULL},
+        assert_int_equal(locus_positions_create_paths(&p, group,
+                                                      &(locus_packing){sizeof(locus_packing), 2, offsets, NULL},
                                                       (const locus_path *const *)paths, NULL),
                          LOCUS_OK);
         for (size_t i = 0; i < 8; i++) {

@@ -10,7 +10,7 @@
 
 static locus_positions *place_points(const locus_group *group, const int64_t *values, size_t count) {
     const size_t offsets[] = {0, count};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
     locus_positions *positions = NULL;
     rig_ok(locus_positions_create(&positions, group, &packing, values, error));
     return positions;

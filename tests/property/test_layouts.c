@@ -216,7 +216,8 @@ static locus_status run_attention(const drawn_world *world, const locus_attentio
                                   const drawn_bias *bias, bool learns, locus_error *error) {
     const locus_dtype dtype = all->wants[Q].dtype;
     const drawn_tensor *of = all->of;
-    const locus_attention_tensors told = {&of[Q].view, &of[K].view, &of[V].view, &of[O].view, &of[LSE].view};
+    const locus_attention_tensors told = {sizeof told, &of[Q].view, &of[K].view,
+                                          &of[V].view, &of[O].view, &of[LSE].view};
     const locus_attention_gradients gradients = {.size = sizeof gradients,
                                                  .output = &of[GO].view,
                                                  .query = &of[GQ].view,

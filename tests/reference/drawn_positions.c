@@ -97,12 +97,15 @@ static void draw_words(const position_drawing *d, const locus_coordinate *coordi
         starts[t + 1] = starts[t] + told;
     }
     if (choose_chance(d->choices, 30)) {
-        *column = (locus_position_column){
-            .values = values, .branches = nodes.branches, .parents = parents, .node_count = nodes.count};
+        *column = (locus_position_column){.size = sizeof(locus_position_column),
+                                          .values = values,
+                                          .branches = nodes.branches,
+                                          .parents = parents,
+                                          .node_count = nodes.count};
         free(letters);
         free(starts);
     } else {
-        *column = (locus_position_column){.branches = letters, .starts = starts};
+        *column = (locus_position_column){.size = sizeof(locus_position_column), .branches = letters, .starts = starts};
         free(nodes.branches);
         free(parents);
         free(values);
@@ -144,7 +147,7 @@ static locus_status hand_over(const position_drawing *d, const locus_packing *pa
         }
         int64_t *values = reference_zeros(tokens, sizeof *values);
         draw_values(d, &coordinate, c, values, column);
-        columns[c].values = values;
+        columns[c] = (locus_position_column){.size = sizeof *columns, .values = values};
         for (size_t t = 0; t < tokens; t++)
             reals[t * count + c] = column[t];
     }
@@ -173,7 +176,7 @@ static bool only_axes(const locus_group *group) {
 bool drawn_side_make(drawn_side *side, const locus_group *group, chooser *choices, size_t sequences,
                      const size_t *lengths, int64_t reach, locus_error *error) {
     const bool gaps = lay_out(side, choices, sequences, lengths);
-    const locus_packing packing = {sequences, side->first, gaps ? side->count : NULL};
+    const locus_packing packing = {sizeof packing, sequences, side->first, gaps ? side->count : NULL};
     position_drawing d = {.side = side, .group = group, .choices = choices, .reach = reach};
     d.natural = reach == 0;
     d.real = only_axes(group) && choose_chance(choices, 12);

@@ -58,6 +58,7 @@ static bool take_parameters(drawn_world *world, chooser *choices, locus_error *e
     }
     for (size_t i = 0; i < world->tensor_count; i++) {
         locus_parameter *info = &world->info[i];
+        info->size = sizeof *info;
         if (locus_encoding_parameter(world->spec.encoding, &world->asked, i, info, error) != LOCUS_OK)
             return false;
         world->elements[i] = 1;

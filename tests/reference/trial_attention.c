@@ -271,7 +271,8 @@ static void make_tensors(attention_call *call, chooser *choices, attention_tenso
     }
     drawn_tensor_watch(&t->o);
     drawn_tensor_watch(&t->lse);
-    t->views = (locus_attention_tensors){&t->in[Q].view, &t->in[K].view, &t->in[V].view, &t->o.view, &t->lse.view};
+    t->views = (locus_attention_tensors){
+        sizeof(locus_attention_tensors), &t->in[Q].view, &t->in[K].view, &t->in[V].view, &t->o.view, &t->lse.view};
 }
 
 static void free_tensors(attention_tensors *t) {
@@ -310,7 +311,7 @@ static bool run_forward(attention_call *call, attention_tensors *t, chooser *cho
         trial_workspace_shrink(&workspace, choices);
     locus_workspace lent = workspace.lent;
     const char *wrong = call->hostility && choose_chance(choices, 15) ? damage(choices, t, views, &lent) : NULL;
-    const locus_attention_tensors told = {&views[0], &views[1], &views[2], &views[3], &views[4]};
+    const locus_attention_tensors told = {sizeof told, &views[0], &views[1], &views[2], &views[3], &views[4]};
     const size_t before = trial_allocations(call->hostility);
     const locus_execution execution = locus_execution_in(lent);
     const bool taken =

@@ -79,12 +79,13 @@ static locus_positions *make_up_positions(const attention_world *world, const lo
     enum { COLUMNS = 8 };
     const locus_group *group = locus_binding_group(world->binding);
     const size_t count = locus_group_coordinates(group), tokens = packing->offsets[packing->sequences];
-    locus_position_column columns[COLUMNS] = {{NULL, NULL, NULL, NULL, 0}};
+    locus_position_column columns[COLUMNS] = {{0}};
     locus_positions *positions = NULL;
     locus_error error;
     assert_in_range(count, 1, COLUMNS);
     for (size_t c = 0; c < count; c++) {
         const locus_coordinate coordinate = locus_group_coordinate(group, c);
+        columns[c].size = sizeof *columns;
         if (coordinate.kind == LOCUS_COORDINATE_TREE) {
             make_words(&columns[c], tokens, (size_t)coordinate.size, start);
             continue;
@@ -106,7 +107,7 @@ static locus_positions *make_up_positions(const attention_world *world, const lo
 static locus_positions *make_positions(const attention_world *world, const size_t *offsets, const size_t *lengths,
                                        const int64_t *values, int64_t start) {
     const attention_case *test = world->test;
-    locus_packing packing = {test->sequences, offsets, test->gap ? lengths : NULL};
+    locus_packing packing = {sizeof packing, test->sequences, offsets, test->gap ? lengths : NULL};
     locus_positions *positions = NULL;
     locus_error error;
     bool plain = test->step == 0 && start == 0;
@@ -150,6 +151,7 @@ static void make_parameters(attention_world *world) {
     assert_in_range(world->parameter_count, 0, ATTENTION_PARAMETERS);
     for (size_t i = 0; i < world->parameter_count; i++) {
         locus_parameter *parameter = &world->parameters[i];
+        parameter->size = sizeof *parameter;
         ok(locus_encoding_parameter(world->encoding, &world->shape, i, parameter, &error), &error);
         world->values[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, parameter->rank, parameter->shape);
         world->values[i].data = room(locus_tensor_count(&world->values[i]), sizeof(double));
@@ -442,7 +444,7 @@ void attention_run(attention_world *world, attention_arrays *arrays, locus_dtype
     locus_tensor *t = memory.tensors;
     for (int i = Q; i <= GO; i++)
         copy_elements(&t[i], given[i], true);
-    locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
+    locus_attention_tensors tensors = {sizeof tensors, &t[Q], &t[K], &t[V], &t[O], &t[LSE]};
     locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                            .output = &t[GO],
                                            .query = &t[DQ],

@@ -25,7 +25,7 @@ static void bind_drawn(cache_case *c) {
     cache_case_need(c, locus_encoding_parameter_count(c->encoding, &c->shape, &count, &error), &error);
     assert_true(count <= CACHE_CASE_PARAMETERS);
     for (size_t i = 0; i < count; i++) {
-        locus_parameter info;
+        locus_parameter info = {.size = sizeof info};
         size_t elements = 1;
         cache_case_need(c, locus_encoding_parameter(c->encoding, &c->shape, i, &info, &error), &error);
         for (size_t d = 0; d < info.rank; d++)
@@ -141,7 +141,7 @@ locus_positions *cache_case_positions(const cache_case *c, const cache_part *par
     for (size_t s = 0; s < c->sequences; s++)
         for (size_t i = 0; i < part->count[s]; i++)
             paths[part->offsets[s] + i] = cache_case_path(c, part->first[s] + i);
-    const locus_packing packing = {c->sequences, part->offsets, NULL};
+    const locus_packing packing = {sizeof packing, c->sequences, part->offsets, NULL};
     cache_case_need(
         c, locus_positions_create_paths(&positions, c->group, &packing, (const locus_path *const *)paths, &error),
         &error);

@@ -47,7 +47,7 @@ static size_t *make_offsets(const kinds_case *test, const size_t *lengths) {
 /* Words of up to four letters of a tree. */
 static locus_positions *make_words(const locus_group *group, const locus_packing *packing, size_t tokens) {
     const locus_coordinate coordinate = locus_group_coordinate(group, 0);
-    locus_position_column column = {NULL, NULL, NULL, NULL, 0};
+    locus_position_column column = {sizeof column, NULL, NULL, NULL, NULL, 0};
     locus_positions *positions = NULL;
     locus_error error;
     size_t *starts = room(tokens + 1, sizeof *starts);
@@ -70,7 +70,7 @@ static locus_positions *make_positions(const kinds_world *world, const size_t *o
     const kinds_case *test = world->test;
     const locus_group *group = locus_binding_group(world->binding);
     const size_t tokens = offsets[test->sequences];
-    const locus_packing packing = {test->sequences, offsets, test->gap ? lengths : NULL};
+    const locus_packing packing = {sizeof packing, test->sequences, offsets, test->gap ? lengths : NULL};
     locus_positions *positions = NULL;
     locus_error error;
     if (group && !locus_group_equal(group, NULL))
@@ -92,6 +92,7 @@ static void make_parameters(kinds_world *world) {
     assert_in_range(world->parameter_count, 0, KINDS_PARAMETERS);
     for (size_t i = 0; i < world->parameter_count; i++) {
         locus_parameter *parameter = &world->parameters[i];
+        parameter->size = sizeof *parameter;
         ok(locus_encoding_parameter(world->encoding, &world->shape, i, parameter, &error), &error);
         world->values[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, parameter->rank, parameter->shape);
         world->values[i].data = room(locus_tensor_count(&world->values[i]), sizeof(double));
@@ -257,7 +258,7 @@ void kinds_run(kinds_world *world, locus_dtype dtype, bool scattered, bool forwa
     run r;
     make_run(&r, world, dtype, scattered);
     locus_tensor *t = r.tensors;
-    const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[Q], &t[K], &t[V], &t[O], &t[LSE]};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &t[GO],
                                                  .query = &t[DQ],
@@ -404,7 +405,7 @@ void kinds_check_refused(const kinds_case *test, const char *word) {
     make_run(&r, &world, LOCUS_FLOAT64, false);
     make_workspace(&r, &world, LOCUS_FLOAT64, LOCUS_PASS_FORWARD);
     locus_tensor *t = r.tensors;
-    const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[Q], &t[K], &t[V], &t[O], &t[LSE]};
     const locus_execution execution = locus_execution_in(r.workspace);
     const locus_status status = locus_attention_forward(world.plan, &test->options, &tensors, &execution, &error);
     assert_true(status == LOCUS_ERROR_UNSUPPORTED || status == LOCUS_ERROR_ARGUMENT);

@@ -115,7 +115,8 @@ locus_status hands_run(hands *h, hands_call call, const locus_execution *like, l
     const size_t count = h->world.parameter_count;
     const locus_plan *plan = h->world.plan;
     const locus_attention_options *options = &h->world.test->options;
-    const locus_attention_tensors tensors = {&t[HANDS_Q], &t[HANDS_K], &t[HANDS_V], &t[HANDS_O], &t[HANDS_LSE]};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[HANDS_Q], &t[HANDS_K],
+                                             &t[HANDS_V],    &t[HANDS_O], &t[HANDS_LSE]};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &t[HANDS_GO],
                                                  .query = &t[HANDS_DQ],

@@ -55,7 +55,7 @@ static void take_gradients(gradients *g, const plan_subject *s) {
     assert_int_equal(locus_encoding_parameter_count(s->encoding, &s->shape, &g->count, NULL), LOCUS_OK);
     assert_true(g->count <= PARAMETERS);
     for (size_t i = 0; i < g->count; i++) {
-        locus_parameter info;
+        locus_parameter info = {.size = sizeof info};
         assert_int_equal(locus_encoding_parameter(s->encoding, &s->shape, i, &info, NULL), LOCUS_OK);
         g->own[i] = draw(LOCUS_FLOAT64, info.rank, info.shape, 0);
         g->tensors[i] = g->own[i].tensor;
@@ -110,7 +110,7 @@ static uint64_t hash_attention(uint64_t hash, const locus_plan *plan, const plan
     numbers sums = draw(dtype, 2, (int64_t[]){(int64_t)s->tokens, (int64_t)s->shape.heads}, 0);
     gradients g;
     take_gradients(&g, s);
-    const locus_attention_tensors tensors = {&q.tensor, &k.tensor, &v.tensor, &o.tensor, &sums.tensor};
+    const locus_attention_tensors tensors = {sizeof tensors, &q.tensor, &k.tensor, &v.tensor, &o.tensor, &sums.tensor};
     const locus_attention_gradients back = {.size = sizeof(locus_attention_gradients),
                                             .output = &go.tensor,
                                             .query = &dq.tensor,

@@ -25,7 +25,7 @@ static locus_positions *make_positions(const score_scene *s, bool keys, bool rea
             whole[t] = (int64_t)j + (keys ? 0 : (int64_t)s->key_lengths[i] - (int64_t)s->query_lengths[i]);
             real[t] = (double)whole[t] + (j % 3 == 1 ? 1.0 / 3 : 0);
         }
-    const locus_packing packing = {s->sequences, offsets, lengths};
+    const locus_packing packing = {sizeof packing, s->sequences, offsets, lengths};
     locus_positions *positions = NULL;
     if (reals)
         rig_ok(locus_positions_create_real(&positions, NULL, &packing, real, error));
@@ -105,7 +105,7 @@ static void copy_out(const locus_tensor *tensor, double *values) {
 }
 
 static void attend(score_scene *s, const locus_tensor *t, bool backward) {
-    const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[SUMS]};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[Q], &t[K], &t[V], &t[O], &t[SUMS]};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &t[GO],
                                                  .query = &t[DQ],

@@ -12,7 +12,7 @@ static void expect_tensors(const char *spec, size_t heads, size_t dim, size_t co
     rig_ok(locus_encoding_parameter_count(encoding, &shape, &found, error));
     assert_int_equal(found, count);
     for (size_t i = 0; i < count; i++) {
-        locus_parameter parameter;
+        locus_parameter parameter = {.size = sizeof parameter};
         rig_ok(locus_encoding_parameter(encoding, &shape, i, &parameter, error));
         assert_string_equal(parameter.name, names[i]);
         for (size_t j = 0; j < parameter.rank; j++)

@@ -197,7 +197,7 @@ static void test_encoded(void **state) {
 
 static void tree_positions(rig *r) {
     const size_t offsets[] = {0, TOKENS};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     const locus_group *group = locus_binding_group(r->binding);
     locus_path *paths[TOKENS];
     static const char *const words[TOKENS] = {"0",   "1",     "2",   "1+2",   "2+1", "1+1+2",
@@ -222,7 +222,7 @@ static void open_whole(rig *r, const char *spec, locus_shape shape) {
     for (size_t i = 0; i < 2 * TOKENS; i++)
         values[i] = positions[i % TOKENS] % 5 + (int64_t)i / 7;
     const size_t offsets[] = {0, TOKENS};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     locus_positions *made = NULL;
     rig_ok(locus_positions_create(&made, group, &packing, values, error));
     rig_place(r, made, NULL);

@@ -81,7 +81,7 @@ static locus_status run(scene *s, locus_error *error) {
     const attention_world *w = &s->world;
     for (size_t i = 0; i < w->parameter_count; i++)
         parameters[i] = zeros(LOCUS_FLOAT64, w->values[i].rank, w->values[i].shape);
-    const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &s->sums};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[Q], &t[K], &t[V], &t[O], &s->sums};
     const locus_attention_gradients gradients = {.size = sizeof gradients,
                                                  .output = &t[GO],
                                                  .query = &t[DQ],

@@ -39,7 +39,7 @@ static locus_tensor rows(float *data) {
 
 static void begin_plan(call *c) {
     const size_t offsets[] = {0, 4, TOKENS};
-    const locus_packing packing = {2, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 2, offsets, NULL};
     locus_shape shape = {.heads = HEADS, .head_dim = DIM, .value_dim = DIM};
     const int64_t table_shape[] = {7, DIM};
     locus_tensor zero = locus_tensor_view(c->table, LOCUS_FLOAT64, 2, table_shape);
@@ -61,7 +61,8 @@ static call *begin(void) {
         *all[i] = rows(c->memory[i]);
     const int64_t shape[] = {TOKENS, HEADS};
     c->log_sum_exp = locus_tensor_view(c->memory[8], LOCUS_FLOAT32, 2, shape);
-    c->tensors = (locus_attention_tensors){&c->query, &c->key, &c->value, &c->output, &c->log_sum_exp};
+    c->tensors = (locus_attention_tensors){
+        sizeof(locus_attention_tensors), &c->query, &c->key, &c->value, &c->output, &c->log_sum_exp};
     c->gradients = (locus_attention_gradients){.size = sizeof(locus_attention_gradients),
                                                .output = &c->g_output,
                                                .query = &c->g_query,
@@ -261,7 +262,7 @@ static void test_half_types(void **state) {
 static void test_turned_content_terms(void **state) {
     static const char *const specs[] = {"relative(window=3) + rope", "relative(window=3)", "rope"};
     const size_t offsets[] = {0, 4, TOKENS};
-    const locus_packing packing = {2, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 2, offsets, NULL};
     (void)state;
     for (size_t i = 0; i < 3; i++) {
         call *c = begin();
@@ -288,7 +289,7 @@ static void test_turned_content_terms(void **state) {
 /* xPos: factors grow with the distance of later keys. */
 static void test_encodings_that_need_the_past(void **state) {
     const size_t offsets[] = {0, 4, TOKENS};
-    const locus_packing packing = {2, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 2, offsets, NULL};
     const locus_shape shape = {.heads = HEADS, .head_dim = DIM, .value_dim = DIM};
     locus_error error;
     (void)state;
@@ -381,8 +382,8 @@ static void test_fused_views_are_no_overlap(void **state) {
 static void test_gradients_of_an_operator(void **state) {
     static const size_t offsets[] = {0, TOKENS};
     static const locus_shape shape = {.heads = HEADS, .head_dim = DIM, .value_dim = DIM};
-    const locus_packing packing = {1, offsets, NULL};
-    locus_parameter info;
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
+    locus_parameter info = {.size = sizeof info};
     locus_error error;
     double room[64] = {0};
     (void)state;

@@ -61,7 +61,7 @@ static void run(bool half, locus_pass pass) {
         t[i] = view(i, half);
     const int64_t rows[] = {QUERIES, HEADS};
     const locus_tensor lse = locus_tensor_view(half ? c.half_lse : c.wide_lse, LOCUS_FLOAT32, 2, rows);
-    const locus_attention_tensors tensors = {&t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &lse};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[QUERY], &t[KEY], &t[VALUE], &t[OUTPUT], &lse};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &t[G_OUTPUT],
                                                  .query = &t[G_QUERY],
@@ -92,8 +92,10 @@ static void place(void) {
     const size_t query_offsets[] = {2, 200, QUERIES}, query_lengths[] = {190, 90};
     const size_t key_offsets[] = {0, 210, KEYS}, key_lengths[] = {200, 90};
     locus_positions *queries = NULL, *keys = NULL;
-    rig_ok(locus_positions_create(&queries, NULL, &(locus_packing){2, query_offsets, query_lengths}, NULL, error));
-    rig_ok(locus_positions_create(&keys, NULL, &(locus_packing){2, key_offsets, key_lengths}, NULL, error));
+    rig_ok(locus_positions_create(
+        &queries, NULL, &(locus_packing){sizeof(locus_packing), 2, query_offsets, query_lengths}, NULL, error));
+    rig_ok(locus_positions_create(&keys, NULL, &(locus_packing){sizeof(locus_packing), 2, key_offsets, key_lengths},
+                                  NULL, error));
     rig_place(&c.r, queries, keys);
 }
 
@@ -149,8 +151,10 @@ static void place_steps(void) {
     const size_t query_offsets[] = {1, 5, 20, 21, QUERIES}, query_lengths[] = {3, 12, 1, 0};
     const size_t key_offsets[] = {0, 264, 282, 318, KEYS}, key_lengths[] = {262, 16, 34, 2};
     locus_positions *queries = NULL, *keys = NULL;
-    rig_ok(locus_positions_create(&queries, NULL, &(locus_packing){4, query_offsets, query_lengths}, NULL, error));
-    rig_ok(locus_positions_create(&keys, NULL, &(locus_packing){4, key_offsets, key_lengths}, NULL, error));
+    rig_ok(locus_positions_create(
+        &queries, NULL, &(locus_packing){sizeof(locus_packing), 4, query_offsets, query_lengths}, NULL, error));
+    rig_ok(locus_positions_create(&keys, NULL, &(locus_packing){sizeof(locus_packing), 4, key_offsets, key_lengths},
+                                  NULL, error));
     rig_place(&c.r, queries, keys);
 }
 

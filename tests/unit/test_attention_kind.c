@@ -157,10 +157,11 @@ static locus_status attend(const locus_attention_options *options, locus_error *
     locus_tensor t[4];
     for (size_t i = 0; i < 4; i++)
         t[i] = locus_tensor_view(data[i], LOCUS_FLOAT32, 3, shape);
-    const locus_attention_tensors tensors = {.query = &t[0], .key = &t[1], .value = &t[2], .output = &t[3]};
+    const locus_attention_tensors tensors = {
+        .size = sizeof tensors, .query = &t[0], .key = &t[1], .value = &t[2], .output = &t[3]};
     assert_int_equal(locus_encoding_parse("none", &encoding, error), LOCUS_OK);
     assert_int_equal(locus_binding_create(&binding, encoding, &heads, NULL, 0, error), LOCUS_OK);
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     assert_int_equal(locus_positions_create(&positions, NULL, &packing, NULL, error), LOCUS_OK);
     assert_int_equal(locus_plan_create(&plan, binding, positions, NULL, error), LOCUS_OK);
     const size_t bytes = locus_attention_workspace(plan, options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);

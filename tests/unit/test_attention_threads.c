@@ -138,7 +138,7 @@ static void take_hands(hands *h, const attention_case *test) {
 static void *work(void *argument) {
     hands *h = argument;
     locus_tensor *t = h->tensors;
-    locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
+    locus_attention_tensors tensors = {sizeof tensors, &t[Q], &t[K], &t[V], &t[O], &t[LSE]};
     locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                            .output = &t[GO],
                                            .query = &t[DQ],
@@ -224,7 +224,7 @@ int main(void) {
         cmocka_unit_test(test_execution_allocates_nothing),
         cmocka_unit_test(test_concurrent_callers),
     };
-    locus_allocator allocator = {maybe_allocate, release, NULL};
-    locus_allocator_set(&allocator);
+    locus_allocator allocator = {sizeof allocator, maybe_allocate, release, NULL};
+    assert_int_equal(locus_allocator_set(&allocator, NULL), LOCUS_OK);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,7 +124,7 @@ static void run(attention_world *w, const arrays *a, locus_dtype dtype) {
         parameters[i].data = calloc(attention_parameter_size(w, i) + 1, sizeof(double));
         assert_non_null(parameters[i].data);
     }
-    const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[LSE]};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[Q], &t[K], &t[V], &t[O], &t[LSE]};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &t[GO],
                                                  .query = &t[DQ],

@@ -82,7 +82,7 @@ static locus_workspace lend(const wanted_world *w, locus_pass pass) {
 
 static locus_attention_tensors tensors_of(const wanted_world *w) {
     const locus_tensor *t = w->views;
-    return (locus_attention_tensors){&t[Q], &t[K], &t[V], &t[O], &w->log_sum_exp};
+    return (locus_attention_tensors){sizeof(locus_attention_tensors), &t[Q], &t[K], &t[V], &t[O], &w->log_sum_exp};
 }
 
 static void begin(wanted_world *w, const wanted_case *test, locus_dtype dtype) {
@@ -100,8 +100,10 @@ static void begin(wanted_world *w, const wanted_case *test, locus_dtype dtype) {
     w->options.dropout = test->dropout;
     w->options.dropout_key = (locus_random){3, LOCUS_RANDOM_USER, 1};
     rig_bind(&w->r, test->spec, shape, 7);
-    rig_ok(locus_positions_create(&queries, NULL, &(locus_packing){2, query_offsets, query_lengths}, NULL, error));
-    rig_ok(locus_positions_create(&keys, NULL, &(locus_packing){2, key_offsets, key_lengths}, NULL, error));
+    rig_ok(locus_positions_create(
+        &queries, NULL, &(locus_packing){sizeof(locus_packing), 2, query_offsets, query_lengths}, NULL, error));
+    rig_ok(locus_positions_create(&keys, NULL, &(locus_packing){sizeof(locus_packing), 2, key_offsets, key_lengths},
+                                  NULL, error));
     rig_place(&w->r, queries, keys);
     w->tokens[0] = query_offsets[2];
     w->tokens[1] = key_offsets[2];

@@ -160,7 +160,7 @@ static void test_without_parameters(void **state) {
     locus_tensor t[9];
     for (size_t i = 0; i < 9; i++)
         t[i] = locus_tensor_view(data[i], LOCUS_FLOAT64, i == 4 ? 2 : 3, shape);
-    const locus_attention_tensors tensors = {&t[0], &t[1], &t[2], &t[3], &t[4]};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[0], &t[1], &t[2], &t[3], &t[4]};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &t[5],
                                                  .query = &t[6],
@@ -229,7 +229,7 @@ static void test_workspace_is_checked(void **state) {
     k.data = arrays.k;
     v.data = arrays.v;
     o.data = arrays.o;
-    const locus_attention_tensors tensors = {&q, &k, &v, &o, NULL};
+    const locus_attention_tensors tensors = {sizeof tensors, &q, &k, &v, &o, NULL};
     locus_workspace small = {world.workspace.data, 0};
     assert_int_equal(locus_threads_set(1), LOCUS_OK); /* with more, a call would take fewer of them */
     small.bytes = locus_attention_workspace(world.plan, &world.options, LOCUS_FLOAT64, LOCUS_PASS_FORWARD, NULL) - 1;
@@ -245,7 +245,7 @@ static void test_content_tables_are_refused(void **state) {
     attention_case test = base("relative(window=2) + liere(group=seq)");
     attention_world world;
     locus_error error;
-    const locus_attention_tensors none = {NULL, NULL, NULL, NULL, NULL};
+    const locus_attention_tensors none = {sizeof none, NULL, NULL, NULL, NULL, NULL};
     (void)state;
     attention_world_make(&world, &test);
     assert_int_equal(locus_attention_forward(world.plan, &world.options, &none, NULL, &error), LOCUS_ERROR_UNSUPPORTED);

@@ -15,7 +15,7 @@ static locus_positions *make_positions(const locus_group *group, size_t count, c
     locus_positions *positions = NULL;
     for (size_t s = 0; s < count; s++)
         offsets[s + 1] = offsets[s] + lengths[s];
-    const locus_packing packing = {count, offsets, NULL};
+    const locus_packing packing = {sizeof packing, count, offsets, NULL};
     rig_ok(locus_positions_create(&positions, group, &packing, NULL, error));
     return positions;
 }

@@ -153,7 +153,7 @@ static locus_tensor attend_whole(const cache_case *c, const cache_part *all, con
     locus_tensor q = cache_case_rows(c, all, 'q', c->dtype), k = cache_case_rows(c, all, 'k', c->dtype),
                  v = cache_case_rows(c, all, 'v', c->dtype),
                  o = cache_case_zeros(c->tokens, c->heads, c->value_dim, c->dtype);
-    const locus_attention_tensors tensors = {&q, &k, &v, &o, NULL};
+    const locus_attention_tensors tensors = {sizeof tensors, &q, &k, &v, &o, NULL};
     locus_workspace workspace = {.bytes =
                                      locus_attention_workspace(plan, options, c->dtype, LOCUS_PASS_FORWARD, NULL) + 1};
     locus_error error;
@@ -353,7 +353,7 @@ static void positions_are_counted_on(void **state) {
 
 static locus_positions *real_positions(const double *values, size_t count) {
     const size_t offsets[] = {0, count};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     locus_positions *positions;
     assert_int_equal(locus_positions_create_real(&positions, NULL, &packing, values, NULL), LOCUS_OK);
     return positions;
@@ -384,7 +384,7 @@ static void real_positions_are_kept(void **state) {
     locus_tensor q = cache_case_rows(&c, &whole, 'q', c.dtype), values = cache_case_rows(&c, &whole, 'v', c.dtype);
     locus_tensor o = cache_case_zeros(8, c.heads, c.value_dim, c.dtype),
                  mine = cache_case_zeros(5, c.heads, c.value_dim, c.dtype);
-    const locus_attention_tensors tensors = {&q, &x, &values, &o, NULL};
+    const locus_attention_tensors tensors = {sizeof tensors, &q, &x, &values, &o, NULL};
     locus_workspace workspace = {.bytes = locus_attention_workspace(plan, &options, c.dtype, LOCUS_PASS_FORWARD, NULL)};
     workspace.data = locus_allocate(workspace.bytes);
     const locus_execution execution = locus_execution_in(workspace);
@@ -487,7 +487,7 @@ static double append_steps(cache_case *c, const locus_tensor *k, const locus_ten
 
 static void prefill(cache_case *c, size_t tokens) {
     const size_t offsets[] = {0, tokens};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     locus_positions *positions;
     int64_t *values = malloc(tokens * sizeof *values);
     for (size_t i = 0; i < tokens; i++)
@@ -504,8 +504,8 @@ static void steps_take_no_memory_and_no_more_time(void **state) {
     (void)state;
     static const char *const specs[] = {"rope", "rope + alibi", "algebraic(group=seq, decay=0.98, values=on)", "t5"};
     ledger books = {0};
-    const locus_allocator allocator = {book_allocate, book_release, &books};
-    locus_allocator_set(&allocator);
+    const locus_allocator allocator = {sizeof allocator, book_allocate, book_release, &books};
+    assert_int_equal(locus_allocator_set(&allocator, NULL), LOCUS_OK);
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         cache_case c = {.spec = specs[i], .dtype = LOCUS_FLOAT32, .sequences = 1, .lengths = {1}, .room = 66000};
         cache_case_open(&c);
@@ -542,7 +542,7 @@ static void steps_take_no_memory_and_no_more_time(void **state) {
         cache_case_free(&o);
         cache_case_close(&c);
     }
-    locus_allocator_set(NULL);
+    assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
 }
 
 int main(void) {

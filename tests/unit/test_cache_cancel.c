@@ -224,7 +224,8 @@ static locus_status evict(step *s, const locus_execution *execution) {
 
 static locus_status insert(step *s, const locus_execution *execution) {
     locus_path *shift = shift_of(&s->c);
-    const locus_cache_fragment fragment = {.source = s->c.cache, .sequence = 0, .first = 4, .count = 9, .shift = shift};
+    const locus_cache_fragment fragment = {
+        .size = sizeof fragment, .source = s->c.cache, .sequence = 0, .first = 4, .count = 9, .shift = shift};
     const locus_status status = locus_cache_insert(s->c.cache, 1, &fragment, execution, NULL);
     locus_path_destroy(&shift);
     return status;

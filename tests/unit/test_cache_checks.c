@@ -128,7 +128,7 @@ static void raw_queries_are_not_there(void **state) {
 /* ---- appending ---- */
 
 static locus_positions *on(const char *group_text, size_t sequences, const size_t *offsets, const int64_t *values) {
-    const locus_packing packing = {sequences, offsets, NULL};
+    const locus_packing packing = {sizeof packing, sequences, offsets, NULL};
     locus_group *group;
     locus_positions *positions;
     assert_int_equal(locus_group_parse(group_text, &group, NULL), LOCUS_OK);
@@ -219,7 +219,7 @@ static void some_positions_cannot_be_counted_or_real(void **state) {
     cache_case_open(&c);
     const double half = 0.5;
     const size_t offsets[] = {0, 1};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     locus_positions *real;
     assert_int_equal(locus_positions_create_real(&real, NULL, &packing, &half, NULL), LOCUS_OK);
     expect(locus_cache_append(c.cache, real, &one, &one, NULL, &error), LOCUS_ERROR_POSITION, &error,
@@ -298,7 +298,7 @@ static void attention_needs_its_tokens(void **state) {
     assert_int_equal(locus_cache_evict(c.cache, 0, 3, 2, NULL, NULL, &error), LOCUS_OK); /* one of the new ones */
     expect(locus_cache_attend(c.cache, NULL, &q, &o, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, waits);
     cache_case_append(&c, &more);
-    const locus_cache_fragment fragment = {c.cache, 0, 0, 1, NULL};
+    const locus_cache_fragment fragment = {sizeof fragment, c.cache, 0, 0, 1, NULL};
     assert_int_equal(locus_cache_insert(c.cache, 0, &fragment, NULL, &error), LOCUS_OK);
     expect(locus_cache_attend(c.cache, NULL, &q, &o, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, waits);
     assert_null(locus_cache_plan(c.cache));
@@ -393,9 +393,11 @@ static void moves_are_checked(void **state) {
            "the shift is of 'cycle:5', the encoding acts on 'seq': give a path of that group");
     expect(locus_cache_evict(c.cache, 0, 0, 1, leap, NULL, &error), LOCUS_ERROR_POSITION, &error,
            "position 1 would move by 1099511627776, out of range for an encoding: use -2^40 to 2^40");
-    const locus_cache_fragment none = {NULL, 0, 0, 1, NULL}, elsewhere = {other.cache, 0, 0, 0, NULL},
-                               too_long = {c.cache, 0, 0, 5, NULL}, beyond = {c.cache, 0, 19, 2, NULL},
-                               far = {c.cache, 0, 0, 2, leap};
+    const locus_cache_fragment none = {sizeof none, NULL, 0, 0, 1, NULL},
+                               elsewhere = {sizeof elsewhere, other.cache, 0, 0, 0, NULL},
+                               too_long = {sizeof too_long, c.cache, 0, 0, 5, NULL},
+                               beyond = {sizeof beyond, c.cache, 0, 19, 2, NULL},
+                               far = {sizeof far, c.cache, 0, 0, 2, leap};
     expect(locus_cache_insert(c.cache, 0, NULL, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "fragment is NULL or has no source");
     expect(locus_cache_insert(c.cache, 0, &none, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
@@ -413,7 +415,7 @@ static void moves_are_checked(void **state) {
     locus_cache *longer;
     options.capacity = 30;
     assert_int_equal(locus_cache_create(&longer, c.binding, &options, NULL), LOCUS_OK);
-    const locus_cache_fragment of_c = {c.cache, 0, 0, 1, NULL};
+    const locus_cache_fragment of_c = {sizeof of_c, c.cache, 0, 0, 1, NULL};
     expect(locus_cache_insert(longer, 0, &of_c, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "the fragment's cache has another length: its keys mean something else here");
     locus_cache_destroy(&longer);

@@ -15,7 +15,7 @@
 
 static locus_positions *positions_of(const cache_case *c, locus_path *const *paths, size_t count) {
     const size_t offsets[] = {0, count};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     locus_positions *positions;
     locus_error error;
     cache_case_need(
@@ -300,7 +300,8 @@ static void fragments_are_put_together(void **state) {
             all[t] = tokens[t] = (placed_token){t, NULL};
         append_placed(&c, have, tokens, 20);
         append_placed(&c, other, tokens + 20, 40);
-        const locus_cache_fragment from_other = {other, 0, 5, 30, a}, from_itself = {have, 0, 2, 10, NULL};
+        const locus_cache_fragment from_other = {sizeof from_other, other, 0, 5, 30, a},
+                                   from_itself = {sizeof from_itself, have, 0, 2, 10, NULL};
         locus_error error;
         cache_case_need(&c, locus_cache_insert(have, 0, &from_other, NULL, &error), &error);
         cache_case_need(&c, locus_cache_insert(have, 0, &from_itself, NULL, &error), &error);
@@ -334,7 +335,7 @@ static void fragments_change_their_type(void **state) {
     for (size_t t = 0; t < 30; t++)
         tokens[t] = (placed_token){t, NULL};
     append_placed(&c, half, tokens, 30);
-    const locus_cache_fragment fragment = {half, 0, 3, 20, NULL};
+    const locus_cache_fragment fragment = {sizeof fragment, half, 0, 3, 20, NULL};
     locus_error error;
     cache_case_need(&c, locus_cache_insert(wide, 0, &fragment, NULL, &error), &error);
     const locus_tensor from = locus_cache_keys(half, 0), to = locus_cache_keys(wide, 0);

@@ -103,7 +103,7 @@ static void test_outside(void **state) {
 
 static locus_positions *real_positions(const double *values, size_t count) {
     const size_t offsets[] = {0, count};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
     locus_positions *positions = NULL;
     rig_ok(locus_positions_create_real(&positions, NULL, &packing, values, error));
     return positions;
@@ -136,8 +136,8 @@ static locus_positions *tree_positions(const char *group, const int64_t *words, 
         starts[t + 1] = letters;
     }
     const size_t offsets[] = {0, count};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets, .lengths = NULL};
-    const locus_position_column column = {.branches = branches, .starts = starts};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets, .lengths = NULL};
+    const locus_position_column column = {.size = sizeof column, .branches = branches, .starts = starts};
     locus_group *tree = NULL;
     locus_positions *positions = NULL;
     rig_ok(locus_group_parse(group, &tree, error));

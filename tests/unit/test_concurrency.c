@@ -27,7 +27,7 @@ static void run_round(void *state, size_t count, locus_task *task, void *context
 static void a_workspace_stays_good(void **state) {
     static const size_t threads[] = {64, 5, 1, 2};
     static size_t many = 24, two = 2;
-    const locus_executor wide = {run_round, many, &many}, narrow = {run_round, two, &two};
+    const locus_executor wide = {sizeof wide, run_round, many, &many}, narrow = {sizeof narrow, run_round, two, &two};
     const locus_dtype types[] = {LOCUS_FLOAT32, LOCUS_BFLOAT16};
     (void)state;
     for (size_t i = 0; i < 2 * HANDS_SUBJECTS; i++) {
@@ -44,15 +44,15 @@ static void a_workspace_stays_good(void **state) {
             assert_int_equal(hands_work(&h, NULL), 0);
             hands_same(&reference, &h);
         }
-        assert_int_equal(locus_executor_set(&wide), LOCUS_OK);
+        assert_int_equal(locus_executor_set(&wide, NULL), LOCUS_OK);
         assert_int_equal(hands_work(&h, NULL), 0);
         hands_same(&reference, &h);
-        assert_int_equal(locus_executor_set(&narrow), LOCUS_OK);
+        assert_int_equal(locus_executor_set(&narrow, NULL), LOCUS_OK);
         hands_take(&other, &test, types[i % 2], NULL);
-        assert_int_equal(locus_executor_set(&wide), LOCUS_OK);
+        assert_int_equal(locus_executor_set(&wide, NULL), LOCUS_OK);
         assert_int_equal(hands_work(&other, NULL), 0);
         hands_same(&reference, &other);
-        assert_int_equal(locus_executor_set(NULL), LOCUS_OK);
+        assert_int_equal(locus_executor_set(NULL, NULL), LOCUS_OK);
         hands_drop(&other);
         hands_drop(&h);
         hands_drop(&reference);
@@ -164,10 +164,10 @@ static void note(void *context, size_t index, size_t worker) {
 static void workers_stay_below_the_limit(void **state) {
     static record r;
     static size_t many = 24;
-    const locus_executor wide = {run_round, many, &many};
+    const locus_executor wide = {sizeof wide, run_round, many, &many};
     (void)state;
     for (int own = 0; own < 2; own++) {
-        assert_int_equal(own ? locus_executor_set(&wide) : locus_threads_set(8), LOCUS_OK);
+        assert_int_equal(own ? locus_executor_set(&wide, NULL) : locus_threads_set(8), LOCUS_OK);
         for (r.limit = 1; r.limit <= 30; r.limit += 3)
             for (size_t count = 0; count <= 1000; count = count * 3 + 1) {
                 memset(r.times, 0, sizeof r.times);
@@ -177,7 +177,7 @@ static void workers_stay_below_the_limit(void **state) {
             }
         assert_false(atomic_load(&r.wrong));
     }
-    assert_int_equal(locus_executor_set(NULL), LOCUS_OK);
+    assert_int_equal(locus_executor_set(NULL, NULL), LOCUS_OK);
     assert_int_equal(locus_threads_set(0), LOCUS_OK);
 }
 

@@ -238,7 +238,7 @@ static void refuse(const char *spec, locus_mask mask, bool turned, locus_status 
     locus_tensor t[4];
     for (size_t i = 0; i < 4; i++)
         t[i] = locus_tensor_view(values[i], LOCUS_FLOAT64, 3, shape);
-    const locus_attention_tensors tensors = {&t[0], &t[1], &t[2], &t[3], NULL};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[0], &t[1], &t[2], &t[3], NULL};
     locus_error error = {0};
     const locus_workspace none = {NULL, 0};
     const locus_execution execution = locus_execution_in(none);

@@ -128,7 +128,9 @@ static void allocations_are_aligned_and_writable(void **state) {
 static void allocator_can_be_replaced(void **state) {
     (void)state;
     ledger book = {0};
-    locus_allocator_set(&(locus_allocator){ledger_allocate, ledger_release, &book});
+    assert_int_equal(
+        locus_allocator_set(&(locus_allocator){sizeof(locus_allocator), ledger_allocate, ledger_release, &book}, NULL),
+        LOCUS_OK);
     void *a = locus_allocate(100), *b = locus_allocate(0);
     assert_int_equal(book.blocks, 2);
     book.refuse = true;
@@ -137,7 +139,7 @@ static void allocator_can_be_replaced(void **state) {
     locus_release(b, 0);
     assert_int_equal(book.blocks, 0);
     assert_int_equal(book.bytes, 0);
-    locus_allocator_set(NULL);
+    assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
     locus_release(locus_allocate(8), 8);
     assert_int_equal(book.blocks, 0);
 }

@@ -154,11 +154,12 @@ static void make_positions(const domain *d, side *s) {
             starts[c][t + 1] = starts[c][t] + p->lengths[c];
         }
         const bool tree = d->coordinates[c].kind == LOCUS_COORDINATE_TREE;
-        columns[c] = (locus_position_column){.values = tree ? NULL : values[c],
+        columns[c] = (locus_position_column){.size = sizeof(locus_position_column),
+                                             .values = tree ? NULL : values[c],
                                              .branches = tree ? branches[c] : NULL,
                                              .starts = tree ? starts[c] : NULL};
     }
-    const locus_packing packing = {s->sequences, s->offsets, s->lengths};
+    const locus_packing packing = {sizeof packing, s->sequences, s->offsets, s->lengths};
     locus_group *group = NULL;
     rig_ok(locus_group_parse(d->text, &group, error));
     rig_ok(locus_positions_create_columns(&s->positions, group, &packing, columns, error));
@@ -249,7 +250,7 @@ static bool split_squares(wide sum, int64_t *values) {
 static void test_floors(void **state) {
     (void)state;
     const size_t offsets[] = {0, 4};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     locus_group *group = NULL;
     rig_ok(locus_group_parse("grid:8", &group, error));
     uint64_t random = 0;
@@ -311,9 +312,12 @@ static void grow_forest(forest *f, size_t count, size_t reach, size_t tokens, ui
     for (size_t t = 0; t < tokens; t++)
         f->values[t] = (int64_t)draw(random, count);
     const size_t offsets[] = {0, tokens / 4, tokens};
-    const locus_packing packing = {2, offsets, NULL};
-    const locus_position_column column = {
-        .values = f->values, .branches = f->branches, .parents = f->parents, .node_count = count};
+    const locus_packing packing = {sizeof packing, 2, offsets, NULL};
+    const locus_position_column column = {.size = sizeof column,
+                                          .values = f->values,
+                                          .branches = f->branches,
+                                          .parents = f->parents,
+                                          .node_count = count};
     locus_group *group = NULL;
     rig_ok(locus_group_parse("tree:4294967296", &group, error));
     rig_ok(locus_positions_create_columns(&f->positions, group, &packing, &column, error));

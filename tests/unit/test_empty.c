@@ -52,15 +52,15 @@ static locus_positions *some_positions(const scene *s, const locus_packing *pack
     static const int64_t zeros[4 * TOKENS];
     static const size_t starts[TOKENS + 1];
     const locus_group *group = locus_binding_group(s->binding);
-    locus_position_column columns[4] = {{0}, {0}, {0}, {0}};
+    locus_position_column columns[4] = {{0}};
     locus_positions *positions = NULL;
     locus_error error;
     bool words = false;
-    for (size_t c = 0; group && c < locus_group_coordinates(group); c++)
-        if (locus_group_coordinate(group, c).kind == LOCUS_COORDINATE_TREE) {
-            columns[c].starts = starts;
-            words = true;
-        }
+    for (size_t c = 0; group && c < locus_group_coordinates(group); c++) {
+        const bool tree = locus_group_coordinate(group, c).kind == LOCUS_COORDINATE_TREE;
+        columns[c] = (locus_position_column){.size = sizeof *columns, .starts = tree ? starts : NULL};
+        words = words || tree;
+    }
     if (words)
         ok(locus_positions_create_columns(&positions, group, packing, columns, &error), &error);
     else
@@ -71,7 +71,7 @@ static locus_positions *some_positions(const scene *s, const locus_packing *pack
 /* No sequences, or some of no tokens. */
 static void scene_make(scene *s, const char *spec, size_t sequences) {
     static const size_t offsets[4] = {0, 0, 0, 0};
-    const locus_packing packing = {sequences, offsets, NULL};
+    const locus_packing packing = {sizeof packing, sequences, offsets, NULL};
     locus_error error;
     memset(s, 0, sizeof *s);
     s->shape = locus_shape_default();
@@ -83,7 +83,7 @@ static void scene_make(scene *s, const char *spec, size_t sequences) {
     ok(locus_encoding_parameter_count(s->encoding, &s->shape, &s->parameter_count, &error), &error);
     assert_in_range(s->parameter_count, 0, PARAMETERS);
     for (size_t i = 0; i < s->parameter_count; i++) {
-        locus_parameter parameter;
+        locus_parameter parameter = {.size = sizeof parameter};
         ok(locus_encoding_parameter(s->encoding, &s->shape, i, &parameter, &error), &error);
         s->values[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, parameter.rank, parameter.shape);
         s->gradients[i] = s->values[i];
@@ -163,7 +163,7 @@ static bool attend(scene *s, locus_dtype dtype, const locus_attention_options *o
     const locus_dtype sums = dtype == LOCUS_FLOAT64 ? LOCUS_FLOAT64 : LOCUS_FLOAT32;
     const locus_tensor q = nothing(dtype, 3, HEADS, DIM), k = nothing(dtype, 3, KV_HEADS, DIM), v = k, o = q;
     const locus_tensor total = nothing(sums, 2, HEADS, 0), go = q, dq = q, dk = k, dv = k;
-    const locus_attention_tensors tensors = {&q, &k, &v, &o, &total};
+    const locus_attention_tensors tensors = {sizeof tensors, &q, &k, &v, &o, &total};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &go,
                                                  .query = &dq,
@@ -213,7 +213,7 @@ static void attend_to_nothing(void **state) {
 /* Queries without keys give zeros, keys without queries have no gradient. */
 static void attend_on_one_side(scene *s, bool keys, const locus_attention_kind *kind, locus_mask mask) {
     static const size_t offsets[2][3] = {{0, 0, 0}, {0, TOKENS, TOKENS}}, prefix[2] = {0, 0};
-    const locus_packing none = {2, offsets[0], NULL}, some = {2, offsets[1], NULL};
+    const locus_packing none = {sizeof none, 2, offsets[0], NULL}, some = {sizeof some, 2, offsets[1], NULL};
     locus_positions *queries = some_positions(s, keys ? &none : &some), *kept = some_positions(s, keys ? &some : &none);
     float *data[4];
     locus_error error;
@@ -234,8 +234,8 @@ static void attend_on_one_side(scene *s, bool keys, const locus_attention_kind *
     total.shape[0] = keys ? 0 : TOKENS;
     total.data = keys ? NULL : sums;
     const locus_tensor q = nothing(LOCUS_FLOAT32, 3, HEADS, DIM), k = nothing(LOCUS_FLOAT32, 3, KV_HEADS, DIM);
-    const locus_attention_tensors tensors = {keys ? &q : &there[0], keys ? &there[0] : &k, keys ? &there[1] : &k,
-                                             keys ? &q : &there[2], &total};
+    const locus_attention_tensors tensors = {sizeof tensors,        keys ? &q : &there[0], keys ? &there[0] : &k,
+                                             keys ? &there[1] : &k, keys ? &q : &there[2], &total};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = keys ? &q : &there[1],
                                                  .query = keys ? &q : &there[3],
@@ -317,7 +317,7 @@ static void keep_nothing(void **state) {
             ok(locus_cache_attend(cache, &attention, &q, &o, NULL, &error), &error);
             ok(locus_cache_truncate(cache, 0, 0, &error), &error);
             ok(locus_cache_evict(cache, 1, 0, 0, NULL, NULL, &error), &error);
-            const locus_cache_fragment fragment = {other, 2, 0, 0, NULL};
+            const locus_cache_fragment fragment = {sizeof fragment, other, 2, 0, 0, NULL};
             ok(locus_cache_insert(cache, 0, &fragment, NULL, &error), &error);
             for (size_t n = 0; n < 3; n++) {
                 assert_int_equal(locus_cache_length(cache, n), 0);
@@ -332,7 +332,7 @@ static void keep_nothing(void **state) {
 
 static void small_words(void **state) {
     static const size_t offsets[1] = {0};
-    const locus_packing packing = {0, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 0, offsets, NULL};
     locus_group *tree = NULL;
     locus_path *path = NULL;
     locus_positions *positions = NULL;
@@ -370,7 +370,7 @@ static void partial_overlap_is_refused(void **state) {
     enum { ROWS = 6, ROW = HEADS * DIM };
     static const size_t offsets[2] = {0, ROWS};
     static float memory[4 * ROWS * ROW];
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     const int64_t shape[] = {ROWS, HEADS, DIM};
     scene s;
     locus_error error;
@@ -436,21 +436,21 @@ static void take_back(void *state, void *block, size_t bytes) {
 
 /* A cache that no memory could hold is refused before gigabytes are made for it. */
 static void a_huge_cache_fails_early(void **state) {
-    const locus_allocator little = {give_little, take_back, NULL};
+    const locus_allocator little = {sizeof little, give_little, take_back, NULL};
     locus_cache_options options = locus_cache_options_default();
     locus_cache *cache = NULL;
     scene s;
     (void)state;
     options.sequences = 4;
     options.capacity = (size_t)1 << 20; /* 256 MiB of keys; what grows with tokens takes less than the limit */
-    locus_allocator_set(&little);
+    assert_int_equal(locus_allocator_set(&little, NULL), LOCUS_OK);
     scene_make(&s, "rope", 0);
     given = 0;
     assert_int_equal(locus_cache_create(&cache, s.binding, &options, NULL), LOCUS_ERROR_MEMORY);
     assert_null(cache);
     assert_true(given < 65536);
     scene_free(&s);
-    locus_allocator_set(NULL);
+    assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
 }
 
 int main(void) {

@@ -110,7 +110,7 @@ static bool run(scene *s, locus_pass pass, locus_error *error) {
     const attention_world *w = &s->world;
     locus_tensor *t = s->t;
     const bool sums = w->options.kind == NULL;
-    const locus_attention_tensors tensors = {&t[Q], &t[K], &t[V], &t[O], &t[S]};
+    const locus_attention_tensors tensors = {sizeof tensors, &t[Q], &t[K], &t[V], &t[O], &t[S]};
     const locus_attention_gradients gradients = {.size = sizeof gradients,
                                                  .output = &t[GO],
                                                  .query = &t[DQ],

@@ -44,7 +44,7 @@ static void test_shapes(void **state) {
 static void expect_parameter(const char *spec, locus_shape shape, size_t index, const char *name, size_t rank,
                              const int64_t *sizes) {
     locus_encoding *encoding = NULL;
-    locus_parameter parameter;
+    locus_parameter parameter = {.size = sizeof parameter};
     rig_ok(locus_encoding_parse(spec, &encoding, error));
     rig_ok(locus_encoding_parameter(encoding, &shape, index, &parameter, error));
     assert_string_equal(parameter.name, name);
@@ -69,7 +69,7 @@ static void test_parameters(void **state) {
                      (const int64_t[]){4, 1, 6, 6});
     expect_parameter("none + algebraic + decay(learned=on)", shape, 1, "2.rate", 1, (const int64_t[]){1});
     locus_encoding *encoding = NULL;
-    locus_parameter parameter;
+    locus_parameter parameter = {.size = sizeof parameter};
     rig_ok(locus_encoding_parse("algebraic(generator=fixed)", &encoding, error));
     assert_int_equal(locus_encoding_parameter(encoding, &shape, 0, &parameter, NULL), LOCUS_ERROR_ARGUMENT);
     locus_encoding_destroy(&encoding);
@@ -201,7 +201,7 @@ static void test_gaps_and_strides(void **state) {
     enum { TOKENS = 12, WIDE = 40 };
     const size_t offsets[] = {1, 5, 5, 12}, lengths[] = {3, 0, 6};
     const int64_t values[TOKENS] = {0, 4, 5, 6, 999, 70, 71, 72, 80, 81, -9, 999};
-    const locus_packing packing = {3, offsets, lengths};
+    const locus_packing packing = {sizeof packing, 3, offsets, lengths};
     const char *const specs[] = {"rope", "algebraic", "algebraic(generator=angles)", "none", "alibi"};
     uint64_t random = 9;
     for (size_t s = 0; s < 5; s++) {
@@ -392,7 +392,7 @@ static void test_plan_refuses(void **state) {
     locus_plan *plan = NULL;
     rig_open(&r, "rope", rig_shape(1, 4, 0, 0), NULL, 3);
     const size_t offsets[] = {0, 1, 3};
-    const locus_packing packing = {2, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 2, offsets, NULL};
     locus_positions *two = NULL;
     rig_ok(locus_positions_create(&two, NULL, &packing, NULL, error));
     assert_int_equal(locus_plan_create(&plan, r.binding, r.queries, two, &failure), LOCUS_ERROR_ARGUMENT);

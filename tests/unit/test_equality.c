@@ -56,7 +56,7 @@ static void compare_positions(const locus_positions *a, const locus_positions *b
 static locus_positions *packed(const char *group, size_t sequences, const size_t *offsets, const size_t *lengths,
                                const int64_t *values) {
     locus_group *own = algebra_group(group);
-    const locus_packing packing = {sequences, offsets, lengths};
+    const locus_packing packing = {sizeof packing, sequences, offsets, lengths};
     locus_positions *positions = NULL;
     rig_ok(locus_positions_create(&positions, own, &packing, values, error));
     locus_group_destroy(&own);
@@ -97,7 +97,7 @@ static void real_positions(void **state) {
     const double halves[] = {0.5, 1, 2}, whole[] = {3, 1, 2}, others[] = {0.5, 1, 2.25};
     const int64_t integers[] = {3, 1, 2};
     const size_t offsets[] = {0, 3};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     locus_positions *a = NULL, *b = NULL, *c = NULL, *d = rig_positions(integers, 3);
     rig_ok(locus_positions_create_real(&a, NULL, &packing, halves, error));
     rig_ok(locus_positions_create_real(&b, NULL, &packing, others, error));
@@ -120,12 +120,16 @@ static void words(void **state) {
     const size_t plain_starts[] = {0, 1, 3, 6}, detour_starts[] = {0, 3, 5, 10}, offsets[] = {0, 3};
     const size_t parents[] = {0, 0, 1, 0, 3, 3, 5};
     const int64_t branches[] = {0, 1, 2, 2, 1, 2, 1}, nodes[] = {1, 2, 6};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     const locus_position_column columns[] = {
-        {.branches = plain, .starts = plain_starts},
-        {.branches = detours, .starts = detour_starts},
-        {.values = nodes, .branches = branches, .parents = parents, .node_count = 7},
-        {.branches = other, .starts = plain_starts}};
+        {.size = sizeof(locus_position_column), .branches = plain, .starts = plain_starts},
+        {.size = sizeof(locus_position_column), .branches = detours, .starts = detour_starts},
+        {.size = sizeof(locus_position_column),
+         .values = nodes,
+         .branches = branches,
+         .parents = parents,
+         .node_count = 7},
+        {.size = sizeof(locus_position_column), .branches = other, .starts = plain_starts}};
     locus_group *tree = algebra_group("tree:2");
     locus_positions *all[4] = {NULL};
     for (size_t i = 0; i < 4; i++)

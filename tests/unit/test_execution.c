@@ -38,7 +38,8 @@ static void run_noted(void *state, size_t count, locus_task *task, void *context
 
 static void an_executor_by_call(void **state) {
     notes own = {.concurrency = 7}, process = {.concurrency = 3};
-    const locus_executor executor = {run_noted, 7, &own}, other = {run_noted, 3, &process};
+    const locus_executor executor = {sizeof executor, run_noted, 7, &own},
+                         other = {sizeof other, run_noted, 3, &process};
     (void)state;
     for (size_t i = 0; i < HANDS_SUBJECTS; i++) {
         kinds_case test;
@@ -48,7 +49,7 @@ static void an_executor_by_call(void **state) {
         assert_int_equal(locus_threads_set(1), LOCUS_OK);
         hands_take(&reference, &test, LOCUS_FLOAT32, NULL);
         assert_int_equal(hands_work(&reference, NULL), 0);
-        assert_int_equal(locus_executor_set(&other), LOCUS_OK);
+        assert_int_equal(locus_executor_set(&other, NULL), LOCUS_OK);
         execution.executor = &executor;
         hands_take(&h, &test, LOCUS_FLOAT32, &execution); /* plans are made on the process's */
         own = (notes){.concurrency = 7};
@@ -68,7 +69,7 @@ static void an_executor_by_call(void **state) {
         assert_int_equal(hands_work(&two, &execution), 0);
         hands_same(&reference, &two);
         assert_int_equal(process.widest, 2);
-        assert_int_equal(locus_executor_set(NULL), LOCUS_OK);
+        assert_int_equal(locus_executor_set(NULL, NULL), LOCUS_OK);
         hands_drop(&two);
         hands_drop(&h);
         hands_drop(&reference);
@@ -79,7 +80,7 @@ static void an_executor_by_call(void **state) {
 /* The numbers that tasks see, which index scratch memory, stay below the limit, whoever runs them. */
 static void scratch_is_that_of_the_limit(void **state) {
     notes own = {.concurrency = 7};
-    const locus_executor executor = {run_noted, 7, &own};
+    const locus_executor executor = {sizeof executor, run_noted, 7, &own};
     (void)state;
     for (size_t i = 0; i < HANDS_SUBJECTS; i++) {
         kinds_case test;
@@ -368,7 +369,7 @@ static void refused(hands *h, const void *execution, locus_status wanted, const 
     assert_int_equal(
         locus_apply(h->world.plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &t[HANDS_Q], &t[HANDS_DQ], execution, &error),
         wanted);
-    assert_string_equal(error.argument, "execution");
+    assert_int_equal(strncmp(error.argument, "execution", 9), 0); /* or a part of it */
     assert_non_null(strstr(error.message, words));
     assert_null(strchr(error.message, '\n'));
     assert_int_equal(locus_apply_workspace(h->world.plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32, execution), 0);
@@ -379,7 +380,7 @@ static void senseless_executions_are_refused(void **state) {
         locus_execution known;
         void *later;
     } newer = {locus_execution_default(), NULL};
-    const locus_executor idle = {NULL, 1, NULL}, nobody = {run_noted, 0, NULL};
+    const locus_executor idle = {sizeof idle, NULL, 1, NULL}, nobody = {sizeof nobody, run_noted, 0, NULL};
     locus_execution wrong = locus_execution_default();
     kinds_case test;
     hands h;

@@ -43,7 +43,7 @@ static void bind(folded *f, const char *spec, size_t dim) {
     assert_int_equal(locus_encoding_parameter_count(f->encoding, &shape, &count, &error), LOCUS_OK);
     assert_true(count <= PARAMETERS_MAX);
     for (size_t i = 0; i < count; i++) {
-        locus_parameter info;
+        locus_parameter info = {.size = sizeof info};
         assert_int_equal(locus_encoding_parameter(f->encoding, &shape, i, &info, &error), LOCUS_OK);
         tensors[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info.rank, info.shape);
         f->parameters[i] = numbers(locus_tensor_count(&tensors[i]));
@@ -55,6 +55,7 @@ static void bind(folded *f, const char *spec, size_t dim) {
 
 static void fold(folded *f) {
     const locus_fold_shape *shape = &f->shape;
+    f->shape.size = sizeof f->shape;
     assert_int_equal(locus_fold_measure(f->binding, &f->shape, NULL), LOCUS_OK);
     f->basis = numbers(shape->heads * shape->head_dim * shape->head_dim);
     f->angles = numbers(shape->heads * shape->coordinates * shape->pairs);
@@ -133,7 +134,7 @@ static void fill_positions(const folded *f, int64_t *values) {
 static void assert_turns_alike(const folded *f) {
     const size_t dim = f->shape.head_dim, row = HEADS * dim;
     const size_t offsets[2] = {0, TOKENS};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     const locus_random random = {.seed = 5, .purpose = LOCUS_RANDOM_USER};
     const int64_t sizes[3] = {TOKENS, HEADS, (int64_t)dim};
     int64_t *values = test_calloc(TOKENS * f->shape.coordinates, sizeof *values);
@@ -282,7 +283,7 @@ static void what_has_none_is_refused(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         locus_error error = {0};
-        locus_fold_shape shape;
+        locus_fold_shape shape = {.size = sizeof shape};
         double unused;
         folded f;
         bind(&f, cases[i].spec, 8);
@@ -294,7 +295,7 @@ static void what_has_none_is_refused(void **state) {
 }
 
 static void null_is_refused(void **state) {
-    locus_fold_shape shape;
+    locus_fold_shape shape = {.size = sizeof shape};
     folded f;
     (void)state;
     bind(&f, "rope", 4);

@@ -31,7 +31,7 @@ static scene scene_of(const char *spec) {
     locus_error error = {.status = LOCUS_OK};
     locus_encoding *encoding = NULL;
     locus_tensor tensors[TENSORS];
-    locus_parameter info;
+    locus_parameter info = {.size = sizeof info};
     size_t count = 0;
     scene own = {NULL, NULL, NULL};
     assert_int_equal(locus_encoding_parse(spec, &encoding, &error), LOCUS_OK);
@@ -46,7 +46,7 @@ static scene scene_of(const char *spec) {
     assert_int_equal(locus_binding_create(&own.binding, encoding, &shape, tensors, count, &error), LOCUS_OK);
     const locus_group *group = locus_encoding_group(encoding);
     const size_t offsets[] = {0, TOKENS}, coordinates = group ? locus_group_coordinates(group) : 1;
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     int64_t *values = calloc(TOKENS * coordinates, sizeof *values);
     for (size_t i = 0; i < TOKENS * coordinates; i++)
         values[i] = (int64_t)(i / coordinates);

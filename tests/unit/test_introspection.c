@@ -157,7 +157,7 @@ static void constraints_are_what_bindings_refuse(void **state) {
 static bool takes_reals(const rig *r) {
     double values[TOKENS];
     const size_t offsets[] = {0, TOKENS};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
     for (size_t i = 0; i < TOKENS; i++)
@@ -203,7 +203,8 @@ static bool needs_causal(const rig *r) {
     locus_attention_options options = locus_attention_default();
     locus_status status[2];
     for (size_t i = 0; i < 2; i++) {
-        locus_attention_tensors tensors = {.query = &in, .key = &in, .value = &in, .output = &out};
+        locus_attention_tensors tensors = {
+            .size = sizeof tensors, .query = &in, .key = &in, .value = &in, .output = &out};
         options.mask = i ? LOCUS_MASK_CAUSAL : LOCUS_MASK_FULL;
         const size_t bytes = locus_attention_workspace(r->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL);
         void *memory = aligned_alloc(LOCUS_ALIGNMENT, (bytes / LOCUS_ALIGNMENT + 1) * LOCUS_ALIGNMENT);

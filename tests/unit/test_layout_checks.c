@@ -27,7 +27,7 @@ typedef struct world {
 static const size_t offsets[] = {0, 5, 7, 10};
 
 static void begin(world *w, const char *spec) {
-    const locus_packing packing = {SEQUENCES, offsets, NULL};
+    const locus_packing packing = {sizeof packing, SEQUENCES, offsets, NULL};
     const locus_shape shape = {.heads = HEADS, .head_dim = DIM, .model_dim = DIM};
     memset(w, 0, sizeof *w);
     assert_int_equal(locus_encoding_parse(spec, &w->encoding, NULL), LOCUS_OK);
@@ -99,8 +99,9 @@ static void test_attention_takes_a_fused_projection_as_it_lies(void **state) {
     locus_tensor q = part(&w, 0), k = part(&w, 1), v = part(&w, 2), o = apart(w.output);
     const locus_tensor pq = pack(&q, w.packed[0]), pk = pack(&k, w.packed[1]), pv = pack(&v, w.packed[2]);
     const locus_tensor po = rows(w.packed[3]);
-    const locus_attention_tensors fused = {.query = &q, .key = &k, .value = &v, .output = &o};
-    const locus_attention_tensors packed = {.query = &pq, .key = &pk, .value = &pv, .output = &po};
+    const locus_attention_tensors fused = {.size = sizeof fused, .query = &q, .key = &k, .value = &v, .output = &o};
+    const locus_attention_tensors packed = {
+        .size = sizeof packed, .query = &pq, .key = &pk, .value = &pv, .output = &po};
     locus_attention_options options = locus_attention_default();
     options.mask = LOCUS_MASK_CAUSAL;
     const locus_execution execution = locus_execution_in(w.workspace);
@@ -122,7 +123,7 @@ static void test_gradients_go_into_a_fused_projection(void **state) {
     dq.data = gradients, dk.data = gradients + HEADS * DIM, dv.data = gradients + (size_t)2 * HEADS * DIM;
     for (size_t i = 0; i < sizeof go / sizeof *go; i++)
         go[i] = cosf((float)i);
-    const locus_attention_tensors tensors = {&q, &k, &v, &o, &sums};
+    const locus_attention_tensors tensors = {sizeof tensors, &q, &k, &v, &o, &sums};
     const locus_attention_gradients all = {.size = sizeof all, .output = &g, .query = &dq, .key = &dk, .value = &dv};
     const locus_attention_options options = locus_attention_default();
     const locus_execution execution = locus_execution_in(w.workspace);
@@ -135,7 +136,7 @@ static void test_gradients_go_into_a_fused_projection(void **state) {
     float own[3][TOKENS * HEADS * DIM];
     for (size_t i = 0; i < 3; i++)
         results[i] = rows(own[i]);
-    const locus_attention_tensors packed = {&pq, &pk, &pv, &outputs, &sums};
+    const locus_attention_tensors packed = {sizeof packed, &pq, &pk, &pv, &outputs, &sums};
     const locus_attention_gradients same = {
         .size = sizeof same, .output = &given, .query = &results[0], .key = &results[1], .value = &results[2]};
     assert_int_equal(locus_attention_backward(w.plan, &options, &packed, &same, &execution, NULL), LOCUS_OK);
@@ -243,7 +244,8 @@ static void test_what_does_not_fit_is_one_clear_line(void **state) {
     const locus_execution execution = locus_execution_in(w.workspace);
     for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {
         locus_tensor q = part(&w, 0), k = part(&w, 1), v = part(&w, 2), o = apart(w.output);
-        const locus_attention_tensors tensors = {.query = &q, .key = &k, .value = &v, .output = &o};
+        const locus_attention_tensors tensors = {
+            .size = sizeof tensors, .query = &q, .key = &k, .value = &v, .output = &o};
         locus_error error;
         wrongs[i].make(&o);
         assert_int_equal(locus_attention_forward(w.plan, &options, &tensors, &execution, &error), wrongs[i].status);
@@ -263,7 +265,7 @@ static void test_lengths_beyond_memory_are_not_looked_at(void **state) {
     world w;
     begin(&w, "rope");
     locus_tensor q = part(&w, 0), k = part(&w, 1), v = part(&w, 2), o = apart(w.output);
-    const locus_attention_tensors tensors = {.query = &q, .key = &k, .value = &v, .output = &o};
+    const locus_attention_tensors tensors = {.size = sizeof tensors, .query = &q, .key = &k, .value = &v, .output = &o};
     const locus_attention_options options = locus_attention_default();
     const locus_execution execution = locus_execution_in(w.workspace);
     q.shape[2] = o.shape[2] = INT64_MAX;
@@ -295,7 +297,7 @@ static void test_vectors_and_sums_of_other_lengths_are_refused(void **state) {
                      LOCUS_ERROR_SHAPE);
     assert_string_equal(error.message, "y has rank 4: expected [tokens, model_dim] or [sequences, length, model_dim]");
     locus_tensor q = part(&w, 0), k = part(&w, 1), v = part(&w, 2), o = apart(w.output);
-    const locus_attention_tensors tensors = {&q, &k, &v, &o, &lse};
+    const locus_attention_tensors tensors = {sizeof tensors, &q, &k, &v, &o, &lse};
     const locus_attention_options options = locus_attention_default();
     assert_int_equal(locus_attention_forward(w.plan, &options, &tensors, &execution, NULL), LOCUS_OK);
     lse.shape[2]--;

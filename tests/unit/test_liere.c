@@ -22,7 +22,7 @@ static locus_positions *make_positions(const locus_group *group, const size_t *l
     for (size_t t = 0; t < offsets[SEQUENCES]; t++)
         for (size_t a = 0; a < axes; a++)
             values[t * axes + a] = value_at(t, a, shift);
-    const locus_packing packing = {SEQUENCES, offsets, lengths};
+    const locus_packing packing = {sizeof packing, SEQUENCES, offsets, lengths};
     locus_positions *positions = NULL;
     rig_ok(locus_positions_create(&positions, group, &packing, values, error));
     free(values);
@@ -271,7 +271,7 @@ static void test_same_bits(void **state) {
 /* The matrix of one position of head 0, as columns. */
 static void matrix_at(const char *spec, const int64_t *position, double *M) {
     const size_t offsets[] = {0, DIM};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     int64_t values[DIM * 2];
     double x[DIM * HEADS * DIM] = {0}, y[DIM * HEADS * DIM];
     rig r;

@@ -64,7 +64,7 @@ static void tokens_of_an_operator_share_its_node(void **state) {
     static const size_t offsets[] = {0, 9, 11};
     const lab_batch batch = {
         .samples = 2, .input_offsets = offsets, .input = tokens, .input_tree = {parents, branches}};
-    const locus_packing packing = {.sequences = 2, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 2, .offsets = offsets};
     lab_model *model = make("algebraic(group=seq*tree:3)");
     lab_token_places places = {0};
     locus_positions *positions = NULL;

@@ -471,7 +471,7 @@ static void tokens_stand_at_their_paths(void **state) {
     static const char *const read_paths[] = {"(0,0)", "(1,0)", "(2,1)", "(3,2)", "(4,2+1)", "(0,0)"};
     const lab_model_config config = config_make("algebraic(group=seq*tree:2)");
     lab_model *model = train(&config, false, 0);
-    const locus_packing packing = {.sequences = 2, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 2, .offsets = offsets};
     for (int target = 0; target <= 1; ++target) {
         lab_token_places places = {0};
         locus_positions *positions = NULL;

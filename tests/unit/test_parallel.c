@@ -159,7 +159,7 @@ static void nested_loops_run_inline(void **state) {
 static void change_from_inside(void *context, size_t index, size_t worker) {
     (void)index;
     (void)worker;
-    if (locus_threads_set(2) != LOCUS_ERROR_ARGUMENT || locus_executor_set(NULL) != LOCUS_ERROR_ARGUMENT)
+    if (locus_threads_set(2) != LOCUS_ERROR_ARGUMENT || locus_executor_set(NULL, NULL) != LOCUS_ERROR_ARGUMENT)
         atomic_store((atomic_bool *)context, true);
 }
 
@@ -280,9 +280,9 @@ static void run_backwards(void *state, size_t count, locus_task *task, void *con
 static void executor_can_be_replaced(void **state) {
     (void)state;
     int calls = 0;
-    locus_executor mine = {run_backwards, 5, &calls};
+    locus_executor mine = {sizeof mine, run_backwards, 5, &calls};
     assert_int_equal(locus_threads_set(2), LOCUS_OK);
-    assert_int_equal(locus_executor_set(&mine), LOCUS_OK);
+    assert_int_equal(locus_executor_set(&mine, NULL), LOCUS_OK);
     assert_int_equal(locus_threads(), 5);
     check_loop(100);
     assert_int_equal(calls, 1);
@@ -292,7 +292,7 @@ static void executor_can_be_replaced(void **state) {
     assert_int_equal(atomic_load(&all.inner), 30);
     assert_int_equal(locus_threads_set(4), LOCUS_OK); /* the pool's, for later */
     assert_int_equal(locus_threads(), 5);
-    assert_int_equal(locus_executor_set(NULL), LOCUS_OK);
+    assert_int_equal(locus_executor_set(NULL, NULL), LOCUS_OK);
     assert_int_equal(locus_threads(), 4);
     check_loop(100);
     assert_int_equal(calls, 2);
@@ -300,8 +300,10 @@ static void executor_can_be_replaced(void **state) {
 
 static void bad_settings_are_refused(void **state) {
     (void)state;
-    assert_int_equal(locus_executor_set(&(locus_executor){NULL, 1, NULL}), LOCUS_ERROR_ARGUMENT);
-    assert_int_equal(locus_executor_set(&(locus_executor){run_backwards, 0, NULL}), LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(locus_executor_set(&(locus_executor){sizeof(locus_executor), NULL, 1, NULL}, NULL),
+                     LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(locus_executor_set(&(locus_executor){sizeof(locus_executor), run_backwards, 0, NULL}, NULL),
+                     LOCUS_ERROR_ARGUMENT);
     assert_int_equal(locus_threads_set(1025), LOCUS_ERROR_ARGUMENT);
     check_loop(10);
 }

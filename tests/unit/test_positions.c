@@ -27,7 +27,9 @@ static void counted_positions_start_afresh_in_each_sequence(void **state) {
     (void)state;
     const size_t offsets[] = {0, 3, 3, 5, 9};
     locus_positions *p;
-    assert_int_equal(locus_positions_create(&p, NULL, &(locus_packing){4, offsets, NULL}, NULL, NULL), LOCUS_OK);
+    assert_int_equal(
+        locus_positions_create(&p, NULL, &(locus_packing){sizeof(locus_packing), 4, offsets, NULL}, NULL, NULL),
+        LOCUS_OK);
     const int64_t want[] = {0, 1, 2, 0, 1, 0, 1, 2, 3};
     assert_int_equal(locus_positions_tokens(p), 9);
     assert_int_equal(locus_positions_sequences(p), 4);
@@ -50,7 +52,9 @@ static void gaps_are_neither_read_nor_counted(void **state) {
     const int64_t values[] = {INT64_MAX, -5, MOST, INT64_MIN, 7, 8, 9, INT64_MAX},
                   want[] = {0, -5, MOST, 0, 7, 8, 9, 0};
     locus_positions *p;
-    assert_int_equal(locus_positions_create(&p, NULL, &(locus_packing){2, offsets, lengths}, values, NULL), LOCUS_OK);
+    assert_int_equal(
+        locus_positions_create(&p, NULL, &(locus_packing){sizeof(locus_packing), 2, offsets, lengths}, values, NULL),
+        LOCUS_OK);
     assert_int_equal(locus_positions_tokens(p), 8);
     assert_memory_equal(locus_positions_values(p, 0), want, sizeof want);
     assert_int_equal(locus_positions_minimum(p, 0), -5);
@@ -65,7 +69,9 @@ static void gaps_are_neither_read_nor_counted(void **state) {
 static void empty_batches_are_fine(void **state) {
     (void)state;
     const size_t none[] = {0}, gap[] = {5}, empty[] = {0, 0, 0};
-    const locus_packing packings[] = {{0, none, NULL}, {0, gap, NULL}, {2, empty, NULL}};
+    const locus_packing packings[] = {{sizeof(locus_packing), 0, none, NULL},
+                                      {sizeof(locus_packing), 0, gap, NULL},
+                                      {sizeof(locus_packing), 2, empty, NULL}};
     for (size_t i = 0; i < 3; i++) {
         locus_positions *p;
         assert_int_equal(locus_positions_create(&p, NULL, &packings[i], NULL, NULL), LOCUS_OK);
@@ -81,7 +87,9 @@ static void values_are_copied(void **state) {
     size_t offsets[] = {0, 2};
     int64_t values[] = {-MOST, 4};
     locus_positions *p;
-    assert_int_equal(locus_positions_create(&p, NULL, &(locus_packing){1, offsets, NULL}, values, NULL), LOCUS_OK);
+    assert_int_equal(
+        locus_positions_create(&p, NULL, &(locus_packing){sizeof(locus_packing), 1, offsets, NULL}, values, NULL),
+        LOCUS_OK);
     values[0] = values[1] = 99;
     offsets[0] = offsets[1] = 99;
     assert_true(locus_positions_values(p, 0)[0] == -MOST);
@@ -94,7 +102,9 @@ static void shared_positions_outlive_their_maker(void **state) {
     (void)state;
     const size_t offsets[] = {0, 3};
     locus_positions *p;
-    assert_int_equal(locus_positions_create(&p, NULL, &(locus_packing){1, offsets, NULL}, NULL, NULL), LOCUS_OK);
+    assert_int_equal(
+        locus_positions_create(&p, NULL, &(locus_packing){sizeof(locus_packing), 1, offsets, NULL}, NULL, NULL),
+        LOCUS_OK);
     locus_positions *shared = locus_positions_retain(p);
     assert_ptr_equal(shared, p);
     locus_positions_destroy(&p);
@@ -108,16 +118,22 @@ static void bad_packings_are_refused(void **state) {
     (void)state;
     const size_t falling[] = {0, 4, 3}, good[] = {0, 4, 6}, long_first[] = {5, 2}, huge[] = {0, SIZE_MAX}, *none = NULL;
     locus_positions *p;
-    assert_int_equal(locus_positions_create(NULL, NULL, &(locus_packing){2, good, NULL}, NULL, NULL),
-                     LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(
+        locus_positions_create(NULL, NULL, &(locus_packing){sizeof(locus_packing), 2, good, NULL}, NULL, NULL),
+        LOCUS_ERROR_ARGUMENT);
     expect_failure(NULL, NULL, NULL, LOCUS_ERROR_ARGUMENT, "packing is NULL");
-    expect_failure(NULL, &(locus_packing){1, none, NULL}, NULL, LOCUS_ERROR_ARGUMENT, "offsets that are NULL");
-    expect_failure(NULL, &(locus_packing){2, falling, NULL}, NULL, LOCUS_ERROR_ARGUMENT, "offsets[2] = 3");
-    expect_failure(NULL, &(locus_packing){2, good, long_first}, NULL, LOCUS_ERROR_ARGUMENT, "lengths[0] = 5");
-    expect_failure(NULL, &(locus_packing){SIZE_MAX, good, NULL}, NULL, LOCUS_ERROR_ARGUMENT,
+    expect_failure(NULL, &(locus_packing){sizeof(locus_packing), 1, none, NULL}, NULL, LOCUS_ERROR_ARGUMENT,
+                   "offsets that are NULL");
+    expect_failure(NULL, &(locus_packing){sizeof(locus_packing), 2, falling, NULL}, NULL, LOCUS_ERROR_ARGUMENT,
+                   "offsets[2] = 3");
+    expect_failure(NULL, &(locus_packing){sizeof(locus_packing), 2, good, long_first}, NULL, LOCUS_ERROR_ARGUMENT,
+                   "lengths[0] = 5");
+    expect_failure(NULL, &(locus_packing){sizeof(locus_packing), SIZE_MAX, good, NULL}, NULL, LOCUS_ERROR_ARGUMENT,
                    "more than memory can hold");
-    expect_failure(NULL, &(locus_packing){1, huge, NULL}, NULL, LOCUS_ERROR_MEMORY, "out of memory");
-    assert_int_equal(locus_positions_create(&p, NULL, &(locus_packing){2, good, NULL}, NULL, NULL), LOCUS_OK);
+    expect_failure(NULL, &(locus_packing){sizeof(locus_packing), 1, huge, NULL}, NULL, LOCUS_ERROR_MEMORY,
+                   "out of memory");
+    assert_int_equal(
+        locus_positions_create(&p, NULL, &(locus_packing){sizeof(locus_packing), 2, good, NULL}, NULL, NULL), LOCUS_OK);
     locus_positions_destroy(&p);
 }
 
@@ -129,7 +145,8 @@ static void positions_out_of_range_are_named(void **state) {
         int64_t values[] = {0, 1, 0, bad[i]};
         char part[64];
         snprintf(part, sizeof part, "position %lld of token 3 (sequence 1)", (long long)bad[i]);
-        expect_failure(NULL, &(locus_packing){2, offsets, NULL}, values, LOCUS_ERROR_POSITION, part);
+        expect_failure(NULL, &(locus_packing){sizeof(locus_packing), 2, offsets, NULL}, values, LOCUS_ERROR_POSITION,
+                       part);
     }
 }
 
@@ -152,7 +169,9 @@ static void rows_become_columns(void **state) {
     const int64_t first[] = {5, 6, 0, 1}, second[] = {0, 1, -3, -2}, third[] = {1, 2, 1, 1};
     locus_group *group = parse_group("grid:2*cycle:3");
     locus_positions *p;
-    assert_int_equal(locus_positions_create(&p, group, &(locus_packing){2, offsets, NULL}, rows, NULL), LOCUS_OK);
+    assert_int_equal(
+        locus_positions_create(&p, group, &(locus_packing){sizeof(locus_packing), 2, offsets, NULL}, rows, NULL),
+        LOCUS_OK);
     expect_column(p, 0, first, 4);
     expect_column(p, 1, second, 4);
     expect_column(p, 2, third, 4);
@@ -176,7 +195,7 @@ static void cycles_reduce_and_count(void **state) {
     (void)state;
     const size_t offsets[] = {0, 5};
     const int64_t rows[] = {-1, INT64_MIN, INT64_MAX, 6, 0}, reduced[] = {5, 4, 1, 0, 0}, counted[] = {0, 1, 2, 0, 1};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     locus_group *six = parse_group("cycle:6"), *three = parse_group("cycle:3");
     locus_positions *p;
     assert_int_equal(locus_positions_create(&p, six, &packing, rows, NULL), LOCUS_OK);
@@ -197,15 +216,17 @@ static void groups_that_cannot_be_counted_are_named(void **state) {
     const char *const texts[] = {"tree:2", "seq*tree:3", "grid:2", "cycle:3*cycle:4"};
     for (size_t i = 0; i < 4; i++) {
         locus_group *group = parse_group(texts[i]);
-        expect_failure(group, &(locus_packing){1, offsets, NULL}, i < 2 ? values : NULL, LOCUS_ERROR_ARGUMENT,
-                       texts[i]);
+        expect_failure(group, &(locus_packing){sizeof(locus_packing), 1, offsets, NULL}, i < 2 ? values : NULL,
+                       LOCUS_ERROR_ARGUMENT, texts[i]);
         locus_group_destroy(&group);
     }
     locus_group *absurd = parse_group("grid:2147483649");
-    expect_failure(absurd, &(locus_packing){1, offsets, NULL}, values, LOCUS_ERROR_UNSUPPORTED, "2^31");
+    expect_failure(absurd, &(locus_packing){sizeof(locus_packing), 1, offsets, NULL}, values, LOCUS_ERROR_UNSUPPORTED,
+                   "2^31");
     locus_group_destroy(&absurd);
     locus_group *unlikely = parse_group("tree:2*grid:9223372036854775807*cycle:2");
-    expect_failure(unlikely, &(locus_packing){1, offsets, NULL}, values, LOCUS_ERROR_UNSUPPORTED, "2^31");
+    expect_failure(unlikely, &(locus_packing){sizeof(locus_packing), 1, offsets, NULL}, values, LOCUS_ERROR_UNSUPPORTED,
+                   "2^31");
     locus_group_destroy(&unlikely);
 }
 
@@ -226,10 +247,11 @@ static void words_meet_in_one_trie(void **state) {
     const int64_t branches[] = {1, 2, 1, 1, -1, 2, 2, -1, 1, -3, 1};
     const size_t starts[] = {0, 0, 2, 6, 8, 9, 11}, offsets[] = {0, 4, 6}, lengths[] = {3, 2};
     const char *const want[] = {"0", "1+2", "1+2", "0", "1", "-3+1"};
-    const locus_position_column column = {.branches = branches, .starts = starts};
+    const locus_position_column column = {.size = sizeof column, .branches = branches, .starts = starts};
     locus_group *group = parse_group("tree:3");
     locus_positions *p;
-    assert_int_equal(locus_positions_create_columns(&p, group, &(locus_packing){2, offsets, lengths}, &column, NULL),
+    assert_int_equal(locus_positions_create_columns(
+                         &p, group, &(locus_packing){sizeof(locus_packing), 2, offsets, lengths}, &column, NULL),
                      LOCUS_OK);
     for (size_t t = 0; t < 6; t++)
         expect_path(p, t, want[t]);
@@ -250,10 +272,12 @@ static void nodes_meet_in_one_trie(void **state) {
     const size_t parents[] = {99, 0, 1, 1, 1, 3, 0, 6}, offsets[] = {0, 6};
     const int64_t branches[] = {99, 2, 1, 2, -2, -2, 1, 1}, values[] = {0, 1, 2, 4, 5, 5};
     const char *const want[] = {"0", "2", "2+1", "0", "2", "2"};
-    const locus_position_column column = {.values = values, .branches = branches, .parents = parents, .node_count = 8};
+    const locus_position_column column = {
+        .size = sizeof column, .values = values, .branches = branches, .parents = parents, .node_count = 8};
     locus_group *group = parse_group("tree:2");
     locus_positions *p;
-    assert_int_equal(locus_positions_create_columns(&p, group, &(locus_packing){1, offsets, NULL}, &column, NULL),
+    assert_int_equal(locus_positions_create_columns(
+                         &p, group, &(locus_packing){sizeof(locus_packing), 1, offsets, NULL}, &column, NULL),
                      LOCUS_OK);
     for (size_t t = 0; t < 6; t++)
         expect_path(p, t, want[t]);
@@ -267,10 +291,13 @@ static void products_have_a_column_for_each_coordinate(void **state) {
     const size_t offsets[] = {0, 2}, starts_a[] = {0, 1, 3}, starts_b[] = {0, 2, 2};
     const int64_t axis[] = {-4, 9}, ring[] = {7, -1}, a[] = {1, 2, -1}, b[] = {3, 3};
     const locus_position_column columns[] = {
-        {.values = axis}, {.branches = a, .starts = starts_a}, {.values = ring}, {.branches = b, .starts = starts_b}};
+        {.size = sizeof(locus_position_column), .values = axis},
+        {.size = sizeof(locus_position_column), .branches = a, .starts = starts_a},
+        {.size = sizeof(locus_position_column), .values = ring},
+        {.size = sizeof(locus_position_column), .branches = b, .starts = starts_b}};
     locus_group *group = parse_group("seq*(tree:2*cycle:5)*tree:3");
     locus_positions *p, *q;
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     assert_int_equal(locus_positions_create_columns(&p, group, &packing, columns, NULL), LOCUS_OK);
     expect_path(p, 0, "(-4,1,2,3+3)");
     expect_path(p, 1, "(9,2-1,4,0)");
@@ -295,7 +322,8 @@ static void expect_column_failure(const char *group_text, const locus_position_c
     locus_group *group = parse_group(group_text);
     locus_positions *p = (locus_positions *)(uintptr_t)1;
     locus_error error = {0};
-    assert_int_equal(locus_positions_create_columns(&p, group, &(locus_packing){1, offsets, NULL}, column, &error),
+    assert_int_equal(locus_positions_create_columns(
+                         &p, group, &(locus_packing){sizeof(locus_packing), 1, offsets, NULL}, column, &error),
                      status);
     assert_null(p);
     if (!strstr(error.message, part))
@@ -309,23 +337,36 @@ static void bad_columns_are_refused(void **state) {
     const int64_t beyond[] = {1, 3}, zero[] = {0, 1}, lowest[] = {INT64_MIN, 1}, tree[] = {0, 1, -3};
     const int64_t fine[] = {0, 1, 2}, nodes[] = {0, 3}, below[] = {-1, 0};
     expect_column_failure("tree:2", NULL, LOCUS_ERROR_ARGUMENT, "columns is NULL");
-    expect_column_failure("seq", &(locus_position_column){0}, LOCUS_ERROR_ARGUMENT, "no values");
-    expect_column_failure("tree:2", &(locus_position_column){.branches = beyond, .starts = starts},
-                          LOCUS_ERROR_POSITION, "branch 3 in the word of token 1");
-    expect_column_failure("tree:2", &(locus_position_column){.branches = zero, .starts = starts}, LOCUS_ERROR_POSITION,
-                          "branch 0 in the word of token 0");
-    expect_column_failure("tree:9223372036854775807", &(locus_position_column){.branches = lowest, .starts = starts},
-                          LOCUS_ERROR_POSITION, "branch -9223372036854775808 in the word of token 0");
-    expect_column_failure("tree:2", &(locus_position_column){.branches = fine, .starts = falling}, LOCUS_ERROR_POSITION,
-                          "branch 0");
-    expect_column_failure("tree:3", &(locus_position_column){.branches = fine + 1, .starts = falling},
-                          LOCUS_ERROR_ARGUMENT, "starts[2] = 1 is less than");
-    expect_column_failure("tree:2", &(locus_position_column){.starts = starts}, LOCUS_ERROR_ARGUMENT,
-                          "without branches");
-    expect_column_failure("tree:2", &(locus_position_column){.values = nodes, .branches = fine, .node_count = 3},
-                          LOCUS_ERROR_ARGUMENT, "without parents");
-    expect_column_failure("tree:2", &(locus_position_column){.values = nodes}, LOCUS_ERROR_ARGUMENT, "neither");
-    locus_position_column column = {.values = nodes, .branches = fine, .parents = parents, .node_count = 3};
+    expect_column_failure("seq", &(locus_position_column){.size = sizeof(locus_position_column)}, LOCUS_ERROR_ARGUMENT,
+                          "no values");
+    expect_column_failure(
+        "tree:2", &(locus_position_column){.size = sizeof(locus_position_column), .branches = beyond, .starts = starts},
+        LOCUS_ERROR_POSITION, "branch 3 in the word of token 1");
+    expect_column_failure(
+        "tree:2", &(locus_position_column){.size = sizeof(locus_position_column), .branches = zero, .starts = starts},
+        LOCUS_ERROR_POSITION, "branch 0 in the word of token 0");
+    expect_column_failure(
+        "tree:9223372036854775807",
+        &(locus_position_column){.size = sizeof(locus_position_column), .branches = lowest, .starts = starts},
+        LOCUS_ERROR_POSITION, "branch -9223372036854775808 in the word of token 0");
+    expect_column_failure(
+        "tree:2", &(locus_position_column){.size = sizeof(locus_position_column), .branches = fine, .starts = falling},
+        LOCUS_ERROR_POSITION, "branch 0");
+    expect_column_failure(
+        "tree:3",
+        &(locus_position_column){.size = sizeof(locus_position_column), .branches = fine + 1, .starts = falling},
+        LOCUS_ERROR_ARGUMENT, "starts[2] = 1 is less than");
+    expect_column_failure("tree:2", &(locus_position_column){.size = sizeof(locus_position_column), .starts = starts},
+                          LOCUS_ERROR_ARGUMENT, "without branches");
+    expect_column_failure(
+        "tree:2",
+        &(locus_position_column){
+            .size = sizeof(locus_position_column), .values = nodes, .branches = fine, .node_count = 3},
+        LOCUS_ERROR_ARGUMENT, "without parents");
+    expect_column_failure("tree:2", &(locus_position_column){.size = sizeof(locus_position_column), .values = nodes},
+                          LOCUS_ERROR_ARGUMENT, "neither");
+    locus_position_column column = {
+        .size = sizeof column, .values = nodes, .branches = fine, .parents = parents, .node_count = 3};
     expect_column_failure("tree:2", &column, LOCUS_ERROR_ARGUMENT, "parents[2] = 2");
     column.parents = good;
     expect_column_failure("tree:2", &column, LOCUS_ERROR_POSITION, "node 3 of token 1");
@@ -334,14 +375,14 @@ static void bad_columns_are_refused(void **state) {
     column.branches = tree;
     expect_column_failure("tree:2", &column, LOCUS_ERROR_POSITION, "branch -3 to node 2");
     const int64_t far[] = {0, MOST + 1};
-    expect_column_failure("seq", &(locus_position_column){.values = far}, LOCUS_ERROR_POSITION,
-                          "position 4611686018427387905 of token 1");
+    expect_column_failure("seq", &(locus_position_column){.size = sizeof(locus_position_column), .values = far},
+                          LOCUS_ERROR_POSITION, "position 4611686018427387905 of token 1");
 }
 
 static void bad_paths_are_refused(void **state) {
     (void)state;
     const size_t offsets[] = {0, 2};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     locus_group *seq = parse_group("seq"), *ring = parse_group("cycle:3");
     locus_path *paths[2] = {NULL, NULL};
     locus_positions *p;
@@ -354,12 +395,14 @@ static void bad_paths_are_refused(void **state) {
     assert_int_equal(locus_path_parse(seq, "4611686018427387905", &paths[1], NULL), LOCUS_OK);
     assert_int_equal(locus_positions_create_paths(&p, ring, &packing, given, &error), LOCUS_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "token 1 is of the group 'seq'"));
-    assert_int_equal(locus_positions_create_paths(&p, NULL, &(locus_packing){1, (size_t[]){1, 2}, NULL}, given, &error),
+    assert_int_equal(locus_positions_create_paths(
+                         &p, NULL, &(locus_packing){sizeof(locus_packing), 1, (size_t[]){1, 2}, NULL}, given, &error),
                      LOCUS_ERROR_POSITION);
     assert_null(p);
     const size_t middle[] = {0, 1, 2}, ends[] = {1, 0}; /* token 1 is a gap: its path is not looked at */
-    assert_int_equal(locus_positions_create_paths(&p, ring, &(locus_packing){2, middle, ends}, given, &error),
-                     LOCUS_OK);
+    assert_int_equal(
+        locus_positions_create_paths(&p, ring, &(locus_packing){sizeof(locus_packing), 2, middle, ends}, given, &error),
+        LOCUS_OK);
     locus_path *out;
     assert_int_equal(locus_positions_path(p, 2, &out, &error), LOCUS_ERROR_ARGUMENT);
     assert_null(out);
@@ -384,10 +427,11 @@ static void deep_paths_are_linear(void **state) {
     }
     const size_t offsets[] = {0, DEPTH};
     const locus_position_column column = {
-        .values = values, .branches = branches, .parents = parents, .node_count = DEPTH};
+        .size = sizeof column, .values = values, .branches = branches, .parents = parents, .node_count = DEPTH};
     locus_group *group = parse_group("tree:2");
     locus_positions *p;
-    assert_int_equal(locus_positions_create_columns(&p, group, &(locus_packing){1, offsets, NULL}, &column, NULL),
+    assert_int_equal(locus_positions_create_columns(
+                         &p, group, &(locus_packing){sizeof(locus_packing), 1, offsets, NULL}, &column, NULL),
                      LOCUS_OK);
     assert_true(locus_positions_consecutive(p, 0, 0));
     locus_path *path;

@@ -34,7 +34,7 @@ static locus_positions *make_positions(const size_t *lengths, int64_t start) {
     assert_non_null(values);
     for (size_t t = 0; t < offsets[SEQUENCES]; t++)
         values[t] = start + (t % 7 == 3 ? 1000 : (int64_t)t);
-    const locus_packing packing = {SEQUENCES, offsets, lengths};
+    const locus_packing packing = {sizeof packing, SEQUENCES, offsets, lengths};
     locus_positions *positions = NULL;
     rig_ok(locus_positions_create(&positions, NULL, &packing, values, error));
     free(values);

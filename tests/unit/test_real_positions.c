@@ -10,7 +10,8 @@ enum { MOST = 512 };
 static locus_positions *real_positions(const locus_group *group, const double *values, size_t count) {
     const size_t offsets[] = {0, count};
     locus_positions *positions = NULL;
-    rig_ok(locus_positions_create_real(&positions, group, &(locus_packing){1, offsets, NULL}, values, error));
+    rig_ok(locus_positions_create_real(&positions, group, &(locus_packing){sizeof(locus_packing), 1, offsets, NULL},
+                                       values, error));
     return positions;
 }
 
@@ -27,7 +28,8 @@ static void test_kept(void **state) {
     const size_t offsets[] = {0, 3, 5}, lengths[] = {2, 2};
     const double values[] = {0.5, -0.25, NAN, 7, 0x1p40};
     locus_positions *p = NULL;
-    rig_ok(locus_positions_create_real(&p, NULL, &(locus_packing){2, offsets, lengths}, values, error));
+    rig_ok(locus_positions_create_real(&p, NULL, &(locus_packing){sizeof(locus_packing), 2, offsets, lengths}, values,
+                                       error));
     const double *reals = locus_positions_reals(p, 0);
     const double want[] = {0.5, -0.25, 0, 7, 0x1p40};
     const int64_t floors[] = {0, -1, 0, 7, (int64_t)1 << 40};
@@ -77,7 +79,8 @@ static void expect_refusal(const char *group_text, double value, locus_status st
     const double values[] = {0.5, value, 0, 0};
     locus_positions *p = (locus_positions *)(uintptr_t)1;
     locus_error error = {0};
-    assert_int_equal(locus_positions_create_real(&p, group, &(locus_packing){1, offsets, NULL}, values, &error),
+    assert_int_equal(locus_positions_create_real(&p, group, &(locus_packing){sizeof(locus_packing), 1, offsets, NULL},
+                                                 values, &error),
                      status);
     assert_null(p);
     if (!strstr(error.message, part))
@@ -98,11 +101,14 @@ static void test_refused(void **state) {
     locus_positions *p = NULL;
     const double values[] = {0.5, 0.5};
     locus_error error = {0};
-    assert_int_equal(locus_positions_create_real(&p, NULL, &(locus_packing){1, offsets, NULL}, NULL, &error),
+    assert_int_equal(
+        locus_positions_create_real(&p, NULL, &(locus_packing){sizeof(locus_packing), 1, offsets, NULL}, NULL, &error),
+        LOCUS_ERROR_ARGUMENT);
+    assert_int_equal(locus_positions_create_real(&p, NULL, &(locus_packing){sizeof(locus_packing), 1, falling, NULL},
+                                                 values, &error),
                      LOCUS_ERROR_ARGUMENT);
-    assert_int_equal(locus_positions_create_real(&p, NULL, &(locus_packing){1, falling, NULL}, values, &error),
-                     LOCUS_ERROR_ARGUMENT);
-    assert_int_equal(locus_positions_create_real(NULL, NULL, &(locus_packing){1, offsets, NULL}, values, &error),
+    assert_int_equal(locus_positions_create_real(NULL, NULL, &(locus_packing){sizeof(locus_packing), 1, offsets, NULL},
+                                                 values, &error),
                      LOCUS_ERROR_ARGUMENT);
 }
 

@@ -64,7 +64,7 @@ static locus_positions *draw_positions(const locus_group *group, const char *spe
     if (strstr(spec, "learned(size") || strstr(spec, "chebyshev")) {
         const int64_t values[] = {3, 4, 5, 60, 0, 7, 7, 8, 9, 11, 3, 4, 0, 1};
         const size_t offsets[] = {0, 6, 14}, counts[] = {5, 8};
-        const locus_packing packing = {2, offsets, counts};
+        const locus_packing packing = {sizeof packing, 2, offsets, counts};
         locus_positions *positions = NULL;
         rig_ok(locus_positions_create(&positions, NULL, &packing, values, error));
         return positions;
@@ -72,8 +72,8 @@ static locus_positions *draw_positions(const locus_group *group, const char *spe
     if (strstr(spec, "shiv-quirk")) {
         const int64_t branches[] = {1, 1, 2, 1, 2, 2, 2, 1, 1, 2};
         const size_t starts[] = {0, 0, 1, 3, 6, 8, 10}, offsets[] = {0, 4, 6};
-        const locus_packing packing = {2, offsets, NULL};
-        const locus_position_column column = {.branches = branches, .starts = starts};
+        const locus_packing packing = {sizeof packing, 2, offsets, NULL};
+        const locus_position_column column = {.size = sizeof column, .branches = branches, .starts = starts};
         locus_positions *positions = NULL;
         rig_ok(locus_positions_create_columns(&positions, group, &packing, &column, error));
         return positions;
@@ -84,7 +84,7 @@ static locus_positions *draw_positions(const locus_group *group, const char *spe
 
 static locus_positions *draw_reals(const locus_group *group, uint64_t *state) {
     static const size_t offsets[] = {0, 6, 13}, lengths[] = {5, 7};
-    const locus_packing packing = {2, offsets, lengths};
+    const locus_packing packing = {sizeof packing, 2, offsets, lengths};
     const size_t count = 13 * locus_group_coordinates(group);
     double values[13 * 4];
     locus_positions *positions = NULL;

@@ -241,7 +241,7 @@ static void test_cached(void **state) {
         locus_tensor q = cache_case_rows(&c, &all, 'q', c.dtype), k = cache_case_rows(&c, &all, 'k', c.dtype);
         locus_tensor v = cache_case_rows(&c, &all, 'v', c.dtype);
         locus_tensor whole = cache_case_zeros(c.tokens, c.shape.heads, c.shape.value_dim, c.dtype);
-        const locus_attention_tensors tensors = {&q, &k, &v, &whole, NULL};
+        const locus_attention_tensors tensors = {sizeof tensors, &q, &k, &v, &whole, NULL};
         locus_workspace workspace = {NULL,
                                      locus_attention_workspace(plan, &options, c.dtype, LOCUS_PASS_FORWARD, NULL)};
         workspace.data = locus_allocate(workspace.bytes + 1);

@@ -20,7 +20,7 @@ static long double omega_of(double base, size_t i) {
 static void check_positions(double base, const double *p, size_t count, bool real) {
     char spec[64];
     const size_t offsets[] = {0, count};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     int64_t whole[TOKENS_MAX];
     rig r;
     (void)snprintf(spec, sizeof spec, "rope(pairs=half, base=%.0f)", base);
@@ -84,7 +84,7 @@ static void real_positions_are_exact(void **state) {
 static void whole_reals_are_integers(void **state) {
     enum { COUNT = 50 };
     const size_t offsets[] = {0, COUNT};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     const char *const specs[] = {"rope",
                                  "mixed(group=seq)",
                                  "string(group=seq)",
@@ -124,7 +124,7 @@ static void whole_reals_are_integers(void **state) {
 /* A reflection has no power between whole steps. */
 static void reflections_refuse_reals(void **state) {
     const size_t offsets[] = {0, 2};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     locus_error failure = {0};
     (void)state;
     rig r;

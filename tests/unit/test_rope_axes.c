@@ -84,7 +84,7 @@ static void fill_positions(size_t axes, bool real, int64_t *whole, double *value
 
 static locus_positions *make_positions(size_t axes, bool real, double *values) {
     const size_t offsets[] = {0, TOKENS};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     int64_t whole[TOKENS * 3];
     locus_group *group = NULL;
     locus_positions *positions = NULL;
@@ -148,7 +148,7 @@ static void equal_numbers_are_one_axis(void **state) {
             for (size_t a = 0; a < 3; a++)
                 triples[3 * t + a] = (int64_t)(t * 37 % 1000) - 100;
         const size_t offsets[] = {0, COUNT};
-        const locus_packing packing = {.sequences = 1, .offsets = offsets};
+        const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
         locus_positions *positions = NULL;
         rig many, one;
         rig_bind(&many, specs[s], rig_shape(2, DIM, 0, 0), 1);

@@ -221,7 +221,7 @@ static void what_cannot_fold_says_so(void **state) {
     (void)state;
     for (size_t i = 0; i < 4; i++) {
         rig r;
-        locus_fold_shape shape;
+        locus_fold_shape shape = {.size = sizeof shape};
         locus_error error = {0};
         rig_bind(&r, cases[i][0], rig_shape(2, 4, 0, 0), 1);
         assert_int_equal(locus_fold_measure(r.binding, &shape, &error), LOCUS_ERROR_UNSUPPORTED);

@@ -27,7 +27,7 @@ static double position_of(const xpos_case *c, size_t token) {
 
 static locus_positions *make_positions(const xpos_case *c) {
     const size_t offsets[] = {0, TOKENS};
-    const locus_packing packing = {.sequences = 1, .offsets = offsets};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     locus_positions *positions = NULL;
     int64_t whole[TOKENS];
     double real[TOKENS];

@@ -64,7 +64,7 @@ typedef struct line_case {
 static locus_positions *line_positions(const double *values, size_t count, bool reals) {
     int64_t whole[TOKENS];
     const size_t offsets[] = {0, count};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     locus_positions *positions = NULL;
     for (size_t i = 0; i < count; i++)
         whole[i] = (int64_t)values[i];
@@ -201,7 +201,7 @@ static void test_real_grid(void **state) {
     (void)state;
     enum { COUNT = 12 };
     const size_t offsets[] = {0, COUNT};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     for (int whole = 0; whole < 2; whole++) {
         double values[2 * COUNT], wide[COUNT];
         rig r;

@@ -62,6 +62,7 @@ static void drawn_parameters(void **state) {
         assert_int_equal(locus_encoding_parameter_count(encoding, &shape, &count, NULL), LOCUS_OK);
         assert_in_range(count, 1, 8);
         for (size_t p = 0; p < count; p++) {
+            info[p].size = sizeof *info;
             assert_int_equal(locus_encoding_parameter(encoding, &shape, p, &info[p], NULL), LOCUS_OK);
             values[p] = locus_tensor_view(NULL, LOCUS_FLOAT64, info[p].rank, info[p].shape);
             values[p].data = calloc(locus_tensor_count(&values[p]) + 1, sizeof(double));

@@ -35,6 +35,7 @@ static start start_of(const char *spec, size_t heads, size_t head_dim, uint64_t 
     assert_int_equal(locus_encoding_parameter_count(s.encoding, &shape, &s.count, &error), LOCUS_OK);
     assert_in_range(s.count, 1, MOST);
     for (size_t p = 0; p < s.count; p++) {
+        s.info[p].size = sizeof *s.info;
         assert_int_equal(locus_encoding_parameter(s.encoding, &shape, p, &s.info[p], &error), LOCUS_OK);
         s.values[p] = locus_tensor_view(NULL, LOCUS_FLOAT64, s.info[p].rank, s.info[p].shape);
         s.values[p].data = calloc(locus_tensor_count(&s.values[p]) + 1, sizeof(double));

@@ -703,12 +703,12 @@ static void let_go(void *state, void *block, size_t bytes) {
 /* Whichever allocation fails, place says so and leaves nothing that its owner does not release. */
 static void test_refused_memory(void **state) {
     (void)state;
-    const locus_allocator miser = {allow, let_go, NULL};
+    const locus_allocator miser = {sizeof miser, allow, let_go, NULL};
     grove g;
     bench b;
     plant(&g, BUSH, 5, 2, 50, 40);
     allowed = SIZE_MAX;
-    locus_allocator_set(&miser);
+    assert_int_equal(locus_allocator_set(&miser, NULL), LOCUS_OK);
     open_bench(&b, (make){2, 2, 4, 2, 3, LOCUS_TREE_ORTHOGONAL, LOCUS_ORTHOGONAL_SKEW}, &g);
     size_t refusals = 0;
     for (bool done = false; !done; refusals++) {
@@ -722,7 +722,7 @@ static void test_refused_memory(void **state) {
     allowed = SIZE_MAX;
     check_everything(&b, &g);
     close_bench(&b);
-    locus_allocator_set(NULL);
+    assert_int_equal(locus_allocator_set(NULL, NULL), LOCUS_OK);
     fell(&g);
 }
 

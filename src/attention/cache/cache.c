@@ -371,7 +371,8 @@ static locus_status attend(locus_cache *cache, const locus_attention_options *op
     const size_t rows = cache->sequences * cache->capacity;
     const locus_tensor key = locus_cache_view(cache, &cache->keys, 0, 0, rows),
                        value = locus_cache_view(cache, &cache->values, 0, 0, rows);
-    const locus_attention_tensors tensors = {.query = &taken, .key = &key, .value = &value, .output = &result};
+    const locus_attention_tensors tensors = {
+        .size = sizeof tensors, .query = &taken, .key = &key, .value = &value, .output = &result};
     const locus_execution execution = locus_cache_execution(&cache->workspace);
     if (status == LOCUS_OK)
         status = locus_attention_forward(locus_growing_kept(cache->growing), &chosen, &tensors, &execution, error);

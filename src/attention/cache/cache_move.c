@@ -4,6 +4,7 @@
 
 #include "core/call.h"
 #include "core/error.h"
+#include "core/sized.h"
 
 #include <string.h>
 
@@ -98,7 +99,7 @@ locus_status locus_cache_evict(locus_cache *cache, size_t sequence, size_t first
 
 static locus_status check_fragment(const locus_cache *cache, size_t sequence, const locus_cache_fragment *fragment,
                                    locus_error *error) {
-    if (!fragment || !fragment->source)
+    if (!fragment->source)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, "fragment", "fragment is NULL or has no source");
     const locus_cache *source = fragment->source;
     const bool bound = source->binding == cache->binding || locus_binding_equal(source->binding, cache->binding);
@@ -154,13 +155,17 @@ static locus_status insert(locus_cache *cache, size_t sequence, const locus_cach
 
 locus_status locus_cache_insert(locus_cache *cache, size_t sequence, const locus_cache_fragment *fragment,
                                 const locus_execution *execution, locus_error *error) {
+    static const locus_sized kind = {sizeof *fragment, sizeof *fragment, "fragment"};
+    locus_cache_fragment own = {.size = sizeof own};
     locus_call call;
     locus_status status = check_sequence(cache, sequence, error);
     if (status == LOCUS_OK)
-        status = check_fragment(cache, sequence, fragment, error);
+        status = locus_sized_read(&own, &kind, fragment, error);
+    if (status == LOCUS_OK)
+        status = check_fragment(cache, sequence, &own, error);
     if (status == LOCUS_OK)
         status = locus_call_begin(&call, execution, error);
     if (status != LOCUS_OK)
         return status;
-    return locus_call_end(&call, insert(cache, sequence, fragment, error), error);
+    return locus_call_end(&call, insert(cache, sequence, &own, error), error);
 }

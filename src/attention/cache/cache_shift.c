@@ -57,7 +57,7 @@ static double factor_of(const locus_binding *binding, size_t *turning) {
 static locus_status create_plan(locus_plan **plan, const locus_binding *binding, const locus_path *a,
                                 const locus_plan_options *options, size_t tokens, locus_error *error) {
     const size_t offsets[] = {0, tokens};
-    const locus_packing packing = {1, offsets, NULL};
+    const locus_packing packing = {sizeof packing, 1, offsets, NULL};
     const locus_path *paths[PIECE];
     locus_positions *positions = NULL;
     for (size_t i = 0; i < tokens; i++)

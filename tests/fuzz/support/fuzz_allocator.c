@@ -29,10 +29,10 @@ static void release(void *state, void *block, size_t bytes) {
 }
 
 void fuzz_allocator_use(void) {
-    static const locus_allocator hook = {.allocate = allocate, .release = release};
+    static const locus_allocator hook = {.size = sizeof hook, .allocate = allocate, .release = release};
     static bool used;
-    if (!used)
-        locus_allocator_set(&hook);
+    if (!used && locus_allocator_set(&hook, NULL) != LOCUS_OK)
+        abort();
     used = true;
 }
 

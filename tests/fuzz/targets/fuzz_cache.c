@@ -332,7 +332,7 @@ static void insert(cache_case *c) {
     const size_t to = choose(c->choices, c->options.sequences), from = choose(c->choices, c->options.sequences);
     const kept_sequence *source = &c->kept[from];
     const size_t first = choose(c->choices, source->count + 1), count = choose(c->choices, source->count + 2);
-    const locus_cache_fragment fragment = {c->cache, from, first, count, NULL};
+    const locus_cache_fragment fragment = {sizeof fragment, c->cache, from, first, count, NULL};
     locus_error error = {.status = LOCUS_OK};
     const locus_status status = locus_cache_insert(c->cache, to, &fragment, NULL, &error);
     if (status != LOCUS_OK) {

@@ -121,7 +121,7 @@ static void draw_column(chooser *choices, bool tree, rough_column *rough, locus_
         at = choose_chance(choices, 3) ? 0 : at;
         rough->starts[i] = at < LETTERS ? at : LETTERS;
     }
-    *column = (locus_position_column){.values = rough->values};
+    *column = (locus_position_column){.size = sizeof(locus_position_column), .values = rough->values};
     if (tree == choose_chance(choices, 95)) {
         column->branches = rough->branches;
         if (choose_chance(choices, 50))
@@ -179,7 +179,7 @@ static void check_rough_ones(const locus_group *group, chooser *choices) {
     }
     for (size_t c = 0; c < locus_group_coordinates(group); c++)
         draw_column(choices, locus_group_coordinate(group, c).kind == LOCUS_COORDINATE_TREE, &rough[c], &columns[c]);
-    const locus_packing packing = {sequences, offsets, choose_chance(choices, 40) ? lengths : NULL};
+    const locus_packing packing = {sizeof packing, sequences, offsets, choose_chance(choices, 40) ? lengths : NULL};
     locus_positions *positions = NULL;
     locus_error error;
     const locus_status status = create(group, &packing, choices, columns, &positions, &error);
