@@ -16,4 +16,5 @@ NB_MODULE(_core, module) {
     caches_open(module);
     registering_open(module);
     importing_open(module);
+    xla_open(module);
 }
