@@ -64,7 +64,7 @@ static void fold_operator_task(void *context, size_t kv, size_t worker) {
 
 static void reduce_operator(const attention_job *job, const locus_operator *op, size_t offset,
                             const locus_tensor *parameters) {
-    if (!op || op->class->slot_bytes(op) == 0)
+    if (locus_operator_slot_bytes(op) == 0)
         return;
     operator_fold fold = {job, op, offset, parameters};
     if (op->heads_apart)
@@ -77,7 +77,7 @@ static void reduce_terms(const attention_job *job, const locus_tensor *parameter
     size_t offset = job->slots.terms;
     for (size_t t = 0; t < job->term_count; t++) {
         const locus_score_term *term = locus_plan_score_term(job->plan, t);
-        size_t bytes = term->class->slot_bytes(term);
+        size_t bytes = locus_score_slot_bytes(term);
         const locus_tensor *own = parameters + locus_plan_score_parameters(job->plan, t);
         for (size_t h = 0; bytes > 0 && h < job->heads; h++)
             term->class->reduce(term, h, head_slots(job, h, offset), job->schedule.group_count, job->slots.bytes, own);

@@ -53,10 +53,6 @@ locus_tensor locus_attention_turn_buffer(const attention_turn *turn, attention_c
 
 /* ---- layout ---- */
 
-static bool learns(const locus_operator *op, const locus_whole_operator *whole) {
-    return (op && op->class->slot_bytes(op) > 0) || (whole && whole->class->learns(whole));
-}
-
 /* Memory for any kind's struct. */
 typedef union turn_room {
     max_align_t aligned;
@@ -89,9 +85,10 @@ static attention_turn *init(const attention_call *call, turn_room *room) {
     turn->acts_value =
         turn->turns && !call->weighs && (locus_plan_value_operator(plan) || locus_plan_value_whole(plan));
     if (call->pass == LOCUS_PASS_BACKWARD) {
-        turn->query_key_learns =
-            turn->acts_query_key && learns(locus_plan_query_key_operator(plan), locus_plan_query_key_whole(plan));
-        turn->value_learns = turn->acts_value && learns(locus_plan_value_operator(plan), locus_plan_value_whole(plan));
+        turn->query_key_learns = turn->acts_query_key && locus_operator_learns(locus_plan_query_key_operator(plan),
+                                                                               locus_plan_query_key_whole(plan));
+        turn->value_learns =
+            turn->acts_value && locus_operator_learns(locus_plan_value_operator(plan), locus_plan_value_whole(plan));
     }
     loops->init(turn);
     return turn;

@@ -253,9 +253,9 @@ static void place_slots(attention_job *job) {
     attention_slots *slots = &job->slots;
     const locus_operator *op = job->query_key;
     memset(slots, 0, sizeof *slots);
-    slots->query_key = slot_part(&carver, op ? op->class->slot_bytes(op) : 0);
+    slots->query_key = slot_part(&carver, locus_operator_slot_bytes(op));
     op = job->value_operator;
-    slots->value = slot_part(&carver, op ? op->class->slot_bytes(op) : 0);
+    slots->value = slot_part(&carver, locus_operator_slot_bytes(op));
     if (job->content) {
         size_t rows = 2 * job->content->window + 1, size = locus_dtype_size(job->dtype);
         slots->content_key = slot_part(&carver, job->content_key ? rows * job->head_dim * size : 0);
@@ -265,7 +265,7 @@ static void place_slots(attention_job *job) {
     slots->terms = carver.used;
     for (size_t t = 0; t < job->term_count; t++) {
         const locus_score_term *term = locus_plan_score_term(job->plan, t);
-        slot_part(&carver, term->class->slot_bytes(term));
+        slot_part(&carver, locus_score_slot_bytes(term));
     }
     slots->bytes = carver.used;
 }
@@ -318,7 +318,7 @@ void locus_attention_job_init(attention_job *job, const attention_call *call) {
         place_slots(job);
         for (size_t t = 0; t < job->term_count; t++) {
             const locus_score_term *term = locus_plan_score_term(plan, t);
-            job->learned_factor |= term->kind == LOCUS_SCORE_FACTOR && term->class->slot_bytes(term) > 0;
+            job->learned_factor |= term->kind == LOCUS_SCORE_FACTOR && locus_score_slot_bytes(term) > 0;
         }
     }
     build(job, &job->schedule);

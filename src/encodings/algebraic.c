@@ -176,15 +176,12 @@ static locus_status draw_fixed(const locus_term *term, const locus_algebraic_blo
     return locus_algebraic_draw(term, blocks, &random, values, error);
 }
 
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
     locus_algebraic_blocks blocks;
     locus_owned passing = {0};
     double *drawn[LOCUS_COORDINATES_MAX] = {NULL};
-    locus_algebraic *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
-    *bound = own;
+    locus_algebraic *own = bound;
     own->heads = shape->heads;
     own->turning = locus_turning_of(term, LOCUS_ALGEBRAIC_HEADS);
     locus_status status = locus_algebraic_blocks_of(term, shape, &blocks, error);
@@ -209,12 +206,11 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
 
 /* ---- placing ---- */
 
-static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
-                          locus_placed *placed, locus_error *error) {
+static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error) {
     const locus_algebraic *own = bound;
     locus_operator_part parts[LOCUS_COORDINATES_MAX];
     locus_status status = LOCUS_OK;
-    (void)first_parameter;
     for (size_t i = 0; i < own->count && status == LOCUS_OK; i++) {
         const locus_algebraic_part *part = &own->parts[i];
         parts[i] = (locus_operator_part){.first = part->first, .count = part->dim};
@@ -264,8 +260,9 @@ const locus_encoding_class locus_algebraic_class = {
              .sites = LOCUS_SITE_QUERY_KEY | LOCUS_SITE_VALUE | LOCUS_SITE_SCORE,
              .learned = "generators, or angles (generator=angles); rate (decay=learned:c)",
              .source = "Kogkalidis et al. 2024, Algebraic positional encodings",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0]},
+             LOCUS_OPTIONS(options)},
+    .shape = LOCUS_NEEDS_HEADS | LOCUS_NEEDS_HEAD_DIM,
+    .bound_bytes = sizeof(locus_algebraic),
     .laws = LOCUS_LAWS_ALL,
     .reals = true,
     .sites = sites,

@@ -34,26 +34,15 @@ typedef struct locus_chebyshev_embedding {
     const locus_token_side *side;
 } locus_chebyshev_embedding;
 
-static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
-                               locus_error *error) {
-    (void)term, (void)list, (void)count;
-    return locus_shape_need_model(shape, "chebyshev", error);
-}
-
 static unsigned sites(const locus_term *term) {
     return term->options[SITE].choice == 1 ? LOCUS_SITE_ENCODED : LOCUS_SITE_EMBEDDING;
 }
 
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
-    (void)values;
-    locus_chebyshev *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
-    own->size = (size_t)term->options[SIZE].number;
-    own->dim = shape->model_dim;
-    own->output = term->options[SITE].choice == 1;
-    *bound = own;
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
+    (void)values, (void)memory, (void)error;
+    *(locus_chebyshev *)bound =
+        (locus_chebyshev){(size_t)term->options[SIZE].number, shape->model_dim, term->options[SITE].choice == 1};
     return LOCUS_OK;
 }
 
@@ -137,16 +126,12 @@ static locus_status check_positions(const locus_token_side *side, size_t size, l
     return LOCUS_OK;
 }
 
-static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
-                          locus_placed *placed, locus_error *error) {
+static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error) {
     const locus_token_side *side = &places->items[0].query;
-    (void)first_parameter;
-    locus_chebyshev_embedding *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
-    own->base.class = &embedding_class;
-    own->chebyshev = bound;
-    own->side = side;
+    locus_chebyshev_embedding *own = placed->own;
+    (void)memory;
+    *own = (locus_chebyshev_embedding){{&embedding_class}, bound, side};
     if (own->chebyshev->output)
         placed->encoded = &own->base;
     else
@@ -167,11 +152,12 @@ const locus_encoding_class locus_chebyshev_class = {
              .sites = LOCUS_SITE_EMBEDDING | LOCUS_SITE_ENCODED,
              .learned = "",
              .source = "Hastings 2024, Chebyshev positional encoding in Transformers",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0]},
+             LOCUS_OPTIONS(options)},
+    .shape = LOCUS_NEEDS_MODEL_DIM,
+    .bound_bytes = sizeof(locus_chebyshev),
+    .placed_bytes = sizeof(locus_chebyshev_embedding),
     .reals = true,
     .sites = sites,
-    .parameters = parameters,
     .bind = bind,
     .place = place,
 };

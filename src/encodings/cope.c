@@ -23,11 +23,10 @@ static size_t rows_of(const locus_term *term) {
 
 static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
                                locus_error *error) {
-    locus_status status = locus_shape_need_heads(shape, "cope", error);
-    if (status == LOCUS_OK)
-        list[(*count)++] =
-            (locus_parameter){.name = "table", .rank = 2, .shape = {(int64_t)rows_of(term), (int64_t)shape->head_dim}};
-    return status;
+    (void)error;
+    list[(*count)++] =
+        (locus_parameter){.name = "table", .rank = 2, .shape = {(int64_t)rows_of(term), (int64_t)shape->head_dim}};
+    return LOCUS_OK;
 }
 
 static locus_status initialise(const locus_term *term, const locus_draw *draw, locus_error *error) {
@@ -36,29 +35,20 @@ static locus_status initialise(const locus_term *term, const locus_draw *draw, l
     return LOCUS_OK;
 }
 
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
-    const size_t count = rows_of(term) * shape->head_dim;
-    locus_contextual_table *own = locus_owned_get(memory, 1, sizeof *own);
-    float *narrow = locus_owned_take(memory, count, sizeof *narrow);
-    if (!own || !narrow)
-        return locus_owned_fail(error, count, sizeof *narrow);
-    for (size_t i = 0; i < count; i++)
-        narrow[i] = (float)values[0][i];
-    *own = (locus_contextual_table){
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
+    const float *narrow = locus_owned_round(memory, values[0], rows_of(term) * shape->head_dim, error);
+    *(locus_contextual_table *)bound = (locus_contextual_table){
         .most = rows_of(term) - 1, .scaled = term->options[GATE].choice == 1, .float32 = narrow, .float64 = values[0]};
-    *bound = own;
-    return LOCUS_OK;
+    return narrow ? LOCUS_OK : LOCUS_ERROR_MEMORY;
 }
 
-static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
-                          locus_placed *placed, locus_error *error) {
-    (void)places;
-    locus_contextual_table *table = locus_owned_get(memory, 1, sizeof *table);
-    if (!table)
-        return locus_owned_fail(error, 1, sizeof *table);
+static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error) {
+    (void)places, (void)memory, (void)error;
+    locus_contextual_table *table = placed->own;
     *table = *(const locus_contextual_table *)bound;
-    table->parameter = first_parameter;
+    table->parameter = placed->first_parameter;
     placed->contextual = table;
     return LOCUS_OK;
 }
@@ -81,8 +71,10 @@ const locus_encoding_class locus_cope_class = {
              .sites = LOCUS_SITE_SCORE,
              .learned = "table",
              .source = "Golovneva et al. 2024, Contextual position encoding",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0]},
+             LOCUS_OPTIONS(options)},
+    .shape = LOCUS_NEEDS_HEADS | LOCUS_NEEDS_HEAD_DIM,
+    .bound_bytes = sizeof(locus_contextual_table),
+    .placed_bytes = sizeof(locus_contextual_table),
     .claim = "bring a table that queries are multiplied with",
     .multiplies = true,
     .needs = needs,

@@ -3,8 +3,6 @@
  * group's. learned=on: parameter `rate` [1]. See decay_factor.h. */
 #include "scores/decay_factor.h"
 
-#include "core/error.h"
-
 enum { RATE, LEARNED, GROUP };
 
 static locus_decay decay_of(const locus_term *term) {
@@ -15,8 +13,7 @@ static locus_decay decay_of(const locus_term *term) {
 static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
                                locus_error *error) {
     const locus_decay decay = decay_of(term);
-    if (shape->heads == 0)
-        return locus_shape_need_heads(shape, "decay", error);
+    (void)shape, (void)error;
     locus_decay_parameter(&decay, list, count);
     return LOCUS_OK;
 }
@@ -28,21 +25,17 @@ static locus_status initialise(const locus_term *term, const locus_draw *draw, l
     return LOCUS_OK;
 }
 
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
-    (void)shape;
-    locus_decay *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
+    (void)shape, (void)memory, (void)error;
+    locus_decay *own = bound;
     *own = decay_of(term);
-    *bound = own;
     locus_decay_bind(own, 0, values);
     return LOCUS_OK;
 }
 
-static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
-                          locus_placed *placed, locus_error *error) {
-    (void)first_parameter;
+static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error) {
     return locus_decay_place(bound, places, memory, placed, error);
 }
 
@@ -63,8 +56,9 @@ const locus_encoding_class locus_decay_class = {
              .sites = LOCUS_SITE_SCORE,
              .learned = "rate (learned=on)",
              .source = "Kogkalidis et al. 2024, Algebraic positional encodings",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0]},
+             LOCUS_OPTIONS(options)},
+    .shape = LOCUS_NEEDS_HEADS,
+    .bound_bytes = sizeof(locus_decay),
     .reals = true,
     .laws = LOCUS_LAW_RELATIVITY,
     .learns = learns,

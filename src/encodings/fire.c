@@ -23,7 +23,7 @@
 
 #include "core/error.h"
 #include "core/loop_clones.h"
-#include "scores/score_row.h"
+#include "scores/distance_table.h"
 #include "spec/form_writer.h"
 
 #include <math.h>
@@ -40,12 +40,10 @@ typedef struct locus_fire {
 typedef struct locus_fire_term {
     locus_score_term base;
     const locus_fire *fire;
-    locus_score_rows rows;
     const locus_token_side *query;
-    const double *logs;  /* [cells] ln(1 + |c| d) */
-    const float *narrow; /* [cells] the same */
-    const double *turns; /* [cells] d/(1 + |c| d) */
-    const double *reach; /* [query tokens] ln(1 + |c| M) */
+    locus_distance_table logs; /* ln(1 + |c| d) */
+    const double *turns;       /* [cells] d/(1 + |c| d) */
+    const double *reach;       /* [query tokens] ln(1 + |c| M) */
 } locus_fire_term;
 
 /* ---- parameters ---- */
@@ -53,8 +51,7 @@ typedef struct locus_fire_term {
 static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
                                locus_error *error) {
     const int64_t hidden = (int64_t)term->options[HIDDEN].number, heads = (int64_t)shape->heads;
-    if (shape->heads == 0)
-        return locus_shape_need_heads(shape, "fire", error);
+    (void)error;
     list[(*count)++] = (locus_parameter){.name = "hidden_weight", .rank = 1, .shape = {hidden}};
     list[(*count)++] = (locus_parameter){.name = "hidden_bias", .rank = 1, .shape = {hidden}};
     list[(*count)++] = (locus_parameter){.name = "output_weight", .rank = 2, .shape = {heads, hidden}};
@@ -78,19 +75,16 @@ static locus_status initialise(const locus_term *term, const locus_draw *draw, l
     return LOCUS_OK;
 }
 
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
     const double c = values[C][0], threshold = values[L][0];
-    locus_fire *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
+    locus_fire *own = bound;
     own->network.heads = shape->heads;
     own->network.hidden = (size_t)term->options[HIDDEN].number;
     own->c = fabs(c);
     own->threshold = fabs(threshold);
     own->c_sign = c < 0 ? -1 : 1;
     own->threshold_sign = threshold < 0 ? -1 : 1;
-    *bound = own;
     if (!(log1p(own->c * own->threshold) > 0))
         return locus_fail(error, LOCUS_ERROR_NUMERIC, c == 0 ? "c" : "L",
                           "'%s' of 'fire' is %g: distances are divided by ln(1 + |c·L|), which must be above 0",
@@ -168,41 +162,49 @@ static double turn_of(const locus_fire *fire, double distance) {
     return distance / (1 + fire->c * distance);
 }
 
+static void fill_logs(const void *own, size_t head, size_t count, const double *distance, double *values) {
+    (void)head;
+    for (size_t i = 0; i < count; i++)
+        values[i] = log_of(own, distance[i]);
+}
+
+static void fill_turns(const void *own, size_t head, size_t count, const double *distance, double *values) {
+    (void)head;
+    for (size_t i = 0; i < count; i++)
+        values[i] = turn_of(own, distance[i]);
+}
+
 /* Logarithms (and turns) of a piece whose cells are no neighbours, or that has none. */
 static void gather(const locus_fire_term *own, const locus_score_call *call, bool turns, fire_piece *piece) {
-    const bool cells = own->rows.cells > 0;
+    locus_score_call wide = *call;
     double distance[LOCUS_SCORE_RUN];
-    if (cells)
-        locus_score_rows_copy_float64(&own->rows, call, own->logs, piece->log_room);
-    if (!cells || turns)
-        locus_score_rows_distance(&own->rows, call, distance);
-    for (size_t j = 0; j < call->count; j++) {
-        if (!cells)
-            piece->log_room[j] = log_of(own->fire, distance[j]);
-        if (turns)
-            piece->turn_room[j] = turn_of(own->fire, distance[j]);
-        piece->narrow_room[j] = (float)piece->log_room[j];
+    wide.dtype = LOCUS_FLOAT64;
+    piece->logs = locus_distance_table_row(&own->logs, &wide, piece->log_room);
+    if (turns) {
+        locus_score_rows_distance(&own->logs.rows, call, distance);
+        fill_turns(own->fire, 0, call->count, distance, piece->turn_room);
     }
-    piece->logs = piece->log_room;
+    for (size_t j = 0; j < call->count; j++)
+        piece->narrow_room[j] = (float)piece->logs[j];
     piece->narrow = piece->narrow_room;
     piece->turns = turns ? piece->turn_room : NULL;
 }
 
 static void prepare(const locus_fire_term *own, const locus_score_call *call, bool turns, fire_piece *piece) {
     const locus_fire_network *network = &own->fire->network;
-    const size_t at = locus_score_rows_at(&own->rows, call);
+    const size_t at = locus_score_rows_at(&own->logs.rows, call);
     piece->runs = 0;
     piece->count = call->count;
     piece->reach = own->reach ? own->reach[call->query] : reach_of(own, call->query);
-    if (at == SIZE_MAX || !own->rows.line) {
+    if (at == SIZE_MAX || !own->logs.rows.line) {
         gather(own, call, turns, piece);
         list_any(network, piece);
         return;
     }
-    const int64_t nearest = own->rows.origin - (int64_t)at;
+    const int64_t nearest = own->logs.rows.origin - (int64_t)at;
     const size_t turning = nearest < 0 ? 0 : nearest < (int64_t)call->count ? (size_t)nearest : call->count;
-    piece->logs = own->logs + at;
-    piece->narrow = own->narrow + at;
+    piece->logs = own->logs.wide + at;
+    piece->narrow = own->logs.narrow + at;
     piece->turns = own->turns + at;
     list_monotone(network, piece, 0, turning, false);
     list_monotone(network, piece, turning, call->count, true);
@@ -248,14 +250,10 @@ static void fill(const locus_fire_term *own, const locus_score_call *call, const
 static const void *row(const locus_score_term *term, const locus_score_call *call, void *scratch) {
     const locus_fire_term *own = (const locus_fire_term *)term;
     const size_t size = locus_dtype_size(call->dtype);
-    locus_score_call part = *call;
     fire_piece piece;
-    for (size_t done = 0; done < call->count; done += part.count) {
-        const size_t left = call->count - done;
-        part.key_first = call->key_first + done;
-        part.count = left < LOCUS_SCORE_RUN ? left : LOCUS_SCORE_RUN;
+    for (locus_score_call part = locus_score_before(call); locus_score_next(call, &part);) {
         prepare(own, &part, false, &piece);
-        fill(own, &part, &piece, (char *)scratch + done * size);
+        fill(own, &part, &piece, (char *)scratch + (part.key_first - call->key_first) * size);
     }
     return scratch;
 }
@@ -270,7 +268,7 @@ typedef struct run_sums {
 static run_sums sum_brief(locus_dtype dtype, const fire_piece *piece, size_t begin, size_t end, const void *gradient) {
     run_sums sums = {0, 0, 0};
     for (size_t j = begin; j < end; j++) {
-        const double g = dtype == LOCUS_FLOAT32 ? (double)((const float *)gradient)[j] : ((const double *)gradient)[j];
+        const double g = locus_score_gradient(dtype, gradient, j);
         sums.plain += g;
         sums.logs += g * piece->logs[j];
         sums.turns += g * piece->turns[j];
@@ -310,34 +308,24 @@ static void sum_piece(const locus_fire_term *own, const locus_score_call *call, 
 static void row_backward(const locus_score_term *term, const locus_score_call *call, const void *gradient, void *slot) {
     const locus_fire_term *own = (const locus_fire_term *)term;
     const size_t size = locus_dtype_size(call->dtype);
-    locus_score_call part = *call;
     fire_piece piece;
-    for (size_t done = 0; done < call->count; done += part.count) {
-        const size_t left = call->count - done;
-        part.key_first = call->key_first + done;
-        part.count = left < LOCUS_SCORE_RUN ? left : LOCUS_SCORE_RUN;
+    for (locus_score_call part = locus_score_before(call); locus_score_next(call, &part);) {
         prepare(own, &part, true, &piece);
-        sum_piece(own, &part, &piece, (const char *)gradient + done * size, slot);
+        sum_piece(own, &part, &piece, (const char *)gradient + (part.key_first - call->key_first) * size, slot);
     }
 }
 
 static size_t slot_bytes(const locus_score_term *term) {
-    const locus_fire_network *network = &((const locus_fire_term *)term)->fire->network;
-    const size_t bytes = (2 * network->segments + 2) * sizeof(double);
-    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+    return (2 * ((const locus_fire_term *)term)->fire->network.segments + 2) * sizeof(double);
 }
 
-/* Adds all slots up in the first. */
 static void reduce(const locus_score_term *term, size_t head, void *slots, size_t slot_count, size_t slot_stride,
                    const locus_tensor *tensors) {
     const locus_fire *fire = ((const locus_fire_term *)term)->fire;
     const size_t segments = fire->network.segments;
-    double *sums = slots;
-    if (slot_count == 0)
+    const double *sums = locus_slots_fold(slots, slot_count, slot_stride, 2 * segments + 2);
+    if (!sums)
         return;
-    for (size_t s = 1; s < slot_count; s++)
-        for (size_t i = 0; i < 2 * segments + 2; i++)
-            sums[i] += ((const double *)(const void *)((const char *)slots + s * slot_stride))[i];
     locus_fire_network_gradient(&fire->network, head, sums, sums + segments, tensors);
     locus_tensor_add(&tensors[C], 0, fire->c_sign * sums[2 * segments]);
     locus_tensor_add(&tensors[L], 0, fire->threshold_sign * sums[2 * segments + 1]);
@@ -346,15 +334,9 @@ static void reduce(const locus_score_term *term, size_t head, void *slots, size_
 /* ---- as data ---- */
 
 static void add_logs(const locus_fire_term *own, locus_form_writer *writer) {
-    const locus_score_form form = locus_score_rows_form(&own->rows, writer);
-    const double *logs = own->logs;
-    if (form.made) {
-        double *made = locus_form_take(writer, form.cells, sizeof *made);
-        for (size_t i = 0; made && i < form.cells; i++)
-            made[i] = log_of(own->fire, form.distance[i]);
-        logs = made;
-    }
-    locus_form_add(writer, "logs", LOCUS_FORM_FLOAT64, logs, LOCUS_FORM_SHAPE((int64_t)form.cells));
+    const locus_score_form form = locus_score_rows_form(&own->logs.rows, writer);
+    locus_form_add(writer, "logs", LOCUS_FORM_FLOAT64, locus_distance_table_values(&own->logs, &form, writer),
+                   LOCUS_FORM_SHAPE((int64_t)form.cells));
     locus_form_add(writer, "reach", LOCUS_FORM_FLOAT64, own->reach, LOCUS_FORM_SHAPE((int64_t)own->query->tokens));
 }
 
@@ -381,24 +363,6 @@ static const locus_score_class score_class = {
 
 /* ---- placing ---- */
 
-static locus_status fill_cells(locus_fire_term *own, locus_owned *memory, locus_error *error) {
-    const size_t cells = own->rows.cells;
-    double *logs = locus_owned_get(memory, cells, sizeof *logs), *turns = locus_owned_get(memory, cells, sizeof *turns);
-    float *narrow = locus_owned_get(memory, cells, sizeof *narrow);
-    if (!logs || !turns || !narrow)
-        return locus_owned_fail(error, cells, sizeof *logs);
-    for (size_t i = 0; i < cells; i++) {
-        const size_t twin = locus_score_rows_twin(&own->rows, i);
-        logs[i] = twin < i ? logs[twin] : log_of(own->fire, own->rows.distance[i]);
-        turns[i] = turn_of(own->fire, own->rows.distance[i]);
-        narrow[i] = (float)logs[i];
-    }
-    own->logs = logs;
-    own->turns = turns;
-    own->narrow = narrow;
-    return LOCUS_OK;
-}
-
 static locus_status fill_reach(locus_fire_term *own, locus_owned *memory, locus_error *error) {
     const locus_token_side *query = own->query;
     double *reach = locus_owned_get(memory, query->tokens, sizeof *reach);
@@ -411,23 +375,21 @@ static locus_status fill_reach(locus_fire_term *own, locus_owned *memory, locus_
     return LOCUS_OK;
 }
 
-static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
-                          locus_placed *placed, locus_error *error) {
-    (void)first_parameter;
-    const size_t tables = 3;
-    locus_fire_term *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
-    own->base = (locus_score_term){&score_class, LOCUS_SCORE_BIAS};
-    own->fire = bound;
-    own->query = &places->items[0].query;
-    locus_status status = locus_score_rows_create(&own->rows, places, tables, false, memory, error);
-    if (status == LOCUS_OK)
-        status = fill_cells(own, memory, error);
-    if (status == LOCUS_OK && !places->grows)
-        status = fill_reach(own, memory, error);
+static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error) {
+    locus_fire_term *own = placed->own;
+    *own = (locus_fire_term){.base = {&score_class, LOCUS_SCORE_BIAS},
+                             .fire = bound,
+                             .query = &places->items[0].query,
+                             .logs = {.fill = fill_logs, .own = bound, .heads = 1, .more = 1}};
     placed->score = &own->base;
-    return status;
+    const locus_status status = locus_distance_table_create(&own->logs, places, memory, error);
+    if (status != LOCUS_OK)
+        return status;
+    own->turns = locus_distance_table_beside(&own->logs, fill_turns, memory, error);
+    if (!own->turns)
+        return LOCUS_ERROR_MEMORY;
+    return places->grows ? LOCUS_OK : fill_reach(own, memory, error);
 }
 
 static const locus_option_info options[] = {
@@ -444,8 +406,10 @@ const locus_encoding_class locus_fire_class = {
              .sites = LOCUS_SITE_SCORE,
              .learned = "hidden_weight, hidden_bias, output_weight, output_bias, c, L",
              .source = "Li et al. 2024, Functional interpolation for relative positions",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0]},
+             LOCUS_OPTIONS(options)},
+    .shape = LOCUS_NEEDS_HEADS,
+    .bound_bytes = sizeof(locus_fire),
+    .placed_bytes = sizeof(locus_fire_term),
     .reals = true,
     .laws = 0,
     .parameters = parameters,

@@ -40,12 +40,9 @@ typedef struct locus_learned_embedding {
 
 static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
                                locus_error *error) {
-    locus_status status = locus_shape_need_model(shape, "learned", error);
-    if (status != LOCUS_OK)
-        return status;
-    list[0] = (locus_parameter){
+    (void)error;
+    list[(*count)++] = (locus_parameter){
         .name = "table", .rank = 2, .shape = {(int64_t)term->options[SIZE].number, (int64_t)shape->model_dim}};
-    *count = 1;
     return LOCUS_OK;
 }
 
@@ -58,26 +55,15 @@ static locus_status initialise(const locus_term *term, const locus_draw *draw, l
     return LOCUS_OK;
 }
 
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
     size_t size = (size_t)term->options[SIZE].number, count = size * shape->model_dim;
-    locus_learned *own = locus_owned_get(memory, 1, sizeof *own);
-    float *narrow = locus_owned_take(memory, count, sizeof *narrow);
-    if (!own || !narrow)
-        return locus_owned_fail(error, count, sizeof *narrow);
-    for (size_t i = 0; i < count; i++)
-        narrow[i] = (float)values[0][i];
-    *own = (locus_learned){size, shape->model_dim, values[0], narrow};
-    *bound = own;
-    return LOCUS_OK;
+    const float *narrow = locus_owned_round(memory, values[0], count, error);
+    *(locus_learned *)bound = (locus_learned){size, shape->model_dim, values[0], narrow};
+    return narrow ? LOCUS_OK : LOCUS_ERROR_MEMORY;
 }
 
 /* ---- acting ---- */
-
-static size_t scratch_bytes(const locus_embedding *embedding, locus_dtype dtype) {
-    (void)embedding, (void)dtype;
-    return 0;
-}
 
 #define ADD_ROWS(real, field) \
     static void add_##real(const locus_learned_embedding *own, const locus_embedding_call *call) { \
@@ -145,7 +131,7 @@ static void form(const locus_embedding *embedding, locus_form_writer *writer) {
 }
 
 static const locus_embedding_class embedding_class = {
-    .scratch_bytes = scratch_bytes, .add = add, .gradient_pieces = gradient_pieces, .gradient = gradient, .form = form};
+    .add = add, .gradient_pieces = gradient_pieces, .gradient = gradient, .form = form};
 
 /* ---- placing ---- */
 
@@ -216,13 +202,10 @@ static locus_status make_order(const void *request, void *table, locus_owned *me
 
 static const locus_table_kind order_kind = {sizeof(locus_learned_order), make_order};
 
-static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
-                          locus_placed *placed, locus_error *error) {
+static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error) {
     const locus_placement *placement = &places->items[0];
-    (void)first_parameter;
-    locus_learned_embedding *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
+    locus_learned_embedding *own = placed->own;
     own->base.class = &embedding_class;
     own->learned = bound;
     own->positions = placement->query.values;
@@ -248,8 +231,10 @@ const locus_encoding_class locus_learned_class = {
              .sites = LOCUS_SITE_EMBEDDING,
              .learned = "table",
              .source = "Gehring et al. 2017, Convolutional sequence to sequence learning",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0]},
+             LOCUS_OPTIONS(options)},
+    .shape = LOCUS_NEEDS_MODEL_DIM,
+    .bound_bytes = sizeof(locus_learned),
+    .placed_bytes = sizeof(locus_learned_embedding),
     .kept = 1u << DEVIATION,
     .parameters = parameters,
     .initialise = initialise,

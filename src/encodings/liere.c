@@ -84,13 +84,10 @@ static locus_status make_skew(const double *A, locus_liere *liere, locus_owned *
     return LOCUS_OK;
 }
 
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
     static const unsigned sides[] = {[LOCUS_SIDE_BOTH] = 3, [LOCUS_SIDE_QUERY] = 1, [LOCUS_SIDE_KEY] = 2};
-    locus_liere_bound *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
-    *bound = own;
+    locus_liere_bound *own = bound;
     own->turning = locus_turning_of(term, TURNING);
     own->liere = (locus_liere){.heads = shape->heads,
                                .dim = shape->head_dim,
@@ -101,10 +98,9 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
     return make_skew(values[GENERATORS], &own->liere, memory, error);
 }
 
-static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
-                          locus_placed *placed, locus_error *error) {
+static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error) {
     const locus_liere_bound *own = bound;
-    (void)first_parameter;
     locus_status status = locus_liere_place(&own->liere, places, memory, &placed->query_key_whole, error);
     return status == LOCUS_OK ? locus_turning_place(&own->turning, places, memory, placed, error) : status;
 }
@@ -120,8 +116,9 @@ const locus_encoding_class locus_liere_class = {
              .sites = LOCUS_SITE_QUERY_KEY | LOCUS_SITE_VALUE | LOCUS_SITE_SCORE,
              .learned = "generators, and rate (decay=learned:c)",
              .source = "Ostmeier et al. 2024, LieRE: generalizing rotary position encodings",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0]},
+             LOCUS_OPTIONS(options)},
+    .shape = LOCUS_NEEDS_HEADS | LOCUS_NEEDS_HEAD_DIM,
+    .bound_bytes = sizeof(locus_liere_bound),
     .laws = LOCUS_LAW_ORTHOGONAL,
     .grids_only = true,
     .sites = sites,

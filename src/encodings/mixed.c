@@ -24,13 +24,9 @@ static locus_status initialise(const locus_term *term, const locus_draw *draw, l
     return LOCUS_OK;
 }
 
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
-    locus_grid_angles *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
-    *bound = own;
-    return locus_grid_bind(own, term, shape, values, 0, memory, error);
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
+    return locus_grid_bind(bound, term, shape, values, 0, memory, error);
 }
 
 static const locus_option_info options[] = {
@@ -43,8 +39,9 @@ const locus_encoding_class locus_mixed_class = {
              .sites = LOCUS_SITE_QUERY_KEY | LOCUS_SITE_VALUE | LOCUS_SITE_SCORE,
              .learned = "frequencies; rate (decay=learned:c)",
              .source = "Heo et al. 2024, Rotary position embedding for vision transformer (RoPE-Mixed)",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0]},
+             LOCUS_OPTIONS(options)},
+    .shape = LOCUS_NEEDS_HEADS | LOCUS_NEEDS_HEAD_DIM,
+    .bound_bytes = sizeof(locus_grid_angles),
     .laws = LOCUS_LAWS_ALL,
     .reals = true,
     .grids_only = true,

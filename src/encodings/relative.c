@@ -13,19 +13,13 @@
 
 enum { WINDOW, VALUES, SCALED };
 
-typedef struct locus_relative {
-    locus_content_table table; /* positions and parameters are filled in by each plan */
-} locus_relative;
-
 static int64_t rows_of(const locus_term *term) {
     return 2 * (int64_t)term->options[WINDOW].number + 1;
 }
 
 static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
                                locus_error *error) {
-    locus_status status = locus_shape_need_heads(shape, "relative", error);
-    if (status != LOCUS_OK)
-        return status;
+    (void)error;
     list[(*count)++] =
         (locus_parameter){.name = "key_table", .rank = 2, .shape = {rows_of(term), (int64_t)shape->head_dim}};
     if (term->options[VALUES].choice == 1)
@@ -44,46 +38,33 @@ static locus_status initialise(const locus_term *term, const locus_draw *draw, l
     return LOCUS_OK;
 }
 
-static locus_status round_table(const double *values, size_t count, const float **narrow, locus_owned *memory,
-                                locus_error *error) {
-    float *floats = locus_owned_take(memory, count, sizeof *floats);
-    if (!floats)
-        return locus_owned_fail(error, count, sizeof *floats);
-    for (size_t i = 0; i < count; i++)
-        floats[i] = (float)values[i];
-    *narrow = floats;
-    return LOCUS_OK;
-}
-
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
-    locus_relative *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
-    locus_content_table *table = &own->table;
+/* Positions and parameters are filled in by each plan. */
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
+    const size_t rows = (size_t)rows_of(term);
+    const bool all = term->options[VALUES].choice == 1;
+    locus_content_table *table = bound;
     table->window = (size_t)term->options[WINDOW].number;
     table->scaled = term->options[SCALED].choice == 0;
-    *bound = own;
-    size_t rows = (size_t)rows_of(term);
     table->key_float64 = values[0];
-    locus_status status = round_table(values[0], rows * shape->head_dim, &table->key_float32, memory, error);
-    if (status != LOCUS_OK || term->options[VALUES].choice == 0)
-        return status;
+    table->key_float32 = locus_owned_round(memory, values[0], rows * shape->head_dim, error);
+    if (!table->key_float32 || !all)
+        return table->key_float32 ? LOCUS_OK : LOCUS_ERROR_MEMORY;
     table->value_float64 = values[1];
-    return round_table(values[1], rows * locus_shape_value_dim(shape), &table->value_float32, memory, error);
+    table->value_float32 = locus_owned_round(memory, values[1], rows * locus_shape_value_dim(shape), error);
+    return table->value_float32 ? LOCUS_OK : LOCUS_ERROR_MEMORY;
 }
 
-static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
-                          locus_placed *placed, locus_error *error) {
+static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error) {
     const locus_placement *placement = &places->items[0];
-    locus_content_table *table = locus_owned_get(memory, 1, sizeof *table);
-    if (!table)
-        return locus_owned_fail(error, 1, sizeof *table);
-    *table = ((const locus_relative *)bound)->table;
+    locus_content_table *table = placed->own;
+    (void)memory, (void)error;
+    *table = *(const locus_content_table *)bound;
     table->query_positions = placement->query.values;
     table->key_positions = placement->key.values;
-    table->key_parameter = first_parameter;
-    table->value_parameter = first_parameter + 1;
+    table->key_parameter = placed->first_parameter;
+    table->value_parameter = placed->first_parameter + 1;
     placed->content = table;
     return LOCUS_OK;
 }
@@ -102,8 +83,10 @@ const locus_encoding_class locus_relative_class = {
              .sites = LOCUS_SITE_SCORE,
              .learned = "key_table, value_table",
              .source = "Shaw et al. 2018, Self-attention with relative position representations",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0]},
+             LOCUS_OPTIONS(options)},
+    .shape = LOCUS_NEEDS_HEADS | LOCUS_NEEDS_HEAD_DIM,
+    .bound_bytes = sizeof(locus_content_table),
+    .placed_bytes = sizeof(locus_content_table),
     .claim = "bring a table that queries are multiplied with",
     .multiplies = true,
     .laws = LOCUS_LAW_RELATIVITY,

@@ -56,10 +56,7 @@ static size_t rotated(const locus_term *term, const locus_shape *shape) {
 static locus_status check(const locus_term *term, const locus_shape *shape, locus_error *error) {
     const char *name = term->class->info.name;
     locus_rope_sections sections;
-    locus_status status = locus_shape_need_heads(shape, name, error);
-    if (status != LOCUS_OK)
-        return status;
-    size_t dimensions = rotated(term, shape);
+    const size_t dimensions = rotated(term, shape);
     if (dimensions % 2 != 0)
         return locus_fail(error, LOCUS_ERROR_SHAPE, "head_dim",
                           "'%s' turns pairs: head_dim must be even, not %zu (or give rotate=%zu)", name,
@@ -199,11 +196,9 @@ static locus_status bind_lengths(locus_rope *own, const double *values, locus_ow
     return bind_tables(own, SIZE_MAX, NULL, beyond, memory, error);
 }
 
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
-    locus_rope *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
+    locus_rope *own = bound;
     *own = (locus_rope){.term = term, .values = locus_rope_acts_on_values(term)};
     locus_status status = locus_rope_sections_get(term, rotated(term, shape) / 2, &own->sections, error);
     if (status != LOCUS_OK)
@@ -212,7 +207,6 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
     status = bind_axes(own, memory, error);
     if (status == LOCUS_OK)
         status = bind_lengths(own, own->rotary.learned ? values[0] : NULL, memory, error);
-    *bound = own;
     return status;
 }
 
@@ -252,11 +246,10 @@ static locus_status choose(const locus_rope *own, const locus_places *places, co
     return status;
 }
 
-static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
-                          locus_placed *placed, locus_error *error) {
+static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error) {
     const locus_rope *own = bound;
     const locus_rotary *rotary = NULL;
-    (void)first_parameter;
     locus_status status = choose(own, places, &rotary, memory, error);
     if (status == LOCUS_OK)
         status = locus_rotary_place(rotary, places->items, memory, &placed->query_key, error);
@@ -288,6 +281,14 @@ static unsigned needs(const locus_term *term) {
            (term->options[LOCUS_ROPE_XPOS].choice ? (unsigned)LOCUS_TRAIT_CAUSAL : 0u);
 }
 
+/* What rope and roper have in common. */
+#define ROPE \
+    .kept = 1u << LOCUS_ROPE_LEARNED, .shape = LOCUS_NEEDS_HEADS | LOCUS_NEEDS_HEAD_DIM, \
+    .bound_bytes = sizeof(locus_rope), .laws = LOCUS_LAWS_ALL, .reals = true, .group_text = locus_rope_group_text, \
+    .sites = sites, .laws_of = laws_of, .conflict = locus_rope_conflict, .learns = learns, .needs = needs, \
+    .parameters = parameters, .initialise = initialise, .bind = bind, .place = place, .normal = normal, \
+    .moving = moving
+
 const locus_encoding_class locus_rope_class = {
     .info = {.name = "rope",
              .summary = "rotates pairs of query and key dimensions by position × frequency",
@@ -296,21 +297,7 @@ const locus_encoding_class locus_rope_class = {
              .source = "Su et al. 2021, RoFormer",
              .options = locus_rope_option_infos,
              .option_count = LOCUS_ROPE_OPTIONS},
-    .kept = 1u << LOCUS_ROPE_LEARNED,
-    .laws = LOCUS_LAWS_ALL,
-    .reals = true,
-    .group_text = locus_rope_group_text,
-    .sites = sites,
-    .laws_of = laws_of,
-    .conflict = locus_rope_conflict,
-    .learns = learns,
-    .needs = needs,
-    .parameters = parameters,
-    .initialise = initialise,
-    .bind = bind,
-    .place = place,
-    .normal = normal,
-    .moving = moving,
+    ROPE,
 };
 
 /* All of rope's options but the last, which it implies. */
@@ -322,19 +309,5 @@ const locus_encoding_class locus_roper_class = {
              .source = "Harik and Jayasiri, Rotary positional embeddings with relative distances (RoPER)",
              .options = locus_rope_option_infos,
              .option_count = LOCUS_ROPE_VALUES},
-    .kept = 1u << LOCUS_ROPE_LEARNED,
-    .laws = LOCUS_LAWS_ALL,
-    .reals = true,
-    .group_text = locus_rope_group_text,
-    .sites = sites,
-    .laws_of = laws_of,
-    .conflict = locus_rope_conflict,
-    .learns = learns,
-    .needs = needs,
-    .parameters = parameters,
-    .initialise = initialise,
-    .bind = bind,
-    .place = place,
-    .normal = normal,
-    .moving = moving,
+    ROPE,
 };

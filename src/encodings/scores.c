@@ -16,10 +16,6 @@
 
 enum { SCALE, CAP, WINDOW, KEEP, CHUNK, SINKS };
 
-typedef struct locus_scores {
-    locus_score_settings settings;
-} locus_scores;
-
 static const char *conflict(const locus_term *term, size_t *option) {
     *option = KEEP;
     if (term->options[KEEP].number > 0 && term->options[WINDOW].choice == 0)
@@ -33,8 +29,7 @@ static bool has_sinks(const locus_term *term) {
 
 static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
                                locus_error *error) {
-    if (shape->heads == 0)
-        return locus_shape_need_heads(shape, "scores", error);
+    (void)error;
     if (has_sinks(term))
         list[(*count)++] = (locus_parameter){.name = "sinks", .rank = 1, .shape = {(int64_t)shape->heads}};
     return LOCUS_OK;
@@ -46,33 +41,30 @@ static locus_status initialise(const locus_term *term, const locus_draw *draw, l
     return LOCUS_OK;
 }
 
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
     const locus_option_value *options = term->options;
-    locus_scores *own = locus_owned_get(memory, 1, sizeof *own);
     double *sinks = locus_owned_get(memory, shape->heads, sizeof *sinks);
-    if (!own || !sinks)
+    if (!sinks)
         return locus_owned_fail(error, shape->heads, sizeof *sinks);
     if (has_sinks(term))
         memcpy(sinks, values[0], shape->heads * sizeof *sinks);
-    own->settings = (locus_score_settings){.scale = options[SCALE].choice ? options[SCALE].number : 0,
-                                           .cap = options[CAP].choice ? options[CAP].number : 0,
-                                           .window = options[WINDOW].choice ? (size_t)options[WINDOW].number : 0,
-                                           .keep = (size_t)options[KEEP].number,
-                                           .chunk = options[CHUNK].choice ? (size_t)options[CHUNK].number : 0,
-                                           .sinks = has_sinks(term) ? sinks : NULL};
-    *bound = own;
+    *(locus_score_settings *)bound =
+        (locus_score_settings){.scale = options[SCALE].choice ? options[SCALE].number : 0,
+                               .cap = options[CAP].choice ? options[CAP].number : 0,
+                               .window = options[WINDOW].choice ? (size_t)options[WINDOW].number : 0,
+                               .keep = (size_t)options[KEEP].number,
+                               .chunk = options[CHUNK].choice ? (size_t)options[CHUNK].number : 0,
+                               .sinks = has_sinks(term) ? sinks : NULL};
     return LOCUS_OK;
 }
 
-static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
-                          locus_placed *placed, locus_error *error) {
-    (void)places;
-    locus_score_settings *settings = locus_owned_get(memory, 1, sizeof *settings);
-    if (!settings)
-        return locus_owned_fail(error, 1, sizeof *settings);
-    *settings = ((const locus_scores *)bound)->settings;
-    settings->sinks_parameter = first_parameter;
+static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error) {
+    (void)places, (void)memory, (void)error;
+    locus_score_settings *settings = placed->own;
+    *settings = *(const locus_score_settings *)bound;
+    settings->sinks_parameter = placed->first_parameter;
     placed->settings = settings;
     return LOCUS_OK;
 }
@@ -98,8 +90,10 @@ const locus_encoding_class locus_scores_class = {
              .sites = LOCUS_SITE_SCORE,
              .learned = "sinks (sinks=on)",
              .source = "Gemma 2 2024 (cap), Xiao et al. 2023 (keep), Llama 4 2025 (chunk), GPT-OSS 2025 (sinks)",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0]},
+             LOCUS_OPTIONS(options)},
+    .shape = LOCUS_NEEDS_HEADS,
+    .bound_bytes = sizeof(locus_score_settings),
+    .placed_bytes = sizeof(locus_score_settings),
     .claim = "say how scores are made",
     .reals = true,
     .any_group = true,

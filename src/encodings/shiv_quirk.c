@@ -52,9 +52,6 @@ static size_t decay_count(const locus_term *term, const locus_shape *shape) {
 
 static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
                                locus_error *error) {
-    locus_status status = locus_shape_need_model(shape, "shiv-quirk", error);
-    if (status != LOCUS_OK)
-        return status;
     const size_t decays = decay_count(term, shape);
     if (decays == 0)
         return locus_fail(error, LOCUS_ERROR_SHAPE, "model_dim",
@@ -62,8 +59,7 @@ static locus_status parameters(const locus_term *term, const locus_shape *shape,
                           "'depth'",
                           term->options[DEPTH].number, term->options[K].number,
                           term->options[DEPTH].number * term->options[K].number, shape->model_dim);
-    list[0] = (locus_parameter){.name = "decays", .rank = 1, .shape = {(int64_t)decays}};
-    *count = 1;
+    list[(*count)++] = (locus_parameter){.name = "decays", .rank = 1, .shape = {(int64_t)decays}};
     return LOCUS_OK;
 }
 
@@ -87,11 +83,9 @@ static void fill_powers(const locus_shiv_quirk *own, size_t j, double w, double 
     }
 }
 
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
-    locus_shiv_quirk *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
+    locus_shiv_quirk *own = bound;
     *own = (locus_shiv_quirk){.dim = shape->model_dim,
                               .branches = (size_t)term->options[K].number,
                               .depth = (size_t)term->options[DEPTH].number,
@@ -99,26 +93,17 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
     const size_t count = own->depth * own->decays; /* at most D */
     double *value = locus_owned_get(memory, count, sizeof *value);
     double *slope = locus_owned_get(memory, count, sizeof *slope);
-    float *narrow = locus_owned_get(memory, count, sizeof *narrow);
-    if (!value || !slope || !narrow)
+    if (!value || !slope)
         return locus_owned_fail(error, count, sizeof *value);
     for (size_t j = 0; j < own->decays; j++)
         fill_powers(own, j, values[0][j], value, slope);
-    for (size_t i = 0; i < count; i++)
-        narrow[i] = (float)value[i];
     own->float64 = value;
     own->slope = slope;
-    own->float32 = narrow;
-    *bound = own;
-    return LOCUS_OK;
+    own->float32 = locus_owned_round(memory, value, count, error);
+    return own->float32 ? LOCUS_OK : LOCUS_ERROR_MEMORY;
 }
 
 /* ---- acting ---- */
-
-static size_t scratch_bytes(const locus_embedding *embedding, locus_dtype dtype) {
-    (void)embedding, (void)dtype;
-    return 0;
-}
 
 /* First column of the branch that leads to `node`, `step` steps up. */
 static size_t column_of(const locus_shiv_quirk_embedding *own, uint32_t node, size_t step) {
@@ -239,7 +224,7 @@ static void form(const locus_embedding *embedding, locus_form_writer *writer) {
 }
 
 static const locus_embedding_class embedding_class = {
-    .scratch_bytes = scratch_bytes, .add = add, .gradient_pieces = gradient_pieces, .gradient = gradient, .form = form};
+    .add = add, .gradient_pieces = gradient_pieces, .gradient = gradient, .form = form};
 
 /* ---- placing ---- */
 
@@ -272,13 +257,10 @@ static locus_status check_paths(const void *request, void *table, locus_owned *m
 /* Found: the positions have been checked. */
 static const locus_table_kind checked_kind = {1, check_paths};
 
-static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
-                          locus_placed *placed, locus_error *error) {
+static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error) {
     const locus_placement *placement = &places->items[0];
-    (void)first_parameter;
-    locus_shiv_quirk_embedding *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
+    locus_shiv_quirk_embedding *own = placed->own;
     own->base.class = &embedding_class;
     own->own = bound;
     own->side = &placement->query;
@@ -302,8 +284,10 @@ const locus_encoding_class locus_shiv_quirk_class = {
              .sites = LOCUS_SITE_EMBEDDING,
              .learned = "decays",
              .source = "Shiv and Quirk 2019, Novel positional encodings to enable tree-based transformers",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0]},
+             LOCUS_OPTIONS(options)},
+    .shape = LOCUS_NEEDS_MODEL_DIM,
+    .bound_bytes = sizeof(locus_shiv_quirk),
+    .placed_bytes = sizeof(locus_shiv_quirk_embedding),
     .group_text = group_text,
     .parameters = parameters,
     .initialise = initialise,

@@ -31,20 +31,19 @@ typedef struct locus_sinusoidal_embedding {
 static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
                                locus_error *error) {
     (void)term, (void)list, (void)count;
-    locus_status status = locus_shape_need_model(shape, "sinusoidal", error);
-    if (status == LOCUS_OK && shape->model_dim % 2 != 0)
-        return locus_fail(error, LOCUS_ERROR_SHAPE, "model_dim", "'sinusoidal' needs an even model_dim, not %zu",
-                          shape->model_dim);
-    return status;
+    if (shape->model_dim % 2 == 0)
+        return LOCUS_OK;
+    return locus_fail(error, LOCUS_ERROR_SHAPE, "model_dim", "'sinusoidal' needs an even model_dim, not %zu",
+                      shape->model_dim);
 }
 
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
     (void)values;
     size_t pairs = shape->model_dim / 2;
-    locus_sinusoidal *own = locus_owned_get(memory, 1, sizeof *own);
+    locus_sinusoidal *own = bound;
     double *theta = locus_owned_get(memory, pairs, sizeof *theta);
-    if (!own || !theta)
+    if (!theta)
         return locus_owned_fail(error, pairs, sizeof *theta);
     own->dim = shape->model_dim;
     own->concatenated = term->options[LAYOUT].choice == 1;
@@ -52,7 +51,6 @@ static locus_status bind(const locus_term *term, const locus_shape *shape, const
     const long double last = own->concatenated ? (long double)pairs - 1 : (long double)pairs;
     for (size_t i = 0; i < pairs; i++) /* rope's; a single concatenated pair has the frequency 1 */
         theta[i] = (double)powl(base, last > 0 ? -(long double)i / last : 0);
-    *bound = own;
     const locus_angle_rates rates = {.tables = 1, .pairs = pairs, .theta = theta, .fixed = true};
     return locus_angle_fine_make(&own->fine, &rates, memory, error);
 }
@@ -102,13 +100,10 @@ static void add(const locus_embedding *embedding, const locus_embedding_call *ca
 
 static const locus_embedding_class embedding_class = {.scratch_bytes = scratch_bytes, .add = add};
 
-static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
-                          locus_placed *placed, locus_error *error) {
+static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error) {
     const locus_placement *placement = &places->items[0];
-    (void)first_parameter;
-    locus_sinusoidal_embedding *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
+    locus_sinusoidal_embedding *own = placed->own;
     own->base.class = &embedding_class;
     own->sinusoidal = bound;
     own->side = &placement->query;
@@ -128,8 +123,10 @@ const locus_encoding_class locus_sinusoidal_class = {
              .sites = LOCUS_SITE_EMBEDDING,
              .learned = "",
              .source = "Vaswani et al. 2017, Attention is all you need",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0]},
+             LOCUS_OPTIONS(options)},
+    .shape = LOCUS_NEEDS_MODEL_DIM,
+    .bound_bytes = sizeof(locus_sinusoidal),
+    .placed_bytes = sizeof(locus_sinusoidal_embedding),
     .reals = true,
     .parameters = parameters,
     .bind = bind,

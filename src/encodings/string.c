@@ -36,12 +36,9 @@ static locus_status initialise(const locus_term *term, const locus_draw *draw, l
     return LOCUS_OK;
 }
 
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
-    locus_grid_angles *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
-    *bound = own;
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
+    locus_grid_angles *own = bound;
     locus_status status = locus_grid_bind(own, term, shape, values, FREQUENCIES, memory, error);
     own->rotary.learned |= LOCUS_LEARN_BASIS;
     own->rotary.matrix_slice = (locus_parameter_slice){BASIS, 1, 0};
@@ -60,8 +57,9 @@ const locus_encoding_class locus_string_class = {
              .sites = LOCUS_SITE_QUERY_KEY | LOCUS_SITE_VALUE | LOCUS_SITE_SCORE,
              .learned = "basis, frequencies; rate (decay=learned:c)",
              .source = "Schenck et al. 2025, Learning the RoPEs (STRING)",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0]},
+             LOCUS_OPTIONS(options)},
+    .shape = LOCUS_NEEDS_HEADS | LOCUS_NEEDS_HEAD_DIM,
+    .bound_bytes = sizeof(locus_grid_angles),
     .laws = LOCUS_LAWS_ALL,
     .reals = true,
     .grids_only = true,

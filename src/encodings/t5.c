@@ -17,7 +17,7 @@
  *
  * Parameter `bias` [buckets, heads], drawn as the published code does from N(0, 1/D), D the model dimension, or heads ·
  * head_dim where the shape has none. A gradient slot holds the sums of a head's buckets. */
-#include "scores/bias_table.h"
+#include "scores/distance_table.h"
 #include "spec/form_writer.h"
 
 #include <math.h>
@@ -41,7 +41,7 @@ typedef struct locus_t5_cells {
 typedef struct locus_t5_term {
     locus_score_term base;
     const locus_t5 *t5;
-    locus_bias_table table;
+    locus_distance_table table;
     const locus_t5_cells *cells;
 } locus_t5_term;
 
@@ -91,17 +91,17 @@ static size_t bucket_at(const locus_t5 *t5, double apart) {
     return t5->bucket_of[u] + (t5->line && t5->both && apart >= 1 ? t5->buckets / 2 : 0);
 }
 
-static double value(const void *own, size_t head, double distance) {
+static void fill(const void *own, size_t head, size_t count, const double *distance, double *values) {
     const locus_t5 *t5 = own;
-    return t5->bias[bucket_at(t5, distance) * t5->heads + head];
+    for (size_t i = 0; i < count; i++)
+        values[i] = t5->bias[bucket_at(t5, distance[i]) * t5->heads + head];
 }
 
 /* ---- parameters ---- */
 
 static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
                                locus_error *error) {
-    if (shape->heads == 0)
-        return locus_shape_need_heads(shape, "t5", error);
+    (void)error;
     list[(*count)++] = (locus_parameter){
         .name = "bias", .rank = 2, .shape = {(int64_t)term->options[BUCKETS].number, (int64_t)shape->heads}};
     return LOCUS_OK;
@@ -118,81 +118,65 @@ static locus_status initialise(const locus_term *term, const locus_draw *draw, l
     return LOCUS_OK;
 }
 
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
     const size_t buckets = (size_t)term->options[BUCKETS].number, most = (size_t)term->options[MOST].number;
-    locus_t5 *own = locus_owned_get(memory, 1, sizeof *own);
     uint16_t *bucket_of = locus_owned_get(memory, most + 1, sizeof *bucket_of);
-    if (!own || !bucket_of)
+    if (!bucket_of)
         return locus_owned_fail(error, most + 1, sizeof *bucket_of);
     for (size_t u = 0; u <= most; u++)
         bucket_of[u] = (uint16_t)side_bucket(u, side_buckets(term), most);
-    *own = (locus_t5){.buckets = buckets,
-                      .heads = shape->heads,
-                      .line = on_line(term),
-                      .both = term->options[DIRECTION].choice == 0,
-                      .most = most,
-                      .bucket_of = bucket_of,
-                      .bias = values[0]};
-    *bound = own;
+    *(locus_t5 *)bound = (locus_t5){.buckets = buckets,
+                                    .heads = shape->heads,
+                                    .line = on_line(term),
+                                    .both = term->options[DIRECTION].choice == 0,
+                                    .most = most,
+                                    .bucket_of = bucket_of,
+                                    .bias = values[0]};
     return LOCUS_OK;
 }
 
 /* ---- the term ---- */
 
 static const void *row(const locus_score_term *term, const locus_score_call *call, void *scratch) {
-    return locus_bias_table_row(&((const locus_t5_term *)term)->table, call, scratch);
+    return locus_distance_table_row(&((const locus_t5_term *)term)->table, call, scratch);
 }
 
-/* At most LOCUS_SCORE_RUN keys, pair by pair. */
-static void sum_pairs(const locus_t5_term *own, const locus_score_call *call, size_t done, const void *gradient,
-                      double *sums) {
-    double distance[LOCUS_SCORE_RUN];
-    locus_score_rows_distance(&own->table.rows, call, distance);
-    for (size_t j = 0; j < call->count; j++)
-        sums[bucket_at(own->t5, distance[j])] += call->dtype == LOCUS_FLOAT32
-                                                     ? (double)((const float *)gradient)[done + j]
-                                                     : ((const double *)gradient)[done + j];
-}
-
+/* Where cells lie in one piece, runs of one bucket; else pair by pair. */
 static void row_backward(const locus_score_term *term, const locus_score_call *call, const void *gradient, void *slot) {
     const locus_t5_term *own = (const locus_t5_term *)term;
     const size_t at = locus_score_rows_at(&own->table.rows, call);
-    double *sums = slot;
-    locus_score_call piece = *call;
-    for (size_t done = 0; done < call->count; done += piece.count) {
-        const size_t left = call->count - done;
-        if (at != SIZE_MAX) {
-            piece.count = own->cells->same[at + done] < left ? own->cells->same[at + done] : left;
-            sums[own->cells->buckets[at + done]] += locus_score_sum(call->dtype, gradient, done, piece.count);
-            continue;
-        }
-        piece.key_first = call->key_first + done;
-        piece.count = left < LOCUS_SCORE_RUN ? left : LOCUS_SCORE_RUN;
-        sum_pairs(own, &piece, done, gradient, sums);
+    double distance[LOCUS_SCORE_RUN], *sums = slot;
+    for (size_t done = 0, run; at != SIZE_MAX && done < call->count; done += run) {
+        const size_t left = call->count - done, same = own->cells->same[at + done];
+        run = same < left ? same : left;
+        sums[own->cells->buckets[at + done]] += locus_score_sum(call->dtype, gradient, done, run);
+    }
+    locus_score_call piece = locus_score_before(call);
+    while (at == SIZE_MAX && locus_score_next(call, &piece)) {
+        const size_t done = piece.key_first - call->key_first;
+        locus_score_rows_distance(&own->table.rows, &piece, distance);
+        for (size_t j = 0; j < piece.count; j++)
+            sums[bucket_at(own->t5, distance[j])] += locus_score_gradient(call->dtype, gradient, done + j);
     }
 }
 
 static size_t slot_bytes(const locus_score_term *term) {
-    const size_t bytes = ((const locus_t5_term *)term)->t5->buckets * sizeof(double);
-    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+    return ((const locus_t5_term *)term)->t5->buckets * sizeof(double);
 }
 
 static void reduce(const locus_score_term *term, size_t head, void *slots, size_t slot_count, size_t slot_stride,
                    const locus_tensor *tensors) {
     const locus_t5 *t5 = ((const locus_t5_term *)term)->t5;
-    for (size_t b = 0; b < t5->buckets; b++) {
-        double sum = 0;
-        for (size_t s = 0; s < slot_count; s++)
-            sum += ((const double *)(const void *)((const char *)slots + s * slot_stride))[b];
-        locus_tensor_add(&tensors[0], b * t5->heads + head, sum);
-    }
+    const double *sums = locus_slots_fold(slots, slot_count, slot_stride, t5->buckets);
+    for (size_t b = 0; sums && b < t5->buckets; b++)
+        locus_tensor_add(&tensors[0], b * t5->heads + head, sums[b]);
 }
 
 static void form(const locus_score_term *term, locus_form_writer *writer) {
     const locus_t5_term *own = (const locus_t5_term *)term;
     locus_form_begin(writer, LOCUS_FORM_CELLS, 0, "bucket");
-    const locus_score_form form = locus_bias_table_form(&own->table, writer);
+    const locus_score_form form = locus_distance_table_form(&own->table, writer);
     int64_t *buckets = locus_form_take(writer, form.cells, sizeof *buckets);
     for (size_t i = 0; buckets && i < form.cells; i++)
         buckets[i] = (int64_t)bucket_at(own->t5, form.distance[i]);
@@ -233,21 +217,16 @@ static locus_status take_cells(locus_t5_term *own, const locus_places *places, l
     return status;
 }
 
-static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
-                          locus_placed *placed, locus_error *error) {
-    (void)first_parameter;
+static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error) {
     const locus_t5 *t5 = bound;
-    locus_t5_term *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
-    own->base = (locus_score_term){&score_class, LOCUS_SCORE_BIAS};
-    own->t5 = t5;
-    own->table = (locus_bias_table){.value = value, .own = t5, .heads = t5->heads, .directed = t5->line, .more = 1};
-    locus_status status = locus_bias_table_create(&own->table, places, memory, error);
-    if (status == LOCUS_OK)
-        status = take_cells(own, places, memory, error);
+    locus_t5_term *own = placed->own;
+    *own = (locus_t5_term){.base = {&score_class, LOCUS_SCORE_BIAS},
+                           .t5 = t5,
+                           .table = {.fill = fill, .own = t5, .heads = t5->heads, .directed = t5->line, .more = 1}};
     placed->score = &own->base;
-    return status;
+    const locus_status status = locus_distance_table_create(&own->table, places, memory, error);
+    return status == LOCUS_OK ? take_cells(own, places, memory, error) : status;
 }
 
 static const locus_option_info options[] = {
@@ -266,8 +245,10 @@ const locus_encoding_class locus_t5_class = {
              .sites = LOCUS_SITE_SCORE,
              .learned = "bias",
              .source = "Raffel et al. 2020, Exploring the limits of transfer learning",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0]},
+             LOCUS_OPTIONS(options)},
+    .shape = LOCUS_NEEDS_HEADS,
+    .bound_bytes = sizeof(locus_t5),
+    .placed_bytes = sizeof(locus_t5_term),
     .reals = true,
     .laws = LOCUS_LAW_RELATIVITY,
     .conflict = conflict,

@@ -38,24 +38,13 @@ static const char *conflict(const locus_term *term, size_t *option) {
                : "'least' is for growth=log: steps never fall below 1";
 }
 
-static locus_status parameters(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
-                               locus_error *error) {
-    (void)term, (void)list, (void)count;
-    if (shape->heads > 0)
-        return LOCUS_OK;
-    return locus_shape_need_heads(shape, "temperature", error);
-}
-
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
-    (void)shape, (void)values;
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
+    (void)shape, (void)values, (void)memory, (void)error;
     const locus_option_value *options = term->options;
-    locus_temperature *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
-    *own = (locus_temperature){options[GROWTH].choice == LOG, options[LENGTH].number, options[BETA].number,
-                               options[LEAST].number, options[FIRST].number};
-    *bound = own;
+    *(locus_temperature *)bound =
+        (locus_temperature){options[GROWTH].choice == LOG, options[LENGTH].number, options[BETA].number,
+                            options[LEAST].number, options[FIRST].number};
     return LOCUS_OK;
 }
 
@@ -78,11 +67,6 @@ static const void *row(const locus_score_term *term, const locus_score_call *cal
     return scratch;
 }
 
-static size_t slot_bytes(const locus_score_term *term) {
-    (void)term;
-    return 0;
-}
-
 /* A cell for each token of the queries. */
 static void form(const locus_score_term *term, locus_form_writer *writer) {
     const locus_temperature_term *own = (const locus_temperature_term *)term;
@@ -101,14 +85,12 @@ static void form(const locus_score_term *term, locus_form_writer *writer) {
     locus_form_add(writer, "values", LOCUS_FORM_FLOAT64, values, LOCUS_FORM_SHAPE(1, (int64_t)tokens));
 }
 
-static const locus_score_class score_class = {.row = row, .slot_bytes = slot_bytes, .form = form};
+static const locus_score_class score_class = {.row = row, .form = form};
 
-static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
-                          locus_placed *placed, locus_error *error) {
-    (void)first_parameter;
-    locus_temperature_term *own = locus_owned_get(memory, 1, sizeof *own);
-    if (!own)
-        return locus_owned_fail(error, 1, sizeof *own);
+static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error) {
+    (void)memory, (void)error;
+    locus_temperature_term *own = placed->own;
     *own = (locus_temperature_term){{&score_class, LOCUS_SCORE_FACTOR}, bound, &places->items[0].query};
     placed->score = &own->base;
     return LOCUS_OK;
@@ -130,12 +112,13 @@ const locus_encoding_class locus_temperature_class = {
              .sites = LOCUS_SITE_SCORE,
              .learned = "",
              .source = "Llama 4 2025 (steps); Bai et al. 2023, Qwen (log)",
-             .options = options,
-             .option_count = sizeof options / sizeof options[0]},
+             LOCUS_OPTIONS(options)},
+    .shape = LOCUS_NEEDS_HEADS,
+    .bound_bytes = sizeof(locus_temperature),
+    .placed_bytes = sizeof(locus_temperature_term),
     .reals = true,
     .laws = 0,
     .conflict = conflict,
-    .parameters = parameters,
     .bind = bind,
     .place = place,
 };

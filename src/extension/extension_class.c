@@ -127,9 +127,7 @@ static locus_status check_shape(const locus_term *term, const locus_shape *shape
     if (coordinates > LOCUS_COORDINATES_MAX)
         return locus_fail(error, LOCUS_ERROR_UNSUPPORTED, "group", "'%s' takes groups of at most %d coordinates", name,
                           LOCUS_COORDINATES_MAX);
-    if (!is_score(description) || shape->heads == 0)
-        return locus_shape_need_heads(shape, name, error);
-    return LOCUS_OK;
+    return locus_shape_check(shape, is_score(description) ? 0 : LOCUS_NEEDS_HEAD_DIM, name, error);
 }
 
 static bool acts_on_values(const locus_encoding_description *description) {
@@ -151,54 +149,51 @@ static locus_status parameters(const locus_term *term, const locus_shape *shape,
 
 /* ---- binding ---- */
 
-static locus_status begin(const locus_term *term, const locus_shape *shape, locus_owned *memory,
-                          locus_extension_bound **bound, locus_error *error) {
+static locus_status begin(const locus_term *term, const locus_shape *shape, locus_extension_bound *bound,
+                          locus_owned *memory, locus_error *error) {
     const locus_extension *own = locus_extension_of(term);
     const locus_encoding_description *description = &own->description;
-    locus_extension_bound *fresh = *bound = locus_owned_get(memory, 1, sizeof *fresh);
-    if (!fresh)
-        return locus_owned_fail(error, 1, sizeof *fresh);
-    fresh->own = own;
-    fresh->heads = shape->heads;
-    fresh->head_dim = shape->head_dim;
-    fresh->tables = (description->flags & LOCUS_EXTENSION_HEADS_ALIKE) != 0 ? 1 : shape->heads;
+    *bound =
+        (locus_extension_bound){.own = own,
+                                .heads = shape->heads,
+                                .head_dim = shape->head_dim,
+                                .tables = (description->flags & LOCUS_EXTENSION_HEADS_ALIKE) != 0 ? 1 : shape->heads};
     for (size_t p = 0; p < description->parameter_count; p++) {
         locus_parameter parameter;
         locus_status status = make_parameter(term, shape, &description->parameters[p], &parameter, error);
         if (status != LOCUS_OK)
             return status;
-        fresh->counts[p] = locus_parameter_elements(&parameter);
-        fresh->elements += fresh->counts[p];
+        bound->counts[p] = locus_parameter_elements(&parameter);
+        bound->elements += bound->counts[p];
     }
-    return locus_extension_options(term, memory, &fresh->options, error);
+    return locus_extension_options(term, memory, &bound->options, error);
 }
 
-static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error) {
-    locus_extension_bound *fresh = NULL;
-    locus_status status = begin(term, shape, memory, &fresh, error);
+static locus_status bind(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error) {
+    locus_extension_bound *own = bound;
+    locus_status status = begin(term, shape, own, memory, error);
     if (status == LOCUS_OK)
-        status = locus_extension_bind_turn(fresh, memory, error);
-    for (size_t p = 0; status == LOCUS_OK && p < locus_extension_of(term)->description.parameter_count; p++)
-        fresh->values[p] = values[p];
-    *bound = fresh;
+        status = locus_extension_bind_turn(own, memory, error);
+    for (size_t p = 0; status == LOCUS_OK && p < own->own->description.parameter_count; p++)
+        own->values[p] = values[p];
     return status;
 }
 
 static locus_status initialise(const locus_term *term, const locus_draw *draw, locus_error *error) {
     const locus_encoding_description *description = &locus_extension_of(term)->description;
     locus_owned memory = {0};
-    locus_extension_bound *bound = NULL;
+    locus_extension_bound bound;
     uint64_t index = 0;
-    locus_status status = begin(term, draw->shape, &memory, &bound, error);
+    locus_status status = begin(term, draw->shape, &bound, &memory, error);
     for (size_t p = 0; p < description->parameter_count && status == LOCUS_OK; p++) {
         const locus_extension_parameter *described = &description->parameters[p];
-        for (size_t i = 0; i < bound->counts[p]; i++, index++)
+        for (size_t i = 0; i < bound.counts[p]; i++, index++)
             draw->values[p][i] =
                 described->initial +
                 (described->deviation > 0 ? described->deviation * locus_random_normal(&draw->random, index) : 0);
         if (description->initialise)
-            status = locus_extension_draw(bound, p, bound->counts[p], draw->values[p], error);
+            status = locus_extension_draw(&bound, p, bound.counts[p], draw->values[p], error);
     }
     locus_owned_release(&memory);
     return status;
@@ -206,10 +201,9 @@ static locus_status initialise(const locus_term *term, const locus_draw *draw, l
 
 /* ---- placing ---- */
 
-static locus_status place(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
-                          locus_placed *placed, locus_error *error) {
+static locus_status place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error) {
     const locus_extension_bound *own = bound;
-    (void)first_parameter;
     if (is_score(&own->own->description))
         return locus_extension_place_score(own, places, memory, placed, error);
     return locus_extension_place_turn(own, places, memory, placed, error);
@@ -222,6 +216,8 @@ void locus_extension_class_fill(locus_extension *extension) {
     if (acts_on_values(description))
         class->info.sites |= LOCUS_SITE_VALUE;
     class->registered = true;
+    class->shape = LOCUS_NEEDS_HEADS;
+    class->bound_bytes = sizeof(locus_extension_bound);
     class->laws = description->laws;
     class->reals = (description->traits & LOCUS_TRAIT_REALS) != 0;
     class->group_text = group_text;

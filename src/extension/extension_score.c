@@ -38,7 +38,7 @@ static size_t slot_bytes(const locus_score_term *term) {
     const extension_score *own = (const extension_score *)term;
     const size_t listed = own->cells.cell ? own->cells.count : 0;
     const size_t numbers = own->cells.rows.cells + own->bound->elements + listed;
-    return learns(own) ? (numbers * sizeof(double) + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT : 0;
+    return learns(own) ? numbers * sizeof(double) : 0;
 }
 
 static void row_backward(const locus_score_term *term, const locus_score_call *call, const void *gradient, void *slot) {
@@ -49,14 +49,10 @@ static void reduce(const locus_score_term *term, size_t head, void *slots, size_
                    const locus_tensor *tensors) {
     const extension_score *own = (const extension_score *)term;
     const size_t cells = own->cells.rows.cells;
-    double *sums = slots, *work = sums + cells, *listed = work + own->bound->elements;
-    if (slot_count == 0)
+    double *sums = locus_slots_fold(slots, slot_count, slot_stride, cells);
+    if (!sums)
         return;
-    for (size_t s = 1; s < slot_count; s++) {
-        const double *slot = (const double *)(const void *)((const char *)slots + s * slot_stride);
-        for (size_t i = 0; i < cells; i++)
-            sums[i] += slot[i];
-    }
+    double *work = sums + cells, *listed = work + own->bound->elements;
     for (size_t i = 0; own->cells.cell && i < own->cells.count; i++)
         listed[i] = sums[own->cells.cell[i]];
     locus_extension_learn(own->bound, &own->places, own->bound->tables == 1 ? 0 : head, own->cells.cell ? listed : sums,

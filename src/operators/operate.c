@@ -46,10 +46,6 @@ typedef struct locus_operate_piece {
 
 /* ---- sizes ---- */
 
-static size_t rounded(size_t bytes) {
-    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
-}
-
 static size_t quotient_up(size_t a, size_t b) {
     return (a + b - 1) / b;
 }
@@ -65,21 +61,20 @@ static size_t call_heads(const locus_operate *operate, bool learns) {
 
 static void cut_desk(locus_operate_cut *cut, const locus_operate *operate, bool learns) {
     const locus_operator_class *class = operate->op->class;
-    cut->scratch_bytes = rounded(
+    cut->scratch_bytes = locus_aligned(
         class->heads_scratch_bytes(operate->op, locus_dtype_working(operate->dtype), call_heads(operate, learns)));
     if (locus_dtype_is_half(operate->dtype)) {
         const size_t row = operate->heads * groups_of(operate) * operate->dim * sizeof(float);
         cut->widened_rows = row > 0 && WIDENED_BYTES / row > 1 ? WIDENED_BYTES / row : 1;
-        cut->rows_bytes = rounded(cut->widened_rows * row);
+        cut->rows_bytes = locus_aligned(cut->widened_rows * row);
     } else if (learns) {
-        cut->rows_bytes = rounded(GRADIENT_TOKENS * operate->dim * locus_dtype_size(operate->dtype));
+        cut->rows_bytes = locus_aligned(GRADIENT_TOKENS * operate->dim * locus_dtype_size(operate->dtype));
     }
     cut->desk_bytes = cut->scratch_bytes + (learns ? 2 : 1) * cut->rows_bytes;
 }
 
 /* With slots: few pieces, each of whole groups of GRADIENT_TOKENS. */
 static locus_operate_cut cut_of(const locus_operate *operate, bool learns) {
-    const locus_operator_class *class = operate->op->class;
     const size_t used = operate->side->used;
     locus_operate_cut cut = {.piece_tokens = BASIS_TOKENS};
     if (used > BASIS_TOKENS) {
@@ -92,19 +87,15 @@ static locus_operate_cut cut_of(const locus_operate *operate, bool learns) {
         const size_t least = used > GRADIENT_FEW ? 2 * GRADIENT_TOKENS : GRADIENT_TOKENS;
         size_t groups = quotient_up(quotient_up(used, least), GRADIENT_PIECES);
         cut.piece_tokens = least * (groups ? groups : 1);
-        cut.slot_bytes = rounded(class->slot_bytes(operate->op));
+        cut.slot_bytes = locus_aligned(locus_operator_slot_bytes(operate->op));
     }
     cut.pieces = used <= BASIS_TOKENS ? used > 0 : quotient_up(used, cut.piece_tokens);
     cut_desk(&cut, operate, learns);
     return cut;
 }
 
-static bool learns_anything(const locus_operate *operate) {
-    return operate->op->class->slot_bytes(operate->op) > 0;
-}
-
 size_t locus_operate_bytes(const locus_operate *operate, bool learns) {
-    const locus_operate_cut cut = cut_of(operate, learns && learns_anything(operate));
+    const locus_operate_cut cut = cut_of(operate, learns && locus_operator_slot_bytes(operate->op) > 0);
     return cut.pieces * operate->heads * cut.slot_bytes + locus_threads() * cut.desk_bytes;
 }
 
@@ -367,7 +358,7 @@ static void reduce_heads(locus_operate_job *job) {
 }
 
 void locus_operate_backward(const locus_operate *operate, const locus_whole_stream *stream, void *workspace) {
-    const bool learns = operate->parameters && learns_anything(operate);
+    const bool learns = operate->parameters && locus_operator_slot_bytes(operate->op) > 0;
     locus_whole_stream given = *stream;
     if (!learns)
         given.x = (locus_token_rows){0};

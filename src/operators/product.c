@@ -13,10 +13,6 @@
 #define RUN_TOKENS 64           /* walked by all parts before the next run */
 #define GRADIENT_RUN_TOKENS 256 /* the same where parts sum gradients, which they fold at the end of a run */
 
-static size_t rounded(size_t bytes) {
-    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
-}
-
 static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
@@ -158,7 +154,7 @@ static void local_reduce(const locus_operator *op, size_t head, void *slots, siz
     const locus_product *product = (const locus_product *)op;
     for (size_t i = 0; i < product->count; i++) {
         const locus_operator *part = product->parts[i].local;
-        if (part->class->slot_bytes(part) > 0)
+        if (locus_operator_slot_bytes(part) > 0)
             part->class->reduce(part, head, (char *)slots + product->slots[i], slot_count, slot_stride, parameters);
     }
 }
@@ -191,7 +187,7 @@ static locus_status place_local(const locus_operator_part *parts, size_t count, 
     for (size_t i = 0; i < count; i++) {
         const locus_operator *part = parts[i].local;
         slots[i] = own->slot_bytes;
-        own->slot_bytes += rounded(part->class->slot_bytes(part));
+        own->slot_bytes += locus_aligned(locus_operator_slot_bytes(part));
         own->base.heads_apart = own->base.heads_apart && part->heads_apart;
     }
     placed->query_key = &own->base;
@@ -231,7 +227,7 @@ static size_t whole_workspace_bytes(const locus_whole_operator *op, locus_dtype 
                 larger(bytes, larger(locus_operate_bytes(&operate, false), locus_operate_bytes(&operate, backward)));
         }
     }
-    return rounded(bytes);
+    return locus_aligned(bytes);
 }
 
 static locus_whole_stream part_stream(const locus_whole_stream *stream, const locus_operator_part *part,
@@ -292,11 +288,9 @@ static void whole_backward(const locus_whole_operator *op, const locus_whole_cal
 
 static bool whole_learns(const locus_whole_operator *op) {
     const locus_whole_product *product = (const locus_whole_product *)op;
-    for (size_t i = 0; i < product->count; i++) {
-        const locus_operator_part *part = &product->parts[i];
-        if (part->whole ? part->whole->class->learns(part->whole) : part->local->class->slot_bytes(part->local) > 0)
+    for (size_t i = 0; i < product->count; i++)
+        if (locus_operator_learns(product->parts[i].local, product->parts[i].whole))
             return true;
-    }
     return false;
 }
 

@@ -60,12 +60,6 @@ static bool is_role(locus_role role) {
 
 /* ---- sizes, by shape only ---- */
 
-static bool site_learns(const locus_apply_site *site) {
-    if (site->whole)
-        return site->whole->class->learns(site->whole);
-    return site->op && site->op->class->slot_bytes(site->op) > 0;
-}
-
 static locus_operate operate_of(const locus_apply_job *job, locus_dtype dtype) {
     const locus_apply_site *site = &job->site;
     return (locus_operate){.op = site->op,
@@ -91,7 +85,8 @@ static size_t workspace_bytes(const locus_apply_job *job, locus_dtype dtype, boo
 static size_t most_bytes(const void *context) {
     const locus_apply_job *job = context;
     const size_t forward = workspace_bytes(job, job->dtype, false, false);
-    const size_t backward = workspace_bytes(job, job->dtype, true, site_learns(&job->site) || job->site.embeds);
+    const size_t backward = workspace_bytes(job, job->dtype, true,
+                                            locus_operator_learns(job->site.op, job->site.whole) || job->site.embeds);
     return forward > backward ? forward : backward;
 }
 
@@ -274,7 +269,7 @@ static locus_status check_and_run_backward(locus_apply_job *job, const locus_app
     if (status == LOCUS_OK && job->parameters)
         status = locus_parameter_list_check(locus_binding_parameters(job->plan->binding), job->parameters,
                                             gradients->parameter_count, "gradients", error);
-    job->learns = job->parameters && site_learns(&job->site);
+    job->learns = job->parameters && locus_operator_learns(job->site.op, job->site.whole);
     if (status == LOCUS_OK && job->learns && !job->x)
         status = locus_fail(error, LOCUS_ERROR_ARGUMENT, "x",
                             "x is NULL: the gradients of the parameters need the input of locus_apply");

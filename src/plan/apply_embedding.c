@@ -27,15 +27,17 @@ static size_t scratch_bytes(const locus_apply_job *job, locus_dtype dtype) {
     size_t bytes = 0;
     for (size_t i = 0; i < job->plan->term_count; i++) {
         const locus_embedding *embedding = locus_apply_embedding(job->plan, i, job->site.role);
-        const size_t own = embedding ? embedding->class->scratch_bytes(embedding, locus_dtype_working(dtype)) : 0;
+        if (!embedding || !embedding->class->scratch_bytes)
+            continue;
+        const size_t own = embedding->class->scratch_bytes(embedding, locus_dtype_working(dtype));
         bytes = own > bytes ? own : bytes;
     }
-    return locus_apply_rounded(bytes);
+    return locus_aligned(bytes);
 }
 
 static size_t desk_bytes(const locus_apply_job *job, locus_dtype dtype) {
     const size_t rows = locus_dtype_is_half(dtype) ? LOCUS_EMBEDDING_ROWS * job->site.dim * sizeof(float) : 0;
-    return scratch_bytes(job, dtype) + locus_apply_rounded(rows);
+    return scratch_bytes(job, dtype) + locus_aligned(rows);
 }
 
 static bool learns_anything(const locus_apply_job *job) {

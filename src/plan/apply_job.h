@@ -29,10 +29,6 @@ typedef struct locus_apply_job {
     char *workspace;
 } locus_apply_job;
 
-static inline size_t locus_apply_rounded(size_t bytes) {
-    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
-}
-
 /* The rows of a tensor of the role's. */
 static inline locus_token_rows locus_apply_rows(const locus_apply_site *site, const locus_tensor *tensor) {
     const locus_token_rows rows = site->rank == 2 ? locus_token_rows_of_vectors(tensor) : locus_token_rows_of(tensor);

@@ -47,7 +47,7 @@ static void run(locus_wide_copy *copy, const locus_tensor *tensor) {
 }
 
 size_t locus_apply_wide_bytes(const locus_apply_site *site, locus_dtype dtype) {
-    return locus_dtype_is_half(dtype) ? locus_apply_rounded(site->tokens * site->heads * site->dim * sizeof(float)) : 0;
+    return locus_dtype_is_half(dtype) ? locus_aligned(site->tokens * site->heads * site->dim * sizeof(float)) : 0;
 }
 
 void locus_apply_widen(const locus_apply_site *site, const locus_tensor *from, float *to) {

@@ -127,9 +127,11 @@ static locus_status bind_term(const locus_binding *binding, size_t i, const locu
         release_bound(fresh);
         return LOCUS_OK;
     }
-    if (status == LOCUS_OK && term->class->bind)
-        status = term->class->bind(term, &shape, each, &fresh->memory, &fresh->state, error);
-    return status;
+    if (status != LOCUS_OK || !term->class->bind)
+        return status;
+    fresh->state = locus_owned_get(&fresh->memory, 1, term->class->bound_bytes);
+    return fresh->state ? term->class->bind(term, &shape, each, fresh->state, &fresh->memory, error)
+                        : locus_owned_fail(error, 1, term->class->bound_bytes);
 }
 
 static locus_status bind_terms(locus_binding *binding, const locus_tensor *tensors, size_t count,

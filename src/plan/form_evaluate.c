@@ -185,7 +185,8 @@ void locus_form_evaluate_embedding(const locus_embedding *embedding, size_t dim,
         return;
     const size_t count = locus_form_query_positions(&distinct);
     double *vectors = locus_form_take(writer, count * dim, sizeof *vectors);
-    void *scratch = locus_form_take(writer, class->scratch_bytes(embedding, LOCUS_FLOAT64), 1);
+    void *scratch =
+        locus_form_take(writer, class->scratch_bytes ? class->scratch_bytes(embedding, LOCUS_FLOAT64) : 0, 1);
     for (size_t i = 0; vectors && scratch && i < count && !locus_call_cancelled(); i++) {
         const locus_embedding_call call = {.dtype = LOCUS_FLOAT64,
                                            .sign = 1,

@@ -110,9 +110,14 @@ static locus_status place_term(const locus_plan *plan, size_t i, locus_error *er
     const locus_encoding_class *class = binding->encoding->terms[i].class;
     locus_placed_term *term = plan->terms[i];
     locus_status status = LOCUS_OK;
+    term->placed = (locus_placed){.first_parameter = locus_binding_parameters(binding)->first[i]};
+    if (class->place && class->placed_bytes > 0) {
+        term->placed.own = locus_owned_get(&term->memory, 1, class->placed_bytes);
+        if (!term->placed.own)
+            return locus_owned_fail(error, 1, class->placed_bytes);
+    }
     if (class->place)
-        status = class->place(locus_binding_state(binding, i), &plan->places,
-                              locus_binding_parameters(binding)->first[i], &term->memory, &term->placed, error);
+        status = class->place(locus_binding_state(binding, i), &plan->places, &term->memory, &term->placed, error);
     return status == LOCUS_OK ? locus_call_check(error) : status;
 }
 

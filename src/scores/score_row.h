@@ -56,6 +56,23 @@ static inline size_t locus_score_rows_at(const locus_score_rows *rows, const loc
     return (uint32_t)(rows->query[call->query] + rows->key[call->key_first]);
 }
 
+/* Goes through a call in pieces of at most LOCUS_SCORE_RUN keys: what stands before the first, and then one after
+ * another while there are any. */
+static inline locus_score_call locus_score_before(const locus_score_call *call) {
+    return (locus_score_call){call->dtype, call->head, call->query, call->key_first, 0};
+}
+static inline bool locus_score_next(const locus_score_call *call, locus_score_call *piece) {
+    piece->key_first += piece->count;
+    const size_t left = call->key_first + call->count - piece->key_first;
+    piece->count = left < LOCUS_SCORE_RUN ? left : LOCUS_SCORE_RUN;
+    return left > 0;
+}
+
+/* Element j of a row's gradient. */
+static inline double locus_score_gradient(locus_dtype dtype, const void *gradient, size_t j) {
+    return dtype == LOCUS_FLOAT32 ? (double)((const float *)gradient)[j] : ((const double *)gradient)[j];
+}
+
 /* ---- for those who make cells ---- */
 
 /* cells[t] += what a query or a key adds to the cells by difference: Σ (value − nearest difference) · stride with minus

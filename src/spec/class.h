@@ -56,7 +56,7 @@ typedef struct locus_embedding_rows {
 
 typedef struct locus_embedding locus_embedding;
 typedef struct locus_embedding_class {
-    size_t (*scratch_bytes)(const locus_embedding *embedding, locus_dtype dtype);
+    size_t (*scratch_bytes)(const locus_embedding *embedding, locus_dtype dtype); /* or NULL: 0 */
     void (*add)(const locus_embedding *embedding, const locus_embedding_call *call);
     /* The parameters' gradient falls into pieces that touch different elements; 0 pieces: nothing is learned. */
     size_t (*gradient_pieces)(const locus_embedding *embedding);
@@ -72,6 +72,8 @@ struct locus_embedding {
 
 /* Everything that one term puts at the sites of a plan; NULL and 0 where it does not act. */
 typedef struct locus_placed {
+    void *own;              /* [placed_bytes] of the class, zeroed */
+    size_t first_parameter; /* of the term, in the plan's list */
     const locus_operator *query_key, *value;
     const locus_whole_operator *query_key_whole, *value_whole; /* instead, where operators share work between tokens */
     const locus_score_term *score;
@@ -103,13 +105,19 @@ typedef struct locus_moving {
     size_t turning;
 } locus_moving;
 
+/* What parts of a shape a class needs, as a mask. */
+enum { LOCUS_NEEDS_HEADS = 1, LOCUS_NEEDS_HEAD_DIM = 2, LOCUS_NEEDS_MODEL_DIM = 4 };
+
 struct locus_encoding_class {
     locus_encoding_info info;
-    unsigned kept;   /* mask of the options that canonical texts repeat where they are given, be it their default */
-    unsigned laws;   /* mask of locus_law; an option `side` that is one-sided takes LOCUS_LAW_RELATIVITY away */
-    bool reals;      /* takes real-valued positions */
-    bool any_group;  /* positions of every group will do; others without an option `group` act on seq */
-    bool grids_only; /* of the option `group` */
+    unsigned shape;      /* mask of LOCUS_NEEDS_…, which a shape must give */
+    size_t bound_bytes;  /* of what is bound; 0: there is no state */
+    size_t placed_bytes; /* of what is placed beside what is shared (locus_placed.own) */
+    unsigned kept;       /* mask of the options that canonical texts repeat where they are given, be it their default */
+    unsigned laws;       /* mask of locus_law; an option `side` that is one-sided takes LOCUS_LAW_RELATIVITY away */
+    bool reals;          /* takes real-valued positions */
+    bool any_group;      /* positions of every group will do; others without an option `group` act on seq */
+    bool grids_only;     /* of the option `group` */
     /* What only one term of a sum can do, as it follows "both ": equal claims do not go together. NULL: none. */
     const char *claim;
     /* The group, as text, of a class whose group follows from other options (axes=3: grid:3); cut to `size` bytes.
@@ -130,24 +138,28 @@ struct locus_encoding_class {
     /* A contradiction between options: returns its text and which option to point at; NULL if there is none. May be
      * NULL. */
     const char *(*conflict)(const locus_term *term, size_t *option);
-    /* Checks the shape and lists the learned tensors (names without prefix). */
+    /* Checks the shape further and lists the learned tensors (names without prefix). NULL: there are none. */
     locus_status (*parameters)(const locus_term *term, const locus_shape *shape, locus_parameter *list, size_t *count,
                                locus_error *error);
     /* NULL if nothing is ever learned. */
     locus_status (*initialise)(const locus_term *term, const locus_draw *draw, locus_error *error);
-    /* `values` are the parameters in double, which live as long as what is bound. NULL if there is no state. */
-    locus_status (*bind)(const locus_term *term, const locus_shape *shape, const double *const *values,
-                         locus_owned *memory, void **bound, locus_error *error);
+    /* `values` are the parameters in double, which live as long as what is bound: [bound_bytes], zeroed. NULL if there
+     * is no state. */
+    locus_status (*bind)(const locus_term *term, const locus_shape *shape, const double *const *values, void *bound,
+                         locus_owned *memory, locus_error *error);
     /* Called for each plan and each refresh: what follows from positions alone comes from places->tables (tables.h), so
-     * that it is made once. first_parameter: the term's place in the plan's list. NULL if nothing acts. */
-    locus_status (*place)(const void *bound, const locus_places *places, size_t first_parameter, locus_owned *memory,
-                          locus_placed *placed, locus_error *error);
+     * that it is made once. NULL if nothing acts. */
+    locus_status (*place)(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                          locus_error *error);
     /* The rotations that the operator on queries and keys is made of (fold.h), side by side over the head's dimensions;
      * returns their number. NULL: it is not made of rotations. */
     size_t (*normal)(const void *bound, locus_normal_part parts[LOCUS_COORDINATES_MAX]);
     /* NULL: keys can move if the term's operators promise to be a homomorphism, with factor 1. */
     locus_moving (*moving)(const void *bound);
 };
+
+/* Fields of an encoding's info: an array of its options. */
+#define LOCUS_OPTIONS(list) .options = (list), .option_count = sizeof(list) / sizeof(list)[0]
 
 /* The class as a name with options. */
 static inline locus_signature locus_class_signature(const locus_encoding_class *class) {
@@ -212,9 +224,8 @@ static inline void locus_tensor_add(const locus_tensor *tensor, size_t index, do
         locus_half_add(tensor->dtype, (uint16_t *)tensor->data + index, value);
 }
 
-/* Fails with SHAPE unless the shape has heads and a head dimension; `name` is the encoding. */
-locus_status locus_shape_need_heads(const locus_shape *shape, const char *name, locus_error *error);
-locus_status locus_shape_need_model(const locus_shape *shape, const char *name, locus_error *error);
+/* Fails with SHAPE unless the shape has what `needs` (LOCUS_NEEDS_…) says; `name` is the encoding. */
+locus_status locus_shape_check(const locus_shape *shape, unsigned needs, const char *name, locus_error *error);
 
 /* The shape as a term sees it: `heads` are those that its parameters are for, of keys and values where it has
  * operators. */

@@ -120,7 +120,8 @@ locus_status locus_parameter_list_get(const locus_encoding *encoding, const locu
         size_t own = 0;
         const locus_shape seen = locus_term_shape(term, &list->shape);
         list->first[i] = list->count;
-        if (term->class->parameters)
+        status = locus_shape_check(&seen, term->class->shape, term->class->info.name, error);
+        if (status == LOCUS_OK && term->class->parameters)
             status = term->class->parameters(term, &seen, list->items + list->count, &own, error);
         for (size_t j = 0; status == LOCUS_OK && encoding->term_count > 1 && j < own; j++)
             prefix_name(&list->items[list->count + j], i);

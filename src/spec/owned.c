@@ -65,7 +65,7 @@ static char *take_small(locus_owned *owned, size_t bytes) {
 void *locus_owned_take(locus_owned *owned, size_t count, size_t size) {
     if (locus_call_cancelled() || (size > 0 && count > (SIZE_MAX - 2 * LOCUS_ALIGNMENT) / size))
         return NULL;
-    const size_t bytes = (count * size + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+    const size_t bytes = locus_aligned(count * size);
     const size_t least = bytes > 0 ? bytes : LOCUS_ALIGNMENT;
     return least <= SMALL ? take_small(owned, least) : take_block(owned, LOCUS_ALIGNMENT + count * size);
 }
@@ -88,6 +88,15 @@ void *locus_owned_get(locus_owned *owned, size_t count, size_t size) {
 
 locus_status locus_owned_fail(locus_error *error, size_t count, size_t size) {
     return locus_fail_memory(error, size > 0 && count > SIZE_MAX / size ? SIZE_MAX : count * size);
+}
+
+const float *locus_owned_round(locus_owned *owned, const double *values, size_t count, locus_error *error) {
+    float *rounded = locus_owned_take(owned, count, sizeof *rounded);
+    if (!rounded)
+        (void)locus_owned_fail(error, count, sizeof *rounded);
+    for (size_t i = 0; rounded && i < count; i++)
+        rounded[i] = (float)values[i];
+    return rounded;
 }
 
 static void release_list(locus_owned_block **list) {

@@ -11,6 +11,11 @@
 
 #include <locus/memory.h>
 
+/* So many bytes, up to where the next aligned ones begin. */
+static inline size_t locus_aligned(size_t bytes) {
+    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+}
+
 typedef struct locus_owned_block locus_owned_block;
 typedef struct locus_owned {
     locus_owned_block *last;  /* NULL: nothing */
@@ -26,6 +31,9 @@ void *locus_owned_get(locus_owned *owned, size_t count, size_t size);
 
 /* The same, but what is in them is not said: for arrays that are filled at once. */
 void *locus_owned_take(locus_owned *owned, size_t count, size_t size);
+
+/* A copy of some numbers, each rounded once. NULL, with the error filled in: no memory. */
+const float *locus_owned_round(locus_owned *owned, const double *values, size_t count, locus_error *error);
 
 /* Fills the error for a refused locus_owned_get(…, count, size). */
 locus_status locus_owned_fail(locus_error *error, size_t count, size_t size);

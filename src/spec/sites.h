@@ -9,7 +9,7 @@
  *
  * Gradient slots: backward work is cut into groups by shape, never by thread. Each group adds into a slot of its own
  * (slot_bytes, zeroed by the caller, owned by one head), and `reduce` folds the slots of a head, in order, into
- * the parameters' gradients. So results do not depend on threads. */
+ * the parameters' gradients. So results do not depend on threads. A class without slot_bytes learns nothing. */
 #ifndef LOCUS_ENCODING_SITES_H
 #define LOCUS_ENCODING_SITES_H
 
@@ -17,6 +17,17 @@
 
 #include <locus/plan.h>
 #include <stdbool.h>
+
+/* Adds slots 1, 2, … of so many doubles to the first, in order, and returns it; NULL if there are none. */
+static inline double *locus_slots_fold(void *slots, size_t count, size_t stride, size_t doubles) {
+    double *sum = count > 0 ? slots : NULL;
+    for (size_t s = 1; s < count; s++) {
+        const double *slot = (const double *)(const void *)((const char *)slots + s * stride);
+        for (size_t i = 0; i < doubles; i++)
+            sum[i] += slot[i];
+    }
+    return sum;
+}
 
 /* What an object writes its form into (form_writer.h). A class without `form` has none of its own: its effect is then
  * evaluated, position by position or pair by pair (plan/form_evaluate.c). */
@@ -63,7 +74,7 @@ typedef struct locus_operator_class {
      * call->x). */
     void (*backward)(const locus_operator *op, const locus_operator_call *call, const void *gy, ptrdiff_t gy_stride,
                      void *gx, ptrdiff_t gx_stride, void *slot);
-    size_t (*slot_bytes)(const locus_operator *op); /* 0: nothing is learned */
+    size_t (*slot_bytes)(const locus_operator *op); /* 0: nothing is learned; or NULL */
     /* Uses the slots up. `parameters`: the term's own, of any type, accumulated into. Heads may share parameters:
      * call it for one head after the other, unless `heads_apart`. */
     void (*reduce)(const locus_operator *op, size_t head, void *slots, size_t slot_count, size_t slot_stride,
@@ -76,13 +87,18 @@ typedef struct locus_operator_class {
                            const locus_operator_heads *heads);
     void (*form)(const locus_operator *op, locus_form_writer *writer); /* or NULL */
 } locus_operator_class;
-struct locus_operator { /* embedded first in each encoding's own struct */
+struct locus_operator { /* embedded first in each operator's own struct */
     const locus_operator_class *class;
     bool heads_apart; /* no two heads share a parameter: reduce may run for several heads at the same time */
     bool causal_only; /* keys behind a query grow without bound (xPos): attention must not look ahead */
     bool heads_alike; /* all heads have the same operator: forward_heads, and backward_heads without slots, take any
                          number of heads at once */
 };
+
+/* 0: nothing is learned, or there is no operator. */
+static inline size_t locus_operator_slot_bytes(const locus_operator *op) {
+    return op && op->class->slot_bytes ? op->class->slot_bytes(op) : 0;
+}
 
 /* ---- operators on whole tensors ----
  *
@@ -123,6 +139,11 @@ struct locus_whole_operator { /* embedded first in each operator's own struct */
     const locus_whole_class *class;
 };
 
+/* Whether an operator of either kind (NULL: there is none) learns. */
+static inline bool locus_operator_learns(const locus_operator *op, const locus_whole_operator *whole) {
+    return locus_operator_slot_bytes(op) > 0 || (whole && whole->class->learns(whole));
+}
+
 /* ---- score terms: factors and biases that depend on two positions and the head ---- */
 
 typedef enum locus_score_kind { LOCUS_SCORE_FACTOR = 0, LOCUS_SCORE_BIAS = 1 } locus_score_kind;
@@ -141,7 +162,7 @@ typedef struct locus_score_class {
     const void *(*row)(const locus_score_term *term, const locus_score_call *call, void *scratch);
     /* Adds to the slot: gradient[j] = dL/d(factor or bias of key j), of dtype. Not called if slot_bytes is 0. */
     void (*row_backward)(const locus_score_term *term, const locus_score_call *call, const void *gradient, void *slot);
-    size_t (*slot_bytes)(const locus_score_term *term);
+    size_t (*slot_bytes)(const locus_score_term *term); /* or NULL */
     void (*reduce)(const locus_score_term *term, size_t head, void *slots, size_t slot_count, size_t slot_stride,
                    const locus_tensor *parameters);
     void (*form)(const locus_score_term *term, locus_form_writer *writer); /* or NULL */
@@ -150,6 +171,11 @@ struct locus_score_term {
     const locus_score_class *class;
     locus_score_kind kind;
 };
+
+/* 0: nothing is learned. */
+static inline size_t locus_score_slot_bytes(const locus_score_term *term) {
+    return term->class->slot_bytes ? term->class->slot_bytes(term) : 0;
+}
 
 /* ---- content tables: Shaw's relative keys and values ---- */
 

@@ -37,19 +37,15 @@ locus_shape locus_term_shape(const locus_term *term, const locus_shape *shape) {
     return own;
 }
 
-locus_status locus_shape_need_heads(const locus_shape *shape, const char *name, locus_error *error) {
-    if (shape->heads > 0 && shape->head_dim > 0)
-        return LOCUS_OK;
-    return locus_fail(error, LOCUS_ERROR_SHAPE, shape->heads ? "head_dim" : "heads",
-                      "'%s' acts on heads: give the shape's heads (now %zu) and head_dim (now %zu)", name, shape->heads,
-                      shape->head_dim);
-}
-
-locus_status locus_shape_need_model(const locus_shape *shape, const char *name, locus_error *error) {
-    if (shape->model_dim > 0)
-        return LOCUS_OK;
-    return locus_fail(error, LOCUS_ERROR_SHAPE, "model_dim", "'%s' acts on embeddings: give the shape's model_dim",
-                      name);
+locus_status locus_shape_check(const locus_shape *shape, unsigned needs, const char *name, locus_error *error) {
+    if ((needs & LOCUS_NEEDS_MODEL_DIM) && shape->model_dim == 0)
+        return locus_fail(error, LOCUS_ERROR_SHAPE, "model_dim", "'%s' acts on embeddings: give the shape's model_dim",
+                          name);
+    if (((needs & LOCUS_NEEDS_HEADS) && shape->heads == 0) || ((needs & LOCUS_NEEDS_HEAD_DIM) && shape->head_dim == 0))
+        return locus_fail(error, LOCUS_ERROR_SHAPE, shape->heads ? "head_dim" : "heads",
+                          "'%s' acts on heads: give the shape's heads (now %zu) and head_dim (now %zu)", name,
+                          shape->heads, shape->head_dim);
+    return LOCUS_OK;
 }
 
 size_t locus_parameter_elements(const locus_parameter *parameter) {

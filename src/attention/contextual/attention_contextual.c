@@ -25,22 +25,18 @@ static locus_status check(const attention_call *call, locus_error *error) {
 
 /* ---- layout ---- */
 
-static size_t aligned(size_t bytes) {
-    return padded(bytes, LOCUS_ALIGNMENT);
-}
-
 static void place_slots(contextual_job *job) {
     contextual_slots *slots = &job->slots;
     const size_t table = job->row_count * job->turn.head_dim * locus_dtype_size(job->turn.dtype);
     slots->table = 0;
-    slots->sinks = aligned(table);
+    slots->sinks = locus_aligned(table);
     slots->terms = slots->sinks + LOCUS_ALIGNMENT;
     slots->bytes = slots->terms;
     for (size_t t = 0; t < job->term_count; t++) {
         const locus_score_term *term = locus_plan_score_term(job->plan, t);
-        const size_t bytes = term->class->slot_bytes(term);
+        const size_t bytes = locus_score_slot_bytes(term);
         job->learned_factor = job->learned_factor || (term->kind == LOCUS_SCORE_FACTOR && bytes > 0);
-        slots->bytes += aligned(bytes);
+        slots->bytes += locus_aligned(bytes);
     }
 }
 
@@ -150,11 +146,11 @@ static void fold_terms(const contextual_job *job, const locus_tensor *parameters
     size_t offset = job->slots.terms;
     for (size_t t = 0; t < job->term_count; t++) {
         const locus_score_term *term = locus_plan_score_term(job->plan, t);
-        const size_t bytes = term->class->slot_bytes(term);
+        const size_t bytes = locus_score_slot_bytes(term);
         for (size_t h = 0; bytes > 0 && h < job->turn.heads; h++)
             term->class->reduce(term, h, job->slot_data + h * job->groups * job->slots.bytes + offset, job->groups,
                                 job->slots.bytes, parameters + locus_plan_score_parameters(job->plan, t));
-        offset += aligned(bytes);
+        offset += locus_aligned(bytes);
     }
 }
 

@@ -67,7 +67,7 @@ static void terms_backward(const contextual_worker *w, size_t row, size_t key, s
     size_t offset = job->slots.terms;
     for (size_t t = 0; w->slot && t < job->term_count; t++) {
         const locus_score_term *term = locus_plan_score_term(job->plan, t);
-        const size_t bytes = term->class->slot_bytes(term);
+        const size_t bytes = locus_score_slot_bytes(term);
         if (bytes > 0)
             term_backward(w, t, &call, g, w->before + key, w->slot + offset);
         offset += padded(bytes, LOCUS_ALIGNMENT);

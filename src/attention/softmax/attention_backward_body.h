@@ -202,7 +202,7 @@ static void backward_queries_begin(backward_worker *w, size_t row, size_t rows, 
         copy_rows(l, &r, q, job->query.token, w->content_query + row * l->ld_key, (ptrdiff_t)l->ld_key);
     }
     const locus_operator *op = job->value_operator;
-    const bool turn = learn && w->slot && op && op->class->slot_bytes(op) > 0;
+    const bool turn = learn && w->slot && locus_operator_slot_bytes(op) > 0;
     if (turn)
         x = operator_input(w, row, rows);
     run out = {LOCUS_ROLE_OUTPUT, LOCUS_FORWARD, token, rows, 1};

@@ -100,7 +100,7 @@ static void backward_terms(const backward_worker *w, const strip *s, size_t row,
     size_t offset = job->slots.terms;
     for (size_t t = 0; t < job->term_count && w->slot; t++) {
         const locus_score_term *term = locus_plan_score_term(job->plan, t);
-        size_t bytes = term->class->slot_bytes(term);
+        size_t bytes = locus_score_slot_bytes(term);
         const real *gradient = g;
         if (bytes > 0 && term->kind == LOCUS_SCORE_FACTOR) { /* dfactor = ds · capped · the other factors */
             gradient = l->product_row;

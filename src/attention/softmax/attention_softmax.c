@@ -32,10 +32,6 @@ static void take_tensors(attention_job *job, const attention_call *call) {
         job->choice = locus_attention_choice_of(call->plan, call->weights);
 }
 
-static bool learns(const locus_operator *op) {
-    return op && op->class->slot_bytes(op) > 0;
-}
-
 /* What the caller wants, and what gradients of parameters are made of, whoever wants it besides. */
 static void take_gradients(attention_job *job, const locus_attention_gradients *gradients) {
     const bool slots = gradients->parameters != NULL;
@@ -45,9 +41,9 @@ static void take_gradients(attention_job *job, const locus_attention_gradients *
     job->g_value = locus_attention_view_of(gradients->value);
     job->g_log_sum_exp = locus_attention_numbers_of(gradients->log_sum_exp);
     job->slots_wanted = slots;
-    job->wants_query = gradients->query != NULL || (slots && learns(job->query_key));
-    job->wants_key = gradients->key != NULL || (slots && learns(job->query_key));
-    job->wants_value = gradients->value != NULL || (slots && learns(job->value_operator));
+    job->wants_query = gradients->query != NULL || (slots && locus_operator_slot_bytes(job->query_key) > 0);
+    job->wants_key = gradients->key != NULL || (slots && locus_operator_slot_bytes(job->query_key) > 0);
+    job->wants_value = gradients->value != NULL || (slots && locus_operator_slot_bytes(job->value_operator) > 0);
     job->wants_scores = slots && (job->content_key || job->slots.bytes > job->slots.terms);
 }
 

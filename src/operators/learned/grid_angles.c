@@ -66,10 +66,9 @@ locus_status locus_grid_bind(locus_grid_angles *own, const locus_term *term, con
     return locus_rotary_bind_axes(&own->rotary, axes, values[tensor], memory, error);
 }
 
-locus_status locus_grid_place(const void *bound, const locus_places *places, size_t first_parameter,
-                              locus_owned *memory, locus_placed *placed, locus_error *error) {
+locus_status locus_grid_place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                              locus_error *error) {
     const locus_grid_angles *own = bound;
-    (void)first_parameter;
     locus_status status = locus_rotary_place(&own->rotary, places->items, memory, &placed->query_key, error);
     return status == LOCUS_OK ? locus_turning_place(&own->turning, places, memory, placed, error) : status;
 }

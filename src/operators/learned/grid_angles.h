@@ -38,8 +38,8 @@ locus_status locus_grid_bind(locus_grid_angles *own, const locus_term *term, con
                              const double *const *values, size_t tensor, locus_owned *memory, locus_error *error);
 
 /* The class's `place`; `bound` begins with a locus_grid_angles. */
-locus_status locus_grid_place(const void *bound, const locus_places *places, size_t first_parameter,
-                              locus_owned *memory, locus_placed *placed, locus_error *error);
+locus_status locus_grid_place(const void *bound, const locus_places *places, locus_owned *memory, locus_placed *placed,
+                              locus_error *error);
 
 /* The class's `normal`. */
 size_t locus_grid_normal(const void *bound, locus_normal_part parts[LOCUS_COORDINATES_MAX]);

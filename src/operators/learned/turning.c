@@ -24,13 +24,11 @@ size_t locus_turning_tables(const locus_turning *turning, const locus_shape *sha
 
 locus_status locus_turning_check(const locus_term *term, const locus_turning *turning, const locus_shape *shape,
                                  locus_error *error) {
-    const char *name = term->class->info.name;
-    locus_status status = locus_shape_need_heads(shape, name, error);
-    if (status != LOCUS_OK || !turning->values || locus_shape_value_dim(shape) == shape->head_dim)
-        return status;
+    if (!turning->values || locus_shape_value_dim(shape) == shape->head_dim)
+        return LOCUS_OK;
     return locus_fail(error, LOCUS_ERROR_SHAPE, "value_dim",
-                      "'%s(values=on)' acts on values as on queries: value_dim must be head_dim (%zu), not %zu", name,
-                      shape->head_dim, locus_shape_value_dim(shape));
+                      "'%s(values=on)' acts on values as on queries: value_dim must be head_dim (%zu), not %zu",
+                      term->class->info.name, shape->head_dim, locus_shape_value_dim(shape));
 }
 
 locus_status locus_turning_place(const locus_turning *turning, const locus_places *places, locus_owned *memory,

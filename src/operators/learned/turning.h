@@ -41,7 +41,7 @@ locus_turning locus_turning_of(const locus_term *term, size_t first);
 unsigned locus_turning_sites(const locus_turning *turning);
 size_t locus_turning_tables(const locus_turning *turning, const locus_shape *shape);
 
-/* Heads are there, and values are as wide as queries where they are acted on. */
+/* Values are as wide as queries where they are acted on. */
 locus_status locus_turning_check(const locus_term *term, const locus_turning *turning, const locus_shape *shape,
                                  locus_error *error);
 

@@ -23,8 +23,7 @@ static size_t slots_doubles(const given_operator *op) {
 }
 
 static size_t slots_bytes(const given_operator *op) {
-    const size_t bytes = (slots_doubles(op) + op->given->work) * sizeof(double);
-    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+    return locus_aligned((slots_doubles(op) + op->given->work) * sizeof(double));
 }
 
 static size_t workspace_bytes(const locus_whole_operator *whole, locus_dtype dtype, const locus_role *roles,

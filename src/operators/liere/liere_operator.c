@@ -39,8 +39,7 @@ static size_t slot_doubles(const locus_liere *liere) {
 }
 
 static size_t slots_bytes(const locus_liere_operator *op) {
-    const size_t bytes = op->pieces * op->liere->tables * slot_doubles(op->liere) * sizeof(double);
-    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+    return locus_aligned(op->pieces * op->liere->tables * slot_doubles(op->liere) * sizeof(double));
 }
 
 static size_t workspace_bytes(const locus_whole_operator *whole, locus_dtype dtype, const locus_role *roles,

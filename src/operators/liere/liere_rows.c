@@ -5,7 +5,7 @@
 
 static void *take(char *base, size_t *used, size_t elements, size_t size) {
     void *block = base ? base + *used : NULL;
-    *used += (elements * size + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+    *used += locus_aligned(elements * size);
     return block;
 }
 

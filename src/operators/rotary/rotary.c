@@ -8,7 +8,7 @@
 
 static size_t take(size_t *total, size_t bytes) {
     size_t at = *total;
-    *total += (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
+    *total += locus_aligned(bytes);
     return at;
 }
 

@@ -143,16 +143,6 @@ locus_status locus_rotary_find_near(locus_rotary_operator *op, locus_owned *memo
 
 /* ---- reduce ---- */
 
-/* Adds slots 1, 2, … to slot 0, in order. */
-static void fold(void *slots, size_t count, size_t stride, size_t doubles) {
-    double *sum = slots;
-    for (size_t s = 1; s < count; s++) {
-        const double *slot = (const double *)(const void *)((const char *)slots + s * stride);
-        for (size_t i = 0; i < doubles; i++)
-            sum[i] += slot[i];
-    }
-}
-
 /* Where each pair follows one axis, its frequency is one number. */
 static void reduce_parts(const locus_rotary *rotary, const double *sum, const locus_tensor *parameters) {
     const size_t first = locus_parameter_slice_at(rotary->angles_slice, 0, 0, rotary->pairs);
@@ -268,7 +258,7 @@ void locus_rotary_reduce(const locus_operator *op, size_t head, void *slots, siz
     if (slot_count == 0 || learned == LOCUS_LEARN_NOTHING)
         return;
     const locus_rotary_slot slot = locus_rotary_slot_at(own, slots);
-    fold(slots, slot_count, slot_stride, slot.sums);
+    (void)locus_slots_fold(slots, slot_count, slot_stride, slot.sums);
     if (own->given)
         own->given->learn(own->given->own, table, slot.angles, slot.work, parameters);
     else if (learned & LOCUS_LEARN_ANGLES)

@@ -156,12 +156,8 @@ typedef struct locus_tree_spreading {
     char *scratch;
 } locus_tree_spreading;
 
-static size_t rounded_up(size_t bytes) {
-    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
-}
-
 size_t locus_tree_spread_bytes(const locus_tree *tree) {
-    return rounded_up((2 * tree->dim * tree->dim + locus_orthogonal_work(tree->dim)) * sizeof(double));
+    return locus_aligned((2 * tree->dim * tree->dim + locus_orthogonal_work(tree->dim)) * sizeof(double));
 }
 
 static void angles_backward(size_t dim, const double *theta, const double *G, double *G_theta) {

@@ -37,15 +37,12 @@ typedef struct locus_tree_job {
 
 /* ---- sizes ---- */
 
-static size_t lines(size_t bytes) {
-    return (bytes + LOCUS_ALIGNMENT - 1) / LOCUS_ALIGNMENT * LOCUS_ALIGNMENT;
-}
-
 size_t locus_tree_scratch_bytes(const locus_tree_operator *op, const size_t times[2], bool learns, size_t size) {
     const size_t row = op->tree->dim * size;
     const size_t rows = times[0] * op->layout.rows_most[0] + times[1] * op->layout.rows_most[1];
     const size_t stored = learns ? LOCUS_TREE_STORED_ROWS * row : 0;
-    return lines(2 * op->tree->dim * row) + LOCUS_TREE_BUFFERS * lines(rows * row) + lines(stored);
+    return locus_aligned(2 * op->tree->dim * row) + LOCUS_TREE_BUFFERS * locus_aligned(rows * row) +
+           locus_aligned(stored);
 }
 
 static bool acts(const locus_tree *tree, locus_role role) {
@@ -79,14 +76,14 @@ static locus_tree_sizes sizes_of(const locus_tree_operator *op, locus_dtype dtyp
     sizes.scratch = locus_tree_scratch_bytes(op, times, learns, doubles ? sizeof(double) : sizeof(float));
     const size_t spread = learns ? locus_tree_spread_bytes(op->tree) : 0;
     sizes.scratch = spread > sizes.scratch ? spread : sizes.scratch;
-    sizes.slot = lines(doubles ? matrix : matrix / 2);
-    sizes.matrices = lines(layout->anchors_most * matrix);
-    sizes.checkpoints = lines(layout->checkpoint_count * matrix);
+    sizes.slot = locus_aligned(doubles ? matrix : matrix / 2);
+    sizes.matrices = locus_aligned(layout->anchors_most * matrix);
+    sizes.checkpoints = locus_aligned(layout->checkpoint_count * matrix);
     sizes.slots = layout->slots_most * sizes.slot;
     sizes.desk = op->keeps ? 0 : sizes.matrices + sizes.checkpoints;
     if (learns) {
         sizes.desk += sizes.matrices + sizes.checkpoints + sizes.slots + layout->pieces_most * sizes.slot;
-        sizes.dW = lines(op->tree->tables * layout->used_count * matrix);
+        sizes.dW = locus_aligned(op->tree->tables * layout->used_count * matrix);
     }
     sizes.desks = choose_desks(op, sizes.desk);
     return sizes;
@@ -94,7 +91,7 @@ static locus_tree_sizes sizes_of(const locus_tree_operator *op, locus_dtype dtyp
 
 static size_t run_bytes(const locus_tree_operator *op, locus_dtype dtype, const size_t times[2], bool learns) {
     const locus_tree_sizes sizes = sizes_of(op, dtype, times, learns);
-    return lines(op->tree->tables * sizeof(locus_tree_desk)) + locus_threads() * sizes.scratch +
+    return locus_aligned(op->tree->tables * sizeof(locus_tree_desk)) + locus_threads() * sizes.scratch +
            sizes.desks * sizes.desk + sizes.dW;
 }
 
@@ -266,7 +263,7 @@ static void run(locus_tree_job *job, locus_tree_which which, bool backward) {
     job->sizes = sizes_of(op, job->call->dtype, job->pass.times, job->learns);
     char *at = job->call->workspace;
     job->desks = (locus_tree_desk *)(void *)at;
-    at += lines(op->tree->tables * sizeof *job->desks);
+    at += locus_aligned(op->tree->tables * sizeof *job->desks);
     job->dW = (double *)(void *)at;
     at += job->sizes.dW;
     job->desk_memory = at;
