@@ -4,11 +4,21 @@
 #include "binding.hpp"
 
 #include <cstring>
+#include <deque>
+#include <memory>
 
 /* Lives until the process ends, as the library asks. */
 struct Functions {
-    PyObject *values, *gradient;
+    nb::object values, gradient, initial; /* gradient and initial may be None */
+    locus_extension_kind kind;
 };
+
+/* Numbers for each place. */
+static size_t width_of(const locus_extension_batch *batch, locus_extension_kind kind) {
+    return kind == LOCUS_EXTENSION_ANGLES     ? batch->head_dim / 2
+           : kind == LOCUS_EXTENSION_MATRICES ? batch->head_dim * batch->head_dim
+                                              : 1;
+}
 
 static nb::object doubles(const double *from, size_t rows, size_t columns, bool matrix) {
     const int64_t shape[] = {static_cast<int64_t>(rows), static_cast<int64_t>(columns)};
@@ -36,7 +46,10 @@ static nb::dict batch_of(const locus_extension_batch *batch) {
     nb::list options, parameters;
     for (size_t i = 0; i < batch->option_count; i++) {
         const locus_extension_option &option = batch->options[i];
-        options.append(nb::make_tuple(option.text, option.number));
+        nb::list numbers;
+        for (size_t j = 0; j < option.count; j++)
+            numbers.append(option.list[j]);
+        options.append(nb::make_tuple(option.text, option.number, numbers));
     }
     entry["head"] = batch->head;
     entry["heads"] = batch->heads;
@@ -59,116 +72,166 @@ static nb::object parameter_values(uintptr_t parameters, size_t index, size_t el
     return doubles(reinterpret_cast<const double *const *>(parameters)[index], elements, 1, false);
 }
 
-static locus_status failed(nb::python_error &raised, locus_error *error) {
-    raised.restore();
-    std::strncpy(error->message, "a callback in Python raised an exception", sizeof error->message - 1);
+/* The library may ask for another head before it ends the call: the first exception is the one that counts. */
+static bool has_failed(locus_error *error) {
+    const bool before = PyErr_Occurred() != nullptr;
+    if (before)
+        std::strncpy(error->message, "a callback in Python raised an exception", sizeof error->message - 1);
+    return before;
+}
+
+static locus_status failed(locus_error *error) {
+    try {
+        throw;
+    } catch (nb::python_error &raised) {
+        raised.restore();
+    } catch (const std::exception &raised) {
+        PyErr_SetString(PyExc_RuntimeError, raised.what());
+    }
+    (void)has_failed(error);
     return LOCUS_ERROR_ARGUMENT;
 }
 
-static nb::object call_python(PyObject *function, nb::handle batch, nb::handle upstream) {
-    PyObject *result = PyObject_CallFunctionObjArgs(function, batch.ptr(), upstream.ptr(), nullptr);
-    if (!result)
-        throw nb::python_error();
-    return nb::steal(result);
+/* What registering.py hands back is float64, contiguous, and as long as it has to be. */
+static const double *numbers_of(const Array &array, size_t count) {
+    if (array.tensor.dtype != LOCUS_FLOAT64 || locus_tensor_count(&array.tensor) != count)
+        raise_status(LOCUS_ERROR_SHAPE, "a callback returned " + std::to_string(locus_tensor_count(&array.tensor)) +
+                                            " numbers; expected " + std::to_string(count) + " of float64");
+    return static_cast<const double *>(array.tensor.data);
 }
 
 static locus_status values(const locus_extension_batch *batch, double *into, locus_error *error) {
     nb::gil_scoped_acquire held;
+    if (has_failed(error))
+        return LOCUS_ERROR_ARGUMENT;
     try {
         const Functions *own = static_cast<Functions *>(batch->context);
-        nb::object result = call_python(own->values, batch_of(batch), nb::none());
-        const Array array = Array::read(result, "score"); /* [numbers], float64: made so by registering.py */
-        std::memcpy(into, array.tensor.data, locus_tensor_count(&array.tensor) * sizeof *into);
+        const size_t count = batch->count * width_of(batch, own->kind);
+        const Array array = Array::read(own->values(batch_of(batch)), "the callback's result");
+        std::memcpy(into, numbers_of(array, count), count * sizeof *into);
         return LOCUS_OK;
-    } catch (nb::python_error &raised) {
-        return failed(raised, error);
+    } catch (...) {
+        return failed(error);
     }
 }
 
 static locus_status gradient(const locus_extension_batch *batch, const double *upstream, double *const *gradients,
                              locus_error *error) {
     nb::gil_scoped_acquire held;
+    if (has_failed(error))
+        return LOCUS_ERROR_ARGUMENT;
     try {
         const Functions *own = static_cast<Functions *>(batch->context);
-        nb::object incoming = doubles(upstream, batch->count, 1, false);
-        const std::vector<Array> sums = read_all(call_python(own->gradient, batch_of(batch), incoming), "gradient");
+        nb::object incoming = doubles(upstream, batch->count, width_of(batch, own->kind), true);
+        const std::vector<Array> sums = read_all(own->gradient(batch_of(batch), incoming), "gradient");
         for (size_t i = 0; i < sums.size(); i++) {
-            const double *from = static_cast<const double *>(sums[i].tensor.data);
-            for (size_t j = 0; j < locus_tensor_count(&sums[i].tensor); j++)
+            const size_t count = locus_tensor_count(&sums[i].tensor);
+            const double *from = numbers_of(sums[i], count);
+            for (size_t j = 0; j < count; j++)
                 gradients[i][j] += from[j];
         }
         return LOCUS_OK;
-    } catch (nb::python_error &raised) {
-        return failed(raised, error);
+    } catch (...) {
+        return failed(error);
     }
 }
 
-/* options: (name, values, initial, meaning, kind, minimum, maximum); parameters: (name, shape, initial, deviation,
- * constraint). */
-static void register_scores(const std::string &name, const std::string &summary, const std::string &group, int kind,
-                            unsigned flags, unsigned laws, unsigned traits, nb::list options, nb::list parameters,
-                            nb::object score, nb::object score_gradient) {
-    std::vector<std::string> texts;
-    texts.reserve(4 * options.size() + parameters.size());
-    auto kept = [&](nb::handle object) { return texts.emplace_back(nb::cast<std::string>(object)).c_str(); };
-    std::vector<locus_option_info> own_options;
-    for (nb::handle item : options) {
-        nb::tuple entry = nb::borrow<nb::tuple>(item);
+/* None leaves what the description says. */
+static locus_status initial(const locus_extension_batch *batch, size_t parameter, size_t elements, double *into,
+                            locus_error *error) {
+    nb::gil_scoped_acquire held;
+    if (has_failed(error))
+        return LOCUS_ERROR_ARGUMENT;
+    try {
+        const Functions *own = static_cast<Functions *>(batch->context);
+        nb::object drawn = doubles(into, elements, 1, false);
+        nb::object found = own->initial(batch_of(batch), parameter, drawn);
+        if (!found.is_none()) {
+            const Array array = Array::read(found, "initial values");
+            std::memcpy(into, numbers_of(array, elements), elements * sizeof *into);
+        }
+        return LOCUS_OK;
+    } catch (...) {
+        return failed(error);
+    }
+}
+
+/* ---- descriptions ---- */
+
+/* What a description points at until it is registered: the library copies it. */
+struct Described {
+    std::deque<std::string> texts;
+    std::vector<locus_option_info> options;
+    std::vector<locus_extension_parameter> parameters;
+
+    const char *keep(nb::handle object) {
+        return texts.emplace_back(nb::cast<std::string>(object)).c_str();
+    }
+    /* (name, values, initial, meaning, kind, minimum, maximum) */
+    void add_option(const nb::tuple &entry) {
         locus_option_info info{};
-        info.name = kept(entry[0]);
-        info.values = kept(entry[1]);
-        info.initial = kept(entry[2]);
-        info.meaning = kept(entry[3]);
+        info.name = keep(entry[0]);
+        info.values = keep(entry[1]);
+        info.initial = keep(entry[2]);
+        info.meaning = keep(entry[3]);
         info.kind = static_cast<locus_option_kind>(nb::cast<int>(entry[4]));
         info.minimum = nb::cast<double>(entry[5]);
         info.maximum = nb::cast<double>(entry[6]);
-        own_options.push_back(info);
+        options.push_back(info);
     }
-    std::vector<locus_extension_parameter> own_parameters;
-    for (nb::handle item : parameters) {
-        nb::tuple entry = nb::borrow<nb::tuple>(item);
+    /* (name, shape, initial, deviation, constraint) */
+    void add_parameter(const nb::tuple &entry) {
         const std::vector<int64_t> shape = nb::cast<std::vector<int64_t>>(entry[1]);
         if (shape.empty() || shape.size() > LOCUS_MAX_RANK)
             raise_status(LOCUS_ERROR_SHAPE, "a parameter has 1 to 4 dimensions");
         locus_extension_parameter parameter{};
         parameter.size = sizeof parameter;
-        parameter.name = kept(entry[0]);
+        parameter.name = keep(entry[0]);
         parameter.rank = shape.size();
         std::memcpy(parameter.shape, shape.data(), shape.size() * sizeof *parameter.shape);
         parameter.initial = nb::cast<double>(entry[2]);
         parameter.deviation = nb::cast<double>(entry[3]);
         parameter.constraint = static_cast<locus_constraint>(nb::cast<int>(entry[4]));
-        own_parameters.push_back(parameter);
+        parameters.push_back(parameter);
     }
-    Functions *functions = new Functions{score.ptr(), score_gradient.is_none() ? nullptr : score_gradient.ptr()};
+};
+
+/* `said` has a text or a number for each field of the description, and the functions. */
+static void register_described(const nb::dict &said) {
+    Described own;
+    for (nb::handle entry : nb::borrow<nb::list>(said["options"]))
+        own.add_option(nb::borrow<nb::tuple>(entry));
+    for (nb::handle entry : nb::borrow<nb::list>(said["parameters"]))
+        own.add_parameter(nb::borrow<nb::tuple>(entry));
+    const auto text = [&](const char *key) { return said[key].is_none() ? nullptr : own.keep(said[key]); };
+    const auto mask = [&](const char *key) { return nb::cast<unsigned>(said[key]); };
+    const locus_extension_kind kind = static_cast<locus_extension_kind>(mask("kind"));
+    auto functions = std::make_unique<Functions>(
+        Functions{nb::borrow(said["values"]), nb::borrow(said["gradient"]), nb::borrow(said["initial"]), kind});
     locus_encoding_description description{};
     description.size = sizeof description;
-    description.name = name.c_str();
-    description.summary = summary.c_str();
-    description.group = group.empty() ? nullptr : group.c_str();
-    description.kind = static_cast<locus_extension_kind>(kind);
-    description.flags = flags;
-    description.laws = laws;
-    description.traits = traits;
-    description.option_count = own_options.size();
-    description.options = own_options.data();
-    description.parameter_count = own_parameters.size();
-    description.parameters = own_parameters.data();
-    description.context = functions;
+    description.name = text("name");
+    description.summary = text("summary");
+    description.source = text("source");
+    description.group = text("group");
+    description.kind = kind;
+    description.flags = mask("flags");
+    description.laws = mask("laws");
+    description.traits = mask("traits");
+    description.option_count = own.options.size();
+    description.options = own.options.data();
+    description.parameter_count = own.parameters.size();
+    description.parameters = own.parameters.data();
+    description.context = functions.get();
     description.values = values;
-    description.gradient = functions->gradient ? gradient : nullptr;
+    description.gradient = functions->gradient.is_none() ? nullptr : gradient;
+    description.initialise = functions->initial.is_none() ? nullptr : initial;
     locus_error error{};
-    const locus_status status = locus_encoding_register(&description, &error);
-    if (status != LOCUS_OK) {
-        delete functions;
-        raise_error(error);
-    }
-    score.release();
-    score_gradient.release();
+    check(locus_encoding_register(&description, &error), error);
+    functions.release();
 }
 
 void registering_open(nb::module_ &module) {
-    module.def("register", &register_scores, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-               nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
+    module.def("register", &register_described);
     module.def("parameter_values", &parameter_values);
 }
