@@ -424,15 +424,16 @@ static Error *failure(const Frame &frame, const locus_error &error) {
     return frame.api->error_create(&wanted);
 }
 
-/* Whether XLA only asks what the handler was made for. Interface 0.x is answered with the x that is asked from: what is
- * used of it has not changed, which the sizes of its structs say at each call. */
+/* Whether XLA only asks what the handler was made for. Interface 0.x is answered with the x that is asked from, 0.1 by
+ * those who do not say theirs yet: what is used of it has not changed, which the sizes of its structs say at each
+ * call. */
 static bool answer_metadata(const Frame &frame) {
     for (Extension *each = frame.extensions; each; each = each->next) {
         if (each->type != EXTENSION_METADATA)
             continue;
         Metadata *metadata = reinterpret_cast<MetadataWanted *>(each)->metadata;
-        const Version theirs = frame.api->version;
-        metadata->version = {sizeof(Version), nullptr, 0, theirs.major == 0 ? theirs.minor : 0};
+        const int32_t minor = !frame.api ? 1 : frame.api->version.major == 0 ? frame.api->version.minor : 0;
+        metadata->version = {sizeof(Version), nullptr, 0, minor};
         metadata->traits = 0;
         return true;
     }
