@@ -14,6 +14,7 @@
 #include "xla_plans.hpp"
 
 #include <cctype>
+#include <chrono>
 #include <cstring>
 
 namespace xla {
@@ -91,11 +92,58 @@ class Scratch {
 };
 static thread_local Scratch thread_scratch;
 
+/* ---- Ctrl-C ---- */
+
+/* Asks for signals while a call runs on Python's main thread, where XLA runs what is called and waited for; the other
+ * threads cannot know of any. What a signal's handler raises is raised again as soon as Python goes on, behind XLA's
+ * own error, that the call was cancelled. */
+class Asking {
+  public:
+    explicit Asking(locus_execution *execution) {
+        if (PyThread_get_thread_ident() == main_thread) {
+            execution->cancelled = cancelled;
+            execution->context = this;
+        }
+    }
+    static unsigned long main_thread;
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    std::atomic<bool> stop{false};
+    Clock::time_point asked = Clock::now();
+
+    static int raise_again(void *raised) {
+        PyErr_SetObject(PyExceptionInstance_Class(static_cast<PyObject *>(raised)), static_cast<PyObject *>(raised));
+        Py_DECREF(static_cast<PyObject *>(raised));
+        return -1;
+    }
+    void ask() {
+        nb::gil_scoped_acquire held;
+        if (PyErr_CheckSignals() == 0)
+            return;
+        nb::python_error raised;
+        if (Py_AddPendingCall(raise_again, nb::borrow(raised.value()).release().ptr()) != 0)
+            PyErr_SetInterrupt(); /* too much is pending; the reference is lost, the signal is not */
+        stop.store(true, std::memory_order_relaxed);
+    }
+    static int32_t cancelled(void *context) {
+        Asking *own = static_cast<Asking *>(context);
+        if (PyThread_get_thread_ident() == main_thread && !own->stop.load(std::memory_order_relaxed) &&
+            Clock::now() - own->asked >= std::chrono::milliseconds(20)) {
+            own->ask();
+            own->asked = Clock::now();
+        }
+        return own->stop.load(std::memory_order_relaxed);
+    }
+};
+unsigned long Asking::main_thread;
+
 /* ---- one turn of a call ---- */
 
 class Turn {
   public:
-    Turn(const CallSite &site, PlanSource &source, locus_error *error) : site(site), source(source), error(error) {}
+    Turn(const CallSite &site, PlanSource &source, locus_error *error)
+        : site(site), source(source), error(error), asking(&execution) {}
     locus_status take(const Frame &frame, size_t number);
     locus_status run();
 
@@ -108,6 +156,7 @@ class Turn {
     locus_attention_options options = locus_attention_default();
     locus_tensor bias{};
     locus_execution execution = locus_execution_default();
+    Asking asking;
 
     const Part *operand(char letter) const {
         return find(site.operands, operands, letter);
@@ -459,6 +508,8 @@ static Error *handle(Frame *frame) {
 } // namespace xla
 
 void xla_open(nb::module_ &module) {
+    xla::Asking::main_thread =
+        nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
     module.def("xla_target", [] { return nb::capsule(reinterpret_cast<void *>(&xla::handle)); });
     module.def(
         "xla_forget",

@@ -20,7 +20,7 @@ from .placing import Place, check_offsets, encoding_named, group_of, place_of, s
 Parameters = Optional[Mapping[str, Any]]
 _ROLES = {"token": 1, "query": 2, "key": 3, "value": 4, "output": 5, "encoded": 6}
 _ROLE_NAMES = {number: name for name, number in _ROLES.items()}
-_DTYPES = ("float32", "float64", "float16", "bfloat16")
+_REALS = frozenset(jnp.dtype(name) for name in ("float32", "float64", "float16", "bfloat16"))
 
 
 class _Asked(NamedTuple):
@@ -157,14 +157,14 @@ def _learned(spec: str, sizes: Tuple[int, ...], parameters: Parameters) -> Tuple
         return (), ()
     values = listed(described, _initial(spec, sizes, 0) if parameters is None else parameters)
     for (name, _, _), value in zip(described, values):
-        if str(value.dtype) not in _DTYPES:
+        if jnp.dtype(value.dtype) not in _REALS:
             raise DtypeError(f"parameter '{name}' is {value.dtype}; expected float32, float64, float16 or bfloat16")
     return tuple(name for name, _, _ in described), tuple(values)
 
 
 def _array(name: str, x: Any) -> Any:
     own = x if isinstance(x, jax.Array) else jnp.asarray(x)
-    if str(own.dtype) not in _DTYPES:
+    if own.dtype not in _REALS:
         raise DtypeError(f"{name} is {own.dtype}; expected float32, float64, float16 or bfloat16")
     return own
 
