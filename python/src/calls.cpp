@@ -99,4 +99,15 @@ void calls_open(nb::module_ &module) {
             raise_status(status, "threads must be 0 … 1024, and not be set from inside a call");
     });
     module.def("threads", &locus_threads);
+    module.def("random_below", [](uint64_t seed, uint32_t purpose, uint64_t index, uint64_t bound) {
+        const locus_random random = {seed, purpose, 0};
+        return locus_random_below(&random, index, bound);
+    });
+    module.def("random_normal", [](uint64_t seed, uint32_t purpose, uint32_t step, int64_t count) {
+        const locus_random random = {seed, purpose, step};
+        Array numbers = Array::make(LOCUS_FLOAT64, 1, &count);
+        for (int64_t i = 0; i < count; i++)
+            static_cast<double *>(numbers.tensor.data)[i] = locus_random_normal(&random, static_cast<uint64_t>(i));
+        return numbers.object;
+    });
 }

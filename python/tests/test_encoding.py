@@ -113,12 +113,6 @@ def test_refusals(make, error, words):
     assert words in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_laws_hold_where_promised():
-    for spec in SPECS:
-        for law in locus.check(spec, heads=2, head_dim=8):
-            assert law.holds or not law.promised, (spec, law)
-
-
 def test_fold(draw):
     e = locus.Encoding("algebraic")
     p = e.initialise(2, 8, seed=3)
