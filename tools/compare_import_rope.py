@@ -373,8 +373,10 @@ def rotary_families():
 
 PAGE = """# Imported models against their own code
 
-`locus import-rope` reads configurations; this page says how far what it prints is what the models compute.
-For every family of the transformers library (%(transformers)s, with PyTorch %(torch)s) that has rotary or ALiBi positions and can be made small, `tools/compare_import_rope.py` makes a model with random weights and reads %(tokens)d tokens twice: as the library does, and with its rotary functions, temperatures, biases and masks switched off and each layer's attention computed by `locus attend` with the spec that `locus import-rope --attention` prints for the model's configuration.
+`locus import-rope` reads configurations; this page says how closely the specs that it prints agree with the models' own code.
+It covers every family of the transformers library (%(transformers)s, with PyTorch %(torch)s) that has rotary or ALiBi positions and can be made small.
+For each, `tools/compare_import_rope.py` makes a model with random weights and reads %(tokens)d tokens twice.
+The first time the library computes; the second time its rotary functions, temperatures, biases and masks are switched off, and `locus attend` computes each layer's attention with the spec that `locus import-rope --attention` prints for the model's configuration.
 
 - **in full**: max |difference of logits| / max |logit|, the configuration as the library writes it; **by sizes**: only its sizes are in the file, so that the family's defaults have to be known (scalings of a family's own are not: a note says so).
   Both computations are float32.
