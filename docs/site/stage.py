@@ -26,6 +26,7 @@ MODULES = (
     ("locus.torch", "locus.torch", ("torch",)),
     ("locus.jax", "locus.jax", ("jax",)),
     ("locus.huggingface", "locus.huggingface", ("transformers", "torch")),
+    ("locus.lab", "locus.lab", ("pandas", "matplotlib")),
 )
 
 
@@ -183,7 +184,7 @@ class Stage:
         """README is the front page; what it leads to stands in the navigation."""
         groups = (("Start", ("Which encoding? <which-encoding>", "Embed it <embed>", "Train with it <train>",
                              "Understand it <algebra>")),
-                  ("Use", ("encodings", "jax", "huggingface", "import-rope", "extension", "forms",
+                  ("Use", ("encodings", "jax", "huggingface", "laboratory", "import-rope", "extension", "forms",
                            "Notebook: embed it <notebooks/decode>", "Notebook: train with it <notebooks/train>")),
                   ("Reference", ("c/index", "python/index", "program")),
                   ("Results", ("findings", "performance", "results/index", "replication", "reproduction", "tasks", "budgets",

@@ -8,8 +8,8 @@
  *   …
  *   locus_attention_kind_destroy(&kind);
  *
- * Operators on queries and keys go with all of them (Kogkalidis et al. 2024, section 3.4.4). What else a kind can do is
- * said by its abilities. Linear attention turns behind its feature map, so it cannot take queries that are turned
+ * Operators on queries and keys go with all of them (Kogkalidis et al. 2024, section 3.4.4). A kind's abilities say
+ * what else it can do. Linear attention turns behind its feature map, so it cannot take queries that are turned
  * already, and has no scale unless one is given. Definitions in full: docs/encodings.md, src/attention/linear/,
  * soft/, clustered/. */
 #ifndef LOCUS_ATTENTION_KIND_H

@@ -93,15 +93,17 @@ LOCUS_API LOCUS_MUST_USE locus_status locus_cache_evict(locus_cache *cache, size
                                                         const locus_path *shift, const locus_execution *execution,
                                                         locus_error *error);
 
-/* Appends tokens [first, first + count) that `source` keeps of its sequence `sequence` to a sequence of `cache`, moved
- * by `shift` (NULL: none). Both caches have equal bindings and the same length; they may be the same, and of
- * different types. */
+/* What locus_cache_insert copies: tokens [first, first + count) that `source` keeps of its sequence `sequence`, moved
+ * by `shift` (NULL: not moved). */
 typedef struct locus_cache_fragment {
     size_t size; /* sizeof(locus_cache_fragment): the struct may grow at its end */
     const locus_cache *source;
     size_t sequence, first, count;
     const locus_path *shift;
 } locus_cache_fragment;
+
+/* Appends the fragment's tokens to a sequence of `cache`. Both caches have equal bindings and the same length; they may
+ * be the same cache, and may keep different types. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_cache_insert(locus_cache *cache, size_t sequence,
                                                          const locus_cache_fragment *fragment,
                                                          const locus_execution *execution, locus_error *error);

@@ -27,9 +27,9 @@ LOCUS_API void locus_cpu_mask_set(unsigned mask);
 /* The level in use now: the highest that the machine has and the mask allows. */
 LOCUS_API locus_isa locus_cpu_isa(void);
 
-/* ARGUMENT, naming the variable, if LOCUS_ISA or LOCUS_THREADS says what cannot be read. The library passes over
- * such a variable, since it never prints: a program that wants its user to know asks at its start. An empty one says
- * nothing. */
+/* ARGUMENT, naming the variable, if LOCUS_ISA or LOCUS_THREADS holds a value that cannot be read. The library ignores
+ * such a variable, since it never prints: a program that wants its user to know calls this at its start. An empty
+ * variable counts as unset. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_environment_check(locus_error *error);
 
 /* "scalar", "avx2", "avx512", "neon". Static storage. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Encodings of one's own: described in a struct, registered by name, and from then on parsed, listed, bound, planned,
+/* Encodings of your own: described in a struct, registered by name, and from then on parsed, listed, bound, planned,
  * trained and checked like those of the library.
  *
  *   static locus_status window(const locus_extension_batch *batch, double *values, locus_error *error) {
@@ -12,8 +12,8 @@
  *       .kind = LOCUS_EXTENSION_BIAS, .laws = LOCUS_LAW_RELATIVITY, .values = window};
  *   status = locus_encoding_register(&description, &error);          "window + rope" is a spec now
  *
- * Callbacks compute for many places at a time and are called when plans are made; what they say goes into tables that
- * attention reads, so that its inner loops call nobody. Gradients are asked for once for each head and backward call.
+ * Callbacks compute for many places at a time and are called when plans are made. Their numbers go into tables that
+ * attention reads, so that its inner loops call nobody. Gradients are computed once for each head and backward call.
  * A callback runs on the thread that called the library, one callback of a call at a time; several calls may run theirs
  * at once. A number that is not finite fails the call with NUMERIC, naming encoding and place.
  *

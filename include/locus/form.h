@@ -5,10 +5,10 @@
  *
  *   locus_plan_forms_create → locus_plan_form_at, locus_plan_form_array / _find → locus_plan_forms_destroy
  *
- * Arrays are read-only, contiguous in C order, on the host. Where the plan keeps such an array, what is read is the
- * very memory that its execution reads; what it makes only while it executes is made when forms are created, and
- * belongs to them. Forms retain their plan: everything read from them stays until their last owner lets go. Entries
- * of tokens in gaps between sequences mean nothing. */
+ * Arrays are read-only, contiguous in C order, on the host. Where the plan keeps such an array, the form shows the
+ * plan's own memory. Arrays that the plan makes only while it executes are made when forms are created, and belong to
+ * the forms. Forms retain their plan: everything read from them stays until their last owner lets go. Entries of tokens
+ * in gaps between sequences mean nothing. */
 #ifndef LOCUS_FORM_H
 #define LOCUS_FORM_H
 
@@ -28,7 +28,7 @@ typedef enum locus_form_kind {
     LOCUS_FORM_CONTENT = 6,  /* scores, outputs: tables by clipped difference that queries are multiplied with */
     LOCUS_FORM_CONTEXT = 7,  /* scores: a table by contextual position (`cope`) */
     LOCUS_FORM_VECTORS = 8,  /* vectors that are added to tokens */
-    LOCUS_FORM_SETTINGS = 9  /* what all scores obey: scale, cap, window, chunk, sinks */
+    LOCUS_FORM_SETTINGS = 9  /* settings of all scores: scale, cap, window, chunk, sinks */
 } locus_form_kind;
 
 typedef struct locus_form {

@@ -18,10 +18,10 @@ extern "C" {
  * structs are added, and nothing else changes; the shared library's name and the version of its symbols carry it.
  *
  * Structs that callers fill in, or have filled in, begin with `size_t size`, which the caller sets to the sizeof of the
- * struct that he was compiled with. What is shorter than the library's has defaults behind its end (results end there);
- * what is longer is taken where all that the library does not know is 0, else refused with UNSUPPORTED; a size that no
- * version has is refused with ARGUMENT. locus_shape and locus_apply_gradients also take a size of 0, which means the
- * fields of version 0.2.
+ * struct that it was compiled with. A shorter struct gets defaults for the fields that it lacks (results end where it
+ * ends); a longer one is taken if every byte that the library does not know is 0, else refused with UNSUPPORTED; a size
+ * that no version has is refused with ARGUMENT. locus_shape and locus_apply_gradients also take a size of 0, which
+ * means the fields of version 0.2.
  *
  *   calls              locus_execution, locus_executor, locus_allocator
  *   positions          locus_packing, locus_position_column
