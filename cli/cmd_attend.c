@@ -112,8 +112,9 @@ static int agree(const attend_job *job, size_t a, size_t b, size_t axis, const c
 static int check_heads(const attend_job *job) {
     int64_t heads = job->inputs[QUERY].shape[1], shared = job->inputs[KEY].shape[1];
     if (heads % shared != 0) {
-        return cli_failure("attend: --query has %lld heads, --key has %lld: these must divide those (grouped queries)",
-                           (long long)heads, (long long)shared);
+        return cli_failure(
+            "attend: --query has %lld heads, --key has %lld: the heads of keys must divide those of queries",
+            (long long)heads, (long long)shared);
     }
     return agree(job, KEY, VALUE, 1, "heads");
 }

@@ -367,7 +367,7 @@ static int run(cli_arguments *arguments) {
     if (cli_given_by_user(arguments, "from"))
         return cli_reproduce_from(arguments);
     if (cli_flag(arguments, "check"))
-        return cli_usage_error("reproduce --check: of which file? --from names it");
+        return cli_usage_error("reproduce: --check needs --from FILE, the runs whose page is checked");
     if (arguments->operand_count == 0)
         return cli_usage_error("reproduce: which table? %s; or --from FILE", arguments->command->operands);
     reproduce *job = calloc(1, sizeof *job);

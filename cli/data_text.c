@@ -84,7 +84,7 @@ int cli_data_make_text(const cli_arguments *arguments) {
     if (source.texts[0] == NULL)
         return cli_usage_error("data make text: give --train-text FILE, any text in UTF-8");
     if (source.vocabulary > 0 && source.model != NULL)
-        return cli_usage_error("--model: its vocabulary is as it is; leave out --vocabulary, or --model to train one");
+        return cli_usage_error("--model brings its own vocabulary: leave out --vocabulary, or --model to train one");
     if (strcmp(folder, "-") == 0)
         return cli_usage_error("--output: token files are written to a folder, not to standard output");
     if (make(folder, &source, &facts, &error) != LOCUS_OK)

@@ -65,7 +65,7 @@ int cli_generate_refuse(const cli_arguments *arguments, const lab_task *task) {
 static int check(const cli_arguments *arguments, const lab_task *task) {
     const bool given = cli_given_by_user(arguments, "prompt") || cli_given_by_user(arguments, "prompts");
     if (cli_given_by_user(arguments, "prompt") && cli_given_by_user(arguments, "prompts"))
-        return cli_usage_error("--prompt is one, --prompts are many in a file: give one of them");
+        return cli_usage_error("--prompt gives one prompt, --prompts a file of them: give one of the two");
     if (given && cli_given_by_user(arguments, "n"))
         return cli_usage_error("-n draws problems of the test set; with a prompt, leave it out");
     if (!given && !task->solved) {
@@ -88,7 +88,7 @@ static int read_sampling(lab_sampling *sampling, const cli_arguments *arguments,
     if (cli_given_by_user(arguments, "top-p"))
         sampling->top_p = cli_number(arguments, "top-p");
     if (!(sampling->top_p > 0.0))
-        return cli_usage_error("--top-p: no token is left at 0; it lies above 0, up to 1");
+        return cli_usage_error("--top-p must be above 0 and at most 1: at 0 no token is left");
     for (size_t i = 0; !(sampling->temperature > 0.0) && i < sizeof of_draws / sizeof *of_draws; i++)
         if (cli_given_by_user(arguments, of_draws[i]))
             return cli_usage_error("--%s: nothing is drawn at temperature 0; give --temperature, too", of_draws[i]);

@@ -134,6 +134,7 @@ int cli_refuse_pretrained(const cli_arguments *arguments, const lab_task *task) 
         if (given(arguments, names[i]))
             return cli_usage_error("--%s: the pretrained encoder says it itself; leave it out", names[i]);
     if (task->kind == LAB_TASK_EXPRESSIONS && given(arguments, "sequence") && !given(arguments, "pretrained"))
-        return cli_usage_error("--sequence: expressions are read whole; it is for --pretrained, whose pieces are cut");
+        return cli_usage_error(
+            "--sequence is for --pretrained, which cuts word pieces; other encoders read expressions whole");
     return 0;
 }

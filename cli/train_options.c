@@ -287,7 +287,8 @@ static int check_model(const lab_train_config *config) {
     if (config->model.logit_scale != LAB_LOGITS_AS_THEY_ARE && config->model.output == LAB_OUTPUT_OWN)
         return cli_usage_error("--logit-scale: an output with weights of its own is not scaled; add --output tied");
     if (config->train_samples == 0 && config->steps == 0)
-        return cli_usage_error("--epochs: sequences without a number have no epochs; give --steps, or --train-samples");
+        return cli_usage_error(
+            "--epochs: sequences that are drawn without end have no epochs; give --steps, or --train-samples");
     return 0;
 }
 

@@ -244,9 +244,10 @@ static locus_status check_images(const lab_train_config *c, locus_error *error) 
 /* Sequences may have no end, and a text is read whole unless it is said how much of it. */
 static locus_status check_endless(const lab_train_config *c, locus_error *error) {
     if (c->steps == 0)
-        return refuse(error, "epochs", "sequences without a number have no epochs: give --steps, or --train-samples");
+        return refuse(error, "epochs",
+                      "sequences that are drawn without end have no epochs: give --steps, or --train-samples");
     if (c->evaluate_every == 0)
-        return refuse(error, "evaluate-every", "sequences without a number have no epochs: give steps");
+        return refuse(error, "evaluate-every", "sequences that are drawn without end have no epochs: give steps");
     return c->schedule == LAB_SCHEDULE_COSINE
                ? LOCUS_OK
                : refuse(error, "train-samples", "a rate that falls by epochs needs a number of samples");

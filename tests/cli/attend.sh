@@ -131,7 +131,7 @@ values o.npy >got
 values v8.npy >want
 near 1e-6 got want
 rows k.npy k3.npy '(4, 3, 4)' 0 1 2 3 4 5 6 7 8 9 10 11
-refuses 1 '4 heads, --key has 3: these must divide those' attend rope --query q.npy --key k3.npy --value k3.npy \
+refuses 1 '4 heads, --key has 3: the heads of keys must divide those of queries' attend rope --query q.npy --key k3.npy --value k3.npy \
     --positions 0:4 -o no.npy
 refuses 1 '--key has 2 heads, --value has 4' attend rope --query q.npy --key k2.npy --value v.npy --positions 0:4 \
     -o no.npy

@@ -168,11 +168,11 @@ refuses 2 "target is for expressions; text is of text" "$locus" train --task tex
 refuses 2 "depth is for trees; listops has --expression-depth" "$locus" train --task listops --encoding rope --depth 3
 refuses 2 "arity is for trees; listops has --arguments" "$locus" train --task listops --encoding rope --arity 3
 refuses 2 "pretrained is for expressions" "$locus" train --task addition --encoding rope --pretrained x
-refuses 2 "epochs: sequences without a number" "$locus" train --task addition --encoding rope --epochs 3
+refuses 2 "epochs: sequences that are drawn without end" "$locus" train --task addition --encoding rope --epochs 3
 refuses 2 "sequence must be" "$locus" train --task addition --encoding rope --sequence 1
 refuses 2 "shortest: " "$locus" train --task listops --encoding rope --expression-depth 2 --shortest 30
 refuses 2 "symbols: 27 letters" "$locus" train --task substring-index --encoding rope --symbols 27
-refuses 2 "sequence: expressions are read whole" "$locus" train --task listops --encoding rope --sequence 5
+refuses 2 "sequence is for --pretrained" "$locus" train --task listops --encoding rope --sequence 5
 refuses 2 "dim: the pretrained encoder says it" "$locus" train --task listops --encoding none --pretrained x --dim 8
 refuses 1 "x" "$locus" train --task listops --encoding none --pretrained x
 refuses 1 "train.tokens" "$locus" train --task text --encoding rope
