@@ -52,7 +52,7 @@ refuses 1 "'prompts', line 2 is empty" "$locus" generate add --prompts prompts
 refuses 1 "'prompts' is empty" "$locus" generate add --prompts prompts
 refuses 1 "missing" "$locus" generate add --prompts missing
 refuses 1 "byte 2 is zero" sh -c "printf '1\\0002' | '$locus' generate add --prompt -"
-refuses 2 "one of them" "$locus" generate add --prompt 1 --prompts prompts
+refuses 2 "one of the two" "$locus" generate add --prompt 1 --prompts prompts
 refuses 2 "leave it out" "$locus" generate add --prompt 1 -n 2
 refuses 2 "top-k: nothing is drawn" "$locus" generate add --prompt 1 --top-k 5
 refuses 2 "seed: nothing is drawn" "$locus" generate add --prompt 1 --seed 5 --temperature 0
