@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Times locus.jax.attention beside jax.nn.dot_product_attention, both with rotary embeddings and compiled, on the CPU, and
-prints one JSON object to a line. Usage: python3 bench/jax_attention.py [--threads 2] [--lengths 512,2048] [--tokens 4096]
-[--repeats 10]
+"""Times locus.jax.attention beside jax.nn.dot_product_attention, both with rotary embeddings and compiled, on the CPU,
+and prints one JSON object to a line.
+Usage: python3 bench/jax_attention.py [--threads 2] [--lengths 512,2048] [--tokens 4096] [--repeats 10]
 
 JAX's own side turns queries and keys by halves (rotate-half) inside of the compiled function and is given its tensors
 [batch, length, heads, dim], as it wants them; locus is given [batch, heads, length, dim]. Values and gradients are
 compared before anything is timed. The two are timed in turns, so that a busy moment meets both; `ratio` is JAX's best
-time by locus's. `call`: microseconds of a call with next to nothing to compute, from Python and inside of a program, where
-it is one of a chain."""
+time by locus's. `call`: microseconds of a call with next to nothing to compute, from Python and inside of a program,
+where it is one of a chain."""
 import argparse
 import functools
 import json
@@ -76,7 +76,7 @@ def measure(batch, length, causal, repeats):
     for name, (mine, their) in (("forward", forward), ("both", both)):
         times = timed((lambda: mine(*own), lambda: their(*other)), repeats)
         result[name] = {"locus_ms": times[0][0] * 1e3, "jax_ms": times[1][0] * 1e3,
-                        "ratio": times[0][0] and times[1][0] / times[0][0],
+                        "ratio": times[1][0] / times[0][0],
                         "ratio_of_medians": times[1][1] / times[0][1]}
     return result
 
