@@ -87,7 +87,8 @@ class Form:
 class Plan:
     """Made by `Encoding.plan`. `encoding`, `parameters`, `queries` and `keys` (positions) are what it was made of."""
 
-    __slots__ = ("_own", "_binding", "_described", "_sizes", "encoding", "parameters", "queries", "keys", "__weakref__")
+    __slots__ = ("_own", "_binding", "_described", "_sizes", "encoding", "parameters", "queries", "keys", "_alike",
+                 "__weakref__")
 
     def __init__(self, own: _core.Plan, encoding: Encoding, binding: _core.Binding,
                  described: List[Tuple[str, Tuple[int, ...], int]], parameters: Dict[str, Any], queries: positions,
@@ -100,6 +101,7 @@ class Plan:
         self.parameters = parameters
         self.queries = queries
         self.keys = keys
+        self._alike: Optional[Tuple[int, int]] = None
 
     def refresh(self, parameters: Parameters) -> Plan:
         """A new plan with other parameter values, the same positions: what depends on positions alone is shared."""
@@ -230,6 +232,13 @@ class Plan:
     def bytes(self) -> int:
         """Bytes that the plan holds."""
         return self._own.bytes()
+
+    def _lengths(self) -> Tuple[int, int]:
+        """Of all sequences' queries, and of their keys; −1 where they differ."""
+        if self._alike is None:
+            own = [set(np.diff(place.offsets).tolist()) for place in (self.queries, self.keys)]
+            self._alike = (own[0].pop() if len(own[0]) == 1 else -1, own[1].pop() if len(own[1]) == 1 else -1)
+        return self._alike
 
     def _zeros(self) -> Arrays:
         return {name: np.zeros(shape) for name, shape, _ in self._described}

@@ -137,6 +137,7 @@ void forms_open(nb::module_ &module);
 void caches_open(nb::module_ &module);
 void registering_open(nb::module_ &module);
 void importing_open(nb::module_ &module);
+void memory_open(nb::module_ &module);
 void xla_open(nb::module_ &module); /* what JAX calls */
 
 /* The text that a function of the library writes. */

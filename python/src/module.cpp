@@ -16,5 +16,6 @@ NB_MODULE(_core, module) {
     caches_open(module);
     registering_open(module);
     importing_open(module);
+    memory_open(module);
     xla_open(module);
 }

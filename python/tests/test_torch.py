@@ -338,3 +338,41 @@ def test_bad_input():
         locus.torch.attention(q, k, v, "rope", backend="cuda")
     with pytest.raises(locus.DtypeError):
         locus.torch.attention(*[x.to("meta") for x in (q, k, v)], "rope", backend="locus")
+
+
+def test_calls_again_are_calls():
+    """A call that says what one before said finds its plan without being checked anew: whatever is different is seen."""
+    locus.torch.forget()
+    q, k, v = (x.detach() for x in drawn())
+    wanted = locus.torch.attention(q, k, v, "rope", is_causal=True)
+    assert torch.equal(locus.torch.attention(q, k, v, "rope", is_causal=True), wanted)
+    assert not torch.allclose(locus.torch.attention(q, k, v, "rope"), wanted)
+    assert not torch.allclose(locus.torch.attention(q, k, v, "rope", is_causal=True, scale=2.0), wanted)
+    assert not torch.allclose(locus.torch.attention(q, k, v, "alibi", is_causal=True), wanted)
+    assert not torch.allclose(locus.torch.attention(q, k, v, "rope", locus.positions(np.arange(L) ** 2),
+                                                    is_causal=True), wanted)
+    for bad, error in ((dict(k=k.float()), locus.DtypeError), (dict(backend="cuda"), ValueError),
+                       (dict(v=v.to(torch.int64)), locus.DtypeError), (dict(scale=0), ValueError),
+                       (dict(q=q.to("meta"), k=k.to("meta"), v=v.to("meta"), backend="locus"), locus.DtypeError)):
+        with pytest.raises(error):
+            locus.torch.attention(**{**dict(q=q, k=k, v=v, encoding="rope", is_causal=True), **bad})
+    halves = [x.to(torch.bfloat16) for x in (q, k, v)]
+    assert locus.torch.attention(*halves, "rope", is_causal=True).dtype == torch.bfloat16
+    turned = [x.transpose(1, 2).contiguous().transpose(1, 2) for x in (q, k, v)]
+    torch.testing.assert_close(locus.torch.attention(*turned, "rope", is_causal=True), wanted)
+    apart = torch.stack([k, k], -1)[..., 0]
+    assert apart.stride(-1) == 2  # read through a copy
+    torch.testing.assert_close(locus.torch.attention(q, apart, v, "rope", is_causal=True), wanted)
+    with pytest.raises(locus.ShapeError):  # groups that nobody allowed, after a call that did
+        grouped = torch.randn(B, 2 * H, L, D, dtype=torch.float64)
+        locus.torch.attention(grouped, k, v, "rope", enable_gqa=True)
+        locus.torch.attention(grouped, k, v, "rope")
+
+
+def test_gradients_that_nobody_wants_are_not_there():
+    q, k, v = drawn()
+    output = locus.torch.attention(q, k.detach(), v, "rope")
+    assert len(torch.autograd.grad(output.sum(), (q, v))) == 2
+    only = locus.torch.Attention("t5", H, D, dtype=torch.float64)
+    locus.torch.attention(q.detach(), k.detach(), v.detach(), "t5", parameters=only).sum().backward()
+    assert only.bias.grad is not None and q.grad is None

@@ -10,7 +10,9 @@ from torch import Tensor, nn
 from ..encodings import Encoding
 from ..errors import DtypeError, ShapeError
 from ..places import positions as Positions
+from ..plans import scale_of
 from . import eager, operators
+from .kernels import CODES
 from .planning import Place, number_of
 
 Learned = Union[None, Mapping[str, Tensor], nn.Module]
@@ -73,7 +75,7 @@ def _check(q: Tensor, k: Tensor, v: Tensor, rank: int, enable_gqa: bool) -> None
     if types[0] is not types[1] or types[0] is not types[2] or not q.device == k.device == v.device:
         raise DtypeError(f"q, k and v must be of one type and on one device, not {q.dtype} on '{q.device}', {k.dtype} "
                          f"on '{k.device}' and {v.dtype} on '{v.device}'")
-    if not types[0].is_floating_point:
+    if types[0] not in CODES:
         raise DtypeError(f"q is {q.dtype}; expected float32, float64, float16 or bfloat16")
     of_q, of_k, of_v = q.shape, k.shape, v.shape
     if of_k[:-1] != of_v[:-1] or of_q[-1] != of_k[-1] or (rank == 4 and of_q[0] != of_k[0]):
@@ -84,7 +86,7 @@ def _check(q: Tensor, k: Tensor, v: Tensor, rank: int, enable_gqa: bool) -> None
 
 
 def _check_bias(bias: Tensor, q: Tensor, k: Tensor) -> None:
-    if not isinstance(bias, Tensor) or not bias.is_floating_point() or bias.device != q.device:
+    if not isinstance(bias, Tensor) or bias.dtype not in CODES or bias.device != q.device:
         raise DtypeError(f"bias must be a tensor of real numbers on '{q.device}', −inf where a key is hidden")
     heads, lengths = q.shape[1], (q.shape[2], k.shape[2]) if q.dim() == 4 else (None, None)
     wanted = (q.shape[0] if q.dim() == 4 else None, heads, *lengths)[4 - bias.dim():] if 2 <= bias.dim() <= 4 else ()
@@ -110,6 +112,14 @@ def attention(q: Tensor, k: Tensor, v: Tensor, encoding: Union[str, Encoding], p
     library's kernels on the CPU; "forms", PyTorch's operations on any device; "auto" chooses by the tensors' device.
     Backends draw different dropout. `bias`: added to scores, differentiable, −inf hides a key: ``[queries, keys]``,
     ``[heads, …]`` or ``[batch, heads, …]``, each also 1 for all; with `offsets` counted within each sequence."""
+    traced = eager.traced(q)
+    said = None
+    if not (traced or parameters or dropout_p) and (backend == "auto" or backend == "locus") and (
+            bias is offsets is key_positions is None and (positions is None or isinstance(positions, Positions))):
+        said = positions, encoding, is_causal, enable_gqa
+        found = eager.again(q, k, v, said, is_causal, 0.0 if scale is None else scale_of(scale))
+        if found is not None:
+            return found
     own_offsets = None if offsets is None else torch.as_tensor(offsets)
     _check(q, k, v, 4 if own_offsets is None else 3, enable_gqa)
     if bias is not None:
@@ -118,15 +128,13 @@ def attention(q: Tensor, k: Tensor, v: Tensor, encoding: Union[str, Encoding], p
             -2 if own_offsets is None else 0]:
         raise ShapeError("causal attention of more keys than queries, or fewer: say where both stand, with positions "
                          "and key_positions")
-    if scale is not None and scale == 0:
-        raise ValueError("scale must not be 0")
-    learned, spec, factor = named(parameters), spec_text(encoding), 0.0 if scale is None else float(scale)
+    learned, spec, factor = named(parameters), spec_text(encoding), scale_of(scale)
     chosen = backend_of(backend, q)
     seed = torch.randint(1 << 62, ()) if dropout_p > 0 else None
-    if not eager.traced(q):
+    if not traced:
         places = as_place(positions), as_place(key_positions)
         return eager.attention(q, k, v, learned, places, own_offsets, seed, spec, is_causal, factor, float(dropout_p),
-                               chosen, bias)
+                               chosen, bias, None if learned else said)
     own, place = placed(positions, q.device)
     keys, key_place = placed(key_positions, q.device)
     output, _ = operators.attention(

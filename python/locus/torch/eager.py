@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from . import forms, kernels
-from .planning import Place, plan_for, sizes_of
+from .planning import Place, alike, plan_for, remember, sizes_of
 
 
 def traced(q: Tensor) -> bool:
@@ -32,25 +32,48 @@ class _Attention(torch.autograd.Function):
         return output
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Tuple[Any, ...]:
-        q, k, v, output, sums, bias, *parameters = ctx.saved_tensors
-        plan, names, causal, scale, dropout, seed = ctx.said
-        return (None, *kernels.backward(plan, gradient, None, q, k, v, output, sums, bias, ctx.needs_input_grad[4],
-                                        causal, scale, dropout, seed, names, parameters))
+        # Asked for seldom, and not for nothing: whether gradients of gradients are to be refused.
+        return _refusing(ctx, gradient) if torch.is_grad_enabled() else _backward(ctx, gradient)
+
+
+def _backward(ctx: Any, gradient: Tensor) -> Tuple[Any, ...]:
+    q, k, v, output, sums, bias, *parameters = ctx.saved_tensors
+    plan, names, causal, scale, dropout, seed = ctx.said
+    return (None, *kernels.backward(plan, gradient, q, k, v, output, sums, bias, ctx.needs_input_grad[1:5], causal,
+                                    scale, dropout, seed, names, parameters))
+
+
+_refusing = once_differentiable(_backward)
+
+
+def again(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], causal: bool, scale: float) -> Optional[Tensor]:
+    """Attention as in a call before that said the same of tensors of these shapes, which was checked then; None if there
+    was none."""
+    plan, dtype = alike(q, k, v, said), q.dtype
+    if (plan is None or dtype is not k.dtype or dtype is not v.dtype or dtype not in kernels.CODES
+            or not (q.is_cpu and k.is_cpu and v.is_cpu)):
+        return None
+    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+        output: Tensor = _Attention.apply((plan, (), causal, scale, 0.0, 0), q, k, v, None)
+        return output
+    return kernels.forward(plan, q, k, v, None, causal, scale, 0.0, 0, False)[0]
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, learned: Mapping[str, Tensor], places: Tuple[Place, Place],
               offsets: Optional[Tensor], seed: Optional[Tensor], spec: str, causal: bool, scale: float,
-              dropout: float, backend: str, bias: Optional[Tensor]) -> Tensor:
+              dropout: float, backend: str, bias: Optional[Tensor], said: Optional[Tuple[Any, ...]]) -> Tensor:
     sizes, counts, packing = sizes_of(q, k, v, offsets, spec)
     names, parameters = tuple(learned), list(learned.values())
     plan = plan_for(spec, sizes, places, counts, packing, names, parameters, backend == "forms")
     if backend == "forms":
         generator = None if seed is None else torch.Generator(q.device).manual_seed(int(seed))
         return forms.attention(plan, q, k, v, dict(learned), causal, scale, dropout, generator, bias)
+    if said is not None:
+        remember(q, k, v, said, plan)
     number = 0 if seed is None else int(seed)
     inputs = (q, k, v, *parameters) if bias is None else (q, k, v, bias, *parameters)
     if torch.is_grad_enabled() and any(x.requires_grad for x in inputs):
-        return _Attention.apply((plan, names, causal, scale, dropout, number), q, k, v, bias, *parameters)
+        output: Tensor = _Attention.apply((plan, names, causal, scale, dropout, number), q, k, v, bias, *parameters)
+        return output
     return kernels.forward(plan, q, k, v, bias, causal, scale, dropout, number, False)[0]

@@ -9,12 +9,78 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..plans import Plan
+from .. import _core
+from ..plans import Plan, rest_of
 
 _HAS_BFLOAT16 = find_spec("ml_dtypes") is not None
 
+# Element types as the library numbers them.
+CODES = {torch.float32: 1, torch.float64: 2, torch.float16: 3, torch.bfloat16: 4}
 
-def lent(x: Tensor) -> Any:
+
+# ---- tensors as memory ----
+
+
+def at(x: Tensor) -> Tuple[Any, ...]:
+    """A tensor as the extension module reads it; only one whose last dimension is not contiguous is copied."""
+    if x.stride(-1) != 1 and x.shape[-1] != 1:
+        x = x.contiguous()
+    return x.data_ptr(), CODES[x.dtype], x.shape, x.stride(), x
+
+
+def made(shape: Any, like: Tensor, length: int) -> Tensor:
+    """A new tensor, of zeros where the library leaves alone what is beyond the end of a sequence: with sequences apart,
+    [batch, heads, length, …], that are not all as long as this."""
+    if like.dim() == 4 and shape[2] != length:
+        return torch.zeros(shape, dtype=like.dtype)
+    return torch.empty(shape, dtype=like.dtype)
+
+
+def sums_type(dtype: torch.dtype) -> torch.dtype:
+    return torch.float64 if dtype == torch.float64 else torch.float32
+
+
+def _made_sums(q: Tensor, length: int) -> Tensor:
+    shape = q.shape[:-1]
+    full = q.dim() != 4 or shape[2] == length
+    return (torch.empty if full else torch.zeros)(shape, dtype=sums_type(q.dtype))
+
+
+# ---- attention ----
+
+
+def forward(plan: Plan, q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], causal: bool, scale: float,
+            dropout: float, seed: int, with_sums: bool) -> Tuple[Tensor, Optional[Tensor]]:
+    length = plan._lengths()[0]
+    output = made((*q.shape[:-1], v.shape[-1]), q, length)
+    sums = _made_sums(q, length) if with_sums else None
+    _core.attention_at(plan._own, (at(q), at(k), at(v), at(output), None if sums is None else at(sums)), causal, scale,
+                       None if bias is None else at(bias), () if dropout == 0 else rest_of(dropout, seed))
+    return output, sums
+
+
+def backward(plan: Plan, gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, output: Tensor, sums: Tensor,
+             bias: Optional[Tensor], wanted: Tuple[bool, ...], causal: bool, scale: float, dropout: float, seed: int,
+             names: Tuple[str, ...], parameters: List[Tensor]) -> List[Optional[Tensor]]:
+    """dq, dk, dv and the bias' (None unless `wanted`), and gradients of the parameters in their order."""
+    lengths = plan._lengths()
+    inputs = ((q, lengths[0]), (k, lengths[1]), (v, lengths[1]))
+    found: List[Optional[Tensor]] = [made(x.shape, x, length) if asked else None
+                                     for (x, length), asked in zip(inputs, wanted)]
+    found.append(torch.empty(bias.shape, dtype=bias.dtype) if bias is not None and wanted[3] else None)
+    gradient = gradient if gradient.dtype is q.dtype else gradient.to(q.dtype)
+    learned = plan._zeros() if names else {}
+    _core.attention_backward_at(
+        plan._own, (at(q), at(k), at(v), at(output), at(sums)), (at(gradient), None), causal, scale,
+        None if bias is None else at(bias), () if dropout == 0 else rest_of(dropout, seed),
+        tuple(None if x is None else at(x) for x in found), list(learned.values()))
+    return found + [torch.from_numpy(learned[name]).to(x.dtype) for name, x in zip(names, parameters)]
+
+
+# ---- one site ----
+
+
+def _lent(x: Tensor) -> Any:
     """What the extension module reads without a copy (bfloat16 through DLPack; without ml_dtypes as float32)."""
     own = x.detach() if x.requires_grad else x
     if own.dtype is not torch.bfloat16:
@@ -24,45 +90,19 @@ def lent(x: Tensor) -> Any:
     return own if own.stride(-1) == 1 else own.contiguous()
 
 
-def taken(array: Any, dtype: torch.dtype) -> Tensor:
+def _taken(array: Any, dtype: torch.dtype) -> Tensor:
     """A tensor over the memory of an array that a call returned."""
     if dtype is torch.bfloat16 and array.itemsize == 2:
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    made = torch.from_numpy(array)
-    return made if made.dtype == dtype else made.to(dtype)
-
-
-def sums_type(dtype: torch.dtype) -> torch.dtype:
-    return torch.float64 if dtype == torch.float64 else torch.float32
-
-
-def forward(plan: Plan, q: Tensor, k: Tensor, v: Tensor, bias: Optional[Tensor], causal: bool, scale: float,
-            dropout: float, seed: int, with_sums: bool) -> Tuple[Tensor, Optional[Tensor]]:
-    found = plan.attention(lent(q), lent(k), lent(v), causal, scale=scale or None, dropout=dropout, seed=seed,
-                           return_lse=with_sums, bias=None if bias is None else lent(bias))
-    if not with_sums:
-        return taken(found, q.dtype), None
-    return taken(found[0], q.dtype), taken(found[1], sums_type(q.dtype))
-
-
-def backward(plan: Plan, gradient: Tensor, of_sums: Optional[Tensor], q: Tensor, k: Tensor, v: Tensor, output: Tensor,
-             sums: Tensor, bias: Optional[Tensor], with_bias: bool, causal: bool, scale: float, dropout: float,
-             seed: int, names: Tuple[str, ...], parameters: List[Tensor]) -> List[Optional[Tensor]]:
-    """dq, dk, dv, the bias' (None unless wanted), and gradients of the parameters in their order."""
-    dq, dk, dv, learned, *of_bias = plan.attention_backward(
-        lent(q), lent(k), lent(v), lent(gradient.to(q.dtype)), lent(output), lent(sums), causal, scale=scale or None,
-        dropout=dropout, seed=seed, lse_gradient=None if of_sums is None else lent(of_sums),
-        bias=None if bias is None else lent(bias), bias_gradient=with_bias)
-    found: List[Optional[Tensor]] = [taken(own, x.dtype) for own, x in zip((dq, dk, dv), (q, k, v))]
-    found.append(taken(of_bias[0], bias.dtype) if bias is not None and with_bias else None)
-    return found + [taken(learned[name], x.dtype) for name, x in zip(names, parameters)]
+    own = torch.from_numpy(array)
+    return own if own.dtype == dtype else own.to(dtype)
 
 
 def apply(plan: Plan, x: Tensor, role: str, inverse: bool) -> Tensor:
-    return taken(plan.apply(lent(x), role, inverse), x.dtype)
+    return _taken(plan.apply(_lent(x), role, inverse), x.dtype)
 
 
 def apply_backward(plan: Plan, x: Tensor, gradient: Tensor, role: str, inverse: bool, names: Tuple[str, ...],
                    parameters: List[Tensor]) -> List[Tensor]:
-    dx, learned = plan.apply_backward(lent(x), lent(gradient.to(x.dtype)), role, inverse)
-    return [taken(dx, x.dtype)] + [taken(learned[name], own.dtype) for name, own in zip(names, parameters)]
+    dx, learned = plan.apply_backward(_lent(x), _lent(gradient.to(x.dtype)), role, inverse)
+    return [_taken(dx, x.dtype)] + [_taken(learned[name], own.dtype) for name, own in zip(names, parameters)]

@@ -89,8 +89,8 @@ def attention_backward(gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, output
     plan = _plan(q, k, v, parameters, positions, key_positions, offsets, encoding, names, place, key_place, backend)
     if backend != "forms":
         dq, dk, dv, of_bias, *learned = kernels.backward(
-            plan, gradient, None, q, k, v, output, sums, bias, with_bias, is_causal, scale, dropout_p, _number(seed),
-            split(names), list(parameters))
+            plan, gradient, q, k, v, output, sums, bias, (True, True, True, with_bias), is_causal, scale, dropout_p,
+            _number(seed), split(names), list(parameters))
         return [dq, dk, dv, *learned, q.new_empty(0) if of_bias is None else of_bias]
     with _recorded():
         inputs = [x.detach().requires_grad_() for x in (q, k, v, *parameters)]

@@ -59,6 +59,24 @@ def forget() -> None:
     """Lets go of all plans that are kept."""
     _by_parameters.clear()
     _by_place.clear()
+    _alike.clear()
+
+
+# ---- calls that say nothing but tensors, an encoding, positions and a mask: the plan of the last one alike ----
+
+_alike: Dict[Any, Tuple[Plan, Any]] = {}
+
+
+def alike(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...]) -> Optional[Plan]:
+    """`said`: positions first, which are known by what they are, not by what is in them."""
+    found = _alike.get((q.shape, k.shape, v.shape, id(said[0]), said[1:]))
+    return None if found is None else found[0]
+
+
+def remember(q: Tensor, k: Tensor, v: Tensor, said: Tuple[Any, ...], plan: Plan) -> None:
+    if len(_alike) >= _MOST_PLANS:
+        _alike.clear()
+    _alike[q.shape, k.shape, v.shape, id(said[0]), said[1:]] = plan, said[0]
 
 
 # ---- positions ----
