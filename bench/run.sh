@@ -3,11 +3,11 @@
 # Everything that docs/performance.md quotes, in one run, and PyTorch beside it where it is installed (pip install
 # torch==2.13.0; for the part `encodings` also onnx, onnxruntime and jax). Usage: ./dev bench [PART …], with the parts plans, parallel,
 # kernels, apply, attention, decode, generation, kinds, encodings, trees, groups, linalg, scores, step, tree-step, image-step,
-# decoder-step and peers.
+# decoder-step, torch and peers.
 set -eu
 build=build/release/bench
 [ $# -gt 0 ] || set -- plans parallel kernels apply attention decode generation kinds encodings trees groups linalg scores step tree-step \
-    image-step decoder-step peers
+    image-step decoder-step torch peers
 
 peer() {
     if python3 -c 'import torch' 2>/dev/null; then
@@ -70,13 +70,21 @@ for part in "$@"; do
         peer bench/peer_generation.py --model "$build/generation.safetensors"
         rm -f "$build/generation.safetensors"
         ;;
+    torch) # locus.torch beside PyTorch at its best
+        echo "== $part"
+        if [ -x build/python-environment/bin/python ] && [ -d build/python/python/locus ]; then
+            PYTHONPATH=build/python/python build/python-environment/bin/python bench/torch_attention.py
+        else
+            echo "bench: the Python package is not built: ./dev test python.names builds it" >&2
+        fi
+        ;;
     peers)
         echo "== peers: a training step, rotate-half"
         peer bench/peer_step.py
         peer bench/peer_apply.py
         ;;
     *)
-        echo "bench: unknown part '$part': there are kernels, apply, attention, decode, generation, kinds, encodings, trees, groups, linalg, scores, step, tree-step, image-step, decoder-step and peers" >&2
+        echo "bench: unknown part '$part': there are kernels, apply, attention, decode, generation, kinds, encodings, trees, groups, linalg, scores, step, tree-step, image-step, decoder-step, torch and peers" >&2
         exit 2
         ;;
     esac
