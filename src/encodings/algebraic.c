@@ -224,8 +224,11 @@ static locus_status place(const void *bound, const locus_places *places, locus_o
 
 static size_t normal(const void *bound, locus_normal_part parts[LOCUS_COORDINATES_MAX]) {
     const locus_algebraic *own = bound;
+    static const locus_normal_part tree = {
+        .refused = "the generators of a tree's branches do not commute, so no basis makes them all rotations (fold "
+                   "serves seq, cycle, grid and products of these)"};
     for (size_t i = 0; i < own->count; i++)
-        parts[i] = (locus_normal_part){own->parts[i].first, i, own->parts[i].rotary};
+        parts[i] = own->parts[i].rotary ? locus_rotary_normal(own->parts[i].rotary, own->parts[i].first, i) : tree;
     return own->count;
 }
 

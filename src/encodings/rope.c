@@ -259,7 +259,7 @@ static locus_status place(const void *bound, const locus_places *places, locus_o
 
 static size_t normal(const void *bound, locus_normal_part parts[LOCUS_COORDINATES_MAX]) {
     const locus_rope *own = bound;
-    parts[0] = (locus_normal_part){.rotary = &own->rotary};
+    parts[0] = locus_rotary_normal(&own->rotary, 0, 0);
     return 1;
 }
 

@@ -15,6 +15,11 @@
 #define PHILOX_BLOCKS VU_LANES
 #define PHILOX_WORDS (4 * VU_LANES)
 
+/* A function of its own, of both element types: unrolled, the rounds take more room than all that calls them. */
+#define PHILOX_RUN LOCUS_JOIN(locus_philox_run_, LOCUS_LEVEL)
+void PHILOX_RUN(const locus_random *key, uint64_t first, uint32_t words[]);
+
+#if LOCUS_REAL_BITS == 32
 /* Counter words 0 and 1 of the run's blocks. Their low halves seldom wrap within a run; if they do, each is worked out
  * alone. */
 SIMD void philox_index(uint64_t first, vu *low, vu *high) {
@@ -34,7 +39,7 @@ SIMD void philox_index(uint64_t first, vu *low, vu *high) {
     *high = vu_load(highs);
 }
 
-SIMD void philox_run(const locus_random *key, uint64_t first, uint32_t words[]) {
+__attribute__((noinline)) void PHILOX_RUN(const locus_random *key, uint64_t first, uint32_t words[]) {
     const vu m0 = vu_set(PHILOX_MULTIPLIER_0), m1 = vu_set(PHILOX_MULTIPLIER_1);
     uint32_t k0 = (uint32_t)key->seed, k1 = (uint32_t)(key->seed >> 32);
     vu c0, c1, c2 = vu_set(key->step), c3 = vu_set(key->purpose);
@@ -53,14 +58,15 @@ SIMD void philox_run(const locus_random *key, uint64_t first, uint32_t words[]) 
     }
     vu_store_blocks(words, c0, c1, c2, c3);
 }
+#endif
 
 static void KERNEL(random_words)(size_t blocks, const locus_random *key, uint64_t first, uint32_t *words) {
     size_t i = 0;
     for (; i + PHILOX_BLOCKS <= blocks; i += PHILOX_BLOCKS)
-        philox_run(key, first + i, words + 4 * i);
+        PHILOX_RUN(key, first + i, words + 4 * i);
     if (i < blocks) {
         uint32_t last[PHILOX_WORDS];
-        philox_run(key, first + i, last);
+        PHILOX_RUN(key, first + i, last);
         memcpy(words + 4 * i, last, 4 * (blocks - i) * sizeof *words);
     }
 }
@@ -85,11 +91,11 @@ static void KERNEL(dropout_row)(size_t n, const locus_random *key, uint64_t row,
     uint32_t words[PHILOX_WORDS];
     size_t i = 0;
     for (; i + 8 * PHILOX_BLOCKS <= n; i += 8 * PHILOX_BLOCKS) {
-        philox_run(key, block + i / 8, words);
+        PHILOX_RUN(key, block + i / 8, words);
         dropout_decide(8 * PHILOX_BLOCKS, words, threshold, kept, keep + i);
     }
     if (i < n) {
-        philox_run(key, block + i / 8, words);
+        PHILOX_RUN(key, block + i / 8, words);
         dropout_decide(n - i, words, threshold, kept, keep + i);
     }
 }

@@ -91,11 +91,22 @@ typedef struct locus_draw {
     double *const *values; /* [count] contiguous tensors, in the order of `parameters` */
 } locus_draw;
 
-/* A block of a head's dimensions whose operators are rotations in a basis; rotary NULL: they are not (a tree). */
+/* Where a normal form is written (<locus/fold.h>): arrays of one head, NULL where they are not wanted, and the number
+ * of the block's first pair and first unpaired column among the head's. */
+typedef struct locus_normal_target {
+    size_t head_dim, all_pairs, pair, alone;
+    double *basis, *angles, *signs;
+} locus_normal_target;
+
+/* A block of a head's dimensions whose operators are rotations in a basis. */
 typedef struct locus_normal_part {
-    size_t first;      /* of the head's dimensions */
-    size_t coordinate; /* of the group: the first that it follows */
-    const struct locus_rotary *rotary;
+    const char *refused; /* why they are not, as it follows "has no normal form: "; NULL: they are */
+    size_t first, count; /* of the head's dimensions */
+    size_t coordinate;   /* of the group: the first that it follows */
+    size_t pairs;
+    const void *own;
+    /* Writes what is wanted over arrays of 0 (signs: of 1). */
+    void (*write)(const struct locus_normal_part *part, size_t head, const locus_normal_target *target);
 } locus_normal_part;
 
 /* How keys that are turned already can move: ⌈a + p⌉ = ⌈a⌉⌈p⌉ / factor on the first `turning` dimensions of a head. */

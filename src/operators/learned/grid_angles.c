@@ -75,6 +75,6 @@ locus_status locus_grid_place(const void *bound, const locus_places *places, loc
 
 size_t locus_grid_normal(const void *bound, locus_normal_part parts[LOCUS_COORDINATES_MAX]) {
     const locus_grid_angles *own = bound;
-    parts[0] = (locus_normal_part){.rotary = &own->rotary};
+    parts[0] = locus_rotary_normal(&own->rotary, 0, 0);
     return 1;
 }

@@ -167,6 +167,9 @@ locus_status locus_rotary_begin(const locus_rotary *rotary, const locus_placemen
 /* Coarse tables of queries and of keys that grow (rotary_growth.c). POSITION out of range, naming the token. */
 locus_status locus_rotary_place_growth(locus_rotary_operator *op, locus_owned *memory, locus_error *error);
 
+/* Its normal form (rotary_normal.c), as a part of the head from dimension `first` on. */
+locus_normal_part locus_rotary_normal(const locus_rotary *rotary, size_t first, size_t coordinate);
+
 /* The operator as data (rotary_form.c). */
 void locus_rotary_form(const locus_operator *op, locus_form_writer *writer);
 
