@@ -110,6 +110,15 @@ typedef enum locus_pass { LOCUS_PASS_FORWARD = 0, LOCUS_PASS_BACKWARD = 1 } locu
 LOCUS_API size_t locus_attention_workspace(const locus_plan *plan, const locus_attention_options *options,
                                            locus_dtype dtype, locus_pass pass, const locus_execution *execution);
 
+/* The same for any batch within limits, without a plan: a bound of locus_attention_workspace with these options, as
+ * locus_apply_workspace_bound is of locus_apply_workspace. Of the options' bias, prefix and documents only whether they
+ * are there is looked at. SHAPE also for a shape without heads. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_attention_workspace_bound(const locus_encoding *encoding,
+                                                                      const locus_workspace_limits *limits,
+                                                                      const locus_attention_options *options,
+                                                                      locus_pass pass, size_t *bytes,
+                                                                      locus_error *error);
+
 /* Thread-safe with distinct workspaces and outputs. Bitwise repeatable, whatever the number of threads. */
 LOCUS_API LOCUS_MUST_USE locus_status locus_attention_forward(const locus_plan *plan,
                                                               const locus_attention_options *options,

@@ -77,6 +77,29 @@ typedef enum locus_direction { LOCUS_FORWARD = 0, LOCUS_INVERSE = 1 } locus_dire
 LOCUS_API size_t locus_apply_workspace(const locus_plan *plan, locus_role role, locus_dtype dtype,
                                        const locus_execution *execution);
 
+/* How large a caller's batches get, at most, for bounds of workspaces before there are positions. Begin with bytes that
+ * are 0 and `size`. */
+typedef struct locus_workspace_limits {
+    size_t size;              /* sizeof(locus_workspace_limits): the struct may grow at its end */
+    const locus_shape *shape; /* of the bindings; must be given */
+    locus_dtype dtype;        /* of the tensors; must be given */
+    size_t threads;           /* that a call is made with; 0: as many as the process has now (locus_threads) */
+    size_t sequences;         /* of a batch; 0: 1 */
+    size_t queries, keys;     /* tokens of the buffers, gaps included; keys 0: as many as queries */
+    size_t longest_queries, longest_keys; /* tokens of a sequence; 0: all of them may be of one */
+    size_t depth;                         /* on groups with a tree: letters of the longest word; must be given there */
+    size_t plan_workspace;                /* locus_plan_options.workspace; 0: its default */
+} locus_workspace_limits;
+
+/* A bound of locus_apply_workspace for every plan of the encoding, with any parameters, on any positions within the
+ * limits, whether keys stand where queries stand or not: an engine sizes its memory by it when it starts. Of drawn
+ * batches that reach their limits half need the very number, nine of ten at least 94 % of it
+ * (property.workspace_bounds). Costs a binding's time; no position is looked at. SHAPE where the encoding cannot take
+ * the shape, ARGUMENT for limits that make no sense or miss `depth`, UNSUPPORTED beyond any memory. */
+LOCUS_API LOCUS_MUST_USE locus_status locus_apply_workspace_bound(const locus_encoding *encoding,
+                                                                  const locus_workspace_limits *limits, locus_role role,
+                                                                  size_t *bytes, locus_error *error);
+
 /* y = ⌈p⌉ x for every token (LOCUS_INVERSE: ⌈p⌉ᵀ x; for tokens: x − e; for outputs the other way round: forward is
  * ⌈p⌉ᵀ). A role that the encoding does not act on is copied. y may be x itself (same data and strides), but not overlap
  * it otherwise; they may be of different layouts. Tokens in gaps are not touched. */

@@ -26,7 +26,8 @@ extern "C" {
  *   calls              locus_execution, locus_executor, locus_allocator
  *   positions          locus_packing, locus_position_column
  *   encodings          locus_shape, locus_parameter (filled in), locus_fold_shape (filled in)
- *   plans              locus_plan_options, locus_plan_forms_options, locus_apply_gradients
+ *   plans              locus_plan_options, locus_plan_forms_options, locus_apply_gradients,
+ *                      locus_workspace_limits
  *   attention          locus_attention_options, _tensors, _gradients, _weights_call
  *   caches             locus_cache_options, locus_cache_fragment
  *   one's own          locus_encoding_description, locus_extension_parameter, locus_extension_batch (filled in)

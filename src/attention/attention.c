@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/sized.h"
 #include "kernels/half_rows.h"
+#include "plan/limits.h"
 
 /* Whose call it is, by its options. */
 static void find_executor(attention_call *call) {
@@ -51,6 +52,30 @@ size_t locus_attention_workspace(const locus_plan *plan, const locus_attention_o
 size_t locus_attention_weights_workspace(const locus_plan *plan, const locus_attention_options *options,
                                          locus_dtype dtype, const locus_execution *execution) {
     return workspace((attention_call){.plan = plan, .options = options, .dtype = dtype, .weighs = true}, execution);
+}
+
+locus_status locus_attention_workspace_bound(const locus_encoding *encoding, const locus_workspace_limits *limits,
+                                             const locus_attention_options *options, locus_pass pass, size_t *bytes,
+                                             locus_error *error) {
+    locus_attention_options own;
+    locus_limit_plan widest;
+    if (!bytes)
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "bytes", "bytes is NULL: give a place for the result");
+    *bytes = 0;
+    locus_status status = locus_attention_options_read(&own, options, error);
+    if (status != LOCUS_OK)
+        return status;
+    status = locus_limit_plan_open(&widest, encoding, limits, error);
+    if (status == LOCUS_OK &&
+        (locus_plan_shape(widest.plan)->heads == 0 || locus_plan_shape(widest.plan)->head_dim == 0))
+        status = locus_fail(error, LOCUS_ERROR_SHAPE, "shape",
+                            "attention needs heads and head_dim; the shape has %zu "
+                            "heads of %zu",
+                            locus_plan_shape(widest.plan)->heads, locus_plan_shape(widest.plan)->head_dim);
+    if (status == LOCUS_OK)
+        *bytes = locus_attention_workspace(widest.plan, &own, widest.given.dtype, pass, &widest.execution);
+    locus_limit_plan_close(&widest);
+    return status;
 }
 
 /* ---- any call ---- */

@@ -16,6 +16,14 @@ static size_t tokens_of(const locus_plan *plan, bool keys, size_t sequence) {
     return keys ? span.key_count : span.query_count;
 }
 
+/* Of a plan of limits. A sequence of n tokens has ⌈n / length⌉, at most (n + length − 1)/length. */
+static size_t most_pieces(const locus_limits *limits, bool keys, size_t length) {
+    const size_t tokens = keys ? limits->keys : limits->queries;
+    const size_t longest = keys ? limits->longest_key : limits->longest_query;
+    const size_t sequences = smaller(limits->sequences, tokens);
+    return smaller((tokens + sequences * (length - 1)) / length, sequences * ((longest + length - 1) / length));
+}
+
 void locus_attention_cut(attention_cut *cut, const locus_plan *plan, bool keys, size_t length,
                          attention_carver *carver) {
     const size_t sequences = locus_plan_sequences(plan);
@@ -23,6 +31,8 @@ void locus_attention_cut(attention_cut *cut, const locus_plan *plan, bool keys, 
     cut->count = 0;
     for (size_t s = 0; s < sequences; s++)
         cut->count += (tokens_of(plan, keys, s) + length - 1) / length;
+    if (locus_plan_limits(plan))
+        cut->count = most_pieces(locus_plan_limits(plan), keys, length);
     cut->pieces = locus_attention_carve(carver, cut->count, sizeof *cut->pieces);
     cut->of = locus_attention_carve(carver, sequences + 1, sizeof *cut->of);
     if (!carver->base)

@@ -197,29 +197,37 @@ static size_t head_parts(const attention_job *job, const attention_schedule *sch
     return parts;
 }
 
-/* With items NULL it counts; run again with room for them, it fills them in. */
-static void build(const attention_job *job, attention_schedule *schedule) {
-    double total = total_cost(job), threshold = total / (double)groups_wanted(job);
-    if (threshold < SMALLEST_TASK)
-        threshold = SMALLEST_TASK;
-    builder b = {schedule, threshold * 0.999, 0.0, false};
-    /* A sequence alone with few heads is cut finer, so that many cores find work; the panels are made again for each
-     * cut. */
-    size_t chunk = job->sequences * job->kv_heads * 4 > 64 ? ATTENTION_QUERY_CHUNK : ATTENTION_QUERY_CHUNK / 2;
-    if (chunk * job->group > ATTENTION_GROUP_CHUNK) { /* no fewer than a panel is worth */
-        size_t shared = padded(ATTENTION_GROUP_CHUNK / job->group, ATTENTION_QUERY_BLOCK);
-        chunk = shared > 2 * ATTENTION_QUERY_BLOCK ? shared : 2 * ATTENTION_QUERY_BLOCK;
-    }
-    schedule->item_count = schedule->group_count = schedule->partial_rows = 0;
-    schedule->max_queries = schedule->max_keys = 0;
-    schedule->part_count = schedule->join_count = schedule->decode_rows = schedule->decode_queries = 0;
-    schedule->chunk = chunk;
+/* Queries of a forward item. A sequence alone with few heads is cut finer, so that many cores find work; the panels are
+ * made again for each cut. */
+static size_t chunk_of(const attention_job *job, size_t sequences) {
+    const size_t chunk = sequences * job->kv_heads * 4 > 64 ? ATTENTION_QUERY_CHUNK : ATTENTION_QUERY_CHUNK / 2;
+    if (chunk * job->group <= ATTENTION_GROUP_CHUNK)
+        return chunk;
+    const size_t shared = padded(ATTENTION_GROUP_CHUNK / job->group, ATTENTION_QUERY_BLOCK);
+    return shared > 2 * ATTENTION_QUERY_BLOCK ? shared : 2 * ATTENTION_QUERY_BLOCK; /* no fewer than a panel is worth */
+}
+
+static void share_decoding(const attention_job *job, attention_schedule *schedule) {
     schedule->decode_heads =
         ATTENTION_DECODE_ROW / (job->head_dim < ATTENTION_DECODE_ROW ? job->head_dim : ATTENTION_DECODE_ROW);
     if (schedule->decode_heads > job->kv_heads)
         schedule->decode_heads = job->kv_heads;
     assert(schedule->decode_heads > 0);
     schedule->decode_head_runs = (job->kv_heads + schedule->decode_heads - 1) / schedule->decode_heads;
+}
+
+/* With items NULL it counts; run again with room for them, it fills them in. */
+static void build(const attention_job *job, attention_schedule *schedule) {
+    double total = total_cost(job), threshold = total / (double)groups_wanted(job);
+    if (threshold < SMALLEST_TASK)
+        threshold = SMALLEST_TASK;
+    builder b = {schedule, threshold * 0.999, 0.0, false};
+    const size_t chunk = chunk_of(job, job->sequences);
+    schedule->item_count = schedule->group_count = schedule->partial_rows = 0;
+    schedule->max_queries = schedule->max_keys = 0;
+    schedule->part_count = schedule->join_count = schedule->decode_rows = schedule->decode_queries = 0;
+    schedule->chunk = chunk;
+    share_decoding(job, schedule);
     for (size_t s = 0; s < job->sequences; s++) {
         locus_sequence_span span = locus_plan_span(job->plan, s);
         if (decodes(job, &span)) {
@@ -268,6 +276,88 @@ static void place_slots(attention_job *job) {
         slot_part(&carver, locus_score_slot_bytes(term));
     }
     slots->bytes = carver.used;
+}
+
+/* ---- a plan of limits: the most of everything that any schedule within them has ---- */
+
+/* ⌈n / part⌉ of each of some sequences, of n tokens in all, the longest of `longest`. */
+static size_t most_parts(size_t sequences, size_t tokens, size_t longest, size_t part) {
+    return smaller(sequences + tokens / part, sequences * ((longest + part - 1) / part));
+}
+
+static void limit_decoding(const attention_job *job, const locus_limits *limits, attention_schedule *schedule) {
+    const size_t queries = smaller(limits->longest_query, ATTENTION_DECODE_QUERIES), part = ATTENTION_DECODE_PART;
+    if (job->content || queries == 0 || limits->longest_key < ATTENTION_DECODE_KEYS)
+        return;
+    const size_t sequences = smaller(limits->sequences, smaller(limits->queries, limits->keys / ATTENTION_DECODE_KEYS));
+    const size_t tokens = smaller(limits->queries, sequences * queries);
+    schedule->join_count = sequences;
+    schedule->part_count = most_parts(sequences, limits->keys, limits->longest_key, part);
+    schedule->decode_rows = smaller(queries * schedule->part_count, tokens * ((limits->longest_key + part - 1) / part));
+    schedule->decode_queries = queries;
+}
+
+/* How many groups of the backward there would be, if they need not be whole. */
+static double most_groups_wanted(const attention_job *job) {
+    const size_t slots = job->heads * job->slots.bytes;
+    const double all = (double)((64 + job->kv_heads - 1) / job->kv_heads);
+    return slots > 0 ? fmin(all, fmax(1, (double)SLOT_BYTES_MAX / (double)slots)) : all;
+}
+
+/* Groups are closed when they cost as much as one of those wanted. Parts of a sequence cost more than the sequence:
+ * each has the queries' own work once more, at most TOKEN_COST·q where q·n/2 pairs or reach·n are theirs. */
+static double costs_of_parts(const attention_job *job, const locus_limits *limits) {
+    const double queries = (double)limits->longest_query, keys = 2.0 * ATTENTION_SPLIT_KEYS;
+    const double again = (ATTENTION_SPLIT_MAX - 1) * TOKEN_COST * queries;
+    if (limits->longest_key < 2 * ATTENTION_SPLIT_KEYS)
+        return 1;
+    if (isfinite(window_reach(job)))
+        return ATTENTION_SPLIT_MAX;
+    return 1 + fmin(ATTENTION_SPLIT_MAX - 1, again / (0.5 * keys * fmin(queries, keys) + TOKEN_COST * queries));
+}
+
+/* As head_parts finds it for one group, whose work would be worth any number of tasks. */
+static size_t most_head_parts(const attention_job *job) {
+    size_t parts = 1;
+    for (size_t more = 2; more <= job->group && job->kv_heads * parts < ATTENTION_HEAD_TASKS; more++)
+        parts = job->group % more == 0 ? more : parts;
+    return parts;
+}
+
+static void limit_backward(const attention_job *job, const locus_limits *limits, attention_schedule *schedule) {
+    const size_t wanted = (64 + job->kv_heads - 1) / job->kv_heads;
+    const double each = costs_of_parts(job, limits) / 0.999;
+    const size_t sequences = smaller(limits->sequences, limits->queries + limits->keys);
+    const size_t more = smaller(limits->keys / ATTENTION_SPLIT_KEYS, sequences * ATTENTION_SPLIT_MAX);
+    const bool whole = job->content_value && job->value_operator && job->slots.bytes > 0;
+    const size_t parts =
+        smaller(smaller(limits->longest_key / ATTENTION_SPLIT_KEYS, ATTENTION_SPLIT_MAX), whole ? 1 : wanted);
+    schedule->item_count = sequences + more;
+    schedule->group_count = smaller((size_t)(each * most_groups_wanted(job)) + 2, schedule->item_count);
+    if (parts >= 2) /* of all split sequences together there are no more than groups wanted */
+        schedule->partial_rows =
+            smaller(parts * limits->queries, smaller(wanted, ATTENTION_SPLIT_MAX * sequences) * limits->longest_query);
+    schedule->head_parts = most_head_parts(job);
+    schedule->item_count += (size_t)(each * (double)wanted) + 2; /* room for where groups begin, were slots smaller */
+}
+
+/* Which of a batch's sizes is the largest depends on the batch, so that these may be more than any one has. */
+static void limit(attention_job *job, const locus_limits *limits) {
+    attention_schedule *schedule = &job->schedule;
+    schedule->max_queries = limits->longest_query;
+    schedule->max_keys = limits->longest_key;
+    schedule->chunk = chunk_of(job, limits->sequences);
+    schedule->head_parts = 1;
+    share_decoding(job, schedule);
+    job->sequences = limits->sequences > 1 ? limits->sequences : 2; /* of one alone rows and partials share memory */
+    if (job->pass == LOCUS_PASS_BACKWARD) {
+        limit_backward(job, limits, schedule);
+        return;
+    }
+    schedule->item_count = most_parts(smaller(limits->sequences, limits->queries), limits->queries,
+                                      limits->longest_query, chunk_of(job, 1));
+    schedule->group_count = schedule->item_count;
+    limit_decoding(job, limits, schedule);
 }
 
 /* ---- the job ---- */
@@ -321,7 +411,10 @@ void locus_attention_job_init(attention_job *job, const attention_call *call) {
             job->learned_factor |= term->kind == LOCUS_SCORE_FACTOR && locus_score_slot_bytes(term) > 0;
         }
     }
-    build(job, &job->schedule);
+    if (locus_plan_limits(plan))
+        limit(job, locus_plan_limits(plan));
+    else
+        build(job, &job->schedule);
 }
 
 size_t locus_attention_job_place(attention_job *job, void *base) {

@@ -44,6 +44,7 @@ typedef struct locus_fire_term {
     locus_distance_table logs; /* ln(1 + |c| d) */
     const double *turns;       /* [cells] d/(1 + |c| d) */
     const double *reach;       /* [query tokens] ln(1 + |c| M) */
+    size_t segments;           /* that a slot has room for */
 } locus_fire_term;
 
 /* ---- parameters ---- */
@@ -316,7 +317,7 @@ static void row_backward(const locus_score_term *term, const locus_score_call *c
 }
 
 static size_t slot_bytes(const locus_score_term *term) {
-    return (2 * ((const locus_fire_term *)term)->fire->network.segments + 2) * sizeof(double);
+    return (2 * ((const locus_fire_term *)term)->segments + 2) * sizeof(double);
 }
 
 static void reduce(const locus_score_term *term, size_t head, void *slots, size_t slot_count, size_t slot_stride,
@@ -358,8 +359,15 @@ static void form(const locus_score_term *term, locus_form_writer *writer) {
     locus_form_positions(writer, 0, &writer->places->items[0]);
 }
 
+/* Values decide how many of the hidden units bend where distances are. */
+static void widen(locus_score_term *term, const locus_limits *limits) {
+    locus_fire_term *own = (locus_fire_term *)term;
+    (void)limits;
+    own->segments = own->fire->network.hidden + 1;
+}
+
 static const locus_score_class score_class = {
-    .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce, .form = form};
+    .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce, .form = form, .widen = widen};
 
 /* ---- placing ---- */
 
@@ -380,6 +388,7 @@ static locus_status place(const void *bound, const locus_places *places, locus_o
     locus_fire_term *own = placed->own;
     *own = (locus_fire_term){.base = {&score_class, LOCUS_SCORE_BIAS},
                              .fire = bound,
+                             .segments = ((const locus_fire *)bound)->network.segments,
                              .query = &places->items[0].query,
                              .logs = {.fill = fill_logs, .own = bound, .heads = 1, .more = 1}};
     placed->score = &own->base;

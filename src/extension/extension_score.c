@@ -73,8 +73,21 @@ static void form(const locus_score_term *term, locus_form_writer *writer) {
                    LOCUS_FORM_SHAPE((int64_t)own->bound->tables, (int64_t)rows->cells));
 }
 
+/* The fewest cells are taken, so there are no more than pairs (pair_cells.h), and no more than fit the plan's
+ * workspace; all of them may be read. */
+static void widen(locus_score_term *term, const locus_limits *limits) {
+    static const uint32_t listed;
+    extension_score *own = (extension_score *)term;
+    const double of_queries = (double)limits->queries * (double)limits->longest_key;
+    const double of_keys = (double)limits->keys * (double)limits->longest_query;
+    const size_t each = own->bound->tables * (sizeof(double) + sizeof(float)) + sizeof(uint32_t) + 3 * sizeof(double);
+    const double pairs = 1 + (of_queries < of_keys ? of_queries : of_keys), fit = (double)(limits->workspace / each);
+    own->cells.rows.cells = own->cells.count = (size_t)(pairs < fit ? pairs : fit);
+    own->cells.cell = &listed;
+}
+
 static const locus_score_class score_class = {
-    .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce, .form = form};
+    .row = row, .row_backward = row_backward, .slot_bytes = slot_bytes, .reduce = reduce, .form = form, .widen = widen};
 
 /* ---- placing ---- */
 

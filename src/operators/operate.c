@@ -73,6 +73,13 @@ static void cut_desk(locus_operate_cut *cut, const locus_operate *operate, bool 
     cut->desk_bytes = cut->scratch_bytes + (learns ? 2 : 1) * cut->rows_bytes;
 }
 
+/* As many pieces with slots as any number of tokens up to `used` is cut into: see cut_of. */
+static size_t most_pieces(size_t used) {
+    const size_t few = quotient_up(used < GRADIENT_FEW ? used : GRADIENT_FEW, GRADIENT_TOKENS);
+    const size_t many = quotient_up(used, 2 * GRADIENT_TOKENS), most = few > many ? few : many;
+    return most < GRADIENT_PIECES ? most : GRADIENT_PIECES;
+}
+
 /* With slots: few pieces, each of whole groups of GRADIENT_TOKENS. */
 static locus_operate_cut cut_of(const locus_operate *operate, bool learns) {
     const size_t used = operate->side->used;
@@ -90,6 +97,8 @@ static locus_operate_cut cut_of(const locus_operate *operate, bool learns) {
         cut.slot_bytes = locus_aligned(locus_operator_slot_bytes(operate->op));
     }
     cut.pieces = used <= BASIS_TOKENS ? used > 0 : quotient_up(used, cut.piece_tokens);
+    if (learns && operate->side->limit)
+        cut.pieces = most_pieces(used);
     cut_desk(&cut, operate, learns);
     return cut;
 }

@@ -41,7 +41,7 @@ typedef struct locus_product {
     locus_operator base;
     size_t count;
     const locus_operator_part *parts;
-    const size_t *slots; /* [count] where each part's begins in the product's slot */
+    size_t *slots; /* [count] where each part's begins in the product's slot */
     size_t slot_bytes;
 } locus_product;
 
@@ -145,6 +145,29 @@ static void local_backward_heads(const locus_operator *op, const locus_operator_
     }
 }
 
+static void place_slots(locus_product *own) {
+    own->slot_bytes = 0;
+    for (size_t i = 0; i < own->count; i++) {
+        const locus_operator *part = own->parts[i].local;
+        own->slots[i] = own->slot_bytes;
+        own->slot_bytes += locus_aligned(locus_operator_slot_bytes(part));
+    }
+}
+
+static void widen_part(const locus_operator_part *part, const locus_limits *limits) {
+    if (part->whole && part->whole->class->widen)
+        part->whole->class->widen((locus_whole_operator *)(uintptr_t)part->whole, limits);
+    if (part->local && part->local->class->widen)
+        part->local->class->widen((locus_operator *)(uintptr_t)part->local, limits);
+}
+
+static void local_widen(locus_operator *op, const locus_limits *limits) {
+    locus_product *own = (locus_product *)op;
+    for (size_t i = 0; i < own->count; i++)
+        widen_part(&own->parts[i], limits);
+    place_slots(own);
+}
+
 static size_t local_slot_bytes(const locus_operator *op) {
     return ((const locus_product *)op)->slot_bytes;
 }
@@ -174,6 +197,7 @@ static const locus_operator_class local_class = {
     .forward_heads = local_forward_heads,
     .backward_heads = local_backward_heads,
     .form = local_form,
+    .widen = local_widen,
 };
 
 static locus_status place_local(const locus_operator_part *parts, size_t count, locus_owned *memory,
@@ -184,12 +208,9 @@ static locus_status place_local(const locus_operator_part *parts, size_t count, 
         return locus_owned_fail(error, count, sizeof *slots);
     *own = (locus_product){
         .base = {.class = &local_class, .heads_apart = true}, .count = count, .parts = parts, .slots = slots};
-    for (size_t i = 0; i < count; i++) {
-        const locus_operator *part = parts[i].local;
-        slots[i] = own->slot_bytes;
-        own->slot_bytes += locus_aligned(locus_operator_slot_bytes(part));
-        own->base.heads_apart = own->base.heads_apart && part->heads_apart;
-    }
+    place_slots(own);
+    for (size_t i = 0; i < count; i++)
+        own->base.heads_apart = own->base.heads_apart && parts[i].local->heads_apart;
     placed->query_key = &own->base;
     return LOCUS_OK;
 }
@@ -299,12 +320,19 @@ static void whole_form(const locus_whole_operator *op, locus_form_writer *writer
     write_parts(product->parts, product->count, writer);
 }
 
+static void whole_widen(locus_whole_operator *op, const locus_limits *limits) {
+    const locus_whole_product *product = (const locus_whole_product *)op;
+    for (size_t i = 0; i < product->count; i++)
+        widen_part(&product->parts[i], limits);
+}
+
 static const locus_whole_class whole_class = {
     .workspace_bytes = whole_workspace_bytes,
     .forward = whole_forward,
     .backward = whole_backward,
     .learns = whole_learns,
     .form = whole_form,
+    .widen = whole_widen,
 };
 
 static locus_status place_whole(locus_whole_product product, locus_owned *memory, locus_placed *placed,

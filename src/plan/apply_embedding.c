@@ -43,7 +43,8 @@ static size_t desk_bytes(const locus_apply_job *job, locus_dtype dtype) {
 static bool learns_anything(const locus_apply_job *job) {
     for (size_t i = 0; i < job->plan->term_count; i++) {
         const locus_embedding *embedding = locus_apply_embedding(job->plan, i, job->site.role);
-        if (embedding && embedding->class->gradient_pieces && embedding->class->gradient_pieces(embedding) > 0)
+        if (embedding && embedding->class->gradient_pieces &&
+            (job->site.side->limit || embedding->class->gradient_pieces(embedding) > 0))
             return true;
     }
     return false;

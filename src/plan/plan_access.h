@@ -28,6 +28,7 @@ struct locus_plan {
     locus_ground *ground;       /* a share; NULL if there is a holder */
     locus_plan_options options; /* without an execution */
     locus_places places;        /* the ground's, or the holder's */
+    const locus_limits *limits; /* of a plan of limits (limits.h), else NULL */
     size_t term_count;
     locus_placed_term *terms[LOCUS_TERMS_MAX]; /* shares; a holder's plan alone has its own */
     /* what the terms add up to */

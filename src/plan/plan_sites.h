@@ -13,6 +13,10 @@ size_t locus_plan_query_tokens(const locus_plan *plan); /* of the buffers, gaps 
 size_t locus_plan_key_tokens(const locus_plan *plan);
 const locus_token_side *locus_plan_side(const locus_plan *plan, bool keys); /* of the first coordinate */
 
+/* Of a plan of limits (limits.h), of which only sizes may be asked: its first sequence is as long as any, the others
+ * are empty. NULL: it is a plan. */
+const locus_limits *locus_plan_limits(const locus_plan *plan);
+
 /* NULL where nothing acts. The query-key operator is asked for queries and keys even if it is one-sided. */
 const locus_operator *locus_plan_query_key_operator(const locus_plan *plan);
 const locus_operator *locus_plan_value_operator(const locus_plan *plan);

@@ -41,6 +41,7 @@ typedef struct locus_token_side {
     const locus_sequence_span *spans; /* [sequences]: the placement's, of whose keys or queries the tokens are */
     size_t sequences;
     bool keys;
+    bool limit; /* of a plan of limits: there are no tokens, but may be as many */
 } locus_token_side;
 
 /* One coordinate of the group. */

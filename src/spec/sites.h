@@ -33,6 +33,17 @@ static inline double *locus_slots_fold(void *slots, size_t count, size_t stride,
  * evaluated, position by position or pair by pair (plan/form_evaluate.c). */
 typedef struct locus_form_writer locus_form_writer;
 
+/* What the batches of a caller stay within, at most so many of each. A plan of limits (plan/limits.h) has these instead
+ * of positions: it executes nothing, but its sizes are no smaller than those of any plan within them. Classes whose
+ * sizes depend on positions or on learned values have a `widen`, which makes an object as large as it can get; NULL:
+ * they do not. */
+typedef struct locus_limits {
+    size_t sequences, queries, keys;   /* tokens of the buffers */
+    size_t longest_query, longest_key; /* tokens of a sequence */
+    size_t depth;                      /* letters of a word on a tree */
+    size_t workspace;                  /* locus_plan_options.workspace */
+} locus_limits;
+
 /* ---- operators: query-key and value sites ---- */
 
 /* Which coordinates the result is wanted in. Scores only need q'·k', so a common outer basis of queries and keys
@@ -86,6 +97,7 @@ typedef struct locus_operator_class {
     void (*backward_heads)(const locus_operator *op, const locus_operator_call *call,
                            const locus_operator_heads *heads);
     void (*form)(const locus_operator *op, locus_form_writer *writer); /* or NULL */
+    void (*widen)(locus_operator *op, const locus_limits *limits);     /* or NULL */
 } locus_operator_class;
 struct locus_operator { /* embedded first in each operator's own struct */
     const locus_operator_class *class;
@@ -134,6 +146,7 @@ typedef struct locus_whole_class {
     void (*backward)(const locus_whole_operator *op, const locus_whole_call *call);
     bool (*learns)(const locus_whole_operator *op);
     void (*form)(const locus_whole_operator *op, locus_form_writer *writer); /* or NULL */
+    void (*widen)(locus_whole_operator *op, const locus_limits *limits);     /* or NULL; `limits` outlive it */
 } locus_whole_class;
 struct locus_whole_operator { /* embedded first in each operator's own struct */
     const locus_whole_class *class;
@@ -166,6 +179,7 @@ typedef struct locus_score_class {
     void (*reduce)(const locus_score_term *term, size_t head, void *slots, size_t slot_count, size_t slot_stride,
                    const locus_tensor *parameters);
     void (*form)(const locus_score_term *term, locus_form_writer *writer); /* or NULL */
+    void (*widen)(locus_score_term *term, const locus_limits *limits);     /* or NULL */
 } locus_score_class;
 struct locus_score_term {
     const locus_score_class *class;

@@ -30,6 +30,7 @@ typedef union later {
     locus_extension_parameter extension_parameter;
     locus_parameter parameter;
     locus_fold_shape fold;
+    locus_workspace_limits limits;
     unsigned char bytes[512];
 } later;
 
@@ -214,6 +215,16 @@ static locus_status weigh(const later *given, locus_error *error) {
     return locus_attention_weights(r.plan, &options, &given->weights, &execution, error);
 }
 
+static void fill_limits(later *given) {
+    given->limits = (locus_workspace_limits){
+        .size = sizeof(locus_workspace_limits), .shape = &r.shape, .dtype = LOCUS_FLOAT32, .queries = TOKENS};
+}
+
+static locus_status bound_apply(const later *given, locus_error *error) {
+    size_t bytes;
+    return locus_apply_workspace_bound(r.encoding, &given->limits, LOCUS_ROLE_QUERY, &bytes, error);
+}
+
 /* ---- caches ---- */
 
 static locus_cache *some_cache(void) {
@@ -347,6 +358,7 @@ static const border borders[] = {
     {"tensors", sizeof(locus_attention_tensors), false, fill_tensors, attend_tensors},
     {"gradients", sizeof(locus_attention_gradients), false, fill_gradients, attend_backward},
     {"call", sizeof(locus_attention_weights_call), false, fill_weights, weigh},
+    {"limits", sizeof(locus_workspace_limits), false, fill_limits, bound_apply},
     {"options", sizeof(locus_cache_options), false, fill_cache, make_cache},
     {"fragment", sizeof(locus_cache_fragment), false, fill_fragment, insert},
     {"allocator", sizeof(locus_allocator), false, fill_allocator, set_allocator},

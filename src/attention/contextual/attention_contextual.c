@@ -41,8 +41,11 @@ static void place_slots(contextual_job *job) {
 }
 
 static size_t groups_of(const contextual_job *job, size_t units, size_t heads, size_t tasks) {
+    const size_t slots = job->turn.heads * job->slots.bytes;
     size_t groups = heads < tasks ? tasks / heads : 1;
-    while (groups > 1 && groups * job->turn.heads * job->slots.bytes > SLOT_BYTES_MAX)
+    if (locus_plan_limits(job->plan)) /* slots may be smaller, so that more fit */
+        return smaller(smaller(groups, slots > 0 ? SLOT_BYTES_MAX / slots + 1 : groups), units);
+    while (groups > 1 && groups * slots > SLOT_BYTES_MAX)
         groups /= 2;
     return groups < units ? groups : units;
 }

@@ -104,8 +104,16 @@ static void form(const locus_whole_operator *whole, locus_form_writer *writer) {
                    LOCUS_FORM_SHAPE((int64_t)placement->key.tokens));
 }
 
-static const locus_whole_class given_class = {
-    .workspace_bytes = workspace_bytes, .forward = forward, .backward = backward, .learns = learns, .form = form};
+static void widen(locus_whole_operator *whole, const locus_limits *limits) {
+    ((given_operator *)whole)->distinct.count = limits->queries + limits->keys;
+}
+
+static const locus_whole_class given_class = {.workspace_bytes = workspace_bytes,
+                                              .forward = forward,
+                                              .backward = backward,
+                                              .learns = learns,
+                                              .form = form,
+                                              .widen = widen};
 
 locus_status locus_matrices_place(const locus_matrices_given *given, const locus_places *places,
                                   const locus_distinct_positions *distinct, locus_owned *memory,

@@ -310,8 +310,26 @@ static void form(const locus_whole_operator *whole, locus_form_writer *writer) {
     locus_form_learned(writer, 0, 0);
 }
 
-static const locus_whole_class liere_class = {
-    .workspace_bytes = workspace_bytes, .forward = forward, .backward = backward, .learns = learns, .form = form};
+static size_t piece_count(const locus_liere_operator *op, size_t workspace) {
+    const double slot = (double)(op->liere->tables * slot_doubles(op->liere) * sizeof(double));
+    size_t pieces = GRADIENT_PIECES;
+    while (pieces > 1 && (pieces > op->distinct.count || (double)pieces * slot * SLOTS_SHARE > (double)workspace))
+        pieces--;
+    return pieces;
+}
+
+static void widen(locus_whole_operator *whole, const locus_limits *limits) {
+    locus_liere_operator *op = (locus_liere_operator *)whole;
+    op->distinct.count = limits->queries + limits->keys;
+    op->pieces = piece_count(op, limits->workspace);
+}
+
+static const locus_whole_class liere_class = {.workspace_bytes = workspace_bytes,
+                                              .forward = forward,
+                                              .backward = backward,
+                                              .learns = learns,
+                                              .form = form,
+                                              .widen = widen};
 
 /* ---- placing ---- */
 
@@ -368,14 +386,6 @@ static bool may_keep(const locus_liere_operator *op, size_t workspace) {
     const double square = (double)(op->liere->dim * op->liere->dim);
     const double count = (double)op->distinct.count * (double)op->liere->tables;
     return 2 * count * square * sizeof(double) * KEPT_SHARE <= (double)workspace;
-}
-
-static size_t piece_count(const locus_liere_operator *op, size_t workspace) {
-    const double slot = (double)(op->liere->tables * slot_doubles(op->liere) * sizeof(double));
-    size_t pieces = GRADIENT_PIECES;
-    while (pieces > 1 && (pieces > op->distinct.count || (double)pieces * slot * SLOTS_SHARE > (double)workspace))
-        pieces--;
-    return pieces;
 }
 
 /* Exponents that cannot be formed are refused here, since a call cannot fail. */

@@ -13,7 +13,7 @@ static size_t take(size_t *total, size_t bytes) {
 }
 
 static size_t moment_elements(const locus_rotary_operator *op) {
-    size_t most = 0;
+    size_t most = op->widened ? LOCUS_NEAR_MOMENTS * op->rotary->dim * op->rotary->dim : 0;
     for (size_t table = 0; op->near_first && table < op->rotary->tables; table++) {
         size_t elements = 0;
         for (size_t i = op->near_first[table]; i < op->near_first[table + 1]; i++)
@@ -56,6 +56,20 @@ static size_t heads_scratch_bytes(const locus_operator *op, locus_dtype dtype, s
 static size_t scratch_bytes(const locus_operator *op, locus_dtype dtype, size_t count) {
     (void)count;
     return heads_scratch_bytes(op, dtype, 1);
+}
+
+/* Neighbouring angles are near where positions are far: all of them, at worst. Given angles are those of each distinct
+ * position. */
+static void widen(locus_operator *op, const locus_limits *limits) {
+    locus_rotary_operator *own = (locus_rotary_operator *)op;
+    if (own->given)
+        ((locus_rotary_given *)(uintptr_t)own->given)->count = limits->queries + limits->keys;
+    if (!(own->rotary->learned & LOCUS_LEARN_GENERATOR))
+        return;
+    own->widened = true;
+    own->near_widest = own->rotary->dim;
+    own->moments = LOCUS_NEAR_MOMENTS;
+    own->half_fine.rates.pairs = own->rotary->pairs;
 }
 
 /* ---- what a call means ---- */
@@ -145,6 +159,7 @@ static const locus_operator_class rotary_operator_class = {
     .forward_heads = forward_heads,
     .backward_heads = backward_heads,
     .form = locus_rotary_form,
+    .widen = widen,
 };
 
 /* Between whole steps there is no reflection. */

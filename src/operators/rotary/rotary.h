@@ -144,6 +144,7 @@ typedef struct locus_rotary_operator {
     const size_t *near_first;   /* [tables + 1] where each table's runs begin; NULL: no generators are learned */
     const locus_near_run *near; /* by table */
     size_t near_widest;         /* most coordinates of a run, 0: none */
+    bool widened;               /* of a plan of limits: all of a head may be near */
     locus_angle_fine half_fine; /* of θ/2 of the pairs in runs, in their order; only if there are runs */
     locus_angle_table half;
 } locus_rotary_operator;

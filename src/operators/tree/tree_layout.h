@@ -116,13 +116,27 @@ typedef struct locus_tree_operator {
     const locus_tree *tree;
     const locus_token_side *side[2]; /* queries, keys */
     locus_tree_layout layout;
-    size_t workspace; /* bytes that execution should stay below */
+    size_t workspace;           /* bytes that execution should stay below */
+    const locus_limits *limits; /* of a plan of limits; else NULL */
     bool keeps;
     const double *matrices;
     const float *matrices_float32, *transposed_float32;
 } locus_tree_operator;
 
 extern const locus_whole_class locus_tree_class;
+
+/* What differs between layouts: which of them takes the most depends on the call. */
+typedef struct locus_tree_variant {
+    bool keeps;      /* all anchors' matrices */
+    size_t sides;    /* 1: keys stand where queries stand */
+    bool keys_first; /* blocks are full of keys, else of queries */
+} locus_tree_variant;
+
+/* What sizes depend on, as large as in any layout of this kind for positions within the limits (tree_limits.c); false:
+ * there is none of this kind. */
+bool locus_tree_layout_limit(const locus_tree *tree, const locus_limits *limits, const locus_tree_variant *variant,
+                             locus_tree_layout *layout);
+void locus_tree_widen(locus_whole_operator *op, const locus_limits *limits);
 
 /* The operator as data (tree_form.c). */
 void locus_tree_form(const locus_whole_operator *op, locus_form_writer *writer);

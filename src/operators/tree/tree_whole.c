@@ -91,14 +91,20 @@ static locus_tree_sizes sizes_of(const locus_tree_operator *op, locus_dtype dtyp
 
 static size_t run_bytes(const locus_tree_operator *op, locus_dtype dtype, const size_t times[2], bool learns) {
     const locus_tree_sizes sizes = sizes_of(op, dtype, times, learns);
-    return locus_aligned(op->tree->tables * sizeof(locus_tree_desk)) + locus_threads() * sizes.scratch +
-           sizes.desks * sizes.desk + sizes.dW;
+    size_t desks = sizes.desks * sizes.desk;
+    if (op->limits && !op->keeps) { /* of smaller ones more may fit */
+        const size_t tables = op->tree->tables, threads = locus_threads();
+        const size_t all = (threads < tables ? threads : tables) * sizes.desk, half = op->workspace / 2;
+        const size_t most = all < half ? all : half;
+        desks = desks > most ? desks : most;
+    }
+    return locus_aligned(op->tree->tables * sizeof(locus_tree_desk)) + locus_threads() * sizes.scratch + desks +
+           sizes.dW;
 }
 
 /* Backward also runs without gradients of parameters, and then perhaps more tables at a time. */
-static size_t tree_workspace_bytes(const locus_whole_operator *base, locus_dtype dtype, const locus_role *roles,
-                                   size_t count, bool backward) {
-    const locus_tree_operator *op = (const locus_tree_operator *)base;
+static size_t laid_bytes(const locus_tree_operator *op, locus_dtype dtype, const locus_role *roles, size_t count,
+                         bool backward) {
     size_t times[2] = {0, 0};
     for (size_t i = 0; i < count; i++)
         if (acts(op->tree, roles[i]))
@@ -109,6 +115,25 @@ static size_t tree_workspace_bytes(const locus_whole_operator *base, locus_dtype
     const bool learns = backward && op->tree->learned != LOCUS_TREE_FIXED;
     const size_t learning = learns ? run_bytes(op, dtype, times, true) : 0;
     return plain > learning ? plain : learning;
+}
+
+static size_t tree_workspace_bytes(const locus_whole_operator *base, locus_dtype dtype, const locus_role *roles,
+                                   size_t count, bool backward) {
+    static const locus_tree_variant variants[] = {{true, 1, false},  {true, 2, false},  {true, 2, true},
+                                                  {false, 1, false}, {false, 2, false}, {false, 2, true}};
+    const locus_tree_operator *op = (const locus_tree_operator *)base;
+    if (!op->limits)
+        return laid_bytes(op, dtype, roles, count, backward);
+    size_t most = 0;
+    for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
+        locus_tree_operator own = *op;
+        own.keeps = variants[i].keeps;
+        if (!locus_tree_layout_limit(op->tree, op->limits, &variants[i], &own.layout))
+            continue;
+        const size_t bytes = laid_bytes(&own, dtype, roles, count, backward);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
 }
 
 /* ---- passes ---- */
@@ -311,6 +336,7 @@ static bool tree_learns(const locus_whole_operator *base) {
 
 const locus_whole_class locus_tree_class = {
     .workspace_bytes = tree_workspace_bytes,
+    .widen = locus_tree_widen,
     .forward = tree_forward,
     .backward = tree_backward,
     .learns = tree_learns,
