@@ -73,12 +73,17 @@ def plot_table(source: Any = "runs/locus.db", score: str = "test.accuracy", *, r
     heads = list(dict.fromkeys(means.columns.get_level_values(0)))
     texts = [[_cell_text(*(row[head][part] for part in ("mean", "deviation", "seeds"))) for head in heads]
              for _, row in means.iterrows()]
-    figure, (axes,) = _figure(1, 2.4 + 1.5 * len(heads), 0.6 + 0.3 * len(texts))
+    named = [[str(name), *cells] for name, cells in zip(means.index, texts)]
+    longest = max(len(row[0]) for row in named)
+    figure, (axes,) = _figure(1, max(4.5, 0.09 * longest + 1.5 * len(heads)), 0.7 + 0.28 * len(named))
     axes.axis("off")
-    axes.set_title(f"{score}: mean ± standard deviation over seeds", fontsize="medium")
-    drawn = axes.table(texts, rowLabels=[str(name) for name in means.index], colLabels=[str(head) for head in heads],
-                       loc="center")
+    figure.suptitle(f"{score}: mean ± standard deviation over seeds", fontsize="medium")
+    width = 1 / (len(heads) + 1)
+    drawn = axes.table(named, colLabels=[rows, *map(str, heads)], loc="center", cellLoc="right",
+                       colWidths=[width] * (len(heads) + 1))
     drawn.auto_set_font_size(False)
     drawn.set_fontsize(9)
     drawn.scale(1, 1.3)
+    for line in range(len(named) + 1):
+        drawn[line, 0].set_text_props(ha="left")
     return figure
