@@ -5,9 +5,11 @@
 #include "out_of_memory.h"
 #include "output.h"
 #include "plugins.h"
+#include "train/machine.h"
 
 #include <errno.h>
 #include <locus/cpu.h>
+#include <locus/encoding.h>
 #include <locus/parallel.h>
 #include <locus/version.h>
 #include <signal.h>
@@ -57,6 +59,18 @@ static int help(const char *family) {
            "running, 2 bad usage. Set NO_COLOR for plain output, LOCUS_ISA=scalar|avx2|avx512|neon to limit the "
            "kernels.\n");
     return 0;
+}
+
+/* The version and the commit it was made of, where that is known; then what this machine gets of it. */
+static void print_version(void) {
+    char version[80];
+    lab_version_text(version, sizeof version);
+    printf("locus %s\nkernels: %s, of", version, locus_isa_name(locus_cpu_isa()));
+    for (unsigned level = LOCUS_ISA_SCALAR; level <= LOCUS_ISA_NEON; level *= 2)
+        if (level == LOCUS_ISA_SCALAR || (locus_cpu_isas() & level))
+            printf(" %s", locus_isa_name((locus_isa)level));
+    printf("\nthreads: %zu\ninterface: %d\nencodings: %zu\n", locus_threads(), (int)locus_abi_version(),
+           locus_encoding_registry_size());
 }
 
 static int unknown_command(int argc, char **argv) {
@@ -144,7 +158,7 @@ int main(int argc, char **argv) {
     if (argc < 2)
         return cli_usage_error("a command is missing; 'locus --help' lists the commands");
     if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
-        printf("locus %s (%s)\n", locus_version(), locus_isa_name(locus_cpu_isa()));
+        print_version();
         return close_output(0);
     }
     bool wants_help = !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help");
