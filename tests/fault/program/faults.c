@@ -215,7 +215,7 @@ int main(int argc, char **argv) {
     remove_scratch();
     fault_judge_tell_inside();
     printf("%s: %ld faults, %ld told, %ld without effect; %ld crashes, %ld wrong results, %ld files left, "
-           "%ld wrong messages, %ld crashes inside libraries (seed %llu)\n",
+           "%ld wrong messages, %ld failures inside libraries (seed %llu)\n",
            asked.mode, counts.fired, counts.told, counts.harmless, counts.crashes, counts.wrong, counts.left,
            counts.silent, counts.inside, (unsigned long long)seed);
     return counts.fired == 0 || counts.crashes + counts.wrong + counts.left + counts.silent > 0;
