@@ -52,6 +52,7 @@ def test_threads(draw):
 
 INTERRUPTED = """
 import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 import jax, jax.numpy as jnp, locus.jax
 attend = jax.jit(lambda q: locus.jax.attention(q, q, q, "rope"))
 q = jnp.ones((1, 4, 60000, 64), jnp.float32)

@@ -144,6 +144,7 @@ def test_other_pythons():
 
 INTERRUPTED = """
 import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 import torch, locus.torch
 q, k, v = (torch.randn(1, 4, 40000, 64, requires_grad=True) for _ in range(3))
 backward = sys.argv[1] == "backward"

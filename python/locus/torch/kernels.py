@@ -80,7 +80,7 @@ def backward(plan: Plan, gradient: Tensor, q: Tensor, k: Tensor, v: Tensor, outp
 # ---- one site ----
 
 
-def _lent(x: Tensor) -> Any:
+def lent(x: Tensor) -> Any:
     """What the extension module reads without a copy (bfloat16 through DLPack; without ml_dtypes as float32)."""
     own = x.detach() if x.requires_grad else x
     if own.dtype is not torch.bfloat16:
@@ -90,7 +90,7 @@ def _lent(x: Tensor) -> Any:
     return own if own.stride(-1) == 1 else own.contiguous()
 
 
-def _taken(array: Any, dtype: torch.dtype) -> Tensor:
+def taken(array: Any, dtype: torch.dtype) -> Tensor:
     """A tensor over the memory of an array that a call returned."""
     if dtype is torch.bfloat16 and array.itemsize == 2:
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
@@ -99,10 +99,10 @@ def _taken(array: Any, dtype: torch.dtype) -> Tensor:
 
 
 def apply(plan: Plan, x: Tensor, role: str, inverse: bool) -> Tensor:
-    return _taken(plan.apply(_lent(x), role, inverse), x.dtype)
+    return taken(plan.apply(lent(x), role, inverse), x.dtype)
 
 
 def apply_backward(plan: Plan, x: Tensor, gradient: Tensor, role: str, inverse: bool, names: Tuple[str, ...],
                    parameters: List[Tensor]) -> List[Tensor]:
-    dx, learned = plan.apply_backward(_lent(x), _lent(gradient.to(x.dtype)), role, inverse)
-    return [_taken(dx, x.dtype)] + [_taken(learned[name], own.dtype) for name, own in zip(names, parameters)]
+    dx, learned = plan.apply_backward(lent(x), lent(gradient.to(x.dtype)), role, inverse)
+    return [taken(dx, x.dtype)] + [taken(learned[name], own.dtype) for name, own in zip(names, parameters)]
