@@ -174,7 +174,7 @@ static void rewrite(void *context) {
 static int write_page(reproduce *job, lab_store *store) {
     locus_error error;
     char title[128];
-    snprintf(title, sizeof title, "%s at budget %s", job->table.title, job->table.budget);
+    lab_reproduction_title(&job->table, title, sizeof title);
     const lab_report_options options = {
         .filter = {.runs = job->result.runs, .run_count = job->result.run_count},
         .title = title,
@@ -368,6 +368,8 @@ static int run(cli_arguments *arguments) {
         return cli_reproduce_from(arguments);
     if (cli_flag(arguments, "check"))
         return cli_usage_error("reproduce: --check needs --from FILE, the runs whose page is checked");
+    if (cli_given_by_user(arguments, "output"))
+        return cli_usage_error("reproduce: -o needs --from FILE, the runs that a page is made of");
     if (arguments->operand_count == 0)
         return cli_usage_error("reproduce: which table? %s; or --from FILE", arguments->command->operands);
     reproduce *job = calloc(1, sizeof *job);
@@ -424,6 +426,8 @@ static const cli_option options[] = {
     {"no-page", 0, CLI_FLAG, NULL, NULL, "write no page", 0, 0},
     {"from", 0, CLI_TEXT, "FILE", NULL, "make the Markdown file beside this JSON file of runs again; train nothing", 0,
      0},
+    {"output", 'o', CLI_TEXT, "PAGE.html", NULL,
+     "with --from: write the runs' page, with their curves, and nothing else", 0, 0},
     {"check", 0, CLI_FLAG, NULL, NULL, "with --from: write nothing, say what in the Markdown file its runs do not give",
      0, 0},
 };
@@ -444,13 +448,15 @@ const cli_command cli_command_reproduce = {
         "the runs as JSON are written beside the store.\n\n"
         "--from makes the Markdown file again from that JSON: no store, no data and no other option are needed.\n"
         "What was written by hand below the generated part (from '## Conditions' on) stays. --check compares\n"
-        "instead, and asks of what was written by hand, too, that the runs give it.",
+        "instead, and asks of what was written by hand, too, that the runs give it. -o makes the page of curves\n"
+        "instead; trained encodings, whose checkpoints are not in the file, are not drawn.",
     .examples = "locus reproduce table1 --budget smoke --seeds 1\n"
                 "locus reproduce table2 --budget quick --jobs 2 --threads 1\n"
                 "locus reproduce table2 --budget quick --decay both --columns tree-reorder --rows rope,algebraic\n"
                 "locus reproduce table3 --budget quick --list\n"
                 "locus reproduce roper --budget quick --columns addition,substring --more\n"
                 "locus reproduce listops --budget quick --columns digit\n"
+                "locus reproduce --from docs/results/table1-quick.json -o table1.html\n"
                 "locus reproduce --from docs/results/table1-quick.json --check\n",
     .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),

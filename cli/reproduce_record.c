@@ -5,6 +5,7 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "output.h"
+#include "report/report.h"
 #include "report/reproduction_recorded.h"
 #include "report/reproduction_report.h"
 #include "report/written_check.h"
@@ -20,8 +21,8 @@
 
 /* Options that decide where and how fast, not what. */
 static bool is_of_the_table(const char *name) {
-    static const char *const others[] = {"store", "jobs",  "threads", "list", "no-page",
-                                         "json",  "quiet", "help",    "from", "check"};
+    static const char *const others[] = {"store", "jobs", "threads", "list",  "no-page", "json",
+                                         "quiet", "help", "from",    "check", "output"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(name, others[i]) == 0)
             return false;
@@ -293,7 +294,25 @@ static int show_and_write(record *from, const cli_arguments *asked, const page *
     return status;
 }
 
+/* The interactive page alone: nothing else is written. Checkpoints are not kept with the runs. */
+static int write_interactive(record *from, const char *path) {
+    locus_error error;
+    char title[128];
+    lab_reproduction_title(&from->table, title, sizeof title);
+    const lab_report_options options = {
+        .filter = {.runs = from->result.runs, .run_count = from->result.run_count},
+        .title = title,
+        .command = head_text(from, "command"),
+    };
+    if (lab_report_write(from->store, &options, path, &error) != LOCUS_OK)
+        return cli_error(&error);
+    cli_note("written: %s", path);
+    return 0;
+}
+
 static int make(record *from, const cli_arguments *asked) {
+    if (cli_given_by_user(asked, "output"))
+        return write_interactive(from, cli_text(asked, "output"));
     page seen;
     locus_error error;
     int status = look_at_page(from, &seen, &error);
@@ -307,7 +326,7 @@ static int make(record *from, const cli_arguments *asked) {
 
 /* What was asked for stands in the file. */
 static int refuse_others(const cli_arguments *asked) {
-    static const char *const fitting[] = {"from", "check", "json", "quiet", "threads", "help"};
+    static const char *const fitting[] = {"from", "check", "output", "json", "quiet", "threads", "help"};
     const cli_option *option;
     if (asked->operand_count > 0) {
         return cli_usage_error("reproduce --from: the file says which table it is of: leave '%s' out",
@@ -325,6 +344,8 @@ static int refuse_others(const cli_arguments *asked) {
 
 int cli_reproduce_from(const cli_arguments *asked) {
     int status = refuse_others(asked);
+    if (status == 0 && cli_given_by_user(asked, "output") && (cli_flag(asked, "check") || cli_flag(asked, "json")))
+        status = cli_usage_error("reproduce --from: -o writes a page, --check and --json do not: leave one out");
     if (status != 0)
         return status;
     record *from = calloc(1, sizeof *from);

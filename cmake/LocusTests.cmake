@@ -164,6 +164,19 @@ if(LOCUS_PYTHON AND TARGET locus_program AND NOT LOCUS_SANITIZE)
   locus_register(docs.overview docs ${LOCUS_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tools/overview_picture.py --check)
 endif()
 
+# ---- pages of the laboratory, in a browser ----
+
+if(LOCUS_LAB AND NOT LOCUS_SANITIZE)
+  add_executable(page_cases ${CMAKE_CURRENT_SOURCE_DIR}/tests/pages/page_cases.c)
+  target_compile_options(page_cases PRIVATE ${LOCUS_TEST_OPTIONS})
+  target_link_libraries(page_cases PRIVATE locus_test_parts locus_testing)
+  set_target_properties(page_cases PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/tests)
+  if(LOCUS_PYTHON AND TARGET locus_program)
+    locus_register(pages.browser pages ${LOCUS_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/tests/pages/check_pages.py
+                   $<TARGET_FILE:page_cases>)
+  endif()
+endif()
+
 # ---- scripts ----
 
 set(rooms install lint)

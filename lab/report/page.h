@@ -16,18 +16,27 @@ typedef struct lab_page {
     size_t figures, tables; /* numbered as they come */
 } lab_page;
 
+/* page_parts.c */
 void lab_page_text(lab_page *page, const char *text); /* escaped, and what is not printable as '?' */
-/* The style sheet, between <style> and </style>. */
-void lab_page_style(lab_page *page);
-
-/* Encodings and their colours; figures of scores draw the first so many, and say so under the legend. */
-enum { LAB_PAGE_MOST_ROWS = 64 };
+/* Style, and what the browser is to take for style and script; the script, at the page's end. */
+locus_status lab_page_policy(lab_page *page, locus_error *error);
+void lab_page_run(lab_page *page);
+/* Encodings and their lines; figures of scores draw the first so many, and say so above the legend. */
+enum { LAB_PAGE_MOST_ROWS = 64, LAB_PAGE_LABEL = 32 };
 void lab_page_legend(lab_page *page, const lab_summary_section *section);
+/* Open a caption with the next number, "Figure 3. ": its id is figure3, table3. */
+void lab_page_figure(lab_page *page);
+void lab_page_table_number(lab_page *page, char label[LAB_PAGE_LABEL]);
+/* Opens <div><table>, which can be sorted; `label` is the id of what names it. */
+void lab_page_table(lab_page *page, const char *label);
+
+/* page_data.c: the summary and every run with its scores, as JSON for the page's script and for who saves it */
+locus_status lab_page_data(lab_page *page, locus_error *error);
 
 /* The statistic of a row on the test set `which`: 0 is the trained length, then the further lengths. */
 const lab_statistic *lab_page_statistic(const lab_summary_section *section, const lab_summary_row *row, size_t which);
 
-/* page_setting.c: what was run; page_tables.c (findings), page_scores.c, page_costs.c (the others) */
+/* page_setting.c: what was run; page_findings.c, page_scores.c, page_costs.c (the others) */
 locus_status lab_page_setting(lab_page *page, const lab_summary_section *section, locus_error *error);
 void lab_page_findings(lab_page *page, const lab_summary_section *section);
 void lab_page_scores(lab_page *page, const lab_summary_section *section);

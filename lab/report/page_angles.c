@@ -2,9 +2,9 @@
 /* The angles that trained encodings turn by: one panel for each generator (an axis, a branch), one line for each head,
  * and rope's ladder for as many pairs in grey. */
 #include "io/fail.h"
+#include "report/chart.h"
 #include "report/figure.h"
 #include "report/page.h"
-#include "report/plot.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -51,6 +51,7 @@ static locus_status draw_panel(lab_page *page, const lab_spectrum_panel *panel, 
                                const angle_axes *axes, const char *id, locus_error *error) {
     double x[MOST_PAIRS], ladder[MOST_PAIRS], y[MOST_HEADS][MOST_PAIRS];
     lab_series series[MOST_HEADS + 1];
+    char names[MOST_HEADS][32];
     const size_t count = panel->count < MOST_PAIRS ? panel->count : MOST_PAIRS, heads = shown_heads(panel);
     for (size_t i = 0; i < count; i++) {
         x[i] = (double)i + 1;
@@ -60,12 +61,13 @@ static locus_status draw_panel(lab_page *page, const lab_spectrum_panel *panel, 
     }
     series[0] = (lab_series){.name = "rope", .count = count, .x = x, .y = ladder, .reference = true};
     for (size_t h = 0; h < heads; h++) {
-        series[h + 1] = (lab_series){.name = row->encoding,
+        snprintf(names[h], sizeof names[h], "head %zu", h + 1);
+        series[h + 1] = (lab_series){.name = names[h],
                                      .colour = row->colour,
                                      .count = count,
                                      .x = x,
                                      .y = y[h],
-                                     .dash = (unsigned)h,
+                                     .mark = h,
                                      .points = count == 1};
     }
     const lab_chart chart = {.id = id,
@@ -90,29 +92,25 @@ static locus_status draw_panel(lab_page *page, const lab_spectrum_panel *panel, 
     return status;
 }
 
-static void put_head_line(lab_page *page, const char *colour, unsigned dash, const char *label) {
-    fprintf(
-        page->file,
-        "<li><svg viewBox=\"0 0 36 8\" aria-hidden=\"true\"><path d=\"M0 4H36\" stroke=\"%s\" stroke-width=\"2\"%s%s%s"
-        "/></svg>%s</li>",
-        colour, dash ? " stroke-dasharray=\"" : "", lab_plot_dash(dash), dash ? "\"" : "", label);
-}
-
+/* A legend of its own: lines are heads, whatever marks encodings have. */
 static void put_heads(lab_page *page, const lab_spectrum *spectrum, const lab_summary_row *row) {
     size_t heads = 1;
-    char colour[40], label[40];
-    snprintf(colour, sizeof colour, "var(--s%zu)", row->colour % LAB_PLOT_COLOURS + 1);
     for (size_t i = 0; i < spectrum->count; i++) {
         const size_t own = shown_heads(&spectrum->panels[i]);
         heads = own > heads ? own : heads;
     }
     fputs("<ul class=\"legend\">", page->file);
     for (size_t h = 0; h < heads; h++) {
-        snprintf(label, sizeof label, heads == 1 ? "all heads" : "head %zu", h + 1);
-        put_head_line(page, colour, (unsigned)h, label);
+        fprintf(page->file, "<li data-mark=\"%zu\">", h);
+        lab_chart_swatch(page->file, row->colour, h);
+        if (heads == 1)
+            fputs("all heads</li>", page->file);
+        else
+            fprintf(page->file, "head %zu</li>", h + 1);
     }
-    put_head_line(page, "var(--axis)", 2, "rope’s frequencies");
-    fputs("</ul>\n", page->file);
+    fputs("<li>", page->file);
+    lab_chart_reference_swatch(page->file);
+    fputs("rope’s frequencies</li></ul>\n", page->file);
 }
 
 /* Tokens of an image stand at (row, column). */
@@ -168,7 +166,7 @@ static locus_status put_row(lab_page *page, const lab_summary_row *row, const ch
     if (status == LOCUS_ERROR_MEMORY) {
         drawn = lab_fail(error, status, NULL, "%s", reason.message);
     } else if (status == LOCUS_OK && spectrum.count > 0) {
-        fputs((*shown)++ == 0 ? "<figure>\n" : "", page->file);
+        fputs((*shown)++ == 0 ? "<figure data-save=\"charts\">\n" : "", page->file);
         if (lab_model_get_config(model)->architecture == LAB_IMAGE_CLASSIFIER)
             name_axes(&spectrum);
         drawn = draw_encoding(page, &spectrum, row, id, error);
@@ -181,7 +179,7 @@ static locus_status put_row(lab_page *page, const lab_summary_row *row, const ch
 locus_status lab_page_angles(lab_page *page, const lab_summary_section *section, size_t number, locus_error *error) {
     locus_status status = LOCUS_OK;
     size_t shown = 0;
-    if (section->kind == LAB_TASK_WORDS)
+    if (section->kind == LAB_TASK_WORDS || page->options->folder == NULL)
         return LOCUS_OK;
     for (size_t i = 0; i < section->row_count && status == LOCUS_OK; i++) {
         char id[40];
@@ -189,11 +187,11 @@ locus_status lab_page_angles(lab_page *page, const lab_summary_section *section,
         status = put_row(page, &section->rows[i], id, &shown, error);
     }
     if (shown > 0) {
+        lab_page_figure(page);
         fprintf(page->file,
-                "<figcaption><b>Figure %zu.</b> The angles by which the trained encodings turn queries and keys in one "
+                "The angles by which the trained encodings turn queries and keys in one "
                 "step %s, each head’s by size, logarithmic; those below 1e-5 stand on the lower edge. Grey: rope’s "
                 "frequencies for as many pairs. Best checkpoint of the first finished seed.</figcaption></figure>\n",
-                ++page->figures,
                 section->kind == LAB_TASK_IMAGES ? "along an axis"
                 : section->kind == LAB_TASK_PROBLEMS || section->kind == LAB_TASK_TEXT
                     ? "along the order"

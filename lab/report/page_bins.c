@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Trees by depth and by number of nodes, expressions by depth and by number of tokens: a figure of measures against
  * both, and the tables that it is drawn from. */
+#include "report/chart.h"
 #include "report/page.h"
-#include "report/plot.h"
 
 #include <math.h>
 #include <string.h>
@@ -74,14 +74,12 @@ typedef struct bin_line {
     double x[LAB_SUMMARY_MAX_BINS], y[LAB_SUMMARY_MAX_BINS], low[LAB_SUMMARY_MAX_BINS], high[LAB_SUMMARY_MAX_BINS];
 } bin_line;
 
-/* Bars of several encodings stand side by side around the bin: `shift` of −0.5 … 0.5. */
-static void gather_line(bin_line *line, const bin_axis *axis, const lab_summary_bin_score *scores, size_t measure,
-                        double shift) {
+static void gather_line(bin_line *line, const bin_axis *axis, const lab_summary_bin_score *scores, size_t measure) {
     for (size_t i = 0; scores && i < axis->bins->count; i++) {
         const lab_statistic *s = measure_of(&scores[i], measure);
         if (s->count == 0)
             continue;
-        line->x[line->count] = (double)i + 0.4 * shift;
+        line->x[line->count] = (double)i;
         line->y[line->count] = 100 * s->mean;
         line->low[line->count] = 100 * fmax(s->mean - s->deviation, 0);
         line->high[line->count++] = 100 * fmin(s->mean + s->deviation, 1);
@@ -119,16 +117,17 @@ static locus_status draw_panel(lab_page *page, const lab_summary_section *sectio
                        .x_low = -0.5,
                        .x_high = (double)axis->bins->count - 0.5,
                        .y_high = 104,
+                       .dodge = true,
                        .series = series,
                        .x_names = names,
                        .x_name_count = name_bins(axis, texts, names)};
     for (size_t i = 0; i < rows; i++) {
         const lab_summary_row *row = &section->rows[i];
-        const double shift = rows > 1 ? (double)i / (double)(rows - 1) - 0.5 : 0;
-        gather_line(&lines[i], axis, scores_of(row, axis), measure, shift);
+        gather_line(&lines[i], axis, scores_of(row, axis), measure);
         if (lines[i].count > 0) {
             series[chart.series_count++] = (lab_series){.name = row->encoding,
                                                         .colour = row->colour,
+                                                        .mark = row->mark,
                                                         .count = lines[i].count,
                                                         .x = lines[i].x,
                                                         .y = lines[i].y,
@@ -168,11 +167,12 @@ static bool any_scores(const lab_summary_section *section, const bin_axis *axis,
 
 static void put_head(lab_page *page, const bin_axis *axis) {
     char text[48];
-    fprintf(page->file, "<thead><tr><th class=\"left\">%s</th><th class=\"left\">score, %%</th>",
+    fprintf(page->file,
+            "<thead><tr><th class=\"left\" scope=\"col\">%s</th><th class=\"left\" scope=\"col\">score, %%</th>",
             axis->words->heads[axis->by_nodes]);
     for (size_t b = 0; b < axis->bins->count; b++) {
         bin_text(&axis->bins->bins[b], text, sizeof text);
-        fprintf(page->file, "<th>%s", text);
+        fprintf(page->file, "<th scope=\"col\">%s", text);
         if (axis->bins->bins[b].samples > 0)
             fprintf(page->file, "<small>n = %zu</small>", axis->bins->bins[b].samples);
         fputs("</th>", page->file);
@@ -181,7 +181,9 @@ static void put_head(lab_page *page, const bin_axis *axis) {
 }
 
 static void put_table(lab_page *page, const lab_summary_section *section, const bin_axis *axis) {
-    fputs("<div class=\"wide\"><table>\n", page->file);
+    char label[40];
+    snprintf(label, sizeof label, "figure%zu", page->figures);
+    lab_page_table(page, label);
     put_head(page, axis);
     fputs("<tbody>\n", page->file);
     for (size_t i = 0; i < section->row_count; i++) {
@@ -209,7 +211,7 @@ locus_status lab_page_bins(lab_page *page, const lab_summary_section *section, s
     locus_status status = LOCUS_OK;
     if (section->depths.count == 0 && section->nodes.count == 0)
         return LOCUS_OK;
-    fputs("<figure>", page->file);
+    fputs("<figure data-save=\"charts\">", page->file);
     lab_page_legend(page, section);
     fputs("<div class=\"grid\">\n", page->file);
     for (size_t i = 0; i < words->drawn && status == LOCUS_OK; i++) {
@@ -217,11 +219,10 @@ locus_status lab_page_bins(lab_page *page, const lab_summary_section *section, s
         snprintf(id, sizeof id, "bins%zu_%zu", number, i);
         status = draw_panel(page, section, &axes[i % 2], drawn[i / 2], id, error);
     }
-    fprintf(page->file,
-            "</div><figcaption><b>Figure %zu.</b> %s</figcaption>\n<details><summary>The numbers of figure "
-            "%zu%s</summary>\n",
-            page->figures + 1, words->caption, page->figures + 1, words->summary);
-    page->figures++;
+    fputs("</div>", page->file);
+    lab_page_figure(page);
+    fprintf(page->file, "%s</figcaption>\n<details><summary>The numbers of figure %zu%s</summary>\n", words->caption,
+            page->figures, words->summary);
     for (size_t i = 0; i < 2; i++)
         if (axes[i].bins->count > 0)
             put_table(page, section, &axes[i]);

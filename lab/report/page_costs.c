@@ -32,65 +32,95 @@ static void format_memory(char *text, size_t size, double value) {
         snprintf(text, size, "%.2f GiB", value / 0x1p30);
 }
 
-static void put_bars(lab_page *page, const lab_summary_section *section, const char *title, size_t offset,
-                     format_value *format) {
-    double most = 0;
-    for (size_t i = 0; i < section->row_count; i++) {
-        const lab_statistic *s = (const lab_statistic *)(const void *)((const char *)&section->rows[i] + offset);
-        most = fmax(most, s->mean);
-    }
-    if (most <= 0)
-        return;
-    fprintf(page->file, "<div><h4>%s</h4>\n", title);
-    for (size_t i = 0; i < section->row_count; i++) {
-        const lab_statistic *s = (const lab_statistic *)(const void *)((const char *)&section->rows[i] + offset);
-        if (s->count == 0)
-            continue;
-        char text[40], spread[40];
-        format(text, sizeof text, s->mean);
-        fputs("<div class=\"bar\"><span title=\"", page->file);
-        lab_page_text(page, section->rows[i].encoding);
-        fputs("\">", page->file);
-        lab_page_text(page, section->rows[i].encoding);
-        fprintf(page->file, "</span><i style=\"width:%.1f%%;background:var(--s%zu)\"></i><span>%s",
-                100 * s->mean / most, section->rows[i].colour % 8 + 1, text);
-        if (s->count > 1 && s->deviation > 0.0005 * s->mean) {
-            snprintf(spread, sizeof spread, "%.1f", 100 * s->deviation / s->mean);
-            fprintf(page->file, " ±%s&thinsp;%%", spread);
-        }
-        fputs("</span></div>\n", page->file);
-    }
-    fputs("</div>\n", page->file);
+/* A column of the table. */
+typedef struct cost {
+    const char *name, *unit;
+    size_t offset; /* of its statistic in a row */
+    format_value *format;
+} cost;
+
+static const lab_statistic *cost_of(const lab_summary_row *row, const cost *column) {
+    return (const lab_statistic *)(const void *)((const char *)row + column->offset);
 }
 
+static double most_of(const lab_summary_section *section, const cost *column) {
+    double most = 0;
+    for (size_t i = 0; i < section->row_count; i++)
+        most = fmax(most, cost_of(&section->rows[i], column)->mean);
+    return most;
+}
+
+/* `most`: what a bar as wide as the column stands for; 0: there are no bars. */
+static void put_cost(lab_page *page, const lab_summary_row *row, const cost *column, double most) {
+    const lab_statistic *s = cost_of(row, column);
+    char text[40];
+    if (s->count == 0) {
+        fputs("<td>—</td>", page->file);
+        return;
+    }
+    column->format(text, sizeof text, s->mean);
+    fprintf(page->file, "<td data-value=\"%.9g\">%s", s->mean, text);
+    if (s->count > 1 && s->deviation > 0.0005 * s->mean)
+        fprintf(page->file, " <small>±%.1f&thinsp;%%</small>", 100 * s->deviation / s->mean);
+    if (most > 0) {
+        fprintf(page->file,
+                "<svg class=\"bar\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect "
+                "width=\"%.1f\" height=\"1\" fill=\"var(--c%zu)\"/></svg>",
+                100 * s->mean / most, row->colour);
+    }
+    fputs("</td>", page->file);
+}
+
+static void put_costs(lab_page *page, const lab_summary_section *section, const cost *columns, size_t count) {
+    const bool shared = lab_summary_shared_machine(page->summary, section);
+    fputs("<thead><tr><th class=\"left\" scope=\"col\">encoding</th>", page->file);
+    for (size_t c = 0; c < count; c++)
+        fprintf(page->file, "<th scope=\"col\">%s<small>%s</small></th>", columns[c].name, columns[c].unit);
+    fputs("</tr></thead>\n<tbody>\n", page->file);
+    for (size_t i = 0; i < section->row_count; i++) {
+        const lab_summary_row *row = &section->rows[i];
+        if (row->done == 0)
+            continue;
+        fputs("<tr><th scope=\"row\"><code>", page->file);
+        lab_page_text(page, row->encoding);
+        fputs("</code></th>", page->file);
+        for (size_t c = 0; c < count; c++)
+            put_cost(page, row, &columns[c], shared ? 0 : most_of(section, &columns[c]));
+        fputs("</tr>\n", page->file);
+    }
+    fputs("</tbody></table></div></figure>\n", page->file);
+}
+
+static const char *tokens_are(const lab_summary_section *section) {
+    static const char *const words[LAB_TASK_KINDS] = {
+        [LAB_TASK_WORDS] = "Tokens are those of inputs and targets; nothing is padded.",
+        [LAB_TASK_TREES] = "Tokens are those of inputs and targets; nothing is padded.",
+        [LAB_TASK_IMAGES] = "Tokens are the places of the grid that the encoder reads."};
+    return words[section->kind] ? words[section->kind] : "Tokens are those that the model reads; nothing is padded.";
+}
+
+/* What was measured while other runs had a part of the machine is not comparable: it is told, not drawn. */
 void lab_page_costs(lab_page *page, const lab_summary_section *section) {
-    static const struct {
-        const char *speed, *caption;
-    } words[] = {
-        {"Training speed, real tokens a second",
-         "Real tokens are those of inputs and targets; nothing is padded. Memory is the process's peak resident "
-         "size."},
-        {"Training speed, tokens a second",
-         "Tokens are the places of the grid that the encoder reads. Memory is the process's peak resident size."},
-        {"Training speed, tokens a second",
-         "Tokens are those that the model reads; nothing is padded. Memory is the process's peak resident size."}};
-    const size_t kind = section->kind == LAB_TASK_IMAGES                                     ? 1
-                        : section->kind == LAB_TASK_WORDS || section->kind == LAB_TASK_TREES ? 0
-                                                                                             : 2;
-    fputs("<figure><div class=\"bars\">\n", page->file);
-    put_bars(page, section, words[kind].speed, offsetof(lab_summary_row, tokens_per_second), format_large);
-    put_bars(page, section, "Time of a run", offsetof(lab_summary_row, wall_seconds), format_time);
-    put_bars(page, section, "Peak memory of the process", offsetof(lab_summary_row, peak_bytes), format_memory);
-    put_bars(page, section, "Learned parameters", offsetof(lab_summary_row, parameters), format_large);
+    static const cost columns[] = {
+        {"training speed", "tokens a second", offsetof(lab_summary_row, tokens_per_second), format_large},
+        {"time", "of a run", offsetof(lab_summary_row, wall_seconds), format_time},
+        {"peak memory", "of the process", offsetof(lab_summary_row, peak_bytes), format_memory},
+        {"parameters", "learned", offsetof(lab_summary_row, parameters), format_large},
+    };
+    char label[LAB_PAGE_LABEL];
+    fputs("<figure data-save=\"scores\">", page->file);
+    lab_page_table_number(page, label);
     fprintf(
         page->file,
-        "</div><figcaption><b>Figure %zu.</b> What each encoding costs: means over seeds, with the deviation in per "
-        "cent. %s%s</figcaption></figure>\n",
-        ++page->figures, words[kind].caption,
+        "What each encoding costs: means over seeds, with the deviation in per cent. %s Memory is the process's peak "
+        "resident size.%s</figcaption>\n",
+        tokens_are(section),
         lab_summary_shared_machine(page->summary, section)
             ? " <b>Runs shared the machine</b>, so that speeds and times are lower and longer than those of a run "
               "that has it alone, and not comparable with each other."
             : "");
+    lab_page_table(page, label);
+    put_costs(page, section, columns, sizeof columns / sizeof *columns);
 }
 
 /* ---- runs ---- */
@@ -130,35 +160,47 @@ void lab_page_unfinished(lab_page *page, const lab_summary_section *section) {
     put_notes(page, section, "<div class=\"finding warn\"><p><b>Notes</b> on finished runs:</p><ul>\n", true);
 }
 
+static void put_run(lab_page *page, const lab_run *run) {
+    char time[40], memory[40] = "—";
+    format_time(time, sizeof time, run->wall_seconds);
+    if (run->peak_bytes > 0)
+        format_memory(memory, sizeof memory, (double)run->peak_bytes);
+    fputs("<tr><th scope=\"row\"><code>", page->file);
+    lab_page_text(page, run->name ? run->name : "?");
+    fprintf(page->file,
+            "</code></th><td>%" PRIu64 "</td><td class=\"left\">%s</td><td>%" PRIu64
+            "</td><td data-value=\"%.9g\">%s</td>"
+            "<td data-value=\"%" PRId64 "\">%s</td><td class=\"left\">",
+            run->seed, state_text(run->state), run->steps_done, run->wall_seconds, time, run->peak_bytes, memory);
+    lab_page_text(page, run->started ? run->started : "");
+    fputs("</td><td class=\"left\"><code>", page->file);
+    lab_page_text(page, run->command ? run->command : "");
+    fputs("</code></td></tr>\n", page->file);
+}
+
 void lab_page_runs(lab_page *page, const lab_summary_section *section) {
+    static const struct {
+        const char *name;
+        bool left;
+    } heads[] = {{"run", true},   {"seed", false},        {"state", true},         {"steps", false},
+                 {"time", false}, {"peak memory", false}, {"started (UTC)", true}, {"command", true}};
+    const size_t number = (size_t)(section - page->summary->sections) + 1;
+    char label[LAB_PAGE_LABEL];
     size_t count = 0;
     for (size_t i = 0; i < section->row_count; i++)
         count += section->rows[i].run_count;
-    fprintf(
-        page->file,
-        "<details><summary>The %zu run%s of this section, with memory and commands</summary><div class=\"wide\"><table>"
-        "<thead><tr><th class=\"left\">run</th><th>seed</th><th class=\"left\">state</th><th>steps</th><th>time</th>"
-        "<th>peak memory</th><th class=\"left\">started (UTC)</th><th "
-        "class=\"left\">command</th></tr></thead><tbody>\n",
-        count, count == 1 ? "" : "s");
-    for (size_t i = 0; i < section->row_count; i++) {
-        for (size_t j = 0; j < section->rows[i].run_count; j++) {
-            const lab_run *run = section->rows[i].runs[j];
-            char time[40], memory[40] = "—";
-            format_time(time, sizeof time, run->wall_seconds);
-            if (run->peak_bytes > 0)
-                format_memory(memory, sizeof memory, (double)run->peak_bytes);
-            fputs("<tr><td><code>", page->file);
-            lab_page_text(page, run->name ? run->name : "?");
-            fprintf(page->file,
-                    "</code></td><td>%" PRIu64 "</td><td class=\"left\">%s</td><td>%" PRIu64 "</td><td>%s</td>"
-                    "<td>%s</td><td class=\"left\">",
-                    run->seed, state_text(run->state), run->steps_done, time, memory);
-            lab_page_text(page, run->started ? run->started : "");
-            fputs("</td><td class=\"left\"><code>", page->file);
-            lab_page_text(page, run->command ? run->command : "");
-            fputs("</code></td></tr>\n", page->file);
-        }
-    }
+    snprintf(label, sizeof label, "runs%zu", number);
+    fprintf(page->file,
+            "<details data-save=\"runs\"><summary id=\"%s\">The %zu run%s of this section, with memory and "
+            "commands</summary>",
+            label, count, count == 1 ? "" : "s");
+    lab_page_table(page, label);
+    fputs("<thead><tr>", page->file);
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        fprintf(page->file, "<th%s scope=\"col\">%s</th>", heads[i].left ? " class=\"left\"" : "", heads[i].name);
+    fputs("</tr></thead><tbody>\n", page->file);
+    for (size_t i = 0; i < section->row_count; i++)
+        for (size_t j = 0; j < section->rows[i].run_count; j++)
+            put_run(page, section->rows[i].runs[j]);
     fputs("</tbody></table></div></details>\n", page->file);
 }

@@ -2,30 +2,13 @@
 /* The page's learning curves: accuracy, or the loss of sequences, on the development set and training loss against
  * steps, of images against epochs. */
 #include "io/fail.h"
+#include "report/chart.h"
 #include "report/page.h"
-#include "report/plot.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum { MOST_ROWS = LAB_PAGE_MOST_ROWS, WIDTH = 460, HEIGHT = 300, FEW_POINTS = 12 };
-
-void lab_page_legend(lab_page *page, const lab_summary_section *section) {
-    fputs("<ul class=\"legend\">", page->file);
-    for (size_t i = 0; i < section->row_count; i++) {
-        fprintf(page->file, "<li><i style=\"border-color:var(--s%zu)\"></i>",
-                section->rows[i].colour % LAB_PLOT_COLOURS + 1);
-        lab_page_text(page, section->rows[i].encoding);
-        fputs("</li>", page->file);
-    }
-    fputs("</ul>\n", page->file);
-    if (section->row_count > LAB_PAGE_MOST_ROWS) {
-        fprintf(page->file, "<p class=\"small\">Drawn are the first %d of %zu encodings; the tables have all.</p>\n",
-                LAB_PAGE_MOST_ROWS, section->row_count);
-    }
-}
-
-/* ---- learning curves ---- */
 
 typedef struct curve {
     size_t count;
@@ -83,22 +66,10 @@ static locus_status gather_curve(curve *c, lab_store *store, const lab_summary_r
     return status;
 }
 
-/* Steps or epochs from 0; on a logarithmic axis a little more than the data. */
+/* Steps or epochs from 0. */
 static void fit_axes(lab_chart *chart) {
-    double lowest = HUGE_VAL, highest = 0, last = 0;
-    for (size_t i = 0; i < chart->series_count; i++) {
-        const lab_series *s = &chart->series[i];
-        for (size_t j = 0; j < s->count; j++) {
-            lowest = fmin(lowest, s->low ? s->low[j] : s->y[j]);
-            highest = fmax(highest, s->high ? s->high[j] : s->y[j]);
-        }
-        last = fmax(last, s->x[s->count - 1]);
-    }
-    chart->x_high = last;
-    if (chart->log_y && lowest > 0 && highest > lowest) {
-        chart->y_low = lowest / 1.15;
-        chart->y_high = highest * 1.15;
-    }
+    for (size_t i = 0; i < chart->series_count; i++)
+        chart->x_high = fmax(chart->x_high, chart->series[i].x[chart->series[i].count - 1]);
 }
 
 /* A straight line. */
@@ -132,6 +103,7 @@ static locus_status draw_curves(lab_page *page, const lab_summary_section *secti
             series[chart.series_count++] = (lab_series){
                 .name = row->encoding,
                 .colour = row->colour,
+                .mark = row->mark,
                 .count = curves[i].count,
                 .x = curves[i].x,
                 .y = curves[i].y,
@@ -209,9 +181,8 @@ locus_status lab_page_curves(lab_page *page, const lab_summary_section *section,
                        .height = HEIGHT,
                        .y_high = sequences ? 0 : 100,
                        .log_y = sequences,
-                       .count_x = section->epoch_steps == 0,
                        .whole_x = section->epoch_steps > 0};
-    fputs("<figure>", page->file);
+    fputs("<figure data-save=\"charts\">", page->file);
     lab_page_legend(page, section);
     fputs("<div class=\"grid\">\n", page->file);
     locus_status status =
@@ -223,7 +194,8 @@ locus_status lab_page_curves(lab_page *page, const lab_summary_section *section,
     chart.log_y = true;
     if (status == LOCUS_OK)
         status = draw_curves(page, section, &chart, "train.loss", 1, error);
-    fprintf(page->file, "</div><figcaption><b>Figure %zu.</b> %s</figcaption></figure>\n", ++page->figures,
-            words->caption);
+    fputs("</div>", page->file);
+    lab_page_figure(page);
+    fprintf(page->file, "%s</figcaption></figure>\n", words->caption);
     return status;
 }

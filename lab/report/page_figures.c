@@ -2,9 +2,9 @@
 /* The page's figures: accuracy against test length, score kernels. Learning curves: page_curves.c, trees: page_bins.c,
  * learned angles: page_angles.c. */
 #include "io/fail.h"
+#include "report/chart.h"
 #include "report/kernel.h"
 #include "report/page.h"
-#include "report/plot.h"
 
 #include "train/train.h"
 
@@ -55,12 +55,11 @@ static bool length_panel(lab_chart *chart, length_line *lines, lab_series *serie
         last = lines[i].count > 0 ? fmax(last, lines[i].x[lines[i].count - 1]) : last;
     }
     for (size_t i = 0; i < count; i++) {
-        length_line *line = &lines[i];
-        for (size_t j = 0; j < line->count; j++) /* bars side by side, not on top of each other */
-            line->x[j] += 0.006 * last * ((double)i - 0.5 * (double)(count - 1));
+        const length_line *line = &lines[i];
         if (line->count > 0) {
             series[chart->series_count++] = (lab_series){.name = section->rows[i].encoding,
                                                          .colour = section->rows[i].colour,
+                                                         .mark = section->rows[i].mark,
                                                          .count = line->count,
                                                          .x = line->x,
                                                          .y = line->y,
@@ -83,7 +82,7 @@ locus_status lab_page_lengths(lab_page *page, const lab_summary_section *section
     locus_status status = LOCUS_OK;
     if (section->length_count == 0 || !(section->trained_length > 0))
         return LOCUS_OK;
-    fputs("<figure>", page->file);
+    fputs("<figure data-save=\"charts\">", page->file);
     lab_page_legend(page, section);
     fputs("<div class=\"grid\">\n", page->file);
     for (size_t panel = 0; panel < 2 && status == LOCUS_OK; panel++) {
@@ -98,6 +97,7 @@ locus_status lab_page_lengths(lab_page *page, const lab_summary_section *section
                            .width = WIDTH,
                            .height = HEIGHT,
                            .y_high = 104,
+                           .dodge = true,
                            .series = series};
         if (length_panel(&chart, lines, series, section, panel == 1)) {
             fputs("<div class=\"cell\">", page->file);
@@ -105,11 +105,13 @@ locus_status lab_page_lengths(lab_page *page, const lab_summary_section *section
             fputs("</div>\n", page->file);
         }
     }
+    fputs("</div>", page->file);
+    lab_page_figure(page);
     fprintf(page->file,
-            "</div><figcaption><b>Figure %zu.</b> %s extrapolation: test sets of other %ss than the trained one, %g. "
+            "%s extrapolation: test sets of other %ss than the trained one, %g. "
             "Left: token accuracy, teacher-forced; right: whole outputs right by greedy decoding. Bars are ± one "
             "standard deviation over seeds.</figcaption></figure>\n",
-            ++page->figures, trees ? "Depth" : "Length", trees ? "mean depth" : "length", section->trained_length);
+            trees ? "Depth" : "Length", trees ? "mean depth" : "length", section->trained_length);
     return status;
 }
 
@@ -183,6 +185,7 @@ static locus_status draw_kernel(lab_page *page, const lab_summary_row *row, cons
     }
     const lab_series series = {.name = row->encoding,
                                .colour = row->colour,
+                               .mark = row->mark,
                                .count = kernel->count,
                                .x = kernel->distance,
                                .y = kernel->mean,
@@ -216,8 +219,7 @@ locus_status lab_page_model(lab_page *page, const lab_summary_row *row, lab_mode
     *model = NULL;
     for (size_t i = 0; i < row->run_count && run->state != LAB_RUN_DONE; i++)
         run = row->runs[i];
-    return page->options->folder ? lab_train_load(run, page->options->folder, &config, model, error)
-                                 : lab_fail(error, LOCUS_ERROR_IO, "folder", "no folder of checkpoints was given");
+    return lab_train_load(run, page->options->folder, &config, model, error);
 }
 
 /* Of a pattern, the first layer's. */
@@ -279,9 +281,10 @@ locus_status lab_page_kernels(lab_page *page, const lab_summary_section *section
     const bool pairs = section->row_count == 2 || section->row_count == 4; /* two columns of panels, else three */
     kernel_cells cells = {.reach = (size_t)fmin(2 * longest, 128),
                           .width = pairs ? WIDTH : 380,
-                          .opening = pairs ? "<figure><div class=\"grid\">\n" : "<figure><div class=\"grid three\">\n"};
+                          .opening = pairs ? "<figure data-save=\"charts\"><div class=\"grid\">\n"
+                                           : "<figure data-save=\"charts\"><div class=\"grid three\">\n"};
     locus_status status = LOCUS_OK;
-    for (size_t i = 0; i < section->row_count && status == LOCUS_OK; i++) {
+    for (size_t i = 0; page->options->folder != NULL && i < section->row_count && status == LOCUS_OK; i++) {
         char id[32];
         snprintf(id, sizeof id, "kernel%zu_%zu", number, i);
         if (section->rows[i].done > 0)
@@ -289,15 +292,15 @@ locus_status lab_page_kernels(lab_page *page, const lab_summary_section *section
     }
     if (cells.shown == 0)
         return status;
-    fprintf(
-        page->file,
-        "</div><figcaption><b>Figure %zu.</b> The score kernel <i>q</i>ᵀ⌈−<i>m</i>+<i>n</i>⌉<i>k</i> of the trained "
-        "encodings against the distance <i>n</i>−<i>m</i>, factors and biases included, for <i>q</i> = <i>k</i> of "
-        "length 1 and scale 1: without positions it is 1 everywhere. Line and band: mean and ± one deviation over "
-        "heads and random directions; first finished seed.%s</figcaption></figure>\n",
-        ++page->figures,
-        section->kind == LAB_TASK_WORDS || sequences
-            ? ""
-            : " Of encodings on the flat order; the others have no such distance.");
+    fputs("</div>", page->file);
+    lab_page_figure(page);
+    fprintf(page->file,
+            "The score kernel <i>q</i>ᵀ⌈−<i>m</i>+<i>n</i>⌉<i>k</i> of the trained "
+            "encodings against the distance <i>n</i>−<i>m</i>, factors and biases included, for <i>q</i> = <i>k</i> of "
+            "length 1 and scale 1: without positions it is 1 everywhere. Line and band: mean and ± one deviation over "
+            "heads and random directions; first finished seed.%s</figcaption></figure>\n",
+            section->kind == LAB_TASK_WORDS || sequences
+                ? ""
+                : " Of encodings on the flat order; the others have no such distance.");
     return status;
 }

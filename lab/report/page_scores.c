@@ -152,34 +152,37 @@ static void put_guess_row(lab_page *page, const char *name, double share) {
 
 static void put_pair_head(lab_page *page, const lab_summary_section *section) {
     fprintf(page->file,
-            "<th>accuracy<small>%s, %%</small></th><th>exact<small>whole, %%</small></th>"
-            "<th>greedy<small>exact, %%</small></th>",
+            "<th scope=\"col\">accuracy<small>%s, %%</small></th><th scope=\"col\">exact<small>whole, %%</small></th>"
+            "<th scope=\"col\">greedy<small>exact, %%</small></th>",
             section->kind == LAB_TASK_TREES ? "nodes" : "tokens");
     for (size_t i = 0; i < section->length_count; i++) {
         fprintf(page->file,
-                section->kind == LAB_TASK_TREES ? "<th>depth %zu<small>nodes, %%</small></th>"
-                                                : "<th>length %zu<small>tokens, %%</small></th>",
+                section->kind == LAB_TASK_TREES ? "<th scope=\"col\">depth %zu<small>nodes, %%</small></th>"
+                                                : "<th scope=\"col\">length %zu<small>tokens, %%</small></th>",
                 section->lengths[i]);
     }
-    fputs("<th>steps<small>to 99 %</small></th><th>seeds</th>", page->file);
+    fputs("<th scope=\"col\">steps<small>to 99 %</small></th><th scope=\"col\">seeds</th>", page->file);
     if (any_published(section))
-        fputs("<th>published<small>budget paper</small></th>", page->file);
+        fputs("<th scope=\"col\">published<small>budget paper</small></th>", page->file);
 }
 
 static void put_image_head(lab_page *page, const lab_summary_section *section) {
     if (section->epochs > 0) {
         fprintf(page->file,
-                "<th>best up to half<small>epoch %g, %%</small></th><th>best of all<small>%g epochs, %%</small></th>"
-                "<th>at the end<small>%%</small></th>",
+                "<th scope=\"col\">best up to half<small>epoch %g, %%</small></th><th scope=\"col\">best of "
+                "all<small>%g epochs, %%</small></th>"
+                "<th scope=\"col\">at the end<small>%%</small></th>",
                 floor(section->epochs / 2), section->epochs);
     } else {
-        fputs("<th>best up to half<small>%</small></th><th>best of all<small>%</small></th><th>at the "
+        fputs("<th scope=\"col\">best up to half<small>%</small></th><th scope=\"col\">best of "
+              "all<small>%</small></th><th scope=\"col\">at the "
               "end<small>%</small></th>",
               page->file);
     }
-    fputs("<th>seeds</th>", page->file);
+    fputs("<th scope=\"col\">seeds</th>", page->file);
     if (any_published(section)) {
-        fputs("<th>published<small>up to epoch 150</small></th><th>published<small>up to epoch 300</small></th>",
+        fputs("<th scope=\"col\">published<small>up to epoch 150</small></th><th scope=\"col\">published<small>up to "
+              "epoch 300</small></th>",
               page->file);
     }
 }
@@ -187,29 +190,32 @@ static void put_image_head(lab_page *page, const lab_summary_section *section) {
 static void put_sequence_head(lab_page *page, const lab_summary_section *section) {
     const char *token = section->kind == LAB_TASK_TEXT ? "token" : "character";
     if (section->measure == LAB_MEASURE_SOLVED)
-        fputs("<th>solved<small>problems, %</small></th>", page->file);
-    fprintf(page->file, "<th>loss<small>nats a %s, lower is better</small></th>", token);
+        fputs("<th scope=\"col\">solved<small>problems, %</small></th>", page->file);
+    fprintf(page->file, "<th scope=\"col\">loss<small>nats a %s, lower is better</small></th>", token);
     if (section->kind == LAB_TASK_TEXT) {
-        fputs("<th>perplexity<small>lower is better</small></th><th>bits per byte<small>lower is better</small></th>",
+        fputs("<th scope=\"col\">perplexity<small>lower is better</small></th><th scope=\"col\">bits per "
+              "byte<small>lower is better</small></th>",
               page->file);
     }
-    fprintf(page->file, "<th>accuracy<small>%ss, %%</small></th><th>seeds</th>", token);
+    fprintf(page->file, "<th scope=\"col\">accuracy<small>%ss, %%</small></th><th scope=\"col\">seeds</th>", token);
 }
 
 static void put_expression_head(lab_page *page, const lab_summary_section *section) {
     fprintf(page->file,
-            "<th>accuracy<small>%s, %%</small></th><th>loss<small>nats, lower is better</small></th><th>seeds</th>",
+            "<th scope=\"col\">accuracy<small>%s, %%</small></th><th scope=\"col\">loss<small>nats, lower is "
+            "better</small></th><th scope=\"col\">seeds</th>",
             section->chance > 0.3 ? "of two classes" : "of ten classes");
 }
 
-static void put_head(lab_page *page, const lab_summary_section *section) {
+static void put_head(lab_page *page, const lab_summary_section *section, const char *label) {
     typedef void put(lab_page *, const lab_summary_section *);
     static put *const heads[LAB_TASK_KINDS] = {
         [LAB_TASK_WORDS] = put_pair_head,    [LAB_TASK_TREES] = put_pair_head,
         [LAB_TASK_IMAGES] = put_image_head,  [LAB_TASK_PROBLEMS] = put_sequence_head,
         [LAB_TASK_TEXT] = put_sequence_head, [LAB_TASK_EXPRESSIONS] = put_expression_head,
     };
-    fputs("<div class=\"wide\"><table>\n<thead><tr><th class=\"left\">encoding</th>", page->file);
+    lab_page_table(page, label);
+    fputs("<thead><tr><th class=\"left\" scope=\"col\">encoding</th>", page->file);
     heads[section->kind](page, section);
     fputs("</tr></thead>\n<tbody>\n", page->file);
 }
@@ -270,8 +276,9 @@ static void put_source(lab_page *page, const lab_summary_section *section) {
     }
 }
 
-static void put_score_caption(lab_page *page, const lab_summary_section *section) {
-    fprintf(page->file, "<figcaption><b>Table %zu.</b> Scores on the test set of <i>", ++page->tables);
+static void put_score_caption(lab_page *page, const lab_summary_section *section, char label[LAB_PAGE_LABEL]) {
+    lab_page_table_number(page, label);
+    fputs("Scores on the test set of <i>", page->file);
     lab_page_text(page, section->title);
     fputs("</i>, budget <i>", page->file);
     lab_page_text(page, section->budget);
@@ -284,12 +291,14 @@ static void put_score_caption(lab_page *page, const lab_summary_section *section
 }
 
 void lab_page_scores(lab_page *page, const lab_summary_section *section) {
-    fputs("<figure>", page->file);
-    put_score_caption(page, section);
-    put_head(page, section);
+    char label[LAB_PAGE_LABEL];
+    fputs("<figure data-save=\"scores\">", page->file);
+    put_score_caption(page, section, label);
+    put_head(page, section, label);
     for (size_t i = 0; i < section->row_count; i++)
         put_score_row(page, section, &section->rows[i]);
+    fputs("</tbody>\n<tfoot>", page->file);
     put_guess_row(page, "majority", section->majority);
     put_guess_row(page, "chance", section->chance);
-    fputs("</tbody></table></div></figure>\n", page->file);
+    fputs("</tfoot></table></div></figure>\n", page->file);
 }

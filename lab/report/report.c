@@ -6,11 +6,12 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "report/page.h"
-#include "report/plot.h"
 
 #include <locus/version.h>
 #include <string.h>
 #include <time.h>
+
+enum { MOST_NAMED = 16 };
 
 /* The distinct texts of a column of the summary, joined as a list: "copy, reverse and repeat". */
 static void put_list(lab_page *page, const char *(*column)(const lab_summary *, size_t), size_t count) {
@@ -22,10 +23,13 @@ static void put_list(lab_page *page, const char *(*column)(const lab_summary *, 
         if (j == found)
             distinct[found++] = i;
     }
-    for (size_t i = 0; i < found; i++) {
+    const size_t named = found <= MOST_NAMED ? found : MOST_NAMED;
+    for (size_t i = 0; i < named; i++) {
         fputs(i == 0 ? "" : i + 1 == found ? " and " : ", ", page->file);
         lab_page_text(page, column(page->summary, distinct[i]));
     }
+    if (named < found)
+        fprintf(page->file, " and %zu more", found - named);
 }
 
 static const char *task_of(const lab_summary *summary, size_t section) {
@@ -77,7 +81,7 @@ static void put_heading(lab_page *page, const lab_summary_section *section) {
 static void put_contents(lab_page *page) {
     if (page->summary->section_count < 2)
         return;
-    fputs("<nav>", page->file);
+    fputs("<nav aria-label=\"Sections\">", page->file);
     for (size_t i = 0; i < page->summary->section_count; i++) {
         const lab_summary_section *section = &page->summary->sections[i];
         fprintf(page->file, "<a href=\"#section%zu\">", i + 1);
@@ -136,7 +140,8 @@ static void put_footer(lab_page *page) {
     struct tm utc;
     if (gmtime_r(&now, &utc))
         strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &utc);
-    fprintf(page->file, "<footer><h3>How this page was made</h3><p>By locus %s on %s", locus_version(), date);
+    fprintf(page->file, "<footer data-save=\"page\"><h3>How this page was made</h3><p>By locus %s on %s",
+            locus_version(), date);
     if (page->options->command) {
         fputs(", with</p><pre>", page->file);
         lab_page_text(page, page->options->command);
@@ -145,23 +150,18 @@ static void put_footer(lab_page *page) {
         fputs(". ", page->file);
     }
     fputs("Sections are never mixed: runs of another task, order, budget, set-up, embedding initialisation or model "
-          "stand in "
-          "a table "
-          "of their own. Only finished runs are counted.</p></footer>\n",
+          "stand in a table of their own. Only finished runs are counted.</p></footer>\n",
           page->file);
 }
 
 static locus_status put_page(lab_page *page, locus_error *error) {
-    locus_status status = LOCUS_OK;
     fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
           page->file);
     put_title(page);
-    fputs("</title>\n<style>\n", page->file);
-    lab_page_style(page);
-    fputs("</style>\n</head>\n<body>\n", page->file);
-    lab_chart_shapes(page->file);
-    fputs("<main>\n<header><h1>", page->file);
+    fputs("</title>\n", page->file);
+    locus_status status = lab_page_policy(page, error);
+    fputs("</head>\n<body>\n<main>\n<header><h1>", page->file);
     put_title(page);
     fputs("</h1>\n", page->file);
     put_lede(page);
@@ -170,7 +170,11 @@ static locus_status put_page(lab_page *page, locus_error *error) {
     for (size_t i = 0; i < page->summary->section_count && status == LOCUS_OK; i++)
         status = put_section(page, i, error);
     put_footer(page);
-    fputs("</main>\n</body>\n</html>\n", page->file);
+    fputs("</main>\n", page->file);
+    if (status == LOCUS_OK)
+        status = lab_page_data(page, error);
+    lab_page_run(page);
+    fputs("</body>\n</html>\n", page->file);
     return status;
 }
 

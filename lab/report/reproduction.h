@@ -155,6 +155,9 @@ const char *lab_reproduction_variant(const lab_reproduction_column *column);
 /* The first spec of a row: of the first column that has one. */
 const char *lab_reproduction_row_encoding(const lab_reproduction *table, size_t row, char encoding[LAB_SPEC_SIZE]);
 
+/* "Trees (Table 2) at budget quick". */
+void lab_reproduction_title(const lab_reproduction *table, char *text, size_t size);
+
 /* "algebraic (tree), no decay": a row's name, which says of an ablation what it varies. */
 void lab_reproduction_row_name(const lab_reproduction *table, size_t row, char *text, size_t size);
 

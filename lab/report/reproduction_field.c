@@ -98,6 +98,10 @@ bool lab_reproduction_begins(const lab_reproduction *table, size_t row, size_t c
     return first;
 }
 
+void lab_reproduction_title(const lab_reproduction *table, char *text, size_t size) {
+    snprintf(text, size, "%s at budget %s", table->title, table->budget);
+}
+
 void lab_reproduction_row_name(const lab_reproduction *table, size_t row, char *text, size_t size) {
     const lab_scheme *scheme = &table->columns[0].rows[row];
     const char *varied = !scheme->orthogonal                     ? ""

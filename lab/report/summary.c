@@ -5,6 +5,7 @@
 
 #include "io/fail.h"
 #include "io/json.h"
+#include "report/encoding_colour.h"
 #include "report/published.h"
 #include "report/summary_parts.h"
 
@@ -176,39 +177,13 @@ static void order_rows(const lab_summary *summary, lab_summary_section *section)
     }
 }
 
-static lab_summary_row *row_of(const lab_summary_section *section, const char *encoding) {
-    for (size_t i = 0; i < section->row_count; i++)
-        if (strcmp(section->rows[i].encoding, encoding) == 0)
-            return &section->rows[i];
-    return NULL;
-}
-
-/* The first colour that no encoding before it has in a section of its own; by its rank if all are taken. */
-static size_t free_colour(const lab_summary *summary, const char *encoding, size_t rank) {
-    bool taken[LAB_SUMMARY_COLOURS] = {false};
+/* An encoding looks the same in all sections. */
+static void mark_rows(lab_summary *summary) {
     for (size_t s = 0; s < summary->section_count; s++) {
-        const lab_summary_section *section = &summary->sections[s];
-        for (size_t i = 0; row_of(section, encoding) && i < section->row_count; i++)
-            if (encoding_rank(summary, section->rows[i].encoding) < rank)
-                taken[section->rows[i].colour] = true;
-    }
-    size_t colour = 0;
-    while (colour < LAB_SUMMARY_COLOURS && taken[colour])
-        colour++;
-    return colour < LAB_SUMMARY_COLOURS ? colour : rank % LAB_SUMMARY_COLOURS;
-}
-
-/* One colour for an encoding in all sections, in order of rank. */
-static void colour_rows(lab_summary *summary) {
-    for (size_t i = 0, rank = 0; i < summary->run_count; i++) {
-        const char *encoding = summary->runs[i].encoding;
-        if (encoding_rank(summary, encoding) != rank)
-            continue; /* it came before */
-        const size_t colour = free_colour(summary, encoding, rank++);
-        for (size_t s = 0; s < summary->section_count; s++) {
-            lab_summary_row *row = row_of(&summary->sections[s], encoding);
-            if (row)
-                row->colour = colour;
+        for (size_t i = 0; i < summary->sections[s].row_count; i++) {
+            lab_summary_row *row = &summary->sections[s].rows[i];
+            row->colour = lab_encoding_colour(row->encoding);
+            row->mark = encoding_rank(summary, row->encoding);
         }
     }
 }
@@ -240,7 +215,7 @@ locus_status lab_summary_create(lab_summary *summary, lab_store *store, const la
     if (status == LOCUS_OK)
         status = sort_runs(summary, error);
     if (status == LOCUS_OK)
-        colour_rows(summary);
+        mark_rows(summary);
     for (size_t i = 0; i < summary->section_count && status == LOCUS_OK; i++) {
         order_rows(summary, &summary->sections[i]);
         status = lab_summary_score_section(&summary->sections[i], store, error);

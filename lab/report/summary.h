@@ -12,7 +12,6 @@
 
 #define LAB_SUMMARY_MAX_LENGTHS 16
 #define LAB_SUMMARY_MAX_BINS 32
-#define LAB_SUMMARY_COLOURS 8
 
 /* Trees of one depth, or of so many nodes. */
 typedef struct lab_summary_bin {
@@ -32,7 +31,8 @@ typedef struct lab_summary_bin_score {
 
 typedef struct lab_summary_row {
     const char *encoding;
-    size_t colour;    /* below LAB_SUMMARY_COLOURS, the same for an encoding in all sections of the summary */
+    size_t colour;    /* of the encoding, everywhere: lab_encoding_colour() */
+    size_t mark;      /* its number in the summary: dash and markers of its lines, the same in all sections */
     size_t run_count; /* all of them, finished or not */
     const lab_run **runs;
     size_t done; /* finished */

@@ -1,27 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a section's numbers separate, and text that is escaped. */
-#include "io/printable.h"
+/* What a section's numbers separate. */
 #include "report/page.h"
-
-#include <string.h>
-
-static const char *entity_of(char c) {
-    return c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : NULL;
-}
-
-void lab_page_text(lab_page *page, const char *text) {
-    const char *end = text + strlen(text);
-    for (size_t length; text < end; text += length) {
-        bool shown;
-        length = lab_printable_at(text, (size_t)(end - text), &shown);
-        if (entity_of(*text) != NULL)
-            fputs(entity_of(*text), page->file);
-        else if (shown || *text == '\n' || *text == '\t')
-            fwrite(text, 1, length, page->file);
-        else
-            fputc('?', page->file);
-    }
-}
 
 bool lab_page_has_scores(const lab_summary_section *section) {
     for (size_t i = 0; i < section->row_count; i++)

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Charts of a page: an SVG that takes its colours from the page (--axis, --grid, --text, --c0 …), and the same numbers
+ * as JSON for the page's script. Each series has a dash and markers of its own besides its colour, at other places than
+ * its neighbours', so that lines are told apart without colour and where they lie on each other. */
+#ifndef LAB_CHART_H
+#define LAB_CHART_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <locus/status.h>
+
+typedef struct lab_series {
+    const char *name;
+    size_t colour; /* below LAB_COLOURS */
+    size_t mark;   /* dash and markers; the page's legend switches series of the same mark together */
+    size_t count;
+    const double *x, *y;      /* x ascending */
+    const double *low, *high; /* of a band, or of error bars with `points`; NULL: none */
+    bool points;              /* markers at every point */
+    bool reference;           /* grey, thin and unmarked, for comparison */
+} lab_series;
+
+typedef struct lab_chart {
+    const char *id; /* unique in the page: letters, digits, underscores */
+    const char *title, *x_label, *y_label;
+    size_t width, height;
+    double x_low, x_high, y_low, y_high; /* x_low == x_high: chosen by the data; y likewise */
+    bool log_y;                          /* with ticks at 1, 2, 5 of every decade; what is not positive is left out */
+    bool whole_x;                        /* ticks at whole numbers only */
+    bool dodge;                          /* series are drawn side by side, so that their bars do not cover each other */
+    const char *const *x_names;          /* at 0, 1, 2, … instead of numbers, '\n' between two lines; NULL: numbers */
+    size_t x_name_count;
+    const lab_series *series;
+    size_t series_count;
+} lab_chart;
+
+/* Draws into `page`, and the numbers behind it, unless there are none. MEMORY only. */
+locus_status lab_chart_draw(const lab_chart *chart, FILE *page, locus_error *error);
+
+/* A piece of line as series of a mark and a colour have it, for legends: an SVG. */
+void lab_chart_swatch(FILE *page, size_t colour, size_t mark);
+/* The same of a series for comparison. */
+void lab_chart_reference_swatch(FILE *page);
+
+#endif
