@@ -279,7 +279,7 @@ static void page_is_whole(void **state) {
                                          "words of length N(16, 1.6) over 20 symbols",
                                          "length 32",
                                          "var(--c3)",
-                                         "<td data-value=\"1.5\">1.5 s",
+                                         "<td data-value=\"10\">10.0 s",
                                          "default-src 'none'"};
     for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
         if (!strstr(html, inside[i]))
