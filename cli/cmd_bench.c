@@ -80,10 +80,11 @@ static cJSON *new_entry(const bench *b, const char *what, const char *encoding) 
     return entry;
 }
 
-static void cell_time(cli_table *table, const measurement *m) {
+static void cell_time(lab_table *table, const measurement *m) {
     double unit = m->best < 1 ? 1e3 : 1;
-    cli_table_cell(table, "%.3g %s", unit * m->best, unit > 1 ? "ms" : "s");
-    cli_table_cell(table, "+%.0f %%", 100 * (m->median / m->best - 1));
+    const double above = 100 * (m->median / m->best - 1);
+    lab_table_number(table, m->best, "%.3g %s", unit * m->best, unit > 1 ? "ms" : "s");
+    lab_table_number(table, above, "+%.0f %%", above);
 }
 
 /* ---- an encoding on one sequence ---- */
@@ -192,7 +193,7 @@ static locus_status call_negate(void *context, locus_error *error) {
     return LOCUS_OK;
 }
 
-static void report_apply(const bench *b, cli_table *table, const char *name, const apply_job *job, const measurement *m,
+static void report_apply(const bench *b, lab_table *table, const char *name, const apply_job *job, const measurement *m,
                          double floor) {
     double rate = 8.0 * (double)job->elements / m->best;
     if (b->list) {
@@ -202,20 +203,20 @@ static void report_apply(const bench *b, cli_table *table, const char *name, con
         cJSON_AddNumberToObject(entry, "bytes_per_second", rate);
         return;
     }
-    cli_table_cell(table, "%s", name);
+    lab_table_cell(table, "%s", name);
     cell_time(table, m);
-    cli_table_cell(table, "%.1f", 1e-9 * rate);
-    cli_table_cell(table, "%.0f %%", 100 * floor / m->best);
+    lab_table_number(table, 1e-9 * rate, "%.1f", 1e-9 * rate);
+    lab_table_number(table, 100 * floor / m->best, "%.0f %%", 100 * floor / m->best);
 }
 
 static int bench_apply(bench *b) {
-    static const char *const heads[] = {"apply", ">fastest", ">median", ">GB/s", ">of in-place bandwidth"};
+    static const char *const heads[] = {"apply", ">fastest|s", ">median|% above", ">GB/s", ">of in-place bandwidth|%"};
     const size_t tokens = (size_t)cli_integer(b->arguments, "tokens"),
                  least = (size_t)cli_integer(b->arguments, "repeat");
     const int64_t sizes[3] = {(int64_t)tokens, (int64_t)b->shape.heads, (int64_t)b->shape.head_dim};
     apply_job job = {.elements = tokens * b->shape.heads * b->shape.head_dim};
     float *data = draw(job.elements, 0);
-    cli_table *table = cli_table_create(heads, 5);
+    lab_table *table = lab_table_create(heads, 5);
     measurement floor = {0}, m;
     job.x = locus_tensor_view(data, LOCUS_FLOAT32, 3, sizes);
     int status = data ? measure(call_negate, &job, least, &floor) : cli_failure("out of memory for %zu tokens", tokens);
@@ -237,11 +238,12 @@ static int bench_apply(bench *b) {
         subject_close(&s);
     }
     if (status == 0 && !b->list) {
-        cli_print("operators on %zu tokens, %zu heads of %zu, float32, in place\n", tokens, b->shape.heads,
-                  b->shape.head_dim);
-        cli_table_print(table, stdout);
+        cli_say("operators on %zu tokens, %zu heads of %zu, float32, in place\n", tokens, b->shape.heads,
+                b->shape.head_dim);
+        cli_table_print(table);
+    } else {
+        lab_table_free(table);
     }
-    cli_table_free(table);
     locus_release(data, job.elements * sizeof *data);
     return status;
 }
@@ -312,7 +314,7 @@ static void attention_close(attention_job *job, const bench *b, size_t tokens) {
         locus_release(job->workspace[pass].data, job->workspace[pass].bytes);
 }
 
-static int bench_attention_one(bench *b, cli_table *table, const char *spec, size_t tokens) {
+static int bench_attention_one(bench *b, lab_table *table, const char *spec, size_t tokens) {
     const size_t least = (size_t)cli_integer(b->arguments, "repeat");
     measurement forward = {0}, backward = {0};
     attention_job job = {0};
@@ -330,13 +332,14 @@ static int bench_attention_one(bench *b, cli_table *table, const char *spec, siz
         add_json(entry, "backward", &backward);
     } else if (status == 0) {
         char size[32];
-        cli_table_cell(table, "%s", spec);
-        cli_table_cell(table, "%zu", tokens);
+        lab_table_cell(table, "%s", spec);
+        lab_table_number(table, (double)tokens, "%zu", tokens);
         cell_time(table, &forward);
-        cli_table_cell(table, "%.0f", 1e-9 * work / forward.best);
+        lab_table_number(table, 1e-9 * work / forward.best, "%.0f", 1e-9 * work / forward.best);
         cell_time(table, &backward);
-        cli_table_cell(table, "%.0f", 2.5e-9 * work / backward.best);
-        cli_table_cell(table, "%s", cli_format_bytes(size, sizeof size, (double)job.workspace[1].bytes));
+        lab_table_number(table, 2.5e-9 * work / backward.best, "%.0f", 2.5e-9 * work / backward.best);
+        lab_table_number(table, (double)job.workspace[1].bytes, "%s",
+                         cli_format_bytes(size, sizeof size, (double)job.workspace[1].bytes));
     }
     attention_close(&job, b, tokens);
     subject_close(&s);
@@ -344,20 +347,28 @@ static int bench_attention_one(bench *b, cli_table *table, const char *spec, siz
 }
 
 static int bench_attention(bench *b) {
-    static const char *const heads[] = {"attention", ">tokens", ">forward", ">median",   ">GFLOP/s",
-                                        ">backward", ">median", ">GFLOP/s", ">workspace"};
+    static const char *const heads[] = {"attention",
+                                        ">tokens",
+                                        ">forward|s",
+                                        ">median|% above forward",
+                                        ">GFLOP/s",
+                                        ">backward|s",
+                                        ">median|% above backward",
+                                        ">GFLOP/s|backward",
+                                        ">workspace|bytes"};
     const int64_t *lengths;
     size_t count;
     int status = cli_list_integers(b->arguments, "lengths", 1, 1 << 20, &lengths, &count);
-    cli_table *table = cli_table_create(heads, 9);
+    lab_table *table = lab_table_create(heads, 9);
     for (size_t i = 0; i < b->encoding_count && status == 0; i++)
         for (size_t j = 0; j < count && status == 0; j++)
             status = bench_attention_one(b, table, b->encodings[i], (size_t)lengths[j]);
     if (status == 0 && !b->list) {
-        cli_print("causal attention, one sequence, %zu heads of %zu, float32\n", b->shape.heads, b->shape.head_dim);
-        cli_table_print(table, stdout);
+        cli_say("causal attention, one sequence, %zu heads of %zu, float32\n", b->shape.heads, b->shape.head_dim);
+        cli_table_print(table);
+    } else {
+        lab_table_free(table);
     }
-    cli_table_free(table);
     return status;
 }
 
@@ -375,7 +386,7 @@ static locus_status call_step(void *context, locus_error *error) {
     return lab_model_train(job->model, &job->batch, 0, job->step++, &score, error);
 }
 
-static int bench_step_one(bench *b, cli_table *table, const char *spec, lab_train_config *config) {
+static int bench_step_one(bench *b, lab_table *table, const char *spec, lab_train_config *config) {
     locus_error error = {.offset = -1};
     lab_dataset set = {0};
     step_job job = {0};
@@ -404,11 +415,11 @@ static int bench_step_one(bench *b, cli_table *table, const char *spec, lab_trai
             cJSON_AddNumberToObject(entry, "tokens_per_second", tokens / m.best);
             cJSON_AddNumberToObject(entry, "arena_bytes", (double)lab_model_arena_bytes(job.model));
         } else {
-            cli_table_cell(table, "%s", spec);
+            lab_table_cell(table, "%s", spec);
             cell_time(table, &m);
-            cli_table_cell(table, "%s", cli_format_count(speed, sizeof speed, tokens / m.best));
-            cli_table_cell(table, "%s",
-                           cli_format_bytes(arena, sizeof arena, (double)lab_model_arena_bytes(job.model)));
+            lab_table_number(table, tokens / m.best, "%s", cli_format_count(speed, sizeof speed, tokens / m.best));
+            lab_table_number(table, (double)lab_model_arena_bytes(job.model), "%s",
+                             cli_format_bytes(arena, sizeof arena, (double)lab_model_arena_bytes(job.model)));
         }
     }
     lab_model_destroy(&job.model);
@@ -417,24 +428,26 @@ static int bench_step_one(bench *b, cli_table *table, const char *spec, lab_trai
 }
 
 static int bench_step(bench *b) {
-    static const char *const heads[] = {"training step", ">fastest", ">median", ">tokens/s", ">activations"};
+    static const char *const heads[] = {"training step", ">fastest|s", ">median|% above", ">tokens/s",
+                                        ">activations|bytes"};
     locus_error error = {.offset = -1};
     lab_train_config config;
     if (lab_train_config_budget(&config, lab_task_find("copy"), cli_text(b->arguments, "budget"), LAB_SETUP_PAPER,
                                 &error) != LOCUS_OK)
         return cli_error(&error);
-    cli_table *table = cli_table_create(heads, 5);
+    lab_table *table = lab_table_create(heads, 5);
     int status = 0;
     for (size_t i = 0; i < b->encoding_count && status == 0; i++)
         status = bench_step_one(b, table, b->encodings[i], &config);
     if (status == 0 && !b->list) {
-        cli_print("forward and backward of a batch, budget %s: dimension %zu, %zu + %zu layers, %zu samples of mean "
-                  "length %g\n",
-                  config.budget, config.model.dim, config.model.encoder_layers, config.model.decoder_layers,
-                  config.batch, config.data.length_mean);
-        cli_table_print(table, stdout);
+        cli_say("forward and backward of a batch, budget %s: dimension %zu, %zu + %zu layers, %zu samples of mean "
+                "length %g\n",
+                config.budget, config.model.dim, config.model.encoder_layers, config.model.decoder_layers, config.batch,
+                config.data.length_mean);
+        cli_table_print(table);
+    } else {
+        lab_table_free(table);
     }
-    cli_table_free(table);
     return status;
 }
 
@@ -494,12 +507,12 @@ static int run(cli_arguments *arguments) {
         cJSON_AddNumberToObject(root, "threads", (double)locus_threads());
         b.list = cJSON_AddArrayToObject(root, "measurements");
     } else {
-        cli_print("%s kernels, %zu threads; fastest call, and how far the median lies above it\n",
-                  locus_isa_name(locus_cpu_isa()), locus_threads());
+        cli_say("%s kernels, %zu threads; fastest call, and how far the median lies above it\n",
+                locus_isa_name(locus_cpu_isa()), locus_threads());
     }
     for (size_t i = 0; i < 3 && status == 0; i++) {
         if (!wanted || strcmp(wanted, parts[i].name) == 0) {
-            fputs(json ? "" : "\n", stdout);
+            cli_say("\n");
             status = parts[i].run(&b);
         }
     }
@@ -525,7 +538,7 @@ const cli_command cli_command_bench = {
     .operands = "[apply|attention|step]",
     .details = "Without a word: all three.",
     .examples = "locus bench attention --lengths 1024,4096 --encodings 'rope,algebraic(group=seq)'\n",
-    .shared = CLI_JSON | CLI_THREADS,
+    .shared = CLI_JSON | CLI_FORMAT | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,
 };

@@ -18,19 +18,18 @@ static const char *verdict(const cli_law *law) {
 }
 
 static void print_table(const cli_laws *laws) {
-    static const char *const heads[] = {"law", "", ">error", ">at most", "promised", "verdict"};
-    cli_table *table = cli_table_create(heads, sizeof heads / sizeof *heads);
+    static const char *const heads[] = {"law", "|meaning", ">error", ">at most", "promised", "verdict"};
+    lab_table *table = lab_table_create(heads, sizeof heads / sizeof *heads);
     for (size_t i = 0; i < laws->count; i++) {
         const cli_law *law = &laws->items[i];
-        cli_table_cell(table, "%s", law->name);
-        cli_table_cell(table, "%s", law->meaning);
-        cli_table_cell(table, "%.2g", law->error);
-        cli_table_cell(table, "%.2g", law->tolerance);
-        cli_table_cell(table, "%s", law->promised ? "yes" : "no");
-        cli_table_cell(table, "%s", verdict(law));
+        lab_table_cell(table, "%s", law->name);
+        lab_table_cell(table, "%s", law->meaning);
+        lab_table_number(table, law->error, "%.2g", law->error);
+        lab_table_number(table, law->tolerance, "%.2g", law->tolerance);
+        lab_table_cell(table, "%s", law->promised ? "yes" : "no");
+        lab_table_cell(table, "%s", verdict(law));
     }
-    cli_table_print(table, stdout);
-    cli_table_free(table);
+    cli_table_print(table);
 }
 
 /* {"spec": "…", "laws": {"homomorphism": {"error": x, "promised": true, "holds": true}, …}} */
@@ -110,7 +109,7 @@ const cli_command cli_command_check = {
     .examples = "locus check 'algebraic(group=tree:2)'\n"
                 "locus check 'algebraic(group=seq*cycle:6, generator=cayley, decay=0.98)' --heads 4 --json\n"
                 "locus check 'liere(group=grid:2)'\n",
-    .shared = CLI_JSON | CLI_THREADS,
+    .shared = CLI_JSON | CLI_FORMAT | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,
 };

@@ -178,9 +178,9 @@ static int print_summary(cli_arguments *arguments, const lab_summary *summary, c
             cJSON_AddStringToObject(root, "page", page);
         return cli_json_print(root);
     }
-    cli_comparison_print(summary, stdout);
+    cli_comparison_print(summary);
     if (page != NULL)
-        cli_print("\npage: %s\n", page);
+        cli_say("\npage: %s\n", page);
     return 0;
 }
 
@@ -281,7 +281,7 @@ const cli_command cli_command_compare = {
         "locus compare --task copy,reverse --encodings 'sinusoidal,rope,algebraic(group=seq, decay=0.98)' --seeds 3\n"
         "locus compare --task copy --budget quick --seeds 3 --embedding-init both --jobs 2 --threads 1\n"
         "locus compare --task tree-copy,tree-reorder --order depth --budget quick --seeds 3 --jobs 2 --threads 1\n",
-    .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
+    .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,
 };

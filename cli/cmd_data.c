@@ -344,7 +344,7 @@ const cli_command cli_command_data_inspect = {
     .examples = "locus data inspect reverse --length 24\nlocus data inspect tree-c3 --depth 3\n"
                 "locus data inspect substring-search --show 1\n"
                 "locus data inspect copy.jsonl --json\nlocus data inspect cifar10\n",
-    .shared = CLI_JSON,
+    .shared = CLI_JSON | CLI_FORMAT,
     CLI_OPTIONS(inspect_options),
     .run = run_inspect,
 };

@@ -59,9 +59,9 @@ static void draw_bar(const meter *now, const char *text, uint64_t done, uint64_t
     size_t columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
     char line[512];
     snprintf(line, sizeof line, "%s: %s ▕%s▏ %s", now->name, now->phase, bar, text);
-    if (total == 0 || cli_width(line) >= columns)
+    if (total == 0 || lab_text_width(line) >= columns)
         snprintf(line, sizeof line, "%s %s", now->phase, text);
-    fprintf(stderr, "\r%.*s\033[K", cli_width(line) < columns ? (int)strlen(line) : (int)columns - 1, line);
+    fprintf(stderr, "\r%.*s\033[K", lab_text_width(line) < columns ? (int)strlen(line) : (int)columns - 1, line);
     fflush(stderr);
 }
 

@@ -88,7 +88,7 @@ static void print_line(const char *head, const char *text) {
 static void print_options(const locus_encoding_info *info) {
     size_t names = sizeof "option" - 1, defaults = sizeof "default" - 1;
     for (size_t i = 0; i < info->option_count; i++) {
-        const size_t name = cli_width(info->options[i].name), initial = cli_width(info->options[i].initial);
+        const size_t name = lab_text_width(info->options[i].name), initial = lab_text_width(info->options[i].initial);
         names = name > names ? name : names;
         defaults = initial > defaults ? initial : defaults;
     }
@@ -100,7 +100,7 @@ static void print_options(const locus_encoding_info *info) {
         char text[512];
         snprintf(text, sizeof text, "%s — %s", option->values, option->meaning);
         cli_print("  %-*s  %s", (int)names, option->name, initial);
-        cli_print_wrapped(text, 4 + names + cli_width(initial), indent);
+        cli_print_wrapped(text, 4 + names + lab_text_width(initial), indent);
     }
 }
 
@@ -113,6 +113,31 @@ static void print_entry(const locus_encoding_info *info) {
     print_line("source", info->source[0] ? info->source : "—");
     if (info->option_count > 0)
         print_options(info);
+}
+
+/* Of all encodings a row for each, of one its options. */
+static void print_table(const char *name) {
+    static const char *const of_all[] = {"encoding", "acts on", "learned", "source", "summary"};
+    static const char *const of_one[] = {"option", "default", "values", "meaning"};
+    lab_table *table = name ? lab_table_create(of_one, 4) : lab_table_create(of_all, 5);
+    const locus_encoding_info *info;
+    char text[128];
+    for (size_t i = 0; (info = locus_encoding_registry_at(i)) != NULL; i++) {
+        for (size_t k = 0; name && strcmp(name, info->name) == 0 && k < info->option_count; k++) {
+            lab_table_cell(table, "%s", info->options[k].name);
+            lab_table_cell(table, "%s", info->options[k].initial);
+            lab_table_cell(table, "%s", info->options[k].values);
+            lab_table_cell(table, "%s", info->options[k].meaning);
+        }
+        if (!name) {
+            lab_table_cell(table, "%s", info->name);
+            lab_table_cell(table, "%s", site_list(info->sites, text, sizeof text));
+            lab_table_cell(table, "%s", info->learned[0] ? info->learned : "nothing");
+            lab_table_cell(table, "%s", info->source);
+            lab_table_cell(table, "%s", info->summary);
+        }
+    }
+    cli_table_print(table);
 }
 
 static int unknown(const char *name) {
@@ -137,7 +162,7 @@ static int run(cli_arguments *arguments) {
             continue;
         if (json) {
             cJSON_AddItemToArray(list, entry_json(info));
-        } else {
+        } else if (cli_form == LAB_TABLE_TEXT) {
             fputs(found ? "\n" : "", stdout);
             print_entry(info);
         }
@@ -152,6 +177,8 @@ static int run(cli_arguments *arguments) {
         cJSON_Delete(list);
         list = only;
     }
+    if (!json && cli_form != LAB_TABLE_TEXT)
+        print_table(name);
     return json ? cli_json_print(list) : 0;
 }
 
@@ -163,6 +190,6 @@ const cli_command cli_command_encodings = {
         "An encoding is written name(option=value, …); several are joined with +, as in 'rope + alibi'. Models whose "
         "layers differ take a pattern: '3*rope / none' is three layers of one, one of the other, and again.",
     .examples = "locus encodings rope\n",
-    .shared = CLI_JSON,
+    .shared = CLI_JSON | CLI_FORMAT,
     .run = run,
 };

@@ -82,16 +82,16 @@ static int print(const lab_run *trained, const result *results, size_t count) {
     const lab_task_kind kind = lab_task_find(trained->task)->kind;
     const cli_score_column *columns;
     const size_t column_count = cli_eval_columns(kind, &columns);
-    cli_print("%s (%s)\n", trained->name, lab_run_state_name(trained->state));
-    cli_table *table = cli_score_table(first, 2, columns, column_count);
+    cli_say("%s (%s)\n", trained->name, lab_run_state_name(trained->state));
+    lab_table *table = cli_score_table(first, 2, columns, column_count);
+    lab_table_title(table, "%s", trained->name);
     for (size_t i = 0; i < count; i++) {
-        cli_table_cell(table, "%s", results[i].set);
-        cli_table_cell(table, "%zu", results[i].outcome.score.samples);
+        lab_table_cell(table, "%s", results[i].set);
+        lab_table_number(table, (double)results[i].outcome.score.samples, "%zu", results[i].outcome.score.samples);
         for (size_t c = 0; c < column_count; c++)
             cli_score_cell(table, &columns[c], value_of(&results[i].outcome, columns[c].name));
     }
-    cli_table_print(table, stdout);
-    cli_table_free(table);
+    cli_table_print(table);
     return 0;
 }
 
@@ -221,7 +221,7 @@ const cli_command cli_command_eval = {
     .examples = "locus eval copy-rope-smoke-s0 --lengths 16,32,64\n"
                 "locus eval tree-copy-depth-rope --depths 5,7\n"
                 "locus eval cifar10-algebraic frog.png\n",
-    .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
+    .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* locus report: the runs of a store as a page (HTML) or as JSON. */
 #include "command.h"
+#include "comparison_table.h"
 #include "output.h"
 #include "report/report.h"
 #include "store_argument.h"
@@ -14,17 +15,21 @@ static int write_page(const cli_arguments *arguments, const cli_store *store, co
                                         .folder = store->folder};
     if (lab_report_write(store->store, &options, path, &error) != LOCUS_OK)
         return cli_error(&error);
-    if (!cli_quiet && !cli_flag(arguments, "json"))
-        cli_print("%s\n", path);
+    if (!cli_quiet)
+        cli_say("%s\n", path);
     return 0;
 }
 
-static int print_json(lab_store *store, const lab_summary_filter *filter) {
+static int print(lab_store *store, const lab_summary_filter *filter) {
     locus_error error = {.offset = -1};
     lab_summary summary;
     if (lab_summary_create(&summary, store, filter, &error) != LOCUS_OK)
         return cli_error(&error);
-    int status = cli_json_print(lab_summary_json(&summary));
+    int status = 0;
+    if (cli_form == LAB_TABLE_JSON)
+        status = cli_json_print(lab_summary_json(&summary));
+    else
+        cli_comparison_print(&summary);
     lab_summary_free(&summary);
     return status;
 }
@@ -38,9 +43,9 @@ static int run(cli_arguments *arguments) {
                                        .budget = cli_text(arguments, "budget"),
                                        .setup = cli_text(arguments, "setup"),
                                        .embedding_init = cli_text(arguments, "embedding-init")};
-    bool json = cli_flag(arguments, "json");
-    status = json ? print_json(store.store, &filter) : 0;
-    if (status == 0 && (!json || cli_given_by_user(arguments, "output")))
+    const bool prints = cli_given_by_user(arguments, "format") || cli_flag(arguments, "json");
+    status = prints ? print(store.store, &filter) : 0;
+    if (status == 0 && (!prints || cli_given_by_user(arguments, "output")))
         status = write_page(arguments, &store, &filter);
     cli_store_close(&store);
     return status;
@@ -61,9 +66,10 @@ const cli_command cli_command_report = {
     .summary = "writes a page with tables, curves, cost and score kernels",
     .operands = "",
     .details = "One self-contained HTML file without scripts. Runs of different tasks, budgets, set-ups or embedding "
-               "initialisations never share a table. --json prints the numbers instead; with -o it does both.",
+               "initialisations never share a table. --format prints the tables instead, and --json all numbers; with "
+               "-o it does both.",
     .examples = "locus report --task copy -o copy.html\n",
-    .shared = CLI_JSON | CLI_QUIET,
+    .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET,
     CLI_OPTIONS(options),
     .run = run,
 };

@@ -207,8 +207,8 @@ static int print(const reproduce *job, const lab_findings *findings) {
         return cli_json_print(root);
     }
     cli_reproduce_print(&view, stdout);
-    cli_print("\nwritten: %s%s%s%s%s\n", job->markdown, job->page != NULL ? ", " : "",
-              job->page != NULL ? job->page : "", job->runs != NULL ? ", " : "", job->runs != NULL ? job->runs : "");
+    cli_say("\nwritten: %s%s%s%s%s\n", job->markdown, job->page != NULL ? ", " : "", job->page != NULL ? job->page : "",
+            job->runs != NULL ? ", " : "", job->runs != NULL ? job->runs : "");
     return 0;
 }
 
@@ -300,18 +300,19 @@ static int list(reproduce *job) {
         cli_store_close(&store);
         return status;
     }
-    cli_table *table = cli_table_create(heads, sizeof heads / sizeof *heads);
+    lab_table *table = lab_table_create(heads, sizeof heads / sizeof *heads);
     int status = 0;
     for (size_t i = 0; status == 0 && i < job->cells.count; i++) {
         char state[80];
         status = describe(store.store, &job->cells.cells[i], state, sizeof state);
-        cli_table_cell(table, "%s", job->cells.cells[i].label);
-        cli_table_cell(table, "%s", job->cells.cells[i].encoding);
-        cli_table_cell(table, "%s", state);
+        lab_table_cell(table, "%s", job->cells.cells[i].label);
+        lab_table_cell(table, "%s", job->cells.cells[i].encoding);
+        lab_table_cell(table, "%s", state);
     }
     if (status == 0)
-        cli_table_print(table, stdout);
-    cli_table_free(table);
+        cli_table_print(table);
+    else
+        lab_table_free(table);
     cli_store_close(&store);
     return status;
 }
@@ -458,7 +459,7 @@ const cli_command cli_command_reproduce = {
                 "locus reproduce listops --budget quick --columns digit\n"
                 "locus reproduce --from docs/results/table1-quick.json -o table1.html\n"
                 "locus reproduce --from docs/results/table1-quick.json --check\n",
-    .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
+    .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* locus runs: lists the store, shows one run, deletes runs, writes them as JSON and takes such files in. */
+/* locus runs: lists the store; shows, compares, renames, deletes runs; has them leave the house and come back. */
 #include "command.h"
 #include "io/printable.h"
 #include "output.h"
+#include "runs_edit.h"
 #include "runs_file.h"
 #include "store_argument.h"
 #include "train/checkpoint.h"
@@ -12,68 +13,67 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- list ---- */
 
-/* *accuracy on the test set: NaN if there is none yet. */
-static locus_status test_accuracy(const cli_store *store, const lab_run *run, double *accuracy, locus_error *error) {
-    lab_final *finals;
-    size_t count;
-    *accuracy = (double)NAN;
-    const locus_status status = lab_store_finals(store->store, run->id, &finals, &count, error);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(finals[i].set, "test") == 0 && strcmp(finals[i].name, "accuracy") == 0)
-            *accuracy = finals[i].value;
-    free(finals);
-    return status;
+/* Of the configuration the list shows what is named here, if it is not what it is without a word: of 10,000 runs reading
+ * all that text would take longer than anything else. */
+static bool says_more(const char *config) {
+    static const char *const names[] = {"\"order\"", "\"asked\"", "\"position_scale\"", "\"logit_scale\""};
+    bool says = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        says = says || strstr(config, names[i]) != NULL;
+    return says;
+}
+
+static bool read_config(const lab_run *run, lab_train_config *config) {
+    *config = (lab_train_config){.task = run->task};
+    return !says_more(run->config) || lab_config_parse(config, run->config, run, run->name, NULL) == LOCUS_OK;
 }
 
 /* Trees with their order, "tree-copy depth", expressions with what is asked. */
-static void add_task(cli_table *table, const lab_run *run, const lab_train_config *config) {
+static void add_task(lab_table *table, const lab_run *run, const lab_train_config *config) {
     const char *variant = config != NULL ? lab_config_variant(config) : "";
-    cli_table_cell(table, "%s%s%s", run->task, *variant != '\0' ? " " : "", variant);
+    lab_table_cell(table, "%s%s%s", run->task, *variant != '\0' ? " " : "", variant);
 }
 
 /* How token embeddings begin, and what is not 1 of the scales beside them. */
-static void add_embedding(cli_table *table, const lab_run *run, const lab_train_config *config) {
+static void add_embedding(lab_table *table, const lab_run *run, const lab_train_config *config) {
     const lab_task *task = lab_task_find(run->task);
     if (task != NULL && task->kind == LAB_TASK_IMAGES) { /* these have no embedding */
-        cli_table_cell(table, "–");
+        lab_table_none(table);
         return;
     }
     const bool positions = config != NULL && config->model.position_scale == LAB_POSITIONS_SQRT_DIM;
     const bool logits = config != NULL && config->model.logit_scale == LAB_LOGITS_INVERSE_SQRT_DIM;
-    cli_table_cell(table, "%s%s%s", run->embedding_init, positions ? ", positions ×√D" : "",
+    lab_table_cell(table, "%s%s%s", run->embedding_init, positions ? ", positions ×√D" : "",
                    logits ? ", logits /√D" : "");
 }
 
-static int add_row(cli_table *table, const cli_store *store, const lab_run *run) {
+static void add_row(lab_table *table, const lab_run *run, double accuracy) {
     char seconds[32], peak[32];
-    double accuracy;
-    locus_error error;
-    if (test_accuracy(store, run, &accuracy, &error) != LOCUS_OK)
-        return cli_error(&error);
     lab_train_config config;
-    const bool read = lab_config_parse(&config, run->config, run, run->name, &error) == LOCUS_OK;
-    cli_table_cell(table, "%" PRId64, run->id);
+    const bool read = read_config(run, &config);
+    lab_table_number(table, (double)run->id, "%" PRId64, run->id);
     add_task(table, run, read ? &config : NULL);
-    cli_table_cell(table, "%s", run->encoding);
-    cli_table_cell(table, "%s", run->budget);
-    cli_table_cell(table, "%s", run->setup);
+    lab_table_cell(table, "%s", run->encoding);
+    lab_table_cell(table, "%s", run->budget);
+    lab_table_cell(table, "%s", run->setup);
     add_embedding(table, run, read ? &config : NULL);
-    cli_table_cell(table, "%" PRIu64, run->seed);
-    cli_table_cell(table, "%s", run->imported ? "imported" : lab_run_state_name(run->state));
-    cli_table_cell(table, "%" PRIu64 "/%" PRIu64, run->steps_done, run->steps_total);
+    lab_table_number(table, (double)run->seed, "%" PRIu64, run->seed);
+    lab_table_cell(table, "%s", run->imported ? "imported" : lab_run_state_name(run->state));
+    lab_table_cell(table, "%" PRIu64 "/%" PRIu64, run->steps_done, run->steps_total);
     if (isnan(accuracy))
-        cli_table_cell(table, "–");
+        lab_table_none(table);
     else
-        cli_table_cell(table, "%.2f %%", 100 * accuracy);
-    cli_table_cell(table, "%s", cli_format_seconds(seconds, sizeof seconds, run->wall_seconds));
-    cli_table_cell(table, "%s",
-                   run->peak_bytes > 0 ? cli_format_bytes(peak, sizeof peak, (double)run->peak_bytes) : "–");
-    cli_table_cell(table, "%s", run->name);
-    return 0;
+        lab_table_number(table, 100 * accuracy, "%.2f %%", 100 * accuracy);
+    lab_table_number(table, run->wall_seconds, "%s", cli_format_seconds(seconds, sizeof seconds, run->wall_seconds));
+    if (run->peak_bytes > 0)
+        lab_table_number(table, (double)run->peak_bytes, "%s",
+                         cli_format_bytes(peak, sizeof peak, (double)run->peak_bytes));
+    else
+        lab_table_none(table);
+    lab_table_cell(table, "%s", run->name);
 }
 
 static void free_runs(lab_run *runs, size_t count) {
@@ -96,19 +96,27 @@ static int list_json(const cli_store *store, const lab_run *runs, size_t count) 
 }
 
 static int list_table(const cli_store *store, const lab_run *runs, size_t count) {
-    static const char *const heads[] = {">run",       "task",         "encoding", "budget", "set-up",
-                                        "embeddings", ">seed",        "state",    ">steps", ">test acc.",
-                                        ">time",      ">peak memory", "name"};
-    cli_table *table = cli_table_create(heads, sizeof heads / sizeof *heads);
-    int status = 0;
-    for (size_t i = 0; status == 0 && i < count; i++)
-        status = add_row(table, store, &runs[i]);
-    if (status == 0 && count > 0)
-        cli_table_print(table, stdout);
-    else if (status == 0)
+    static const char *const heads[] = {">run",  "task",  "encoding", "budget",       "set-up",  "embeddings",
+                                        ">seed", "state", ">steps",   ">test acc.|%", ">time|s", ">peak memory|bytes",
+                                        "name"};
+    locus_error error;
+    lab_run_score *scores;
+    size_t scored, at = 0;
+    if (count == 0 && cli_form == LAB_TABLE_TEXT) {
         cli_print("no runs\n");
-    cli_table_free(table);
-    return status;
+        return 0;
+    }
+    if (lab_store_scores(store->store, "test", "accuracy", &scores, &scored, &error) != LOCUS_OK)
+        return cli_error(&error);
+    lab_table *table = lab_table_create(heads, sizeof heads / sizeof *heads);
+    for (size_t i = 0; i < count; i++) { /* both are in the order of runs */
+        while (at < scored && scores[at].run < runs[i].id)
+            at++;
+        add_row(table, &runs[i], at < scored && scores[at].run == runs[i].id ? scores[at].value : (double)NAN);
+    }
+    free(scores);
+    cli_table_print(table);
+    return 0;
 }
 
 static int list(const cli_store *store, cli_arguments *arguments) {
@@ -153,66 +161,56 @@ static int show(const cli_store *store, const char *operand, bool json) {
     return root == NULL ? 1 : status;
 }
 
-/* ---- delete ---- */
+/* ---- the words ---- */
 
-/* *lock is −1 where there is no folder to lock. Fails if somebody trains the run. */
-static int lock_run(const cli_store *store, const lab_run *run, int *lock) {
-    locus_error error;
-    char *path = lab_run_path(store->folder, run->name, "lock");
-    *lock = -1;
-    if (path == NULL)
-        return cli_failure("out of memory");
-    const bool there = lab_run_has_folder(store->folder, run->name);
-    const int status = there && lab_run_lock(path, lock, &error) != LOCUS_OK ? cli_error(&error) : 0;
-    free(path);
+static int show_all(const cli_store *store, const cli_arguments *arguments) {
+    int status = 0;
+    for (size_t i = 1; status == 0 && i < arguments->operand_count; i++)
+        status = show(store, arguments->operands[i], cli_flag(arguments, "json"));
     return status;
 }
 
-static int delete_run(const cli_store *store, const char *operand) {
-    lab_run run;
-    locus_error error;
-    int lock, status = cli_store_find(store, operand, &run);
-    if (status != 0)
-        return status;
-    status = lock_run(store, &run, &lock);
-    if (status == 0 && lab_store_run_delete(store->store, run.id, &error) != LOCUS_OK) {
-        status = cli_error(&error);
-    } else if (status == 0) {
-        lab_run_remove(store->folder, run.name); /* a folder that holds more stays */
-        cli_note("deleted run %" PRId64 " (%s)", run.id, run.name);
-    }
-    if (lock >= 0)
-        close(lock);
-    lab_run_free(&run);
-    return status;
-}
+static const struct word {
+    const char *name;
+    int (*act)(const cli_store *store, const cli_arguments *arguments);
+    bool needs_run; /* at least one is named */
+} words[] = {{"show", show_all, true},       {"diff", cli_runs_diff, false},    {"rename", cli_runs_rename, false},
+             {"note", cli_runs_note, false}, {"delete", cli_runs_delete, true}, {"export", cli_runs_export, false}};
 
 static int act(const cli_store *store, cli_arguments *arguments) {
-    size_t count = arguments->operand_count;
-    if (count == 0)
+    if (arguments->operand_count == 0)
         return list(store, arguments);
-    const char *word = arguments->operands[0];
-    if (strcmp(word, "export") == 0)
-        return cli_runs_export(store, arguments);
-    bool shows = strcmp(word, "show") == 0;
-    if (!shows && strcmp(word, "delete") != 0)
-        return cli_usage_error("runs: '%s' is none of 'show', 'delete', 'export', 'import'", word);
-    if (count < 2)
-        return cli_usage_error("runs %s: which run? 'locus runs' lists them", word);
-    int status = 0;
-    for (size_t i = 1; status == 0 && i < count; i++) {
-        status = shows ? show(store, arguments->operands[i], cli_flag(arguments, "json"))
-                       : delete_run(store, arguments->operands[i]);
+    const char *name = arguments->operands[0];
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(words[i].name, name) == 0) {
+            return words[i].needs_run && arguments->operand_count < 2
+                       ? cli_usage_error("runs %s: which run? 'locus runs' lists them", name)
+                       : words[i].act(store, arguments);
+        }
     }
-    return status;
+    return cli_usage_error("runs: '%s' is none of 'show', 'diff', 'rename', 'note', 'delete', 'export', 'import'",
+                           name);
+}
+
+/* The form of a table is none of a file, and the other way round. */
+static int check_format(const cli_arguments *arguments) {
+    const char *word = arguments->operand_count > 0 ? arguments->operands[0] : "",
+               *form = cli_text(arguments, "format");
+    const bool exports = strcmp(word, "export") == 0, board = strcmp(form, "tensorboard") == 0;
+    if (!cli_given_by_user(arguments, "format"))
+        return 0;
+    if (exports && !board && strcmp(form, "csv") != 0 && strcmp(form, "json") != 0)
+        return cli_usage_error("runs export: --format %s is of tables: csv, json or tensorboard", form);
+    return exports || !board ? 0 : cli_usage_error("runs: --format tensorboard is what 'runs export' writes");
 }
 
 static int run(cli_arguments *arguments) {
     cli_store store;
     const bool imports = arguments->operand_count > 0 && strcmp(arguments->operands[0], "import") == 0;
-    if (imports)
-        return cli_runs_import(arguments);
-    int status = cli_store_open(&store, arguments, false);
+    int status = check_format(arguments);
+    if (status != 0 || imports)
+        return status ? status : cli_runs_import(arguments);
+    status = cli_store_open(&store, arguments, false);
     if (status == 0) {
         status = act(&store, arguments);
         cli_store_close(&store);
@@ -223,25 +221,36 @@ static int run(cli_arguments *arguments) {
 static const cli_option options[] = {
     {"task", 't', CLI_TEXT, "TASK", NULL, "only runs of this task", 0, 0},
     {"encoding", 'e', CLI_TEXT, "SPEC", NULL, "only runs of this encoding, written as the list shows it", 0, 0},
-    {"output", 'o', CLI_TEXT, "FILE", NULL, "export: the JSON file that is written", 0, 0},
+    {"output", 'o', CLI_TEXT, "PATH", NULL, "export: the file that is written, of tensorboard the folder", 0, 0},
+    {"format", 0, CLI_CHOICE, CLI_FORMATS "|tensorboard", NULL,
+     "how tables are printed; --json is short for json. export: json (the default), csv or tensorboard", 0, 0},
     CLI_STORE_OPTION,
 };
 
 const cli_command cli_command_runs = {
     .name = "runs",
-    .summary = "lists the runs of a store, shows or deletes some, writes them as JSON or takes such files in",
-    .operands = "[show|delete|export|import] [RUN…]",
+    .summary = "lists the runs of a store; shows, compares, renames, deletes, exports some, takes files of them in",
+    .operands = "[show|diff|rename|note|delete|export|import] [RUN…]",
     .details =
-        "'runs' lists all, 'runs show RUN' tells everything about one, 'runs delete RUN' removes its row, metrics and\n"
-        "checkpoints. RUN is a name, a unique beginning of one, or a number.\n\n"
+        "'runs' lists all, 'runs show RUN' tells everything about one, 'runs diff RUN RUN' in what configurations and "
+        "scores\n"
+        "of two differ. 'runs rename RUN NAME' changes a name, 'runs note RUN TEXT' keeps a note beside a run, "
+        "'runs delete RUN'\n"
+        "removes its row, metrics and checkpoints. RUN is a name, a unique beginning of one, or a number.\n\n"
         "'runs export -o FILE' writes finished runs, all or those that are named, as JSON: configuration, seed, "
         "version,\n"
         "scores and curves (docs/reproduction.md), no checkpoints. 'runs import FILE…' takes such files into a store, "
         "all\n"
         "of a file or nothing; what is there already is passed over. Tables and pages are made of imported runs as of\n"
-        "others; 'eval', 'generate' and new test lengths need a checkpoint, which they do not have.",
-    .examples = "locus runs --task copy\nlocus runs show 3 --json\nlocus runs delete copy-rope-smoke-s0-1a2b3c4d\n"
-                "locus runs export --task copy -o copy.json\nlocus runs import copy.json --store other/locus.db\n",
+        "others; 'eval', 'generate' and new test lengths need a checkpoint, which they do not have.\n\n"
+        "'runs export --format csv -o FILE' writes every score and every point of a curve as a line, --format "
+        "tensorboard\n"
+        "-o FOLDER event files that TensorBoard reads. docs/store.md has the store's tables, to ask in SQL.",
+    .examples = "locus runs --task copy\nlocus runs show 3 --json\nlocus runs diff 3 4\n"
+                "locus runs note 3 'the one in the talk'\n"
+                "locus runs delete copy-rope-smoke-s0-1a2b3c4d\n"
+                "locus runs export --task copy -o copy.json\nlocus runs import copy.json --store other/locus.db\n"
+                "locus runs export --format tensorboard -o board\n",
     .shared = CLI_JSON | CLI_QUIET,
     CLI_OPTIONS(options),
     .run = run,

@@ -45,19 +45,18 @@ static void print_scores(const lab_final *finals, size_t count, lab_task_kind ki
     static const char *const first[] = {"set"};
     const cli_score_column *columns;
     const size_t column_count = cli_score_columns(kind, &columns);
-    cli_table *table = cli_score_table(first, 1, columns, column_count);
+    lab_table *table = cli_score_table(first, 1, columns, column_count);
     for (size_t i = 0; i < count; i++) {
         const char *set = finals[i].set;
         if (strncmp(set, "test", 4) == 0 && (i == 0 || strcmp(set, finals[i - 1].set) != 0)) {
-            cli_table_cell(table, "%s", set);
+            lab_table_cell(table, "%s", set);
             for (size_t c = 0; c < column_count; c++)
                 cli_score_cell(table, &columns[c], cli_final(finals, count, set, columns[c].name));
         }
     }
-    cli_table_print(table, stdout);
-    cli_table_free(table);
+    cli_table_print(table);
     if (*cli_score_legend(kind) != '\0')
-        cli_print("%s\n", cli_score_legend(kind));
+        cli_say("%s\n", cli_score_legend(kind));
 }
 
 static int print_run(const cli_store *store, const lab_run *run, bool json) {
@@ -192,7 +191,7 @@ const cli_command cli_command_train = {
                 "locus train --task text --encoding rope --data data/book --budget quick\n"
                 "locus train --task listops --target parity --encoding 'algebraic(group=tree:5)' --budget quick\n"
                 "locus train --task cifar10 --encoding 'algebraic(group=grid:2)' --budget quick --data data/cifar10\n",
-    .shared = CLI_JSON | CLI_QUIET | CLI_THREADS,
+    .shared = CLI_JSON | CLI_FORMAT | CLI_QUIET | CLI_THREADS,
     CLI_OPTIONS(options),
     .run = run,
 };

@@ -5,8 +5,6 @@
 
 #include "report/summary.h"
 
-#include <stdio.h>
-
-void cli_comparison_print(const lab_summary *summary, FILE *stream);
+void cli_comparison_print(const lab_summary *summary);
 
 #endif

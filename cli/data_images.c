@@ -91,46 +91,44 @@ static int print_json(const look *at) {
 
 static void print_classes(const look *at) {
     static const char *const heads[] = {"class", ">train", ">test"};
-    cli_table *table = cli_table_create(heads, 3);
+    lab_table *table = lab_table_create(heads, 3);
     for (size_t c = 0; c < at->train->classes; c++) {
-        cli_table_cell(table, "%s", at->train->class_names[c]);
-        cli_table_cell(table, "%zu", at->train_counts[c]);
-        cli_table_cell(table, "%zu", at->test_counts[c]);
+        lab_table_cell(table, "%s", at->train->class_names[c]);
+        lab_table_number(table, (double)at->train_counts[c], "%zu", at->train_counts[c]);
+        lab_table_number(table, (double)at->test_counts[c], "%zu", at->test_counts[c]);
     }
-    cli_table_print(table, stdout);
-    cli_table_free(table);
+    cli_table_print(table);
 }
 
 static void print_channels(const look *at) {
     static const char *const heads[] = {"channel", ">mean", ">deviation"}, *const names[] = {"red", "green", "blue"};
-    cli_table *table = cli_table_create(heads, 3);
+    lab_table *table = lab_table_create(heads, 3);
     for (size_t c = 0; c < CHANNELS; c++) {
-        cli_table_cell(table, "%s", names[c]);
-        cli_table_cell(table, "%.5f", at->mean[c]);
-        cli_table_cell(table, "%.5f", at->deviation[c]);
+        lab_table_cell(table, "%s", names[c]);
+        lab_table_number(table, at->mean[c], "%.5f", at->mean[c]);
+        lab_table_number(table, at->deviation[c], "%.5f", at->deviation[c]);
     }
-    cli_table_print(table, stdout);
-    cli_table_free(table);
+    cli_table_print(table);
 }
 
 /* The classes of the first images. */
 static void print_first(const lab_images *images, const char *set, size_t shown) {
     for (size_t i = 0; i < shown && i < images->count; i++) {
         if (i == 0)
-            cli_print("\nfirst %s images:", set);
-        cli_print("%s %s", i == 0 ? "" : ",", images->class_names[images->labels[i]]);
+            cli_say("\nfirst %s images:", set);
+        cli_say("%s %s", i == 0 ? "" : ",", images->class_names[images->labels[i]]);
     }
-    fputs(shown > 0 ? "\n" : "", stdout);
+    cli_say("%s", shown > 0 ? "\n" : "");
 }
 
 static int print_text(const look *at, const cli_arguments *arguments) {
-    cli_print("%s in %s: %zu training and %zu test images (also the development set) of %zu×%zu pixels%s\n\n", at->name,
-              at->path, at->train->count, at->test->count, at->train->side, at->train->side,
-              at->published ? ", files as published" : "");
+    cli_say("%s in %s: %zu training and %zu test images (also the development set) of %zu×%zu pixels%s\n\n", at->name,
+            at->path, at->train->count, at->test->count, at->train->side, at->train->side,
+            at->published ? ", files as published" : "");
     print_classes(at);
-    putchar('\n');
+    cli_say("\n");
     print_channels(at);
-    cli_print("\nchance   %.2f %% of test images are of the most common class\n", 100 * at->chance);
+    cli_say("\nchance   %.2f %% of test images are of the most common class\n", 100 * at->chance);
     bool train = cli_choice(arguments, "set") == LAB_SET_TRAIN;
     print_first(train ? at->train : at->test, train ? "training" : "test", (size_t)cli_integer(arguments, "show"));
     return 0;

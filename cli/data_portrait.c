@@ -227,6 +227,29 @@ static const struct {
     [PROBLEMS] = {"length", "characters", "", "characters", ""},
 };
 
+static void put_spread(lab_table *table, const char *name, const char *what, const spread *found) {
+    lab_table_cell(table, "%s", name);
+    lab_table_cell(table, "%s", what);
+    lab_table_number(table, (double)found->least, "%zu", found->least);
+    lab_table_number(table, (double)found->most, "%zu", found->most);
+    lab_table_number(table, found->mean, "%.2f", found->mean);
+    lab_table_number(table, found->deviation, "%.2f", found->deviation);
+}
+
+/* What of it is a table: the terminal has it in sentences. */
+static int print_table(const portrait *of) {
+    static const char *const heads[] = {"side", "of", ">least", ">most", ">mean", ">deviation"};
+    lab_table *table = lab_table_create(heads, 6);
+    lab_table_title(table, "%s", of->of->name);
+    for (size_t i = has_inputs(of) ? 0 : 1; i < 2; i++) {
+        put_spread(table, of->sides[i].name, form_words[of->form].length, &of->sides[i].length);
+        if (of->form == TREES)
+            put_spread(table, of->sides[i].name, "depth", &of->sides[i].depth);
+    }
+    cli_table_print(table);
+    return 0;
+}
+
 static int print_portrait(const portrait *of, size_t shown) {
     int status = 0;
     const size_t samples = of->of->set->samples;
@@ -254,5 +277,7 @@ int cli_data_describe(const cli_data_subject *subject, const cli_arguments *argu
     int status = take_portrait(&of, subject);
     if (status != 0)
         return status;
+    if (cli_form != LAB_TABLE_TEXT && cli_form != LAB_TABLE_JSON)
+        return print_table(&of);
     return cli_flag(arguments, "json") ? print_json(&of) : print_portrait(&of, (size_t)cli_integer(arguments, "show"));
 }

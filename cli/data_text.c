@@ -36,18 +36,17 @@ static int print_json(const char *folder, const lab_text_facts *facts) {
 
 static void print_facts(const char *folder, const lab_text_facts *facts) {
     static const char *const heads[] = {"set", ">tokens", ">bytes", ">bytes/token"};
-    cli_table *table = cli_table_create(heads, sizeof heads / sizeof *heads);
-    cli_print("%s: %s of %zu\n\n", folder,
-              facts->kind == LAB_TOKENIZER_SENTENCEPIECE ? "a SentencePiece vocabulary" : "bytes, a vocabulary",
-              facts->vocabulary);
+    lab_table *table = lab_table_create(heads, sizeof heads / sizeof *heads);
+    cli_say("%s: %s of %zu\n\n", folder,
+            facts->kind == LAB_TOKENIZER_SENTENCEPIECE ? "a SentencePiece vocabulary" : "bytes, a vocabulary",
+            facts->vocabulary);
     for (int s = 0; s < LAB_TEXT_SETS; s++) {
-        cli_table_cell(table, "%s", lab_text_set_names[s]);
-        cli_table_cell(table, "%zu", facts->tokens[s]);
-        cli_table_cell(table, "%llu", (unsigned long long)facts->bytes[s]);
-        cli_table_cell(table, "%.3f", per_token(facts, s));
+        lab_table_cell(table, "%s", lab_text_set_names[s]);
+        lab_table_number(table, (double)facts->tokens[s], "%zu", facts->tokens[s]);
+        lab_table_number(table, (double)facts->bytes[s], "%llu", (unsigned long long)facts->bytes[s]);
+        lab_table_number(table, per_token(facts, s), "%.3f", per_token(facts, s));
     }
-    cli_table_print(table, stdout);
-    cli_table_free(table);
+    cli_table_print(table);
 }
 
 /* ---- make ---- */

@@ -70,22 +70,22 @@ static void add_json(cJSON *list, const char *path, const char *const *names, co
     cJSON_AddItemToArray(list, object);
 }
 
-static void add_row(cli_table *table, const char *path, const char *const *names, const float *probabilities,
+static void add_row(lab_table *table, const char *path, const char *const *names, const float *probabilities,
                     size_t classes) {
     size_t best[SHOWN] = {0}, count = best_classes(probabilities, classes, best);
-    cli_table_cell(table, "%s", path);
+    lab_table_cell(table, "%s", path);
     for (size_t k = 0; k < SHOWN; k++)
         if (k < count)
-            cli_table_cell(table, "%s %.1f %%", names[best[k]], 100.0 * (double)probabilities[best[k]]);
+            lab_table_cell(table, "%s %.1f %%", names[best[k]], 100.0 * (double)probabilities[best[k]]);
         else
-            cli_table_cell(table, "–");
+            lab_table_cell(table, "–");
 }
 
 static int print(const cli_pictures *pictures, const char *const *names, const float *probabilities, size_t classes,
                  bool json) {
     static const char *const heads[] = {"picture", "class", "or", "or"};
     cJSON *list = json ? cJSON_CreateArray() : NULL;
-    cli_table *table = json ? NULL : cli_table_create(heads, 1 + SHOWN);
+    lab_table *table = json ? NULL : lab_table_create(heads, 1 + SHOWN);
     for (size_t i = 0; i < pictures->count; i++)
         if (json)
             add_json(list, pictures->paths[i], names, probabilities + i * classes, classes);
@@ -93,8 +93,7 @@ static int print(const cli_pictures *pictures, const char *const *names, const f
             add_row(table, pictures->paths[i], names, probabilities + i * classes, classes);
     if (json)
         return cli_json_print(list);
-    cli_table_print(table, stdout);
-    cli_table_free(table);
+    cli_table_print(table);
     return 0;
 }
 

@@ -108,40 +108,38 @@ static int print_json(const look *at) {
 }
 
 static void print_spread(const char *name, const spread *of, size_t n) {
-    cli_print("%-10s %zu … %zu, mean %.2f, deviation %.2f\n", name, of->least, of->most,
-              n > 0 ? of->sum / (double)n : 0, deviation(of, n));
+    cli_say("%-10s %zu … %zu, mean %.2f, deviation %.2f\n", name, of->least, of->most, n > 0 ? of->sum / (double)n : 0,
+            deviation(of, n));
 }
 
 static void print_classes(const look *at) {
-    static const char *const heads[] = {">class", ">samples", ">share"};
-    cli_table *table = cli_table_create(heads, 3);
+    static const char *const heads[] = {">class", ">samples", ">share|%"};
+    lab_table *table = lab_table_create(heads, 3);
     for (size_t c = 0; c < at->class_count; c++) {
-        cli_table_cell(table, "%zu", c);
-        cli_table_cell(table, "%zu", at->classes[c]);
-        cli_table_cell(table, "%.2f %%", 100 * share_of(at, c));
+        lab_table_number(table, (double)c, "%zu", c);
+        lab_table_number(table, (double)at->classes[c], "%zu", at->classes[c]);
+        lab_table_number(table, 100 * share_of(at, c), "%.2f %%", 100 * share_of(at, c));
     }
-    cli_table_print(table, stdout);
-    cli_table_free(table);
+    cli_table_print(table);
 }
 
 static int print_text(const look *at, size_t shown) {
-    cli_print("%s: %zu samples, %s\n", at->subject, at->set->samples, at->asked);
+    cli_say("%s: %zu samples, %s\n", at->subject, at->set->samples, at->asked);
     print_spread("length", &at->length, at->set->samples);
     print_spread("depth", &at->depth, at->set->samples);
     print_spread("arguments", &at->arguments, at->operator_count);
-    cli_print("%-10s %zu operators and %zu digits, vocabulary %d (with start token)\n\n", "tokens", at->operator_count,
-              at->digit_count, LAB_LISTOPS_TOKENS);
+    cli_say("%-10s %zu operators and %zu digits, vocabulary %d (with start token)\n\n", "tokens", at->operator_count,
+            at->digit_count, LAB_LISTOPS_TOKENS);
     print_classes(at);
-    cli_print("\n%-10s %.2f %%, one of %zu classes\n", "chance", 100.0 / (double)at->class_count, at->class_count);
-    cli_print("%-10s %.2f %% of samples are of the most common class, %zu\n", "majority",
-              100 * share_of(at, at->majority), at->majority);
+    cli_say("\n%-10s %.2f %%, one of %zu classes\n", "chance", 100.0 / (double)at->class_count, at->class_count);
+    cli_say("%-10s %.2f %% of samples are of the most common class, %zu\n", "majority",
+            100 * share_of(at, at->majority), at->majority);
     for (size_t i = 0; i < shown && i < at->set->samples; i++) {
         const cli_expression s = cli_expression_at(at->set, i);
         char *text = cli_expression_text(&s);
         if (text == NULL)
             return 1;
-        cli_print("\ninput  %.*s%s\ntarget %d\n", SHOWN_TEXT, text, strlen(text) > SHOWN_TEXT ? " …" : "",
-                  (int)s.label);
+        cli_say("\ninput  %.*s%s\ntarget %d\n", SHOWN_TEXT, text, strlen(text) > SHOWN_TEXT ? " …" : "", (int)s.label);
         free(text);
     }
     return 0;

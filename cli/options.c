@@ -14,6 +14,8 @@
 #include <string.h>
 
 static const cli_option option_json = {"json", 0, CLI_FLAG, NULL, NULL, "print the result as JSON", 0, 0};
+static const cli_option option_format = {
+    "format", 0, CLI_CHOICE, CLI_FORMATS, NULL, "how tables are printed; --json is short for json", 0, 0};
 static const cli_option option_quiet = {"quiet", 0, CLI_FLAG, NULL, NULL, "no progress bar and no notes", 0, 0};
 static const cli_option option_threads = {
     "threads", 0, CLI_INTEGER, "N", NULL, "threads to compute with (default: one for each processor)", 1, 1024};
@@ -26,6 +28,7 @@ const cli_option *cli_option_at(const cli_command *command, size_t index) {
         bool taken;
         const cli_option *option;
     } shared[] = {{(command->shared & CLI_JSON) != 0, &option_json},
+                  {(command->shared & CLI_FORMAT) != 0, &option_format},
                   {(command->shared & CLI_QUIET) != 0, &option_quiet},
                   {(command->shared & CLI_THREADS) != 0, &option_threads},
                   {true, &option_help}};
@@ -360,6 +363,27 @@ static int check_operands(const cli_arguments *arguments) {
     return 0;
 }
 
+/* --format and its short form agree: json is both. */
+static int settle_format(cli_arguments *arguments) {
+    const cli_option *option;
+    cli_given *json = NULL, *format = NULL;
+    for (size_t i = 0; (option = cli_option_at(arguments->command, i)) != NULL; i++) {
+        json = strcmp(option->name, "json") == 0 ? &arguments->values[i] : json;
+        format = strcmp(option->name, "format") == 0 ? &arguments->values[i] : format;
+    }
+    if (json == NULL || format == NULL)
+        return 0;
+    if (json->given && format->given && strcmp(format->text, "json") != 0) {
+        return cli_usage_error("%s: --json and --format %s: one of them, please", arguments->command->name,
+                               format->text);
+    }
+    if (json->given)
+        format->text = "json";
+    json->given = strcmp(format->text, "json") == 0;
+    cli_form = (lab_table_format)cli_choice(arguments, "format");
+    return 0;
+}
+
 int cli_arguments_parse(cli_arguments *arguments, const cli_command *command, int argc, char **argv) {
     memset(arguments, 0, sizeof *arguments);
     arguments->command = command;
@@ -375,7 +399,7 @@ int cli_arguments_parse(cli_arguments *arguments, const cli_command *command, in
             status = take_option(arguments, argc, argv, &i);
     if (status == 0 && !cli_flag(arguments, "help"))
         status = check_operands(arguments);
-    return status;
+    return status ? status : settle_format(arguments);
 }
 
 void cli_arguments_free(cli_arguments *arguments) {

@@ -34,7 +34,8 @@ typedef struct cli_option {
 } cli_option;
 
 /* Options that many commands share; a command names the ones that it takes. --help is everywhere. */
-enum { CLI_JSON = 1, CLI_QUIET = 2, CLI_THREADS = 4 };
+enum { CLI_JSON = 1, CLI_QUIET = 2, CLI_THREADS = 4, CLI_FORMAT = 8 }; /* CLI_FORMAT comes with CLI_JSON */
+#define CLI_FORMATS "text|json|csv|latex|markdown" /* as lab_table_format; a command with others has its own --format */
 
 struct cli_command;
 #define CLI_MAX_OPTIONS 64

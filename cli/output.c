@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 bool cli_quiet = false;
+lab_table_format cli_form = LAB_TABLE_TEXT;
 
 static void *grow(void *block, size_t bytes) {
     block = realloc(block, bytes);
@@ -136,8 +137,8 @@ int cli_error_in(const char *text, const locus_error *error) {
         snprintf(before, sizeof before, "%.*s", (int)error->offset, text);
         char place[1024];
         snprintf(place, sizeof place, "%.*s", (int)(error->length > 0 ? error->length : 1), text + error->offset);
-        size_t marks = cli_width(place);
-        fprintf(stderr, "  %s\n  %*s^", text, (int)cli_width(before), "");
+        size_t marks = lab_text_width(place);
+        fprintf(stderr, "  %s\n  %*s^", text, (int)lab_text_width(before), "");
         for (size_t i = 1; i < marks; i++)
             fputc('~', stderr);
         fputc('\n', stderr);
@@ -152,97 +153,23 @@ bool cli_colour(FILE *stream) {
 
 /* ---- tables ---- */
 
-struct cli_table {
-    size_t columns, cells, capacity;
-    cli_align *align;
-    char **heads, **text;
-};
-
-static char *duplicate(const char *text) {
-    size_t bytes = strlen(text) + 1;
-    return memcpy(grow(NULL, bytes), text, bytes);
+void cli_table_print(lab_table *table) {
+    static bool another = false;
+    locus_error error;
+    if (cli_form != LAB_TABLE_TEXT && another)
+        putchar('\n');
+    another = true;
+    if (lab_table_write(table, cli_form, cli_colour(stdout), stdout, &error) != LOCUS_OK)
+        exit(cli_error(&error));
+    lab_table_free(table);
 }
 
-cli_table *cli_table_create(const char *const *heads, size_t columns) {
-    cli_table *table = grow(NULL, sizeof *table);
-    *table = (cli_table){.columns = columns};
-    table->align = grow(NULL, columns * sizeof *table->align);
-    table->heads = grow(NULL, columns * sizeof *table->heads);
-    for (size_t i = 0; i < columns; i++) {
-        table->align[i] = heads[i][0] == '>' ? CLI_RIGHT : CLI_LEFT;
-        table->heads[i] = duplicate(heads[i] + (heads[i][0] == '>'));
-    }
-    return table;
-}
-
-void cli_table_cell(cli_table *table, const char *format, ...) {
-    char text[1024];
+void cli_say(const char *format, ...) {
     va_list list;
     va_start(list, format);
-    if (vsnprintf(text, sizeof text, format, list) >= (int)sizeof text)
-        mark_cut(text, sizeof text);
+    if (cli_form == LAB_TABLE_TEXT)
+        write_list(stdout, format, list);
     va_end(list);
-    lab_printable(text, "");
-    if (table->cells == table->capacity) {
-        table->capacity = table->capacity ? 2 * table->capacity : 64;
-        table->text = grow(table->text, table->capacity * sizeof *table->text);
-    }
-    table->text[table->cells++] = duplicate(text);
-}
-
-/* A row; the last left-aligned column is not filled up, so that no line ends in spaces. */
-static void print_row(const cli_table *table, char *const *cells, const size_t *widths, FILE *stream) {
-    for (size_t i = 0; i < table->columns; i++) {
-        size_t fill = widths[i] - cli_width(cells[i]);
-        const char *gap = i ? "  " : "";
-        if (table->align[i] == CLI_RIGHT)
-            fprintf(stream, "%s%*s%s", gap, (int)fill, "", cells[i]);
-        else
-            fprintf(stream, "%s%s%*s", gap, cells[i], i + 1 < table->columns ? (int)fill : 0, "");
-    }
-}
-
-void cli_table_print(const cli_table *table, FILE *stream) {
-    size_t *widths = grow(NULL, (table->columns + 1) * sizeof *widths);
-    for (size_t i = 0; i < table->columns; i++) {
-        widths[i] = cli_width(table->heads[i]);
-        for (size_t j = i; j < table->cells; j += table->columns) {
-            size_t width = cli_width(table->text[j]);
-            widths[i] = width > widths[i] ? width : widths[i];
-        }
-    }
-    bool colour = cli_colour(stream);
-    fputs(colour ? "\033[1m" : "", stream);
-    print_row(table, table->heads, widths, stream);
-    fputs(colour ? "\033[0m\n" : "\n", stream);
-    for (size_t j = 0; j + table->columns <= table->cells; j += table->columns) {
-        print_row(table, table->text + j, widths, stream);
-        fputc('\n', stream);
-    }
-    free(widths);
-}
-
-void cli_table_free(cli_table *table) {
-    if (table) {
-        for (size_t i = 0; i < table->columns; i++)
-            free(table->heads[i]);
-        for (size_t i = 0; i < table->cells; i++)
-            free(table->text[i]);
-        free(table->heads);
-        free(table->text);
-        free(table->align);
-        free(table);
-    }
-}
-
-/* Code points that take a column: all but continuation bytes and combining marks (U+0300 … U+036F). */
-size_t cli_width(const char *text) {
-    size_t width = 0;
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        bool combining = c[0] == 0xCC || (c[0] == 0xCD && c[1] < 0xB0);
-        width += (*c & 0xC0) != 0x80 && !combining;
-    }
-    return width;
 }
 
 /* ---- text ---- */
@@ -255,7 +182,7 @@ void cli_print_wrapped(const char *text, size_t column, size_t indent) {
         size_t length = strcspn(text, " \n");
         char word[256];
         snprintf(word, sizeof word, "%.*s", (int)length, text);
-        size_t width = cli_width(word);
+        size_t width = lab_text_width(word);
         if (!first && column + 1 + width > 100) {
             printf("\n%*s", (int)indent, "");
             column = indent;
@@ -357,10 +284,11 @@ void cli_progress_show(cli_progress *progress, const lab_progress *now) {
                            now->dev_accuracy > 0};
     for (size_t i = 0; i < 3; i++) {
         const size_t length = strlen(line);
-        if (known[i] && cli_width(line) + cli_width(more[i]) < columns && length + sizeof more[i] < sizeof line)
+        if (known[i] && lab_text_width(line) + lab_text_width(more[i]) < columns &&
+            length + sizeof more[i] < sizeof line)
             snprintf(line + length, sizeof line - length, "%s", more[i]);
     }
-    if (cli_width(line) < columns)
+    if (lab_text_width(line) < columns)
         fprintf(stderr, "\r%s\033[K", line);
     else
         fprintf(stderr, "\r%.*s\033[K", (int)(columns - 1 < strlen(details) ? columns - 1 : strlen(details)), details);

@@ -5,6 +5,7 @@
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
+#include "report/table.h"
 #include "train/train.h"
 #include <cjson/cJSON.h>
 #include <locus/status.h>
@@ -42,18 +43,13 @@ bool cli_colour(FILE *stream);
 
 /* ---- tables ---- */
 
-typedef enum cli_align { CLI_LEFT = 0, CLI_RIGHT = 1 } cli_align;
-typedef struct cli_table cli_table;
+extern lab_table_format cli_form; /* --format; JSON of most commands tells more than their tables, and is their own */
 
-/* Heads like "encoding", ">accuracy": a leading '>' aligns the column to the right. Cells are filled row by row; what
- * is longer than a cell of 1,000 characters ends in '…'.
- * Running out of memory ends the program with exit status 1. */
-cli_table *cli_table_create(const char *const *heads, size_t columns);
-void cli_table_cell(cli_table *table, const char *format, ...) CLI_PRINTF(2, 3);
-void cli_table_print(const cli_table *table, FILE *stream); /* UTF-8 widths; heads bold in colour */
-void cli_table_free(cli_table *table);
-/* Columns that UTF-8 text takes on a terminal. */
-size_t cli_width(const char *text);
+/* Prints a table in the form that is asked for, and frees it. Forms other than the terminal's stand apart by an empty
+ * line. One that lacks something for want of memory (NULL lacks all) ends the program with exit status 1. */
+void cli_table_print(lab_table *table);
+/* What stands around tables on a terminal, and in no other form. */
+void cli_say(const char *format, ...) CLI_PRINTF(1, 2);
 
 /* Prints `text` on standard output from column `indent` on, wrapped at 100 columns, and ends the line; the cursor
  * stands at `column`. */

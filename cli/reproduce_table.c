@@ -5,6 +5,8 @@
 #include "output.h"
 #include "train/config.h"
 
+#include <math.h>
+
 #define BLOCK 4 /* columns side by side */
 
 /* What a field shows; `text` receives it. */
@@ -46,22 +48,22 @@ typedef struct part {
 } part;
 
 /* A row of shares that need no training, where a column has them. */
-static void print_guess(const lab_reproduction_view *view, cli_table *block, const char *name, const double *shares,
+static void print_guess(const lab_reproduction_view *view, lab_table *block, const char *name, const double *shares,
                         const size_t *columns, size_t count) {
     bool any = false;
     for (size_t i = 0; i < count; i++)
         any = any || view->result->uniform[columns[i]] > 0;
     if (!any)
         return;
-    cli_table_cell(block, "%s", name);
+    lab_table_cell(block, "%s", name);
     for (size_t i = 0; i < count; i++)
         if (view->result->uniform[columns[i]] > 0)
-            cli_table_cell(block, "%.2f", 100 * shares[columns[i]]);
+            lab_table_mean(block, 100 * shares[columns[i]], 2, (double)NAN, 0);
         else
-            cli_table_cell(block, "%s", "");
+            lab_table_cell(block, "%s", "");
 }
 
-static void print_rows(const lab_reproduction_view *view, cli_table *block, const part *what, const size_t *columns,
+static void print_rows(const lab_reproduction_view *view, lab_table *block, const part *what, const size_t *columns,
                        size_t count) {
     const lab_reproduction *table = view->table;
     for (size_t row = 0; row < table->row_count; row++) {
@@ -70,79 +72,86 @@ static void print_rows(const lab_reproduction_view *view, cli_table *block, cons
             (what->columns != NULL && !lab_view_row_is_in(view, row, what->columns)))
             continue;
         lab_reproduction_row_name(table, row, name, sizeof name);
-        cli_table_cell(block, "%s", what->pairs ? table->columns[0].rows[row].name : name);
+        lab_table_cell(block, "%s", what->pairs ? table->columns[0].rows[row].name : name);
         for (size_t i = 0; i < count; i++) {
             what->show(view, row, columns[i], text);
-            cli_table_cell(block, "%s", text);
+            lab_table_cell(block, "%s", text);
         }
     }
 }
 
 static void print_block(const lab_reproduction_view *view, const part *what, const size_t *columns, size_t count,
-                        FILE *stream) {
+                        const char *title) {
     const char *heads[BLOCK + 1] = {"scheme"};
     char names[BLOCK][80];
     for (size_t i = 0; i < count; i++) {
         snprintf(names[i], sizeof names[i], ">%s", view->table->columns[columns[i]].head);
         heads[i + 1] = names[i];
     }
-    cli_table *block = cli_table_create(heads, count + 1);
+    lab_table *block = lab_table_create(heads, count + 1);
+    lab_table_title(block, "%s%s%s", view->table->title, title[0] != '\0' ? ", " : "", title);
     print_rows(view, block, what, columns, count);
     if (what->guesses) {
         print_guess(view, block, "majority", view->result->chance, columns, count);
         print_guess(view, block, "chance", view->result->uniform, columns, count);
     }
-    cli_table_print(block, stream);
-    cli_table_free(block);
-    fputc('\n', stream);
+    cli_table_print(block);
+    cli_say("\n");
 }
 
-static void print_blocks(const lab_reproduction_view *view, const part *what, FILE *stream) {
+static void print_blocks(const lab_reproduction_view *view, const part *what, const char *title) {
     size_t columns[BLOCK], count = 0;
     for (size_t column = 0; column < view->table->column_count; column++) {
         if (what->columns == NULL || what->columns(view, column))
             columns[count++] = column;
         if (count == BLOCK || (count > 0 && column + 1 == view->table->column_count)) {
-            print_block(view, what, columns, count, stream);
+            print_block(view, what, columns, count, title);
             count = 0;
         }
     }
 }
 
-static void print_head(const lab_reproduction_view *view, FILE *stream) {
+static void print_head(const lab_reproduction_view *view) {
     const lab_reproduction *table = view->table;
     char seconds[32];
-    cli_write(stream, "%s · budget %s · set-up %s · %zu seed%s · decay %s\n", table->title, table->budget,
-              lab_setup_name(table->setup), table->seeds, table->seeds == 1 ? "" : "s", lab_decay_name(table));
-    cli_write(stream, "%zu of %zu trainings done, %s of training%s\n\n", view->result->done, view->result->of,
-              cli_format_seconds(seconds, sizeof seconds, view->result->wall_seconds),
-              view->result->done < view->result->of ? "; what is missing is shown as –" : "");
+    cli_say("%s · budget %s · set-up %s · %zu seed%s · decay %s\n", table->title, table->budget,
+            lab_setup_name(table->setup), table->seeds, table->seeds == 1 ? "" : "s", lab_decay_name(table));
+    cli_say("%zu of %zu trainings done, %s of training%s\n\n", view->result->done, view->result->of,
+            cli_format_seconds(seconds, sizeof seconds, view->result->wall_seconds),
+            view->result->done < view->result->of ? "; what is missing is shown as –" : "");
 }
 
-static void print_whole(const lab_reproduction_view *view, FILE *stream) {
+static void print_whole(const lab_reproduction_view *view) {
     for (size_t column = 0; column < view->table->column_count; column++) {
         const lab_train_config *config = &view->table->columns[column].config;
         if (!lab_view_is_whole(view, column))
             continue;
-        cli_write(stream,
-                  "\nWhole outputs right, %%: of %zu under teacher forcing / of the first %zu by greedy decoding\n\n",
-                  config->test_samples, config->greedy_samples);
-        print_blocks(view, &(part){.show = show_whole, .columns = lab_view_is_whole}, stream);
+        cli_say("\nWhole outputs right, %%: of %zu under teacher forcing / of the first %zu by greedy decoding\n\n",
+                config->test_samples, config->greedy_samples);
+        print_blocks(view, &(part){.show = show_whole, .columns = lab_view_is_whole},
+                     "whole outputs right, teacher-forced / greedy");
         return;
     }
 }
 
+static void print_pairs(const lab_reproduction_view *view) {
+    cli_say("\nWith decay / without\n\n");
+    print_blocks(view, &(part){.show = show_both, .pairs = true}, "with decay / without");
+    cli_say("With decay less without, shares in points, losses in nats, and the interval that decides\n\n");
+    print_blocks(view, &(part){.show = show_pair, .pairs = true}, "with decay less without");
+}
+
 void cli_reproduce_print(const lab_reproduction_view *view, FILE *stream) {
-    print_head(view, stream);
-    print_blocks(view, &(part){.show = show_score, .guesses = true}, stream);
-    lab_legend_write(view, stream);
-    print_whole(view, stream);
-    if (view->table->decay == LAB_DECAY_BOTH) {
-        fputs("\nWith decay / without\n\n", stream);
-        print_blocks(view, &(part){.show = show_both, .pairs = true}, stream);
-        fputs("With decay less without, shares in points, losses in nats, and the interval that decides\n\n", stream);
-        print_blocks(view, &(part){.show = show_pair, .pairs = true}, stream);
-    }
+    const bool prose = cli_form == LAB_TABLE_TEXT;
+    print_head(view);
+    print_blocks(view, &(part){.show = show_score, .guesses = true}, "");
+    if (prose)
+        lab_legend_write(view, stream);
+    print_whole(view);
+    if (view->table->decay == LAB_DECAY_BOTH)
+        print_pairs(view);
+    if (!prose)
+        return;
     lab_others_write(view, stream, false);
     fputs("\nWhat the measured table says (docs/reproduction.md has the rules)\n\n", stream);
     lab_claims_write(view, stream, false);

@@ -2,9 +2,11 @@
 #include "runs_file.h"
 
 #include "output.h"
+#include "train/run_export.h"
 #include "train/run_file.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void free_runs(lab_run *runs, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -43,6 +45,16 @@ static int find_runs(const cli_store *store, const cli_arguments *arguments, lab
     return lab_store_runs(store->store, &filter, runs, count, &error) == LOCUS_OK ? 0 : cli_error(&error);
 }
 
+static locus_status write_runs(const cli_arguments *arguments, lab_store *store, const lab_run *runs, size_t count,
+                               locus_error *error) {
+    const char *path = cli_text(arguments, "output"), *format = cli_text(arguments, "format");
+    if (strcmp(format, "csv") == 0)
+        return lab_run_export_csv(store, runs, count, path, error);
+    if (strcmp(format, "tensorboard") == 0)
+        return lab_run_export_events(store, runs, count, path, error);
+    return lab_run_file_write(store, runs, count, NULL, path, error);
+}
+
 int cli_runs_export(const cli_store *store, const cli_arguments *arguments) {
     const char *path = cli_text(arguments, "output");
     lab_run *runs = NULL;
@@ -55,7 +67,7 @@ int cli_runs_export(const cli_store *store, const cli_arguments *arguments) {
         done += runs[i].state == LAB_RUN_DONE;
     if (status == 0 && done == 0)
         status = cli_failure("there is no finished run to export");
-    if (status == 0 && lab_run_file_write(store->store, runs, count, NULL, path, &error) != LOCUS_OK)
+    if (status == 0 && write_runs(arguments, store->store, runs, count, &error) != LOCUS_OK)
         status = cli_error(&error);
     if (status == 0)
         cli_note("exported %zu run%s to %s", done, done == 1 ? "" : "s", path);

@@ -4,30 +4,30 @@
 #include <math.h>
 #include <string.h>
 
-static const cli_score_column pairs[] = {{">accuracy", "accuracy", CLI_SCORE_SHARE},
-                                         {">exact", "exact", CLI_SCORE_SHARE},
-                                         {">greedy exact", "greedy_exact", CLI_SCORE_SHARE},
+static const cli_score_column pairs[] = {{">accuracy|%", "accuracy", CLI_SCORE_SHARE},
+                                         {">exact|%", "exact", CLI_SCORE_SHARE},
+                                         {">greedy exact|%", "greedy_exact", CLI_SCORE_SHARE},
                                          {">loss", "loss", CLI_SCORE_LOSS},
-                                         {">chance", "chance", CLI_SCORE_SHARE}};
-static const cli_score_column images[] = {{">accuracy", "accuracy", CLI_SCORE_SHARE},
-                                          {">at half", "accuracy_half", CLI_SCORE_SHARE},
-                                          {">last", "accuracy_last", CLI_SCORE_SHARE},
+                                         {">chance|%", "chance", CLI_SCORE_SHARE}};
+static const cli_score_column images[] = {{">accuracy|%", "accuracy", CLI_SCORE_SHARE},
+                                          {">at half|%", "accuracy_half", CLI_SCORE_SHARE},
+                                          {">last|%", "accuracy_last", CLI_SCORE_SHARE},
                                           {">loss", "loss", CLI_SCORE_LOSS},
                                           {">best step", "best_step", CLI_SCORE_STEP}};
-static const cli_score_column scored_images[] = {{">accuracy", "accuracy", CLI_SCORE_SHARE},
+static const cli_score_column scored_images[] = {{">accuracy|%", "accuracy", CLI_SCORE_SHARE},
                                                  {">loss", "loss", CLI_SCORE_LOSS},
-                                                 {">chance", "chance", CLI_SCORE_SHARE}};
-static const cli_score_column problems[] = {{">solved", "greedy_exact", CLI_SCORE_SHARE},
-                                            {">accuracy", "accuracy", CLI_SCORE_SHARE},
+                                                 {">chance|%", "chance", CLI_SCORE_SHARE}};
+static const cli_score_column problems[] = {{">solved|%", "greedy_exact", CLI_SCORE_SHARE},
+                                            {">accuracy|%", "accuracy", CLI_SCORE_SHARE},
                                             {">loss", "loss", CLI_SCORE_LOSS}};
 static const cli_score_column texts[] = {{">perplexity", "perplexity", CLI_SCORE_NUMBER},
                                          {">bits per byte", "bits_per_byte", CLI_SCORE_LOSS},
                                          {">loss", "loss", CLI_SCORE_LOSS},
-                                         {">accuracy", "accuracy", CLI_SCORE_SHARE}};
-static const cli_score_column expressions[] = {{">accuracy", "accuracy", CLI_SCORE_SHARE},
+                                         {">accuracy|%", "accuracy", CLI_SCORE_SHARE}};
+static const cli_score_column expressions[] = {{">accuracy|%", "accuracy", CLI_SCORE_SHARE},
                                                {">loss", "loss", CLI_SCORE_LOSS},
-                                               {">chance", "chance", CLI_SCORE_SHARE},
-                                               {">majority", "majority", CLI_SCORE_SHARE}};
+                                               {">chance|%", "chance", CLI_SCORE_SHARE},
+                                               {">majority|%", "majority", CLI_SCORE_SHARE}};
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -62,7 +62,7 @@ size_t cli_eval_columns(lab_task_kind kind, const cli_score_column **columns) {
     return *columns == pairs ? LENGTH(pairs) : count;
 }
 
-cli_table *cli_score_table(const char *const *first, size_t first_count, const cli_score_column *columns,
+lab_table *cli_score_table(const char *const *first, size_t first_count, const cli_score_column *columns,
                            size_t count) {
     const char *heads[CLI_MOST_COLUMNS];
     size_t used = 0;
@@ -70,28 +70,17 @@ cli_table *cli_score_table(const char *const *first, size_t first_count, const c
         heads[used++] = first[i];
     for (size_t i = 0; i < count && used < CLI_MOST_COLUMNS; i++)
         heads[used++] = columns[i].head;
-    return cli_table_create(heads, used);
+    return lab_table_create(heads, used);
 }
 
-void cli_score_cell(cli_table *table, const cli_score_column *column, double value) {
-    if (isnan(value)) {
-        cli_table_cell(table, "–");
-        return;
-    }
-    switch (column->format) {
-    case CLI_SCORE_SHARE:
-        cli_table_cell(table, "%.2f %%", 100.0 * value);
-        break;
-    case CLI_SCORE_LOSS:
-        cli_table_cell(table, "%.4f", value);
-        break;
-    case CLI_SCORE_NUMBER:
-        cli_table_cell(table, "%.2f", value);
-        break;
-    case CLI_SCORE_STEP:
-        cli_table_cell(table, "%.0f", value);
-        break;
-    }
+void cli_score_cell(lab_table *table, const cli_score_column *column, double value) {
+    static const int decimals[] = {[CLI_SCORE_LOSS] = 4, [CLI_SCORE_NUMBER] = 2, [CLI_SCORE_STEP] = 0};
+    if (isnan(value))
+        lab_table_none(table);
+    else if (column->format == CLI_SCORE_SHARE)
+        lab_table_number(table, 100.0 * value, "%.2f %%", 100.0 * value);
+    else
+        lab_table_mean(table, value, decimals[column->format], (double)NAN, 0);
 }
 
 double cli_final(const lab_final *finals, size_t count, const char *set, const char *name) {

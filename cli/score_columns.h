@@ -19,9 +19,9 @@ size_t cli_eval_columns(lab_task_kind kind, const cli_score_column **columns);
 
 enum { CLI_MOST_COLUMNS = 12 };
 /* A table of these columns behind `first` ones with heads of their own. */
-cli_table *cli_score_table(const char *const *first, size_t first_count, const cli_score_column *columns, size_t count);
+lab_table *cli_score_table(const char *const *first, size_t first_count, const cli_score_column *columns, size_t count);
 /* NAN: "–". */
-void cli_score_cell(cli_table *table, const cli_score_column *column, double value);
+void cli_score_cell(lab_table *table, const cli_score_column *column, double value);
 
 /* A final score of the store; NAN: it is not there. */
 double cli_final(const lab_final *finals, size_t count, const char *set, const char *name);

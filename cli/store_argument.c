@@ -118,7 +118,8 @@ static cJSON *make_run_json(const lab_run *run, const lab_final *finals, size_t 
                  {"version", run->version},
                  {"machine", run->machine},
                  {"started", run->started},
-                 {"ended", run->ended}};
+                 {"ended", run->ended},
+                 {"note", run->note}};
     const struct {
         const char *name;
         double value;
@@ -133,7 +134,8 @@ static cJSON *make_run_json(const lab_run *run, const lab_final *finals, size_t 
                    {"parameters", (double)run->parameters}};
     cJSON_AddNumberToObject(root, "id", (double)run->id);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        cJSON_AddStringToObject(root, texts[i].name, texts[i].value);
+        if (texts[i].value != run->note || run->note[0] != '\0')
+            cJSON_AddStringToObject(root, texts[i].name, texts[i].value);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         cJSON_AddNumberToObject(root, numbers[i].name, numbers[i].value);
     cJSON *config = cJSON_Parse(run->config);

@@ -28,7 +28,7 @@ static void print_option(const cli_option *option) {
     snprintf(help, sizeof help, "%s%s%s%s%s", option->help, tasks, option->initial ? " (default: " : "",
              option->initial ? option->initial : "", option->initial ? ")" : "");
     fputs(left, stdout);
-    size_t width = cli_width(left);
+    size_t width = lab_text_width(left);
     if (width + 2 > HELP_COLUMN) {
         putchar('\n');
         width = 0;

@@ -234,3 +234,25 @@ locus_status lab_store_finals(lab_store *store, int64_t run, lab_final **finals,
                ? LOCUS_OK
                : lab_store_fail(store, code == SQLITE_DONE || code == SQLITE_ROW ? SQLITE_NOMEM : code, error);
 }
+
+static bool take_score(sqlite3_stmt *statement, void *item) {
+    *(lab_run_score *)item = (lab_run_score){sqlite3_column_int64(statement, 0), column_value(statement, 1)};
+    return true;
+}
+
+locus_status lab_store_scores(lab_store *store, const char *set, const char *name, lab_run_score **scores,
+                              size_t *count, locus_error *error) {
+    *scores = NULL;
+    *count = 0;
+    sqlite3_stmt *statement;
+    locus_status status = lab_store_prepare(
+        store, &statement, "SELECT run, value FROM final WHERE \"set\" = ? AND name = ? ORDER BY run", error);
+    if (status != LOCUS_OK)
+        return status;
+    sqlite3_bind_text(statement, 1, set, -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
+    void *items = NULL;
+    status = collect(store, statement, sizeof **scores, take_score, &items, count, error);
+    *scores = items;
+    return status;
+}

@@ -3,6 +3,7 @@
  * compared. */
 #include "train/run_file_fields.h"
 
+#include "io/csv.h"
 #include "io/fail.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -43,20 +44,11 @@ const lab_run_field lab_run_fields[LAB_RUN_FIELDS] = {
 
 /* ---- numbers ---- */
 
-/* The shortest text, of those with 15 digits or more, that reads back to the same double. */
-static void number_text(double value, char text[32]) {
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, 32, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            return;
-    }
-}
-
 static cJSON *number(double value) {
     char text[32];
     if (!isfinite(value))
         return cJSON_CreateNull();
-    number_text(value, text);
+    lab_number_exact(value, text);
     return cJSON_CreateRaw(text);
 }
 

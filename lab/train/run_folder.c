@@ -58,6 +58,23 @@ bool lab_run_has_folder(const char *folder, const char *name) {
     return own;
 }
 
+locus_status lab_run_move(const char *folder, const char *from, const char *to, locus_error *error) {
+    struct stat facts;
+    if (!lab_run_has_folder(folder, from))
+        return LOCUS_OK;
+    char *old = lab_run_path(folder, from, NULL), *new = lab_run_path(folder, to, NULL);
+    locus_status status = LOCUS_OK;
+    if (old == NULL || new == NULL)
+        status = lab_fail_memory(error, "a path");
+    else if (lstat(new, &facts) == 0)
+        status = lab_fail(error, LOCUS_ERROR_ARGUMENT, "name", "'%s' is there already: choose another name", new);
+    else if (rename(old, new) != 0)
+        status = lab_fail_system(error, "rename", old, errno);
+    free(old);
+    free(new);
+    return status;
+}
+
 static void clean_file(const char *folder, const char *name, const char *file, bool whole) {
     char *path = lab_run_path(folder, name, file);
     if (path != NULL && whole)

@@ -19,6 +19,10 @@ char *lab_run_path(const char *folder, const char *name, const char *file);
 /* Whether the run has a folder of its own: a name that does not fit has none, and a link is not one. */
 bool lab_run_has_folder(const char *folder, const char *name);
 
+/* Gives a run's folder the name of another run, which must have none. One that is called so already, because a process
+ * was killed between this and the store's row, will do; a run without a folder has nothing to move. */
+locus_status lab_run_move(const char *folder, const char *from, const char *to, locus_error *error);
+
 /* Removes the files that runs have, the tokenizer's too, what killed processes left of them, and the folder, unless it
  * holds more. */
 void lab_run_remove(const char *folder, const char *name);

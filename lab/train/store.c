@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The run store: opening, schema, transactions. Runs are in store_run.c, metrics and scores in metric.c.
- *
- * Version 1 (pragma user_version):
- *   run(id, name unique, …)   metric(run, name, step, value)   final(run, set, name, value)
- *   imported(run)             of runs that came as JSON; made with the first one, so that a store may lack it
+/* The run store: opening, transactions. Its tables are in store_schema.c, runs in store_run.c, metrics and scores in
+ * metric.c.
  *
  * Write-ahead log with full sync, so that what was committed before a checkpoint is there after it; a busy timeout, so
  * that several trainings share one store. A file that is no such store is refused and never written to. */
@@ -23,20 +20,6 @@
 
 #define VERSION 1
 #define BUSY_MILLISECONDS 30000
-
-static const char schema[] =
-    "CREATE TABLE run(id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, task TEXT NOT NULL,"
-    " encoding TEXT NOT NULL, setup TEXT NOT NULL, embedding_init TEXT NOT NULL, budget TEXT NOT NULL,"
-    " config TEXT NOT NULL, command TEXT NOT NULL, version TEXT NOT NULL, machine TEXT NOT NULL,"
-    " message TEXT NOT NULL, seed INTEGER NOT NULL, data_seed INTEGER NOT NULL, state INTEGER NOT NULL,"
-    " steps_total INTEGER NOT NULL, steps_done INTEGER NOT NULL, tokens_seen INTEGER NOT NULL,"
-    " wall_seconds REAL NOT NULL, tokens_per_second REAL NOT NULL, peak_bytes INTEGER NOT NULL,"
-    " parameters INTEGER NOT NULL, started TEXT NOT NULL, ended TEXT NOT NULL);"
-    "CREATE TABLE metric(run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, name TEXT NOT NULL,"
-    " step INTEGER NOT NULL, value REAL, PRIMARY KEY(run, name, step)) WITHOUT ROWID;"
-    "CREATE TABLE final(run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE, \"set\" TEXT NOT NULL,"
-    " name TEXT NOT NULL, value REAL, PRIMARY KEY(run, \"set\", name)) WITHOUT ROWID;"
-    "PRAGMA user_version = 1;";
 
 void lab_store_time(char text[21]) {
     time_t now = time(NULL);
@@ -101,7 +84,7 @@ locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_e
     return code == SQLITE_DONE || code == SQLITE_ROW ? LOCUS_OK : lab_store_fail(store, code, error);
 }
 
-static locus_status pragma_integer(lab_store *store, const char *sql, int64_t *value, locus_error *error) {
+locus_status lab_store_integer(lab_store *store, const char *sql, int64_t *value, locus_error *error) {
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(store, &statement, sql, error);
     if (status != LOCUS_OK)
@@ -110,15 +93,6 @@ static locus_status pragma_integer(lab_store *store, const char *sql, int64_t *v
     *value = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
     sqlite3_finalize(statement);
     return code == SQLITE_ROW ? LOCUS_OK : lab_store_fail(store, code, error);
-}
-
-/* The table may be new, and is gone again after a rollback. */
-static locus_status look_for_imports(lab_store *store, locus_error *error) {
-    int64_t tables = 0;
-    const locus_status status = pragma_integer(
-        store, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'imported'", &tables, error);
-    store->imports = tables > 0;
-    return status;
 }
 
 locus_status lab_store_begin(lab_store *store, locus_error *error) {
@@ -133,10 +107,8 @@ locus_status lab_store_commit(lab_store *store, locus_error *error) {
 }
 
 void lab_store_rollback(lab_store *store) {
-    if (!sqlite3_get_autocommit(store->database)) {
+    if (!sqlite3_get_autocommit(store->database))
         sqlite3_exec(store->database, "ROLLBACK", NULL, NULL, NULL);
-        store->imports = store->imports && look_for_imports(store, NULL) == LOCUS_OK && store->imports;
-    }
 }
 
 /* ---- opening ---- */
@@ -151,13 +123,13 @@ static locus_status create_schema(lab_store *store, locus_error *error) {
     int64_t version, tables;
     locus_status status = lab_store_begin(store, error);
     if (status == LOCUS_OK)
-        status = pragma_integer(store, "PRAGMA user_version", &version, error);
+        status = lab_store_integer(store, "PRAGMA user_version", &version, error);
     if (status == LOCUS_OK)
-        status = pragma_integer(store, "SELECT count(*) FROM sqlite_master", &tables, error);
+        status = lab_store_integer(store, "SELECT count(*) FROM sqlite_master", &tables, error);
     if (status == LOCUS_OK && version == 0 && tables != 0)
         status = fail_other(store, error);
     if (status == LOCUS_OK && version == 0)
-        status = lab_store_execute(store, schema, error);
+        status = lab_store_execute(store, lab_store_schema, error);
     if (status == LOCUS_OK)
         return lab_store_commit(store, error);
     lab_store_rollback(store);
@@ -167,7 +139,7 @@ static locus_status create_schema(lab_store *store, locus_error *error) {
 /* A store that may be written gets its tables. */
 static locus_status check_schema(lab_store *store, bool reading, locus_error *error) {
     int64_t version;
-    locus_status status = pragma_integer(store, "PRAGMA user_version", &version, error);
+    locus_status status = lab_store_integer(store, "PRAGMA user_version", &version, error);
     if (status == LOCUS_OK && version == 0) {
         status = reading ? fail_other(store, error) : create_schema(store, error);
     } else if (status == LOCUS_OK && version != VERSION) {
@@ -179,16 +151,16 @@ static locus_status check_schema(lab_store *store, bool reading, locus_error *er
     }
     if (status == LOCUS_OK && !reading && sqlite3_db_readonly(store->database, "main") == 1)
         status = lab_store_fail(store, SQLITE_READONLY, error);
-    return status == LOCUS_OK ? look_for_imports(store, error) : status;
+    return status;
 }
 
 /* A store whose pages are damaged must be found now, not hours into a training. The check reads every page: a large
  * store (tens of MB) is only looked at by its schema and row counts. */
 static locus_status check_pages(lab_store *store, locus_error *error) {
     int64_t pages, ignored;
-    locus_status status = pragma_integer(store, "PRAGMA page_count", &pages, error);
+    locus_status status = lab_store_integer(store, "PRAGMA page_count", &pages, error);
     if (status != LOCUS_OK || pages > 8192)
-        return status != LOCUS_OK ? status : pragma_integer(store, "SELECT count(*) FROM run", &ignored, error);
+        return status != LOCUS_OK ? status : lab_store_integer(store, "SELECT count(*) FROM run", &ignored, error);
     sqlite3_stmt *statement;
     status = lab_store_prepare(store, &statement, "PRAGMA quick_check(1)", error);
     if (status != LOCUS_OK)
@@ -237,7 +209,9 @@ static locus_status open_database(lab_store *store, locus_error *error) {
         status = lab_store_execute(
             store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;", error);
     }
-    return status == LOCUS_OK ? check_pages(store, error) : status;
+    status = status == LOCUS_OK ? check_pages(store, error) : status;
+    status = status == LOCUS_OK ? lab_store_add(store, error) : status;
+    return status == LOCUS_OK ? lab_store_look(store, error) : status;
 }
 
 /* ---- reading what may not be written ---- */
@@ -286,8 +260,9 @@ static locus_status open_sealed(lab_store *store, locus_error *error) {
     }
     if (code != SQLITE_OK)
         return lab_store_fail(store, code, error);
-    const locus_status status = check_schema(store, true, error);
-    return status == LOCUS_OK ? check_pages(store, error) : status;
+    locus_status status = check_schema(store, true, error);
+    status = status == LOCUS_OK ? check_pages(store, error) : status;
+    return status == LOCUS_OK ? lab_store_look(store, error) : status;
 }
 
 static bool may_be_written(const char *path) {

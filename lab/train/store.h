@@ -38,6 +38,7 @@ typedef struct lab_run {
     double wall_seconds, tokens_per_second;
     int64_t peak_bytes, parameters;
     char *started, *ended; /* ISO 8601 UTC */
+    char *note;            /* what somebody wrote about it, ""; only read here: lab_store_run_note */
     bool imported;         /* came as JSON (run_file.h): there is no checkpoint. Read only: lab_store_run_imported */
 } lab_run;
 void lab_run_free(lab_run *run);
@@ -55,6 +56,11 @@ locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_
 
 /* Marks a run as one that was trained elsewhere. */
 locus_status lab_store_run_imported(lab_store *store, int64_t id, locus_error *error);
+
+/* A note takes the place of the one before; "" removes it. */
+locus_status lab_store_run_note(lab_store *store, int64_t id, const char *text, locus_error *error);
+/* ARGUMENT if another run has that name. */
+locus_status lab_store_run_rename(lab_store *store, int64_t id, const char *name, locus_error *error);
 
 /* Removes a run with its metrics and scores. */
 locus_status lab_store_run_delete(lab_store *store, int64_t id, locus_error *error);
@@ -84,6 +90,14 @@ locus_status lab_store_final_set(lab_store *store, int64_t run, const char *set,
                                  locus_error *error);
 /* By set, then name; one free gives all back. */
 locus_status lab_store_finals(lab_store *store, int64_t run, lab_final **finals, size_t *count, locus_error *error);
+
+/* One score of all runs that have it, by run; free(). */
+typedef struct lab_run_score {
+    int64_t run;
+    double value;
+} lab_run_score;
+locus_status lab_store_scores(lab_store *store, const char *set, const char *name, lab_run_score **scores,
+                              size_t *count, locus_error *error);
 
 locus_status lab_store_begin(lab_store *store, locus_error *error); /* group writes */
 locus_status lab_store_commit(lab_store *store, locus_error *error);

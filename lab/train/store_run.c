@@ -12,10 +12,14 @@
     " data_seed, state, steps_total, steps_done, tokens_seen, wall_seconds, tokens_per_second, peak_bytes," \
     " parameters, started, ended"
 enum { COLUMN_COUNT = 23 };
-/* What a run is read by: the id, COLUMNS, and whether it was imported. */
-#define SELECT(imported) "SELECT id, " COLUMNS ", " imported " FROM run "
+/* What a run is read by: the id, COLUMNS, whether it was imported, its note. */
+#define SELECT(imported, note) "SELECT id, " COLUMNS ", " imported ", " note " FROM run "
+#define IMPORTED "EXISTS(SELECT 1 FROM imported WHERE imported.run = run.id)"
+#define NOTE "(SELECT text FROM note WHERE note.run = run.id)"
 #define SELECT_EACH(store, rest) \
-    ((store)->imports ? SELECT("EXISTS(SELECT 1 FROM imported WHERE imported.run = run.id)") rest : SELECT("0") rest)
+    ((store)->notes     ? SELECT(IMPORTED, NOTE) rest \
+     : (store)->imports ? SELECT(IMPORTED, "''") rest \
+                        : SELECT("0", "''") rest)
 
 const char *lab_run_state_name(lab_run_state state) {
     static const char *const names[] = {"started", "done", "stopped", "failed"};
@@ -27,7 +31,7 @@ void lab_run_free(lab_run *run) {
         return;
     char *texts[] = {run->name,    run->task,    run->encoding, run->setup,   run->embedding_init,
                      run->budget,  run->config,  run->command,  run->version, run->machine,
-                     run->message, run->started, run->ended};
+                     run->message, run->started, run->ended,    run->note};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     memset(run, 0, sizeof *run);
@@ -58,6 +62,13 @@ static void bind_run(sqlite3_stmt *s, const lab_run *run) {
     bind_text(s, at, run->ended);
 }
 
+/* A row that could not be written: names are unique. */
+static locus_status fail_row(lab_store *store, int code, const char *name, locus_error *error) {
+    return (code & 0xff) == SQLITE_CONSTRAINT ? lab_fail(error, LOCUS_ERROR_ARGUMENT, "name",
+                                                         "the run store '%s' has a run '%s' already", store->path, name)
+                                              : lab_store_fail(store, code, error);
+}
+
 locus_status lab_store_run_insert(lab_store *store, lab_run *run, locus_error *error) {
     sqlite3_stmt *statement;
     locus_status status = lab_store_prepare(
@@ -67,12 +78,8 @@ locus_status lab_store_run_insert(lab_store *store, lab_run *run, locus_error *e
     bind_run(statement, run);
     int code = sqlite3_step(statement);
     sqlite3_finalize(statement);
-    if ((code & 0xff) == SQLITE_CONSTRAINT) {
-        return lab_fail(error, LOCUS_ERROR_ARGUMENT, "name", "the run store '%s' has a run '%s' already", store->path,
-                        run->name);
-    }
     if (code != SQLITE_DONE)
-        return lab_store_fail(store, code, error);
+        return fail_row(store, code, run->name, error);
     run->id = sqlite3_last_insert_rowid(store->database);
     return LOCUS_OK;
 }
@@ -100,7 +107,7 @@ static bool take_text(sqlite3_stmt *statement, int column, char **text) {
     return *text != NULL;
 }
 
-/* Column 0 is the id, the others follow in the order of COLUMNS, the mark is the last one. */
+/* Column 0 is the id, the others follow in the order of COLUMNS, then the mark and the note. */
 static bool take_run(sqlite3_stmt *s, lab_run *run) {
     memset(run, 0, sizeof *run);
     char **texts[] = {&run->name,   &run->task,    &run->encoding, &run->setup,   &run->embedding_init, &run->budget,
@@ -122,7 +129,8 @@ static bool take_run(sqlite3_stmt *s, lab_run *run) {
     run->parameters = sqlite3_column_int64(s, at++);
     good = take_text(s, at++, &run->started) && good;
     good = take_text(s, at++, &run->ended) && good;
-    run->imported = sqlite3_column_int64(s, at) != 0;
+    run->imported = sqlite3_column_int64(s, at++) != 0;
+    good = take_text(s, at, &run->note) && good;
     if (!good)
         lab_run_free(run);
     return good;
@@ -207,27 +215,40 @@ locus_status lab_store_runs(lab_store *store, const lab_run_filter *filter, lab_
     return collect_runs(store, statement, runs, count, error);
 }
 
-locus_status lab_store_run_imported(lab_store *store, int64_t id, locus_error *error) {
+/* Runs a statement about one run, ?1, and a text, ?2. */
+static locus_status execute_on(lab_store *store, const char *sql, int64_t id, const char *text, locus_error *error) {
     sqlite3_stmt *statement;
-    locus_status status = lab_store_execute(store,
-                                            "CREATE TABLE IF NOT EXISTS imported(run INTEGER PRIMARY KEY"
-                                            " REFERENCES run(id) ON DELETE CASCADE)",
-                                            error);
-    if (status == LOCUS_OK)
-        status = lab_store_prepare(store, &statement, "INSERT OR IGNORE INTO imported(run) VALUES(?)", error);
+    const locus_status status = lab_store_prepare(store, &statement, sql, error);
     if (status != LOCUS_OK)
         return status;
     sqlite3_bind_int64(statement, 1, id);
-    status = lab_store_finish(store, statement, error);
-    store->imports = store->imports || status == LOCUS_OK;
-    return status;
+    if (text != NULL)
+        bind_text(statement, 2, text);
+    return lab_store_finish(store, statement, error);
+}
+
+locus_status lab_store_run_imported(lab_store *store, int64_t id, locus_error *error) {
+    return execute_on(store, "INSERT OR IGNORE INTO imported(run) VALUES(?1)", id, NULL, error);
+}
+
+locus_status lab_store_run_note(lab_store *store, int64_t id, const char *text, locus_error *error) {
+    const char *sql =
+        *text == '\0' ? "DELETE FROM note WHERE run = ?1" : "INSERT OR REPLACE INTO note(run, text) VALUES(?1, ?2)";
+    return execute_on(store, sql, id, *text == '\0' ? NULL : text, error);
+}
+
+locus_status lab_store_run_rename(lab_store *store, int64_t id, const char *name, locus_error *error) {
+    sqlite3_stmt *statement;
+    const locus_status status = lab_store_prepare(store, &statement, "UPDATE run SET name = ?2 WHERE id = ?1", error);
+    if (status != LOCUS_OK)
+        return status;
+    sqlite3_bind_int64(statement, 1, id);
+    bind_text(statement, 2, name);
+    const int code = sqlite3_step(statement);
+    sqlite3_finalize(statement);
+    return code == SQLITE_DONE ? LOCUS_OK : fail_row(store, code, name, error);
 }
 
 locus_status lab_store_run_delete(lab_store *store, int64_t id, locus_error *error) {
-    sqlite3_stmt *statement;
-    locus_status status = lab_store_prepare(store, &statement, "DELETE FROM run WHERE id = ?", error);
-    if (status != LOCUS_OK)
-        return status;
-    sqlite3_bind_int64(statement, 1, id);
-    return lab_store_finish(store, statement, error);
+    return execute_on(store, "DELETE FROM run WHERE id = ?1", id, NULL, error);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The store's own view of its database: shared by store.c, store_run.c and metric.c only. */
+/* The store's own view of its database: shared by store*.c and metric.c only. */
 #ifndef LAB_STORE_SQL_H
 #define LAB_STORE_SQL_H
 
@@ -11,7 +11,7 @@
 struct lab_store {
     sqlite3 *database;
     char *path;
-    bool imports; /* it has the table of imported runs */
+    bool imports, notes; /* it has these tables; one that may only be read can lack them */
 };
 
 /* SQLite's result code as a clear line. */
@@ -20,7 +20,15 @@ locus_status lab_store_execute(lab_store *store, const char *sql, locus_error *e
 locus_status lab_store_prepare(lab_store *store, sqlite3_stmt **statement, const char *sql, locus_error *error);
 /* The text of a column, "" where it is NULL; NULL: out of memory. Good until the next step. */
 const char *lab_store_text(sqlite3_stmt *statement, int column);
+/* The integer that a statement gives in its first row. */
+locus_status lab_store_integer(lab_store *store, const char *sql, int64_t *value, locus_error *error);
 /* Runs a statement that gives no rows, and finalises it. */
 locus_status lab_store_finish(lab_store *store, sqlite3_stmt *statement, locus_error *error);
+
+/* store_schema.c: an empty file becomes a store by this; what came later is added to a store that may be written; what
+ * there is of it is looked for. */
+extern const char lab_store_schema[];
+locus_status lab_store_add(lab_store *store, locus_error *error);
+locus_status lab_store_look(lab_store *store, locus_error *error);
 
 #endif

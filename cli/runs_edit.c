@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "runs_edit.h"
+
+#include "output.h"
+#include "train/run_folder.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- delete ---- */
+
+/* *lock is −1 where there is no folder to lock. Fails if somebody trains the run. */
+static int lock_run(const cli_store *store, const lab_run *run, int *lock) {
+    locus_error error;
+    char *path = lab_run_path(store->folder, run->name, "lock");
+    *lock = -1;
+    if (path == NULL)
+        return cli_failure("out of memory");
+    const bool there = lab_run_has_folder(store->folder, run->name);
+    const int status = there && lab_run_lock(path, lock, &error) != LOCUS_OK ? cli_error(&error) : 0;
+    free(path);
+    return status;
+}
+
+static int delete_run(const cli_store *store, const char *operand) {
+    lab_run run;
+    locus_error error;
+    int lock, status = cli_store_find(store, operand, &run);
+    if (status != 0)
+        return status;
+    status = lock_run(store, &run, &lock);
+    if (status == 0 && lab_store_run_delete(store->store, run.id, &error) != LOCUS_OK) {
+        status = cli_error(&error);
+    } else if (status == 0) {
+        lab_run_remove(store->folder, run.name); /* a folder that holds more stays */
+        cli_note("deleted run %" PRId64 " (%s)", run.id, run.name);
+    }
+    if (lock >= 0)
+        close(lock);
+    lab_run_free(&run);
+    return status;
+}
+
+int cli_runs_delete(const cli_store *store, const cli_arguments *arguments) {
+    int status = 0;
+    for (size_t i = 1; status == 0 && i < arguments->operand_count; i++)
+        status = delete_run(store, arguments->operands[i]);
+    return status;
+}
+
+/* ---- rename ---- */
+
+static int rename_locked(const cli_store *store, const lab_run *run, const char *name) {
+    locus_error error;
+    locus_status status = lab_store_begin(store->store, &error);
+    if (status != LOCUS_OK)
+        return cli_error(&error);
+    status = lab_store_run_rename(store->store, run->id, name, &error);
+    status = status == LOCUS_OK ? lab_run_move(store->folder, run->name, name, &error) : status;
+    if (status == LOCUS_OK) {
+        status = lab_store_commit(store->store, &error);
+        if (status != LOCUS_OK && lab_run_move(store->folder, name, run->name, NULL) != LOCUS_OK)
+            cli_note("the folder of '%s' is called '%s' now: rename it back", run->name, name);
+    } else {
+        lab_store_rollback(store->store);
+    }
+    return status == LOCUS_OK ? 0 : cli_error(&error);
+}
+
+int cli_runs_rename(const cli_store *store, const cli_arguments *arguments) {
+    locus_error error;
+    lab_run run;
+    int lock;
+    if (arguments->operand_count != 3)
+        return cli_usage_error("runs rename: which run, and what is it to be called? 'locus runs rename RUN NAME'");
+    const char *name = arguments->operands[2];
+    if (lab_run_name_check(name, &error) != LOCUS_OK)
+        return cli_error(&error);
+    int status = cli_store_find(store, arguments->operands[1], &run);
+    if (status != 0)
+        return status;
+    status = lock_run(store, &run, &lock);
+    status = status ? status : rename_locked(store, &run, name);
+    if (status == 0)
+        cli_note("run %" PRId64 " (%s) is called %s now", run.id, run.name, name);
+    if (lock >= 0)
+        close(lock);
+    lab_run_free(&run);
+    return status;
+}
+
+/* ---- note ---- */
+
+int cli_runs_note(const cli_store *store, const cli_arguments *arguments) {
+    enum { MOST = 1 << 16 };
+    locus_error error;
+    lab_run run;
+    if (arguments->operand_count != 3)
+        return cli_usage_error("runs note: which run, and what about it? 'locus runs note RUN TEXT', \"\" removes one");
+    if (strlen(arguments->operands[2]) > MOST)
+        return cli_usage_error("runs note: a note has at most %d bytes", MOST);
+    int status = cli_store_find(store, arguments->operands[1], &run);
+    if (status != 0)
+        return status;
+    if (lab_store_run_note(store->store, run.id, arguments->operands[2], &error) != LOCUS_OK)
+        status = cli_error(&error);
+    lab_run_free(&run);
+    return status;
+}
+
+/* ---- diff ---- */
+
+static char *text_of(const cJSON *item) {
+    return cJSON_IsString(item) ? strdup(item->valuestring) : item != NULL ? cJSON_PrintUnformatted(item) : strdup("–");
+}
+
+/* A row if the two differ; either may lack it: a configuration does not write what nobody asked for. */
+static void add_difference(lab_table *table, const char *group, const char *name, const cJSON *a, const cJSON *b) {
+    char *texts[2] = {text_of(a), text_of(b)};
+    const cJSON *const items[2] = {a, b};
+    if (texts[0] != NULL && texts[1] != NULL && strcmp(texts[0], texts[1]) != 0) {
+        lab_table_cell(table, "%s%s%s", group, *group != '\0' ? " " : "", name);
+        for (int i = 0; i < 2; i++)
+            if (cJSON_IsNumber(items[i]))
+                lab_table_number(table, items[i]->valuedouble, "%.6g", items[i]->valuedouble);
+            else if (items[i] == NULL || cJSON_IsNull(items[i]))
+                lab_table_none(table);
+            else
+                lab_table_cell(table, "%s", texts[i]);
+    }
+    free(texts[0]);
+    free(texts[1]);
+}
+
+/* The members of both, those of `a` first, in the order in which they stand there. */
+static void add_differences(lab_table *table, const char *group, const cJSON *a, const cJSON *b) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, a)
+        add_difference(table, group, item->string, item, cJSON_GetObjectItemCaseSensitive(b, item->string));
+    cJSON_ArrayForEach(item, b) if (cJSON_GetObjectItemCaseSensitive(a, item->string) == NULL)
+        add_difference(table, group, item->string, NULL, item);
+}
+
+static void add_score_differences(lab_table *table, const cJSON *a, const cJSON *b) {
+    const cJSON *set;
+    cJSON_ArrayForEach(set, a)
+        add_differences(table, set->string, set, cJSON_GetObjectItemCaseSensitive(b, set->string));
+    cJSON_ArrayForEach(set, b) if (cJSON_GetObjectItemCaseSensitive(a, set->string) == NULL)
+        add_differences(table, set->string, NULL, set);
+}
+
+static void print_differences(const cJSON *a, const cJSON *b) {
+    char names[2][1024];
+    const cJSON *const both[2] = {a, b};
+    const char *heads[3] = {"what", names[0], names[1]};
+    for (int i = 0; i < 2; i++) {
+        const cJSON *name = cJSON_GetObjectItemCaseSensitive(both[i], "name");
+        snprintf(names[i], sizeof names[i], "%.400s", cJSON_IsString(name) ? name->valuestring : "");
+    }
+    lab_table *table = lab_table_create(heads, 3);
+    static const char *const columns[] = {"version", "machine", "state", "steps_done"};
+    add_differences(table, "", cJSON_GetObjectItemCaseSensitive(a, "config"),
+                    cJSON_GetObjectItemCaseSensitive(b, "config"));
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        add_difference(table, "", columns[i], cJSON_GetObjectItemCaseSensitive(a, columns[i]),
+                       cJSON_GetObjectItemCaseSensitive(b, columns[i]));
+    add_score_differences(table, cJSON_GetObjectItemCaseSensitive(a, "scores"),
+                          cJSON_GetObjectItemCaseSensitive(b, "scores"));
+    cli_table_print(table);
+}
+
+int cli_runs_diff(const cli_store *store, const cli_arguments *arguments) {
+    lab_run runs[2] = {{0}};
+    cJSON *json[2] = {NULL, NULL};
+    if (arguments->operand_count != 3)
+        return cli_usage_error("runs diff: which two runs? 'locus runs diff RUN RUN'");
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < 2; i++) {
+        status = cli_store_find(store, arguments->operands[i + 1], &runs[i]);
+        json[i] = status == 0 ? cli_run_json(store, &runs[i]) : NULL;
+        status = status == 0 && json[i] == NULL ? 1 : status;
+    }
+    if (status == 0)
+        print_differences(json[0], json[1]);
+    for (size_t i = 0; i < 2; i++) {
+        cJSON_Delete(json[i]);
+        lab_run_free(&runs[i]);
+    }
+    return status;
+}
