@@ -6,29 +6,26 @@
 #include "positions_argument.h"
 #include "stop.h"
 
-static int transform(const cli_encoding *encoding, const cli_position_list *list, bool inverse, const lab_array *x) {
+static int transform(const lab_bound *encoding, const lab_position_list *list, bool inverse, const lab_array *x) {
     locus_error error = {.offset = -1};
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
-    locus_workspace workspace = {0};
     const locus_role role = encoding->keys_only ? LOCUS_ROLE_KEY : LOCUS_ROLE_QUERY;
-    locus_tensor tensor = cli_array_tensor(x);
+    const locus_tensor tensor = lab_array_tensor(x);
+    const locus_execution execution = cli_execution((locus_workspace){NULL, 0});
     int status = cli_positions_one_sequence(&positions, list);
     status = status ? status : cli_encoding_plan(encoding, positions, NULL, &plan);
-    status = status ? status : cli_workspace_open(&workspace, locus_apply_workspace(plan, role, tensor.dtype, NULL));
-    const locus_execution execution = cli_workspace_execution(workspace);
-    if (status == 0 && locus_apply(plan, role, inverse ? LOCUS_INVERSE : LOCUS_FORWARD, &tensor, &tensor, &execution,
-                                   &error) != LOCUS_OK)
+    if (status == 0 &&
+        lab_apply(plan, role, inverse ? LOCUS_INVERSE : LOCUS_FORWARD, &tensor, &execution, &error) != LOCUS_OK)
         status = cli_call_failed(&error);
-    cli_workspace_close(&workspace);
     locus_plan_destroy(&plan);
     locus_positions_destroy(&positions);
     return status;
 }
 
 static int run(cli_arguments *arguments) {
-    cli_encoding encoding = {0};
-    cli_position_list positions = {0};
+    lab_bound encoding = {0};
+    lab_position_list positions = {0};
     lab_array x = {0};
     int status = cli_require(arguments, "input");
     status = status ? status : cli_require(arguments, "positions");
@@ -53,8 +50,8 @@ static int run(cli_arguments *arguments) {
     (void)cli_stop_asked(); /* too late: what it would have stopped is done */
     cli_stop_release();
     lab_array_free(&x);
-    cli_positions_free(&positions);
-    cli_encoding_close(&encoding);
+    lab_position_list_free(&positions);
+    lab_bound_close(&encoding);
     return status;
 }
 

@@ -12,6 +12,8 @@
 #include "command.h"
 #include "encoding_argument.h"
 #include "io/file.h"
+#include "io/npy.h"
+#include "io/safetensors.h"
 #include "output.h"
 #include "pair_arrays.h"
 #include "positions_argument.h"
@@ -25,8 +27,8 @@ enum { BIAS_GRADIENT = 3, GRADIENTS }; /* behind those of query, key, value */
 
 typedef struct attend_job {
     cli_arguments *arguments;
-    cli_encoding encoding;
-    cli_position_list query_positions, key_positions;
+    lab_bound encoding;
+    lab_position_list query_positions, key_positions;
     lab_array inputs[INPUTS];
     lab_array bias, weights;                     /* [heads, n, m]; the bias may be 1 in places; NULL data: none */
     lab_array output, log_sum_exp, gradients[4]; /* of query, key, value, bias */
@@ -85,6 +87,7 @@ static int check_options(attend_job *job) {
 }
 
 static int read_inputs(attend_job *job) {
+    locus_error error;
     bool wide = false;
     int status = 0;
     for (size_t i = 0; i < INPUTS && status == 0; i++) {
@@ -95,7 +98,8 @@ static int read_inputs(attend_job *job) {
         }
     }
     for (size_t i = 0; i < INPUTS && wide && status == 0; i++)
-        status = job->inputs[i].data ? cli_array_promote(&job->inputs[i]) : 0;
+        if (job->inputs[i].data && lab_array_widen(&job->inputs[i], &error) != LOCUS_OK)
+            status = cli_error(&error);
     return status;
 }
 
@@ -167,7 +171,7 @@ static int narrow_documents(const lab_array *array, const char *path, size_t tok
     if (!(*documents = calloc(tokens + 1, sizeof **documents)))
         return cli_failure("out of memory for the documents of %zu tokens", tokens);
     for (size_t i = 0; i < tokens; i++) {
-        int64_t value = array->dtype == LAB_I32 ? ((const int32_t *)array->data)[i] : ((const int64_t *)array->data)[i];
+        const int64_t value = lab_array_integer(array, i);
         if (value < INT32_MIN || value > INT32_MAX)
             return cli_failure("attend: %s: document %lld of token %zu is out of range", path, (long long)value, i);
         (*documents)[i] = (int32_t)value;
@@ -224,7 +228,7 @@ static locus_attention_options attention_options(const attend_job *job, locus_te
     options.keep = (size_t)cli_integer(job->arguments, "keep");
     options.query_documents = job->documents[0];
     options.key_documents = job->documents[1];
-    *bias = cli_array_tensor(&job->bias);
+    *bias = lab_array_tensor(&job->bias);
     options.bias = job->bias.data ? bias : NULL;
     return options;
 }
@@ -259,12 +263,12 @@ static int compute(attend_job *job, locus_pass pass) {
     locus_workspace workspace;
     locus_tensor bias;
     const locus_attention_options options = attention_options(job, &bias);
-    locus_tensor in[INPUTS], out = cli_array_tensor(&job->output), sums = cli_array_tensor(&job->log_sum_exp);
+    locus_tensor in[INPUTS], out = lab_array_tensor(&job->output), sums = lab_array_tensor(&job->log_sum_exp);
     locus_tensor grad[GRADIENTS];
     for (size_t i = 0; i < INPUTS; i++)
-        in[i] = cli_array_tensor(&job->inputs[i]);
+        in[i] = lab_array_tensor(&job->inputs[i]);
     for (size_t i = 0; i < GRADIENTS; i++)
-        grad[i] = cli_array_tensor(&job->gradients[i]);
+        grad[i] = lab_array_tensor(&job->gradients[i]);
     const locus_attention_tensors tensors = {sizeof tensors, &in[QUERY], &in[KEY], &in[VALUE], &out, &sums};
     const locus_attention_gradients gradients = {.size = sizeof(locus_attention_gradients),
                                                  .output = &in[GRAD_OUTPUT],
@@ -277,7 +281,7 @@ static int compute(attend_job *job, locus_pass pass) {
     int status =
         cli_workspace_open(&workspace, locus_attention_workspace(job->plan, &options, in[QUERY].dtype, pass, NULL));
     if (status == 0) {
-        const locus_execution execution = cli_workspace_execution(workspace);
+        const locus_execution execution = cli_execution(workspace);
         locus_status done =
             pass == LOCUS_PASS_FORWARD
                 ? locus_attention_forward(job->plan, &options, &tensors, &execution, &error)
@@ -293,13 +297,13 @@ static int compute_weights(attend_job *job) {
     locus_workspace workspace;
     locus_tensor bias;
     const locus_attention_options options = attention_options(job, &bias);
-    const locus_tensor query = cli_array_tensor(&job->inputs[QUERY]), key = cli_array_tensor(&job->inputs[KEY]);
-    const locus_tensor weights = cli_array_tensor(&job->weights);
+    const locus_tensor query = lab_array_tensor(&job->inputs[QUERY]), key = lab_array_tensor(&job->inputs[KEY]);
+    const locus_tensor weights = lab_array_tensor(&job->weights);
     const locus_attention_weights_call call = {.size = sizeof call, .query = &query, .key = &key, .weights = &weights};
     int status =
         cli_workspace_open(&workspace, locus_attention_weights_workspace(job->plan, &options, query.dtype, NULL));
     if (status == 0) {
-        const locus_execution execution = cli_workspace_execution(workspace);
+        const locus_execution execution = cli_execution(workspace);
         status = locus_attention_weights(job->plan, &options, &call, &execution, &error) == LOCUS_OK
                      ? 0
                      : cli_call_failed(&error);
@@ -390,9 +394,9 @@ static void close_job(attend_job *job) {
     free(job->documents[1]);
     lab_array_free(&job->log_sum_exp);
     lab_array_free(&job->output);
-    cli_positions_free(&job->query_positions);
-    cli_positions_free(&job->key_positions);
-    cli_encoding_close(&job->encoding);
+    lab_position_list_free(&job->query_positions);
+    lab_position_list_free(&job->key_positions);
+    lab_bound_close(&job->encoding);
 }
 
 static int run(cli_arguments *arguments) {

@@ -7,6 +7,7 @@
  *
  * Every figure is the fastest of the calls that fit into a third of a second (at least --repeat), with the median
  * beside it. Published comparisons with other programs are made by the programs in bench/. */
+#include "bound/bound.h"
 #include "command.h"
 #include "io/fail.h"
 #include "output.h"
@@ -90,44 +91,30 @@ static void cell_time(lab_table *table, const measurement *m) {
 /* ---- an encoding on one sequence ---- */
 
 typedef struct subject {
-    locus_binding *binding;
+    lab_bound bound;
     locus_plan *plan;
-    locus_encoding *encoding;
-    locus_tensor *parameters, *gradients; /* float64 */
-    size_t count;
+    locus_tensor *gradients; /* [bound.count], float64 */
 } subject;
 
 static void subject_close(subject *s) {
-    locus_plan_destroy(&s->plan);
-    locus_binding_destroy(&s->binding);
-    locus_encoding_destroy(&s->encoding);
-    for (size_t i = 0; i < s->count; i++) {
-        free(s->parameters ? s->parameters[i].data : NULL);
-        free(s->gradients ? s->gradients[i].data : NULL);
-    }
-    free(s->parameters);
+    for (size_t i = 0; s->gradients && i < s->bound.count; i++)
+        free(s->gradients[i].data);
     free(s->gradients);
+    locus_plan_destroy(&s->plan);
+    lab_bound_close(&s->bound);
     *s = (subject){0};
 }
 
-static locus_status subject_parameters(subject *s, const locus_shape *shape, locus_error *error) {
-    locus_status status = locus_encoding_parameter_count(s->encoding, shape, &s->count, error);
-    s->parameters = calloc(s->count + 1, sizeof *s->parameters);
-    s->gradients = calloc(s->count + 1, sizeof *s->gradients);
-    if (status == LOCUS_OK && !(s->parameters && s->gradients))
-        status = lab_fail_memory(error, "an encoding's parameters");
-    for (size_t i = 0; status == LOCUS_OK && i < s->count; i++) {
-        locus_parameter info = {.size = sizeof info};
-        status = locus_encoding_parameter(s->encoding, shape, i, &info, error);
-        if (status == LOCUS_OK) {
-            s->parameters[i] = s->gradients[i] = locus_tensor_view(NULL, LOCUS_FLOAT64, info.rank, info.shape);
-            s->parameters[i].data = calloc(locus_tensor_count(&s->parameters[i]) + 1, sizeof(double));
-            s->gradients[i].data = calloc(locus_tensor_count(&s->gradients[i]) + 1, sizeof(double));
-            if (!s->parameters[i].data || !s->gradients[i].data)
-                status = lab_fail_memory(error, "an encoding's parameters");
-        }
+static locus_status subject_gradients(subject *s, locus_error *error) {
+    const size_t count = s->bound.count;
+    s->gradients = calloc(count + 1, sizeof *s->gradients);
+    bool good = s->gradients != NULL;
+    for (size_t i = 0; good && i < count; i++) {
+        s->gradients[i] = s->bound.values[i];
+        s->gradients[i].data = calloc(locus_tensor_count(&s->gradients[i]) + 1, sizeof(double));
+        good = s->gradients[i].data != NULL;
     }
-    return status;
+    return good ? LOCUS_OK : lab_fail_memory(error, "an encoding's parameters");
 }
 
 static int subject_open(subject *s, const char *spec, const locus_shape *shape, size_t tokens) {
@@ -136,19 +123,20 @@ static int subject_open(subject *s, const char *spec, const locus_shape *shape, 
     const size_t offsets[2] = {0, tokens};
     const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
     *s = (subject){0};
-    if (locus_encoding_parse(spec, &s->encoding, &error) != LOCUS_OK)
+    if (lab_bound_parse(&s->bound, spec, &error) != LOCUS_OK)
         return cli_error_in(spec, &error);
-    locus_status status = subject_parameters(s, shape, &error);
+    s->bound.shape = *shape;
+    locus_status status = lab_bound_list(&s->bound, &error);
     if (status == LOCUS_OK)
-        status = locus_encoding_initialise(s->encoding, shape, 0, s->parameters, s->count, &error);
-    if (status == LOCUS_OK) {
-        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): with &s->binding it forgets s, which subject_close frees */
-        status = locus_binding_create(&s->binding, s->encoding, shape, s->parameters, s->count, &error);
-    }
+        status = lab_bound_draw(&s->bound, 0, &error);
     if (status == LOCUS_OK)
-        status = locus_positions_create(&positions, locus_encoding_group(s->encoding), &packing, NULL, &error);
+        status = lab_bound_bind(&s->bound, &error);
     if (status == LOCUS_OK)
-        status = locus_plan_create(&s->plan, s->binding, positions, NULL, &error);
+        status = subject_gradients(s, &error);
+    if (status == LOCUS_OK)
+        status = locus_positions_create(&positions, locus_encoding_group(s->bound.encoding), &packing, NULL, &error);
+    if (status == LOCUS_OK)
+        status = lab_bound_plan(&s->bound, positions, NULL, NULL, &s->plan, &error);
     locus_positions_destroy(&positions);
     return status == LOCUS_OK ? 0 : cli_error(&error);
 }
@@ -225,7 +213,7 @@ static int bench_apply(bench *b) {
     for (size_t i = 0; i < b->encoding_count && status == 0; i++) {
         subject s;
         status = subject_open(&s, b->encodings[i], &b->shape, tokens);
-        bool acts = status == 0 && (locus_encoding_sites(s.encoding) & LOCUS_SITE_QUERY_KEY);
+        bool acts = status == 0 && (locus_encoding_sites(s.bound.encoding) & LOCUS_SITE_QUERY_KEY);
         if (acts) {
             job.plan = s.plan;
             job.workspace.bytes = locus_apply_workspace(s.plan, LOCUS_ROLE_QUERY, LOCUS_FLOAT32, NULL);
@@ -277,7 +265,7 @@ static locus_status call_backward(void *context, locus_error *error) {
                                                  .key = &t[GRAD_KEY],
                                                  .value = &t[GRAD_VALUE],
                                                  .parameters = job->subject->gradients,
-                                                 .parameter_count = job->subject->count};
+                                                 .parameter_count = job->subject->bound.count};
     const locus_execution execution = locus_execution_in(job->workspace[1]);
     return locus_attention_backward(job->subject->plan, &job->options, &tensors, &gradients, &execution, error);
 }

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* locus check: measures the laws of a group action on random elements, and fails if one that the encoding promises does
  * not hold. */
+#include "bound/natural_shape.h"
+#include "check/laws.h"
 #include "command.h"
 #include "encoding_argument.h"
-#include "laws.h"
-#include "natural_shape.h"
 #include "output.h"
 
 #include <stdlib.h>
 
 #define FACTOR_DIM 24 /* head dimensions for each coordinate of the group, unless said */
 
-static const char *verdict(const cli_law *law) {
+static const char *verdict(const lab_law *law) {
     if (law->promised)
         return law->holds ? "holds" : "FAILS";
     return law->holds ? "holds, though not promised" : "does not hold, and is not promised";
 }
 
-static void print_table(const cli_laws *laws) {
+static void print_table(const lab_laws *laws) {
     static const char *const heads[] = {"law", "|meaning", ">error", ">at most", "promised", "verdict"};
     lab_table *table = lab_table_create(heads, sizeof heads / sizeof *heads);
     for (size_t i = 0; i < laws->count; i++) {
-        const cli_law *law = &laws->items[i];
+        const lab_law *law = &laws->items[i];
         lab_table_cell(table, "%s", law->name);
         lab_table_cell(table, "%s", law->meaning);
         lab_table_number(table, law->error, "%.2g", law->error);
@@ -33,7 +33,7 @@ static void print_table(const cli_laws *laws) {
 }
 
 /* {"spec": "…", "laws": {"homomorphism": {"error": x, "promised": true, "holds": true}, …}} */
-static int print_json(const cli_laws *laws, const char *spec) {
+static int print_json(const lab_laws *laws, const char *spec) {
     cJSON *root = cJSON_CreateObject(), *list = NULL;
     cJSON_AddStringToObject(root, "spec", spec);
     list = cJSON_AddObjectToObject(root, "laws");
@@ -47,9 +47,9 @@ static int print_json(const cli_laws *laws, const char *spec) {
 }
 
 /* Exit status 1 with one line if a promised law fails. */
-static int judge(const cli_laws *laws, const char *spec) {
+static int judge(const lab_laws *laws, const char *spec) {
     for (size_t i = 0; i < laws->count; i++) {
-        const cli_law *law = &laws->items[i];
+        const lab_law *law = &laws->items[i];
         if (law->promised && !law->holds) {
             return cli_failure("check: '%.200s' breaks a law that it promises: %s, %s, is off by %.3g (at most %.2g)",
                                spec, law->name, law->meaning, law->error, law->tolerance);
@@ -59,12 +59,14 @@ static int judge(const cli_laws *laws, const char *spec) {
 }
 
 static int run(cli_arguments *arguments) {
-    cli_encoding encoding = {0};
-    cli_laws laws = {0};
-    cli_natural natural = {0};
+    locus_error error = {.offset = -1};
+    lab_bound encoding = {0};
+    lab_laws laws = {0};
+    lab_natural natural = {0};
     char *spec = NULL;
     int status = cli_encoding_read(&encoding, arguments);
-    status = status ? status : cli_natural_find(&natural, encoding.encoding, FACTOR_DIM, 1);
+    if (status == 0 && lab_natural_find(&natural, encoding.encoding, FACTOR_DIM, 1, &error) != LOCUS_OK)
+        status = cli_error(&error);
     if (status == 0) {
         size_t dim =
             cli_given_by_user(arguments, "head-dim") ? (size_t)cli_integer(arguments, "head-dim") : natural.head_dim;
@@ -74,14 +76,15 @@ static int run(cli_arguments *arguments) {
         spec = cli_encoding_text(encoding.encoding);
         status = spec ? cli_encoding_bind(&encoding, arguments, &shape) : 1;
     }
-    status = status ? status : cli_laws_measure(&laws, &encoding, (uint64_t)cli_integer(arguments, "seed"));
+    if (status == 0 && lab_laws_measure(&laws, &encoding, (uint64_t)cli_integer(arguments, "seed"), &error) != LOCUS_OK)
+        status = cli_error(&error);
     if (status == 0 && cli_flag(arguments, "json"))
         status = print_json(&laws, spec);
     else if (status == 0)
         print_table(&laws);
     status = status ? status : judge(&laws, spec);
     free(spec);
-    cli_encoding_close(&encoding);
+    lab_bound_close(&encoding);
     return status;
 }
 

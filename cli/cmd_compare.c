@@ -86,7 +86,7 @@ static int read_axes(axes *over, cli_arguments *arguments) {
     return read_tasks(over, arguments);
 }
 
-static int fill_cell(cli_cell *cell, const axes *over, const char *encoding) {
+static int fill_cell(lab_cell *cell, const axes *over, const char *encoding) {
     int status = cli_train_encoding(&cell->config, encoding, cell->encoding, sizeof cell->encoding);
     if (status != 0)
         return status;
@@ -102,8 +102,8 @@ static int fill_cell(cli_cell *cell, const axes *over, const char *encoding) {
 }
 
 /* A cell that is named twice is trained once. */
-static int add_cell(cli_cells *all, const lab_train_config *config, const axes *over, const char *encoding) {
-    cli_cell *cell = &all->cells[all->count];
+static int add_cell(lab_cells *all, const lab_train_config *config, const axes *over, const char *encoding) {
+    lab_cell *cell = &all->cells[all->count];
     cell->config = *config;
     int status = fill_cell(cell, over, encoding);
     bool twice = false;
@@ -114,7 +114,7 @@ static int add_cell(cli_cells *all, const lab_train_config *config, const axes *
 }
 
 /* The cells of a task's encodings, for one seed and initialisation. */
-static int add_row(cli_cells *all, const axes *over, const task_axis *task, size_t seed, size_t init) {
+static int add_row(lab_cells *all, const axes *over, const task_axis *task, size_t seed, size_t init) {
     lab_train_config config = task->base;
     config.seed = over->first_seed + seed;
     cli_train_embedding(&config, (lab_embedding_init)over->inits[init]);
@@ -125,7 +125,7 @@ static int add_row(cli_cells *all, const axes *over, const task_axis *task, size
 }
 
 /* Cells in the order in which tables fill evenly: every encoding of a seed before the next seed. */
-static int make_cells(cli_cells *all, const axes *over) {
+static int make_cells(lab_cells *all, const axes *over) {
     size_t most = 0;
     for (size_t t = 0; t < over->task_count; t++)
         most += encodings_of(over, &over->tasks[t]) * over->seeds * over->init_count;
@@ -185,7 +185,7 @@ static int print_summary(cli_arguments *arguments, const lab_summary *summary, c
 }
 
 /* The table comes first: it must not be lost if the page cannot be written. */
-static int report(cli_arguments *arguments, const cli_cells *all, const axes *over) {
+static int report(cli_arguments *arguments, const lab_cells *all, const axes *over) {
     cli_store store;
     locus_error error;
     lab_summary summary;
@@ -216,7 +216,7 @@ static int report(cli_arguments *arguments, const cli_cells *all, const axes *ov
 
 /* ---- the command ---- */
 
-static int train_and_report(cli_arguments *arguments, cli_cells *all, const axes *over) {
+static int train_and_report(cli_arguments *arguments, lab_cells *all, const axes *over) {
     /* Opened once, so that a store that is damaged or cannot be written is told once, and closed before the processes
      * part. */
     cli_store store;
@@ -230,7 +230,7 @@ static int train_and_report(cli_arguments *arguments, cli_cells *all, const axes
     all->jobs = (size_t)cli_integer(arguments, "jobs");
     all->threads = cli_cells_threads(arguments, all->jobs);
     all->restart = cli_flag(arguments, "restart");
-    status = cli_cells_run(all);
+    status = cli_cells_run(all, NULL, NULL);
     cli_store_close(&store);
     if (cli_stop_asked())
         return cli_train_resume(arguments, "stopped; ");
@@ -241,7 +241,7 @@ static int train_and_report(cli_arguments *arguments, cli_cells *all, const axes
 
 static int run(cli_arguments *arguments) {
     axes over = {0};
-    cli_cells all = {0};
+    lab_cells all = {0};
     int status = cli_require(arguments, "task");
     status = status ? status : read_axes(&over, arguments);
     status = status ? status : make_cells(&all, &over);

@@ -65,7 +65,7 @@ const cli_command cli_command_plot_group = {
 
 typedef struct plot_job {
     cli_arguments *arguments;
-    cli_encoding encoding;
+    lab_bound encoding;
     locus_group *own; /* the group, if the encoding takes any */
     const locus_group *group;
     char title[256];
@@ -97,7 +97,7 @@ static lab_figure_subject subject_of(const plot_job *job) {
 }
 
 static void close_job(plot_job *job) {
-    cli_encoding_close(&job->encoding);
+    lab_bound_close(&job->encoding);
     locus_group_destroy(&job->own);
 }
 
@@ -112,7 +112,7 @@ static void close_job(plot_job *job) {
 /* ---- plot similarity ---- */
 
 /* The positions as paths of their own. */
-static int take_paths(const plot_job *job, const cli_position_list *list, locus_path ***paths) {
+static int take_paths(const plot_job *job, const lab_position_list *list, locus_path ***paths) {
     locus_error error = {.offset = -1};
     locus_positions *positions = NULL;
     *paths = calloc(list->count + 1, sizeof **paths);
@@ -126,7 +126,7 @@ static int take_paths(const plot_job *job, const cli_position_list *list, locus_
     return status;
 }
 
-static int draw_similarity(plot_job *job, const cli_position_list *list, const locus_path *origin) {
+static int draw_similarity(plot_job *job, const lab_position_list *list, const locus_path *origin) {
     locus_error error = {.offset = -1};
     lab_similarity similarity = {0};
     locus_path **paths = NULL;
@@ -150,7 +150,7 @@ static int draw_similarity(plot_job *job, const cli_position_list *list, const l
 
 static int run_similarity(cli_arguments *arguments) {
     plot_job job;
-    cli_position_list list = {0};
+    lab_position_list list = {0};
     locus_path *origin = NULL;
     int status = open_job(&job, arguments);
     status = status ? status : cli_require(arguments, "positions");
@@ -163,7 +163,7 @@ static int run_similarity(cli_arguments *arguments) {
     status = status ? status : parse_path(job.group, cli_text(arguments, "origin"), &origin);
     status = status ? status : draw_similarity(&job, &list, origin);
     locus_path_destroy(&origin);
-    cli_positions_free(&list);
+    lab_position_list_free(&list);
     close_job(&job);
     return status;
 }

@@ -25,7 +25,7 @@ typedef struct frequencies_job {
 /* The first head's angles of the first generator. */
 static int add_curve(frequencies_job *job, cli_arguments *arguments, const char *spec) {
     locus_error error = {.offset = -1};
-    cli_encoding encoding;
+    lab_bound encoding;
     lab_spectrum *spectrum = &job->spectra[job->count];
     int status = cli_encoding_read_spec(&encoding, arguments, spec);
     if (status == 0 && !(locus_encoding_sites(encoding.encoding) & LOCUS_SITE_QUERY_KEY)) {
@@ -43,7 +43,7 @@ static int add_curve(frequencies_job *job, cli_arguments *arguments, const char 
             memcpy(name + sizeof job->names[0] - 4, "…", sizeof "…");
         job->curves[job->count++] = (lab_curve){name, spectrum->panels[0].count, spectrum->panels[0].angles};
     }
-    cli_encoding_close(&encoding);
+    lab_bound_close(&encoding);
     return status;
 }
 
@@ -90,28 +90,24 @@ const cli_command cli_command_plot_frequencies = {
 /* ---- plot table ---- */
 
 /* What is added to zeros, of whichever of both sites the encoding acts at. */
-static int compute_table(const cli_encoding *encoding, const cli_position_list *list, double *values) {
+static int compute_table(const lab_bound *encoding, const lab_position_list *list, double *values) {
     locus_error error = {.offset = -1};
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
-    locus_workspace workspace = {0};
     const bool encoded = (locus_encoding_sites(encoding->encoding) & LOCUS_SITE_ENCODED) != 0;
     const locus_role role = encoded ? LOCUS_ROLE_ENCODED : LOCUS_ROLE_TOKEN;
     locus_tensor table = locus_tensor_view(values, LOCUS_FLOAT64, 2,
                                            (int64_t[]){(int64_t)list->count, (int64_t)encoding->shape.model_dim});
     int status = cli_positions_one_sequence(&positions, list);
     status = status ? status : cli_encoding_plan(encoding, positions, NULL, &plan);
-    status = status ? status : cli_workspace_open(&workspace, locus_apply_workspace(plan, role, LOCUS_FLOAT64, NULL));
-    const locus_execution execution = locus_execution_in(workspace);
-    if (status == 0 && locus_apply(plan, role, LOCUS_FORWARD, &table, &table, &execution, &error) != LOCUS_OK)
+    if (status == 0 && lab_apply(plan, role, LOCUS_FORWARD, &table, NULL, &error) != LOCUS_OK)
         status = cli_error(&error);
-    cli_workspace_close(&workspace);
     locus_plan_destroy(&plan);
     locus_positions_destroy(&positions);
     return status;
 }
 
-static int draw_table(cli_arguments *arguments, const cli_encoding *encoding, const cli_position_list *list) {
+static int draw_table(cli_arguments *arguments, const lab_bound *encoding, const lab_position_list *list) {
     locus_error error = {.offset = -1};
     char title[160];
     double *values = calloc(list->count * encoding->shape.model_dim + 1, sizeof *values);
@@ -125,8 +121,8 @@ static int draw_table(cli_arguments *arguments, const cli_encoding *encoding, co
 }
 
 static int run_table(cli_arguments *arguments) {
-    cli_encoding encoding = {0};
-    cli_position_list list = {0};
+    lab_bound encoding = {0};
+    lab_position_list list = {0};
     int status = cli_need_picture(arguments);
     status = status ? status : cli_require(arguments, "positions");
     status = status ? status : cli_encoding_read(&encoding, arguments);
@@ -137,8 +133,8 @@ static int run_table(cli_arguments *arguments) {
     status =
         status ? status : cli_positions_read(&list, arguments, "positions", locus_encoding_group(encoding.encoding));
     status = status ? status : draw_table(arguments, &encoding, &list);
-    cli_positions_free(&list);
-    cli_encoding_close(&encoding);
+    lab_position_list_free(&list);
+    lab_bound_close(&encoding);
     return status;
 }
 

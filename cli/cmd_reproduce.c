@@ -26,7 +26,7 @@ typedef struct reproduce {
     cli_arguments *arguments;
     lab_reproduction table;
     lab_result result;
-    cli_cells cells;
+    lab_cells cells;
     char *folder, *markdown, *page, *runs; /* owned */
     bool told;                             /* that the Markdown file cannot be written */
 } reproduce;
@@ -81,7 +81,7 @@ static char *file_name(const reproduce *job, const char *end) {
 
 /* ---- trainings ---- */
 
-static int fill_cell(const lab_reproduction *table, lab_reproduction_place place, cli_cell *cell) {
+static int fill_cell(const lab_reproduction *table, lab_reproduction_place place, lab_cell *cell) {
     locus_error error;
     char scheme[80];
     if (lab_reproduction_config(table, place, &cell->config, cell->encoding, &error) != LOCUS_OK)
@@ -244,7 +244,7 @@ static int report(reproduce *job) {
 /* ---- --list ---- */
 
 /* 0, or 1 after one line where the store cannot be read. */
-static int describe(lab_store *store, const cli_cell *cell, char *text, size_t size) {
+static int describe(lab_store *store, const lab_cell *cell, char *text, size_t size) {
     lab_run run;
     locus_error error;
     locus_status found = store == NULL ? LOCUS_ERROR_ARGUMENT : lab_store_run_find(store, cell->name, &run, &error);
@@ -266,7 +266,7 @@ static int describe(lab_store *store, const cli_cell *cell, char *text, size_t s
 static int list_json(const reproduce *job, lab_store *store) {
     cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "trainings");
     for (size_t i = 0; i < job->cells.count; i++) {
-        const cli_cell *cell = &job->cells.cells[i];
+        const lab_cell *cell = &job->cells.cells[i];
         char state[80];
         if (describe(store, cell, state, sizeof state) != 0) {
             cJSON_Delete(root);
@@ -323,20 +323,18 @@ static int list(reproduce *job) {
  * computes alone. */
 static int train(reproduce *job) {
     locus_error error;
-    cli_cells *all = &job->cells;
+    lab_cells *all = &job->cells;
     size_t own = locus_threads();
     all->jobs = (size_t)cli_integer(job->arguments, "jobs");
     all->threads = cli_cells_threads(job->arguments, all->jobs);
     all->folder = job->folder;
     all->store_path = cli_text(job->arguments, "store");
     all->command = job->arguments->command_line;
-    all->ended = rewrite;
-    all->context = job;
     if (locus_threads_set(1) != LOCUS_OK)
         return cli_failure("cannot compute with one thread");
     if (lab_result_chance(&job->result, &job->table, &error) != LOCUS_OK)
         return cli_error(&error);
-    int status = cli_cells_run(all);
+    int status = cli_cells_run(all, rewrite, job);
     bool stopped = cli_stop_asked();
     cli_stop_release();
     if (locus_threads_set(own) != LOCUS_OK)

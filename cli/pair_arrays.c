@@ -2,13 +2,10 @@
 /* See pair_arrays.h. */
 #include "pair_arrays.h"
 
+#include "io/npy.h"
 #include "output.h"
 
 #include <math.h>
-
-static double element(const lab_array *array, size_t i) {
-    return array->dtype == LAB_F32 ? (double)((const float *)array->data)[i] : ((const double *)array->data)[i];
-}
 
 static bool fits(const lab_array *bias, const int64_t *wanted) {
     for (size_t i = 0; i < bias->rank; i++) {
@@ -21,7 +18,7 @@ static bool fits(const lab_array *bias, const int64_t *wanted) {
 
 static int check_numbers(const lab_array *bias, const char *path) {
     for (size_t i = 0; i < lab_array_count(bias); i++) {
-        const double value = element(bias, i);
+        const double value = lab_array_at(bias, i);
         if (isnan(value) || value == INFINITY) {
             return cli_failure("--bias %s: element %zu is %s; numbers are needed, or -inf where a key is hidden", path,
                                i, isnan(value) ? "NaN" : "+inf");

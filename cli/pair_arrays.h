@@ -3,7 +3,7 @@
 #ifndef CLI_PAIR_ARRAYS_H
 #define CLI_PAIR_ARRAYS_H
 
-#include "io/npy.h"
+#include "io/array.h"
 
 /* --bias FILE: [heads, queries, keys], or [queries, keys] for all heads, each dimension also 1 for all; numbers, or −∞
  * where a key is hidden. 0, else 1 after a line on standard error. */

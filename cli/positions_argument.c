@@ -18,21 +18,12 @@
 
 /* What is being read, and from where. */
 typedef struct reader {
-    cli_position_list *list;
+    lab_position_list *list;
     const char *option, *text;
     size_t coordinates;
     bool trees;
     char group[64]; /* for messages */
 } reader;
-
-void cli_positions_free(cli_position_list *list) {
-    for (size_t i = 0; list->paths && i < list->count; i++)
-        locus_path_destroy(&list->paths[i]);
-    free(list->paths);
-    free(list->values);
-    free(list->reals);
-    *list = (cli_position_list){0};
-}
 
 static int reserve_values(reader *r, size_t count) {
     size_t bytes = sizeof *r->list->values;
@@ -191,10 +182,6 @@ static int read_list(reader *r) {
 
 /* ---- .npy ---- */
 
-static int64_t element(const lab_array *array, size_t index) {
-    return array->dtype == LAB_I32 ? ((const int32_t *)array->data)[index] : ((const int64_t *)array->data)[index];
-}
-
 static int check_rank(const reader *r, const lab_array *array, size_t rank, const char *layout) {
     if (array->rank == rank)
         return 0;
@@ -211,7 +198,7 @@ static int read_integers(reader *r, const lab_array *array) {
     }
     status = status ? status : reserve_values(r, (size_t)array->shape[0]);
     for (size_t i = 0; status == 0 && i < lab_array_count(array); i++)
-        r->list->values[i] = element(array, i);
+        r->list->values[i] = lab_array_integer(array, i);
     return status;
 }
 
@@ -220,7 +207,7 @@ static int row_text(const reader *r, const lab_array *array, size_t row, int64_t
     size_t depth = (size_t)array->shape[1], letters = 0;
     memcpy(text, "0", sizeof "0");
     for (size_t i = 0; i < depth; i++) {
-        int64_t index = element(array, row * depth + i);
+        int64_t index = lab_array_integer(array, row * depth + i);
         if (index == -1)
             continue;
         if (letters < i) {
@@ -353,9 +340,9 @@ static int describe_group(reader *r) {
     return 0;
 }
 
-int cli_positions_read(cli_position_list *list, const cli_arguments *arguments, const char *option,
+int cli_positions_read(lab_position_list *list, const cli_arguments *arguments, const char *option,
                        const locus_group *group) {
-    *list = (cli_position_list){.group = group};
+    *list = (lab_position_list){.group = group};
     int status = cli_require(arguments, option);
     if (status)
         return status;
@@ -375,54 +362,11 @@ int cli_positions_read(cli_position_list *list, const cli_arguments *arguments, 
     else
         status = read_text(&r);
     if (status)
-        cli_positions_free(list);
+        lab_position_list_free(list);
     return status;
 }
 
-/* ---- positions of the library ---- */
-
-/* Token t of the packing is at position t of the list, or all of them at `index`, if it is given. */
-static int make(locus_positions **positions, const cli_position_list *list, const locus_packing *packing,
-                const size_t *index) {
+int cli_positions_one_sequence(locus_positions **positions, const lab_position_list *list) {
     locus_error error = {.offset = -1};
-    const size_t width = list->paths ? 1 : locus_group_coordinates(list->group);
-    const void *rows = list->paths ? (const void *)list->paths : list->reals ? (const void *)list->reals : list->values;
-    const size_t bytes = width * (list->paths ? sizeof *list->paths : list->reals ? sizeof(double) : sizeof(int64_t));
-    char *copies = index ? malloc(list->count * bytes + 1) : NULL;
-    if (index && !copies)
-        return cli_failure("out of memory for %zu positions", list->count);
-    for (size_t i = 0; copies && i < list->count; i++)
-        memcpy(copies + i * bytes, (const char *)rows + *index * bytes, bytes);
-    rows = copies ? copies : rows;
-    locus_status status = list->paths   ? locus_positions_create_paths(positions, list->group, packing, rows, &error)
-                          : list->reals ? locus_positions_create_real(positions, list->group, packing, rows, &error)
-                                        : locus_positions_create(positions, list->group, packing, rows, &error);
-    free(copies);
-    return status == LOCUS_OK ? 0 : cli_error(&error);
-}
-
-static int make_apart(locus_positions **positions, const cli_position_list *list, const size_t *index) {
-    size_t *offsets = malloc((list->count + 1) * sizeof *offsets);
-    if (!offsets)
-        return cli_failure("out of memory for %zu positions", list->count);
-    for (size_t i = 0; i <= list->count; i++)
-        offsets[i] = i;
-    const locus_packing packing = {.size = sizeof packing, .sequences = list->count, .offsets = offsets};
-    int status = make(positions, list, &packing, index);
-    free(offsets);
-    return status;
-}
-
-int cli_positions_one_sequence(locus_positions **positions, const cli_position_list *list) {
-    const size_t offsets[2] = {0, list->count};
-    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
-    return make(positions, list, &packing, NULL);
-}
-
-int cli_positions_apart(locus_positions **positions, const cli_position_list *list) {
-    return make_apart(positions, list, NULL);
-}
-
-int cli_positions_repeated(locus_positions **positions, const cli_position_list *list, size_t index) {
-    return make_apart(positions, list, &index);
+    return lab_positions_one_sequence(positions, list, &error) == LOCUS_OK ? 0 : cli_error(&error);
 }

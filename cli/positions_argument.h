@@ -15,29 +15,15 @@
 #ifndef CLI_POSITIONS_ARGUMENT_H
 #define CLI_POSITIONS_ARGUMENT_H
 
+#include "bound/position_list.h"
 #include "options.h"
-#include <locus/positions.h>
-
-/* Integers or real numbers if they came as such, else paths. */
-typedef struct cli_position_list {
-    const locus_group *group; /* the caller's; NULL: seq */
-    size_t count;             /* at least 1 */
-    int64_t *values;          /* [count, coordinates], from malloc, or NULL */
-    double *reals;            /* [count, coordinates], from malloc, or NULL */
-    locus_path **paths;       /* [count], or NULL */
-} cli_position_list;
 
 /* `group` is that of the encoding (locus_encoding_group) and must outlive the list. 0 and filled; else the exit status
  * after one line on standard error. */
-int cli_positions_read(cli_position_list *list, const cli_arguments *arguments, const char *option,
+int cli_positions_read(lab_position_list *list, const cli_arguments *arguments, const char *option,
                        const locus_group *group);
-void cli_positions_free(cli_position_list *list);
 
 /* The positions of one sequence that fills a buffer. */
-int cli_positions_one_sequence(locus_positions **positions, const cli_position_list *list);
-/* One sequence for each position. */
-int cli_positions_apart(locus_positions **positions, const cli_position_list *list);
-/* As many sequences of one token as the list has positions, all of them at position `index`. */
-int cli_positions_repeated(locus_positions **positions, const cli_position_list *list, size_t index);
+int cli_positions_one_sequence(locus_positions **positions, const lab_position_list *list);
 
 #endif

@@ -17,7 +17,7 @@ bool cli_reals_are_lines(const char *data) {
 }
 
 /* The answer to positions that the group does not have: a file's fault, or the command line's. */
-static int check_axes(const cli_position_list *list, const char *option, const char *text, bool file) {
+static int check_axes(const lab_position_list *list, const char *option, const char *text, bool file) {
     static const char fault[] = "--%s %s: '%s' has no real-valued positions; seq and grids have";
     for (size_t c = 0; c < locus_group_coordinates(list->group); c++) {
         if (locus_group_coordinate(list->group, c).kind != LOCUS_COORDINATE_AXIS) {
@@ -29,7 +29,7 @@ static int check_axes(const cli_position_list *list, const char *option, const c
     return 0;
 }
 
-static int reserve(cli_position_list *list, size_t count) {
+static int reserve(lab_position_list *list, size_t count) {
     const size_t coordinates = locus_group_coordinates(list->group);
     if (count <= SIZE_MAX / sizeof *list->reals / coordinates)
         list->reals = calloc(count * coordinates + 1, sizeof *list->reals);
@@ -64,7 +64,7 @@ static bool take_position(const char **at, double *values, size_t coordinates) {
     return good && (coordinates == 1 || take_mark(at, ')'));
 }
 
-int cli_reals_read_list(cli_position_list *list, const char *option, const char *text) {
+int cli_reals_read_list(lab_position_list *list, const char *option, const char *text) {
     const size_t coordinates = locus_group_coordinates(list->group);
     size_t most = 1;
     for (const char *c = text; *c; c++)
@@ -96,7 +96,7 @@ static int bad_line(const char *option, const char *path, size_t number, size_t 
                        coordinates == 1 ? "a number, as in 1.25" : "a number for each axis, as in (0.5,1)");
 }
 
-int cli_reals_read_lines(cli_position_list *list, const char *option, const char *path, char *data) {
+int cli_reals_read_lines(lab_position_list *list, const char *option, const char *path, char *data) {
     const size_t coordinates = locus_group_coordinates(list->group);
     size_t most = 1;
     for (const char *c = data; *c; c++)
@@ -119,7 +119,7 @@ int cli_reals_read_lines(cli_position_list *list, const char *option, const char
 
 /* ---- .npy ---- */
 
-int cli_reals_read_npy(cli_position_list *list, const char *option, const char *path, const lab_array *array) {
+int cli_reals_read_npy(lab_position_list *list, const char *option, const char *path, const lab_array *array) {
     const size_t coordinates = locus_group_coordinates(list->group), rank = coordinates > 1 ? 2 : 1;
     int status = check_axes(list, option, path, true);
     if (status == 0 && array->rank != rank) {
@@ -130,10 +130,8 @@ int cli_reals_read_npy(cli_position_list *list, const char *option, const char *
                              coordinates);
     }
     status = status ? status : reserve(list, (size_t)array->shape[0]);
-    for (size_t i = 0; status == 0 && i < lab_array_count(array); i++) {
-        list->reals[i] =
-            array->dtype == LAB_F32 ? (double)((const float *)array->data)[i] : ((const double *)array->data)[i];
-    }
+    for (size_t i = 0; status == 0 && i < lab_array_count(array); i++)
+        list->reals[i] = lab_array_at(array, i);
     list->count = status ? 0 : (size_t)array->shape[0];
     return status;
 }

@@ -6,7 +6,7 @@
 
 #include "positions_argument.h"
 
-#include "io/npy.h"
+#include "io/array.h"
 
 /* A list rather than a file's name, and numbers with a point among them. */
 bool cli_reals_are_meant(const char *text);
@@ -16,9 +16,9 @@ bool cli_reals_are_lines(const char *data);
 
 /* All fill list->reals and list->count; the list's group is set. 0, or the exit status after one line on standard
  * error. */
-int cli_reals_read_list(cli_position_list *list, const char *option, const char *text);
+int cli_reals_read_list(lab_position_list *list, const char *option, const char *text);
 /* Lines of a file, which are cut up in `data`. */
-int cli_reals_read_lines(cli_position_list *list, const char *option, const char *path, char *data);
-int cli_reals_read_npy(cli_position_list *list, const char *option, const char *path, const lab_array *array);
+int cli_reals_read_lines(lab_position_list *list, const char *option, const char *path, char *data);
+int cli_reals_read_npy(lab_position_list *list, const char *option, const char *path, const lab_array *array);
 
 #endif

@@ -2,7 +2,8 @@
 """The dependency law, file by file: dependencies point downward only, and nothing goes in circles.
 
     liblocus    core ← algebra, linalg, kernels ← spec ← scores ← operators ← encodings, extension ← plan ← attention
-    laboratory  rope ← io ← nn ← model ← train ← report,  io ← text ← task ← train;  sees liblocus through <locus/…> only
+    laboratory  rope ← io ← nn ← model ← train ← report, jobs;  io ← text ← task ← train;  io ← bound ← check, fold, report;
+                sees liblocus through <locus/…> only
     program     everything of the laboratory
 
 A file depends on those that it includes, and on those that define what it calls, which the objects in a build's archives
@@ -37,8 +38,10 @@ BELOW = {
     "attention": LOW + " spec scores operators plan",
     "rope": "", "io": "rope", "text": "io", "nn": "io", "model": "io nn", "task": "io text",
     "train": "io text nn model task",
-    "report": "io text nn model task train",
-    "cli": "rope io text nn model task train report",
+    "bound": "io", "check": "io bound", "fold": "io bound",
+    "jobs": "io text nn model task train",
+    "report": "io text nn model task train bound",
+    "cli": "rope io text nn model task train bound check fold jobs report",
 }
 
 # The room that each public header belongs to.

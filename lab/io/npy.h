@@ -4,12 +4,11 @@
 #ifndef LAB_NPY_H
 #define LAB_NPY_H
 
-#include "io/safetensors.h"
+#include "io/array.h"
 
 /* Allocates array->data (release with lab_array_free). IO with a clear line for Fortran order, other types, cut
  * files. */
 locus_status lab_npy_read(lab_array *array, const char *path, locus_error *error);
 locus_status lab_npy_write(const lab_array *array, const char *path, locus_error *error);
-void lab_array_free(lab_array *array);
 
 #endif

@@ -5,25 +5,7 @@
 #ifndef LAB_SAFETENSORS_H
 #define LAB_SAFETENSORS_H
 
-#include <locus/status.h>
-#include <stdbool.h>
-
-typedef enum lab_dtype { LAB_F32 = 1, LAB_F64 = 2, LAB_I32 = 3, LAB_I64 = 4 } lab_dtype;
-size_t lab_dtype_size(lab_dtype dtype);
-
-#define LAB_MAX_RANK 8
-typedef struct lab_array { /* contiguous, C order */
-    char name[128];        /* empty for .npy */
-    lab_dtype dtype;
-    size_t rank;
-    int64_t shape[LAB_MAX_RANK];
-    void *data;
-} lab_array;
-size_t lab_array_count(const lab_array *array); /* elements */
-bool lab_array_finite(const lab_array *array);  /* no element is infinite or not a number */
-/* "[64, 16]" of any shape that a tensor has. */
-enum { LAB_SHAPE_TEXT = 192 };
-void lab_shape_text(size_t rank, const int64_t *shape, char text[LAB_SHAPE_TEXT]);
+#include "io/array.h"
 
 /* Metadata is a flat map of strings ("__metadata__"). */
 typedef struct lab_metadata {

@@ -3,6 +3,8 @@
  * and a position is a packed sequence of one token each, so that attention's log-sum-exp is the score itself. */
 #include "report/figure.h"
 
+#include "bound/bound.h"
+#include "bound/path_list.h"
 #include "io/fail.h"
 
 #include <math.h>
@@ -31,14 +33,12 @@ typedef struct similarity_job {
     locus_positions *origins, *positions; /* one token for each sequence */
     locus_plan *plan;
     float *vectors, *output, *scores;
-    locus_workspace workspace;
 } similarity_job;
 
 static void close_job(similarity_job *job) {
     locus_positions_destroy(&job->origins);
     locus_positions_destroy(&job->positions);
     locus_plan_destroy(&job->plan);
-    locus_release(job->workspace.data, job->workspace.bytes);
     free(job->vectors);
     free(job->output);
     free(job->scores);
@@ -47,30 +47,10 @@ static void close_job(similarity_job *job) {
 static locus_status place(similarity_job *job, const locus_path *const *paths, const locus_path *origin,
                           locus_error *error) {
     const locus_group *group = locus_path_group(origin);
-    size_t *offsets = calloc(job->count + 1, sizeof *offsets);
-    const locus_path **same = calloc(job->count + 1, sizeof *same);
-    locus_status status = offsets && same ? LOCUS_OK : lab_fail_memory(error, "positions");
-    for (size_t i = 0; status == LOCUS_OK && i <= job->count; i++) {
-        offsets[i] = i;
-        same[i] = origin;
-    }
-    const locus_packing packing = {.size = sizeof packing, .sequences = job->count, .offsets = offsets};
+    locus_status status = lab_path_positions(&origin, 1, group, job->count, true, &job->origins, error);
     if (status == LOCUS_OK)
-        status = locus_positions_create_paths(&job->origins, group, &packing, same, error);
-    if (status == LOCUS_OK)
-        status = locus_positions_create_paths(&job->positions, group, &packing, paths, error);
-    free(offsets);
-    free(same);
+        status = lab_path_positions(paths, job->count, group, 1, true, &job->positions, error);
     return status;
-}
-
-static locus_status take_workspace(similarity_job *job, size_t bytes, locus_error *error) {
-    job->workspace = (locus_workspace){bytes ? locus_allocate(bytes) : NULL, bytes};
-    if (bytes && !job->workspace.data) {
-        job->workspace.bytes = 0;
-        return lab_fail_memory(error, "a workspace");
-    }
-    return LOCUS_OK;
 }
 
 /* ---- scores ---- */
@@ -99,21 +79,9 @@ static locus_status score_direction(similarity_job *job, size_t direction, locus
     locus_tensor q = locus_tensor_view(job->vectors, LOCUS_FLOAT32, 3, sizes), o = q;
     locus_tensor s = locus_tensor_view(job->scores, LOCUS_FLOAT32, 2, sizes);
     const locus_attention_tensors tensors = {sizeof tensors, &q, &q, &q, &o, &s};
-    locus_attention_options options = locus_attention_default();
     o.data = job->output;
-    options.scale = 1;
-    options.mask =
-        LOCUS_MASK_CAUSAL; /* one key for each query, the last: it is seen; some encodings take no other mask */
     draw_direction(job, direction);
-    locus_status status = LOCUS_OK;
-    if (direction == 0) {
-        status = take_workspace(
-            job, locus_attention_workspace(job->plan, &options, LOCUS_FLOAT32, LOCUS_PASS_FORWARD, NULL), error);
-    }
-    if (status == LOCUS_OK) {
-        const locus_execution execution = locus_execution_in(job->workspace);
-        status = locus_attention_forward(job->plan, &options, &tensors, &execution, error);
-    }
+    const locus_status status = lab_attend_pairs(job->plan, 1, &tensors, error);
     for (size_t i = 0; status == LOCUS_OK && i < job->count * heads; i++) {
         double score = job->scores[i];
         job->result->mean[i / heads] += score;
@@ -148,18 +116,10 @@ static locus_status table_rows(similarity_job *job, const locus_positions *posit
     const bool tokens = (locus_encoding_sites(job->subject->encoding) & LOCUS_SITE_EMBEDDING) != 0;
     const locus_role role = tokens ? LOCUS_ROLE_TOKEN : LOCUS_ROLE_ENCODED;
     const int64_t sizes[2] = {(int64_t)job->count, (int64_t)job->shape->model_dim};
-    locus_tensor x = locus_tensor_view(rows, LOCUS_FLOAT64, 2, sizes);
+    const locus_tensor x = locus_tensor_view(rows, LOCUS_FLOAT64, 2, sizes);
     locus_plan_destroy(&job->plan);
-    locus_release(job->workspace.data, job->workspace.bytes);
-    job->workspace = (locus_workspace){0};
     locus_status status = lab_figure_plan(&job->plan, job->subject, positions, NULL, error);
-    if (status == LOCUS_OK)
-        status = take_workspace(job, locus_apply_workspace(job->plan, role, LOCUS_FLOAT64, NULL), error);
-    if (status == LOCUS_OK) {
-        const locus_execution execution = locus_execution_in(job->workspace);
-        status = locus_apply(job->plan, role, LOCUS_FORWARD, &x, &x, &execution, error);
-    }
-    return status;
+    return status == LOCUS_OK ? lab_apply(job->plan, role, LOCUS_FORWARD, &x, NULL, error) : status;
 }
 
 static locus_status compute_table(similarity_job *job, locus_error *error) {

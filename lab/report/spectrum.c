@@ -4,6 +4,8 @@
  * which is exact where the cosine is blind. C by Jacobi's rotations (Golub and Van Loan 2013, section 8.5). */
 #include "report/figure.h"
 
+#include "bound/bound.h"
+#include "bound/path_list.h"
 #include "io/fail.h"
 
 #include <inttypes.h>
@@ -176,35 +178,19 @@ static locus_status operator_of(const lab_figure_subject *subject, const locus_p
                                 locus_error *error) {
     const size_t dim = subject->shape->head_dim, heads = subject->shape->heads;
     const int64_t sizes[3] = {(int64_t)dim, (int64_t)heads, (int64_t)dim};
-    const size_t offsets[2] = {0, dim};
-    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
-    const locus_path **same = calloc(dim, sizeof *same);
+    const locus_tensor x = locus_tensor_view(columns, LOCUS_FLOAT64, 3, sizes);
     locus_positions *positions = NULL;
     locus_plan *plan = NULL;
-    locus_workspace workspace = {0};
-    locus_tensor x = locus_tensor_view(columns, LOCUS_FLOAT64, 3, sizes);
-    locus_status status = same ? LOCUS_OK : lab_fail_memory(error, "an operator");
-    for (size_t i = 0; status == LOCUS_OK && i < dim; i++)
-        same[i] = path;
     memset(columns, 0, dim * heads * dim * sizeof *columns);
     for (size_t i = 0; i < dim * heads; i++)
         columns[i * dim + i / heads] = 1;
-    if (status == LOCUS_OK)
-        status = locus_positions_create_paths(&positions, locus_path_group(path), &packing, same, error);
+    locus_status status = lab_path_positions(&path, 1, locus_path_group(path), dim, false, &positions, error);
     if (status == LOCUS_OK)
         status = lab_figure_plan(&plan, subject, positions, NULL, error);
-    if (status == LOCUS_OK) {
-        workspace.bytes = locus_apply_workspace(plan, LOCUS_ROLE_KEY, LOCUS_FLOAT64, NULL);
-        workspace.data = workspace.bytes ? locus_allocate(workspace.bytes) : NULL;
-        const locus_execution execution = locus_execution_in(workspace);
-        status = workspace.bytes && !workspace.data
-                     ? lab_fail_memory(error, "a workspace")
-                     : locus_apply(plan, LOCUS_ROLE_KEY, LOCUS_FORWARD, &x, &x, &execution, error);
-    }
-    locus_release(workspace.data, workspace.data ? workspace.bytes : 0);
+    if (status == LOCUS_OK)
+        status = lab_apply(plan, LOCUS_ROLE_KEY, LOCUS_FORWARD, &x, NULL, error);
     locus_plan_destroy(&plan);
     locus_positions_destroy(&positions);
-    free(same);
     return status;
 }
 

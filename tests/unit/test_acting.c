@@ -9,24 +9,24 @@
 
 #include <cmocka.h>
 
-#include "acting.h"
+#include "bound/acting.h"
 
 /* All parameters, filled with their tensor's number times 100 and their place. */
-static void open_filled(cli_encoding *encoding, const char *spec) {
-    assert_int_equal(cli_encoding_parse(encoding, spec), 0);
+static void open_filled(lab_bound *encoding, const char *spec) {
+    assert_int_equal(lab_bound_parse(encoding, spec, NULL), LOCUS_OK);
     encoding->shape = (locus_shape){.heads = 2, .head_dim = 4, .model_dim = 8};
     encoding->length = 6;
-    assert_int_equal(cli_encoding_list(encoding), 0);
+    assert_int_equal(lab_bound_list(encoding, NULL), LOCUS_OK);
     for (size_t i = 0; i < encoding->count; i++) {
         double *values = encoding->values[i].data;
         for (size_t j = 0; j < locus_tensor_count(&encoding->values[i]); j++)
             values[j] = 100.0 * (double)(i + 1) + (double)j;
     }
-    assert_int_equal(cli_encoding_rebind(encoding), 0);
+    assert_int_equal(lab_bound_bind(encoding, NULL), LOCUS_OK);
 }
 
 /* Which tensor of the whole encoding each of the kept ones is, and all of its values. */
-static void expect(const cli_encoding *kept, const cli_encoding *all, const char *const *names, size_t count) {
+static void expect(const lab_bound *kept, const lab_bound *all, const char *const *names, size_t count) {
     assert_int_equal(kept->count, count);
     for (size_t i = 0; i < count; i++) {
         size_t at = 0;
@@ -50,15 +50,15 @@ static void expect(const cli_encoding *kept, const cli_encoding *all, const char
     }
 }
 
-typedef int open_function(cli_encoding *acting, const cli_encoding *encoding);
+typedef locus_status open_function(lab_bound *acting, const lab_bound *whole, locus_error *error);
 
 static void check(const char *spec, open_function *open, const char *const *names, size_t count) {
-    cli_encoding all, kept;
+    lab_bound all, kept;
     open_filled(&all, spec);
-    assert_int_equal(open(&kept, &all), 0);
+    assert_int_equal(open(&kept, &all, NULL), LOCUS_OK);
     expect(&kept, &all, names, count);
-    cli_encoding_close(&kept);
-    cli_encoding_close(&all);
+    lab_bound_close(&kept);
+    lab_bound_close(&all);
 }
 
 #define CHECK(spec, open, ...) \
@@ -69,15 +69,15 @@ static void check(const char *spec, open_function *open, const char *const *name
 
 static void biases(void **state) {
     (void)state;
-    CHECK("learned(size=6) + t5 + rope(learned=on) + kerple", cli_acting_scores, "1.bias", "3.a", "3.b");
-    CHECK("rope(learned=on) + kerple + t5", cli_acting_scores, "1.a", "1.b", "2.bias");
-    CHECK("kerple", cli_acting_scores, "a", "b");
+    CHECK("learned(size=6) + t5 + rope(learned=on) + kerple", lab_acting_scores, "1.bias", "3.a", "3.b");
+    CHECK("rope(learned=on) + kerple + t5", lab_acting_scores, "1.a", "1.b", "2.bias");
+    CHECK("kerple", lab_acting_scores, "a", "b");
 }
 
 static void operators(void **state) {
     (void)state;
-    CHECK("learned(size=6) + rope(learned=on)", cli_acting_open, "1.frequencies");
-    CHECK("learned(size=6) + kerple + rope(learned=on) + t5", cli_acting_open, "1.a", "1.b", "2.frequencies", "3.bias");
+    CHECK("learned(size=6) + rope(learned=on)", lab_acting_open, "1.frequencies");
+    CHECK("learned(size=6) + kerple + rope(learned=on) + t5", lab_acting_open, "1.a", "1.b", "2.frequencies", "3.bias");
 }
 
 int main(void) {

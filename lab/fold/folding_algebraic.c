@@ -7,18 +7,15 @@
  * Of rope only the angles are left, and which axis each pair follows: axes become a grid, sections a split.
  *
  * A random B is what init=random draws, taken from its normal form. x = U Bᵀ x′, so T = U Bᵀ. */
-#include "folding.h"
-#include "output.h"
+#include "fold/folding_parts.h"
+#include "io/fail.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static cli_term *folded_term(cli_folding *folding) {
-    return &folding->spec.terms[folding->shape.term];
-}
-
 /* The axis that a pair follows; pairs that stand still go with the ones before them. */
-static size_t axis_of(const cli_folding *folding, size_t pair, size_t before) {
+static size_t axis_of(const lab_folding *folding, size_t pair, size_t before) {
     const locus_fold_shape *shape = &folding->shape;
     for (size_t h = 0; h < shape->heads; h++) {
         for (size_t c = 0; c < shape->coordinates; c++)
@@ -29,25 +26,25 @@ static size_t axis_of(const cli_folding *folding, size_t pair, size_t before) {
 }
 
 /* group=grid:r, split=… of a rope with several axes. */
-static int set_axes(cli_folding *folding, cli_term *term) {
+static locus_status set_axes(lab_folding *folding, lab_term *term, locus_error *error) {
     enum { AXES_MOST = 32 };
     const locus_fold_shape *shape = &folding->shape;
     size_t pairs[AXES_MOST] = {0}, used = 0;
     char group[24], split[AXES_MOST * 8];
     if (shape->coordinates == 1)
-        return 0;
+        return LOCUS_OK;
     if (2 * shape->pairs < shape->head_dim) {
-        return cli_failure(
-            "fold: %zu of %zu head dimensions stand still, and blocks of 'algebraic' fill the head; fold "
-            "rotary encodings with several axes that turn all of it",
-            shape->head_dim - 2 * shape->pairs, shape->head_dim);
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, NULL,
+                        "fold: %zu of %zu head dimensions stand still, and blocks of 'algebraic' fill the head; fold "
+                        "rotary encodings with several axes that turn all of it",
+                        shape->head_dim - 2 * shape->pairs, shape->head_dim);
     }
     for (size_t i = 0, axis = 0; i < shape->pairs; i++) {
         const size_t next = axis_of(folding, i, axis);
         if (next < axis || next >= AXES_MOST) {
-            return cli_failure(
-                "fold: pairs follow the axes in turn (order=interleaved), and 'algebraic' has a block for "
-                "each axis; only order=chunked folds to it");
+            return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, NULL,
+                            "fold: pairs follow the axes in turn (order=interleaved), and 'algebraic' has a block for "
+                            "each axis; only order=chunked folds to it");
         }
         pairs[axis = next]++;
     }
@@ -57,52 +54,54 @@ static int set_axes(cli_folding *folding, cli_term *term) {
         used += (size_t)snprintf(split + used, sizeof split - used, "%s%zu", c ? ":" : "", 2 * pairs[c]);
     }
     snprintf(group, sizeof group, "grid:%zu", shape->coordinates);
-    const int status = cli_term_set(term, "group", group);
-    return status || equal ? status : cli_term_set(term, "split", split);
+    const locus_status status = lab_term_set(term, "group", group, error);
+    return status || equal ? status : lab_term_set(term, "split", split, error);
 }
 
 /* Drops all options but those of both. */
-static int drop_rope(cli_term *term) {
-    for (size_t i = 0; i < term->count;) {
+static locus_status drop_rope(lab_term *term, locus_error *error) {
+    locus_status status = LOCUS_OK;
+    for (size_t i = 0; i < term->count && status == LOCUS_OK;) {
         const char *key = term->options[i].key;
         if (strcmp(key, "side") == 0 || strcmp(key, "values") == 0)
             i++;
-        else if (cli_term_set(term, key, NULL))
-            return 1;
+        else
+            status = lab_term_set(term, key, NULL, error);
     }
-    return 0;
+    return status;
 }
 
-int cli_folding_algebraic_spec(cli_folding *folding) {
-    cli_term *term = folded_term(folding);
-    int status = 0;
+locus_status lab_folding_algebraic_spec(lab_folding *folding, locus_error *error) {
+    lab_term *term = lab_folding_term(folding);
+    locus_status status = 0;
     if (strcmp(term->name, "algebraic") == 0) {
-        status = cli_term_set(term, "init", NULL);
-        return status ? status : cli_term_set(term, "generator", NULL);
+        status = lab_term_set(term, "init", NULL, error);
+        return status ? status : lab_term_set(term, "generator", NULL, error);
     }
     if (strcmp(term->name, "rope") != 0 && strcmp(term->name, "roper") != 0) {
-        return cli_failure("fold: a pair of '%s' follows several axes, and a generator of 'algebraic' one; 'string' is "
-                           "'mixed' in a learned basis",
-                           term->name);
+        return lab_fail(error, LOCUS_ERROR_UNSUPPORTED, NULL,
+                        "fold: a pair of '%s' follows several axes, and a generator of 'algebraic' one; 'string' is "
+                        "'mixed' in a learned basis",
+                        term->name);
     }
     const bool values = strcmp(term->name, "roper") == 0;
-    status = drop_rope(term);
-    status = status ? status : cli_term_rename(term, "algebraic");
-    status = status || !values ? status : cli_term_set(term, "values", "on");
-    return status ? status : set_axes(folding, term);
+    status = drop_rope(term, error);
+    status = status ? status : lab_term_rename(term, "algebraic", error);
+    status = status || !values ? status : lab_term_set(term, "values", "on", error);
+    return status ? status : set_axes(folding, term, error);
 }
 
 /* ---- bases ---- */
 
 /* Column j of the standard basis in the order of a normal form: pairs block by block, then what is unpaired. */
-static void standard_basis(const cli_folding *folding, double *B) {
+static void standard_basis(const lab_folding *folding, double *B) {
     const size_t dim = folding->shape.head_dim;
     size_t pair = 0, alone = 0;
     for (size_t c = 0; c < folding->shape.coordinates; c++)
-        pair += cli_folding_block(folding, c).dim / 2;
+        pair += lab_folding_block(folding, c).dim / 2;
     alone = 2 * pair;
     for (size_t c = 0, column = 0; c < folding->shape.coordinates; c++) {
-        const cli_fold_block block = cli_folding_block(folding, c);
+        const lab_fold_block block = lab_folding_block(folding, c);
         for (size_t i = 0; i < block.dim; i++) {
             size_t at = i < block.dim / 2 * 2 ? column++ : alone++;
             for (size_t h = 0; h < folding->shape.heads; h++)
@@ -112,34 +111,33 @@ static void standard_basis(const cli_folding *folding, double *B) {
 }
 
 /* Draws the target's parameters with init=random; B is the basis that they have. */
-static int random_basis(cli_folding *folding, uint64_t seed, double *B) {
-    locus_error error = {.offset = -1};
-    cli_term *term = folded_term(folding);
-    cli_folding drawn = {.source = folding->source, .shape = folding->shape, .spec = folding->spec};
-    int status = cli_term_set(term, "init", "random");
-    drawn.spec = folding->spec;
-    status = status ? status : cli_folding_parse(&drawn);
-    if (status == 0 && locus_encoding_initialise(drawn.target.encoding, &drawn.target.shape, seed, drawn.target.values,
-                                                 drawn.target.count, &error) != LOCUS_OK)
-        status = cli_error(&error);
-    status = status ? status : cli_encoding_rebind(&drawn.target);
-    if (status == 0 && locus_fold(drawn.target.binding, B, NULL, NULL, &error) != LOCUS_OK)
-        status = cli_error(&error);
-    for (size_t i = 0; status == 0 && i < drawn.target.count; i++) {
-        if (cli_folding_own(folding, i)) { /* of which cycles keep theirs */
+static locus_status random_basis(lab_folding *folding, uint64_t seed, double *B, locus_error *error) {
+    lab_term *term = lab_folding_term(folding);
+    locus_status status = lab_term_set(term, "init", "random", error);
+    lab_folding drawn = {.source = folding->source, .shape = folding->shape, .spec = folding->spec};
+    if (status == LOCUS_OK)
+        status = lab_folding_parse(&drawn, error);
+    if (status == LOCUS_OK)
+        status = lab_bound_draw(&drawn.target, seed, error);
+    if (status == LOCUS_OK)
+        status = lab_bound_bind(&drawn.target, error);
+    if (status == LOCUS_OK)
+        status = locus_fold(drawn.target.binding, B, NULL, NULL, error);
+    for (size_t i = 0; status == LOCUS_OK && i < drawn.target.count; i++) {
+        if (lab_folding_own(folding, i)) { /* of which cycles keep theirs */
             memcpy(folding->target.values[i].data, drawn.target.values[i].data,
                    locus_tensor_count(&drawn.target.values[i]) * sizeof(double));
         }
     }
-    cli_encoding_close(&drawn.target);
-    int restored = cli_term_set(term, "init", NULL);
-    return status ? status : restored;
+    lab_bound_close(&drawn.target);
+    const locus_status restored = lab_term_set(term, "init", NULL, error);
+    return status != LOCUS_OK ? status : restored;
 }
 
 /* ---- generators ---- */
 
 /* A = ½ Σ_i θ_i (b_{2i+1} b_{2i}ᵀ − b_{2i} b_{2i+1}ᵀ) over the block's pairs and rows. */
-static void fill_generator(const cli_folding *folding, const cli_fold_block *block, const double *B,
+static void fill_generator(const lab_folding *folding, const lab_fold_block *block, const double *B,
                            const double *angles, double *A) {
     const size_t dim = folding->shape.head_dim;
     memset(A, 0, block->dim * block->dim * sizeof *A);
@@ -155,52 +153,39 @@ static void fill_generator(const cli_folding *folding, const cli_fold_block *blo
 }
 
 /* generators [tables, generators, b, b], or generators.F of coordinate F alone */
-static void fill_generators(const cli_folding *folding, const char *name, const double *B, const locus_tensor *tensor) {
+static void fill_generators(const lab_folding *folding, const char *name, const double *B, const locus_tensor *tensor) {
     const bool one = strchr(name, '.') != NULL;
     const size_t only = one ? strtoul(strchr(name, '.') + 1, NULL, 10) : 0, generators = (size_t)tensor->shape[1];
     const size_t square = (size_t)(tensor->shape[2] * tensor->shape[3]), dim = folding->shape.head_dim;
     for (size_t table = 0; table < (size_t)tensor->shape[0]; table++) {
         size_t generator = 0;
         for (size_t c = 0; c < folding->shape.coordinates; c++) {
-            const cli_fold_block block = cli_folding_block(folding, c);
+            const lab_fold_block block = lab_folding_block(folding, c);
             if (one && c != only)
                 continue;
             double *A = (double *)tensor->data + (table * generators + generator++) * square;
-            if (block.coordinate.kind != LOCUS_COORDINATE_CYCLE) {
-                fill_generator(folding, &block, B + table * dim * dim,
-                               folding->angles + (table * folding->shape.coordinates + c) * folding->shape.pairs, A);
-            }
+            if (block.coordinate.kind != LOCUS_COORDINATE_CYCLE)
+                fill_generator(folding, &block, B + table * dim * dim, lab_folding_angles(folding, table, c), A);
         }
     }
 }
 
-static void fill_turn(const cli_folding *folding, const double *B) {
-    const size_t dim = folding->shape.head_dim;
-    for (size_t i = 0; i < folding->shape.heads * dim * dim; i++) {
-        const double *u = folding->basis + i / dim * dim, *b = B + (i / dim / dim * dim + i % dim) * dim;
-        double sum = 0;
-        for (size_t k = 0; k < dim; k++)
-            sum += u[k] * b[k];
-        folding->turn[i] = sum;
-    }
-}
-
-int cli_folding_algebraic_fill(cli_folding *folding, const cli_folding_wish *wish) {
+locus_status lab_folding_algebraic_fill(lab_folding *folding, const lab_folding_wish *wish, locus_error *error) {
     const size_t dim = folding->shape.head_dim;
     double *B = calloc(folding->shape.heads * dim * dim, sizeof *B);
-    int status = B ? 0 : cli_failure("out of memory for a basis");
-    if (status == 0 && wish->random_basis)
-        status = random_basis(folding, wish->seed, B);
-    else if (status == 0)
+    locus_status status = B ? LOCUS_OK : lab_fail_memory(error, "a basis");
+    if (status == LOCUS_OK && wish->random_basis)
+        status = random_basis(folding, wish->seed, B, error);
+    else if (status == LOCUS_OK)
         standard_basis(folding, B);
-    for (size_t i = 0; status == 0 && i < folding->target.count; i++) {
-        const char *name = cli_folding_own(folding, i);
+    for (size_t i = 0; status == LOCUS_OK && i < folding->target.count; i++) {
+        const char *name = lab_folding_own(folding, i);
         if (name && strncmp(name, "generators", 10) == 0)
             fill_generators(folding, name, B, &folding->target.values[i]);
     }
-    if (status == 0) {
-        fill_turn(folding, B);
-        status = cli_encoding_rebind(&folding->target);
+    if (status == LOCUS_OK) {
+        lab_folding_turn(folding, B);
+        status = lab_bound_bind(&folding->target, error);
     }
     free(B);
     return status;

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* See bound.h. Parameters from files are in parameter_file.c. */
+#include "bound/bound.h"
+
+#include "bound/parameter_file.h"
+#include "io/fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+char *lab_spec_of(const locus_encoding *encoding) {
+    const size_t size = locus_encoding_text(encoding, NULL, 0) + 1;
+    char *text = malloc(size);
+    if (text)
+        locus_encoding_text(encoding, text, size);
+    return text;
+}
+
+locus_status lab_bound_parse(lab_bound *bound, const char *spec, locus_error *error) {
+    *bound = (lab_bound){0};
+    locus_status status = locus_encoding_parse(spec, &bound->encoding, error);
+    char *text = status == LOCUS_OK ? lab_spec_of(bound->encoding) : NULL;
+    if (status == LOCUS_OK && !text)
+        status = lab_fail_memory(error, "a spec");
+    bound->keys_only = text && strstr(text, "side=key") != NULL;
+    free(text);
+    return status;
+}
+
+void lab_bound_close(lab_bound *bound) {
+    for (size_t i = 0; bound->values && i < bound->count; i++)
+        free(bound->values[i].data);
+    free(bound->values);
+    free(bound->infos);
+    locus_binding_destroy(&bound->binding);
+    locus_encoding_destroy(&bound->encoding);
+    *bound = (lab_bound){0};
+}
+
+static locus_status list_one(lab_bound *bound, size_t index, locus_error *error) {
+    locus_parameter *info = &bound->infos[index];
+    locus_tensor *values = &bound->values[index];
+    info->size = sizeof *info;
+    locus_status status = locus_encoding_parameter(bound->encoding, &bound->shape, index, info, error);
+    if (status != LOCUS_OK)
+        return status;
+    *values = locus_tensor_view(NULL, LOCUS_FLOAT64, info->rank, info->shape);
+    values->data = calloc(locus_tensor_count(values) + 1, sizeof(double));
+    return values->data ? LOCUS_OK : lab_fail_memory(error, "the encoding's parameters");
+}
+
+locus_status lab_bound_list(lab_bound *bound, locus_error *error) {
+    size_t count = 0;
+    locus_status status = locus_encoding_parameter_count(bound->encoding, &bound->shape, &count, error);
+    if (status != LOCUS_OK)
+        return status;
+    bound->infos = calloc(count + 1, sizeof *bound->infos);
+    bound->values = calloc(count + 1, sizeof *bound->values);
+    if (!bound->infos || !bound->values)
+        return lab_fail_memory(error, "the encoding's parameters");
+    bound->count = count;
+    for (size_t i = 0; i < count && status == LOCUS_OK; i++)
+        status = list_one(bound, i, error);
+    return status;
+}
+
+locus_status lab_bound_draw(lab_bound *bound, uint64_t seed, locus_error *error) {
+    return locus_encoding_initialise(bound->encoding, &bound->shape, seed, bound->values, bound->count, error);
+}
+
+locus_status lab_bound_read(lab_bound *bound, const char *path, locus_error *error) {
+    lab_safetensors file = {0};
+    locus_status status = lab_safetensors_read(&file, path, error);
+    if (status == LOCUS_OK)
+        status = lab_parameters_take(&file, path, bound->infos, bound->values, bound->count, error);
+    lab_safetensors_close(&file);
+    return status;
+}
+
+locus_status lab_bound_bind(lab_bound *bound, locus_error *error) {
+    locus_binding_destroy(&bound->binding);
+    return locus_binding_create(&bound->binding, bound->encoding, &bound->shape, bound->values, bound->count, error);
+}
+
+#define MODEL_DIM_MOST 65536
+
+/* Even dimensions, which every encoding takes. */
+static void complete_shape(locus_shape *shape, const lab_safetensors *file) {
+    shape->heads = shape->heads ? shape->heads : 1;
+    shape->head_dim = shape->head_dim ? shape->head_dim : 2;
+    if (shape->model_dim == 0) {
+        const size_t width = shape->heads * shape->head_dim, table = lab_table_dim(file);
+        shape->model_dim = table ? table : width < MODEL_DIM_MOST ? width + width % 2 : MODEL_DIM_MOST;
+    }
+}
+
+locus_status lab_bound_open(lab_bound *bound, const locus_shape *shape, const char *path, uint64_t seed,
+                            locus_error *error) {
+    lab_safetensors file = {0};
+    locus_status status = path ? lab_safetensors_read(&file, path, error) : LOCUS_OK;
+    bound->shape = *shape;
+    complete_shape(&bound->shape, &file);
+    if (status == LOCUS_OK)
+        status = lab_bound_list(bound, error);
+    if (status == LOCUS_OK)
+        status = path ? lab_parameters_take(&file, path, bound->infos, bound->values, bound->count, error)
+                      : lab_bound_draw(bound, seed, error);
+    if (status == LOCUS_OK)
+        status = lab_bound_bind(bound, error);
+    lab_safetensors_close(&file);
+    return status;
+}
+
+/* ---- calls ---- */
+
+static locus_execution execution_in(const locus_execution *how, locus_workspace workspace) {
+    locus_execution execution = how ? *how : locus_execution_default();
+    execution.workspace = workspace;
+    return execution;
+}
+
+locus_status lab_bound_plan(const lab_bound *bound, const locus_positions *queries, const locus_positions *keys,
+                            const locus_execution *how, locus_plan **plan, locus_error *error) {
+    const locus_execution execution = execution_in(how, (locus_workspace){NULL, 0});
+    locus_plan_options options = locus_plan_options_default();
+    options.length = bound->length;
+    options.execution = &execution;
+    return locus_plan_create_with(plan, bound->binding, queries, keys, &options, error);
+}
+
+static locus_status take_workspace(locus_workspace *workspace, size_t bytes, locus_error *error) {
+    *workspace = (locus_workspace){bytes ? locus_allocate(bytes) : NULL, bytes};
+    if (!bytes || workspace->data)
+        return LOCUS_OK;
+    workspace->bytes = 0;
+    return lab_fail(error, LOCUS_ERROR_MEMORY, NULL, "out of memory for a workspace of %zu bytes", bytes);
+}
+
+locus_status lab_apply(const locus_plan *plan, locus_role role, locus_direction direction, const locus_tensor *x,
+                       const locus_execution *how, locus_error *error) {
+    locus_workspace workspace;
+    locus_status status = take_workspace(&workspace, locus_apply_workspace(plan, role, x->dtype, NULL), error);
+    const locus_execution execution = execution_in(how, workspace);
+    if (status == LOCUS_OK)
+        status = locus_apply(plan, role, direction, x, x, &execution, error);
+    locus_release(workspace.data, workspace.bytes);
+    return status;
+}
+
+locus_status lab_attend(const locus_plan *plan, const locus_attention_options *options,
+                        const locus_attention_tensors *tensors, const locus_execution *how, locus_error *error) {
+    const size_t bytes = locus_attention_workspace(plan, options, tensors->query->dtype, LOCUS_PASS_FORWARD, NULL);
+    locus_workspace workspace;
+    locus_status status = take_workspace(&workspace, bytes, error);
+    const locus_execution execution = execution_in(how, workspace);
+    if (status == LOCUS_OK)
+        status = locus_attention_forward(plan, options, tensors, &execution, error);
+    locus_release(workspace.data, workspace.bytes);
+    return status;
+}
+
+locus_status lab_attend_pairs(const locus_plan *plan, double scale, const locus_attention_tensors *tensors,
+                              locus_error *error) {
+    locus_attention_options options = locus_attention_default();
+    options.scale = scale;
+    options.mask = LOCUS_MASK_CAUSAL; /* one query, one key: it hides nothing, and some encodings need it */
+    return lab_attend(plan, &options, tensors, NULL, error);
+}

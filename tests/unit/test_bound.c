@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* Encodings with their parameters, as the laboratory holds them, and what they are as numbers. */
+#include "bound/encoded.h"
+#include "bound/natural_shape.h"
+#include "bound/spec_text.h"
+#include "io/safetensors.h"
+#include "unit/scratch_folder.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void open_bound(lab_bound *bound, const char *spec, locus_shape shape) {
+    locus_error error = {.offset = -1};
+    if (lab_bound_parse(bound, spec, &error) != LOCUS_OK || lab_bound_open(bound, &shape, NULL, 1, &error) != LOCUS_OK)
+        fail_msg("%s: %s", spec, error.message);
+}
+
+/* 0, 1, … of seq. */
+static lab_position_list first_positions(size_t count) {
+    lab_position_list list = {.count = count, .values = calloc(count, sizeof(int64_t))};
+    assert_non_null(list.values);
+    for (size_t i = 0; i < count; i++)
+        list.values[i] = (int64_t)i;
+    return list;
+}
+
+/* ---- the encoding ---- */
+
+static void bad_specs(void **state) {
+    lab_bound bound;
+    locus_error error = {.offset = -1};
+    (void)state;
+    assert_int_equal(lab_bound_parse(&bound, "rope(bas=3)", &error), LOCUS_ERROR_SPEC);
+    assert_int_equal(error.offset, 5);
+    lab_bound_close(&bound);
+}
+
+/* Dimensions that nobody gave are filled in, with even numbers. */
+static void completed_shapes(void **state) {
+    lab_bound bound;
+    (void)state;
+    open_bound(&bound, "rope + learned(size=4)", (locus_shape){.heads = 3});
+    assert_int_equal(bound.shape.head_dim, 2);
+    assert_int_equal(bound.shape.model_dim, 6);
+    assert_int_equal(bound.count, 1);
+    assert_string_equal(bound.infos[0].name, "1.table");
+    lab_bound_close(&bound);
+}
+
+static void write_table(const char *path, const char *name, lab_dtype dtype, int64_t rows, int64_t columns) {
+    lab_array array;
+    locus_error error;
+    const int64_t shape[2] = {rows, columns};
+    assert_int_equal(lab_array_create(&array, dtype, 2, shape, &error), LOCUS_OK);
+    snprintf(array.name, sizeof array.name, "%s", name);
+    if (dtype != LAB_I32)
+        lab_array_set(&array, (size_t)columns, 7);
+    assert_int_equal(lab_safetensors_write(path, &array, 1, NULL, 0, &error), LOCUS_OK);
+    lab_array_free(&array);
+}
+
+static locus_status read_table(const char *path, lab_bound *bound, locus_error *error) {
+    const locus_shape shape = {.heads = 1};
+    assert_int_equal(lab_bound_parse(bound, "learned(size=4)", error), LOCUS_OK);
+    return lab_bound_open(bound, &shape, path, 0, error);
+}
+
+/* A table's width is the model's dimension; checkpoints call it another name; what does not fit is named. */
+static void parameter_files(void **state) {
+    const struct {
+        const char *name;
+        lab_dtype dtype;
+        int64_t rows;
+        const char *fault;
+    } cases[] = {{"table", LAB_F32, 4, NULL},
+                 {"position.table", LAB_F64, 4, NULL},
+                 {"table", LAB_F32, 5, "has shape [5, 10], the encoding needs [4, 10]"},
+                 {"table", LAB_I32, 4, "holds integers"},
+                 {"tables", LAB_F32, 4, "has no tensor 'table'"}};
+    const char *path = scratch_path("table.safetensors");
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lab_bound bound;
+        locus_error error = {.offset = -1};
+        write_table(path, cases[i].name, cases[i].dtype, cases[i].rows, 10);
+        const locus_status status = read_table(path, &bound, &error);
+        assert_int_equal(status, cases[i].fault ? LOCUS_ERROR_IO : LOCUS_OK);
+        if (cases[i].fault) {
+            assert_non_null(strstr(error.message, cases[i].fault));
+        } else {
+            assert_int_equal(bound.shape.model_dim, 10);
+            assert_true(((const double *)bound.values[0].data)[10] == 7);
+        }
+        lab_bound_close(&bound);
+    }
+}
+
+/* ---- as numbers ---- */
+
+/* sin and cos of p·ω in pairs (Vaswani et al. 2017, section 3.5). */
+static void tables(void **state) {
+    enum { COUNT = 5, DIM = 6 };
+    lab_bound bound;
+    lab_array table;
+    locus_error error;
+    lab_position_list list = first_positions(COUNT);
+    (void)state;
+    open_bound(&bound, "sinusoidal", (locus_shape){.model_dim = DIM});
+    assert_int_equal(lab_encoded_table(&table, &bound, &list, &error), LOCUS_OK);
+    for (size_t i = 0; i < COUNT * DIM; i++) {
+        const double angle = (double)(i / DIM) * pow(10000, -(double)(i % DIM / 2 * 2) / DIM);
+        assert_true(fabs(lab_array_at(&table, i) - (i % 2 ? cos(angle) : sin(angle))) < 1e-12);
+    }
+    lab_array_free(&table);
+    lab_position_list_free(&list);
+    lab_bound_close(&bound);
+}
+
+/* rope's operator at p turns pair 0 by p radians. */
+static void operators(void **state) {
+    lab_bound bound;
+    lab_array out;
+    locus_error error;
+    lab_position_list list = first_positions(3);
+    (void)state;
+    open_bound(&bound, "rope", (locus_shape){.heads = 2, .head_dim = 4});
+    assert_int_equal(lab_encoded_operators(&out, &bound, &list, &error), LOCUS_OK);
+    assert_int_equal(lab_array_count(&out), 3 * 2 * 4 * 4);
+    for (size_t p = 0; p < 3; p++) {
+        const size_t at = (p * 2 + 1) * 16;
+        assert_true(fabs(lab_array_at(&out, at) - cos((double)p)) < 1e-7);
+        assert_true(fabs(lab_array_at(&out, at + 1) + sin((double)p)) < 1e-7);
+        assert_true(fabs(lab_array_at(&out, at + 4) - sin((double)p)) < 1e-7);
+        assert_true(lab_array_at(&out, at + 2) == 0);
+    }
+    lab_array_free(&out);
+    lab_position_list_free(&list);
+    lab_bound_close(&bound);
+}
+
+static void expect_scores(const char *spec, bool factors, double (*wanted)(size_t head, double distance)) {
+    enum { COUNT = 6, HEADS = 2 };
+    lab_bound bound;
+    lab_array out;
+    locus_error error = {.offset = -1};
+    lab_position_list list = first_positions(COUNT);
+    open_bound(&bound, spec, (locus_shape){.heads = HEADS, .head_dim = 2});
+    if (lab_encoded_scores(&out, &bound, &list, factors, &error) != LOCUS_OK)
+        fail_msg("%s: %s", spec, error.message);
+    for (size_t i = 0; i < HEADS * COUNT * COUNT; i++) {
+        const double distance = fabs((double)(i / COUNT % COUNT) - (double)(i % COUNT));
+        assert_true(fabs(lab_array_at(&out, i) - wanted(i / COUNT / COUNT, distance)) < 1e-12);
+    }
+    lab_array_free(&out);
+    lab_position_list_free(&list);
+    lab_bound_close(&bound);
+}
+
+/* Slopes of two heads: 2^−4, 2^−8 (Press et al. 2022). */
+static double alibi_bias(size_t head, double distance) {
+    return -distance / (head ? 256 : 16);
+}
+static double decay_factor(size_t head, double distance) {
+    (void)head;
+    return pow(0.9, distance);
+}
+static double nothing(size_t head, double distance) {
+    (void)head;
+    (void)distance;
+    return 0;
+}
+
+/* Operators beside them, and content, leave no trace in biases and factors. */
+static void scores(void **state) {
+    lab_bound bound;
+    lab_array out;
+    locus_error error;
+    lab_position_list list = first_positions(2);
+    (void)state;
+    expect_scores("alibi", false, alibi_bias);
+    expect_scores("rope + alibi", false, alibi_bias);
+    expect_scores("rope + decay(rate=0.9) + alibi", true, decay_factor);
+    expect_scores("relative(window=2) + decay(rate=0.9)", true, decay_factor);
+    expect_scores("relative(window=2)", false, nothing);
+    open_bound(&bound, "cope", (locus_shape){.heads = 1, .head_dim = 2});
+    assert_int_equal(lab_encoded_scores(&out, &bound, &list, false, &error), LOCUS_ERROR_UNSUPPORTED);
+    lab_array_free(&out);
+    lab_position_list_free(&list);
+    lab_bound_close(&bound);
+}
+
+/* ---- text ---- */
+
+/* Terms are taken apart, changed, and written again. */
+static void rewritten_specs(void **state) {
+    lab_bound bound;
+    lab_spec spec;
+    lab_term *term;
+    locus_error error;
+    (void)state;
+    assert_int_equal(lab_bound_parse(&bound, "rope(base=500, pairs=half) + alibi", &error), LOCUS_OK);
+    assert_int_equal(lab_spec_open(&spec, bound.encoding, &error), LOCUS_OK);
+    assert_int_equal(spec.count, 2);
+    assert_true(lab_term_has(&spec.terms[0], "pairs", "half", "interleaved"));
+    assert_int_equal(lab_term_set(&spec.terms[0], "pairs", NULL, &error), LOCUS_OK);
+    assert_int_equal(lab_term_set(&spec.terms[0], "base", "600", &error), LOCUS_OK);
+    assert_int_equal(lab_spec_append(&spec, "decay", &term, &error), LOCUS_OK);
+    char *text = lab_spec_string(&spec);
+    assert_string_equal(text, "rope(base=600) + alibi + decay");
+    free(text);
+    lab_spec_close(&spec);
+    lab_bound_close(&bound);
+}
+
+static void natural_shapes(void **state) {
+    const struct {
+        const char *spec;
+        size_t head_dim;
+        int64_t reach;
+    } cases[] = {{"rope", 24, 1000},
+                 {"algebraic(group=seq*tree:2)", 48, 1000},
+                 {"algebraic(group=seq*tree:2, split=6:10)", 16, 1000},
+                 {"rope(xpos=64)", 24, 62}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lab_bound bound;
+        lab_natural natural;
+        locus_error error;
+        assert_int_equal(lab_bound_parse(&bound, cases[i].spec, &error), LOCUS_OK);
+        assert_int_equal(lab_natural_find(&natural, bound.encoding, 24, 1000, &error), LOCUS_OK);
+        assert_int_equal(natural.head_dim, cases[i].head_dim);
+        assert_int_equal(natural.reach, cases[i].reach);
+        lab_bound_close(&bound);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_specs),       cmocka_unit_test(completed_shapes), cmocka_unit_test(parameter_files),
+        cmocka_unit_test(tables),          cmocka_unit_test(operators),        cmocka_unit_test(scores),
+        cmocka_unit_test(rewritten_specs), cmocka_unit_test(natural_shapes),
+    };
+    return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
+}

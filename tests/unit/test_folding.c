@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Encodings rewritten: scores of the source on vectors x are those of the target on Tᵀx, T is orthogonal, and
+ * projections turn as vectors do. */
+#include "fold/projection.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { TOKENS = 7, HEADS = 2, DIM = 8 };
+
+static void open_bound(lab_bound *bound, const char *spec) {
+    locus_error error = {.offset = -1};
+    const locus_shape shape = {.heads = HEADS, .head_dim = DIM};
+    if (lab_bound_parse(bound, spec, &error) != LOCUS_OK || lab_bound_open(bound, &shape, NULL, 4, &error) != LOCUS_OK)
+        fail_msg("%s: %s", spec, error.message);
+}
+
+static void draw(lab_array *x) {
+    static const int64_t shape[3] = {TOKENS, HEADS, DIM};
+    const locus_random random = {.seed = 9, .purpose = LOCUS_RANDOM_USER};
+    locus_error error;
+    assert_int_equal(lab_array_create(x, LAB_F64, 3, shape, &error), LOCUS_OK);
+    for (size_t i = 0; i < lab_array_count(x); i++)
+        lab_array_set(x, i, locus_random_normal(&random, i));
+}
+
+/* ⌈p⌉ x at positions 0, 1, …, in place. */
+static void apply(const lab_bound *bound, const lab_array *x) {
+    static const size_t offsets[2] = {0, TOKENS};
+    const locus_packing packing = {.size = sizeof packing, .sequences = 1, .offsets = offsets};
+    int64_t values[2 * TOKENS];
+    locus_positions *positions = NULL;
+    locus_plan *plan = NULL;
+    locus_error error = {.offset = -1};
+    const locus_group *group = locus_encoding_group(bound->encoding);
+    for (size_t i = 0; i < 2 * TOKENS; i++)
+        values[i] = (int64_t)i;
+    const locus_tensor tensor = lab_array_tensor(x);
+    assert_int_equal(locus_positions_create(&positions, group, &packing, values, &error), LOCUS_OK);
+    assert_int_equal(lab_bound_plan(bound, positions, NULL, NULL, &plan, &error), LOCUS_OK);
+    assert_int_equal(lab_apply(plan, LOCUS_ROLE_QUERY, LOCUS_FORWARD, &tensor, NULL, &error), LOCUS_OK);
+    locus_plan_destroy(&plan);
+    locus_positions_destroy(&positions);
+}
+
+static double product(const lab_array *x, size_t m, size_t n, size_t head) {
+    double sum = 0;
+    for (size_t i = 0; i < DIM; i++)
+        sum += lab_array_at(x, (m * HEADS + head) * DIM + i) * lab_array_at(x, (n * HEADS + head) * DIM + i);
+    return sum;
+}
+
+static void expect_orthogonal(const double *T) {
+    for (size_t i = 0; i < HEADS * DIM * DIM; i++) {
+        const double *a = T + i / DIM * DIM, *b = T + (i / DIM / DIM * DIM + i % DIM) * DIM;
+        double sum = 0;
+        for (size_t k = 0; k < DIM; k++)
+            sum += a[k] * b[k];
+        assert_true(fabs(sum - (i / DIM % DIM == i % DIM)) < 1e-12);
+    }
+}
+
+static void check(const char *spec, lab_folding_wish wish, const char *begin) {
+    lab_bound source;
+    lab_folding folding;
+    lab_array before, after;
+    lab_projection_layout layout;
+    locus_error error = {.offset = -1};
+    open_bound(&source, spec);
+    if (lab_folding_open(&folding, &source, &wish, &error) != LOCUS_OK)
+        fail_msg("%s: %s", spec, error.message);
+    assert_memory_equal(folding.spec.terms[0].name, begin, strlen(begin));
+    expect_orthogonal(folding.turn);
+    draw(&before);
+    draw(&after);
+    assert_null(lab_projection_read(&layout, &after, HEADS, DIM, false));
+    assert_int_equal(lab_projection_turn(&folding, &after, layout, &error), LOCUS_OK);
+    apply(&source, &before);
+    apply(&folding.target, &after);
+    for (size_t i = 0; i < TOKENS * TOKENS; i++)
+        for (size_t h = 0; h < HEADS; h++)
+            assert_true(fabs(product(&before, i / TOKENS, i % TOKENS, h) - product(&after, i / TOKENS, i % TOKENS, h)) <
+                        1e-9);
+    lab_array_free(&before);
+    lab_array_free(&after);
+    lab_folding_close(&folding);
+    lab_bound_close(&source);
+}
+
+static void both_ways(void **state) {
+    (void)state;
+    check("algebraic(group=seq)", (lab_folding_wish){.to = LAB_FOLD_ROTARY}, "algebraic");
+    check("algebraic(group=seq, heads=shared)", (lab_folding_wish){.to = LAB_FOLD_ROTARY, .half = true}, "rope");
+    check("algebraic(group=grid:2, init=random)", (lab_folding_wish){.to = LAB_FOLD_ROTARY}, "algebraic");
+    check("string(group=grid:2)", (lab_folding_wish){.to = LAB_FOLD_ROTARY}, "mixed");
+    check("rope", (lab_folding_wish){.to = LAB_FOLD_ROTARY, .half = true}, "rope");
+    check("rope", (lab_folding_wish){.to = LAB_FOLD_ALGEBRAIC}, "algebraic");
+    check("rope", (lab_folding_wish){.to = LAB_FOLD_ALGEBRAIC, .random_basis = true, .seed = 2}, "algebraic");
+    check("algebraic(group=cycle:6)", (lab_folding_wish){.to = LAB_FOLD_ALGEBRAIC, .random_basis = true}, "algebraic");
+}
+
+static void refused(void **state) {
+    const struct {
+        const char *spec, *reason;
+        lab_folding_wish wish;
+    } cases[] = {{"algebraic(group=tree:2)", "fold: ", {.to = LAB_FOLD_ROTARY}},
+                 {"algebraic(group=grid:2)", "half pairs are rope's", {.to = LAB_FOLD_ROTARY, .half = true}},
+                 {"algebraic(group=seq, init=random)", "each head has its own", {.to = LAB_FOLD_ROTARY, .half = true}},
+                 {"mixed", "follows several axes", {.to = LAB_FOLD_ALGEBRAIC}},
+                 {"algebraic(group=seq, init=random) + relative", "reads the queries", {.to = LAB_FOLD_ROTARY}}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lab_bound source;
+        lab_folding folding;
+        locus_error error = {.offset = -1};
+        open_bound(&source, cases[i].spec);
+        assert_int_equal(lab_folding_open(&folding, &source, &cases[i].wish, &error), LOCUS_ERROR_UNSUPPORTED);
+        if (!strstr(error.message, cases[i].reason))
+            fail_msg("%s: %s", cases[i].spec, error.message);
+        lab_folding_close(&folding);
+        lab_bound_close(&source);
+    }
+}
+
+/* How matrices lie, and what is said of those that do not. */
+static void layouts(void **state) {
+    lab_projection_layout layout;
+    lab_array array = {.dtype = LAB_F32, .rank = 2, .shape = {16, 24}};
+    (void)state;
+    assert_null(lab_projection_read(&layout, &array, 2, 8, false));
+    assert_true(layout.outer == 1 && layout.inner == 24);
+    assert_string_equal(lab_projection_read(&layout, &array, 2, 8, true), "must be [model_dim, heads*head_dim]");
+    array.shape[0] = 24;
+    array.shape[1] = 16;
+    assert_null(lab_projection_read(&layout, &array, 2, 8, true));
+    assert_true(layout.outer == 24 && layout.inner == 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_ways),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(layouts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

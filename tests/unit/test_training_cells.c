@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* Cells in processes of their own: what the caller learns of each, however it ends. */
+#include "jobs/training_cells.h"
+#include "train/config.h"
+#include "unit/scratch_folder.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { CELLS = 3 };
+
+static lab_cell cells[CELLS];
+static char store[160], folder[160];
+static bool stop;
+
+static bool stopped(void) {
+    return stop;
+}
+
+typedef struct witness {
+    const lab_cells *all;
+    size_t ended, most_running, polls;
+    bool stop_soon, kill_first;
+} witness;
+
+static void watch(void *watcher, const lab_cell *ended) {
+    witness *seen = watcher;
+    size_t running = 0;
+    for (size_t i = 0; i < seen->all->count; i++)
+        running += seen->all->cells[i].process > 0;
+    seen->most_running = running > seen->most_running ? running : seen->most_running;
+    seen->ended += ended != NULL;
+    seen->polls += ended == NULL;
+    stop = stop || seen->stop_soon;
+    if (seen->kill_first && ended == NULL && cells[0].process > 0)
+        kill(cells[0].process, SIGKILL);
+}
+
+/* Trained in some tenths of a second. */
+static void fill_cell(lab_cell *cell, const char *encoding, uint64_t seed) {
+    locus_error error;
+    lab_train_config *config = &cell->config;
+    *cell = (lab_cell){0};
+    assert_int_equal(lab_train_config_budget(config, lab_task_find("copy"), "smoke", LAB_SETUP_PAPER, &error),
+                     LOCUS_OK);
+    snprintf(cell->encoding, sizeof cell->encoding, "%s", encoding);
+    config->encoding = cell->encoding;
+    config->budget = "custom";
+    config->seed = seed;
+    config->model.dim = 16;
+    config->model.heads = 2;
+    config->model.feed_forward = 32;
+    config->model.encoder_layers = config->model.decoder_layers = 1;
+    config->data.length_mean = 6;
+    config->data.length_deviation = 1;
+    config->train_samples = 16;
+    config->dev_samples = config->test_samples = config->greedy_samples = 4;
+    config->batch = 8;
+    config->steps = config->evaluate_every = 2;
+    snprintf(cell->name, sizeof cell->name, "%s-%u", encoding, (unsigned)seed);
+    snprintf(cell->label, sizeof cell->label, "%s", cell->name);
+}
+
+static int prepare(void **state) {
+    (void)state;
+    snprintf(store, sizeof store, "%s", scratch_path("locus.db"));
+    snprintf(folder, sizeof folder, "%s", scratch_path("."));
+    stop = false;
+    return 0;
+}
+
+static lab_cells all_cells(size_t jobs, witness *seen) {
+    return (lab_cells){.cells = cells,
+                       .count = CELLS,
+                       .store_path = store,
+                       .folder = folder,
+                       .command = "test",
+                       .jobs = jobs,
+                       .threads = 1,
+                       .stopped = stopped,
+                       .watch = watch,
+                       .watcher = seen};
+}
+
+/* Two train, one cannot: its encoding does not exist; the others are none the worse. */
+static void ends(void **state) {
+    locus_error error;
+    witness seen = {0};
+    (void)state;
+    fill_cell(&cells[0], "rope", 1);
+    fill_cell(&cells[1], "nosuch", 1);
+    fill_cell(&cells[2], "alibi", 1);
+    lab_cells all = all_cells(2, &seen);
+    seen.all = &all;
+    assert_int_equal(lab_cells_run(&all, &error), LOCUS_OK);
+    assert_int_equal(lab_cells_ended(&all), CELLS);
+    assert_int_equal(seen.ended, CELLS);
+    assert_int_equal(seen.most_running, 2);
+    assert_true(cells[0].finished && cells[2].finished && cells[0].trained_now);
+    assert_true(cells[0].run > 0 && cells[0].run != cells[2].run);
+    assert_false(cells[1].finished);
+    assert_int_equal(cells[1].status, LOCUS_ERROR_SPEC);
+    assert_non_null(strstr(cells[1].message, "nosuch"));
+}
+
+/* What is done already is not trained again. */
+static void again(void **state) {
+    locus_error error;
+    witness seen = {0};
+    const int64_t run = cells[0].run;
+    (void)state;
+    fill_cell(&cells[0], "rope", 1);
+    lab_cells all = all_cells(1, &seen);
+    all.count = 1;
+    seen.all = &all;
+    assert_int_equal(lab_cells_run(&all, &error), LOCUS_OK);
+    assert_true(cells[0].finished && !cells[0].trained_now && cells[0].run == run);
+}
+
+/* A child that is killed says nothing; what ended it is known all the same. */
+static void killed(void **state) {
+    locus_error error;
+    witness seen = {.kill_first = true};
+    (void)state;
+    fill_cell(&cells[0], "rope", 2);
+    lab_cells all = all_cells(1, &seen);
+    all.count = 1;
+    seen.all = &all;
+    assert_int_equal(lab_cells_run(&all, &error), LOCUS_OK);
+    assert_false(cells[0].finished);
+    assert_int_equal(cells[0].status, LOCUS_ERROR_INTERRUPTED);
+    assert_string_equal(cells[0].message, "its process was ended by signal 9");
+}
+
+/* From then on nothing is started. */
+static void told_to_stop(void **state) {
+    locus_error error;
+    witness seen = {.stop_soon = true};
+    (void)state;
+    for (size_t i = 0; i < CELLS; i++)
+        fill_cell(&cells[i], "rope", 10 + i);
+    lab_cells all = all_cells(1, &seen);
+    seen.all = &all;
+    assert_int_equal(lab_cells_run(&all, &error), LOCUS_OK);
+    assert_int_equal(seen.ended, 1);
+    assert_int_equal(lab_cells_ended(&all), 1);
+    assert_false(cells[1].finished || cells[1].reported);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(ends, prepare),
+        cmocka_unit_test_setup(again, prepare),
+        cmocka_unit_test_setup(killed, prepare),
+        cmocka_unit_test_setup(told_to_stop, prepare),
+    };
+    return cmocka_run_group_tests(tests, scratch_create, scratch_remove);
+}
