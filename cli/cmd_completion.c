@@ -1,67 +1,112 @@
 /* SPDX-License-Identifier: MIT */
-/* locus completion: completion scripts for shells and the man page, generated from the same tables that parse
- * options. The files in completions/ and man/ are its output; a test compares them. */
+/* locus completion: scripts for shells, which ask the program what may stand next, and the man page. The files in
+ * completions/ and man/ are its output; a test compares them. */
+#include "command.h"
 #include "completion.h"
 #include "output.h"
-#include "task/task.h"
 
-#include <locus/attention_kind.h>
 #include <string.h>
 
-cli_value_kind cli_value_of(const char *word) {
-    /* By how the word begins: "SPEC,…" and "SPEC" alike. */
-    static const struct {
-        const char *begin;
-        cli_value_kind kind;
-    } kinds[] = {{"FILE", CLI_VALUE_FILE},       {"DIR", CLI_VALUE_FOLDER},    {"SPEC", CLI_VALUE_ENCODING},
-                 {"[NAME]", CLI_VALUE_ENCODING}, {"TASK", CLI_VALUE_TASK},     {"[TASK", CLI_VALUE_TASK},
-                 {"T,T", CLI_VALUE_TASK},        {"KIND", CLI_VALUE_ATTENTION}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strncmp(word, kinds[i].begin, strlen(kinds[i].begin)) == 0)
-            return kinds[i].kind;
-    return strcmp(word, "P") == 0 ? CLI_VALUE_FILE : strchr(word, '|') ? CLI_VALUE_WORDS : CLI_VALUE_OTHER;
-}
+/* %s: how the program is called, with the plugins that it was called with. */
+static const char bash_script[] =
+    "# SPDX-License-Identifier: MIT\n"
+    "# bash completion for locus; made by 'locus completion bash'\n"
+    "\n"
+    "_locus()\n"
+    "{\n"
+    "    local line kind=\n"
+    "    COMPREPLY=()\n"
+    "    while IFS= read -r line; do\n"
+    "        if [ -z \"$kind\" ]; then kind=$line; else COMPREPLY+=(\"${line%%$'\\t'*}\"); fi\n"
+    "    done < <(%s completion words -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n"
+    "    case ${COMPREPLY[*]} in *[=\\(:]) [ ${#COMPREPLY[@]} -ne 1 ] || compopt -o nospace 2>/dev/null ;; esac\n"
+    "}\n"
+    "\n"
+    "complete -o default -F _locus locus\n";
 
-void cli_value_names(cli_value_kind kind, const char *word, void (*put)(const char *name)) {
-    const locus_encoding_info *info;
-    const lab_task *task;
-    const locus_attention_kind_info *attention;
-    char name[64];
-    for (size_t i = 0; kind == CLI_VALUE_ENCODING && (info = locus_encoding_registry_at(i)) != NULL; i++)
-        put(info->name);
-    for (size_t i = 0; kind == CLI_VALUE_ATTENTION && (attention = locus_attention_registry_at(i)) != NULL; i++)
-        put(attention->name);
-    for (size_t i = 0; kind == CLI_VALUE_TASK && i < lab_task_count() && (task = lab_task_at(i)) != NULL; i++)
-        put(task->name);
-    for (const char *at = word + strspn(word, "["); kind == CLI_VALUE_WORDS && *at;) {
-        size_t length = strcspn(at, "|]");
-        snprintf(name, sizeof name, "%.*s", (int)length, at);
-        put(name);
-        at += length;
-        at += strspn(at, "|]…");
-    }
+static const char zsh_script[] =
+    "#compdef locus\n"
+    "# SPDX-License-Identifier: MIT\n"
+    "# zsh completion for locus; made by 'locus completion zsh'\n"
+    "\n"
+    "_locus()\n"
+    "{\n"
+    "    local line word kind\n"
+    "    local -a whole open\n"
+    "    while IFS= read -r line; do\n"
+    "        if [[ -z $kind ]]; then kind=$line; continue; fi\n"
+    "        word=${line%%$'\\t'*}\n"
+    "        line=\"${word//:/\\\\:}:${line#*$'\\t'}\"\n"
+    "        if [[ $word == *[=\\(:] ]]; then open+=(\"$line\"); else whole+=(\"$line\"); fi\n"
+    "    done < <(%s completion words -- \"${(@Q)words[2,CURRENT]}\" 2>/dev/null)\n"
+    "    case $kind in\n"
+    "    files) _files ;;\n"
+    "    folders) _files -/ ;;\n"
+    "    *) _describe -t words locus whole -- open -S '' ;;\n"
+    "    esac\n"
+    "}\n"
+    "\n"
+    "_locus \"$@\"\n";
+
+static const char fish_script[] = "# SPDX-License-Identifier: MIT\n"
+                                  "# fish completion for locus; made by 'locus completion fish'\n"
+                                  "\n"
+                                  "function __locus_answer\n"
+                                  "    set -l words (commandline -opc)\n"
+                                  "    set -e words[1]\n"
+                                  "    set -l answer (%s completion words -- $words (commandline -ct) 2>/dev/null)\n"
+                                  "    switch $answer[1]\n"
+                                  "        case files folders\n"
+                                  "            __fish_complete_path (commandline -ct)\n"
+                                  "        case '*'\n"
+                                  "            set -e answer[1]\n"
+                                  "            string join -- \\n $answer\n"
+                                  "    end\n"
+                                  "end\n"
+                                  "\n"
+                                  "complete -c locus -f -a '(__locus_answer)'\n";
+
+/* "locus --plugin F" of "locus --plugin F completion bash". */
+static void print_script(const char *script, const char *line) {
+    const char *end = strstr(line, " completion ");
+    char call[1024];
+    snprintf(call, sizeof call, "%.*s", end ? (int)(end - line) : 5, end ? line : "locus");
+    const char *place = strstr(script, "%s");
+    cli_print("%.*s%s%s", (int)(place - script), script, call, place + 2);
 }
 
 static int run(cli_arguments *arguments) {
     static const struct {
-        const char *name;
-        void (*write)(void);
-    } kinds[] = {{"bash", cli_completion_bash}, {"zsh", cli_completion_zsh}, {"man", cli_completion_man}};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(arguments->operands[0], kinds[i].name) == 0) {
-            kinds[i].write();
+        const char *name, *script;
+    } shells[] = {{"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}};
+    char *const *words = arguments->operands;
+    if (strcmp(words[0], "words") == 0) {
+        cli_completion_words(words + 1, arguments->operand_count - 1);
+        return 0;
+    }
+    if (arguments->operand_count > 1)
+        return cli_usage_error("completion: '%s' is one word too many", words[1]);
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+        if (strcmp(words[0], shells[i].name) == 0) {
+            print_script(shells[i].script, arguments->command_line);
             return 0;
         }
     }
-    return cli_usage_error("completion: '%s' is not one of bash, zsh, man", arguments->operands[0]);
+    if (strcmp(words[0], "man") != 0)
+        return cli_usage_error("completion: '%s' is not one of bash, zsh, fish, man", words[0]);
+    cli_completion_man();
+    return 0;
 }
 
 const cli_command cli_command_completion = {
     .name = "completion",
-    .summary = "prints a completion script for bash or zsh, or the man page",
-    .operands = "bash|zsh|man",
-    .details = "",
+    .summary = "prints a completion script for bash, zsh or fish, or the man page",
+    .operands = "bash|zsh|fish|man|words [WORD…]",
+    .details =
+        "The scripts ask 'locus completion words -- WORD…' for what may stand in place of the last word: commands, "
+        "options, encodings and their options, tasks, runs of the store.",
     .examples = "locus completion bash > ~/.local/share/bash-completion/completions/locus\n"
-                "locus completion zsh > ~/.zfunc/_locus\n",
+                "locus completion zsh > ~/.zfunc/_locus\n"
+                "locus completion fish > ~/.config/fish/completions/locus.fish\n",
     .run = run,
 };

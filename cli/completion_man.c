@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The man page locus(1), in man macros, made from the commands' tables. Only ASCII goes out: other characters become
  * \[uXXXX], which every groff device knows how to show. */
+#include "command.h"
 #include "completion.h"
 
 #include <locus/version.h>

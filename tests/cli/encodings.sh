@@ -76,13 +76,61 @@ if [ -w /dev/full ]; then
 fi
 
 # The files in the tree are what the tables say.
-for made in bash:completions/locus.bash zsh:completions/_locus man:man/locus.1; do
+for made in bash:completions/locus.bash zsh:completions/_locus fish:completions/locus.fish man:man/locus.1; do
     works completion "${made%%:*}"
     checks=$((checks + 1))
     cmp -s .out/stdout "$LOCUS_SOURCE/${made#*:}" ||
         complain "${made#*:} is out of date: locus completion ${made%%:*} > ${made#*:}"
     : >.out/stdout
 done
+
+# What may stand next: the first words of the answers, and for files what a shell completes itself.
+offers() {
+    wanted=$1
+    shift
+    works completion words -- "$@"
+    checks=$((checks + 1))
+    got=$(cut -f1 .out/stdout | tr '\n' ' ')
+    [ "$got" = "$wanted " ] || complain "completion of '$*': '$got', not '$wanted'"
+    : >.out/stdout
+}
+offers 'words encodings encode' enc
+offers 'words --plugin' --pl
+offers 'words inspect' data i
+offers 'words encodings encode' help enc
+offers 'words sinusoidal' encode sinu
+offers 'words --operators' encode rope --oper
+offers 'words causal' attend rope --mask ca
+offers 'words causal' attend rope --mask=ca
+offers 'words causal' attend rope --mask = ca
+offers 'words full causal prefix' attend rope --mask =
+offers 'files' apply rope --input x
+offers 'files' apply rope -i x
+offers 'folders' attend rope --grad-dir ''
+offers 'words reverse' train --task rev
+offers 'words copy,reverse' compare --task copy,rev
+offers 'words rope,alibi' compare --encodings 'rope,ali'
+offers 'words rope + alibi' check 'rope + ali'
+offers 'words rope / alibi' check 'rope / ali'
+offers 'words rope(pairs=' check "'rope(pai"
+offers 'words rope(base=500, pairs=half' check "'rope(base=500, pairs=h"
+offers 'words rope rope( roper' check "'rope"
+offers 'words algebraic(group=tree:' check "'algebraic(group=t"
+offers 'words soft(landmarks=' attend rope --attention "'soft(l"
+offers 'words rope(base=500),alibi' compare --encodings "'rope(base=500),ali"
+offers 'words sinusoidal' --plugin x.so encode sinu
+offers 'files' --plugin ''
+offers 'words' path seq ''
+offers 'words' eval no-such-run
+
+# Runs by their names, of the store of the line.
+mkdir -p runs
+"$LOCUS" runs import "$LOCUS_SOURCE/docs/results/table1-quick.json" --quiet || complain "runs import"
+run=$("$LOCUS" completion words -- eval '' | sed -n 2p | cut -f1)
+offers "words $run" eval "$run"
+offers 'words' eval --store other.db "$run"
+
+PATH=$(dirname "$LOCUS"):$PATH
 if command -v bash >/dev/null; then
     checks=$((checks + 1))
     cat >try.bash <<'SCRIPT'
@@ -90,13 +138,42 @@ if command -v bash >/dev/null; then
 complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _locus; echo "${COMPREPLY[*]}"; }
 [ "$(complete_line locus enc)" = "encodings encode" ] || exit 1
 [ "$(complete_line locus attend rope --mask ca)" = "causal" ] || exit 2
-[ "$(complete_line locus encode sinu)" = "sinusoidal" ] || exit 3
-[ "$(complete_line locus encode rope --oper)" = "--operators" ] || exit 4
-[ "$(complete_line locus data i)" = "inspect" ] || exit 5
-[ "$(complete_line locus train --task rev)" = "reverse" ] || exit 6
-[ -z "$(complete_line locus apply rope --input x)" ] || exit 7
+[ "$(complete_line locus train --task copy,rev)" = "copy,reverse" ] || exit 3
+[ "$(complete_line locus check "'rope(base=500, pairs=h")" = "rope(base=500, pairs=half" ] || exit 4
+[ -z "$(complete_line locus apply rope --input x)" ] || exit 5
 SCRIPT
     bash try.bash "$LOCUS_SOURCE" || complain "bash completion, case $?"
+fi
+if command -v fish >/dev/null; then
+    checks=$((checks + 1))
+    cat >try.fish <<'SCRIPT'
+source $argv[1]/completions/locus.fish
+test (complete -C 'locus enc' | string split -f1 \t | string join ' ') = 'encode encodings'; or exit 1
+test (complete -C 'locus attend rope --mask ca' | string split -f1 \t) = causal; or exit 2
+test (complete -C 'locus train --task copy,rev' | string split -f1 \t) = copy,reverse; or exit 3
+test (complete -C "locus check 'rope(base=500, pairs=h" | string split -f1 \t) = 'rope(base=500, pairs=half'; or exit 4
+test (complete -C 'locus apply rope --input try.f' | string split -f1 \t) = try.fish; or exit 5
+SCRIPT
+    HOME=$PWD fish --no-config try.fish "$LOCUS_SOURCE" || complain "fish completion, case $?"
+else
+    echo 'no fish: its completion is not tried'
+fi
+if command -v zsh >/dev/null; then
+    checks=$((checks + 1))
+    cat >try.zsh <<'SCRIPT'
+fpath=($1/completions $fpath)
+_files() { print files }
+_describe() { print -l -- $whole $open }
+words=(locus attend rope --mask ca) CURRENT=5
+[[ $(. $1/completions/_locus) == causal: ]] || exit 1
+words=(locus check "'rope(pai") CURRENT=3
+[[ $(. $1/completions/_locus) == 'rope(pairs=:'* ]] || exit 2
+words=(locus apply rope --input x) CURRENT=5
+[[ $(. $1/completions/_locus) == files ]] || exit 3
+SCRIPT
+    zsh -f try.zsh "$LOCUS_SOURCE" || complain "zsh completion, case $?"
+else
+    echo 'no zsh: its completion is not tried'
 fi
 if command -v groff >/dev/null; then
     checks=$((checks + 1))

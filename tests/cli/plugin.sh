@@ -25,7 +25,9 @@ plugged() {
     plugged '^  width  *4  *number > 0' $window encodings window
     plugged '^  learned  *speed' $both encodings wheels
     plugged '"learned":.*"width"' $window encodings window --json
-    plugged 'wheels window"$\|window wheels"$' $both completion bash
+    plugged '^window	' $window completion words -- check wi
+    plugged '^window(width=	' $window completion words -- check "'window(w"
+    plugged "(locus $window completion words" $window completion bash
     plugged '^usage' $window check --help
     plugged '^usage: locus .*COMMAND' $window --help
     plugged '^locus [0-9]' $window --version

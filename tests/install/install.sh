@@ -121,4 +121,6 @@ if [ -x "$build/locus" ]; then
         fail "no completion for bash"
     [ ! -f "$source/completions/_locus" ] || [ -f "$prefix/share/zsh/site-functions/_locus" ] ||
         fail "no completion for zsh"
+    [ ! -f "$source/completions/locus.fish" ] || [ -f "$prefix/share/fish/vendor_completions.d/locus.fish" ] ||
+        fail "no completion for fish"
 fi

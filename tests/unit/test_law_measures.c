@@ -53,7 +53,7 @@ static void known_laws(void **state) {
     expect("rope(side=query)", 8, "relativity");
     expect("sinusoidal", 1, "relativity");
     expect("alibi", 1, "");
-    expect("liere(group=grid:2)", 8, "homomorphism long_homomorphism commutators");
+    expect("liere(group=grid:2)", 8, "homomorphism long_homomorphism commutators relativity");
 }
 
 /* The same seed, the same figures to the last bit. */
