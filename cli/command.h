@@ -5,21 +5,6 @@
 
 #include "options.h"
 
-typedef struct cli_command {
-    const char *name;    /* "train"; a two-word command is "data make" */
-    const char *summary; /* one line, no full stop */
-    const char
-        *operands; /* "SPEC", "RUN [RUN…]", "[NAME]": brackets for optional ones, … for any number; "" for none */
-    const char *details;  /* paragraphs for --help and the man page; may be "" */
-    const char *examples; /* lines as one would type them, each ending in \n */
-    unsigned shared;      /* mask of CLI_JSON, CLI_QUIET, CLI_THREADS */
-    const cli_option *options;
-    size_t option_count;
-    int (*run)(cli_arguments *arguments); /* exit status: 0 done, 1 failed while running, 2 bad usage */
-} cli_command;
-
-#define CLI_OPTIONS(table) .options = (table), .option_count = sizeof(table) / sizeof *(table)
-
 extern const cli_command cli_command_encodings;   /* cmd_encodings.c */
 extern const cli_command cli_command_path;        /* cmd_path.c */
 extern const cli_command cli_command_encode;      /* cmd_encode.c */

@@ -130,6 +130,7 @@ static int run(const cli_command *command, const char *line, int argc, char **ar
         cli_usage(command);
     } else if (status == 0) {
         arguments.command_line = line;
+        arguments.commands = cli_commands;
         cli_quiet = (command->shared & CLI_QUIET) && cli_flag(&arguments, "quiet");
         if ((command->shared & CLI_THREADS) && cli_given_by_user(&arguments, "threads") &&
             locus_threads_set((size_t)cli_integer(&arguments, "threads")) != LOCUS_OK)

@@ -2,7 +2,6 @@
 /* Parses options from declarative tables. See options.h for the rules. Every failure is one line that says which
  * command, what is wrong, and what to do; parsing never guesses. */
 #include "options.h"
-#include "command.h"
 #include "foreign_options.h"
 #include "output.h"
 

@@ -37,9 +37,24 @@ typedef struct cli_option {
 enum { CLI_JSON = 1, CLI_QUIET = 2, CLI_THREADS = 4, CLI_FORMAT = 8 }; /* CLI_FORMAT comes with CLI_JSON */
 #define CLI_FORMATS "text|json|csv|latex|markdown" /* as lab_table_format; a command with others has its own --format */
 
-struct cli_command;
 #define CLI_MAX_OPTIONS 64
 #define CLI_MAX_LIST 256
+
+struct cli_arguments;
+typedef struct cli_command {
+    const char *name;    /* "train"; a two-word command is "data make" */
+    const char *summary; /* one line, no full stop */
+    const char
+        *operands; /* "SPEC", "RUN [RUN…]", "[NAME]": brackets for optional ones, … for any number; "" for none */
+    const char *details;  /* paragraphs for --help and the man page; may be "" */
+    const char *examples; /* lines as one would type them, each ending in \n */
+    unsigned shared;      /* mask of CLI_JSON, CLI_QUIET, CLI_THREADS */
+    const cli_option *options;
+    size_t option_count;
+    int (*run)(struct cli_arguments *arguments); /* exit status: 0 done, 1 failed while running, 2 bad usage */
+} cli_command;
+
+#define CLI_OPTIONS(table) .options = (table), .option_count = sizeof(table) / sizeof *(table)
 
 typedef struct cli_given {
     const char *text; /* the value given or the default; NULL: neither */
@@ -51,16 +66,17 @@ typedef struct cli_given {
 } cli_given;
 
 typedef struct cli_arguments {
-    const struct cli_command *command;
+    const cli_command *command;
     cli_given values[CLI_MAX_OPTIONS];
     char **operands; /* words that are not options */
     size_t operand_count;
-    const char *command_line; /* the whole line as one would type it, quoted where needed */
+    const char *command_line;           /* the whole line as one would type it, quoted where needed */
+    const cli_command *const *commands; /* all of the program, for what tells of them; ends with NULL */
 } cli_arguments;
 
 /* Parses what stands after the command's name. 0 and filled; or the exit status 2 after one line on standard
  * error. */
-int cli_arguments_parse(cli_arguments *arguments, const struct cli_command *command, int argc, char **argv);
+int cli_arguments_parse(cli_arguments *arguments, const cli_command *command, int argc, char **argv);
 void cli_arguments_free(cli_arguments *arguments);
 
 /* Values by name; the name must be one of the command's own or shared options. */
@@ -79,10 +95,10 @@ int cli_list_integers(cli_arguments *arguments, const char *name, int64_t least,
                       size_t *count);
 
 /* Usage text of a command, with its options and example, on standard output. */
-void cli_usage(const struct cli_command *command);
+void cli_usage(const cli_command *command);
 
 /* All options of a command, its own first, then the shared ones and --help. NULL past the end. */
-const cli_option *cli_option_at(const struct cli_command *command, size_t index);
+const cli_option *cli_option_at(const cli_command *command, size_t index);
 
 /* The known word nearest to `word` by edits, or NULL if none is near. */
 const char *cli_nearest(const char *word, const char *const *known, size_t count);

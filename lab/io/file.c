@@ -14,12 +14,6 @@
 
 /* ---- output ---- */
 
-/* Length of the path's folder part, with its last '/'. */
-static size_t folder_length(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? (size_t)(slash - path) + 1 : 0;
-}
-
 static locus_status open_stream(lab_output *output, bool direct, locus_error *error) {
     if (!direct)
         lab_temporary_clean(output->path);
@@ -75,8 +69,7 @@ static int finish_content(lab_output *output) {
 }
 
 static void sync_folder(const char *path) {
-    size_t length = folder_length(path);
-    char *folder = length ? strndup(path, length) : strdup(".");
+    char *folder = lab_folder_of(path);
     int descriptor = folder ? open(folder, O_RDONLY | O_CLOEXEC) : -1;
     if (descriptor >= 0) {
         (void)fsync(descriptor); /* some file systems cannot; the rename stands all the same */
@@ -185,37 +178,5 @@ locus_status lab_file_read(const char *path, char **data, size_t *bytes, locus_e
     if (status == LOCUS_OK)
         status = read_all(&input, data, bytes, error);
     lab_input_close(&input);
-    return status;
-}
-
-char *lab_folder_of(const char *path) {
-    const size_t length = folder_length(path);
-    return length == 0 ? strdup(".") : strndup(path, length > 1 ? length - 1 : 1);
-}
-
-static locus_status create_one(const char *path, locus_error *error) {
-    struct stat facts;
-    if (mkdir(path, 0777) == 0)
-        return LOCUS_OK;
-    int code = errno;
-    if (stat(path, &facts) != 0)
-        return lab_fail_system(error, "create the folder", path, code);
-    return S_ISDIR(facts.st_mode) ? LOCUS_OK : lab_fail_system(error, "create the folder", path, ENOTDIR);
-}
-
-locus_status lab_directory_create(const char *path, locus_error *error) {
-    char *prefix = strdup(path);
-    if (!prefix)
-        return lab_fail_memory(error, "a folder's name");
-    locus_status status = LOCUS_OK;
-    for (char *slash = prefix; status == LOCUS_OK && slash;) {
-        slash = *slash ? strchr(slash + 1, '/') : NULL;
-        if (slash)
-            *slash = '\0';
-        status = create_one(prefix, error);
-        if (slash)
-            *slash = '/';
-    }
-    free(prefix);
     return status;
 }

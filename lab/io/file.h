@@ -3,6 +3,7 @@
 #ifndef LAB_FILE_H
 #define LAB_FILE_H
 
+#include "io/folder.h"
 #include <locus/status.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,8 +37,5 @@ void lab_input_close(lab_input *input); /* safe after a failed open */
 
 /* Reads a whole file (NUL appended, not counted). *data from malloc. */
 locus_status lab_file_read(const char *path, char **data, size_t *bytes, locus_error *error);
-locus_status lab_directory_create(const char *path, locus_error *error); /* with parents */
-/* The folder that a path lies in, "." if it names none; from malloc, NULL: out of memory. */
-char *lab_folder_of(const char *path);
 
 #endif

@@ -22,6 +22,9 @@ typedef struct lab_picture {
 /* IO, with one line that names the file, for what is no picture, cut, damaged or larger than LAB_PICTURE_MOST a side;
  * the picture is empty then. */
 locus_status lab_picture_read(lab_picture *picture, const char *path, locus_error *error);
+/* Memory for a picture of a size that has been checked; the check refuses sides of 0 and above LAB_PICTURE_MOST. */
+locus_status lab_picture_check_size(size_t width, size_t height, const char *path, locus_error *error);
+locus_status lab_picture_allocate(lab_picture *picture, size_t width, size_t height, locus_error *error);
 void lab_picture_free(lab_picture *picture); /* accepts an empty one; empties it */
 
 /* The same bytes as red, green and blue planes [3, height, width]. */

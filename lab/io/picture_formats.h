@@ -14,11 +14,6 @@ typedef struct lab_picture_bytes {
     size_t count; /* at least 2, beginning as the format does */
 } lab_picture_bytes;
 
-/* Refuses sides of 0 and above LAB_PICTURE_MOST. */
-locus_status lab_picture_check_size(size_t width, size_t height, const char *path, locus_error *error);
-/* Memory for a picture of a size that has been checked. */
-locus_status lab_picture_allocate(lab_picture *picture, size_t width, size_t height, locus_error *error);
-
 locus_status lab_picture_read_png(lab_picture *picture, const lab_picture_bytes *bytes, locus_error *error);
 locus_status lab_picture_read_anymap(lab_picture *picture, const lab_picture_bytes *bytes, locus_error *error);
 

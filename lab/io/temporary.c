@@ -3,13 +3,14 @@
  * file still has a name, and makes another one if not. */
 #include "io/temporary.h"
 
-#include "io/file.h"
+#include "io/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>

@@ -10,7 +10,7 @@
 
 #include "io/fail.h"
 #include "io/file.h"
-#include "text/tokenizer.h"
+#include "text/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

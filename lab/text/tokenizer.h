@@ -62,7 +62,4 @@ typedef struct lab_detokenizer {
 size_t lab_detokenizer_add(lab_detokenizer *detokenizer, int32_t token, char *text, size_t size);
 size_t lab_detokenizer_end(lab_detokenizer *detokenizer, char *text, size_t size); /* what is pending */
 
-/* The offset of the first byte that is no UTF-8 (RFC 3629), or `bytes`. */
-size_t lab_utf8_check(const char *text, size_t bytes);
-
 #endif

@@ -3,7 +3,6 @@
 #include "text/utf8.h"
 
 #include "io/fail.h"
-#include "text/tokenizer.h"
 
 #include <string.h>
 

@@ -14,6 +14,9 @@ int lab_utf8_sequence(const unsigned char *at, size_t count);
 /* The code point of a whole character of that length. */
 int32_t lab_utf8_code(const unsigned char *at, int length);
 
+/* The offset of the first byte that is no UTF-8 (RFC 3629), or `bytes`. */
+size_t lab_utf8_check(const char *text, size_t bytes);
+
 /* Refuses text that is no UTF-8, with the offset and the line of its first bad byte; `place` names the text in the
  * message ("'a.txt'", "the prompt"). */
 locus_status lab_utf8_require(const char *text, size_t bytes, const char *place, locus_error *error);

@@ -7,6 +7,7 @@
 #include "text/sentencepiece.h"
 #include "text/text_folder.h"
 #include "text/token_file.h"
+#include "text/utf8.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 /* UTF-8: every pair of bytes, and every beginning of three and four, against a reference that works the other way
  * round: it encodes the code point and compares. Whole texts are the fuzz target's, tests/fuzz/targets/fuzz_utf8.c. */
 #include "text/tokenizer.h"
+#include "text/utf8.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

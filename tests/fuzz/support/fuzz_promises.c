@@ -3,6 +3,7 @@
 #include "fuzz.h"
 
 #include "text/tokenizer.h"
+#include "text/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 
 #include "text/sentencepiece.h"
 #include "text/tokenizer.h"
+#include "text/utf8.h"
 
 #include <string.h>
 

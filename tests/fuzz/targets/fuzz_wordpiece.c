@@ -5,6 +5,7 @@
 #include "fuzz.h"
 
 #include "text/tokenizer.h"
+#include "text/utf8.h"
 #include "text/wordpiece.h"
 
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The man page locus(1), in man macros, made from the commands' tables. Only ASCII goes out: other characters become
  * \[uXXXX], which every groff device knows how to show. */
-#include "command.h"
 #include "completion.h"
 
 #include <locus/version.h>
@@ -106,7 +105,7 @@ static void put_command(const cli_command *command) {
     put_examples(command->examples);
 }
 
-void cli_completion_man(void) {
+void cli_completion_man(const cli_command *const *commands) {
     printf(".\\\" SPDX-License-Identifier: MIT\n.\\\" Made by 'locus completion man'.\n"
            ".TH LOCUS 1 \"\" \"locus %s\" \"User Commands\"\n"
            ".SH NAME\nlocus \\- positional encodings for Transformers as group actions\n"
@@ -129,7 +128,7 @@ void cli_completion_man(void) {
            "as there are some. It runs with all rights of the program.\n"
            ".SH COMMANDS\n",
            LOCUS_VERSION_TEXT);
-    for (const cli_command *const *command = cli_commands; *command; command++)
+    for (const cli_command *const *command = commands; *command; command++)
         put_command(*command);
     printf(
         ".SH EXIT STATUS\n.TP\n.B 0\ndone\n.TP\n.B 1\nfailed while running\n.TP\n.B 2\nbad usage\n.PP\n"

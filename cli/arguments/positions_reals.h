@@ -4,9 +4,9 @@
 #ifndef CLI_POSITIONS_REALS_H
 #define CLI_POSITIONS_REALS_H
 
-#include "positions_argument.h"
-
+#include "bound/position_list.h"
 #include "io/array.h"
+#include <stdbool.h>
 
 /* A list rather than a file's name, and numbers with a point among them. */
 bool cli_reals_are_meant(const char *text);

@@ -81,7 +81,7 @@ static int run(cli_arguments *arguments) {
     } shells[] = {{"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}};
     char *const *words = arguments->operands;
     if (strcmp(words[0], "words") == 0) {
-        cli_completion_words(words + 1, arguments->operand_count - 1);
+        cli_completion_words(arguments->commands, words + 1, arguments->operand_count - 1);
         return 0;
     }
     if (arguments->operand_count > 1)
@@ -94,7 +94,7 @@ static int run(cli_arguments *arguments) {
     }
     if (strcmp(words[0], "man") != 0)
         return cli_usage_error("completion: '%s' is not one of bash, zsh, fish, man", words[0]);
-    cli_completion_man();
+    cli_completion_man(arguments->commands);
     return 0;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What may stand next on a command line. A word of several parts (a list with commas, a spec with options) is completed
  * in its last one: what stands before it is kept. */
-#include "command.h"
 #include "completion.h"
 #include "output.h"
 #include "task/task.h"
@@ -227,10 +226,10 @@ static void answer_command(const cli_command *command, char *const *words, size_
 }
 
 /* The commands that begin with `family`, by their next words; each first word once. */
-static void offer_commands(const place *at, const char *family) {
+static void offer_commands(const place *at, const cli_command *const *commands, const char *family) {
     const size_t length = strlen(family);
     char word[64], last[64] = "";
-    for (const cli_command *const *command = cli_commands; *command; command++) {
+    for (const cli_command *const *command = commands; *command; command++) {
         const char *name = (*command)->name, *rest = name + length + (length > 0);
         if (length > 0 && (strncmp(name, family, length) != 0 || name[length] != ' '))
             continue;
@@ -252,7 +251,7 @@ static size_t drop_equals(char *const *words, size_t count, char **kept) {
     return left;
 }
 
-static void answer(char *const *words, size_t count, place at) {
+static void answer(const cli_command *const *commands, char *const *words, size_t count, place at) {
     while (count > 2 && strcmp(words[0], "--plugin") == 0) {
         words += 2;
         count -= 2;
@@ -262,7 +261,7 @@ static void answer(char *const *words, size_t count, place at) {
         return;
     }
     const size_t help = count > 1 && strcmp(words[0], "help") == 0;
-    for (const cli_command *const *command = cli_commands; *command && count > help; command++) {
+    for (const cli_command *const *command = commands; *command && count > help; command++) {
         const char *name = (*command)->name, *space = strchr(name, ' ');
         const size_t first = strcspn(name, " "), taken = space ? 2 : 1;
         if (count > taken && strlen(words[0]) == first && strncmp(words[0], name, first) == 0 &&
@@ -273,14 +272,14 @@ static void answer(char *const *words, size_t count, place at) {
     }
     cli_print("words\n");
     if (count - help == 1) {
-        offer_commands(&at, "");
+        offer_commands(&at, commands, "");
         offer_choices(&at, help ? "" : "--plugin|--help|--version");
     } else if (count - help == 2) {
-        offer_commands(&at, words[help]);
+        offer_commands(&at, commands, words[help]);
     }
 }
 
-void cli_completion_words(char *const *words, size_t count) {
+void cli_completion_words(const cli_command *const *commands, char *const *words, size_t count) {
     char **kept = calloc(count + 2, sizeof *kept), empty[] = "";
     if (!kept)
         return;
@@ -290,6 +289,6 @@ void cli_completion_words(char *const *words, size_t count) {
     place at = {.word = kept[left - 1]};
     at.quoted = at.word[0] == '\'' || at.word[0] == '"';
     at.word += at.quoted;
-    answer(kept, left, at);
+    answer(commands, kept, left, at);
     free(kept);
 }

@@ -6,6 +6,7 @@
 #include "io/file.h"
 #include "output.h"
 #include "task/problem.h"
+#include "text/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>
