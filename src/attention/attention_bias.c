@@ -4,8 +4,8 @@
 
 #include "core/call.h"
 #include "core/error.h"
-#include "core/host.h"
 #include "core/overlap.h"
+#include "core/tensor_check.h"
 
 #include <assert.h>
 #include <locus/parallel.h>
@@ -132,20 +132,15 @@ void locus_attention_bias_write(const attention_bias *bias, const attention_bias
 
 /* ---- checks ---- */
 
-static locus_status check_memory(const locus_tensor *tensor, const char *name, locus_error *error) {
-    if (locus_dtype_size(tensor->dtype) == 0)
-        return locus_fail(error, LOCUS_ERROR_DTYPE, name,
-                          "%s is of unknown element type %d; use float32, float64, float16 or bfloat16", name,
-                          (int)tensor->dtype);
-    if (tensor->device != LOCUS_DEVICE_HOST)
-        return locus_tensor_check_host(tensor, name, error);
+static locus_status check_memory(const locus_tensor *tensor, bool written, const char *name, locus_error *error) {
+    const locus_status status = locus_tensor_check(tensor, name, error);
+    if (status != LOCUS_OK)
+        return status;
     if (tensor->rank < 2 || tensor->rank > LOCUS_MAX_RANK)
         return locus_fail(error, LOCUS_ERROR_SHAPE, name,
                           "%s has %zu dimensions; it must have 2 to 4: [sequences, heads, queries, keys]", name,
                           tensor->rank);
-    if (!tensor->data && locus_tensor_count(tensor) > 0)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s has no data; its data pointer is NULL", name);
-    return LOCUS_OK;
+    return locus_tensor_check_data(tensor, written, name, error);
 }
 
 /* One for all, or one for each. */
@@ -178,7 +173,7 @@ locus_status locus_attention_bias_check(const locus_plan *plan, const locus_tens
         queries = span.query_count > queries ? span.query_count : queries;
         keys = span.key_count > keys ? span.key_count : keys;
     }
-    locus_status status = check_memory(bias, "bias", error);
+    locus_status status = check_memory(bias, false, "bias", error);
     if (status == LOCUS_OK)
         status = check_count(bias, SEQUENCES, locus_plan_sequences(plan), error);
     if (status == LOCUS_OK)
@@ -197,24 +192,19 @@ locus_status locus_attention_bias_check_apart(const locus_tensor *bias, const lo
 }
 
 static locus_status check_shape(const locus_tensor *bias, const locus_tensor *gradient, locus_error *error) {
-    locus_status status = check_memory(gradient, "gradients.bias", error);
+    locus_status status = check_memory(gradient, true, "gradients.bias", error);
     if (status != LOCUS_OK)
         return status;
     if (gradient->rank != bias->rank)
         return locus_fail(error, LOCUS_ERROR_SHAPE, "gradients.bias",
                           "gradients.bias has %zu dimensions, the bias has %zu; it must be of the bias's shape",
                           gradient->rank, bias->rank);
-    for (size_t i = 0; i < bias->rank; i++) {
+    for (size_t i = 0; i < bias->rank; i++)
         if (gradient->shape[i] != bias->shape[i])
             return locus_fail(
                 error, LOCUS_ERROR_SHAPE, "gradients.bias",
                 "dimension %zu of gradients.bias is %lld, of the bias %lld; it must be of the bias's shape", i,
                 (long long)gradient->shape[i], (long long)bias->shape[i]);
-        if (gradient->shape[i] > 1 && gradient->stride[i] == 0)
-            return locus_fail(
-                error, LOCUS_ERROR_SHAPE, "gradients.bias",
-                "stride %zu of gradients.bias is 0; a tensor that is written must not repeat its elements", i);
-    }
     return LOCUS_OK;
 }
 

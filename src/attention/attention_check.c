@@ -4,12 +4,11 @@
 
 #include "attention/attention_bias.h"
 #include "core/error.h"
-#include "core/host.h"
-#include "core/overlap.h"
 #include "core/sized.h"
 #include "kernels/half_rows.h"
 #include "plan/plan_sites.h"
 #include "spec/class.h"
+#include "spec/row_check.h"
 
 #include <locus/memory.h>
 #include <math.h>
@@ -173,11 +172,8 @@ locus_status locus_attention_check_options(const locus_plan *plan, const locus_a
 /* ---- one tensor ---- */
 
 typedef struct wanted {
-    const char *name;
-    const locus_tensor *tensor;
-    size_t rank, shape[3]; /* packed: 3, or 2 of numbers */
-    bool written, exact;   /* exact: float32 where the others are of a half type */
-    const locus_token_side *side;
+    locus_rows_wanted rows;
+    bool exact; /* float32 where the others are of a half type */
 } wanted;
 
 static const char *dtype_name(locus_dtype dtype) {
@@ -194,94 +190,32 @@ static const char *dtype_name(locus_dtype dtype) {
     return "of unknown type";
 }
 
-/* Sequences apart: [sequences, heads, length(, dim)] instead of [tokens, heads(, dim)]. */
-static bool is_apart(const wanted *w) {
-    return w->tensor->rank > w->rank;
-}
-
-static locus_status check_extents(const wanted *w, locus_error *error) {
-    const locus_tensor *tensor = w->tensor;
-    const size_t longest = is_apart(w) ? locus_token_side_longest(w->side) : 0;
-    const size_t apart[] = {w->side->sequences, w->shape[1], longest, w->shape[2]};
-    const size_t *shape = is_apart(w) ? apart : w->shape;
-    for (size_t i = 0; i < tensor->rank; i++) {
-        const bool length = is_apart(w) && i == 2, negative = tensor->shape[i] < 0;
-        if (!negative && (length ? (size_t)tensor->shape[i] >= shape[i] : (size_t)tensor->shape[i] == shape[i]))
-            continue;
-        return locus_fail(error, LOCUS_ERROR_SHAPE, w->name, "dimension %zu of %s is %lld; the plan needs %s%zu there",
-                          i, w->name, (long long)tensor->shape[i], length ? "at least " : "", shape[i]);
-    }
-    return LOCUS_OK;
-}
-
-static locus_status check_layout(const wanted *w, locus_error *error) {
-    const locus_tensor *tensor = w->tensor;
-    const locus_status status = check_extents(w, error);
-    if (status != LOCUS_OK || locus_tensor_count(tensor) == 0)
-        return status;
-    if (!tensor->data)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, w->name, "%s has no data; its data pointer is NULL", w->name);
-    const size_t last = tensor->rank - 1;
-    if (tensor->shape[last] > 1 && tensor->stride[last] != 1)
-        return locus_fail(error, LOCUS_ERROR_SHAPE, w->name,
-                          "the last stride of %s is %lld; the elements of a head must be next to each other (stride 1)",
-                          w->name, (long long)tensor->stride[last]);
-    for (size_t i = 0; w->written && i < last; i++)
-        if (tensor->shape[i] > 1 && tensor->stride[i] == 0)
-            return locus_fail(error, LOCUS_ERROR_SHAPE, w->name,
-                              "stride %zu of %s is 0; a tensor that is written must not repeat its elements", i,
-                              w->name);
-    return LOCUS_OK;
-}
-
 static locus_status check_wanted(const wanted *w, locus_dtype query, locus_error *error) {
-    const locus_tensor *tensor = w->tensor;
+    const char *name = w->rows.name;
+    const locus_tensor *tensor = w->rows.tensor;
     const locus_dtype dtype = w->exact ? locus_dtype_working(query) : query;
-    if (!tensor)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, w->name, "%s is NULL; this call needs it", w->name);
-    if (locus_dtype_size(tensor->dtype) == 0)
-        return locus_fail(error, LOCUS_ERROR_DTYPE, w->name,
-                          "%s is of unknown element type %d; use float32, float64, float16 or bfloat16", w->name,
-                          (int)tensor->dtype);
-    if (tensor->device != LOCUS_DEVICE_HOST)
-        return locus_tensor_check_host(tensor, w->name, error);
-    if (tensor->dtype != dtype && dtype != query)
-        return locus_fail(error, LOCUS_ERROR_DTYPE, w->name, "%s is %s; beside tensors of %s it must be float32",
-                          w->name, dtype_name(tensor->dtype), dtype_name(query));
-    if (tensor->dtype != dtype)
-        return locus_fail(error, LOCUS_ERROR_DTYPE, w->name, "%s is %s, but the query is %s; use one type for all",
-                          w->name, dtype_name(tensor->dtype), dtype_name(dtype));
-    if (tensor->rank != w->rank && tensor->rank != w->rank + 1)
-        return locus_fail(error, LOCUS_ERROR_SHAPE, w->name,
-                          "%s has %zu dimensions; it must have %zu, or %zu with sequences apart", w->name, tensor->rank,
-                          w->rank, w->rank + 1);
-    return check_layout(w, error);
-}
-
-/* ---- overlaps ---- */
-
-/* As much of a tensor as any sequence reaches over. */
-static locus_tensor reached(const wanted *w) {
-    return is_apart(w) ? locus_token_side_reach(w->side, w->tensor, 2) : *w->tensor;
-}
-
-static bool overlap(const wanted *a, const wanted *b) {
-    const locus_tensor left = reached(a), right = reached(b);
-    return locus_tensors_overlap(&left, &right);
+    const locus_status status = locus_rows_check(&w->rows, error);
+    if (status != LOCUS_OK || tensor->dtype == dtype)
+        return status;
+    if (dtype != query)
+        return locus_fail(error, LOCUS_ERROR_DTYPE, name, "%s is %s; beside tensors of %s it must be float32", name,
+                          dtype_name(tensor->dtype), dtype_name(query));
+    return locus_fail(error, LOCUS_ERROR_DTYPE, name, "%s is %s, but the query is %s; use one type for all", name,
+                      dtype_name(tensor->dtype), dtype_name(dtype));
 }
 
 static locus_status check_overlaps(const wanted *list, size_t count, locus_error *error) {
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < count; j++)
-            if (list[i].written && i != j && overlap(&list[i], &list[j]))
-                return locus_fail(error, LOCUS_ERROR_ARGUMENT, list[i].name,
-                                  "%s overlaps %s; what is written needs memory of its own", list[i].name,
-                                  list[j].name);
+            if (list[i].rows.written && i != j && locus_rows_overlap(&list[i].rows, &list[j].rows))
+                return locus_fail(error, LOCUS_ERROR_ARGUMENT, list[i].rows.name,
+                                  "%s overlaps %s; what is written needs memory of its own", list[i].rows.name,
+                                  list[j].rows.name);
     return LOCUS_OK;
 }
 
 static locus_status check_list(const wanted *list, size_t count, locus_error *error) {
-    locus_dtype dtype = list[0].tensor ? list[0].tensor->dtype : LOCUS_FLOAT32;
+    const locus_dtype dtype = list[0].rows.tensor ? list[0].rows.tensor->dtype : LOCUS_FLOAT32;
     for (size_t i = 0; i < count; i++) {
         locus_status status = check_wanted(&list[i], dtype, error);
         if (status != LOCUS_OK)
@@ -292,10 +226,19 @@ static locus_status check_list(const wanted *list, size_t count, locus_error *er
 
 /* ---- the calls' tensors ---- */
 
+/* `dim` 0: numbers. */
 static wanted rows_wanted(const locus_plan *plan, const char *name, const locus_tensor *tensor, bool keys, size_t dim) {
-    const size_t tokens = keys ? locus_plan_key_tokens(plan) : locus_plan_query_tokens(plan);
-    const size_t heads = keys ? locus_plan_kv_heads(plan) : locus_plan_shape(plan)->heads;
-    return (wanted){name, tensor, dim ? 3 : 2, {tokens, heads, dim}, false, !dim, locus_plan_side(plan, keys)};
+    const locus_token_side *side = locus_plan_side(plan, keys);
+    const locus_rows_kind kind = dim ? LOCUS_ROWS_HEADS : LOCUS_ROWS_NUMBERS;
+    return (wanted){.exact = !dim,
+                    .rows = {.name = name,
+                             .tensor = tensor,
+                             .kind = kind,
+                             .tokens = keys ? locus_plan_key_tokens(plan) : locus_plan_query_tokens(plan),
+                             .heads = keys ? locus_plan_kv_heads(plan) : locus_plan_shape(plan)->heads,
+                             .dim = dim,
+                             .sequences = side->sequences,
+                             .longest = locus_rows_apart(tensor, kind) ? locus_token_side_longest(side) : 0}};
 }
 
 /* Fills in query, key, value, output and, if there is one, log_sum_exp; returns how many. */
@@ -312,7 +255,7 @@ static size_t forward_list(const locus_plan *plan, const locus_attention_tensors
     if (!written || tensors->log_sum_exp)
         list[count++] = rows_wanted(plan, "log_sum_exp", tensors->log_sum_exp, false, 0);
     for (size_t i = 3; i < count; i++)
-        list[i].written = written;
+        list[i].rows.written = written;
     return count;
 }
 
@@ -357,7 +300,7 @@ locus_status locus_attention_check_gradients(const locus_plan *plan, const locus
     if (gradients->value)
         list[count++] = rows_wanted(plan, "gradients.value", gradients->value, true, value_dim);
     for (size_t i = first; i < count; i++)
-        list[i].written = true;
+        list[i].rows.written = true;
     if (gradients->log_sum_exp)
         list[count++] = rows_wanted(plan, "gradients.log_sum_exp", gradients->log_sum_exp, false, 0);
     locus_status status = check_list(list, count, error);

@@ -3,8 +3,9 @@
 #include "attention/attention_weights.h"
 
 #include "core/error.h"
-#include "core/host.h"
 #include "core/overlap.h"
+#include "core/tensor_check.h"
+#include "spec/row_check.h"
 
 #include <assert.h>
 
@@ -56,27 +57,15 @@ static locus_status check_layout(const locus_tensor *weights, const size_t shape
         if (weights->shape[i] < 0 || (size_t)weights->shape[i] != shape[i])
             return locus_fail(error, LOCUS_ERROR_SHAPE, "weights", "dimension %zu of weights is %lld; there are %zu %s",
                               i, (long long)weights->shape[i], shape[i], of[i]);
-    const bool any = locus_tensor_count(weights) > 0;
-    for (size_t i = 0; any && i < 3; i++)
-        if (weights->shape[i] > 1 && weights->stride[i] == 0)
-            return locus_fail(error, LOCUS_ERROR_SHAPE, "weights",
-                              "stride %zu of weights is 0; a tensor that is written must not repeat its elements", i);
-    if (!weights->data && any)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "weights", "weights has no data; its data pointer is NULL");
-    return LOCUS_OK;
+    return locus_tensor_check_data(weights, true, "weights", error);
 }
 
 static locus_status check_weights(const locus_plan *plan, const locus_attention_weights_call *call,
                                   locus_error *error) {
     const locus_tensor *weights = call->weights;
-    if (!weights)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, "weights", "weights is NULL; this call writes it");
-    if (locus_dtype_size(weights->dtype) == 0)
-        return locus_fail(error, LOCUS_ERROR_DTYPE, "weights",
-                          "weights is of unknown element type %d; use float32, float64, float16 or bfloat16",
-                          (int)weights->dtype);
-    if (weights->device != LOCUS_DEVICE_HOST)
-        return locus_tensor_check_host(weights, "weights", error);
+    const locus_status status = locus_tensor_check(weights, "weights", error);
+    if (status != LOCUS_OK)
+        return status;
     if (weights->rank != 3)
         return locus_fail(error, LOCUS_ERROR_SHAPE, "weights",
                           "weights has %zu dimensions; it must have 3: [heads, queries, keys]", weights->rank);
@@ -87,8 +76,8 @@ static locus_status check_weights(const locus_plan *plan, const locus_attention_
 
 /* `input` has been checked. */
 static bool overlaps(const locus_plan *plan, const locus_tensor *weights, const locus_tensor *input, bool keys) {
-    const locus_tensor reached =
-        input->rank == 4 ? locus_token_side_reach(locus_plan_side(plan, keys), input, 2) : *input;
+    const size_t longest = locus_token_side_longest(locus_plan_side(plan, keys));
+    const locus_tensor reached = locus_rows_reach(input, LOCUS_ROWS_HEADS, longest);
     return locus_tensors_overlap(weights, &reached);
 }
 

@@ -3,7 +3,7 @@
  * first rounded to odd (Boldo and Melquiond 2008, Emulation of FMA and correctly rounded sums), since rounding to float
  * and then to a half would decide ties that are none. */
 #include "core/error.h"
-#include "core/host.h"
+#include "core/tensor_check.h"
 #include "kernels/half_rows.h"
 
 #include <assert.h>
@@ -16,13 +16,11 @@ static locus_status check(const locus_tensor *from, const locus_tensor *to, locu
     const locus_tensor *both[] = {from, to};
     const char *const names[] = {"from", "to"};
     for (size_t i = 0; i < 2; i++) {
-        if (!both[i] || (!both[i]->data && locus_tensor_count(both[i]) > 0))
-            return locus_fail(error, LOCUS_ERROR_ARGUMENT, names[i], "%s is NULL or has no data", names[i]);
-        if (locus_dtype_size(both[i]->dtype) == 0)
-            return locus_fail(error, LOCUS_ERROR_DTYPE, names[i], "%s must be float32, float64, float16 or bfloat16",
-                              names[i]);
-        if (both[i]->device != LOCUS_DEVICE_HOST)
-            return locus_tensor_check_host(both[i], names[i], error);
+        locus_status status = locus_tensor_check(both[i], names[i], error);
+        if (status == LOCUS_OK)
+            status = locus_tensor_check_data(both[i], false, names[i], error);
+        if (status != LOCUS_OK)
+            return status;
         if (both[i]->rank > LOCUS_MAX_RANK)
             return locus_fail(error, LOCUS_ERROR_SHAPE, names[i], "%s has rank %zu: at most %d", names[i],
                               both[i]->rank, LOCUS_MAX_RANK);

@@ -6,10 +6,9 @@
 
 #include "core/call.h"
 #include "core/error.h"
-#include "core/host.h"
-#include "core/overlap.h"
 #include "core/sized.h"
 #include "kernels/half_rows.h"
+#include "spec/row_check.h"
 
 /* ---- what a role means ---- */
 
@@ -100,97 +99,37 @@ size_t locus_apply_workspace(const locus_plan *plan, locus_role role, locus_dtyp
 
 /* ---- checks ---- */
 
-static locus_status check_extents(const locus_apply_site *site, const locus_tensor *tensor, const char *name,
-                                  locus_error *error) {
-    const bool vectors = site->rank == 2, apart = tensor->rank > site->rank;
-    const size_t packed[] = {site->tokens, vectors ? site->dim : site->heads, site->dim};
-    const size_t longest = apart ? locus_token_side_longest(site->side) : 0;
-    const size_t spread[] = {site->side->sequences, site->heads, longest, site->dim};
-    const size_t vector[] = {spread[0], longest, site->dim};
-    const size_t *wanted = !apart ? packed : vectors ? vector : spread;
-    for (size_t i = 0; i < tensor->rank; i++) {
-        const bool length = apart && i + 2 == tensor->rank, negative = tensor->shape[i] < 0;
-        if (!negative && (length ? (size_t)tensor->shape[i] >= wanted[i] : (size_t)tensor->shape[i] == wanted[i]))
-            continue;
-        return locus_fail(error, LOCUS_ERROR_SHAPE, name, "%s has size %lld in dimension %zu: expected %s%zu%s", name,
-                          (long long)tensor->shape[i], i, length ? "at least " : "", wanted[i],
-                          length            ? ", the longest sequence"
-                          : apart && i == 0 ? ", the sequences"
-                                            : "");
-    }
-    return LOCUS_OK;
-}
-
-static locus_status check_tensor(const locus_apply_site *site, const locus_tensor *tensor, const char *name,
-                                 locus_error *error) {
-    if (!tensor || (!tensor->data && locus_tensor_count(tensor) > 0))
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, name, "%s is NULL or has no data", name);
-    if (locus_dtype_size(tensor->dtype) == 0)
-        return locus_fail(error, LOCUS_ERROR_DTYPE, name, "%s must be float32, float64, float16 or bfloat16", name);
-    if (tensor->device != LOCUS_DEVICE_HOST)
-        return locus_tensor_check_host(tensor, name, error);
-    if (tensor->rank != site->rank && tensor->rank != site->rank + 1)
-        return locus_fail(error, LOCUS_ERROR_SHAPE, name, "%s has rank %zu: expected %s", name, tensor->rank,
-                          site->rank == 2 ? "[tokens, model_dim] or [sequences, length, model_dim]"
-                                          : "[tokens, heads, dim] or [sequences, heads, length, dim]");
-    const locus_status status = check_extents(site, tensor, name, error);
-    if (status != LOCUS_OK)
-        return status;
-    const size_t last = tensor->rank - 1;
-    if (tensor->stride[last] != 1 && tensor->shape[last] > 1)
-        return locus_fail(error, LOCUS_ERROR_SHAPE, name, "%s must have stride 1 in its last dimension, not %lld", name,
-                          (long long)tensor->stride[last]);
-    return LOCUS_OK;
+static locus_rows_wanted wanted_of(const locus_apply_site *site, const locus_tensor *tensor, const char *name) {
+    const locus_rows_kind kind = site->rank == 2 ? LOCUS_ROWS_VECTORS : LOCUS_ROWS_HEADS;
+    return (locus_rows_wanted){.name = name,
+                               .tensor = tensor,
+                               .kind = kind,
+                               .tokens = site->tokens,
+                               .heads = site->heads,
+                               .dim = site->dim,
+                               .sequences = site->side->sequences,
+                               .longest = locus_rows_apart(tensor, kind) ? locus_token_side_longest(site->side) : 0};
 }
 
 /* Two tensors of one shape and type. */
-static locus_status check_pair(const locus_apply_site *site, const locus_tensor *from, const locus_tensor *to,
-                               const char *from_name, const char *to_name, locus_error *error) {
-    locus_status status = check_tensor(site, from, from_name, error);
+static locus_status check_pair(const locus_rows_wanted *from, const locus_rows_wanted *to, locus_error *error) {
+    locus_status status = locus_rows_check(from, error);
     if (status == LOCUS_OK)
-        status = check_tensor(site, to, to_name, error);
-    if (status != LOCUS_OK)
-        return status;
-    if (from->dtype != to->dtype)
-        return locus_fail(error, LOCUS_ERROR_DTYPE, to_name, "%s and %s must have one element type", from_name,
-                          to_name);
-    return LOCUS_OK;
-}
-
-static locus_status check_repeats(const locus_tensor *tensor, const char *name, locus_error *error) {
-    const bool any = locus_tensor_count(tensor) > 0;
-    for (size_t i = 0; any && i + 1 < tensor->rank; i++)
-        if (tensor->shape[i] > 1 && tensor->stride[i] == 0)
-            return locus_fail(error, LOCUS_ERROR_SHAPE, name,
-                              "stride %zu of %s is 0: what is written must not repeat its elements", i, name);
-    return LOCUS_OK;
-}
-
-/* As much of a checked tensor as any sequence reaches over. */
-static locus_tensor reached(const locus_apply_site *site, const locus_tensor *tensor) {
-    return tensor->rank > site->rank ? locus_token_side_reach(site->side, tensor, tensor->rank - 2) : *tensor;
-}
-
-static bool is_same(const locus_apply_site *site, const locus_tensor *a, const locus_tensor *b) {
-    const locus_tensor left = reached(site, a), right = reached(site, b);
-    return locus_tensors_same(&left, &right);
-}
-
-static bool overlap(const locus_apply_site *site, const locus_tensor *a, const locus_tensor *b) {
-    const locus_tensor left = reached(site, a), right = reached(site, b);
-    return locus_tensors_overlap(&left, &right);
+        status = locus_rows_check(to, error);
+    if (status == LOCUS_OK && from->tensor->dtype != to->tensor->dtype)
+        return locus_fail(error, LOCUS_ERROR_DTYPE, to->name, "%s and %s must have one element type", from->name,
+                          to->name);
+    return status;
 }
 
 /* What is written may be what is read, but share nothing with it otherwise. */
-static locus_status check_written(const locus_apply_site *site, const locus_tensor *from, const locus_tensor *to,
-                                  const char *from_name, const char *to_name, locus_error *error) {
-    locus_status status = check_pair(site, from, to, from_name, to_name, error);
-    if (status == LOCUS_OK)
-        status = check_repeats(to, to_name, error);
-    if (status == LOCUS_OK && !is_same(site, from, to) && overlap(site, from, to))
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, to_name,
-                          "%s overlaps %s but is not the same view: give the same view, or memory of its own", to_name,
-                          from_name);
+static locus_status check_written(const locus_rows_wanted *from, locus_rows_wanted *to, locus_error *error) {
+    to->written = true;
+    const locus_status status = check_pair(from, to, error);
+    if (status == LOCUS_OK && !locus_rows_same(from, to) && locus_rows_overlap(from, to))
+        return locus_fail(error, LOCUS_ERROR_ARGUMENT, to->name,
+                          "%s overlaps %s but is not the same view: give the same view, or memory of its own", to->name,
+                          from->name);
     return status;
 }
 
@@ -247,7 +186,9 @@ static locus_status run(locus_apply_job *job, locus_call *call, locus_error *err
 /* ---- the public calls ---- */
 
 static locus_status check_and_run(locus_apply_job *job, locus_call *call, locus_error *error) {
-    const locus_status status = check_written(&job->site, job->x, job->y, "x", "y", error);
+    const locus_rows_wanted x = wanted_of(&job->site, job->x, "x");
+    locus_rows_wanted y = wanted_of(&job->site, job->y, "y");
+    const locus_status status = check_written(&x, &y, error);
     return status == LOCUS_OK ? run(job, call, error) : status;
 }
 
@@ -265,7 +206,9 @@ locus_status locus_apply(const locus_plan *plan, locus_role role, locus_directio
 
 static locus_status check_and_run_backward(locus_apply_job *job, const locus_apply_gradients *gradients,
                                            locus_call *call, locus_error *error) {
-    locus_status status = check_written(&job->site, job->gy, job->y, "gy", "gx", error);
+    const locus_rows_wanted gy = wanted_of(&job->site, job->gy, "gy"), x = wanted_of(&job->site, job->x, "x");
+    locus_rows_wanted gx = wanted_of(&job->site, job->y, "gx");
+    locus_status status = check_written(&gy, &gx, error);
     if (status == LOCUS_OK && job->parameters)
         status = locus_parameter_list_check(locus_binding_parameters(job->plan->binding), job->parameters,
                                             gradients->parameter_count, "gradients", error);
@@ -274,8 +217,8 @@ static locus_status check_and_run_backward(locus_apply_job *job, const locus_app
         status = locus_fail(error, LOCUS_ERROR_ARGUMENT, "x",
                             "x is NULL: the gradients of the parameters need the input of locus_apply");
     if (status == LOCUS_OK && job->learns)
-        status = check_pair(&job->site, job->gy, job->x, "gy", "x", error);
-    if (status == LOCUS_OK && job->learns && overlap(&job->site, job->x, job->y))
+        status = check_pair(&gy, &x, error);
+    if (status == LOCUS_OK && job->learns && locus_rows_overlap(&x, &gx))
         status = locus_fail(error, LOCUS_ERROR_ARGUMENT, "gx",
                             "gx overlaps x, which the gradients of the parameters need: give it memory of its own");
     if (!job->learns)

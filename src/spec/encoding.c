@@ -3,8 +3,8 @@
 #include "spec/class.h"
 
 #include "core/error.h"
-#include "core/host.h"
 #include "core/sized.h"
+#include "core/tensor_check.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -173,11 +173,9 @@ static locus_status check_tensor(const locus_parameter *wanted, const locus_tens
     if (!tensor->data)
         return locus_fail(error, LOCUS_ERROR_ARGUMENT, wanted->name, "the tensor '%s' of %s has no data", wanted->name,
                           what);
-    if (locus_dtype_size(tensor->dtype) == 0)
-        return locus_fail(error, LOCUS_ERROR_DTYPE, wanted->name,
-                          "the tensor '%s' of %s must be float32, float64, float16 or bfloat16", wanted->name, what);
-    if (tensor->device != LOCUS_DEVICE_HOST)
-        return locus_tensor_check_host(tensor, wanted->name, error);
+    const locus_status status = locus_tensor_check(tensor, wanted->name, error);
+    if (status != LOCUS_OK)
+        return status;
     if (tensor->rank != wanted->rank)
         return locus_fail(error, LOCUS_ERROR_SHAPE, wanted->name, "the tensor '%s' of %s has rank %zu: expected %zu",
                           wanted->name, what, tensor->rank, wanted->rank);

@@ -154,9 +154,9 @@ static void appends_are_checked(void **state) {
     expect(locus_cache_append(NULL, fitting, &pair, &pair, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "cache is NULL");
     expect(locus_cache_append(c.cache, fitting, NULL, &pair, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
-           "key is NULL");
+           "key is NULL; this call needs it");
     expect(locus_cache_append(c.cache, fitting, &pair, NULL, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
-           "value is NULL");
+           "value is NULL; this call needs it");
     locus_positions *long_ones = cache_case_positions(&c, &rest);
     expect(locus_cache_append(c.cache, long_ones, &k, &v, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
            "sequence 0 would have 7 tokens, but the cache's capacity is 6: evict or truncate first, or create a larger "
@@ -168,7 +168,7 @@ static void appends_are_checked(void **state) {
     expect(locus_cache_append(c.cache, distant, &pair, &pair, NULL, &error), LOCUS_ERROR_POSITION, &error,
            "a position is out of range for an encoding: use -2^40 to 2^40");
     expect(locus_cache_append(c.cache, fitting, &k, &pair, NULL, &error), LOCUS_ERROR_SHAPE, &error,
-           "key has size 4 in dimension 0: expected 2, the new tokens");
+           "key has size 4 in dimension 0: expected 2, the tokens");
     wrong.shape[1] = 4;
     expect(locus_cache_append(c.cache, fitting, &pair, &wrong, NULL, &error), LOCUS_ERROR_SHAPE, &error,
            "value has size 4 in dimension 1: expected 2");
@@ -183,11 +183,11 @@ static void appends_are_checked(void **state) {
     wrong = pair;
     wrong.dtype = (locus_dtype)77;
     expect(locus_cache_append(c.cache, fitting, &wrong, &pair, NULL, &error), LOCUS_ERROR_DTYPE, &error,
-           "key is of unknown element type 77");
+           "key is of unknown element type 77; use float32, float64, float16 or bfloat16");
     wrong = pair;
     wrong.data = NULL;
     expect(locus_cache_append(c.cache, fitting, &wrong, &pair, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
-           "key has no data");
+           "key has no data; its data pointer is NULL");
     unchanged(c.cache, before);
     for (size_t t = 0; t < 2; t++)
         cache_case_need(&c, locus_cache_append(c.cache, NULL, &pair, &pair, NULL, &error), &error);
@@ -282,12 +282,14 @@ static void attention_needs_its_tokens(void **state) {
     expect(locus_cache_attend(NULL, NULL, &q, &o, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, "cache is NULL");
     expect(locus_cache_attend(c.cache, NULL, &q, &o, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, waits);
     cache_case_append(&c, &some);
-    expect(locus_cache_attend(c.cache, NULL, NULL, &o, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, "query is NULL");
-    expect(locus_cache_attend(c.cache, NULL, &q, NULL, NULL, &error), LOCUS_ERROR_ARGUMENT, &error, "output is NULL");
+    expect(locus_cache_attend(c.cache, NULL, NULL, &o, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "query is NULL; this call needs it");
+    expect(locus_cache_attend(c.cache, NULL, &q, NULL, NULL, &error), LOCUS_ERROR_ARGUMENT, &error,
+           "output is NULL; this call needs it");
     expect(locus_cache_attend(c.cache, NULL, &wrong, &o, NULL, &error), LOCUS_ERROR_SHAPE, &error,
-           "query has size 4 in dimension 0: expected 5, the new tokens");
+           "query has size 4 in dimension 0: expected 5, the tokens");
     expect(locus_cache_attend(c.cache, NULL, &q, &wrong, NULL, &error), LOCUS_ERROR_SHAPE, &error,
-           "output has size 4 in dimension 0: expected 5, the new tokens");
+           "output has size 4 in dimension 0: expected 5, the tokens");
     expect(locus_cache_attend(c.cache, &linear, &q, &o, NULL, &error), LOCUS_ERROR_UNSUPPORTED, &error,
            "a cache keeps what softmax attention needs, not what linear attention does: leave kind NULL");
     assert_int_equal(locus_cache_attend(c.cache, NULL, &q, &o, NULL, &error), LOCUS_OK);

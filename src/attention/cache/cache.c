@@ -6,7 +6,6 @@
 #include "attention/attention_check.h"
 #include "core/call.h"
 #include "core/error.h"
-#include "core/host.h"
 #include "core/sized.h"
 #include "kernels/half_rows.h"
 

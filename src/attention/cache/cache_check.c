@@ -3,63 +3,7 @@
 #include "attention/cache/cache_inside.h"
 
 #include "core/error.h"
-#include "core/host.h"
-
-typedef struct wanted_tensor {
-    const char *name;
-    size_t tokens, heads, dim;
-    bool written;
-    size_t sequences, longest; /* of the new tokens */
-} wanted_tensor;
-
-/* New tokens, packed or with their sequences apart. */
-static locus_status check_extents(const locus_tensor *tensor, const wanted_tensor *wanted, locus_error *error) {
-    const bool apart = tensor->rank == 4;
-    const size_t packed[] = {wanted->tokens, wanted->heads, wanted->dim};
-    const size_t spread[] = {wanted->sequences, wanted->heads, wanted->longest, wanted->dim};
-    for (size_t i = 0; i < tensor->rank; i++) {
-        const size_t extent = apart ? spread[i] : packed[i];
-        const bool length = apart && i == 2, negative = tensor->shape[i] < 0;
-        if (!negative && (length ? (size_t)tensor->shape[i] >= extent : (size_t)tensor->shape[i] == extent))
-            continue;
-        return locus_fail(error, LOCUS_ERROR_SHAPE, wanted->name, "%s has size %lld in dimension %zu: expected %s%zu%s",
-                          wanted->name, (long long)tensor->shape[i], i, length ? "at least " : "", extent,
-                          length             ? ", the new tokens of the longest sequence"
-                          : apart && i == 0  ? ", the sequences"
-                          : !apart && i == 0 ? ", the new tokens"
-                                             : "");
-    }
-    return LOCUS_OK;
-}
-
-static locus_status check_tensor(const locus_tensor *tensor, const wanted_tensor *wanted, locus_error *error) {
-    if (!tensor)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, wanted->name, "%s is NULL", wanted->name);
-    if (locus_dtype_size(tensor->dtype) == 0)
-        return locus_fail(error, LOCUS_ERROR_DTYPE, wanted->name, "%s is of unknown element type %d", wanted->name,
-                          (int)tensor->dtype);
-    if (tensor->device != LOCUS_DEVICE_HOST)
-        return locus_tensor_check_host(tensor, wanted->name, error);
-    if (tensor->rank != 3 && tensor->rank != 4)
-        return locus_fail(error, LOCUS_ERROR_SHAPE, wanted->name,
-                          "%s has rank %zu: expected [tokens, heads, dim] or [sequences, heads, length, dim]",
-                          wanted->name, tensor->rank);
-    const locus_status status = check_extents(tensor, wanted, error);
-    if (status != LOCUS_OK || locus_tensor_count(tensor) == 0)
-        return status;
-    const size_t last = tensor->rank - 1;
-    if (!tensor->data)
-        return locus_fail(error, LOCUS_ERROR_ARGUMENT, wanted->name, "%s has no data", wanted->name);
-    if (tensor->stride[last] != 1 && tensor->shape[last] > 1)
-        return locus_fail(error, LOCUS_ERROR_SHAPE, wanted->name,
-                          "%s must have stride 1 in its last dimension, not %lld", wanted->name,
-                          (long long)tensor->stride[last]);
-    for (size_t i = 0; wanted->written && i < last; i++)
-        if (tensor->shape[i] > 1 && tensor->stride[i] == 0)
-            return locus_fail(error, LOCUS_ERROR_SHAPE, wanted->name,
-                              "%s is written, but has stride 0 in dimension %zu", wanted->name, i);
-    return LOCUS_OK;
-}
+#include "spec/row_check.h"
 
 /* Tokens of the longest sequence; NULL: one each. */
 static size_t longest_of(const locus_positions *positions) {
@@ -76,12 +20,14 @@ locus_status locus_cache_check_append(const locus_cache *cache, const locus_posi
     const size_t tokens = positions ? locus_positions_tokens(positions) : cache->sequences;
     locus_status status = locus_growing_check(cache->growing, positions, true, error);
     const size_t longest = status == LOCUS_OK ? longest_of(positions) : 0;
-    const wanted_tensor keys = {"key", tokens, cache->kv_heads, cache->keys.dim, false, cache->sequences, longest};
-    const wanted_tensor values = {"value", tokens,           cache->kv_heads, cache->values.dim,
-                                  false,   cache->sequences, longest};
+    locus_rows_wanted wanted = {
+        "key", key, LOCUS_ROWS_HEADS, false, tokens, cache->kv_heads, cache->keys.dim, cache->sequences, longest};
     if (status == LOCUS_OK)
-        status = check_tensor(key, &keys, error);
-    return status == LOCUS_OK ? check_tensor(value, &values, error) : status;
+        status = locus_rows_check(&wanted, error);
+    wanted.name = "value";
+    wanted.tensor = value;
+    wanted.dim = cache->values.dim;
+    return status == LOCUS_OK ? locus_rows_check(&wanted, error) : status;
 }
 
 locus_status locus_cache_check_attend(const locus_cache *cache, const locus_attention_options *options,
@@ -97,8 +43,12 @@ locus_status locus_cache_check_attend(const locus_cache *cache, const locus_atte
                           kind->name);
     const size_t tokens = locus_growing_tokens(cache->growing);
     const size_t longest = locus_token_side_longest(locus_plan_side(locus_growing_kept(cache->growing), false));
-    const wanted_tensor queries = {"query", tokens, cache->heads, cache->keys.dim, false, cache->sequences, longest};
-    const wanted_tensor outputs = {"output", tokens, cache->heads, cache->values.dim, true, cache->sequences, longest};
-    locus_status status = check_tensor(query, &queries, error);
-    return status == LOCUS_OK ? check_tensor(output, &outputs, error) : status;
+    locus_rows_wanted wanted = {"query",      query,           LOCUS_ROWS_HEADS, false,  tokens,
+                                cache->heads, cache->keys.dim, cache->sequences, longest};
+    const locus_status status = locus_rows_check(&wanted, error);
+    wanted.name = "output";
+    wanted.tensor = output;
+    wanted.written = true;
+    wanted.dim = cache->values.dim;
+    return status == LOCUS_OK ? locus_rows_check(&wanted, error) : status;
 }

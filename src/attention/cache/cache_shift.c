@@ -9,7 +9,7 @@
 
 #include "core/call.h"
 #include "core/error.h"
-#include "core/host.h"
+#include "core/tensor_check.h"
 #include "kernels/half_rows.h"
 #include "plan/plan_access.h"
 
@@ -165,10 +165,9 @@ static locus_status check_keys(const locus_binding *binding, locus_role role, co
                                locus_error *error) {
     const size_t heads = locus_shape_kv_heads(&binding->shape);
     const size_t dim = role == LOCUS_ROLE_KEY ? binding->shape.head_dim : locus_shape_value_dim(&binding->shape);
-    if (locus_dtype_size(keys->dtype) == 0)
-        return locus_fail(error, LOCUS_ERROR_DTYPE, "keys", "keys are of unknown element type %d", (int)keys->dtype);
-    if (keys->device != LOCUS_DEVICE_HOST)
-        return locus_tensor_check_host(keys, "keys", error);
+    const locus_status status = locus_tensor_check(keys, "keys", error);
+    if (status != LOCUS_OK)
+        return status;
     const bool apart = keys->rank == 4;
     if ((keys->rank != 3 && !apart) || keys->shape[0] < 0 || keys->shape[1] != (int64_t)heads ||
         (apart && keys->shape[2] < 0) || keys->shape[apart ? 3 : 2] != (int64_t)dim)
