@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See attention_half.h. Tokens are converted in pieces that run in parallel; tokens that belong to no sequence are
- * neither read nor written.
+/* See attention_half.h.
  *
  *   workspace   | query | key | value | output | d output | d query | d key | d value | the executor's own |
  *               contiguous [tokens, heads, dim] in float32; the gradients in a backward only, key and value unless the
@@ -10,11 +9,9 @@
 #include "attention/attention_work.h"
 #include "kernels/half_rows.h"
 #include "spec/class.h"
+#include "spec/wide_rows.h"
 
 #include <locus/memory.h>
-#include <locus/parallel.h>
-
-#define PIECE_TOKENS 128
 
 /* What a buffer is for. */
 typedef enum half_buffer {
@@ -87,75 +84,18 @@ size_t locus_attention_half_workspace(const attention_call *call) {
 
 /* ---- conversion ---- */
 
-typedef struct half_copy {
-    const locus_plan *plan;
-    attention_view half;
-    const locus_tensor *wide;
-    locus_half_rows rows;
-    bool of_keys, narrow;
-} half_copy;
-
-/* Tokens of one sequence, which begins at `start`. */
-static void copy_tokens(const half_copy *copy, size_t sequence, size_t start, size_t first, size_t count) {
-    float *wide = (float *)copy->wide->data + first * copy->rows.heads * copy->rows.dim;
-    uint16_t *half = (uint16_t *)copy->half.data + locus_token_rows_shift(&copy->half, sequence, start) +
-                     (ptrdiff_t)first * copy->half.token;
-    if (copy->narrow)
-        locus_half_rows_narrow(&copy->rows, count, wide, half);
-    else
-        locus_half_rows_widen(&copy->rows, count, half, wide);
-}
-
-static void span_of(const half_copy *copy, size_t sequence, size_t *first, size_t *end) {
-    const locus_sequence_span span = locus_plan_span(copy->plan, sequence);
-    *first = copy->of_keys ? span.key_first : span.query_first;
-    *end = *first + (copy->of_keys ? span.key_count : span.query_count);
-}
-
-/* The first sequence that ends behind `token`: sequences lie in order. */
-static size_t sequence_at(const half_copy *copy, size_t token) {
-    size_t low = 0, high = locus_plan_sequences(copy->plan);
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        size_t first, end;
-        span_of(copy, middle, &first, &end);
-        if (end <= token)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static void copy_piece(void *context, size_t index, size_t worker) {
-    const half_copy *copy = context;
-    const size_t begin = index * PIECE_TOKENS, stop = begin + PIECE_TOKENS;
-    (void)worker;
-    for (size_t s = sequence_at(copy, begin); s < locus_plan_sequences(copy->plan); s++) {
-        size_t start, end;
-        span_of(copy, s, &start, &end);
-        if (start >= stop)
-            return;
-        const size_t first = start > begin ? start : begin;
-        end = end < stop ? end : stop;
-        if (first < end)
-            copy_tokens(copy, s, start, first, end - first);
-    }
-}
-
 /* All buffers whose tensors there are: those that are read, or, with `narrow`, those that were written. */
 static void convert(const attention_half *half, size_t first, size_t end, bool narrow) {
     for (size_t i = first; i < end; i++) {
-        if (!half->given[i])
+        const locus_tensor *given = half->given[i];
+        if (!given)
             continue;
-        half_copy copy = {.plan = half->plan,
-                          .half = locus_attention_view_of(half->given[i]),
-                          .wide = &half->wide[i],
-                          .of_keys = half->of_keys[i],
-                          .narrow = narrow};
-        copy.rows =
-            (locus_half_rows){half->given[i]->dtype, half->heads[i], half->dim[i], copy.half.token, copy.half.head};
-        locus_parallel_for((half->tokens[i] + PIECE_TOKENS - 1) / PIECE_TOKENS, copy_piece, &copy);
+        const locus_wide_rows rows = {.side = locus_plan_side(half->plan, half->of_keys[i]),
+                                      .tensor = locus_attention_view_of(given),
+                                      .dtype = given->dtype,
+                                      .heads = half->heads[i],
+                                      .dim = half->dim[i]};
+        locus_wide_rows_copy_all(&rows, half->wide[i].data, narrow);
     }
 }
 

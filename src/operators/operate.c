@@ -9,6 +9,7 @@
 #include "operators/operate.h"
 
 #include "kernels/half_rows.h"
+#include "spec/wide_rows.h"
 
 #include <locus/parallel.h>
 #include <string.h>
@@ -204,41 +205,29 @@ static void act(const locus_operate_piece *piece, const locus_whole_stream *rows
 
 /* ---- blocks of half rows: what comes in is widened, the operator acts in place, what it leaves is rounded ---- */
 
-/* Rows from a token on, and where they are, or are to be, in floats. */
-static void convert_rows(const locus_operate_job *job, const locus_token_rows *rows, size_t first, size_t count,
-                         float *wide, bool narrow) {
-    const locus_operate *operate = job->operate;
-    const locus_half_rows half = {operate->dtype, operate->heads * groups_of(operate), operate->dim, rows->token,
-                                  rows->head};
-    for (size_t done = 0, run; done < count; done += run) {
-        locus_token_rows from = *rows;
-        run = together(job, first + done, count - done);
-        begin_at(&from, operate, first + done);
-        if (narrow)
-            locus_half_rows_narrow(&half, run, wide + done * half.heads * half.dim, from.data);
-        else
-            locus_half_rows_widen(&half, run, from.data, wide + done * half.heads * half.dim);
-    }
+static locus_wide_rows wide_rows_of(const locus_operate *operate, const locus_token_rows *rows) {
+    return (locus_wide_rows){operate->side, *rows, operate->dtype, operate->heads * groups_of(operate), operate->dim};
 }
 
 static void act_widened(const locus_operate_piece *piece, size_t first, size_t count) {
     const locus_operate_job *job = piece->job;
     const locus_whole_stream *stream = job->stream;
-    const ptrdiff_t dim = (ptrdiff_t)job->operate->dim;
-    const ptrdiff_t row = (ptrdiff_t)(job->operate->heads * groups_of(job->operate)) * dim;
-    const locus_token_rows turned = {.data = rows_of_desk(piece, 0), .token = row, .head = dim};
+    const locus_wide_rows x = wide_rows_of(job->operate, &stream->x), gy = wide_rows_of(job->operate, &stream->gy),
+                          y = wide_rows_of(job->operate, &stream->y);
+    const locus_token_rows turned = {
+        .data = rows_of_desk(piece, 0), .token = (ptrdiff_t)(y.heads * y.dim), .head = (ptrdiff_t)y.dim};
     locus_whole_stream wide = {.role = stream->role, .direction = stream->direction, .y = turned};
     if (stream->x.data) {
         wide.x = turned;
         wide.x.data = rows_of_desk(piece, stream->gy.data != NULL);
-        convert_rows(job, &stream->x, first, count, wide.x.data, false);
+        locus_wide_rows_copy(&x, first, count, wide.x.data, false);
     }
     if (stream->gy.data) {
         wide.gy = turned;
-        convert_rows(job, &stream->gy, first, count, wide.gy.data, false);
+        locus_wide_rows_copy(&gy, first, count, wide.gy.data, false);
     }
     act(piece, &wide, first, count);
-    convert_rows(job, &stream->y, first, count, wide.y.data, true);
+    locus_wide_rows_copy(&y, first, count, wide.y.data, true);
 }
 
 /* ---- gradients where sequences stand apart ---- */

@@ -178,7 +178,7 @@ void locus_apply_embedding_gradients(const locus_apply_job *job) {
     const locus_tensor wide = locus_tensor_view(job->workspace, LOCUS_FLOAT32, 2, shape);
     const bool half = locus_dtype_is_half(job->gy->dtype);
     if (half)
-        locus_apply_widen(&job->site, job->gy, wide.data);
+        locus_apply_convert(&job->site, job->gy, wide.data, false);
     for (size_t i = 0; i < job->plan->term_count; i++) {
         const locus_embedding *embedding = locus_apply_embedding(job->plan, i, job->site.role);
         if (!embedding || !embedding->class->gradient_pieces)

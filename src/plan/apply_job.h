@@ -6,6 +6,7 @@
 
 #include "operators/operate.h"
 #include "plan/plan_access.h"
+#include "spec/wide_rows.h"
 
 typedef struct locus_apply_site {
     locus_role role;
@@ -38,12 +39,18 @@ static inline locus_token_rows locus_apply_rows(const locus_apply_site *site, co
 /* The tensors as one stream: x, y in forward; gy, gx (y) and, where there is something to learn, x in backward. */
 void locus_apply_stream(const locus_apply_job *job, locus_whole_stream *stream);
 
-/* Bytes of a float32 copy of a tensor of a half type; 0 for other types. */
-size_t locus_apply_wide_bytes(const locus_apply_site *site, locus_dtype dtype);
+/* Bytes of a float32 copy of a tensor of a half type, for what can't be done in blocks (operators on whole tensors,
+ * gradients of embeddings); 0 for other types. */
+static inline size_t locus_apply_wide_bytes(const locus_apply_site *site, locus_dtype dtype) {
+    return locus_dtype_is_half(dtype) ? locus_aligned(site->tokens * site->heads * site->dim * sizeof(float)) : 0;
+}
 
-/* Tokens in use, to and from such a copy, packed; the others are not touched. */
-void locus_apply_widen(const locus_apply_site *site, const locus_tensor *from, float *to);
-void locus_apply_narrow(const locus_apply_site *site, const float *from, const locus_tensor *to);
+/* Tokens in use, to such a copy, packed, or with `narrow` back. */
+static inline void locus_apply_convert(const locus_apply_site *site, const locus_tensor *tensor, float *wide,
+                                       bool narrow) {
+    const locus_wide_rows rows = {site->side, locus_apply_rows(site, tensor), tensor->dtype, site->heads, site->dim};
+    locus_wide_rows_copy_all(&rows, wide, narrow);
+}
 
 /* `learns`: backward with gradients of parameters. Sizes depend on the plan, `dtype` and locus_threads() only. */
 size_t locus_apply_whole_bytes(const locus_apply_job *job, locus_dtype dtype, bool backward, bool learns);

@@ -93,11 +93,11 @@ static void run_widened(const locus_apply_job *job) {
     wide.y = &y;
     wide.x = job->gy ? (job->learns ? &x : NULL) : &y;
     wide.gy = job->gy ? &y : NULL;
-    locus_apply_widen(site, job->gy ? job->gy : job->x, turned);
+    locus_apply_convert(site, job->gy ? job->gy : job->x, turned, false);
     if (job->gy && job->learns)
-        locus_apply_widen(site, job->x, beside);
+        locus_apply_convert(site, job->x, beside, false);
     run_streams(&wide, job->workspace + (job->gy && job->learns ? 2 : 1) * copy);
-    locus_apply_narrow(site, turned, job->y);
+    locus_apply_convert(site, job->y, turned, true);
 }
 
 void locus_apply_whole_run(const locus_apply_job *job) {

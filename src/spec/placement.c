@@ -21,7 +21,7 @@ void locus_token_side_walk(const locus_token_side *side, size_t begin, size_t en
     }
 }
 
-static locus_token_sequence sequence_at(const locus_token_side *side, size_t number) {
+locus_token_sequence locus_token_side_sequence(const locus_token_side *side, size_t number) {
     const locus_sequence_span *span = &side->spans[number];
     const size_t first = side->keys ? span->key_first : span->query_first;
     return (locus_token_sequence){number, first, first + (side->keys ? span->key_count : span->query_count)};
@@ -32,33 +32,27 @@ locus_token_sequence locus_token_side_find(const locus_token_side *side, size_t 
     size_t low = 0, high = side->sequences;
     while (high - low > 1) { /* the last that does not begin behind the token */
         const size_t middle = low + (high - low) / 2;
-        if (sequence_at(side, middle).first <= token)
+        if (locus_token_side_sequence(side, middle).first <= token)
             low = middle;
         else
             high = middle;
     }
-    return sequence_at(side, low);
+    return locus_token_side_sequence(side, low);
 }
 
 size_t locus_token_side_longest(const locus_token_side *side) {
     size_t longest = 0;
     for (size_t s = 0; s < side->sequences; s++) {
-        const locus_token_sequence sequence = sequence_at(side, s);
+        const locus_token_sequence sequence = locus_token_side_sequence(side, s);
         const size_t count = sequence.end - sequence.first;
         longest = count > longest ? count : longest;
     }
     return longest;
 }
 
-locus_tensor locus_token_side_reach(const locus_token_side *side, const locus_tensor *tensor, size_t length) {
-    locus_tensor reached = *tensor;
-    reached.shape[length] = (int64_t)locus_token_side_longest(side);
-    return reached;
-}
-
 locus_token_rows locus_token_rows_settle(locus_token_rows rows, const locus_token_side *side) {
     for (size_t s = 0; rows.apart && s < side->sequences; s++) {
-        const locus_token_sequence sequence = sequence_at(side, s);
+        const locus_token_sequence sequence = locus_token_side_sequence(side, s);
         if (sequence.first < sequence.end && locus_token_rows_shift(&rows, s, sequence.first) != 0)
             return rows;
     }

@@ -97,17 +97,15 @@ typedef void locus_token_visit(void *context, size_t first, size_t count);
 void locus_token_side_walk(const locus_token_side *side, size_t begin, size_t end, locus_token_visit *visit,
                            void *context);
 
-/* The sequence that a token in use is of. */
+/* A sequence by its number, and the one that a token in use is of. */
 typedef struct locus_token_sequence {
     size_t number, first, end; /* its tokens */
 } locus_token_sequence;
+locus_token_sequence locus_token_side_sequence(const locus_token_side *side, size_t number);
 locus_token_sequence locus_token_side_find(const locus_token_side *side, size_t token);
 
 /* Tokens of the longest sequence. */
 size_t locus_token_side_longest(const locus_token_side *side);
-
-/* A tensor whose sequences stand apart, as far as any of them reaches; `length`: the dimension that may be longer. */
-locus_tensor locus_token_side_reach(const locus_token_side *side, const locus_tensor *tensor, size_t length);
 
 /* The same rows, as packed ones where all sequences' shifts are 0: batches of one, [sequences, length, heads, dim]
  * transposed, all of one length. */
