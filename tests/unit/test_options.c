@@ -10,6 +10,7 @@
 
 #include "command.h"
 #include "options.h"
+#include "report/table.h"
 #include "output.h"
 
 static int run_nothing(cli_arguments *arguments) {
@@ -194,9 +195,9 @@ static void all_tables_are_sound(void **state) {
 static void widths_and_numbers(void **state) {
     (void)state;
     char text[64];
-    assert_int_equal(cli_width("99.9 ±0.1"), 9);
-    assert_int_equal(cli_width("⌈p⌉"), 3);
-    assert_int_equal(cli_width("e\xCC\x81"), 1);
+    assert_int_equal(lab_text_width("99.9 ±0.1"), 9);
+    assert_int_equal(lab_text_width("⌈p⌉"), 3);
+    assert_int_equal(lab_text_width("e\xCC\x81"), 1);
     assert_string_equal(cli_format_count(text, sizeof text, 1234567), "1.23 M");
     assert_string_equal(cli_format_count(text, sizeof text, 999960), "1.00 M");
     assert_string_equal(cli_format_count(text, sizeof text, 42), "42");
